@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corrobora.app.delivery import ThreadReports, send_report
 from corrobora.app.libraries import open_library
 from corrobora.app.runs import (
     ANYWAY_TOPIC,
@@ -22,11 +23,9 @@ from corrobora.app.runs import (
     RETRY_TOPIC,
     UNTIL_TOPIC,
     YES,
-    ThreadReports,
     queries_topic,
     resolve_profile,
     run_folder,
-    send_report,
 )
 from corrobora.app.wiring import run_allowance
 from corrobora.domain.errors import CorroboraError, JournalError, NeedsHuman, Stale

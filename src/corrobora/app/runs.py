@@ -1,112 +1,27 @@
-"""Stored runs: submitted, scheduled, answered, taken back, what they gave, and to whom their reports are delivered.
+"""Stored runs: submitted, scheduled, answered, taken back, and what they gave.
 
-Knows the topics of a person's answers: any process may answer, and waiting costs nothing. Knows installed delivery
-channels, the operator's settings (ANGLES-36 to ANGLES-38), and the names of a thread's reports (TRIPLET-2). A delivery
-is journaled: a resumed run does not send twice. Does not know how a run is worked on (`attempts` does) or what a report
-says.
+Knows the topics of a person's answers: any process may answer, and waiting costs nothing. Does not know how a run is
+worked on (`attempts` does) or how its report is delivered.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corrobora.adapters.pacing import SystemClock
 from corrobora.config import Settings
 from corrobora.config import resolve_profile as resolve_overrides
-from corrobora.config.settings import list_settings
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.report import Report
 from corrobora.domain.run import Event, Request, RunId, RunStatus, Stage
-from corrobora.engine.session import Session
-from corrobora.engine.session.journal import CallMeta, hash_parts
-from corrobora.ports import Delivery
-from corrobora.registry import Configuration, load_part
-from corrobora.reporting.report_format import REPORT_FILES
-from corrobora.storage.journal.runs import RunFolder, Runs
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
     from corrobora.policies import Profile
-
-
-def check_targets(request: Request, settings: Settings) -> None:
-    """Refuse a target that cannot work before anything is paid. Raises `UserError`."""
-    for kind, where in request.output:
-        open_target(kind, where, settings)
-
-
-async def send_report(report: Report, run: Session, settings: Settings, runs: Runs) -> None:
-    """Hand the report's files to every target of the request, each once.
-
-    Raises:
-        ProviderError: a target did not take it; the report is kept, and the stage can be done again.
-    """
-    if not report.markdown:
-        return
-    files: dict[str, bytes] = {}
-    for name in REPORT_FILES.values():
-        stored = await runs.read_artifact(run.run, name)
-        if stored is not None:
-            files[name] = stored.content
-    for kind, where in run.request.output:
-        made, name = open_target(kind, where, settings), hash_parts(kind, where)
-        await _send_once(made, name, report.title, files, run)
-
-
-async def _send_once(made: Delivery, name: str, title: str, files: Mapping[str, bytes], run: Session) -> None:
-    async def send_files() -> tuple[str, CallMeta]:
-        await run.call_with_retries(lambda: made.send(title, files, delivery=f"{run.run}-{name}"))
-        return "sent", CallMeta(provider=made.name)
-
-    await run.call_once(f"deliver/{made.name}/{name}", send_files, paid=False)
-
-
-def open_target(kind: str, where: str, settings: Settings) -> Delivery:
-    """Return the channel of one target. Raises `UserError` if the kind is unknown or the operator set no server."""
-
-    def read_setting(key: str) -> str:
-        declared = list_settings().get(key)
-        value = declared.read(settings) if declared else None
-        return "" if value is None else str(value)
-
-    given = Configuration(read_setting, lambda name: settings.key(name).reveal(), SystemClock())
-    return load_part("delivery", kind).open_target(where, given)
-
-
-_MICRO, _WHOLE = "micro-report-", "thread-completion-"
-
-
-class ThreadReports:
-    """Reports of a given thread in a folder of the user's (TRIPLET-2).
-
-    The completion report says how many rounds there were; with it go the micro-reports that an earlier run of a thread
-    of this name left there, so that the folder never holds rounds of two runs. Nothing else in the folder is touched.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = RunFolder(folder)
-        self._written: set[str] = set()
-
-    def write(self, name: str, content: bytes) -> None:
-        """Write a file of the run, if it is a report of a given thread."""
-        if not name.startswith((_MICRO, _WHOLE)):
-            return
-        self._folder.write_file(name, content)
-        self._written.add(name)
-        if name.startswith(_WHOLE):
-            self._remove_stale_rounds(name.removeprefix(_WHOLE).removesuffix(".md"))
-
-    def _remove_stale_rounds(self, thread: str) -> None:
-        start = f"{_MICRO}{thread}-round-"
-        for file in self._folder.base.iterdir():
-            number = file.name.removeprefix(start).removesuffix(".md")
-            if file.name == f"{start}{number}.md" and number.isdecimal() and file.name not in self._written:
-                file.unlink()
+    from corrobora.storage.journal.runs import RunFolder
 
 
 PLAN_TOPIC = "plan"
@@ -140,7 +55,7 @@ async def submit_run(
         UserError: a bad profile, plan or target; where this process works on it, also a model or a web provider
             that cannot be used. Nothing was stored and nothing was paid.
     """
-    from corrobora.app.runs import check_targets  # noqa: PLC0415
+    from corrobora.app.delivery import check_targets  # noqa: PLC0415
 
     settings = workspace.settings
     request = resolve_request(settings, request)
@@ -161,7 +76,7 @@ async def submit_run(
 
 async def schedule_run(workspace: Workspace, name: str, cron: str, request: Request) -> str:
     """Store a schedule and return when its next turn is. Raises `UserError` for what could not run then."""
-    from corrobora.app.runs import check_targets  # noqa: PLC0415
+    from corrobora.app.delivery import check_targets  # noqa: PLC0415
 
     request = resolve_request(workspace.settings, request)
     resolve_profile(workspace.settings, request)

@@ -14,8 +14,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, cast
 
-from pydantic import TypeAdapter, ValidationError
-
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Criteria, Gate, Node, TaskSpec
@@ -181,7 +179,6 @@ def angle_range(tier: str) -> tuple[int, int]:
     return _ANGLE_RANGES.get(tier, (1, LIMITS.sub_agents_max))
 
 
-_NODE = TypeAdapter(Node)
 _NODE_FIELDS = frozenset(field.name for field in fields(Node))
 _SPEC_FIELDS = frozenset(field.name for field in fields(TaskSpec))
 _GATE_FIELDS = frozenset(field.name for field in (*fields(Gate), *fields(Criteria)))
@@ -226,8 +223,10 @@ def _read_node(given: Mapping[str, object], path: str, depth: int) -> Node:
         "specs": [_read_spec(each, path) for each in _read_list(given, "specs", path)],
         "gates": [_read_gate(each, path) for each in _read_list(given, "gates", path)],
     }
+    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 - a plan that people hand in is rare
+
     try:
-        node = _NODE.validate_python(made)
+        node = TypeAdapter(Node).validate_python(made)
     except ValidationError as error:
         first = error.errors()[0]
         raise _make_error(path, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None

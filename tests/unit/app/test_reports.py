@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from corrobora.app.runs import ThreadReports
+from corrobora.app.delivery import ThreadReports
 
 
 def names(folder: Path) -> list[str]:
