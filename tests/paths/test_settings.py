@@ -97,6 +97,19 @@ def test_each_tier_is_played_by_its_model(filled: Shell, serve: Any) -> None:
     assert {asked.model for asked in server.asked} == {f"model-{tier}" for tier in tiers}
 
 
+@pytest.mark.covers("setting effort.lead", "setting effort.worker", "setting effort.fast", "setting effort.judge")
+def test_each_tier_thinks_as_much_as_the_settings_say(filled: Shell, serve: Any) -> None:
+    server = serve(ModelServer())
+    wanted = {"lead": "high", "worker": "low", "fast": "low", "judge": "medium"}
+    models = [f'{tier} = "openai-compatible:model-{tier}@{server.url}/v1"' for tier in wanted]
+    effort = [f'{tier} = "{level}"' for tier, level in wanted.items()]
+    write_user_file(filled, "\n".join(["[models]", *models, "[effort]", *effort]))
+    assert filled(CLEAR, "-l", "docs", "-p", "angles", "-s", "max_rounds=1", "-q").code == 0
+    assert {(asked.model, asked.body["reasoning_effort"]) for asked in server.asked} == {
+        (f"model-{tier}", level) for tier, level in wanted.items()
+    }
+
+
 @pytest.mark.covers("setting keys.openai", "setting keys.anthropic")
 @pytest.mark.parametrize(("kind", "header"), [("openai", "authorization"), ("anthropic", "x-api-key")])
 def test_the_key_of_a_vendor_is_sent(filled: Shell, serve: Any, kind: str, header: str) -> None:

@@ -38,7 +38,6 @@ from corrobora.faces.cli.request import (
     read_request,
     run_settings,
 )
-from corrobora.faces.cli.run import resume_run, start_run
 from corrobora.faces.cli.screen import is_terminal, one_line, write_stderr
 from corrobora.faces.request import Question, build_request, parse_question
 from corrobora.text.tokens import sanitize_text
@@ -97,6 +96,8 @@ def chat(*, resume: str | None, listed: bool, forget: str | None, **flags: Unpac
         spaces = await resolve_libraries(workspace, request.libraries, show=wanted.display not in ("none", "jsonl"))
         return await _talk_until_authorized(open_dialogue(workspace, replace(request, libraries=spaces)), first)
 
+    from corrobora.faces.cli.run import resume_run  # noqa: PLC0415 - `--help` must not load the engine
+
     return resume_run(settings, with_workspace(settings, begin_dialogue), None, wanted)
 
 
@@ -123,6 +124,8 @@ def _resume_dialogue(identity: str, flags: ChatFlags) -> int:
             for line in turn.splitlines():
                 write_stderr(f"  {sanitize_text(line)}")
         return await _talk_until_authorized(manager, manager.pending)
+
+    from corrobora.faces.cli.run import resume_run  # noqa: PLC0415 - `--help` must not load the engine
 
     return resume_run(settings, with_workspace(settings, continue_dialogue), None, wanted)
 
@@ -198,6 +201,8 @@ def investigate(**flags: Unpack[InvestigateFlags]) -> int:
     they are ready. The command never asks a person.
     """
     settings = open_settings(flags["config_file"], run_settings(flags))
+    from corrobora.faces.cli.run import start_run  # noqa: PLC0415 - `--help` must not load the engine
+
     return start_run(settings, thread_request(flags, settings), output_options(flags, settings))
 
 
@@ -235,4 +240,6 @@ def demo(**flags: Unpack[OutputFlags]) -> int:
     settings = open_settings(flags["config_file"], run_settings(flags))
     request = build_request(replace(settings, libraries=(DEMO,), providers=()), parse_question(DEMO_QUESTION))
     write_stderr(f"corrobora: {DEMO_QUESTION}")
+    from corrobora.faces.cli.run import start_run  # noqa: PLC0415 - `--help` must not load the engine
+
     return start_run(settings, request, output_options(flags, settings))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NotRequired, TypedDict, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, NotRequired, TypedDict, TypeVar, Unpack, cast
 
 import click
 from click.core import ParameterSource
@@ -34,8 +34,10 @@ from corrobora.faces.cli.options import (
     stage_option,
 )
 from corrobora.faces.cli.report import check_target
-from corrobora.faces.cli.run import OutputOptions, resume_run, start_run
 from corrobora.faces.request import Question, build_request
+
+if TYPE_CHECKING:
+    from corrobora.faces.cli.run import OutputOptions
 
 _NEW_RUN_FLAGS = frozenset(
     {"source", "model", "fields", "plan", "plan_only", "yes", "deliver"}
@@ -144,6 +146,8 @@ def research(**flags: Unpack[ResearchFlags]) -> int:
         anyway=flags["deliver_anyway"],
     )
     request = read_request(flags, settings, question)
+    from corrobora.faces.cli.run import start_run  # noqa: PLC0415 - `--help` must not load the engine
+
     return start_run(settings, request, wanted)
 
 
@@ -173,6 +177,8 @@ def _continue_run(flags: ResearchFlags, settings: Settings, run: str) -> int:
             )
     stage = parse_stage(flags["from_stage"]) if flags["from_stage"] else None
     wanted = output_options(flags, settings, until=flags["until_stage"], anyway=flags["deliver_anyway"])
+    from corrobora.faces.cli.run import resume_run  # noqa: PLC0415 - `--help` must not load the engine
+
     return resume_run(settings, validate_id(run), stage, wanted)
 
 
@@ -194,6 +200,8 @@ def output_options(
     artifacts = flags["artifacts"]
     if artifacts is not None:
         check_target(artifacts / "plan.json", force=True, follow=flags["follow_symlinks"])
+    from corrobora.faces.cli.run import OutputOptions  # noqa: PLC0415 - `--help` must not load the engine
+
     return OutputOptions(
         display=settings.display,
         as_json=flags["as_json"],

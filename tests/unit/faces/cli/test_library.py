@@ -30,7 +30,7 @@ def test_bad_input(folder: Any) -> None:
         (("library", "add", "x", "nowhere"), "does not exist"),
         (("library", "add", "x", "empty"), "eadable"),
         (("library", "add", "x", "pipe"), "pipe"),
-        (("library", "add", "x"), "PATH"),
+        (("library", "add", "y"), "PATH"),
         (("library", "show", "lake"), "no library"),
         (("library", "search", "lake", "a text"), "no library"),
         (("library", "search", "lake", ""), "empty"),
