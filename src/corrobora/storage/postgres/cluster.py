@@ -205,9 +205,14 @@ class Cluster:
         if self.account.may_enter(home.parent) and not self.account.may_enter(home):
             os.chown(home, -1, self.account.gid)
             home.chmod(stat.S_IMODE(home.stat().st_mode) | stat.S_IXGRP)
-        place = self.base if self.account.may_enter(home) else Path(tempfile.gettempdir()).resolve()
+        plain = not _SHELL_SIGNS & set(str(self.base))  # initdb passes the path of its neighbour to a shell
+        inside = plain and self.account.may_enter(home)
+        place = self.base if inside else Path(tempfile.gettempdir()).resolve()
         copy = place / f"corrobora-programs-{mark}"
         foreign = os.path.lexists(copy) and (copy.is_symlink() or copy.lstat().st_uid != 0)
+        if foreign and inside and not copy.is_symlink():  # it came with a volume of another machine
+            shutil.rmtree(copy)
+            foreign = False
         if foreign or not (place == self.base or self.account.may_enter(place)):
             raise JournalError(
                 "database_folder",
@@ -367,6 +372,9 @@ class Cluster:
 
     def _restore_hint(self) -> str:
         return f"Restore a copy, or start empty: mv {self.data} {self.data}.damaged"
+
+
+_SHELL_SIGNS = frozenset('"$`\\')
 
 
 @cache  # a process that has given up its rights may not look again

@@ -19,9 +19,9 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from corrobora.domain.errors import JournalError
-from corrobora.storage.postgres import embedded
+from corrobora.storage.postgres import cluster, embedded
 from corrobora.storage.postgres.embedded import EmbeddedServer, server_status
-from corrobora.storage.postgres.processes import is_running
+from corrobora.storage.postgres.processes import Account, is_running
 
 _USER = """
 import sys
@@ -229,11 +229,22 @@ def as_nobody(work: Callable[[], None]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def test_two_accounts_of_one_machine_have_a_server_each(data_dir: Path, scratch: Path) -> None:
+def open_programs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give another account programs of its own if this environment lies in a private folder, as its user would have."""
+    package, mark = cluster._locate_package()
+    if not Account("nobody", NOBODY, NOBODY).may_enter(package):
+        cluster._copy_programs(package, folder / "programs")
+        monkeypatch.setattr(cluster, "_locate_package", lambda: (folder / "programs" / package.name, mark))
+
+
+def test_two_accounts_of_one_machine_have_a_server_each(
+    data_dir: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     mine = EmbeddedServer.start(data_dir)
     theirs = Path(tempfile.mkdtemp(prefix="corrobora-nobody-", dir=scratch))
     if AS_ROOT:
         os.chown(theirs, NOBODY, NOBODY)
+        open_programs(theirs, monkeypatch)
 
     def use() -> None:
         server = EmbeddedServer.start(theirs / "data")
