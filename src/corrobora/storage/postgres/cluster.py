@@ -130,14 +130,8 @@ class Cluster:
         shutil.rmtree(unfinished, ignore_errors=True)
         self.secure_folder(unfinished)
         options = ["--auth-local=peer", "--auth-host=reject", "--encoding=UTF8", "--locale=C"]
-        options += [
-            "--locale-provider=builtin",
-            "--builtin-locale=C.UTF-8",
-            "-U",
-            SUPERUSER,
-            "-D",
-            self._name_from_inside(unfinished),
-        ]
+        options += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "-U", SUPERUSER]
+        options += ["-D", self._name_from_inside(unfinished)]
         done = self.run_program([str(self.find_programs() / "initdb"), *options], unfinished)
         if done.returncode != 0:
             shutil.rmtree(unfinished, ignore_errors=True)
