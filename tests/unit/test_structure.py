@@ -52,6 +52,7 @@ MAY_PATCH = {
     "tests/unit/faces/cli/test_vectors.py": "the time an embedder has for a question",
     "tests/unit/storage/index/test_vectors.py": "the same, and the size of a batch",
     "tests/unit/storage/postgres/test_cluster.py": "the shared folder of the machine and what an account may enter",
+    "tests/unit/storage/postgres/test_embedded.py": "where the programs of the other account lie",
     "tests/unit/storage/postgres/test_processes.py": "a folder that refuses to be looked at",
 }
 
