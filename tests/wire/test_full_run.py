@@ -167,7 +167,7 @@ async def test_every_fault_of_the_provider_ends_in_a_good_report(name: str):
 
 
 async def test_wrong_citations_of_the_model_do_not_reach_the_report():
-    async with ModelServer(faults=[Fault("wrong-citations", p=0.4)], seed=6) as server:
+    async with ModelServer(faults=[Fault("wrong-citations", p=0.5)], seed=6) as server:
         report = await run(server)
     good(report)
     assert server.forged
