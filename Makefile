@@ -85,7 +85,8 @@ mutate: $(VENV)/.dev  ## every profile field, flag and numbered requirement, bro
 lock:  ## resolve the dependencies anew (needs uv; UV=PATH names it; UPGRADE=--upgrade takes newer versions)
 	@$(LOCK) $(UPGRADE) pyproject.toml -o requirements.txt
 	@$(LOCK) $(UPGRADE) requirements-build.in -o requirements-build.txt
-	@$(LOCK) $(UPGRADE) --extra dev --extra dense --extra qdrant -c requirements.txt -c requirements-build.txt pyproject.toml -o requirements-dev.txt
+	@$(LOCK) $(UPGRADE) --extra serve --extra export -c requirements.txt pyproject.toml -o requirements-serve.txt
+	@$(LOCK) $(UPGRADE) --extra dev --extra dense --extra qdrant --extra serve --extra export --extra telemetry -c requirements-serve.txt -c requirements-build.txt pyproject.toml -o requirements-dev.txt
 
 clean:  ## remove what the targets made here
 	rm -rf $(VENV) site dist build .pytest_cache .ruff_cache .import_linter_cache .hypothesis
@@ -103,6 +104,11 @@ $(VENV)/.runtime: requirements.txt requirements-build.txt pyproject.toml | $(BIN
 	@echo "Installing $$(grep -c == requirements.txt) packages, once ..." >&2
 	@$(PIP) --require-hashes -r requirements.txt -r requirements-build.txt
 	@$(PIP) --no-build-isolation --no-index --editable .
+	@touch $@
+
+$(VENV)/.serve: requirements-serve.txt $(VENV)/.runtime
+	@echo "Installing the page, the HTTP API and MCP, once ..." >&2
+	@$(PIP) --require-hashes -r requirements-serve.txt
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.txt $(VENV)/.runtime

@@ -11,6 +11,7 @@ import subprocess
 import tomllib
 from functools import cache
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -288,20 +289,23 @@ def pins(name: str) -> dict[str, set[Version]]:
 def declared() -> list[Requirement]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    return [Requirement(line) for line in (*project["dependencies"], *extras["dev"], *extras["dense"])]
+    return [Requirement(line) for line in chain(project["dependencies"], *extras.values())]
 
 
 def test_the_locks_pin_what_the_project_declares() -> None:
-    runtime, dev = pins("requirements.txt"), pins("requirements-dev.txt")
+    runtime, serve, dev = (
+        pins(name) for name in ("requirements.txt", "requirements-serve.txt", "requirements-dev.txt")
+    )
     for requirement in declared():
         versions = dev.get(canonicalize_name(requirement.name))
         assert versions, f"{requirement.name} is declared, but not locked; run: make lock"
         assert all(version in requirement.specifier for version in versions), f"{requirement}: locked at {versions}"
-    assert {name: dev.get(name) for name in runtime} == runtime, "the two locks disagree; run: make lock"
+    assert {name: serve.get(name) for name in runtime} == runtime, "the locks disagree; run: make lock"
+    assert {name: dev.get(name) for name in serve} == serve, "the locks disagree; run: make lock"
 
 
 def test_the_locks_name_no_place_to_download_from() -> None:
-    for name in ("requirements.txt", "requirements-dev.txt", "requirements-build.txt"):
+    for name in ("requirements.txt", "requirements-serve.txt", "requirements-dev.txt", "requirements-build.txt"):
         text = (ROOT / name).read_text(encoding="utf-8")
         assert "://" not in text
         assert not re.search(r"^\s*--(?:index-url|extra-index-url|find-links|trusted-host)", text, re.MULTILINE)
