@@ -146,31 +146,43 @@ def _data_folder() -> Path:
     return find_data_folder()
 
 
-_COMMANDS = {  # name: module, name in it and the line that the list of commands shows
-    "research": ("request:research", "Research a question and print the cited report."),
-    "chat": ("new_run:chat", "Narrow a question with the manager, then research it."),
-    "schedule": ("runs:schedule", "Add, list or remove scheduled runs."),
-    "library": ("library:library", "Fill, list and search libraries of documents."),
-    "runs": ("runs:runs", "List, show and remove runs."),
-    "investigate": ("new_run:investigate", "Investigate one given thread."),
-    "resume": ("runs:resume", "Continue a run."),
-    "authorize": ("runs:authorize", "Authorize the waiting plan of a run and continue the run."),
-    "cancel": ("runs:cancel", "Cancel a run, also one that a worker on another machine works on."),
-    "steer": ("runs:steer", "Give a paused run a hint for its next round; `corrobora resume` continues it."),
-    "verify": ("verify:verify", "Check a report against the delivered one and its stored sources."),
-    "export": ("report:export", "Write the report of a run as Markdown, HTML and JSON."),
-    "profiles": ("config:profiles", "List the profiles: how a question is researched."),
-    "demo": ("new_run:demo", "Research a question over the documents that ship with the package."),
-    "worker": ("runs:worker", "Work on queued runs until SIGTERM or Ctrl-C."),
-    "db": ("installation:db", "Start, stop or show the embedded database."),
-    "doctor": ("installation:doctor", "Check database, models, keys, disk and versions."),
-    "config": ("config:config", "Show the settings and where they come from."),
-    "trust": (
-        "config:trust",
-        "Let the configuration file of FOLDER set servers, keys, prices and paths outside of it.",
-    ),
-    "completion": ("options:completion", "Print the completion script of a shell."),
+# For each group of the list of commands: name, module and name in it, and the line that the list shows.
+_GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+    "Ask": {
+        "research": ("request:research", "Research a question and print the cited report."),
+        "chat": ("new_run:chat", "Narrow a question with the manager, then research it."),
+        "investigate": ("new_run:investigate", "Investigate one given thread."),
+        "demo": ("new_run:demo", "Research a question over the documents that ship with the package."),
+    },
+    "Runs": {
+        "runs": ("runs:runs", "List, show and remove runs."),
+        "resume": ("runs:resume", "Continue a run."),
+        "authorize": ("runs:authorize", "Authorize the waiting plan of a run and continue the run."),
+        "steer": ("runs:steer", "Give a paused run a hint for its next round; `corrobora resume` continues it."),
+        "cancel": ("runs:cancel", "Cancel a run, also one that a worker on another machine works on."),
+        "schedule": ("runs:schedule", "Add, list or remove scheduled runs."),
+        "worker": ("runs:worker", "Work on queued runs until SIGTERM or Ctrl-C."),
+    },
+    "Reports": {
+        "verify": ("verify:verify", "Check a report against the delivered one and its stored sources."),
+        "export": ("report:export", "Write the report of a run as Markdown, HTML and JSON."),
+    },
+    "Documents": {
+        "library": ("library:library", "Fill, list and search libraries of documents."),
+    },
+    "Set-up": {
+        "doctor": ("installation:doctor", "Check database, models, keys, disk and versions."),
+        "config": ("config:config", "Show the settings and where they come from."),
+        "trust": (
+            "config:trust",
+            "Let the configuration file of FOLDER set servers, keys, prices and paths outside of it.",
+        ),
+        "profiles": ("config:profiles", "List the profiles: how a question is researched."),
+        "db": ("installation:db", "Start, stop or show the embedded database."),
+        "completion": ("options:completion", "Print the completion script of a shell."),
+    },
 }
+_COMMANDS = {name: command for group in _GROUPS.values() for name, command in group.items()}
 
 
 class QuestionOrCommand(click.Group):
@@ -189,9 +201,10 @@ class QuestionOrCommand(click.Group):
         return cast("click.Command", getattr(import_module(f"corrobora.faces.cli.{module}"), name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
-        """Write the list of commands without importing any."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, _COMMANDS[name][1]) for name in sorted(_COMMANDS)])
+        """Write the commands in their groups without importing any."""
+        for title, commands in _GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, line) for name, (_, line) in commands.items()])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Insert `research` unless a command or one of the group's own options comes first."""
