@@ -1,0 +1,140 @@
+// What the pages do beyond plain HTML: live panels from server-sent patches, dropped files, following a list.
+// Every page is complete without this file. Nothing here builds markup from data: the server renders, this only places it.
+
+/** Make `old` equal to `next`, keeping elements that did not change, the focus, open details and scroll positions. */
+function morph(old, next) {
+  if (old.nodeType !== next.nodeType || old.nodeName !== next.nodeName) return old.replaceWith(next);
+  if (old.nodeType !== Node.ELEMENT_NODE) {
+    if (old.nodeValue !== next.nodeValue) old.nodeValue = next.nodeValue;
+    return;
+  }
+  if (old.isEqualNode(next)) return;
+  for (const { name, value } of next.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  for (const { name } of [...old.attributes]) {
+    const isTheReaders = name === "open" && old.nodeName === "DETAILS";
+    if (!next.hasAttribute(name) && !isTheReaders) old.removeAttribute(name);
+  }
+  if (old.matches("input, textarea, select")) return; // what a person typed stays
+  morphChildren(old, next);
+}
+
+/** Children with an id are matched by it, the others by their place. */
+function morphChildren(old, next) {
+  const named = new Map([...old.children].filter((each) => each.id).map((each) => [each.id, each]));
+  let place = old.firstChild;
+  for (const wanted of [...next.childNodes]) {
+    const same = wanted.id ? named.get(wanted.id) : null;
+    if (same) {
+      if (same !== place) old.insertBefore(same, place);
+      else place = place.nextSibling;
+      morph(same, wanted);
+    } else if (place && !wanted.id && !place.id && place.nodeName === wanted.nodeName) {
+      const current = place;
+      place = place.nextSibling;
+      morph(current, wanted);
+    } else {
+      old.insertBefore(wanted, place);
+    }
+  }
+  while (place) {
+    const gone = place;
+    place = place.nextSibling;
+    gone.remove();
+  }
+}
+
+function parseElement(html) {
+  return new DOMParser().parseFromString(html, "text/html").body.firstElementChild;
+}
+
+const SPOKEN_EVERY = 15_000; // milliseconds between two sentences for screen readers
+
+/** Follow one run: patches replace panels by their id; the cursor survives reloads, sleep and hidden tabs. */
+class LiveView {
+  constructor(root) {
+    this.root = root;
+    this.cursor = root.dataset.cursor || "0";
+    this.spokenAt = 0;
+    this.source = null;
+    document.addEventListener("visibilitychange", () => (document.hidden ? this.close() : this.open()));
+    addEventListener("pagehide", () => this.close());
+    addEventListener("pageshow", () => this.open());
+    this.open();
+  }
+
+  open() {
+    if (this.source || this.ended || document.hidden) return;
+    const address = new URL(this.root.dataset.stream, location.href);
+    address.searchParams.set("after", this.cursor);
+    this.source = new EventSource(address);
+    this.source.addEventListener("patch", (message) => this.apply(message));
+    this.source.addEventListener("reload", () => this.reload());
+    this.source.addEventListener("end", () => this.end());
+    this.source.addEventListener("error", () => this.retry());
+  }
+
+  close() {
+    this.source?.close();
+    this.source = null;
+  }
+
+  end() {
+    this.ended = true;
+    this.close();
+  }
+
+  /** The browser retries a broken connection itself; one that the server refused is opened again here. */
+  retry() {
+    if (this.source?.readyState !== EventSource.CLOSED) return;
+    this.close();
+    setTimeout(() => this.open(), 3_000);
+  }
+
+  /** The run changed its state, so that other panels and buttons are needed. */
+  reload() {
+    this.end();
+    location.reload();
+  }
+
+  apply(message) {
+    if (message.lastEventId) this.cursor = message.lastEventId;
+    const { target, html } = JSON.parse(message.data);
+    const old = document.getElementById(target);
+    const next = parseElement(html);
+    if (!old || !next) return;
+    if (target === "spoken") return this.speak(old, next.textContent);
+    const list = old.querySelector("[data-follow]");
+    const follows = list && document.querySelector("#follow")?.checked !== false;
+    morph(old, next);
+    if (follows) list.scrollTop = list.scrollHeight;
+  }
+
+  speak(place, sentence) {
+    const now = Date.now();
+    if (now - this.spokenAt < SPOKEN_EVERY || place.textContent === sentence) return;
+    this.spokenAt = now;
+    place.textContent = sentence;
+  }
+}
+
+/** Let files be dropped on a form that has a file field. */
+function acceptDrops(zone) {
+  const field = zone.querySelector("input[type=file]");
+  const mark = (on) => (event) => {
+    event.preventDefault();
+    zone.classList.toggle("over", on);
+  };
+  zone.addEventListener("dragover", mark(true));
+  zone.addEventListener("dragleave", mark(false));
+  zone.addEventListener("drop", (event) => {
+    mark(false)(event);
+    if (event.dataTransfer.files.length) field.files = event.dataTransfer.files;
+  });
+}
+
+for (const each of document.querySelectorAll("[data-stream]")) new LiveView(each);
+for (const each of document.querySelectorAll(".drop")) acceptDrops(each);
+for (const each of document.querySelectorAll("[data-follow]")) each.scrollTop = each.scrollHeight;
+for (const each of document.querySelectorAll("[data-confirm]")) {
+  each.addEventListener("click", (event) => confirm(each.dataset.confirm) || event.preventDefault());
+}
