@@ -26,6 +26,7 @@ def test_the_configuration_file_that_is_named_is_read(shell: Shell, command: str
         "authorize": ["r_1"], "cancel": ["r_1"], "export": ["r_1"], "investigate": ["thread.toml"],
         "library add": ["docs", "."], "library rm": ["docs"], "library search": ["docs", CLEAR],
         "library show": ["docs"], "profiles show": ["timed"], "research": [CLEAR], "resume": ["r_1"],
+        "runs compare": ["r_1", "r_2"],
         "runs rm": ["r_1"], "runs show": ["r_1"], "schedule add": ["weekly", CLEAR, "--cron", "weekly"],
         "schedule rm": ["weekly"], "steer": ["r_1", "north"], "verify": ["r_1"],
     }  # fmt: skip

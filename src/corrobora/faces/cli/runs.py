@@ -19,6 +19,7 @@ from corrobora.app.runs import authorize_run, resolve_profile, schedule_run, ste
 from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.domain.run import RunId, RunRow, RunStatus, parse_stage, validate_id
 from corrobora.faces.cli import print_notice
+from corrobora.faces.cli.compare import compare
 from corrobora.faces.cli.library import resolve_libraries
 from corrobora.faces.cli.options import (
     GroupedCommand,
@@ -54,7 +55,10 @@ if TYPE_CHECKING:
 
 @click.group()
 def runs() -> None:
-    """List, show and remove runs."""
+    """List, show, compare and remove runs."""
+
+
+runs.add_command(compare)
 
 
 @runs.command(name="list")

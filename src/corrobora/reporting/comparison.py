@@ -1,0 +1,324 @@
+"""Comparison of two runs: what a later report says that an earlier one did not, and the other way round.
+
+Knows two reports as values and compares statements by what they say: wording, order, copies and dates of access are no
+change. Tells what is news, because a source says something else than before, from what only this search found or
+missed. Does not know where runs are stored, or who asked for the comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from corrobora.domain.evidence import Contradiction, Fact, FactId
+from corrobora.domain.plan import SubQuestion
+from corrobora.domain.report import Findings, Report, Support, iter_threads
+from corrobora.policies.grading import group_statements
+from corrobora.reporting.markdown import format_cell
+from corrobora.reporting.verify import make_evidence
+from corrobora.text.comparison import find_differences
+from corrobora.text.phrases import describe_code, format_count
+from corrobora.text.support import check_support
+from corrobora.text.tokens import fold_text, fold_whitespace, token_overlap
+
+_NEAR = 0.5  # share of the words of one statement that another must hold to speak of the same thing
+_CHARS = 400  # of a statement, as it is printed
+
+
+class ChangeKind(StrEnum):
+    """What became of something between two runs."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    GONE = "gone"
+    SAME = "same"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing in both runs or in one of them. `text` is the later wording, or the earlier one of what is gone."""
+
+    kind: ChangeKind
+    text: str
+    before: str = ""  # what it was; "" if it is new or the same
+    note: str = ""  # the difference, or why it is no news
+    sources: tuple[str, ...] = ()  # addresses of the sources that say so
+    news: bool = True  # false if only the search differs: what its source says did not change
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreChange:
+    """One measure of both runs; None where a run was not measured."""
+
+    name: str
+    before: float | None
+    after: float | None
+
+    @property
+    def kind(self) -> ChangeKind:
+        """Whether it changed."""
+        return ChangeKind.SAME if self.before == self.after else ChangeKind.CHANGED
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two runs side by side: `before` and `after` are their ids."""
+
+    before: str
+    after: str
+    statements: tuple[Change, ...] = ()
+    sources: tuple[Change, ...] = ()
+    answers: tuple[Change, ...] = ()
+    gaps: tuple[Change, ...] = ()
+    contradictions: tuple[Change, ...] = ()
+    scores: tuple[ScoreChange, ...] = field(default=())
+
+    @property
+    def has_news(self) -> bool:
+        """True if a source says something else than before: a statement is new, changed or gone."""
+        return any(each.news and each.kind is not ChangeKind.SAME for each in self.statements)
+
+    @property
+    def parts(self) -> Mapping[str, tuple[Change, ...]]:
+        """The changes by what they are about, in the order in which they are shown."""
+        return {
+            "statements": self.statements,
+            "answers": self.answers,
+            "sources": self.sources,
+            "contradictions": self.contradictions,
+            "gaps": self.gaps,
+        }
+
+    def count_kind(self, part: str, kind: ChangeKind) -> int:
+        """Count the changes of one kind in a part."""
+        return sum(each.kind is kind for each in self.parts[part])
+
+
+def compare_reports(before: Report, after: Report, runs: tuple[str, str] = ("", "")) -> Comparison:
+    """Compare two reports: statements with their facts merged, sources, answers, gaps, contradictions and scores.
+
+    A statement is the same if the earlier ones carry all that it says, changed if they speak of the same thing and
+    differ in it (a number, a name, a date, an obligation), else new or gone. The order of facts changes nothing.
+    """
+    old, new = _Side.read(before), _Side.read(after)
+    return Comparison(
+        *runs,
+        statements=tuple(_compare_statements(old, new)),
+        sources=tuple(_compare_sources(old, new)),
+        answers=tuple(_compare_answers(before.findings.sub_questions, after.findings.sub_questions)),
+        gaps=tuple(_compare_texts(_list_gaps(before), _list_gaps(after))),
+        contradictions=tuple(_compare_texts(_list_conflicts(before), _list_conflicts(after))),
+        scores=tuple(_compare_scores(before, after)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One report: its statements, each as the facts that make it, and what it knows of its sources."""
+
+    statements: tuple[tuple[Fact, ...], ...]
+    texts: frozenset[str]  # hashes of the stored texts that it read, and ids of their sources
+    addresses: Mapping[str, Fact]
+
+    @classmethod
+    def read(cls, report: Report) -> _Side:
+        facts = {fact.id: fact for fact in report.findings.facts}
+        groups = tuple(tuple(facts[name] for name in each.facts) for each in group_statements(tuple(facts.values())))
+        cited = (each.snapshot for each in report.citations)
+        texts = (*(fact.origin for fact in facts.values()), *cited, *_list_read(report.findings))
+        return cls(groups, frozenset(filter(None, texts)), {fact.url: fact for fact in facts.values()})
+
+    def holds(self, said: Sequence[Fact]) -> bool:
+        """True if this side read the very text that one of these facts stands in."""
+        return any(fact.origin in self.texts or fact.source in self.texts for fact in said)
+
+
+def _list_read(found: Findings) -> Iterator[str]:
+    for leaf in iter_threads(found):
+        for reading in (each for done in leaf.rounds for each in done.readings):
+            if reading.source is not None:
+                yield reading.source
+
+
+def _compare_statements(old: _Side, new: _Side) -> Iterator[Change]:
+    left = list(old.statements)
+    fresh: list[tuple[Fact, ...]] = []
+    for said in new.statements:
+        twins = [each for each in old.statements if _is_same(said, each)]
+        if twins:
+            left = [each for each in left if each not in twins]
+            yield Change(ChangeKind.SAME, _word(said), sources=_list_addresses(said))
+        else:
+            fresh.append(said)
+    for said in fresh:
+        former = max(left, key=lambda each: _likeness(said, each), default=None)
+        told = _find_change(said, former) if former is not None else ""
+        if former is None or not told:
+            note = "its source said so before as well" if old.holds(said) else ""
+            yield Change(ChangeKind.NEW, _word(said), note=note, sources=_list_addresses(said), news=not note)
+        else:
+            left.remove(former)
+            both = old.holds(said) and new.holds(former)  # neither text changed: the search chose another sentence
+            yield Change(ChangeKind.CHANGED, _word(said), _word(former), told, _list_addresses(said), news=not both)
+    for said in left:
+        yield _describe_loss(said, new)
+
+
+def _describe_loss(said: tuple[Fact, ...], new: _Side) -> Change:
+    gone = any(fact.url in new.addresses for fact in said) and not new.holds(said)
+    why = "its source no longer says so" if gone else "not found again; its source was not seen to have changed"
+    return Change(ChangeKind.GONE, _word(said), note=why, sources=_list_addresses(said), news=gone)
+
+
+def _is_same(said: Sequence[Fact], other: Sequence[Fact]) -> bool:
+    """True if another statement says all of this: the same quotes, or one that carries one of its quotes."""
+    quotes = {_fold(fact.quote) for fact in other}
+    if any(_fold(fact.quote) in quotes for fact in said):
+        return True
+    return any(_carries(one, two) for one in said for two in other if token_overlap(one.quote, two.quote) >= _NEAR)
+
+
+def _carries(one: Fact, two: Fact) -> bool:
+    """True if the earlier quote carries the later one: nothing is said that was not said before."""
+    return check_support(one.quote, [make_evidence(two)]).support is Support.SUPPORTED
+
+
+def _fold(text: str) -> str:
+    return fold_text(fold_whitespace(text))
+
+
+def _likeness(said: Sequence[Fact], other: Sequence[Fact]) -> float:
+    here = {fact.url for fact in said}
+    near = max(
+        token_overlap(one.quote, two.quote) + token_overlap(two.quote, one.quote) for one in said for two in other
+    )
+    return near / 2 + (0.1 if any(fact.url in here for fact in other) else 0.0)
+
+
+def _find_change(said: Sequence[Fact], former: Sequence[Fact]) -> str:
+    """Say in which respect two statements differ; "" if they do not speak of the same thing."""
+    pairs = [(two, one) for one in said for two in former if token_overlap(one.quote, two.quote) >= _NEAR]
+    told = dict.fromkeys(each.text for two, one in pairs for each in find_differences(two.quote, one.quote))
+    return "; ".join(told) or ("said otherwise" if pairs else "")
+
+
+def _word(said: Sequence[Fact]) -> str:
+    """Return a statement in the words of its best fact."""
+    best = max(said, key=lambda fact: (bool(fact.answers), fact.confidence, fact.score, fact.id))
+    return " ".join(best.quote.split())
+
+
+def _list_addresses(said: Sequence[Fact]) -> tuple[str, ...]:
+    return tuple(sorted({fact.url or fact.title for fact in said}))
+
+
+def _compare_sources(old: _Side, new: _Side) -> Iterator[Change]:
+    for url, fact in sorted(new.addresses.items()):
+        was = old.addresses.get(url)
+        if was is None:
+            yield Change(ChangeKind.NEW, fact.title or url, sources=(url,))
+        elif was.origin != fact.origin:
+            yield Change(ChangeKind.CHANGED, fact.title or url, was.title, "its text is another one", (url,))
+        else:
+            yield Change(ChangeKind.SAME, fact.title or url, sources=(url,))
+    for url, fact in sorted(old.addresses.items()):
+        if url not in new.addresses:
+            yield Change(ChangeKind.GONE, fact.title or url, sources=(url,))
+
+
+def _compare_answers(old: Sequence[SubQuestion], new: Sequence[SubQuestion]) -> Iterator[Change]:
+    before = {_fold(asked.text): asked for asked in old}
+    for asked in new:
+        was = before.pop(_fold(asked.text), None)
+        now = _word_answer(asked)
+        if was is None:
+            yield Change(ChangeKind.NEW, now)
+        elif was.standing is asked.standing and _is_same_finding(was.finding, asked.finding):
+            yield Change(ChangeKind.SAME, now)
+        else:
+            yield Change(ChangeKind.CHANGED, now, _word_answer(was))
+    for was in before.values():
+        yield Change(ChangeKind.GONE, _word_answer(was))
+
+
+def _is_same_finding(one: str, other: str) -> bool:
+    if _fold(one) == _fold(other):
+        return True
+    near = bool(one and other) and token_overlap(other, one) >= _NEAR
+    return near and not find_differences(one, other)
+
+
+def _word_answer(asked: SubQuestion) -> str:
+    return f"{asked.text} ({describe_code(asked.standing).lower()}){f': {asked.finding}' if asked.finding else ''}"
+
+
+def _list_gaps(report: Report) -> list[str]:
+    return [gap.text for gap in report.findings.gaps]
+
+
+def _list_conflicts(report: Report) -> list[str]:
+    facts = {fact.id: fact for fact in report.findings.facts}
+    return [_word_conflict(each, facts) for each in report.findings.contradictions if {each.a, each.b} <= facts.keys()]
+
+
+def _word_conflict(each: Contradiction, facts: Mapping[FactId, Fact]) -> str:
+    sides = sorted(" ".join(facts[name].quote.split()) for name in (each.a, each.b))
+    return f"{each.difference or each.claim}: “{sides[0]}” and “{sides[1]}”{' (resolved)' if each.resolved else ''}"
+
+
+def _compare_texts(old: Sequence[str], new: Sequence[str]) -> Iterator[Change]:
+    before, after = ({_fold(text): text for text in texts} for texts in (old, new))
+    for name, text in after.items():
+        yield Change(ChangeKind.SAME if name in before else ChangeKind.NEW, text)
+    for name, text in before.items():
+        if name not in after:
+            yield Change(ChangeKind.GONE, text)
+
+
+def _compare_scores(before: Report, after: Report) -> Iterator[ScoreChange]:
+    names = ("factual_accuracy", "citation_accuracy", "completeness", "source_quality", "source_diversity", "overall")
+    if before.verdict is not None or after.verdict is not None:
+        for name in names:
+            yield ScoreChange(name, *(getattr(each.verdict, name, None) for each in (before, after)))
+    yield ScoreChange("supported_share", round(before.supported_share, 3), round(after.supported_share, 3))
+    counts = ("rounds", "searches", "sources_read", "sources_cited", "facts")
+    for name in counts:
+        yield ScoreChange(name, getattr(before.methodology, name), getattr(after.methodology, name))
+
+
+_TITLES = {
+    "statements": "Statements",
+    "answers": "Answers",
+    "sources": "Sources",
+    "contradictions": "Contradictions",
+    "gaps": "Gaps",
+}
+
+
+def render_comparison(found: Comparison) -> str:
+    """Render what changed between two runs as Markdown: counts, then each change; what is the same is only counted."""
+    head = f"What changed from run `{found.before}` to run `{found.after}`"
+    news = "A statement of a source changed." if found.has_news else "No statement of a source changed."
+    blocks = [f"# {head}\n\n{news}"]
+    for part, title in _TITLES.items():
+        counts = ((kind, found.count_kind(part, kind)) for kind in ChangeKind)
+        told = ", ".join(f"{count} {kind.value}" for kind, count in counts if count) or "none"
+        lines = [_render_change(each) for each in found.parts[part] if each.kind is not ChangeKind.SAME]
+        blocks.append("\n".join([f"## {title}: {told}", *([""] if lines else []), *lines]))
+    moved = [each for each in found.scores if each.kind is ChangeKind.CHANGED]
+    lines = [f"- {describe_code(each.name)}: {_show(each.before)} -> {_show(each.after)}" for each in moved]
+    same = format_count(len(found.scores) - len(moved), "measure is the same", "measures are the same")
+    blocks.append("\n".join(["## Measures", "", *lines, f"- {same}."]))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _render_change(each: Change) -> str:
+    where = f" [{', '.join(each.sources)}]" if each.sources else ""
+    note = f" ({each.note})" if each.note else ""
+    was = f" Before: {format_cell(each.before, _CHARS)}" if each.before else ""
+    return f"- {each.kind.value}: {format_cell(each.text, _CHARS)}{note}{where}{was}"
+
+
+def _show(value: float | None) -> str:
+    return "-" if value is None else f"{value:g}"

@@ -1,0 +1,120 @@
+"""Comparison of two runs: statements by what they say, and what is news apart from what only the search changed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from zlib import crc32
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.domain.test_report import REPORT
+from tests.unit.policies.threads import fact
+
+from corrobora.domain.evidence import Contradiction, Fact
+from corrobora.domain.plan import SubQuestion, SubQuestionStatus
+from corrobora.domain.report import Findings, Report, Verdict
+from corrobora.domain.thread import Gap
+from corrobora.reporting.comparison import ChangeKind, compare_reports, render_comparison
+
+OPENED = "The harbour of Ardal was opened to steamers in 1874."
+WHEELS = "The mill of Ardal has two wheels of oak."
+HEAD = "The harbour master of Ardal is Greta Lund."
+DEPTH = "The harbour basin is 9 metres deep at low water."
+
+
+def said(quote: str, page: str, text: str = "1") -> Fact:
+    """Return a fact of a page whose text is told apart by `text`; each reading of a page is a source of its own."""
+    return fact(quote, source=f"S{crc32(f'{page} {text}'.encode()) % 10_000}", origin=f"{page} {text}", url=page)
+
+
+def report(*facts: Fact, **findings: object) -> Report:
+    return replace(REPORT, findings=replace(Findings("root", "t", facts=facts), **findings))
+
+
+def kinds(before: Report, after: Report) -> dict[str, tuple[str, bool]]:
+    return {each.text: (each.kind.value, each.news) for each in compare_reports(before, after).statements}
+
+
+def test_wording_order_copies_and_dates_of_access_are_no_change() -> None:
+    before = report(said(OPENED, "a.example"), said(WHEELS, "b.example"))
+    page = "b.example"
+    after = report(
+        said("The mill of Ardal has two  wheels of oak.", page, "accessed today"),
+        said("In 1874 the harbour of Ardal was opened to steamers.", "a.example", "2"),
+        said(OPENED, "copy.example"),
+    )
+    found = compare_reports(before, after)
+    assert {each.kind for each in found.statements} == {ChangeKind.SAME}
+    assert not found.has_news
+
+
+def test_a_changed_number_or_name_is_news_with_both_wordings() -> None:
+    before = report(said(OPENED, "a.example"), said(HEAD, "b.example"), said(DEPTH, "b.example"))
+    now = said("The harbour master of Ardal is Ole Brandt.", "b.example", "2")
+    deep = said("The harbour basin is 11 metres deep at low water.", "b.example", "2")
+    found = compare_reports(before, report(said(OPENED, "a.example"), now, deep))
+    changed = {each.text: each for each in found.statements if each.kind is ChangeKind.CHANGED}
+    assert changed[now.quote].before == HEAD
+    assert changed[deep.quote].before == DEPTH
+    assert "9 metres" in changed[deep.quote].note
+    assert "11 metres" in changed[deep.quote].note
+    assert found.has_news
+
+
+def test_what_only_the_search_found_or_missed_is_told_and_is_no_news() -> None:
+    """The later run chose other sentences of the same texts: nothing in the world changed."""
+    before = report(said(OPENED, "a.example"), said(DEPTH, "a.example"))
+    after = report(said(OPENED, "a.example"), said(WHEELS, "a.example"))
+    assert kinds(before, after) == {OPENED: ("same", True), WHEELS: ("new", False), DEPTH: ("gone", False)}
+    assert not compare_reports(before, after).has_news
+
+
+def test_a_statement_that_its_source_dropped_is_gone_and_a_new_source_is_news() -> None:
+    before = report(said(OPENED, "a.example"), said(DEPTH, "a.example"))
+    after = report(said(OPENED, "a.example", "2"), said(WHEELS, "new.example"))
+    assert kinds(before, after) == {OPENED: ("same", True), WHEELS: ("new", True), DEPTH: ("gone", True)}
+    found = compare_reports(before, after)
+    assert {each.sources[0]: each.kind.value for each in found.sources} == {
+        "a.example": "changed",
+        "new.example": "new",
+    }
+
+
+def test_answers_gaps_contradictions_and_scores_are_compared() -> None:
+    asked = SubQuestion("sq-1", "When was it opened?", SubQuestionStatus.ANSWERED, finding=OPENED)
+    one, two = said(OPENED, "a.example"), said("The harbour of Ardal was opened to steamers in 1880.", "b.example")
+    before = replace(
+        report(one, two, sub_questions=(asked,), gaps=(Gap("its depth"),)), verdict=Verdict(0.5, 0.5, 0.5, 0.5, 0.5)
+    )
+    open_now = replace(asked, id="sq-9", standing=SubQuestionStatus.PARTIAL)
+    pair = Contradiction("opened", one.id, two.id, difference="1874 -> 1880")
+    after = report(one, two, sub_questions=(open_now,), gaps=(Gap("its cost"),), contradictions=(pair,))
+    found = compare_reports(before, after, ("r_a", "r_b"))
+    assert [each.kind.value for each in found.answers] == ["changed"]
+    assert sorted((each.kind.value, each.text) for each in found.gaps) == [("gone", "its depth"), ("new", "its cost")]
+    assert [each.kind.value for each in found.contradictions] == ["new"]
+    scores = {each.name: (each.before, each.after) for each in found.scores}
+    assert scores["overall"] == (0.5, None)
+    page = render_comparison(found)
+    assert "`r_a`" in page
+    assert "new: its cost" in page
+    assert "1 changed" in page
+
+
+FACTS = st.lists(
+    st.sampled_from((OPENED, WHEELS, HEAD, DEPTH)).flatmap(
+        lambda quote: st.sampled_from(("a.example", "b.example")).map(lambda page: said(quote, page))
+    ),
+    max_size=6,
+    unique_by=lambda each: each.id,
+)
+
+
+@given(FACTS, FACTS)
+def test_every_statement_of_both_runs_is_told_once_and_a_run_equals_itself(one: list[Fact], two: list[Fact]) -> None:
+    before, after = report(*one), report(*two)
+    found = compare_reports(before, after)
+    told = [each.text for each in found.statements] + [each.before for each in found.statements if each.before]
+    assert {each.quote for each in (*one, *two)} == set(told)
+    assert not compare_reports(before, report(*reversed(one))).has_news
+    assert compare_reports(before, after) == compare_reports(report(*reversed(one)), report(*reversed(two)))
