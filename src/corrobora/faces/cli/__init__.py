@@ -167,6 +167,9 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "verify": ("verify:verify", "Check a report against the delivered one and its stored sources."),
         "export": ("report:export", "Write the report of a run as Markdown, HTML and JSON."),
     },
+    "Faces": {
+        "serve": ("corrobora.faces.serve:serve", "Serve the page and the HTTP API until Ctrl-C."),
+    },
     "Documents": {
         "library": ("library:library", "Fill, list and search libraries of documents."),
     },
@@ -198,7 +201,8 @@ class QuestionOrCommand(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         module, _, name = _COMMANDS[cmd_name][0].partition(":")
-        return cast("click.Command", getattr(import_module(f"corrobora.faces.cli.{module}"), name))
+        home = module if "." in module else f"corrobora.faces.cli.{module}"
+        return cast("click.Command", getattr(import_module(home), name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         """Write the commands in their groups without importing any."""

@@ -1,0 +1,145 @@
+"""What a client may ask for in a new run: the same as the command line, checked in the same way.
+
+Knows the fields of a request and the settings that they override. A client names libraries, providers and models that
+this server has; it can name no path, server, key or command.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from corrobora.config import Settings, list_presets
+from corrobora.config.settings import TIERS, list_settings
+from corrobora.config.values import describe_forms, parse_value
+from corrobora.domain.errors import UserError
+from corrobora.domain.limits import LIMITS, MAX_MINUTES
+from corrobora.domain.run import Request
+from corrobora.faces.request import build_request, parse_question
+
+Tier = Literal["lead", "worker", "fast", "judge"]
+_SETTINGS = {  # field of a request: key of the setting that it overrides
+    "libraries": "sources.libraries",
+    "providers": "sources.providers",
+    "profile": "profile",
+    "time": "time",
+    "deep": "deep",
+    "max_rounds": "max_rounds",
+    "angles": "angles",
+    "strict": "strict",
+    "offline": "offline",
+    "allow_egress": "sources.allow_egress",
+    "show_queries": "sources.show_queries",
+    "max_cost": "limits.usd",
+    "accept_unknown_price": "limits.accept_unknown_price",
+    "max_tokens": "limits.tokens",
+    "max_searches": "limits.searches",
+    "min_score": "verify.min_score",
+}
+
+
+class NewRun(BaseModel):
+    """A new run: the question, where to search, how to research, and what it may cost."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    question: str = Field(min_length=1, max_length=LIMITS.question_max_chars, description="What is to be found out.")
+    libraries: list[str] | None = Field(default=None, max_length=64, description="Stored libraries, or `demo`.")
+    providers: list[str] | None = Field(default=None, max_length=64, description="Providers of web search.")
+    sources: list[str] = Field(default=[], max_length=64, description="Pages of the web that are read first.")
+    profile: str | None = Field(default=None, max_length=64, description="How to research: the name of a profile.")
+    time: float | Literal["unlimited"] | None = Field(
+        default=None, description=f"Minutes, above 0 and at most {MAX_MINUTES:,.0f}, or `unlimited`."
+    )
+    deep: bool = Field(default=False, description="More rounds: as many as `deep_rounds` of the profile says.")
+    max_rounds: int | None = Field(default=None, ge=1, le=100, description="Most rounds of a thread.")
+    angles: int | Literal["dynamic"] | None = Field(default=None, description="Sub-agents: 1 to 7, or `dynamic`.")
+    strict: bool = Field(default=False, description="Count an incomplete report as failed.")
+    offline: bool = Field(default=False, description="Search libraries only.")
+    allow_egress: bool = Field(default=False, description="Let words of private documents go out to the web.")
+    show_queries: bool = Field(default=False, description="Pause to show the web searches of a round.")
+    max_cost: float | None = Field(default=None, ge=0, le=100_000, description="US dollars; 0 makes only the plan.")
+    accept_unknown_price: bool = Field(default=False, description="Allow models without a known price.")
+    max_tokens: int | None = Field(default=None, ge=1, le=10**12, description="Most tokens.")
+    max_searches: int | None = Field(default=None, ge=1, le=10**6, description="Most searches.")
+    min_score: float | None = Field(default=None, ge=0, le=1, description="Least score of the report.")
+    models: dict[Tier, str] = Field(default={}, description="Models as `provider:model`, by tier.")
+    fields: dict[str, bool | int | float | str] = Field(
+        default={}, max_length=100, description="Fields of the profile, as `reads_per_round`."
+    )
+    plan: dict[str, Any] | None = Field(default=None, description="A suggested plan, as a run gives it.")
+    plan_only: bool = Field(default=False, description="Stop after the plan and wait for its authorization.")
+    authorize: bool = Field(default=False, description="Authorize the plan in advance, and what the run may cost.")
+    deliver: list[str] = Field(
+        default=[], max_length=16, description="Where the report goes: `email:ADDRESS` or `webhook`."
+    )
+
+
+def make_request(settings: Settings, wanted: NewRun) -> Request:
+    """Return the request of a run, checked.
+
+    Raises:
+        UserError: a value is of the wrong kind, contradicts another, or names what this server does not have.
+    """
+    if wanted.profile is not None and wanted.profile not in (*list_presets(), *settings.profiles):
+        names = ", ".join((*list_presets(), *settings.profiles))
+        raise UserError("unknown_profile", f"There is no profile {wanted.profile!r}.", next_step=f"Profiles: {names}.")
+    own = _override_settings(settings, wanted)
+    plan_only = wanted.plan_only or own.max_usd == 0  # a budget of 0 is a dry run
+    return build_request(
+        own,
+        parse_question(wanted.question),
+        fields=tuple((name, json.dumps(value, ensure_ascii=False)) for name, value in wanted.fields.items()),
+        sources=tuple(wanted.sources),
+        plan_only=plan_only,
+        model_required=bool(wanted.models),
+        authorized="policy" if wanted.authorize and not plan_only else "",
+        plan_file=json.dumps(wanted.plan) if wanted.plan is not None else "",
+        output=_read_deliveries(wanted.deliver),
+    )
+
+
+def _override_settings(settings: Settings, wanted: NewRun) -> Settings:
+    """Return the settings with what the request says; each value is read as a flag's."""
+    declared, changes = list_settings(), dict[str, Any]()
+    for name, key in _SETTINGS.items():
+        value = getattr(wanted, name)
+        if value is None or value is False:
+            continue
+        setting = declared[key]
+        try:
+            changes[setting.attribute] = parse_value(setting.annotation, value)
+        except ValueError:
+            forms = describe_forms(setting.annotation)
+            raise UserError("config_value", f"{name} must be {forms}.", next_step="Correct the value.") from None
+    if wanted.models:
+        models = {tier: _read_model(tier, wanted.models[tier]) for tier in TIERS if tier in wanted.models}
+        changes["models"] = {**settings.models, **models}
+    if "offline" in changes and "providers" not in changes:
+        changes["providers"] = ()
+    return replace(settings, **changes)
+
+
+def _read_model(tier: str, model: str) -> str:
+    setting = list_settings()[f"models.{tier}"]
+    try:
+        return parse_value(setting.annotation, model)
+    except ValueError:
+        forms = describe_forms(setting.annotation)
+        raise UserError("config_value", f"models.{tier} must be {forms}.", next_step="Correct the value.") from None
+
+
+def _read_deliveries(given: list[str]) -> tuple[tuple[str, str], ...]:
+    """Read where a report goes. A folder would be one of the server's, so only the operator may name one."""
+    found: list[tuple[str, str]] = []
+    for text in given:
+        kind, _, where = text.partition(":")
+        if kind == "folder":
+            raise UserError(
+                "delivery_target", "A request cannot name a folder of the server.", next_step="Fetch the report."
+            )
+        found.append((kind, where))
+    return tuple(found)

@@ -1,0 +1,188 @@
+"""What every face of the server asks for: runs started, listed, followed and steered, and their evidence.
+
+Pages, HTTP API, the OpenAI-compatible API and MCP call these functions on one workspace. A run is worked on by whoever
+takes it from the queue: this process, unless it was told not to, or any worker. Knows no HTTP.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from corrobora.app import Workspace
+from corrobora.app.attempts import execute_run
+from corrobora.app.runs import (
+    authorize_run,
+    finish_early,
+    follow_events,
+    pass_pause,
+    read_report_json,
+    reopen_run,
+    resolve_profile,
+    steer_run,
+    submit_run,
+)
+from corrobora.config import Settings
+from corrobora.domain.errors import NoEvidence, UserError
+from corrobora.domain.run import Event, EventType, RunId, RunRow, RunStatus
+from corrobora.faces.cli.library import DEMO, list_libraries, resolve_libraries, unknown_library_error
+from corrobora.faces.web.new_run import NewRun, make_request
+from corrobora.storage.journal.events import cancel_tasks, read_events
+from corrobora.storage.journal.runs import Artifact
+
+log = logging.getLogger("corrobora")
+
+
+@asynccontextmanager
+async def open_service(settings: Settings, *, work: bool = True) -> AsyncGenerator[Workspace]:
+    """Open the workspace of a process that serves; with `work` it takes runs from the queue until it closes."""
+    async with Workspace.open(settings) as workspace:
+        if not work:
+            yield workspace
+            return
+        worker = asyncio.create_task(_work_on_runs(workspace), name="runs of the server")
+        try:
+            yield workspace
+        finally:
+            await cancel_tasks(worker)
+
+
+async def _work_on_runs(workspace: Workspace) -> None:
+    concurrency = workspace.settings.worker_concurrency
+    await workspace.queue.run_worker(partial(execute_run, workspace), concurrency=concurrency)
+
+
+async def start_run(workspace: Workspace, wanted: NewRun, *, run: RunId | None = None) -> RunRow:
+    """Store a new run and queue it; return at once.
+
+    Raises:
+        UserError: something in it cannot be used; nothing was stored and nothing was paid.
+    """
+    request = make_request(workspace.settings, wanted)
+    request = replace(request, libraries=await _find_libraries(workspace, request.libraries))
+    profile = resolve_profile(workspace.settings, request)
+    workspace.wiring.check_request(request, profile)  # the worker is this process, so its keys count
+    return await read_run(workspace, await submit_run(workspace, request, run=run))
+
+
+async def _find_libraries(workspace: Workspace, given: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of stored libraries; a client of the server can name no path. `demo` is read if need be."""
+    known = await list_libraries(workspace)
+    names = {space.name for space in known}
+    for each in given:
+        if each not in names and each != DEMO:
+            raise unknown_library_error(each, known)
+    return await resolve_libraries(workspace, given, show=False)
+
+
+async def list_runs(workspace: Workspace, *, limit: int = 50, offset: int = 0) -> Sequence[RunRow]:
+    """Return runs, newest first."""
+    return await workspace.runs.list(limit=limit, offset=offset)
+
+
+async def read_run(workspace: Workspace, run: str) -> RunRow:
+    """Return a run by its id, the unique start of one, or `last`. Raises `UserError` `run_unknown`."""
+    return await workspace.runs.get(await workspace.runs.find_id(run))
+
+
+def follow_run(workspace: Workspace, run: str, after: int = 0) -> AsyncGenerator[Event]:
+    """Yield the events of a run with a number above `after`, past ones first, then live ones, through its pauses."""
+    return follow_events(workspace, run, after)
+
+
+async def list_events(workspace: Workspace, run: str, *, after: int = 0, limit: int = 500) -> Sequence[Event]:
+    """Return events of a run that are stored, with a number above `after`."""
+    return await read_events(workspace.database, run, after=after, limit=limit)
+
+
+async def authorize(workspace: Workspace, run: str, words: str) -> RunRow:
+    """Take a person's words on the waiting plan and go on.
+
+    Raises `UserError` `not_waiting`, or `phrase` for other words than the profile's exact phrase.
+    """
+    row = await read_run(workspace, run)
+    if row.status is not RunStatus.AWAITING:
+        raise UserError("not_waiting", f"Run {row.id} does not wait for authorization: it is {row.status}.")
+    await authorize_run(workspace, row.id, words)
+    await workspace.queue.submit(row.id)
+    return await read_run(workspace, row.id)
+
+
+async def steer(workspace: Workspace, run: str, hint: str) -> RunRow:
+    """Give a run that pauses between two rounds a hint and go on. Raises `UserError` `not_paused`."""
+    row = await read_run(workspace, run)
+    await steer_run(workspace, row.id, hint)
+    await workspace.queue.submit(row.id)
+    return await read_run(workspace, row.id)
+
+
+async def resume(workspace: Workspace, run: str) -> RunRow:
+    """Go on with a run: after a pause, an interruption or a failure; nothing answered is asked again."""
+    row = await read_run(workspace, run)
+    if row.status is RunStatus.DONE:
+        raise UserError("run_ended", f"Run {row.id} has ended.", next_step="Read its report.")
+    if row.status in (RunStatus.CANCELLED, RunStatus.FAILED):
+        await reopen_run(workspace, row.id)
+    await pass_pause(workspace, row.id)
+    await workspace.queue.submit(row.id)
+    return await read_run(workspace, row.id)
+
+
+async def finish_now(workspace: Workspace, run: str) -> RunRow:
+    """Let a run end its research and write its report from what was gathered. Raises `UserError` `run_elsewhere`."""
+    row = await read_run(workspace, run)
+    if row.id not in workspace.sessions:
+        raise UserError("run_elsewhere", f"This process does not work on {row.id}: it is {row.status}.")
+    await finish_early(workspace, row.id)
+    return row
+
+
+async def cancel(workspace: Workspace, run: str) -> RunRow:
+    """End a run without a report, wherever it is worked on."""
+    row = await read_run(workspace, run)
+    if not row.status.final:
+        await workspace.queue.cancel(row.id)
+    return await read_run(workspace, row.id)
+
+
+async def remove(workspace: Workspace, run: str) -> None:
+    """Remove a run with its journal, events and files; libraries keep their documents."""
+    await workspace.runs.remove((await read_run(workspace, run)).id)
+
+
+async def read_report(workspace: Workspace, run: str) -> Mapping[str, Any]:
+    """Return the report of a run as JSON values. Raises `NoEvidence` `report_missing` if it has none."""
+    return await read_report_json(workspace, (await read_run(workspace, run)).id)
+
+
+async def read_file(workspace: Workspace, run: str, name: str) -> Artifact:
+    """Return a file of a run, such as `report.html` or `plan.json`. Raises `NoEvidence` `file_missing`."""
+    row = await read_run(workspace, run)
+    stored = await workspace.runs.read_artifact(row.id, name)
+    if stored is None:
+        raise NoEvidence("file_missing", f"Run {row.id} has no file {name[:80]!r}.")
+    return stored
+
+
+async def list_decisions(workspace: Workspace, run: str) -> Sequence[Event]:
+    """Return the decisions of a run, in order: what was found missing, and whether to go on."""
+    row = await read_run(workspace, run)
+    found: list[Event] = []
+    after = 0
+    while page := await list_events(workspace, row.id, after=after):
+        found += (event for event in page if event.type is EventType.DECISION)
+        after = page[-1].seq
+    return found
+
+
+def event_json(event: Event, run: str) -> dict[str, Any]:
+    """Return an event as JSON values, with the names that `--display jsonl` uses."""
+    from corrobora.faces.cli.display import json_line  # noqa: PLC0415 - only where events are sent
+
+    return json.loads(json_line(event, run))

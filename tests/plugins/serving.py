@@ -1,0 +1,103 @@
+"""A real server for tests: on a free port of this machine, in a thread, over a database with one finished run.
+
+The server is that of `corrobora serve`, with its worker. One is started for a whole session and shared: tests read the
+stored run `site.run` and start runs of their own in the library `docs`, but never change what is stored for others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import threading
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+
+if TYPE_CHECKING:
+    from corrobora.config import Settings
+    from corrobora.domain.run import RunId
+
+
+@dataclass(frozen=True)
+class Site:
+    """A running server: its address without a slash at the end, its settings, and the id of the finished demo run."""
+
+    url: str
+    settings: Settings
+    run: RunId
+
+
+@contextmanager
+def serve_settings(settings: Settings, **options: object) -> Generator[str]:
+    """Serve in a thread until the block ends; yield the address. Options are those of `create_app`."""
+    import uvicorn
+
+    from corrobora.faces.web import create_app
+    from corrobora.faces.web.security import default_hosts
+
+    listening = socket.create_server(("127.0.0.1", 0))
+    port = listening.getsockname()[1]
+    app = create_app(settings, allowed_hosts=default_hosts("127.0.0.1", port), **options)  # type: ignore[arg-type]
+    config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="on", timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve([listening])), name="server of a test")
+    thread.start()
+    try:
+        while thread.is_alive() and not server.started:
+            thread.join(0.01)
+        assert server.started, "the server did not start"
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture(scope="session")
+def site_settings(database_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """Settings of the shared server: a database of its own with the library `docs` of two documents."""
+    from tests.plugins.shell import DOCUMENTS, _fill
+
+    from corrobora.config import load_settings
+
+    name = f"site_{os.getpid()}"
+    url = database_server.replace("/postgres?", f"/{name}?")
+    home = tmp_path_factory.mktemp("site")
+    with psycopg.connect(database_server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE corrobora_template")  # type: ignore[arg-type]
+        asyncio.run(_fill("docs", DOCUMENTS, url))
+        yield load_settings(
+            env={"CORROBORA_HOME": str(home), "CORROBORA_DATABASE_URL": url},
+            folder=home,
+            user_file=Path("/nonexistent"),
+        )
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="session")
+def site(site_settings: Settings) -> Iterator[Site]:
+    """The shared server, without a token; its run `site.run` is the finished demo."""
+    run = asyncio.run(_research_demo(site_settings))
+    with serve_settings(site_settings) as url:
+        yield Site(url, site_settings, run)
+
+
+async def _research_demo(settings: Settings) -> RunId:
+    from corrobora.app import Workspace
+    from corrobora.app.attempts import run_here
+    from corrobora.app.runs import submit_run
+    from corrobora.faces.cli.library import DEMO, resolve_libraries
+    from corrobora.faces.cli.new_run import DEMO_QUESTION
+    from corrobora.faces.request import build_request, parse_question
+
+    async with Workspace.open(settings) as workspace:
+        request = build_request(replace(settings, libraries=(DEMO,), providers=()), parse_question(DEMO_QUESTION))
+        spaces = await resolve_libraries(workspace, (DEMO,), show=False)
+        run = await submit_run(workspace, replace(request, libraries=spaces), deferred=False)
+        await run_here(workspace, run)
+        return run
