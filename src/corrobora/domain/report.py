@@ -160,6 +160,15 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
+class RoleSpend:
+    """What one role did and cost in a run, whoever played it; `answers` also counts those of code, without a model."""
+
+    role: str
+    answers: int
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
 class Methodology:
     """What was done, compiled by code from the journal (TRUTH-6)."""
 
@@ -189,6 +198,7 @@ class Methodology:
     repeated_lines: int = 0  # of the writer, left out
     writer: str = ""  # why the text was written without the model of the run; "" if it was not
     shared: tuple[str, ...] = ()  # what left the machine, and who gets what
+    spend: tuple[RoleSpend, ...] = ()  # by role; empty in reports of versions before it was counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,15 @@ from corrobora.engine.knowledge import remember_findings
 from corrobora.engine.read import FetchResult, make_read_key
 from corrobora.engine.session import Session, format_json
 from corrobora.engine.session.egress import list_shared
-from corrobora.engine.session.journal import CallMeta, decode, decode_meta, encode, hash_parts, list_uncertain
+from corrobora.engine.session.journal import (
+    CallMeta,
+    decode,
+    decode_meta,
+    encode,
+    hash_parts,
+    list_uncertain,
+    sum_spend,
+)
 from corrobora.policies.grading import find_notice
 from corrobora.policies.outcome import decide_outcome, describe_length, describe_limits
 from corrobora.policies.queries import RETRY_EXHAUSTED
@@ -151,6 +159,7 @@ def build_methodology(found: Findings, checked: CheckedDraft, cited: int, run: S
             )
         ),
         shared=list_shared(rounds, run),
+        spend=sum_spend(run.journal),
     )
 
 

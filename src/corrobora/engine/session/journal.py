@@ -19,6 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from corrobora.domain.errors import JournalError
 from corrobora.domain.evidence import Hit, Passage, Reading, Source
 from corrobora.domain.limits import Usage
+from corrobora.domain.report import RoleSpend
 from corrobora.domain.thread import Intent
 from corrobora.policies.selection import READ_CHARS
 from corrobora.ports import Entry, Journal
@@ -245,6 +246,17 @@ def sum_usage(journal: Journal, *keys: str) -> Usage:
     """Return what the calls cost whose keys begin with one of these; what was never answered is counted, too."""
     found = (journal.get(key) for start in keys for key in journal.keys(start))
     return sum((decode_meta(entry).usage or Usage() for entry in found if entry is not None), Usage())
+
+
+def sum_spend(journal: Journal) -> tuple[RoleSpend, ...]:
+    """Return what each role did and cost, the roles in alphabetical order."""
+    found: dict[str, RoleSpend] = {}
+    for entry in (journal.get(key) for key in journal.keys()):  # noqa: SIM118 - a port, not a dict
+        meta = CallMeta() if entry is None else decode_meta(entry)
+        if meta.role and meta.usage is not None:
+            before = found.get(meta.role, RoleSpend(meta.role, 0, Usage()))
+            found[meta.role] = RoleSpend(meta.role, before.answers + 1, before.usage + meta.usage)
+    return tuple(found[role] for role in sorted(found))
 
 
 def list_uncertain(journal: Journal) -> Sequence[str]:

@@ -165,7 +165,8 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Reports": {
         "verify": ("verify:verify", "Check a report against the delivered one and its stored sources."),
-        "export": ("report:export", "Write the report of a run as Markdown, HTML and JSON."),
+        "export": ("exports:export", "Write the report of a run as Markdown, HTML and JSON."),
+        "plot": ("exports:plot", "Draw a run as SVG pictures."),
     },
     "Faces": {
         "serve": ("corrobora.faces.serve:serve", "Serve the page and the HTTP API until Ctrl-C."),

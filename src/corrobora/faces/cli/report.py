@@ -1,4 +1,4 @@
-"""Reports of runs: where `-o` writes one, `corrobora export`, and what its status and outcome mean to the shell.
+"""Reports of runs: where `-o` writes one, and what its status and outcome mean to the shell.
 
 Knows paths, links, permissions, free space, thresholds and `--strict`. Does not render: the stored files of a run are
 its report.
@@ -14,27 +14,15 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import click
 
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.report import Outcome
-from corrobora.domain.run import RunRow, RunStatus, Stage, validate_id
+from corrobora.domain.run import RunRow, RunStatus, Stage
 from corrobora.domain.thread import StopReason
 from corrobora.faces.cli import Exit
-from corrobora.faces.cli.options import (
-    config_option,
-    open_settings,
-    print_text,
-    with_workspace,
-)
 from corrobora.faces.cli.screen import object_field, object_list
 from corrobora.reporting.report_format import REPORT_FILES
 from corrobora.text.phrases import describe_code
-
-if TYPE_CHECKING:
-    from corrobora.app import Workspace
 
 SUFFIX_FORMATS = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".json": "json"}
 _MIN_FREE_BYTES = 1_000_000
@@ -46,34 +34,34 @@ class OutputTarget:
 
     files: Mapping[Path, str]
 
-    def write(self, texts: Mapping[str, str]) -> tuple[Path, ...]:
-        """Write each format that there is a text for; return the files. Raises `UserError` if the disk refuses."""
+    def write(self, contents: Mapping[str, str | bytes]) -> tuple[Path, ...]:
+        """Write each format that there is a content for; return the files. Raises `UserError` if the disk refuses."""
         written: list[Path] = []
         for path, form in self.files.items():
-            if form in texts:
-                _write_atomically(path, texts[form])
+            if form in contents:
+                _write_atomically(path, contents[form])
                 written.append(path)
         return tuple(written)
 
 
 def check_target(
-    path: Path, formats: tuple[str, ...] = tuple(REPORT_FILES), *, force: bool = False, follow: bool = False
+    path: Path, names: Mapping[str, str] = REPORT_FILES, *, force: bool = False, follow: bool = False
 ) -> OutputTarget:
     """Return the target, or raise `UserError` `output_*` that names path, reason and a way out (bad-input C12, C13).
 
-    A name with a known ending is a file of that format; an existing folder, or a name without an ending, is a folder
-    that will hold one file for each of `formats`.
+    `names` are the formats, each with the name of its file. A name with the ending of one of them, or with a known
+    one, is a file of that format; an existing folder, or a name without an ending, is a folder that will hold them all.
     """
     if "\0" in str(path):
         raise _target_error("name", path, "has a NUL character in its name", "Name another file.")
     path = _resolve_link(path, follow=follow)
-    form = SUFFIX_FORMATS.get(path.suffix.lower())
+    ending = path.suffix.lower()
+    form = next((each for each, name in names.items() if ending and name.endswith(ending)), SUFFIX_FORMATS.get(ending))
     if path.is_dir() or (form is None and not path.suffix):
-        files = {path / REPORT_FILES[each]: each for each in formats}
+        files = {path / name: each for each, name in names.items()}
     elif form is None:
-        raise _target_error(
-            "format", path, f"has an unknown ending {path.suffix!r}", "Use .md, .html, .json or a folder."
-        )
+        known = ", ".join(dict.fromkeys(Path(name).suffix for name in names.values()))
+        raise _target_error("format", path, f"has an unknown ending {path.suffix!r}", f"Use {known} or a folder.")
     else:
         files = {path: form}
     for file in files:
@@ -109,13 +97,14 @@ def _check_folder(folder: Path, named: Path) -> None:
         raise _target_error("disk_full", named, f"lies on a disk with {free:,} bytes left", "Make room first.")
 
 
-def _write_atomically(path: Path, text: str) -> None:
+def _write_atomically(path: Path, content: str | bytes) -> None:
+    data = content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
     temporary = path
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=".corrobora-")
         temporary = Path(name)
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         temporary.chmod(0o666 & ~_current_umask())  # as `open` would have made it
@@ -151,59 +140,6 @@ def _unwritable_error(path: Path, error: OSError) -> UserError:
 
 def _target_error(code: str, path: Path, why: str, next_step: str) -> UserError:
     return UserError(f"output_{code}", f"The output {str(path)!r} {why}.", next_step=next_step)
-
-
-@click.command()
-@click.argument("run")
-@click.option(
-    "-f", "--format", "formats", default=",".join(REPORT_FILES), show_default=True, help="Formats, with commas."
-)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    default=Path(),
-    help="File, folder, or - for stdout.",
-    metavar="PATH",
-)
-@click.option("--force", is_flag=True, help="Replace files.")
-@click.option("--follow-symlinks", is_flag=True, help="Write through a symbolic link.")
-@config_option
-def export(  # noqa: PLR0913 - one parameter for each flag, all by name
-    *, run: str, formats: str, output: Path, force: bool, follow_symlinks: bool, config_file: Path | None
-) -> None:
-    """Write the report of a run as Markdown, HTML and JSON."""
-    validate_id(run)
-    wanted = tuple(part.strip() for part in formats.split(",") if part.strip())
-    strange = [part for part in wanted if part not in REPORT_FILES]
-    if strange or not wanted:
-        raise UserError(
-            "export_format",
-            f"--format {formats!r}: {strange[0] if strange else 'nothing'!r} is no format.",
-            next_step=f"Formats: {', '.join(REPORT_FILES)}.",
-        )
-    target = None if str(output) == "-" else check_target(output, wanted, force=force, follow=follow_symlinks)
-    first = wanted[0]
-    if target is None and len(wanted) > 1:
-        raise UserError("export_format", "Stdout takes one format.", next_step="Such as: --format md --output -")
-
-    async def load_texts(workspace: Workspace) -> dict[str, str]:
-        name = await workspace.runs.find_id(run)
-        texts: dict[str, str] = {}
-        for form in set(wanted if target is None else target.files.values()):
-            stored = await workspace.runs.read_artifact(name, REPORT_FILES[form])
-            if stored is not None:
-                texts[form] = stored.content.decode("utf-8", "replace")
-        if not texts:
-            raise missing_report_error(name)
-        return texts
-
-    texts = with_workspace(open_settings(config_file), load_texts)
-    if target is None:
-        print_text(texts[first])
-        return
-    for path in target.write(texts):
-        click.echo(str(path))
 
 
 def missing_report_error(run: str) -> NoEvidence:

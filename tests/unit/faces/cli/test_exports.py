@@ -1,0 +1,46 @@
+"""`corrobora export` and `corrobora plot`: a run as files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+@pytest.mark.covers("export --format", "export --output")
+def test_export(finished: tuple[Any, str]) -> None:
+    shell, run = finished
+    assert shell("export", run, "-o", "out").code == 0
+    assert sorted(path.name for path in (shell.folder / "out").iterdir()) == ["report.html", "report.json", "report.md"]
+    assert shell("export", run, "-f", "md", "-o", "one.md").out == "one.md\n"
+    assert "'odt' is no format" in shell("export", run, "-f", "odt", "-o", "x").complaint
+    assert "--force" in shell("export", run, "-o", "out").complaint
+
+
+def test_export_to_stdout_is_one_format_and_makes_no_file(finished: tuple[Any, str]) -> None:
+    shell, run = finished
+    assert shell("export", run, "-f", "md", "-o", "-").out.startswith("# ")
+    assert shell("export", run, "-o", "-").code == 2
+    assert shell("research", "--run-id", run, "-o", "-", "-q").out.startswith("# ")
+    assert not (shell.folder / "-").exists()
+
+
+@pytest.mark.covers("plot --kind", "plot --output", "plot --force", "plot --follow-symlinks")
+def test_plots_of_a_run(finished: tuple[Any, str]) -> None:
+    shell, run = finished
+    drawn = shell("plot", run, "-o", "out").out.split()
+    kinds = {"coverage", "saturation", "publishers", "spend", "timeline"}  # its documents state no date
+    assert {path.removeprefix("out/") for path in drawn} == {f"plot-{kind}.svg" for kind in kinds}
+    assert "--force" in shell("plot", run, "-o", "out").complaint
+    assert shell("plot", run, "-o", "out", "--force").out.split() == drawn
+    (shell.folder / "link.svg").symlink_to(shell.folder / "out" / "plot-spend.svg")
+    assert "--follow-symlinks" in shell("plot", run, "--kind", "spend", "-o", "link.svg", "--force").complaint
+    followed = shell("plot", run, "--kind", "spend", "-o", "link.svg", "--force", "--follow-symlinks")
+    assert followed.out.endswith("plot-spend.svg\n")
+    one = shell("plot", run, "--kind", "spend", "-o", "-").out
+    assert one == (shell.folder / "out" / "plot-spend.svg").read_text()
+    assert "writing" in one
+    assert "'pie' is no kind" in shell("plot", run, "--kind", "pie").complaint
+    assert "takes one plot" in shell("plot", run, "-o", "-").complaint
+    assert "takes one plot" in shell("plot", run, "-o", "x.svg").complaint
+    assert shell("plot", run, "--kind", "dates").code == 6
