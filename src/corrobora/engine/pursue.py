@@ -40,7 +40,7 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
     thread = await recall_knowledge(thread, run)
     while thread.open and not run.budget.finishing:
         gathered = RoundBuffer()
-        run.emit(EventType.ROUND_STARTED, thread.round_path, _round_start_data(thread), number=thread.number + 1)
+        run.emit(EventType.ROUND_STARTED, thread.round_path, _round_start_data(thread, run), number=thread.number + 1)
         async with run.until_reserve(thread, gathered):  # no round may eat the writing time
             gathered.intent = await scope_round(thread, run)  # what do we not yet know?
             gathered.searched = await search_round(gathered.intent, thread, run)
@@ -77,9 +77,13 @@ async def write_summary(thread: ThreadState, run: Session) -> Draft:
     return Draft(thread.title, last.proposal.summary if last is not None else "")
 
 
-def _round_start_data(thread: ThreadState) -> dict[str, object]:
+def _round_start_data(thread: ThreadState, run: Session) -> dict[str, object]:
     """Return what a round starts with; the first one of a thread also states the thread (TRIPLET-5, ROUNDS-24)."""
-    data: dict[str, object] = {"phase": thread.phase.name, "max_rounds": thread.course.max_rounds}
+    data: dict[str, object] = {
+        "phase": thread.phase.name,
+        "max_rounds": thread.course.max_rounds,
+        "elapsed": round(run.budget.elapsed, 3),
+    }
     if thread.rounds:
         return data
     return data | {
@@ -162,7 +166,8 @@ async def report_round(thread: ThreadState, run: Session) -> None:
     written = next((name for name in files if name.startswith("micro-report-")), "")
     check_invariants(thread, run.rules, reported=bool(written) or "micro_reports" not in wanted)
     _emit_round_events(thread, run)
-    data = {
+    meter = run.budget.read_meter()
+    data: dict[str, object] = {
         "phase": last.phase,
         "new_facts": last.new_facts,
         "confirming": last.confirming_facts,
@@ -173,6 +178,10 @@ async def report_round(thread: ThreadState, run: Session) -> None:
         "elapsed": last.decision.elapsed_seconds,
         "remaining": last.decision.remaining_seconds,
         "reserve": run.budget.allowance.reserve_seconds,
+        "tokens": meter.usage.input_tokens + meter.usage.output_tokens,
+        "dollars": round(meter.usage.dollars, 6),
+        "max_dollars": run.budget.allowance.dollars,
+        "standing": {question.id: question.standing for question in thread.sub_questions},
         "attempts": [asdict(attempt) for attempt in last.attempts],
     }
     if written:

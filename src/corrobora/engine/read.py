@@ -391,6 +391,7 @@ def _emit_reading(reading: Reading, thread: ThreadState, run: Session) -> Readin
     number = thread.number + 1
     run.emit(EventType.READ, thread.round_path, data, number=number, part=f"{reading.hit.url}#{reading.hit.passage}")
     for fact in reading.facts:
-        told = {"fact": fact.id, "quote": fact.quote[:300], "title": fact.title, "answers": fact.answers}
+        known = {"fact": fact.id, "quote": fact.quote[:300], "title": fact.title}
+        told = {**known, "source": reading.source, "answers": fact.answers}
         run.emit(EventType.FACT, thread.path, told, number=number, part=fact.id)
     return reading

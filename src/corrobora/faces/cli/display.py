@@ -12,42 +12,27 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TextIO, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TextIO
 
-from corrobora.domain.run import Event, EventType
-from corrobora.faces.cli.screen import (
-    Screen,
-    can_draw,
-    count_noun,
-    estimate_text,
-    fold_event,
-    format_count,
-    number_field,
-    one_line,
-    text_field,
-    thread_label,
-    thread_path,
-    write_line,
-)
-from corrobora.text.phrases import describe_code
+from corrobora.domain.run import Event
+from corrobora.faces.cli.screen import can_draw, one_line, write_line
+from corrobora.faces.event_text import describe_event, event_sign, thread_label, thread_path
+from corrobora.faces.run_view import RunView, fold_event
 
 if TYPE_CHECKING:
     from corrobora.faces.cli.live import LiveDrawing
 
-EventData = Mapping[str, object]
-
 
 def plain_line(event: Event) -> str:
     """Return an event as one safe line, or "" if plain output leaves it out."""
-    describe = _FORMATTERS.get(event.type)
-    text = describe(event.data) if describe else ""
+    text = describe_event(event)
     if not text:
         return ""
     thread = thread_label(thread_path(event.path))
     place = f"[{thread}] " if thread else ""
     turn = f"{event.round}: " if event.round else ""
-    return one_line(f"{_GLYPHS[event.type]} {place}{turn}{text}", 300)
+    return one_line(f"{event_sign(event)} {place}{turn}{text}", 300)
 
 
 def json_line(event: Event, run: str) -> str:
@@ -62,138 +47,6 @@ def json_line(event: Event, run: str) -> str:
         "data": dict(event.data),
     }
     return json.dumps(envelope, default=str)
-
-
-def _plan_text(data: EventData) -> str:
-    if not data:
-        return "plan"
-    estimate = estimate_text(data)
-    shape = f"plan: {count_noun(data, 'depth', 'level')}, {text_field(data, 'tier') or 'complexity not rated'}"
-    return f"{shape}; estimate: {estimate}" if estimate else shape
-
-
-def _thought_text(data: EventData) -> str:
-    queries = data.get("queries")
-    listed = ", ".join(str(q) for q in cast("list[object]", queries)) if isinstance(queries, list) else ""
-    return text_field(data, "text") or listed
-
-
-def _search_text(data: EventData) -> str:
-    return f"{text_field(data, 'provider')}: {text_field(data, 'query')} ({count_noun(data, 'hits', 'hit')})"
-
-
-def _read_text(data: EventData) -> str:
-    outcome = text_field(data, "outcome")
-    title = text_field(data, "title").strip("- #") or text_field(data, "url")
-    if outcome in ("", "read"):
-        return f"{title} ({count_noun(data, 'facts', 'fact')})"
-    return f"{title}: {describe_code(outcome)}"
-
-
-def _round_start_text(data: EventData) -> str:
-    """Return the phase and the most rounds; of a thread's first round also what the thread is about."""
-    phase = text_field(data, "phase").lower()
-    if "max_rounds" not in data:  # stored before events had it
-        return ""
-    most = f"at most {count_noun(data, 'max_rounds', 'round')}"
-    if "title" not in data:
-        return f"round begins, {most}: {phase}"
-    counts = f"{count_noun(data, 'sub_questions', 'sub-question')}, {count_noun(data, 'subjects', 'subject')}"
-    return f"{text_field(data, 'title')}: {counts}, {most}; round begins: {phase}"
-
-
-def _round_text(data: EventData) -> str:
-    gaps = data.get("gaps")
-    left = len(cast("list[object]", gaps)) if isinstance(gaps, list) else 0
-    stop = text_field(data, "stop")
-    seconds = number_field(data, "remaining")
-    parts = [f"round over: {count_noun(data, 'new_facts', 'new fact')}", f"{left} gap{'' if left == 1 else 's'}"]
-    parts += [f"{seconds:.0f} s left"] if seconds is not None and seconds < 10**6 else []
-    parts += [f"stopped: {describe_code(stop)}"] if stop else []
-    return ", ".join(parts)
-
-
-def _verify_text(data: EventData) -> str:
-    share = number_field(data, "supported")
-    if share is None:
-        return "verified"
-    return f"{share:.0%} of cited sentences supported, {format_count(data, 'removed')} removed"
-
-
-def _judge_text(data: EventData) -> str:
-    score = number_field(data, "overall")
-    return "judged" if score is None else f"judged {score:.2f}"
-
-
-def _complete_text(data: EventData) -> str:
-    if "words" not in data:
-        return ""  # the end of one round, which has a line of its own
-    words, sources = count_noun(data, "words", "word"), count_noun(data, "sources", "source")
-    return f"{describe_code(text_field(data, 'outcome'))}: {words}, {sources} cited"
-
-
-def _fields_text(*names: str, lead: str = "") -> Callable[[EventData], str]:
-    def format_fields(data: EventData) -> str:
-        found = text_field(data, *names)
-        return f"{lead}{found}" if found or lead else ""
-
-    return format_fields
-
-
-_FORMATTERS: Mapping[EventType, Callable[[EventData], str]] = {
-    EventType.RUN_STARTED: _fields_text("question"),
-    EventType.STAGE: _fields_text("stage"),
-    EventType.PLAN_PROPOSED: _plan_text,
-    EventType.PLAN_AUTHORIZED: _fields_text("by", lead="plan authorized by "),
-    EventType.PLAN_REFUSED: _fields_text("why", "reason", lead="plan refused: "),
-    EventType.THOUGHT: _thought_text,
-    EventType.SEARCH: _search_text,
-    EventType.READ: _read_text,
-    EventType.DRIFT: _fields_text("why", lead="off the subject, "),
-    EventType.PLATEAU: lambda data: f"plateau, level {format_count(data, 'level')}",
-    EventType.ESCAPE: lambda data: f"another approach: {describe_code(text_field(data, 'strategy', 'escape'))}",
-    EventType.CONTRADICTION: _fields_text("claim", "why", lead="contradiction: "),
-    EventType.RETRY: lambda data: (
-        f"a call was sent again ({text_field(data, 'role')}): {describe_code(text_field(data, 'why'))}"
-        if data.get("role")
-        else _fields_text("query", "why", lead="tried again: ")(data)
-    ),
-    EventType.EXHAUSTED: _fields_text("question", "why", lead="given up: "),
-    EventType.ROUND_STARTED: _round_start_text,
-    EventType.ROUND_FINISHED: _round_text,
-    EventType.FALLBACK: lambda data: (
-        f"another analyst took over ({text_field(data, 'role')}): {describe_code(text_field(data, 'why'))}"
-    ),
-    EventType.VERIFY: _verify_text,
-    EventType.JUDGE: _judge_text,
-    EventType.LEAF_FAILED: _fields_text("why", lead="failed: "),
-    EventType.WARNING: _fields_text("failed", "message", "why"),
-    EventType.COMPLETE: _complete_text,
-}  # events without a line (facts, budget readings, micro-reports, drafts) are for other displays
-_GLYPHS: Mapping[EventType, str] = {
-    EventType.RUN_STARTED: "●",
-    EventType.STAGE: "▸",
-    EventType.PLAN_PROPOSED: "▣",
-    EventType.PLAN_AUTHORIZED: "▣",
-    EventType.PLAN_REFUSED: "▣",
-    EventType.THOUGHT: "…",
-    EventType.SEARCH: "⌕",
-    EventType.READ: "▤",
-    EventType.DRIFT: "≈",
-    EventType.PLATEAU: "▁",
-    EventType.ESCAPE: "↗",
-    EventType.CONTRADICTION: "⚡",
-    EventType.RETRY: "↻",
-    EventType.EXHAUSTED: "✗",
-    EventType.ROUND_STARTED: "◌",
-    EventType.ROUND_FINISHED: "○",
-    EventType.FALLBACK: "↓",
-    EventType.VERIFY: "✓",
-    EventType.JUDGE: "✓",
-    EventType.LEAF_FAILED: "✗",
-    EventType.WARNING: "!",
-    EventType.COMPLETE: "■",
-}
 
 
 class Display:
@@ -254,14 +107,14 @@ class RichDisplay(Display):
 
     def __init__(self, drawing: LiveDrawing) -> None:
         self._drawing = drawing
-        self._screen = Screen()
+        self._view = RunView()
 
     def launch(self, run: str, artifacts: str) -> None:  # noqa: ARG002 - the closing lines name them
         self._drawing.start()
 
     def show(self, event: Event) -> None:
-        self._screen = fold_event(self._screen, event)
-        self._drawing.update(self._screen)
+        self._view = fold_event(self._view, event)
+        self._drawing.update(self._view)
         self._drawing.start()
 
     def note(self, text: str) -> None:

@@ -1,6 +1,6 @@
 """The live display: the state of a run, drawn with rich on stderr.
 
-Knows the layout, and never lets untrusted text be read as markup. Does not know events: `screen` folds them. It is a
+Knows the layout, and never lets untrusted text be read as markup. Does not know events: `run_view` folds them. It is a
 module of its own because rich must load only where something is drawn.
 """
 
@@ -13,7 +13,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from corrobora.faces.cli.screen import Gauge, Lane, Screen, one_line, thread_label
+from corrobora.faces.cli.screen import one_line
+from corrobora.faces.event_text import thread_label
+from corrobora.faces.run_view import Gauge, Lane, RunView
 from corrobora.text.phrases import describe_code
 
 _MAX_LANES = 12
@@ -24,7 +26,7 @@ class LiveDrawing:
 
     def __init__(self, console: Console, elapsed: Callable[[], float]) -> None:
         self._elapsed = elapsed
-        self._screen = Screen()
+        self._screen = RunView()
         self._note = ""
         self._live = Live(
             get_renderable=self._render_now,
@@ -37,7 +39,7 @@ class LiveDrawing:
     def start(self) -> None:
         self._live.start()
 
-    def update(self, screen: Screen) -> None:
+    def update(self, screen: RunView) -> None:
         """Show another screen from the next refresh on."""
         self._screen = screen
 
@@ -53,7 +55,7 @@ class LiveDrawing:
         return render_screen(self._screen, self._elapsed(), note=self._note)
 
 
-def render_screen(screen: Screen, elapsed: float, *, note: str = "") -> RenderableType:
+def render_screen(screen: RunView, elapsed: float, *, note: str = "") -> RenderableType:
     """Return the screen as something rich can print."""
     head = Text(f"● {one_line(screen.question, 160)}", style="bold", overflow="ellipsis", no_wrap=True)
     rows: list[RenderableType] = [head, _lane_table(screen)] if screen.lanes else [head]
@@ -72,7 +74,7 @@ def render_screen(screen: Screen, elapsed: float, *, note: str = "") -> Renderab
     return Group(*rows)
 
 
-def _lane_table(screen: Screen) -> Table:
+def _lane_table(screen: RunView) -> Table:
     table = Table.grid(padding=(0, 1))
     for lane in screen.lanes[:_MAX_LANES]:
         table.add_row(*_lane_row(lane))
@@ -97,7 +99,7 @@ def _round_text(lane: Lane) -> str:
     return f"round {lane.round} of {lane.max_rounds}" if lane.max_rounds else f"round {lane.round}"
 
 
-def _counts_line(screen: Screen) -> str:
+def _counts_line(screen: RunView) -> str:
     parts = [
         f"{screen.stage or 'start'}",
         f"{screen.searches} searches",

@@ -20,7 +20,7 @@ from corrobora.domain.report import Outcome
 from corrobora.domain.run import RunRow, RunStatus, Stage
 from corrobora.domain.thread import StopReason
 from corrobora.faces.cli import Exit
-from corrobora.faces.cli.screen import object_field, object_list
+from corrobora.faces.event_text import object_field, object_list
 from corrobora.reporting.report_format import REPORT_FILES
 from corrobora.text.phrases import describe_code
 

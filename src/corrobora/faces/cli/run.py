@@ -37,16 +37,8 @@ from corrobora.faces.cli.display import Display, choose_display
 from corrobora.faces.cli.library import resolve_libraries
 from corrobora.faces.cli.options import print_text, with_workspace
 from corrobora.faces.cli.report import OutputTarget, RunExit, describe_resumption, has_body, low_score_exit, run_exit
-from corrobora.faces.cli.screen import (
-    ask_authorization,
-    count_noun,
-    estimate_text,
-    is_terminal,
-    object_field,
-    one_line,
-    plan_lines,
-    write_stderr,
-)
+from corrobora.faces.cli.screen import ask_authorization, is_terminal, one_line, plan_lines, write_stderr
+from corrobora.faces.event_text import count_noun, estimate_text, object_field
 from corrobora.reporting.report_format import REPORT_FILES
 from corrobora.text.phrases import describe_code
 

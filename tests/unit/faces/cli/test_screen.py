@@ -12,7 +12,8 @@ from rich.console import Console
 from corrobora.domain.run import Event, EventType
 from corrobora.faces.cli.display import json_line, plain_line
 from corrobora.faces.cli.live import gauge_line, render_screen
-from corrobora.faces.cli.screen import Gauge, Screen, fold_event, thread_path
+from corrobora.faces.event_text import thread_path
+from corrobora.faces.run_view import Gauge, RunView, fold_event
 
 
 def event(kind: str, path: str = "root", number: int | None = None, **data: object) -> Event:
@@ -55,7 +56,7 @@ RUN = [
 
 
 def test_counts_gaps_stop_and_budget() -> None:
-    screen = reduce(fold_event, RUN, Screen())
+    screen = reduce(fold_event, RUN, RunView())
     assert (screen.searches, screen.reads, screen.unread, screen.facts, screen.gaps) == (1, 1, 1, 1, 2)
     assert (screen.questions, screen.warnings, screen.outcome, screen.finished) == (1, 1, "partial", True)
     assert [(lane.title, lane.round, lane.state) for lane in screen.lanes] == [
@@ -66,13 +67,13 @@ def test_counts_gaps_stop_and_budget() -> None:
 
 
 def test_the_reserve_is_known_before_the_first_round() -> None:
-    assert fold_event(Screen(), RUN[0]).gauge.reserve_seconds == 36.0  # 0.3 of two minutes
+    assert fold_event(RunView(), RUN[0]).gauge.reserve_seconds == 36.0  # 0.3 of two minutes
 
 
 def test_the_drawing_shows_counts_and_the_reserve_and_no_escape_of_the_question() -> None:
     out = io.StringIO()
     Console(file=out, width=100, force_terminal=False).print(
-        render_screen(reduce(fold_event, RUN, Screen()), 70.0, note="note")
+        render_screen(reduce(fold_event, RUN, RunView()), 70.0, note="note")
     )
     for part in (
         "First part",
@@ -121,7 +122,7 @@ def test_any_event_is_folded_drawn_and_told_without_failing(
     kind: EventType, data: dict[str, object], number: int | None
 ) -> None:
     told = Event(kind, "k", "root/1/round/1", number, data)
-    screen = fold_event(fold_event(Screen(), RUN[0]), told)
+    screen = fold_event(fold_event(RunView(), RUN[0]), told)
     Console(file=io.StringIO(), width=80).print(render_screen(screen, 1.0))
     assert "\n" not in plain_line(told)
     assert "\n" not in json_line(told, "r_1")
@@ -129,7 +130,7 @@ def test_any_event_is_folded_drawn_and_told_without_failing(
 
 def test_a_node_that_works_again_is_named_after_its_first_turn() -> None:
     again = event("search", "root/1~2/round/1", 1, query="why", provider="library", hits=3)
-    screen = reduce(fold_event, (*RUN, again), Screen())
+    screen = reduce(fold_event, (*RUN, again), RunView())
     assert [lane.title for lane in screen.lanes] == ["First part", "Second part", "First part (turn 2)"]
     assert "[1, turn 2]" in plain_line(again)
     assert "~" not in plain_line(again)

@@ -1,0 +1,240 @@
+"""Events for people: what each one says in one sentence, its sign, and the fields of its data read without failing.
+
+Knows the data of every type of event. Does not know where the sentence is shown: a face makes it safe to print.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from corrobora.domain.run import Event, EventType
+from corrobora.text.phrases import describe_code
+
+EventData = Mapping[str, object]
+
+
+def describe_event(event: Event) -> str:
+    """Return what an event says in one sentence of unchecked text, "" if there is nothing to say of it."""
+    describe = _FORMATTERS.get(event.type)
+    return describe(event.data) if describe else ""
+
+
+def event_sign(event: Event) -> str:
+    """Return the sign before the sentence of an event."""
+    return _GLYPHS.get(event.type, "·")
+
+
+TURN = re.compile(r"~(\d+)")  # a node in a later iteration: "root/1~2"
+
+
+def event_group(event: Event) -> str:
+    """Return the group by which lines are filtered: thought, search, read, fact, decision, else warn."""
+    return _GROUPS.get(event.type, "warn")
+
+
+def thread_label(path: str) -> str:
+    """Return the place of a thread in the plan for a reader: "1, turn 2" of "root/1~2"."""
+    return TURN.sub(r", turn \1", path.removeprefix("root").strip("/"))
+
+
+def thread_path(path: str) -> str:
+    """Return the thread's path of an event's path: `root/1` of `root/1/round/2`."""
+    return path.partition("/round/")[0] or "root"
+
+
+def _plan_text(data: EventData) -> str:
+    if not data:
+        return "plan"
+    estimate = estimate_text(data)
+    shape = f"plan: {count_noun(data, 'depth', 'level')}, {text_field(data, 'tier') or 'complexity not rated'}"
+    return f"{shape}; estimate: {estimate}" if estimate else shape
+
+
+def _thought_text(data: EventData) -> str:
+    queries = data.get("queries")
+    listed = ", ".join(str(q) for q in cast("list[object]", queries)) if isinstance(queries, list) else ""
+    return text_field(data, "text") or listed
+
+
+def _search_text(data: EventData) -> str:
+    return f"{text_field(data, 'provider')}: {text_field(data, 'query')} ({count_noun(data, 'hits', 'hit')})"
+
+
+def _read_text(data: EventData) -> str:
+    outcome = text_field(data, "outcome")
+    title = text_field(data, "title").strip("- #") or text_field(data, "url")
+    if outcome in ("", "read"):
+        return f"{title} ({count_noun(data, 'facts', 'fact')})"
+    return f"{title}: {describe_code(outcome)}"
+
+
+def _round_start_text(data: EventData) -> str:
+    """Return the phase and the most rounds; of a thread's first round also what the thread is about."""
+    phase = text_field(data, "phase").lower()
+    if "max_rounds" not in data:  # stored before events had it
+        return ""
+    most = f"at most {count_noun(data, 'max_rounds', 'round')}"
+    if "title" not in data:
+        return f"round begins, {most}: {phase}"
+    counts = f"{count_noun(data, 'sub_questions', 'sub-question')}, {count_noun(data, 'subjects', 'subject')}"
+    return f"{text_field(data, 'title')}: {counts}, {most}; round begins: {phase}"
+
+
+def _round_text(data: EventData) -> str:
+    gaps = data.get("gaps")
+    left = len(cast("list[object]", gaps)) if isinstance(gaps, list) else 0
+    stop = text_field(data, "stop")
+    seconds = number_field(data, "remaining")
+    parts = [f"round over: {count_noun(data, 'new_facts', 'new fact')}", f"{left} gap{'' if left == 1 else 's'}"]
+    parts += [f"{seconds:.0f} s left"] if seconds is not None and seconds < 10**6 else []
+    parts += [f"stopped: {describe_code(stop)}"] if stop else []
+    return ", ".join(parts)
+
+
+def _verify_text(data: EventData) -> str:
+    share = number_field(data, "supported")
+    if share is None:
+        return "verified"
+    return f"{share:.0%} of cited sentences supported, {format_count(data, 'removed')} removed"
+
+
+def _judge_text(data: EventData) -> str:
+    score = number_field(data, "overall")
+    return "judged" if score is None else f"judged {score:.2f}"
+
+
+def _complete_text(data: EventData) -> str:
+    if "words" not in data:
+        return ""  # the end of one round, which has a line of its own
+    words, sources = count_noun(data, "words", "word"), count_noun(data, "sources", "source")
+    return f"{describe_code(text_field(data, 'outcome'))}: {words}, {sources} cited"
+
+
+def _fields_text(*names: str, lead: str = "") -> Callable[[EventData], str]:
+    def format_fields(data: EventData) -> str:
+        found = text_field(data, *names)
+        return f"{lead}{found}" if found or lead else ""
+
+    return format_fields
+
+
+_FORMATTERS: Mapping[EventType, Callable[[EventData], str]] = {
+    EventType.RUN_STARTED: _fields_text("question"),
+    EventType.STAGE: _fields_text("stage"),
+    EventType.PLAN_PROPOSED: _plan_text,
+    EventType.PLAN_AUTHORIZED: _fields_text("by", lead="plan authorized by "),
+    EventType.PLAN_REFUSED: _fields_text("why", "reason", lead="plan refused: "),
+    EventType.THOUGHT: _thought_text,
+    EventType.SEARCH: _search_text,
+    EventType.READ: _read_text,
+    EventType.DRIFT: _fields_text("why", lead="off the subject, "),
+    EventType.PLATEAU: lambda data: f"plateau, level {format_count(data, 'level')}",
+    EventType.ESCAPE: lambda data: f"another approach: {describe_code(text_field(data, 'strategy', 'escape'))}",
+    EventType.CONTRADICTION: _fields_text("claim", "why", lead="contradiction: "),
+    EventType.RETRY: lambda data: (
+        f"a call was sent again ({text_field(data, 'role')}): {describe_code(text_field(data, 'why'))}"
+        if data.get("role")
+        else _fields_text("query", "why", lead="tried again: ")(data)
+    ),
+    EventType.EXHAUSTED: _fields_text("question", "why", lead="given up: "),
+    EventType.ROUND_STARTED: _round_start_text,
+    EventType.ROUND_FINISHED: _round_text,
+    EventType.FALLBACK: lambda data: (
+        f"another analyst took over ({text_field(data, 'role')}): {describe_code(text_field(data, 'why'))}"
+    ),
+    EventType.VERIFY: _verify_text,
+    EventType.JUDGE: _judge_text,
+    EventType.LEAF_FAILED: _fields_text("why", lead="failed: "),
+    EventType.WARNING: _fields_text("failed", "message", "why"),
+    EventType.COMPLETE: _complete_text,
+}  # events without a line (facts, budget readings, micro-reports, drafts) are for other displays
+_GLYPHS: Mapping[EventType, str] = {
+    EventType.RUN_STARTED: "●",
+    EventType.STAGE: "▸",
+    EventType.PLAN_PROPOSED: "▣",
+    EventType.PLAN_AUTHORIZED: "▣",
+    EventType.PLAN_REFUSED: "▣",
+    EventType.THOUGHT: "…",
+    EventType.SEARCH: "⌕",
+    EventType.READ: "▤",
+    EventType.FACT: "+",
+    EventType.DRIFT: "≈",
+    EventType.PLATEAU: "▁",
+    EventType.ESCAPE: "↗",
+    EventType.CONTRADICTION: "⚡",
+    EventType.RETRY: "↻",
+    EventType.EXHAUSTED: "✗",
+    EventType.ROUND_STARTED: "◌",
+    EventType.ROUND_FINISHED: "○",
+    EventType.FALLBACK: "↓",
+    EventType.VERIFY: "✓",
+    EventType.JUDGE: "✓",
+    EventType.LEAF_FAILED: "✗",
+    EventType.WARNING: "!",
+    EventType.COMPLETE: "■",
+}
+
+
+_GROUPS: Mapping[EventType, str] = {
+    EventType.THOUGHT: "thought",
+    EventType.SEARCH: "search",
+    EventType.READ: "read",
+    EventType.FACT: "fact",
+    **dict.fromkeys(
+        (
+            *(EventType.RUN_STARTED, EventType.STAGE, EventType.PLAN_PROPOSED, EventType.PLAN_AUTHORIZED),
+            *(EventType.ROUND_STARTED, EventType.ROUND_FINISHED, EventType.DECISION, EventType.ESCAPE),
+            *(EventType.VERIFY, EventType.JUDGE, EventType.COMPLETE, EventType.PLATEAU, EventType.CONTRADICTION),
+        ),
+        "decision",
+    ),
+}
+
+
+def text_field(data: EventData, *names: str) -> str:
+    """Return the first of some fields that is a text, "" if none is."""
+    return next((value for name in names if isinstance(value := data.get(name), str) and value), "")
+
+
+def estimate_text(data: EventData) -> str:
+    """Return the estimate that the event of a plan carries, as one sentence; "" if nothing is paid."""
+    return text_field(object_field(data, "estimate"), "text")
+
+
+def number_field(data: EventData, *names: str) -> float | None:
+    """Return the first of some fields that is a number, None if none is."""
+    found = (data.get(name) for name in names)
+    return next((float(v) for v in found if isinstance(v, (int, float)) and not isinstance(v, bool)), None)
+
+
+def format_count(data: EventData, name: str) -> str:
+    """Return the number in a field, "?" without one."""
+    value = number_field(data, name)
+    return "?" if value is None else f"{value:g}"
+
+
+def count_noun(data: EventData, name: str, noun: str) -> str:
+    """Return the number in a field with its noun: 1 fact, 2 facts."""
+    return f"{format_count(data, name)} {noun}{'' if number_field(data, name) == 1 else 's'}"
+
+
+def object_field(data: EventData, name: str) -> EventData:
+    """Return an object inside an object, empty if there is none."""
+    value = data.get(name)
+    return cast("EventData", value) if isinstance(value, Mapping) else {}
+
+
+def object_list(data: EventData, name: str) -> list[EventData]:
+    """Return the objects of a list inside an object, empty if there is none."""
+    value = data.get(name)
+    items = cast("list[object]", value) if isinstance(value, (list, tuple)) else []
+    return [cast("EventData", item) for item in items if isinstance(item, Mapping)]
+
+
+def text_list(data: EventData, name: str) -> tuple[str, ...]:
+    """Return the texts of a list inside an object, empty if there is none."""
+    value = data.get(name)
+    items = cast("list[object]", value) if isinstance(value, (list, tuple)) else []
+    return tuple(item for item in items if isinstance(item, str))
