@@ -215,6 +215,9 @@ def read_html(data: bytes, charset: str = "") -> ParsedDocument:
     return parsed
 
 
+_UNCLOSED = frozenset("p li dt dd tr td th option".split())  # the next one closes it: it adds no depth of its own
+
+
 class PageShape(NamedTuple):
     """What one linear scan tells of a page."""
 
@@ -236,7 +239,9 @@ def measure_shape(html: str) -> PageShape:
     for match in _TAG.finditer(html):
         tags += 1
         name = match[2].lower()
-        if match[1]:
+        if name in _UNCLOSED:
+            pass
+        elif match[1]:
             depth -= depth > 0
         elif name not in _VOID:
             depth += 1

@@ -41,9 +41,29 @@ BOOK = "".join(
 def test_headings_that_the_extractor_drops_are_put_back_above_their_text():
     page = f"<html><head><title>Keys</title></head><body><h1>Book</h1><h2>Site map</h2>{BOOK}</body></html>"
     parsed = read_html(page.encode())
-    assert [each.title for each in parsed.headings] == ["Book", *(f"{n}. Topic {n}" for n in range(12))]
+    assert [each.title for each in parsed.headings] == ["Book", "Site map", *(f"{n}. Topic {n}" for n in range(12))]
     for n in range(12):
         assert f"{n}. Topic {n}\n\nA sentence of section {n} says" in parsed.text
+
+
+def test_lists_and_definitions_of_a_page_are_kept_with_their_terms():
+    options = [("-p", "just parse the file and exit."), ("Quit.", "Ends the program.")]
+    more = "".join(f"<dt><code>{term}</code><dd><p>{text}</p>" for term, text in options)
+    page = f"""<html><body><div><div>Menu</div><p>The program supports the following formats:</p>
+    <ul class="wide"><li><b>XML.</b> It is the default.</li><li><b>32 bytes.</b> It needs least.</li></ul>
+    <p>Some options are <code>named</code> on the command line, one after the other.
+    <dl><dt>-h</dt><dt>--help</dt><dd>Show help.</dd>{more}</dl><p>Others are read from a file.</div></body></html>"""
+    assert read_html(page.encode()).text.endswith(
+        "The program supports the following formats:\n\n- XML. It is the default.\n- 32 bytes. It needs least.\n\n"
+        "Some options are named on the command line, one after the other.\n\n- -h, --help: Show help.\n"
+        "- -p: just parse the file and exit.\n- Quit. Ends the program.\n\nOthers are read from a file."
+    )
+
+
+def test_all_articles_of_a_page_are_read():
+    parts = [f"<article><h2>Part {n}</h2><p>{f'Part {n} has words of its own. ' * 150}</p></article>" for n in range(9)]
+    text = read_html(f"<html><body>{''.join(parts)}</body></html>".encode()).text
+    assert all(f"Part {n} has" in text for n in range(9))
 
 
 def test_words_of_neighbouring_blocks_do_not_stick_together():

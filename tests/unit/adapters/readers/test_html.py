@@ -96,3 +96,10 @@ def test_h29_data_uris_are_stripped():
 @pytest.mark.parametrize("unit", ["<", "<!--", "&", "<a ", "<p", "\0", " ", "</", "<a href='"])
 def test_h15_h16_hostile_pages_are_shaped_in_linear_time(unit):
     assert measure_shape(unit * (400_000 // len(unit))).tags >= 0
+
+
+def test_a_page_that_leaves_items_and_paragraphs_open_is_not_nested_deeply():
+    rows = "".join(f"<dt><b>key {n}</b><dd><p>Says what the key {n} does in the program.<p>" for n in range(900))
+    page = f"<html><body><dl>{rows}</dl></body></html>"
+    assert measure_shape(page).depth < 6
+    assert "- key 7: Says what the key 7 does in the program." in read_html(page.encode()).text
