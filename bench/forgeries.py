@@ -31,7 +31,7 @@ from corrobora.config import load_settings
 from corrobora.data import demo_documents
 from corrobora.domain.run import Request
 from corrobora.faces.cli.new_run import DEMO_QUESTION
-from corrobora.reporting.markdown import html_to_markdown
+from corrobora.reporting.html_reader import html_to_markdown
 from corrobora.reporting.recheck import RecheckResult
 from corrobora.reporting.report_format import REPORT_FILES
 from corrobora.reporting.seal import format_seal, strip_seal

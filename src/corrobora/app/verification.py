@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 from corrobora.domain.errors import ReadError, UserError
 from corrobora.domain.evidence import Hit, Source, SourceId
 from corrobora.ports import IngestItem, ParsedDocument
-from corrobora.reporting.markdown import html_to_markdown, is_html
+from corrobora.reporting.html_reader import html_to_markdown, is_html
 from corrobora.reporting.recheck import RecheckResult, recheck_report
 from corrobora.reporting.references import Lookups, SourceLookup, StoredSource
 from corrobora.reporting.report_parser import Reference

@@ -169,6 +169,50 @@ class RoleSpend:
 
 
 @dataclass(frozen=True, slots=True)
+class CitedQuote:
+    """A quote that a statement cites: `start` and `end` index characters of the snapshot, in which it is literal."""
+
+    fact: str
+    source: str
+    passage: str  # the stored passage that holds it, one of `Report.passages`
+    snapshot: str  # sha256 of the stored text
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class MarkerEvidence:
+    """What one `[n]` of the delivered text leads to: the statement in front of it, its verdict, and its own quotes."""
+
+    marker: int  # from 1, in the order of the text
+    number: int  # as printed: the number of its reference
+    sentence: str
+    support: Support
+    follows: str  # as in `SentenceCheck`
+    quotes: tuple[CitedQuote, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CitedPassage:
+    """A stored passage that holds quotes of the report; `start` and `end` index characters of the snapshot."""
+
+    source: str
+    passage: str
+    snapshot: str
+    start: int
+    end: int
+    text: str
+    title: str
+    url: str
+    heading: str = ""
+    page: int | None = None  # of a document with pages, from 1
+    version: str = ""
+    published: str = ""
+    publisher: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Methodology:
     """What was done, compiled by code from the journal (TRUTH-6)."""
 
@@ -220,6 +264,8 @@ class Report:
     seal: str = ""  # run and digest of this report without its seal
     asked: str = ""  # the question in the person's words, if others were researched
     researched: tuple[str, ...] = ()  # these, narrowed from it or split
+    evidence: tuple[MarkerEvidence, ...] = ()  # one for each `[n]` of the text; reports of earlier versions have none
+    passages: tuple[CitedPassage, ...] = ()  # those that hold the quotes of the evidence, each once
 
     def _repr_markdown_(self) -> str:
         """Show the report in a notebook."""

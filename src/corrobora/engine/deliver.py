@@ -13,9 +13,19 @@ from dataclasses import asdict, dataclass, replace
 
 from corrobora.domain.evidence import Fact, Hit, ReadOutcome, SourceId
 from corrobora.domain.limits import Usage
-from corrobora.domain.report import Draft, Findings, Methodology, Outcome, Report, Verdict, collect_notes, iter_threads
+from corrobora.domain.report import (
+    Draft,
+    Findings,
+    Methodology,
+    Outcome,
+    Report,
+    Verdict,
+    collect_notes,
+    iter_threads,
+)
 from corrobora.domain.run import EventType, Stage
 from corrobora.domain.thread import Round
+from corrobora.engine.cited import add_evidence, read_cited_sources
 from corrobora.engine.knowledge import remember_findings
 from corrobora.engine.read import FetchResult, make_read_key
 from corrobora.engine.session import Session, format_json
@@ -29,10 +39,10 @@ from corrobora.engine.session.journal import (
     list_uncertain,
     sum_spend,
 )
-from corrobora.policies.grading import find_notice
 from corrobora.policies.outcome import decide_outcome, describe_length, describe_limits
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.reporting.artifacts import render_completion_report
+from corrobora.reporting.html_page import render_html
 from corrobora.reporting.render import (
     CitedSource,
     build_citations,
@@ -40,7 +50,7 @@ from corrobora.reporting.render import (
     render_markdown,
     render_methodology,
 )
-from corrobora.reporting.report_format import format_report_body, render_html, strip_findings, strip_line
+from corrobora.reporting.report_format import format_report_body, strip_findings, strip_line
 from corrobora.reporting.seal import read_digest, seal_files
 from corrobora.reporting.thread_json import (
     build_cost_estimate,
@@ -276,7 +286,9 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
         _list_disputed_facts(findings) if held else (),
     )
     cited_sources = {marker.split(":")[0] for marker in numbers}
-    cited = await _read_cited_sources(run, tuple(fact.source for fact in findings.facts if fact.marker in numbers))
+    cited = await read_cited_sources(
+        run.library, tuple(fact.source for fact in findings.facts if fact.marker in numbers)
+    )
     done = build_methodology(findings, checked, len(cited_sources), run)
     doubt = (f"The score is doubtful: {verdict.suspicious}.",) if verdict is not None and verdict.suspicious else ()
     notes = (*_describe_notices(cited), *describe_length(body, run.profile.words_min, done), *doubt)
@@ -299,6 +311,7 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
         researched=run.researched,
     )
     report = replace(report, markdown=render_markdown(report, body, numbers) if numbers else "")
+    report = await add_evidence(report, run.library)
     files = _build_files(report, run)
     if report.markdown:
         files, seal = seal_files(files, run.run)
@@ -333,15 +346,6 @@ def _sum_up(report: Report, files: Mapping[str, str], *, words: int) -> dict[str
         "supported": round(report.supported_share, 3),
         "seal": {name: digest for name, text in files.items() if (digest := read_digest(name, text))},
     }
-
-
-async def _read_cited_sources(run: Session, sources: Sequence[SourceId]) -> dict[str, CitedSource]:
-    """Return the content hashes of stored sources, and what each says about its own standing."""
-    found: dict[str, CitedSource] = {}
-    for each in dict.fromkeys(sources):
-        source, text = await run.library.document(each)
-        found[each] = CitedSource(source.snapshot, find_notice(source.title, text))
-    return found
 
 
 def _apply_form(body: str, run: Session) -> str:

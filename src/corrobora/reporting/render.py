@@ -21,7 +21,7 @@ from corrobora.text.comparison import find_differing_sentences
 from corrobora.text.phrases import describe_code
 from corrobora.text.tokens import escape_text, sanitize_text
 
-_HOW = {
+HOW = {
     "quote": "copied word for word",
     "restatement": "restated in other words",
     "arithmetic": "calculated",
@@ -67,7 +67,7 @@ def render_account(report: Report) -> str:
     used = [column for column in columns if any(key[1] == column for key in counts)]
     ways = [
         way
-        for way in dict.fromkeys((*_HOW.values(), *(key[0] for key in counts)))
+        for way in dict.fromkeys((*HOW.values(), *(key[0] for key in counts)))
         if any(key[0] == way for key in counts)
     ]
     rows = [
@@ -105,7 +105,7 @@ def _explain_counts(report: Report) -> list[str]:
 
 
 def _name_how(check: SentenceCheck) -> str:
-    return _HOW.get(check.follows, check.follows)
+    return HOW.get(check.follows, check.follows)
 
 
 def _name_verdict(check: SentenceCheck) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from corrobora.domain.evidence import fold_typography
+from corrobora.reporting.html_reader import EVIDENCE
 from corrobora.reporting.markdown import (
     fold_quotes,
     goes_on,
@@ -37,7 +38,7 @@ _ITEM = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s")
 _LEAD = re.compile(r"[#>\s]+")
 _LABEL = re.compile(rf"\s*\*?\((?:{'|'.join(map(re.escape, phrases.LABELS))})\)\*?")
 _CODE_SECTIONS = ("methodology", "sources", "references", "gaps", "bibliography", phrases.ACCOUNT.lower())
-_OWN_SECTIONS = ("methodology", "gaps", phrases.ACCOUNT.lower())
+_OWN_SECTIONS = ("methodology", "gaps", phrases.ACCOUNT.lower(), EVIDENCE.lower())
 _STATUS_PLACE = 2  # the status stands below the title
 _BRACKET = "\ue000"  # stands for one that opens no citation
 _UNDERLINE = re.compile(r"={3,}|-{3,}")

@@ -15,7 +15,8 @@ from enum import StrEnum
 from hashlib import sha256
 
 from corrobora.domain.evidence import fold_typography
-from corrobora.reporting.markdown import html_to_markdown, is_heading, is_row
+from corrobora.reporting.html_reader import html_to_markdown
+from corrobora.reporting.markdown import is_heading, is_row
 from corrobora.reporting.report_parser import Block, split_blocks
 from corrobora.text.segmentation import split_sentences
 

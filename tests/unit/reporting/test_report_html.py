@@ -7,9 +7,9 @@ from dataclasses import replace
 from tests.unit.domain.test_report import REPORT
 
 from corrobora.domain.report import Citation
-from corrobora.reporting.markdown import html_to_markdown, is_html
+from corrobora.reporting.html_page import render_html
+from corrobora.reporting.html_reader import html_to_markdown, is_html
 from corrobora.reporting.render import render_sources
-from corrobora.reporting.report_format import render_html
 from corrobora.reporting.report_parser import find_statements, parse_report
 from corrobora.reporting.seal import fold_layout
 

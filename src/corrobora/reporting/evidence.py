@@ -1,0 +1,159 @@
+"""Evidence of a delivered report: for every `[n]` of its text the quotes of this statement, inside their passage.
+
+A reference may hold several quotes of one passage; a marker leads to those that carry the statement in front of it.
+Knows the report, its facts and the stored texts that it is given. Does not know where texts are stored.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from corrobora.domain.evidence import Fact, Passage, Source, locate_quote
+from corrobora.domain.report import CitedPassage, CitedQuote, MarkerEvidence, Report, SentenceCheck, Support
+from corrobora.reporting.markdown import strip_source_label
+from corrobora.reporting.occurrences import list_occurrences, make_parser, split_sources
+from corrobora.reporting.seal import strip_seal
+from corrobora.reporting.verify import is_copied, make_evidence
+from corrobora.text.derivations import DerivationKind
+from corrobora.text.support import check_support
+from corrobora.text.tokens import stem_text, token_overlap
+
+_PAGE = re.compile(r"p\. (\d{1,6})")  # the heading that readers give the pages of a document
+_AROUND = 400  # characters shown around a quote whose passage is no longer stored
+
+
+@dataclass(frozen=True, slots=True)
+class StoredText:
+    """A stored source with its whole text and its passages in reading order."""
+
+    source: Source
+    text: str
+    passages: Sequence[Passage]
+
+
+def read_page(heading: str) -> int | None:
+    """Return the number of the page that a heading names, None if it names none.
+
+    Example:
+        >>> read_page("p. 12"), read_page("Scope")
+        (12, None)
+    """
+    found = _PAGE.fullmatch(heading.strip())
+    return int(found[1]) if found else None
+
+
+def build_evidence(
+    report: Report, stored: Mapping[str, StoredText]
+) -> tuple[tuple[MarkerEvidence, ...], tuple[CitedPassage, ...]]:
+    """Return the evidence of every `[n]` of a report's text in order, and the passages that hold the quotes.
+
+    `stored` has the cited sources by id. A quote that no longer stands in its stored text is left out.
+    """
+    body, _ = split_sources(strip_seal(report.markdown).rstrip(), report.citations)
+    markers = {each.number: f"[{each.source}:{each.passage}]" for each in report.citations}
+    facts: dict[str, list[Fact]] = {}
+    for fact in report.findings.facts:
+        facts.setdefault(fact.marker, []).append(fact)
+    checks = {_fold(check.sentence): check for check in reversed(report.checks)}
+    passages: dict[tuple[str, str, int, int], CitedPassage] = {}
+    found: list[MarkerEvidence] = []
+    for place, each in enumerate(list_occurrences(make_parser().parse(body), markers), 1):
+        chosen = select_quotes(each.sentence, facts.get(markers[each.number], ()))
+        support, follows = _judge(each.sentence, checks, chosen)
+        quotes: list[CitedQuote] = []
+        for fact in chosen:
+            cited = _cite(fact, stored.get(fact.source))
+            if cited is not None:
+                quote, passage = cited
+                passages.setdefault((passage.source, passage.passage, passage.start, passage.end), passage)
+                quotes.append(quote)
+        found.append(MarkerEvidence(place, each.number, each.sentence, support, follows, tuple(quotes)))
+    return tuple(found), tuple(passages.values())
+
+
+def select_quotes(sentence: str, facts: Sequence[Fact]) -> tuple[Fact, ...]:
+    """Return those facts of one passage that carry a sentence, the one that says most of it first.
+
+    A copied sentence has the quote that it was copied from. Any other has the quote that carries it alone, or, if none
+    does, the fewest that together hold its words.
+    """
+    if len(facts) <= 1:
+        return tuple(facts)
+    labels = [label for fact in facts for label in (fact.title, fact.version, fact.published)]
+    said = strip_source_label(sentence, labels)
+    for reading in dict.fromkeys((sentence, said)):
+        copied = [fact for fact in facts if is_copied(reading, [fact.quote])]
+        if copied:
+            return (min(copied, key=lambda fact: len(fact.quote)),)
+    ranked = sorted(facts, key=lambda fact: token_overlap(said, fact.quote), reverse=True)
+    carrying = [each for each in ranked if check_support(said, [make_evidence(each)]).support is Support.SUPPORTED]
+    if carrying:
+        return (carrying[0],)
+    chosen, lacking = [ranked[0]], set(stem_text(said)) - set(stem_text(ranked[0].quote))
+    for fact in ranked[1:]:
+        if lacking & set(stem_text(fact.quote)):
+            chosen.append(fact)
+            lacking -= set(stem_text(fact.quote))
+    return tuple(chosen)
+
+
+def _judge(sentence: str, checks: Mapping[str, SentenceCheck], chosen: Sequence[Fact]) -> tuple[Support, str]:
+    """Return the verdict of a sentence and how it follows; what code laid out is checked against its quotes here."""
+    check = checks.get(_fold(sentence))
+    if check is not None:
+        return check.support, check.follows
+    said = strip_source_label(sentence, [label for fact in chosen for label in (fact.title, fact.version)])
+    copied = is_copied(said, [fact.quote for fact in chosen])
+    support = Support.SUPPORTED if copied else check_support(said, list(map(make_evidence, chosen))).support
+    return support, str(DerivationKind.QUOTE if copied else DerivationKind.RESTATEMENT)
+
+
+def _fold(text: str) -> str:
+    return "".join(letter for letter in text.casefold() if letter.isalnum())
+
+
+def _cite(fact: Fact, stored: StoredText | None) -> tuple[CitedQuote, CitedPassage] | None:
+    """Return a fact's quote at its place in the stored text, and the passage around it; None if it stands nowhere."""
+    if stored is None:
+        return None
+    start, end = fact.start, fact.end
+    if stored.text[start:end] != fact.quote:
+        place = locate_quote(fact.quote, stored.text)
+        if place is None:
+            return None
+        start, end = place
+    passage = _find_passage(fact, stored, start, end)
+    source = stored.source
+    quote = CitedQuote(
+        fact.id, source.id, passage.passage, source.snapshot, start=start, end=end, text=stored.text[start:end]
+    )
+    return quote, passage
+
+
+def _find_passage(fact: Fact, stored: StoredText, start: int, end: int) -> CitedPassage:
+    """Return the stored passage of a quote; one that goes on in the next passage has both."""
+    held = [each for each in stored.passages if each.start < end and each.end > start]
+    own = next((each for each in held if each.id == fact.passage), held[0] if held else None)
+    if own is not None and own.start <= start and end <= own.end:
+        held = [own]
+    source = stored.source
+    low = min(start, held[0].start) if held else max(0, start - _AROUND)
+    high = max(end, held[-1].end) if held else min(len(stored.text), end + _AROUND)
+    heading = own.heading if own is not None else fact.heading
+    return CitedPassage(
+        source=source.id,
+        passage=own.id if own is not None else fact.passage,
+        snapshot=source.snapshot,
+        start=low,
+        end=high,
+        text=stored.text[low:high],
+        title=source.title,
+        url=source.url,
+        heading=heading,
+        page=read_page(heading),
+        version=source.version,
+        published=source.published,
+        publisher=source.publisher,
+    )
