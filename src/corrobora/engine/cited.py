@@ -5,7 +5,7 @@ Knows how stored texts are read from a library. Does not know which quote carrie
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from corrobora.domain.evidence import SourceId
@@ -23,6 +23,13 @@ async def read_cited_sources(library: Library, sources: Sequence[SourceId]) -> d
         source, text = await library.document(each)
         found[each] = CitedSource(source.snapshot, find_notice(source.title, text))
     return found
+
+
+def describe_notices(cited: Mapping[str, CitedSource]) -> list[str]:
+    """Say which of the cited sources carry a notice about themselves; an empty list if none does."""
+    standing = [each.notice for each in cited.values() if each.notice]
+    told = f"{len(standing)} of {len(cited)} cited sources carry a notice about themselves: {'; '.join(standing)}"
+    return [told] if standing else []
 
 
 async def add_evidence(report: Report, library: Library) -> Report:

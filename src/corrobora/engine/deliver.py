@@ -25,7 +25,7 @@ from corrobora.domain.report import (
 )
 from corrobora.domain.run import EventType, Stage
 from corrobora.domain.thread import Round
-from corrobora.engine.cited import add_evidence, read_cited_sources
+from corrobora.engine.cited import add_evidence, describe_notices, read_cited_sources
 from corrobora.engine.knowledge import remember_findings
 from corrobora.engine.read import FetchResult, make_read_key
 from corrobora.engine.session import Session, format_json
@@ -44,7 +44,6 @@ from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.reporting.artifacts import render_completion_report
 from corrobora.reporting.html_page import render_html
 from corrobora.reporting.render import (
-    CitedSource,
     build_citations,
     number_citations,
     render_markdown,
@@ -236,12 +235,6 @@ def _describe_secrets(checked: CheckedDraft) -> list[str]:
     return [f"{gone} texts of the writer looked like a key and were removed"] if gone else []
 
 
-def _describe_notices(cited: Mapping[str, CitedSource]) -> list[str]:
-    standing = [each.notice for each in cited.values() if each.notice]
-    told = f"{len(standing)} of {len(cited)} cited sources carry a notice about themselves: {'; '.join(standing)}"
-    return [told] if standing else []
-
-
 UNCITED = "nothing_cited"  # why the last analyst wrote: of the draft before, no citation held
 
 
@@ -291,7 +284,7 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
     )
     done = build_methodology(findings, checked, len(cited_sources), run)
     doubt = (f"The score is doubtful: {verdict.suspicious}.",) if verdict is not None and verdict.suspicious else ()
-    notes = (*_describe_notices(cited), *describe_length(body, run.profile.words_min, done), *doubt)
+    notes = (*describe_notices(cited), *describe_length(body, run.profile.words_min, done), *doubt)
     done = replace(done, notes=(*done.notes, *notes))
     kind, reason = _explain_outcome(findings, len(numbers), done, checked, refused)
     report = Report(

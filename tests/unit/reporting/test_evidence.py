@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.profiles.research import make_run
 from tests.unit.domain.test_report import REPORT
 
-from corrobora.domain.evidence import Document, Fact, Passage, PassageId, Source, SourceId
+from corrobora.domain.evidence import Document, Fact, FactId, Passage, PassageId, Source, SourceId
 from corrobora.domain.report import Citation, Report, SentenceCheck, Support
 from corrobora.engine.session.journal import decode, encode
 from corrobora.reporting.cards import build_cards, find_passage, mark_spans
@@ -75,12 +75,12 @@ async def test_every_marker_of_a_run_opens_a_quote_that_is_literal_in_its_stored
             place = find_passage(quote, report.passages)
             assert place is not None
             passage = report.passages[place]
-            assert text[quote.start : quote.end] == quote.text == facts[quote.fact].quote
+            assert text[quote.start : quote.end] == quote.text == facts[FactId(quote.fact)].quote
             assert text[passage.start : passage.end] == passage.text
             assert (quote.snapshot, quote.source) == (source.snapshot, cited[each.number].source)
             assert f"<mark>{quote.text}</mark>" in unescape(card.group())
         if each.follows == "quote":
-            held = facts[each.quotes[0].fact]
+            held = facts[FactId(each.quotes[0].fact)]
             said = strip_source_label(each.sentence, [held.title, held.version, held.published])
             assert is_copied(said, [quote.text for quote in each.quotes])
 
