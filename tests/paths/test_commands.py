@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,10 @@ from corrobora.testing.web import LoopbackWeb, WebPage
 
 
 @pytest.mark.parametrize("command", commands_with("--config"))
-@pytest.mark.covers("every --config")
-def test_the_configuration_file_that_is_named_is_read(shell: Shell, command: str) -> None:
-    """A mistake in it is found by every command; its values count, as the next test shows."""
+@pytest.mark.covers("every --config", "every --verbose", "every --no-color")
+def test_the_flags_that_every_command_has_take_effect(shell: Shell, command: str) -> None:
+    """A mistake in the file that is named is found, with its traceback; its values count, as the next test shows."""
+    shell.setenv(NO_COLOR="")
     (shell.folder / "mine.toml").write_text("profile = \n")
     (shell.folder / "thread.toml").write_text(THREAD)
     arguments = {
@@ -31,6 +33,11 @@ def test_the_configuration_file_that_is_named_is_read(shell: Shell, command: str
         "schedule rm": ["weekly"], "steer": ["r_1", "north"], "verify": ["r_1"],
     }  # fmt: skip
     result = shell(*command.split(), *arguments.get(command, []), "--config", "mine.toml")
+    assert "Traceback" not in result.err
+    assert not os.environ["NO_COLOR"]
+    again = shell(*command.split(), *arguments.get(command, []), "--config", "mine.toml", "--verbose", "--no-color")
+    assert "Traceback" in again.err
+    assert os.environ["NO_COLOR"]
     assert (result.code, "mine.toml" in result.complaint, "line 1" in result.complaint) == (2, True, True)
 
 

@@ -27,6 +27,7 @@ from corrobora.app.runs import (
     resolve_profile,
     run_folder,
 )
+from corrobora.app.telemetry import export_attempt
 from corrobora.app.wiring import run_allowance
 from corrobora.domain.errors import CorroboraError, JournalError, NeedsHuman, Stale
 from corrobora.domain.plan import Brief, Plan
@@ -67,7 +68,9 @@ async def serve_queue(workspace: Workspace, *, concurrency: int) -> None:
 
 async def execute_run(workspace: Workspace, run: RunId, epoch: int) -> None:
     """Make one attempt at a run, from its journal, to its end or until it waits."""
+    log.info("run %s: attempt %d begins", run, epoch, extra={"run": run, "attempt": epoch, "state": "running"})
     await Attempt(workspace, await workspace.runs.get(run), epoch).work()
+    await export_attempt(workspace, run, epoch)
 
 
 class Attempt:
@@ -139,6 +142,12 @@ class Attempt:
             await session.journal.flush()
             await runs.store_elapsed(run, self._epoch, session.budget.elapsed)
         await runs.finish(run, self._epoch, status, outcome=outcome, reason=reason)
+        told: dict[str, object] = {"run": run, "attempt": self._epoch, "state": status.value}
+        if session is not None:
+            meter = session.budget.read_meter()
+            told |= {"seconds": round(session.budget.elapsed, 1), "searches": meter.searches}
+            told |= {"model_calls": meter.usage.calls, "dollars": round(meter.usage.dollars, 6)}
+        log.info("run %s: %s%s", run, status.value, f" ({outcome}: {reason})" if reason else "", extra=told)
 
     async def _open_session(self) -> Session:
         workspace, request, run = self._workspace, self._row.request, self._row.id

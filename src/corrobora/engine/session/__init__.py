@@ -11,7 +11,7 @@ import math
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -45,6 +45,7 @@ from corrobora.engine.session.journal import (
     hash_parts,
     name_bill,
     sum_usage,
+    time_call,
 )
 from corrobora.policies.outcome import EvidencePolicy, choose_evidence_policy
 from corrobora.policies.queries import compute_backoff
@@ -206,9 +207,8 @@ class Session:
     async def _commit_call(self, key: str, perform: Perform, *, paid: bool) -> str:
         if paid:
             self.journal.begin(key)
-        out, meta = await perform()
-        timed = replace(meta, elapsed=round(self.budget.elapsed, 3))
-        return (await self.journal.put(Entry(key, out, encode(CallMeta, timed)), wait=paid)).out
+        out, meta = await time_call(perform, lambda: self.budget.elapsed)
+        return (await self.journal.put(Entry(key, out, encode(CallMeta, meta)), wait=paid)).out
 
     async def _play_role(self, key: str, role: Role[I, O], given: I, some: Sequence[Analyst]) -> tuple[str, CallMeta]:
         why = ""

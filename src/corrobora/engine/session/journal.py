@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import functools
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -40,6 +40,17 @@ class CallMeta:
     fallback: str = ""  # why an earlier analyst of the chain did not answer
     provider: str = ""
     searches: int = 0
+    seconds: float = 0.0  # from before it was sent until it was answered
+
+
+async def time_call(
+    perform: Callable[[], Awaitable[tuple[str, CallMeta]]], now: Callable[[], float]
+) -> tuple[str, CallMeta]:
+    """Perform a call and note when it ended and how long it took, in seconds of working time."""
+    began = now()
+    out, meta = await perform()
+    ended = now()
+    return out, replace(meta, elapsed=round(ended, 3), seconds=round(ended - began, 3))
 
 
 ANY_TASK = "any"

@@ -11,6 +11,7 @@ report, stderr is the progress. What a command needs is imported before it runs 
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import shutil
 import sys
@@ -29,8 +30,10 @@ import click
 
 from corrobora import __version__
 from corrobora.domain.errors import CorroboraError
+from corrobora.faces.cli.logs import reset_logs
 from corrobora.faces.cli.screen import one_line, prepare_streams, silence_closed_pipe
 
+_log = logging.getLogger("corrobora")
 _MAX_LINE = 1_000
 _FULL_DISK_BYTES = 1_000_000  # a disk with less free space counts as full
 _DISK_ERRORS = {  # error number: what happened, and what to do
@@ -266,6 +269,7 @@ def run_command_line(argv: Sequence[str] | None = None) -> int:
         print_notice(explain_usage(error))
         return error_exit_code(error)
     except CorroboraError as error:
+        _log.debug("The error in detail:", exc_info=error)
         print_notice(str(error))
         return error_exit_code(error)
     except (click.Abort, KeyboardInterrupt):
@@ -279,6 +283,8 @@ def run_command_line(argv: Sequence[str] | None = None) -> int:
             raise
         print_notice(problem)
         return Exit.BUG
+    finally:
+        reset_logs()
     return result if isinstance(result, int) else Exit.DONE
 
 

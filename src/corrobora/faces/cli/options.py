@@ -9,6 +9,9 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import logging
+import os
+import shutil
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -24,6 +27,8 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import STAGE_ALIASES, Stage
 from corrobora.faces.cli import print_notice
+from corrobora.faces.cli.logs import set_up_logs
+from corrobora.faces.cli.screen import can_draw
 from corrobora.faces.request import Question, parse_question
 from corrobora.registry import list_parts
 from corrobora.text.tokens import sanitize_text
@@ -35,15 +40,50 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 _MAX_INPUT_BYTES = 4 * LIMITS.question_max_chars + 4  # UTF-8 needs at most four bytes a character
 _MAX_PLAN_BYTES = 1_000_000
+_MAX_COLUMNS = 100  # of a formatted report: longer lines are hard to read
 STAGES = tuple(stage.value for stage in Stage) + tuple(STAGE_ALIASES)
 
-config_option = click.option(
-    "--config",
-    "config_file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Read this configuration file in place of corrobora.toml.",
-)
+
+def config_option(command: F) -> F:
+    """Add the flags that every command has: the configuration file, log lines, and no colour."""
+    for option in (
+        click.option(
+            "--no-color",
+            is_flag=True,
+            expose_value=False,
+            callback=_turn_off_color,
+            help="Print no colours, as the environment variable NO_COLOR does.",
+        ),
+        click.option(
+            "-v",
+            "--verbose",
+            is_flag=True,
+            expose_value=False,
+            callback=_turn_on_logs,
+            help="Print log lines to stderr, and the traceback of an error.",
+        ),
+        click.option(
+            "--config",
+            "config_file",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="Read this configuration file in place of corrobora.toml.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def _turn_off_color(_context: click.Context, _parameter: click.Parameter, value: object) -> None:
+    if value:
+        os.environ["NO_COLOR"] = "1"  # what rich, and any program that is started from here, goes by
+
+
+def _turn_on_logs(_context: click.Context, _parameter: click.Parameter, value: object) -> None:
+    if value:
+        set_up_logs(level=logging.DEBUG)
+
+
 model_option = click.option(
     "-m",
     "--model",
@@ -80,7 +120,7 @@ _GROUPS = {  # of the options in help
     "Model and limits": "model max_cost accept_unknown_price max_tokens max_searches",
     "Stored runs and stages": "run_id resume listed forget from_stage until_stage",
     "Report": "output force follow_symlinks artifacts as_json deliver deliver_anyway strict min_score",
-    _LAST_GROUP: "display quiet no_input config_file help",
+    _LAST_GROUP: "display quiet no_input config_file verbose no_color help",
 }
 _READ_ON = "Guides and reference: docs/ in the source tree; begin with docs/guides/start.md."
 
@@ -324,6 +364,18 @@ def open_settings(
 def print_json(value: object) -> None:
     """Print one JSON document to stdout."""
     click.echo(json.dumps(value, indent=2, default=str))
+
+
+def print_report(markdown: str) -> None:
+    """Print a report to stdout: formatted on a terminal that can, as Markdown anywhere else."""
+    if not can_draw(sys.stdout, os.environ, shutil.get_terminal_size().columns):
+        print_text(markdown)
+        return
+    from rich.console import Console  # noqa: PLC0415 - loaded only where something is drawn
+    from rich.markdown import Markdown  # noqa: PLC0415 - likewise
+
+    console = Console(highlight=False, emoji=False, width=min(shutil.get_terminal_size().columns, _MAX_COLUMNS))
+    console.print(Markdown(sanitize_text(markdown), hyperlinks=False))
 
 
 def print_text(text: str) -> None:

@@ -35,7 +35,7 @@ from corrobora.domain.run import Event, EventType, Request, RunId, RunRow, RunSt
 from corrobora.faces.cli import Exit, print_notice
 from corrobora.faces.cli.display import Display, choose_display
 from corrobora.faces.cli.library import resolve_libraries
-from corrobora.faces.cli.options import print_text, with_workspace
+from corrobora.faces.cli.options import print_report, print_text, with_workspace
 from corrobora.faces.cli.report import OutputTarget, RunExit, describe_resumption, has_body, low_score_exit, run_exit
 from corrobora.faces.cli.screen import ask_authorization, is_terminal, one_line, plan_lines, write_stderr
 from corrobora.faces.event_text import count_noun, estimate_text, object_field
@@ -338,7 +338,7 @@ async def _write_report(
         document = {"run_id": run, **estimate, **(report or {"outcome": None})}
         print_text(json.dumps(document, indent=2))
     elif wanted.target is None and wanted.display != "jsonl" and has_body(report):
-        print_text(texts.get("md", str(report["markdown"])))
+        print_report(texts.get("md", str(report["markdown"])))
 
 
 async def _report_texts(workspace: Workspace, run: str, formats: tuple[str, ...]) -> dict[str, str]:

@@ -7,6 +7,7 @@ resumed run repeats nothing that its journal has answered.
 from __future__ import annotations
 
 import dataclasses
+import logging
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -21,6 +22,7 @@ from corrobora.domain.run import RunId, RunRow, RunStatus, parse_stage, validate
 from corrobora.faces.cli import print_notice
 from corrobora.faces.cli.compare import compare
 from corrobora.faces.cli.library import resolve_libraries
+from corrobora.faces.cli.logs import LOG_FORMS, LogForm, set_up_logs
 from corrobora.faces.cli.options import (
     GroupedCommand,
     anyway_option,
@@ -51,6 +53,8 @@ from corrobora.text.phrases import describe_code
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
+
+_log = logging.getLogger("corrobora")
 
 
 @click.group()
@@ -366,16 +370,23 @@ def remove_schedule(name: str, config_file: Path | None) -> None:
 
 @click.command()
 @click.option("--concurrency", metavar="N", help="Most runs at the same time.  [default: 16]")
+@click.option(
+    "--log", "form", type=click.Choice(LOG_FORMS), default="plain", show_default=True, help="Form of its log."
+)
 @config_option
-def worker(concurrency: str | None, config_file: Path | None) -> None:
-    """Work on queued runs until SIGTERM or Ctrl-C; unfinished ones are taken over by another worker."""
+def worker(concurrency: str | None, form: LogForm, config_file: Path | None) -> None:
+    """Work on queued runs until SIGTERM or Ctrl-C; unfinished ones are taken over by another worker.
+
+    Each run that begins and ends is a log line on stderr, plain or as one JSON object.
+    """
+    set_up_logs(level=logging.INFO, form=form)
     flags = {} if concurrency is None else {"worker.concurrency": (concurrency, "--concurrency")}
     settings = open_settings(config_file, flags)
 
     async def serve_runs(workspace: Workspace) -> None:
         from corrobora.app.attempts import serve_queue  # noqa: PLC0415
 
-        write_stderr(f"corrobora: working on up to {settings.worker_concurrency} runs at once")
+        _log.info("working on up to %d runs at once", settings.worker_concurrency)
         await serve_queue(workspace, concurrency=settings.worker_concurrency)
 
     with_workspace(settings, serve_runs)

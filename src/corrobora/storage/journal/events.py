@@ -12,7 +12,7 @@ import contextlib
 import json
 from collections.abc import AsyncGenerator, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import LiteralString, Self
 
 import psycopg
@@ -38,6 +38,7 @@ _AGAIN_SECONDS = 1.0
 _READ: LiteralString = """
 SELECT seq, at, type, key, path, round, data FROM run_events WHERE run = %s AND seq > %s ORDER BY seq LIMIT %s
 """
+_CALL_TIMES: LiteralString = "SELECT key, meta, at FROM journal WHERE run = %s AND epoch = %s ORDER BY at, key"
 _STATUS: LiteralString = "SELECT status FROM runs WHERE id = %s"
 
 
@@ -48,6 +49,11 @@ async def read_events(database: Database, run: str, *, after: int = 0, limit: in
         Event(EventType(kind), key, path, number, json.loads(data), seq, at.astimezone(UTC).isoformat())
         for seq, at, kind, key, path, number, data in rows
     ]
+
+
+async def read_call_times(database: Database, run: str, epoch: int) -> Sequence[tuple[str, str, datetime]]:
+    """Return key, meta and the time of storing of each call that an attempt answered, in this order of time."""
+    return await database.fetch_all(_CALL_TIMES, [run, epoch], where="reading the times of calls")
 
 
 async def last_event_number(database: Database, run: str) -> int:
