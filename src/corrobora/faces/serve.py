@@ -73,7 +73,7 @@ def serve(**flags: Unpack[ServeFlags]) -> None:
         ) from None
     token = read_token(flags["token_file"])
     check_bind(flags["host"], token=token)
-    listening = _bind_socket(flags["host"], flags["port"])
+    listening = bind_socket(flags["host"], flags["port"])
     port = int(listening.getsockname()[1])
     hosts = (*default_hosts(flags["host"], port), *(name.lower() for name in flags["allow_host"]))
     address = f"http://{hosts[0]}"
@@ -94,12 +94,14 @@ def read_token(file: Path | None) -> str:
     return token
 
 
-def _bind_socket(host: str, port: int) -> socket.socket:
+def bind_socket(host: str, port: int) -> socket.socket:
+    """Return a socket bound to an address. Raises `UserError` `serve_address`."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host.strip("[]"), port))
+        listening.listen()  # before the address is told: who connects early waits instead of being refused
     except OSError as error:
         listening.close()
         why = error.strerror or str(error)

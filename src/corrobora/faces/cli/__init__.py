@@ -173,6 +173,7 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Faces": {
         "serve": ("corrobora.faces.serve:serve", "Serve the page and the HTTP API until Ctrl-C."),
+        "mcp": ("corrobora.faces.mcp.command:mcp", "Offer research to an assistant by the Model Context Protocol."),
     },
     "Documents": {
         "library": ("library:library", "Fill, list and search libraries of documents."),

@@ -33,29 +33,37 @@ from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.run import Event, EventType, RunId, RunRow, RunStatus
 from corrobora.faces.cli.library import DEMO, list_libraries, resolve_libraries, unknown_library_error
 from corrobora.faces.web.new_run import NewRun, make_request
-from corrobora.storage.journal.events import cancel_tasks, read_events
+from corrobora.storage.journal.events import read_events
 from corrobora.storage.journal.runs import Artifact
 
 log = logging.getLogger("corrobora")
 
 
 @asynccontextmanager
-async def open_service(settings: Settings, *, work: bool = True) -> AsyncGenerator[Workspace]:
-    """Open the workspace of a process that serves; with `work` it takes runs from the queue until it closes."""
+async def open_service(
+    settings: Settings, *, work: bool = True, grace_seconds: float = 2.0
+) -> AsyncGenerator[Workspace]:
+    """Open the workspace of a process that serves; with `work` it takes runs from the queue until it closes.
+
+    What is worked on then gets the grace time, and is handed back to the queue.
+    """
     async with Workspace.open(settings) as workspace:
         if not work:
             yield workspace
             return
-        worker = asyncio.create_task(_work_on_runs(workspace), name="runs of the server")
+        stop = asyncio.Event()
+        runs = workspace.queue.run_worker(
+            partial(execute_run, workspace),
+            concurrency=settings.worker_concurrency,
+            stop=stop,
+            grace_seconds=grace_seconds,
+        )
+        worker = asyncio.create_task(runs, name="runs of the server")
         try:
             yield workspace
         finally:
-            await cancel_tasks(worker)
-
-
-async def _work_on_runs(workspace: Workspace) -> None:
-    concurrency = workspace.settings.worker_concurrency
-    await workspace.queue.run_worker(partial(execute_run, workspace), concurrency=concurrency)
+            stop.set()  # not cancelled: a second cancellation would leave the runs without handing them back
+            await asyncio.gather(worker, return_exceptions=True)
 
 
 async def start_run(workspace: Workspace, wanted: NewRun, *, run: RunId | None = None) -> RunRow:
