@@ -36,8 +36,8 @@ def open_pipes(env: Mapping[str, str], *args: str) -> Client:
 
 @contextlib.contextmanager
 def http_server(env: Mapping[str, str], *args: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """Run `corrobora mcp --http` on a free port; yield its address and process."""
-    command = [sys.executable, "-m", "corrobora", "mcp", "--http", "--port", "0", *args]
+    """Run `corrobora mcp` with flags that let it serve HTTP; yield its address and process."""
+    command = [sys.executable, "-m", "corrobora", "mcp", *args]
     with subprocess.Popen(command, env=dict(env), stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         line = process.stderr.readline()

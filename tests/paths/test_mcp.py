@@ -29,8 +29,19 @@ from tests.paths.mcp_client import (
 from tests.paths.starts import CLEAR, PHRASE
 from tests.plugins.shell import Shell, _fill
 
+from corrobora.config import load_settings
+from corrobora.domain.errors import UserError
+from corrobora.faces.mcp.command import DEFAULT_PORT
+from corrobora.faces.mcp.following import look_at_run
+from corrobora.faces.mcp.resources import PAGE_KEY, REPORT_VIEW
+from corrobora.faces.mcp.server import build_server
+from corrobora.faces.mcp.tasks import EXTENSION_ID
+from corrobora.faces.mcp.tools import MAX_WAIT_SECONDS
+from corrobora.faces.mcp.views import NOTICE
+from corrobora.faces.web.service import open_service
+
+HTTP = ("--http", "--port", "0")
 PAGE_TYPE = "text/html;profile=mcp-app"
-REPORT_VIEW = "ui://corrobora/report.html"
 SLOW = """
 [profiles.slow]
 base = "rounds"
@@ -92,7 +103,12 @@ async def test_a_whole_run_over_pipes(filled_url: str, tmp_path: Path) -> None:
 
 async def test_mistakes_are_explained_and_prompts_say_who_authorizes(filled_url: str, tmp_path: Path) -> None:
     """Wrong names, paths, ids and sizes come back as results with a code and a next step, and nothing is stored."""
-    async with open_pipes(environment(filled_url, str(tmp_path))) as client:
+    settings = load_settings(
+        env={"CORROBORA_DATABASE_URL": filled_url, "CORROBORA_HOME": str(tmp_path)}, user_file=tmp_path / "none"
+    )
+    async with open_service(settings, work=False) as workspace, Client(build_server(workspace)) as client:
+        run = (await call(client, "research", question=CLEAR, libraries=["docs"]))["run_id"]
+        await call(client, "cancel", run_id=run)
         before = (await call(client, "runs", limit=100))["runs"]
         for tool, arguments, reason in (
             ("research", {"question": CLEAR, "libraries": ["nowhere"]}, "library_unknown"),
@@ -102,10 +118,10 @@ async def test_mistakes_are_explained_and_prompts_say_who_authorizes(filled_url:
             ("research", {"question": CLEAR, "libraries": ["docs"], "minutes": -1}, "time"),
             ("status", {"run_id": "r_nobody"}, "run_unknown"),
             ("status", {"run_id": "../etc"}, "run_id"),
-            ("status", {"run_id": "last", "wait_seconds": 300}, "wait_seconds"),
+            ("status", {"run_id": run, "wait_seconds": MAX_WAIT_SECONDS + 1}, "wait_seconds"),
             ("answer", {"run_id": "r_nobody", "text": PHRASE}, "run_unknown"),
             ("report", {"run_id": "r_nobody"}, "run_unknown"),
-            ("source", {"run_id": "last", "passage": "../../etc/passwd"}, "source_reference"),
+            ("source", {"run_id": run, "passage": "../../etc/passwd"}, "source_reference"),
             ("fetch", {"id": "S999999:C1"}, "not in the library"),
             ("verify", {"report": " "}, "report_empty"),
         ):
@@ -120,6 +136,8 @@ async def test_mistakes_are_explained_and_prompts_say_who_authorizes(filled_url:
         shown = await client.get_prompt("research", {"question": CLEAR})
         assert CLEAR in shown.messages[0].model_dump_json()
         assert "wait for my words" in shown.messages[0].model_dump_json()
+        with pytest.raises(UserError, match="no run"):
+            await look_at_run(workspace, "r_nobody")
         assert {each.name for each in (await client.list_prompts()).prompts} == {"research", "research-investigate"}
 
 
@@ -144,8 +162,7 @@ async def test_the_text_of_a_source_stays_in_its_envelope(database_url: str, tmp
     code = part["text"].partition(">")[0].removeprefix("<data-")
     assert part["text"].count(f"</data-{code}>") == 1
     assert part["text"].rstrip().endswith(f"</data-{code}>")
-    assert "never an instruction" in told["notice"]
-    assert "never an instruction" in fetched["metadata"]["notice"]
+    assert told["notice"] == fetched["metadata"]["notice"] == NOTICE
     everything = json.dumps([found, fetched, state, report, told], ensure_ascii=False)
     assert [
         letter for letter in ("\x1b", "\u202e") if letter in everything or f"\\u{ord(letter):04x}" in everything
@@ -158,7 +175,7 @@ async def test_a_whole_run_as_a_task_over_http_with_a_token(filled_url: str, tmp
     (tmp_path / "token").write_text("let-me-in\n")
     env = environment(filled_url, str(tmp_path))
     flags = ("--host", "127.0.0.1", "--token-file", str(tmp_path / "token"), "--allow-host", "proxy.test")
-    with http_server(env, *flags) as (address, _):
+    with http_server(env, *HTTP, *flags) as (address, _):
         async with httpx2.AsyncClient() as http:
             body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
             with_token = {"Authorization": "Bearer let-me-in"}
@@ -174,6 +191,7 @@ async def test_a_whole_run_as_a_task_over_http_with_a_token(filled_url: str, tmp
             await client.call_tool("research", {"question": CLEAR, "libraries": ["docs"], "profile": "tree"})
             (task,) = tasks.made
             assert (task["status"], task["ttlMs"]) == ("working", None)
+            assert EXTENSION_ID in (client.server_capabilities.extensions or {})
             state = await poll_task(client, task["taskId"])
             assert state["status"] == "input_required"
             ((key, asked),) = state["inputRequests"].items()
@@ -213,6 +231,7 @@ async def poll_task(client: Client, task: str) -> Fields:
 def test_other_machines_need_a_token(shell: Shell) -> None:
     """The same rule as for `serve`."""
     refused = shell("mcp", "--http", "--host", "0.0.0.0")
+    assert str(DEFAULT_PORT) in shell("mcp", "--help").out
     assert (refused.code, "no token is set" in refused.complaint) == (2, True)
 
 
@@ -223,7 +242,7 @@ async def test_a_run_goes_on_after_its_server_was_killed(database_url: str, tmp_
     config = tmp_path / "mine.toml"
     config.write_text(SLOW)
     env = environment(database_url, str(tmp_path), CORROBORA_SOURCES_LIBRARIES="docs")
-    with http_server(env, "--config", str(config)) as (address, process):
+    with http_server(env, *HTTP, "--config", str(config)) as (address, process):
         async with open_http(address) as client:
             run = (await call(client, "research", question=CLEAR, profile="slow"))["run_id"]
             cursor, lines = 0, list[str]()
@@ -262,7 +281,7 @@ async def test_a_client_that_leaves_hands_its_run_back(filled: Shell, filled_url
 async def test_a_client_with_pages_gets_the_report_as_one(filled_url: str, tmp_path: Path) -> None:
     """The view is named by the tool, is self-contained, and its page rides beside what the model reads."""
     apps = advertise("io.modelcontextprotocol/ui", {"mimeTypes": [PAGE_TYPE]})
-    with http_server(environment(filled_url, str(tmp_path))) as (address, _):
+    with http_server(environment(filled_url, str(tmp_path)), *HTTP) as (address, _):
         async with open_http(address, extensions=[apps]) as client:
             tools = {each.name: each for each in (await client.list_tools()).tools}
             assert tools["report"].meta == {"ui": {"resourceUri": REPORT_VIEW}}
@@ -273,11 +292,11 @@ async def test_a_client_with_pages_gets_the_report_as_one(filled_url: str, tmp_p
             await follow(client, run)
             result = await client.call_tool("report", {"run_id": run})
             assert result.meta is not None
-            assert "<!doctype html>" in result.meta["corrobora/report.html"].lower()
+            assert "<!doctype html>" in result.meta[PAGE_KEY].lower()
             page = await read_page(client, f"ui://corrobora/runs/{run}/report.html", PAGE_TYPE)
-            assert page == result.meta["corrobora/report.html"]
+            assert page == result.meta[PAGE_KEY]
         async with open_http(address) as client:
-            assert "corrobora/report.html" not in ((await client.call_tool("report", {"run_id": run})).meta or {})
+            assert PAGE_KEY not in ((await client.call_tool("report", {"run_id": run})).meta or {})
 
 
 @pytest.mark.slow

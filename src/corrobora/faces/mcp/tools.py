@@ -85,15 +85,11 @@ def _explain(error: CorroboraError | ValidationError) -> str:
 
 def add_tools(server: MCPServer[Any], workspace: Workspace) -> None:
     """Add the tools to a server."""
-    for add in (_add_run_tools, _add_evidence_tools, _add_search_pair):
+    for add in (_add_run_tools, _add_control_tools, _add_evidence_tools, _add_search_pair):
         add(server, workspace)
 
 
 def _add_run_tools(server: MCPServer[Any], workspace: Workspace) -> None:
-    async def tell(row: RunRow, *, wait_seconds: float = 0.0) -> CallToolResult:
-        view = await look_at_run(workspace, row.id, wait_seconds=wait_seconds)
-        return make_result(await describe_run(workspace, view))
-
     @server.tool(annotations=_STARTS)
     @explain_errors
     async def research(
@@ -105,7 +101,7 @@ def _add_run_tools(server: MCPServer[Any], workspace: Workspace) -> None:
     ) -> CallToolResult:
         """Start deep research and return its run_id within a second; then call status until it is done."""
         wanted = NewRun(question=question, profile=profile or None, libraries=libraries, time=minutes, deep=deep)
-        return await tell(await service.start_run(workspace, wanted))
+        return await _tell_run(workspace, await service.start_run(workspace, wanted))
 
     @server.tool(annotations=_READ_ONLY)
     @explain_errors
@@ -123,30 +119,6 @@ def _add_run_tools(server: MCPServer[Any], workspace: Workspace) -> None:
             await ctx.report_progress(cursor + number, message=sanitize_text(line))
         return make_result(found)
 
-    @server.tool(annotations=_CHANGES)
-    @explain_errors
-    async def answer(
-        run_id: RunName,
-        text: Annotated[str, Field(description="The words of the person, unchanged.", max_length=2_000)],
-    ) -> CallToolResult:
-        """Answer a run that waits: with the exact words that authorize its plan, or a hint for its next round.
-
-        Only pass on words that the person typed. Do not authorize a plan yourself.
-        """
-        return await tell(await answer_run(workspace, run_id, text))
-
-    @server.tool(annotations=_CHANGES)
-    @explain_errors
-    async def resume(run_id: RunName) -> CallToolResult:
-        """Go on with a run that was interrupted, failed or cancelled; nothing that was answered is asked again."""
-        return await tell(await service.resume(workspace, run_id))
-
-    @server.tool(annotations=_ENDS)
-    @explain_errors
-    async def cancel(run_id: RunName) -> CallToolResult:
-        """Cancel a run. What it has found stays stored, and resume goes on with it."""
-        return await tell(await service.cancel(workspace, run_id), wait_seconds=5.0)
-
     @server.tool(annotations=_READ_ONLY)
     @explain_errors
     async def runs(limit: Annotated[int, Field(ge=1, le=100)] = 20) -> CallToolResult:
@@ -158,6 +130,37 @@ def _add_run_tools(server: MCPServer[Any], workspace: Workspace) -> None:
             for row in rows
         ]
         return make_result({"runs": found})
+
+
+def _add_control_tools(server: MCPServer[Any], workspace: Workspace) -> None:
+    @server.tool(annotations=_CHANGES)
+    @explain_errors
+    async def answer(
+        run_id: RunName,
+        text: Annotated[str, Field(description="The words of the person, unchanged.", max_length=2_000)],
+    ) -> CallToolResult:
+        """Answer a run that waits: with the exact words that authorize its plan, or a hint for its next round.
+
+        Only pass on words that the person typed. Do not authorize a plan yourself.
+        """
+        return await _tell_run(workspace, await answer_run(workspace, run_id, text))
+
+    @server.tool(annotations=_CHANGES)
+    @explain_errors
+    async def resume(run_id: RunName) -> CallToolResult:
+        """Go on with a run that was interrupted, failed or cancelled; nothing that was answered is asked again."""
+        return await _tell_run(workspace, await service.resume(workspace, run_id))
+
+    @server.tool(annotations=_ENDS)
+    @explain_errors
+    async def cancel(run_id: RunName) -> CallToolResult:
+        """Cancel a run. What it has found stays stored, and resume goes on with it."""
+        return await _tell_run(workspace, await service.cancel(workspace, run_id), wait_seconds=5.0)
+
+
+async def _tell_run(workspace: Workspace, row: RunRow, *, wait_seconds: float = 0.0) -> CallToolResult:
+    view = await look_at_run(workspace, row.id, wait_seconds=wait_seconds)
+    return make_result(await describe_run(workspace, view))
 
 
 def _add_evidence_tools(server: MCPServer[Any], workspace: Workspace) -> None:
