@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+from collections import defaultdict
 from io import BytesIO
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
@@ -161,6 +162,7 @@ _CUT = re.compile(r"\ufffe\n?")  # a hyphen at a line end before a capital or a 
 _NOT_TEXT = re.compile("[\uffff\u00ad]")
 _HEADER_BYTES = 1024
 _SHORT_LINE = 0.6
+_RUNNING_SPAN = 4  # pages from the first to the third at whose edge a line stands that is no part of the text
 _DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
 _LETTERS = re.compile(r"[A-Z\u00c0-\u00de]*[a-z\u00df-\u024f\u0370-\u04ff]*")  # a capital inside begins a word
 _GLUED_WORD = 22  # letters; a longer word is nearly always several
@@ -193,7 +195,7 @@ def read_pdf(data: bytes, charset: str = "", *, max_pages: int = LIMITS.pdf_max_
             ) from error
         raise ReadError(ReadOutcome.BROKEN, "The PDF is damaged.") from error
     writer = TextWriter()
-    write_pages(pages, writer)
+    write_pages(drop_running_lines(pages), writer)
     text = writer.build_parsed().text
     if not any(letter.isalnum() for letter in text):
         raise ReadError(
@@ -236,6 +238,33 @@ def _read_metadata(document: PdfDocument) -> tuple[str, str]:
     published = "-".join(part for part in stated.groups() if part) if stated else ""
     worthless = title.lower().endswith((".doc", ".docx", ".indd", ".tex", ".dvi")) or title.lower() == "untitled"
     return ("" if worthless else title), published
+
+
+def drop_running_lines(pages: list[str]) -> list[str]:
+    """Leave out the first and last lines that stand on three of five pages: titles, authors and page numbers.
+
+    A number alone is one of a page if it counts on with the pages.
+    """
+    split = [[line for line in page.split("\n") if line.strip()] for page in pages]
+    ends = [[_name_edge(lines[n], at) for n in (0, -1)] if len(lines) > 1 else [] for at, lines in enumerate(split)]
+    places: dict[str, list[int]] = defaultdict(list)
+    for at, own in enumerate(ends):
+        for key in frozenset[str]().union(*own):
+            places[key].append(at)
+    runs = {key for key, at in places.items() if any(b - a <= _RUNNING_SPAN for a, b in zip(at, at[2:], strict=False))}
+    kept: list[str] = []
+    for page, lines, own in zip(pages, split, ends, strict=True):
+        first, last = (bool(runs & keys) for keys in own) if own else (False, False)
+        kept.append("\n".join(lines[first : len(lines) - last]) if first or last else page)
+    return kept
+
+
+def _name_edge(line: str, page: int) -> frozenset[str]:
+    """Return a line as it is, and with its first or last number as how far it is from that of its page."""
+    text = " ".join(line.split()).casefold()
+    numbers = list(re.finditer(r"\d{1,4}", text))
+    found = {f"{text[: n.start()]}{int(n[0]) - page:+}{text[n.end() :]}" for n in (*numbers[:1], *numbers[-1:])}
+    return frozenset(found if text.isdecimal() else {text, *found})
 
 
 def write_pages(pages: list[str], writer: TextWriter) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pypdf import PdfReader, PdfWriter
 
 from corrobora.adapters.readers import TextWriter
-from corrobora.adapters.readers.office import join_paragraphs, read_pdf, write_pages
+from corrobora.adapters.readers.office import drop_running_lines, join_paragraphs, read_pdf, write_pages
 from corrobora.domain.errors import ReadError
 
 
@@ -73,6 +73,16 @@ def test_each_page_is_a_heading_at_the_first_sentence_that_begins_on_it():
         ("p. 2", "The second page says more"),
         ("p. 4", "A third"),
     ]
+
+
+def test_lines_that_run_along_the_edges_of_pages_are_no_text():
+    body = ["A rule has no end and", "goes on here.", "It is kept.", "A row of 8.", "No. 9."]
+    pages = [f"{n + 11} The Guide\nSynopsis\n{text}\nTotal {5 * n}\n{n + 1}\n" for n, text in enumerate(body)]
+    assert drop_running_lines(pages) == [f"Synopsis\n{text}\nTotal {5 * n}" for n, text in enumerate(body)]
+    assert drop_running_lines(pages[:2]) == pages[:2]
+    apart = ["A note.\nIt says one thing.", *(f"Page {n * n} of it\n{n} words {n}." for n in range(4))]
+    assert drop_running_lines(apart * 2) == apart * 2
+    assert "no end and goes on here." in read_pdf(made(*pages)).text.replace("Synopsis ", "").replace("Total 0 ", "")
 
 
 @given(st.lists(st.text(st.sampled_from([*"aB. \n,x•-1"]), max_size=60), max_size=5))
