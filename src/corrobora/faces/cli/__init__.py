@@ -164,7 +164,7 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "steer": ("runs:steer", "Give a paused run a hint for its next round; `corrobora resume` continues it."),
         "cancel": ("runs:cancel", "Cancel a run, also one that a worker on another machine works on."),
         "schedule": ("runs:schedule", "Add, list or remove scheduled runs."),
-        "worker": ("runs:worker", "Work on queued runs until SIGTERM or Ctrl-C."),
+        "worker": ("worker:worker", "Work on queued runs until SIGTERM or Ctrl-C."),
     },
     "Reports": {
         "verify": ("verify:verify", "Check a report against the delivered one and its stored sources."),
@@ -179,6 +179,7 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "library": ("library:library", "Fill, list and search libraries of documents."),
     },
     "Set-up": {
+        "init": ("init:init", "Look for models, keys and search providers, and write a first configuration file."),
         "doctor": ("installation:doctor", "Check database, models, keys, disk and versions."),
         "config": ("config:config", "Show the settings and where they come from."),
         "trust": (

@@ -1,4 +1,4 @@
-"""Commands for stored runs: `runs`, `resume`, `authorize`, `cancel`, `steer`, `schedule` and `worker`.
+"""Commands for stored runs: `runs`, `resume`, `authorize`, `cancel`, `steer` and `schedule`.
 
 Knows how runs and schedules are listed and which words authorize a plan. Does not know how a run is worked on; a
 resumed run repeats nothing that its journal has answered.
@@ -7,7 +7,6 @@ resumed run repeats nothing that its journal has answered.
 from __future__ import annotations
 
 import dataclasses
-import logging
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -22,7 +21,6 @@ from corrobora.domain.run import RunId, RunRow, RunStatus, parse_stage, validate
 from corrobora.faces.cli import print_notice
 from corrobora.faces.cli.compare import compare
 from corrobora.faces.cli.library import resolve_libraries
-from corrobora.faces.cli.logs import LOG_FORMS, LogForm, set_up_logs
 from corrobora.faces.cli.options import (
     GroupedCommand,
     anyway_option,
@@ -54,7 +52,7 @@ from corrobora.text.phrases import describe_code
 if TYPE_CHECKING:
     from corrobora.app import Workspace
 
-_log = logging.getLogger("corrobora")
+_SHORT = 10  # characters of an id in a list: 40 bits beside its prefix
 
 
 @click.group()
@@ -67,13 +65,17 @@ runs.add_command(compare)
 
 @runs.command(name="list")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="At most this many.")
+@click.option("--search", default="", metavar="TEXT", help="Only runs whose question contains this.")
 @json_option
 @config_option
-def list_runs(*, limit: int, as_json: bool, config_file: Path | None) -> None:
-    """List runs, newest first, with the score that a judge gave and its change since this was asked before."""
+def list_runs(*, limit: int, search: str, as_json: bool, config_file: Path | None) -> None:
+    """List runs, newest first, with the score that a judge gave and its change since this was asked before.
+
+    The ids are shortened; every command takes the unique start of an id, or `last` for the newest run.
+    """
 
     async def load_runs(workspace: Workspace) -> tuple[Sequence[RunRow], Mapping[str, float]]:
-        rows = await workspace.runs.list(limit=limit)
+        rows = await workspace.runs.list(limit=limit, search=search)
         return rows, await workspace.runs.read_scores([row.id for row in rows])
 
     found, scores = with_workspace(open_settings(config_file), load_runs)
@@ -81,13 +83,29 @@ def list_runs(*, limit: int, as_json: bool, config_file: Path | None) -> None:
     if as_json:
         print_json([_row_json(r) | {"score": scores.get(r.id), "change": changes.get(r.id)} for r in found])
         return
+    short = shorten_ids([each.id for each in found])
     for each in found:
         state = describe_code(each.outcome or each.status)
         state += f", score {scores[each.id]:.2f}" if each.id in scores else ""
         state += f" ({changes[each.id]:+.2f})" if each.id in changes else ""
-        click.echo(f"{each.id}  {each.created_at[:16]}  {state:<24} {one_line(each.request.question, 80)}")
+        click.echo(f"{short[each.id]}  {each.created_at[:16]}  {state:<24} {one_line(each.request.question, 80)}")
     if not found:
-        write_stderr("No runs yet.")
+        write_stderr("No run's question contains that." if search else "No runs yet.")
+
+
+def shorten_ids(names: Sequence[str]) -> dict[str, str]:
+    """Return for each id a start of at least ten characters that no other of them has, and the id where none does."""
+    return {
+        name: next(
+            (
+                name[:length]
+                for length in range(_SHORT, len(name))
+                if not any(other.startswith(name[:length]) for other in names if other != name)
+            ),
+            name,
+        )
+        for name in names
+    }
 
 
 def _list_changes(rows: Sequence[RunRow], scores: Mapping[str, float]) -> dict[str, float]:
@@ -366,27 +384,3 @@ def remove_schedule(name: str, config_file: Path | None) -> None:
     if not with_workspace(open_settings(config_file), remove_stored):
         raise UserError("schedule_unknown", f"There is no schedule {name[:64]!r}.", next_step="corrobora schedule list")
     click.echo(f"removed {name}")
-
-
-@click.command()
-@click.option("--concurrency", metavar="N", help="Most runs at the same time.  [default: 16]")
-@click.option(
-    "--log", "form", type=click.Choice(LOG_FORMS), default="plain", show_default=True, help="Form of its log."
-)
-@config_option
-def worker(concurrency: str | None, form: LogForm, config_file: Path | None) -> None:
-    """Work on queued runs until SIGTERM or Ctrl-C; unfinished ones are taken over by another worker.
-
-    Each run that begins and ends is a log line on stderr, plain or as one JSON object.
-    """
-    set_up_logs(level=logging.INFO, form=form)
-    flags = {} if concurrency is None else {"worker.concurrency": (concurrency, "--concurrency")}
-    settings = open_settings(config_file, flags)
-
-    async def serve_runs(workspace: Workspace) -> None:
-        from corrobora.app.attempts import serve_queue  # noqa: PLC0415
-
-        _log.info("working on up to %d runs at once", settings.worker_concurrency)
-        await serve_queue(workspace, concurrency=settings.worker_concurrency)
-
-    with_workspace(settings, serve_runs)

@@ -42,7 +42,9 @@ SELECT id FROM runs WHERE starts_with(id, %(name)s) ORDER BY id <> %(name)s, id 
 """
 _LIST: LiteralString = """
 SELECT id, status, epoch, request, created_at, updated_at, outcome, reason, elapsed_seconds
-FROM runs ORDER BY created_at DESC, id LIMIT %s OFFSET %s
+FROM runs
+WHERE %(text)s = '' OR strpos(lower(substring(request FROM '"question":"((?:[^"\\\\]|\\\\.)*)"')), lower(%(text)s)) > 0
+ORDER BY created_at DESC, id LIMIT %(limit)s OFFSET %(offset)s
 """
 _CLAIM: LiteralString = """
 UPDATE runs SET epoch = epoch + 1, status = 'running', owner = %s, outcome = '', reason = '',
@@ -173,9 +175,11 @@ class Runs:
             )
         return found[0]
 
-    async def list(self, *, limit: int = 50, offset: int = 0) -> Sequence[RunRow]:
-        """Return runs, newest first."""
-        rows = await self._database.fetch_all(_LIST, [limit, offset], where="listing runs")
+    async def list(self, *, limit: int = 50, offset: int = 0, search: str = "") -> Sequence[RunRow]:
+        """Return runs, newest first; with `search`, those whose question contains it, in whatever case."""
+        text = json.dumps(search, ensure_ascii=False)[1:-1]  # as it stands in the stored request
+        values = {"text": text, "limit": limit, "offset": offset}
+        rows = await self._database.fetch_all(_LIST, values, where="listing runs")
         return [_run_row(row) for row in rows]
 
     async def remove(self, run: str) -> bool:

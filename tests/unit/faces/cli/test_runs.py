@@ -8,13 +8,17 @@ from typing import Any
 
 import pytest
 
+from corrobora.faces.cli.runs import shorten_ids
+
 QUESTION = "When was the bridge at Arnholm opened?"
 
 
 @pytest.mark.covers("runs list --limit", "runs list --json")
 def test_list_and_show(finished: tuple[Any, str]) -> None:
     shell, run = finished
-    assert run in shell("runs", "list").out
+    short = shell("runs", "list").out.split()[0]
+    assert run.startswith(short)
+    assert json.loads(shell("runs", "show", short, "--json").out)["id"] == run
     assert json.loads(shell("runs", "list", "--json", "--limit", "1").out)[0]["id"] == run
     shown = json.loads(shell("runs", "show", run, "--json").out)
     assert (shown["status"], shown["request"]["question"]) == ("done", QUESTION)
@@ -26,8 +30,27 @@ def test_angles_the_scores_of_runs_are_listed_to_be_compared(filled: Any) -> Non
     run = json.loads(filled("research", QUESTION, "-l", "docs", "-p", "angles", "-q", "--json").out)["run_id"]
     (row,) = [each for each in json.loads(filled("runs", "list", "--json").out) if each["id"] == run]
     assert 0 < row["score"] <= 1
-    line = next(line for line in filled("runs", "list").out.splitlines() if line.startswith(run))
+    line = next(line for line in filled("runs", "list").out.splitlines() if run.startswith(line.split()[0]))
     assert f"score {row['score']:.2f}" in line
+
+
+@pytest.mark.covers("runs list --search")
+def test_a_search_finds_runs_by_their_question_alone(finished: tuple[Any, str]) -> None:
+    shell, run = finished
+    other = 'Who "paints" the Leuchtturm \\ of Velmöra?'
+    assert shell("research", other, "-l", "docs", "-q", "--plan-only").code == 0
+    found = [each["id"] for each in json.loads(shell("runs", "list", "--json", "--search", "ARNHOLM opened").out)]
+    assert found == [run]
+    for part in ('"paints"', "velmöra", "\\ of"):
+        (row,) = json.loads(shell("runs", "list", "--json", "--search", part).out)
+        assert row["request"]["question"] == other
+    assert shell("runs", "list", "--search", "timed").out == ""
+
+
+def test_ids_are_shortened_only_as_far_as_each_stays_unique() -> None:
+    names = ["r_abcdefgh1x", "r_abcdefgh2x", "r_zzzzzzzzzz"]
+    assert shorten_ids(names) == {names[0]: "r_abcdefgh1", names[1]: "r_abcdefgh2", names[2]: "r_zzzzzzzz"}
+    assert shorten_ids(["r_1", "r_2"]) == {"r_1": "r_1", "r_2": "r_2"}
 
 
 def test_rm(finished: tuple[Any, str]) -> None:
