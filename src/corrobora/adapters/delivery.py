@@ -88,7 +88,7 @@ SMTP_SECONDS = 60.0
 _NAME = "localhost"  # in the greeting: the real name of this machine is private, and looking it up may hang
 _SCHEMES = {"smtp": (25, "none"), "smtps": (465, "tls"), "smtp+starttls": (587, "starttls")}
 _PERMANENT_FAILURE = 500  # SMTP answers from here on say that another attempt is useless (RFC 5321, 4.2.1)
-_BODY = "report.md"
+_BODY, _PAGE = "report.md", "report.html"
 _TYPES = {"md": ("text", "markdown"), "html": ("text", "html"), "json": ("application", "json")}
 
 
@@ -162,6 +162,8 @@ class EmailDelivery:
         message["Date"] = formatdate()
         message["Message-ID"] = f"<{delivery}@corrobora>"
         message.set_content(files.get(_BODY, b"").decode("utf-8", "replace") or title)
+        if _PAGE in files:  # what a mail program shows; attached as well, to be opened or handed on
+            message.add_alternative(files[_PAGE].decode("utf-8", "replace"), subtype="html")
         for name, content in files.items():
             if name == _BODY:
                 continue
