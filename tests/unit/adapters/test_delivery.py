@@ -54,7 +54,7 @@ async def test_angles_delivery_by_mail_sends_the_report_with_its_files():
     assert "Twelve months. [1]" in body.get_content()
     shown = message.get_body(("html",))
     assert shown is not None
-    assert shown.get_content().rstrip("\n") == FILES["report.html"].decode()
+    assert shown.get_content().strip() == FILES["report.html"].decode()
     assert sorted(part.get_filename() or "" for part in message.iter_attachments()) == ["report.html", "report.json"]
 
 
