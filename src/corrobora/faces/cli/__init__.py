@@ -168,6 +168,7 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Reports": {
         "verify": ("verify:verify", "Check a report against the delivered one and its stored sources."),
+        "source": ("source:source", "Print a stored passage with its quotes marked."),
         "export": ("exports:export", "Write the report of a run as Markdown, HTML and JSON."),
         "plot": ("exports:plot", "Draw a run as SVG pictures."),
     },

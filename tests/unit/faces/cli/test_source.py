@@ -1,0 +1,52 @@
+"""`corrobora source`: a stored passage with its quotes marked, from what a report names."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.plugins.shell import Shell
+
+
+@pytest.mark.covers("source --json")
+def test_a_marker_of_a_report_is_printed_with_its_quotes(finished: tuple[Shell, str]) -> None:
+    shell, run = finished
+    report = json.loads(shell("export", run, "-f", "json", "-o", "-").out)
+    quote = report["evidence"][0]["quotes"][0]
+    named = f"{quote['source']}:{quote['passage']}"
+    for words in ([named], ["last", f"[{named}]"], [run[:12], named]):
+        printed = shell("source", *words)
+        assert printed.code == 0
+        assert f"»{quote['text']}«" in printed.out
+        assert f"sha256:{quote['snapshot']}" in printed.out
+        assert f"== {named}, characters" in printed.out
+    found = json.loads(shell("source", run, named, "--json").out)
+    place = {"fact": quote["fact"], "start": quote["start"], "end": quote["end"]}
+    assert place in found["quotes"]
+    passage = next(each for each in found["passages"] if each["passage"] == quote["passage"])
+    assert passage["text"][quote["start"] - passage["start"] : quote["end"] - passage["start"]] == quote["text"]
+    assert found["source"]["url"] == passage["url"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["bridge"], "names no source"),
+        (["S99999999"], "No source S99999999"),
+        (["S1:C99999999"], "no passage C99999999"),
+        (["r_nothing", "S1"], "r_nothing"),
+        (["a", "b", "S1"], "one run and one source"),
+    ],
+)
+def test_what_is_not_stored_is_said(finished: tuple[Shell, str], words: list[str], said: str) -> None:
+    result = finished[0]("source", *words)
+    assert (result.code, said in result.complaint) == (2, True), result.complaint
+
+
+def test_a_source_that_the_report_does_not_cite_is_no_evidence_of_it(finished: tuple[Shell, str]) -> None:
+    shell, run = finished
+    cited = {each["source"] for each in json.loads(shell("export", run, "-f", "json", "-o", "-").out)["citations"]}
+    others = {"S1", "S2"} - cited
+    for each in others:
+        assert "does not cite" in shell("source", run, each).complaint
+    assert {shell("source", run, each).code for each in cited} == {0}
