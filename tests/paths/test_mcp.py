@@ -32,7 +32,7 @@ from tests.plugins.shell import Shell, _fill
 from corrobora.config import load_settings
 from corrobora.domain.errors import UserError
 from corrobora.faces.mcp.command import DEFAULT_PORT
-from corrobora.faces.mcp.following import look_at_run
+from corrobora.faces.web.following import look_at_run
 from corrobora.faces.mcp.resources import PAGE_KEY, REPORT_VIEW
 from corrobora.faces.mcp.server import build_server
 from corrobora.faces.mcp.tasks import EXTENSION_ID

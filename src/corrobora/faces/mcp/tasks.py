@@ -26,10 +26,10 @@ from corrobora.app import Workspace
 from corrobora.domain.errors import CorroboraError
 from corrobora.domain.run import RunStatus
 from corrobora.faces.cli.screen import one_line
-from corrobora.faces.mcp.following import RunView, answer_run, look_at_run
 from corrobora.faces.mcp.tools import make_result
 from corrobora.faces.mcp.views import POLL_MS, describe_report, describe_run
 from corrobora.faces.web import service
+from corrobora.faces.web.following import RunView, answer_run, look_at_run
 
 EXTENSION_ID = "io.modelcontextprotocol/tasks"
 _STATUS: dict[RunStatus, Literal["working", "input_required", "completed", "cancelled"]] = {

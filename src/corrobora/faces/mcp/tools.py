@@ -22,7 +22,6 @@ from corrobora.domain.run import RunRow
 from corrobora.faces.cli.library import list_libraries
 from corrobora.faces.cli.screen import one_line
 from corrobora.faces.cli.verify import list_findings, summarize_recheck
-from corrobora.faces.mcp.following import answer_run, look_at_run
 from corrobora.faces.mcp.resources import REPORT_VIEW, read_report_page
 from corrobora.faces.mcp.views import (
     MAX_CHARS,
@@ -34,6 +33,7 @@ from corrobora.faces.mcp.views import (
     dump_json,
 )
 from corrobora.faces.web import service
+from corrobora.faces.web.following import answer_run, look_at_run
 from corrobora.faces.web.new_run import NewRun
 from corrobora.text.tokens import sanitize_text
 

@@ -16,7 +16,7 @@ from corrobora.domain.evidence import Passage, PassageId, Source, SourceId
 from corrobora.domain.run import RunRow, RunStatus
 from corrobora.faces.cli.display import plain_line
 from corrobora.faces.cli.screen import estimate_text, one_line, plan_lines
-from corrobora.faces.mcp.following import RunView, read_plan_event
+from corrobora.faces.web.following import RunView, read_plan_event
 from corrobora.roles.forms import quote_text
 from corrobora.text.tokens import sanitize_json, sanitize_text
 

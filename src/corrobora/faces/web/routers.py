@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter
 
-from corrobora.faces.web import api
+from corrobora.faces.web import api, openai
 
 
 def list_routers() -> Sequence[APIRouter]:
     """Return the routers of all parts; where two have the same path, the first counts."""
-    return (api.router,)
+    return (api.router, openai.router)

@@ -1,0 +1,150 @@
+"""A conversation as a run: the first question starts it, a waiting plan is a turn, and the phrase is the next one.
+
+Knows that only words of the user authorize, and that the id of the run stands in the turn that shows the plan. Does not
+know the forms of requests and answers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, Literal
+
+from fastapi import Request
+from pydantic import BaseModel, ConfigDict, Field
+
+from corrobora.app.runs import resolve_profile
+from corrobora.domain.errors import CorroboraError, NoEvidence, UserError
+from corrobora.domain.run import EventType, RunRow, RunStatus
+from corrobora.faces.cli.display import plain_line
+from corrobora.faces.cli.screen import estimate_text, one_line, plan_lines
+from corrobora.faces.web import service
+from corrobora.faces.web.following import answer_run, find_awaited, look_at_run, read_plan_event
+from corrobora.faces.web.new_run import NewRun
+from corrobora.faces.web.openai.content import Content, write_content
+
+if TYPE_CHECKING:
+    from corrobora.app import Workspace
+
+MODEL_PREFIX = "corrobora:"
+HEARTBEAT_SECONDS = 10.0
+_RUN = re.compile(r"\br_[a-z2-7]{26}\b")
+
+
+class ResearchFields(BaseModel):
+    """What a request may say beside the fields of OpenAI; fields that are not known are ignored."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    model: str = Field(max_length=100)
+    libraries: list[str] | None = Field(default=None, max_length=64)
+    time: float | Literal["unlimited"] | None = None
+    deep: bool = False
+
+
+class Turn(BaseModel):
+    """One message of a conversation; its text may come in parts."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    role: str = Field(max_length=40)
+    content: str | list[dict[str, Any]] | None = None
+
+    @property
+    def text(self) -> str:
+        """The text of the message."""
+        if isinstance(self.content, list):
+            return "\n".join(str(part.get("text", "")) for part in self.content)
+        return self.content or ""
+
+
+async def enter_run(workspace: Workspace, wanted: ResearchFields, turns: Sequence[Turn]) -> RunRow:
+    """Return the run that a conversation is about: a new one, or the waiting one that its last turn answers.
+
+    Raises:
+        UserError: there is no question, the model is unknown, or something in it cannot be used.
+    """
+    said = [turn for turn in turns if turn.role in ("user", "assistant")]
+    if not said or said[-1].role != "user" or not said[-1].text.strip():
+        raise UserError("question_missing", "The last message must be a question of the user.", next_step="Add it.")
+    words = said[-1].text.strip()
+    before = said[-2].text if len(said) > 1 else ""
+    if found := _RUN.findall(before):
+        row = await _find_run(workspace, found[-1])
+        if row is not None and (awaited := find_awaited(workspace, row)) is not None:
+            is_answer = awaited.kind == "hint" or words == awaited.phrase or not awaited.phrase
+            return await answer_run(workspace, row.id, words) if is_answer else row
+    return await start_run(workspace, wanted, words)
+
+
+async def start_run(workspace: Workspace, wanted: ResearchFields, question: str) -> RunRow:
+    """Start a run of the profile that the model names."""
+    name = wanted.model.removeprefix(MODEL_PREFIX)
+    new = NewRun(question=question, profile=name, libraries=wanted.libraries, time=wanted.time, deep=wanted.deep)
+    return await service.start_run(workspace, new)
+
+
+async def _find_run(workspace: Workspace, run: str) -> RunRow | None:
+    try:
+        return await service.read_run(workspace, run)
+    except UserError:  # an id of another server
+        return None
+
+
+async def follow_lines(workspace: Workspace, run: str, after: int = 0) -> AsyncGenerator[str]:
+    """Yield what happens in a run as lines, "" as a sign of life, until it ends or waits for a person."""
+    while True:
+        view = await look_at_run(workspace, run, after=after, wait_seconds=HEARTBEAT_SECONDS)
+        for event in view.events:
+            if line := plain_line(event):
+                yield line
+        if not view.events:
+            if view.row.status not in (RunStatus.QUEUED, RunStatus.RUNNING):
+                return
+            yield ""
+        after = view.cursor
+
+
+async def wait_for_run(workspace: Workspace, run: str) -> RunRow:
+    """Wait until a run ends or waits for a person."""
+    async with aclosing(follow_lines(workspace, run)) as lines:
+        async for _ in lines:
+            pass
+    return await service.read_run(workspace, run)
+
+
+async def answer_turn(workspace: Workspace, row: RunRow, request: Request) -> Content:
+    """Return what is said of a run that is not worked on: its report, its waiting plan, or why there is none."""
+    if find_awaited(workspace, row) is not None:
+        return await describe_plan(workspace, row)
+    if row.status is RunStatus.DONE:
+        report = await service.read_report(workspace, row.id)
+        if report.get("markdown"):
+            return write_content(report, row.id, str(request.base_url))
+        return Content(f"No report: {report.get('reason') or report.get('outcome')}\n\nRun {row.id}.\n")
+    if row.status is RunStatus.CANCELLED:
+        raise NoEvidence("cancelled", f"Run {row.id} was cancelled.")
+    raise CorroboraError(row.outcome or "run_failed", row.reason or f"Run {row.id} ended without a report.")
+
+
+async def describe_plan(workspace: Workspace, row: RunRow) -> Content:
+    """Return the plan of a run, and which words authorize it, as a turn of the conversation."""
+    awaited, event = find_awaited(workspace, row), await read_plan_event(workspace, row.id)
+    if awaited is not None and awaited.kind == "hint":
+        return Content(f"{one_line(row.reason, 1_000)}\n\nReply with a hint for run {row.id}, or with `go on`.\n")
+    phrase = resolve_profile(workspace.settings, row.request).phrase or "yes"
+    lines = plan_lines(event.data) if event is not None else []
+    estimate = estimate_text(event.data) if event is not None else ""
+    told = ["The plan:", "", "```text", *lines, "```", "", *((f"Estimate: {estimate}.", "") if estimate else ())]
+    return Content("\n".join((*told, f"Run {row.id} waits. To start it, reply with exactly: `{phrase}`", "")))
+
+
+async def list_searches(workspace: Workspace, run: str) -> list[str]:
+    """Return the queries of a run, in order."""
+    found: list[str] = []
+    after = 0
+    while page := await service.list_events(workspace, run, after=after):
+        after = page[-1].seq
+        found += (str(each.data.get("query", "")) for each in page if each.type is EventType.SEARCH)
+    return found
