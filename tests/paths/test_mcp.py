@@ -32,12 +32,12 @@ from tests.plugins.shell import Shell, _fill
 from corrobora.config import load_settings
 from corrobora.domain.errors import UserError
 from corrobora.faces.mcp.command import DEFAULT_PORT
-from corrobora.faces.web.following import look_at_run
 from corrobora.faces.mcp.resources import PAGE_KEY, REPORT_VIEW
 from corrobora.faces.mcp.server import build_server
 from corrobora.faces.mcp.tasks import EXTENSION_ID
 from corrobora.faces.mcp.tools import MAX_WAIT_SECONDS
 from corrobora.faces.mcp.views import NOTICE
+from corrobora.faces.web.following import look_at_run
 from corrobora.faces.web.service import open_service
 
 HTTP = ("--http", "--port", "0")
