@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from corrobora.text.cells import select_cells, split_by_cells
 from corrobora.text.clauses import (
     OPPOSITES,
     Clause,
@@ -23,8 +24,8 @@ from corrobora.text.clauses import (
     parse_clause,
     split_statement,
 )
+from corrobora.text.dates import Date, find_dates
 from corrobora.text.measures import Measure, find_measures, is_computable
-from corrobora.text.quantities import MONTHS
 from corrobora.text.tokens import is_same_family, split_words, stem_text, stem_word
 from corrobora.text.vocabulary import compare_stems, is_akin, weigh_stems
 
@@ -52,46 +53,17 @@ class Reading:
     operands: tuple[Measure, ...]  # of the sentences: what a number may be computed from
 
 
-class Date(NamedTuple):
-    """A date with 0 for what is not said."""
-
-    year: int
-    month: int
-    day: int
-    text: str
-
-
-_MONTH = r"(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)[a-z]{0,6}\.?"
-_DATES = re.compile(
-    rf"(?<!\d)(?P<y1>\d{{4}})-(?P<m1>\d\d)(?:-(?P<d1>\d\d))?(?!\d)"
-    rf"|\b(?P<d2>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?(?P<m2>{_MONTH})(?:,? (?P<y2>\d{{4}}))?\b"
-    rf"|\b(?P<m3>{_MONTH}) (?P<d3>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:,? (?P<y3>\d{{4}}))?\b"
-    rf"|\b(?P<m4>{_MONTH}),? (?:of )?(?P<y4>\d{{4}})\b"
-    rf"|(?<=\b[io]n )(?P<m5>{_MONTH})(?=[ ,.;]|$)|(?<=(?:late|ince|arly|ntil|d of) )(?P<m6>{_MONTH})(?=[ ,.;]|$)"
-)
 _YEAR = re.compile(r"(?<![\w.,$€£])(1[0-9]\d\d|20\d\d)(?![\w%]|[.,]\d)")
 _NEXT_YEAR = re.compile(r"(?i)\b(?:an?|the|previous|next|last|following) year\b")
 NEGATED = re.compile(r"(un|in|im|ir|non|dis)([a-z]{3,})")
+_NAMED = re.compile(
+    r"(?i)\b(revision|version|release|edition|article|section|chapter|clause|table|figure|part|annex|appendix)\s+$"
+)
 _MOST_OPERANDS = 16
 _CLOSE = 0.9  # share of the best sentence's overlap from which another one may be meant as well
 _SAME_SUBJECT = 0.8  # share of a clause's stems in a sentence from which one verb is about one thing
 _NEAR_AMOUNT = 0.1  # how far "about" reaches
 _EXACT_UPTO = 10  # counts in words up to this may count what is listed
-
-
-def find_dates(text: str) -> tuple[list[Date], str]:
-    """Return the dates of a text and the text without them, so that their digits are no numbers."""
-    found: list[Date] = []
-
-    def note(match: re.Match[str]) -> str:
-        parts = {name[0]: value for name, value in match.groupdict().items() if value}
-        month = parts.get("m", "0")
-        number = int(month) if month.isdigit() else MONTHS.get(month[:3].lower(), 0)
-        found.append(Date(int(parts.get("y", 0)), number, int(parts.get("d", 0)), match.group()))
-        return "~" * len(match.group())
-
-    rest = _DATES.sub(note, text)
-    return found, rest
 
 
 @lru_cache(maxsize=512)
@@ -110,16 +82,33 @@ def compare_sentence(sentence: str, reading: Reading) -> tuple[Problem, ...]:
     """Return what a sentence says otherwise than its evidence, clause by clause; the false first."""
     found: list[Problem] = []
     whole = parse_clause(sentence)
-    for part in split_statement(sentence):
+    texts = [unit.text for unit in reading.units]
+    for part in (piece for each in split_statement(sentence) for piece in split_by_cells(each, texts)):
         clause = parse_clause(part)
-        units = find_nearest(clause, reading.units)
-        found += _compare_numbers(part, reading, units)
-        if units:
-            found += min(
-                (list(_compare_words(clause, whole, unit, reading)) for unit in units),
-                key=lambda each: (sum(p.false for p in each), len(each)),
-            )
+        meant, sure = _select_meant(clause, reading)
+        problems = _compare_clause(clause, whole, meant)
+        found += problems if sure else [each._replace(false=False, contradicts=False) for each in problems]
     return tuple(sorted(dict.fromkeys(found), key=lambda each: not each.false))
+
+
+def _select_meant(clause: Clause, reading: Reading) -> tuple[Reading, bool]:
+    """Return the evidence without the cells of a row or list that a clause does not mean, and whether that is sure."""
+    texts = [unit.text for unit in reading.units]
+    selected = select_cells(texts, clause.stems)
+    if selected is None:
+        return reading, True
+    return read_evidence(selected[0], reading.everything[len("\n".join(texts)) :]), selected[1]
+
+
+def _compare_clause(clause: Clause, whole: Clause, reading: Reading) -> list[Problem]:
+    units = find_nearest(clause, reading.units)
+    found = list(_compare_numbers(clause.text, reading, units))
+    if units:
+        found += min(
+            (list(_compare_words(clause, whole, unit, reading)) for unit in units),
+            key=lambda each: (sum(p.false for p in each), len(each)),
+        )
+    return found
 
 
 def find_nearest(clause: Clause, units: Sequence[Clause]) -> list[Clause]:
@@ -152,7 +141,8 @@ def _compare_numbers(text: str, reading: Reading, units: Sequence[Clause]) -> It
     measures = tuple(m for m in measures if m not in years)
     near = [measure for unit in units for measure in find_measures(unit.text)]
     for at, measure in enumerate(measures):
-        if (problem := _compare_number(measure, reading, near, measures[max(0, at - 1) : at + 2])) is not None:
+        beside = measures[max(0, at - 1) : at + 2]
+        if (problem := _compare_number(measure, reading, near, beside, rest[: measure.start])) is not None:
             yield problem
 
 
@@ -179,7 +169,7 @@ def _is_date_known(date: Date, reading: Reading) -> bool:
 
 
 def _compare_number(
-    measure: Measure, reading: Reading, near: Sequence[Measure], beside: Sequence[Measure]
+    measure: Measure, reading: Reading, near: Sequence[Measure], beside: Sequence[Measure], before: str
 ) -> Problem | None:
     said = measure.text
     equal = [other for other in reading.measures if measure.equals(other)]
@@ -204,6 +194,8 @@ def _compare_number(
         return Problem(f"its number {said} stands in none of its sources", said)
     if is_computable(measure, reading.operands, reading.years):
         return Problem(f"its number {said} is in none of its sources and may be computed from them", said)
+    if (name := _NAMED.search(before)) and re.search(rf"(?i)\b{name[1]}\s+\d", reading.everything) is None:
+        return Problem(f"none of its sources is called {name[1]} {said}", f"{name[1]} {said}")
     kind = "amount" if measure.dimension else "number"
     told = f"; they give {rivals[0].text}" if rivals else ""
     return Problem(f"its {kind} {said} stands in none of its sources{told}", said, false=True, contradicts=bool(rivals))
