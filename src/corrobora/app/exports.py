@@ -1,20 +1,47 @@
-"""Exports of a stored run: its report in each format, its plots, and what else leaves the database with it.
+"""Exports of a stored run: its plots, and the bundle that holds its report with all that is needed to check it.
 
-Knows which stored values each format needs. Does not know how a format is written (`reporting` does) or where it goes.
+Knows which stored values an export needs, and reads them. Does not know how a format is written (`reporting` does) or
+where it goes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from corrobora import __version__
 from corrobora.app.runs import load_report
-from corrobora.domain.run import Event
+from corrobora.domain.errors import NoEvidence
+from corrobora.domain.evidence import locate_quote
+from corrobora.domain.report import Citation
+from corrobora.domain.run import Event, EventType
+from corrobora.reporting.bundle import write_bundle
+from corrobora.reporting.bundle_check import list_claims, recheck_members
+from corrobora.reporting.crate import build_crate
 from corrobora.reporting.plots import PlotKind, draw_plot
+from corrobora.reporting.report_format import REPORT_FILES
 from corrobora.storage.journal.events import read_events
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
+
+_DECISIONS = frozenset(EventType) - {
+    EventType.STAGE,
+    EventType.THOUGHT,
+    EventType.SEARCH,
+    EventType.READ,
+    EventType.FACT,
+    EventType.ROUND_STARTED,
+    EventType.MICRO_REPORT,
+    EventType.BUDGET,
+}
+_TEXTS = "SELECT sha, body FROM snapshot WHERE sha = ANY(%s)"
+_SOURCES = "SELECT id, publisher, added FROM source WHERE id = ANY(%s)"
+_PASSAGES = "SELECT id, starts, ends, heading FROM passage WHERE id = ANY(%s)"
+_JOURNAL = "SELECT key, meta, out FROM journal WHERE run = %s"
 
 
 async def list_events(workspace: Workspace, run: str) -> list[Event]:
@@ -30,3 +57,127 @@ async def plot_run(workspace: Workspace, run: str, kinds: Sequence[PlotKind]) ->
     events, report = await list_events(workspace, run), await load_report(workspace, run)
     drawn = {kind: draw_plot(kind, events, report, standalone=True) for kind in kinds}
     return {kind: picture for kind, picture in drawn.items() if picture}
+
+
+async def export_run(workspace: Workspace, run: str, formats: Collection[str]) -> dict[str, bytes]:
+    """Return the report of a run in these formats; one that was not stored with it is left out.
+
+    Raises:
+        NoEvidence: the run has no report.
+    """
+    contents: dict[str, bytes] = {}
+    for form in formats:
+        if form in REPORT_FILES:
+            stored = await workspace.runs.read_artifact(run, REPORT_FILES[form])
+            contents |= {} if stored is None else {form: stored.content}
+        else:
+            contents[form] = await _WRITERS[form](workspace, run)
+    if not contents:
+        raise NoEvidence("report_missing", f"The run {run} has no report.", next_step=f"See: corrobora runs show {run}")
+    return contents
+
+
+async def bundle_run(workspace: Workspace, run: str) -> bytes:
+    """Return the bundle of a run that has a report; the same run gives the same bytes.
+
+    Raises:
+        NoEvidence: the run has no report, or the text of a cited source is no longer stored.
+    """
+    report = await load_report(workspace, run)
+    if report is None or not report.citations:
+        raise NoEvidence(
+            "report_missing", f"Run {run} has no report with sources.", next_step=f"See: corrobora runs show {run}"
+        )
+    members = await _read_texts(workspace, run, report.citations)
+    for name in ("report.md", "report.html", "report.json", "plan.json"):
+        stored = await workspace.runs.read_artifact(run, name)
+        members[name] = b"null\n" if stored is None else stored.content
+    events = await list_events(workspace, run)
+    decided = [each for each in events if each.type in _DECISIONS]
+    members["decisions.json"] = _dump_json([_describe_event(each) for each in decided])
+    members["sources.json"] = _dump_json(await _list_sources(workspace, report.citations, members))
+    members["journal.json"] = _dump_json({**await _digest_journal(workspace, run), "events": len(events)})
+    members["claims.json"] = _dump_json(list_claims(await recheck_members(members)))
+    created = datetime.fromisoformat((await workspace.runs.get(run)).created_at)
+    crate = build_crate(report, run, members, created.astimezone(UTC).date().isoformat(), __version__)
+    members["ro-crate-metadata.json"] = _dump_json(crate)
+    return write_bundle(run, members)
+
+
+async def _read_texts(workspace: Workspace, run: str, citations: Sequence[Citation]) -> dict[str, bytes]:
+    wanted = sorted({each.snapshot for each in citations})
+    rows = await workspace.database.fetch_all(_TEXTS, [wanted], where="reading the texts of cited sources")
+    found = {f"snapshots/{sha}.txt": str(body).encode() for sha, body in rows}
+    if len(found) < len(wanted):
+        raise NoEvidence(
+            "snapshot_missing",
+            f"The stored text of {len(wanted) - len(found)} of {len(wanted)} sources of run {run} was removed.",
+            next_step="A bundle needs them all; export another format, or research again.",
+        )
+    return found
+
+
+async def _list_sources(
+    workspace: Workspace, citations: Sequence[Citation], members: Mapping[str, bytes]
+) -> list[dict[str, object]]:
+    database, where = workspace.database, "reading the cited sources"
+    ids = [int(each.source[1:]) for each in citations]
+    known = {f"S{row[0]}": row[1:] for row in await database.fetch_all(_SOURCES, [ids], where=where)}
+    passages = [int(each.passage[1:]) for each in citations]
+    places = {f"C{row[0]}": row[1:] for row in await database.fetch_all(_PASSAGES, [passages], where=where)}
+    found: dict[str, dict[str, object]] = {}
+    parts: dict[str, list[dict[str, object]]] = {}
+    for each in citations:
+        publisher, added = known.get(each.source, ("", None))
+        parts.setdefault(each.source, [])
+        found.setdefault(
+            each.source,
+            {
+                "source": each.source,
+                "title": each.title,
+                "url": each.url,
+                "snapshot": each.snapshot,
+                "version": each.version,
+                "published": each.published,
+                "publisher": publisher,
+                "stored_at": added.astimezone(UTC).isoformat(timespec="seconds") if added else "",
+                "passages": parts[each.source],
+            },
+        )
+        start, end, heading = places.get(each.passage) or _find_place(each, members)
+        parts[each.source].append({"passage": each.passage, "start": start, "end": end, "heading": heading})
+    return list(found.values())
+
+
+def _find_place(cited: Citation, members: Mapping[str, bytes]) -> tuple[int, int, str]:
+    """Return where the first quote stands, for a passage that a later reading of its source replaced."""
+    place = locate_quote(cited.quotes[0], members[f"snapshots/{cited.snapshot}.txt"].decode()) if cited.quotes else None
+    start, end = place or (0, 1)
+    return start, end, cited.heading
+
+
+async def _digest_journal(workspace: Workspace, run: str) -> dict[str, object]:
+    rows = await workspace.database.fetch_all(_JOURNAL, [run], where="reading the journal of a run")
+    whole = sha256()
+    for key, meta, out in sorted(rows, key=lambda row: str(row[0]).encode()):
+        digests = (sha256(str(part).encode("utf-8", "surrogatepass")).hexdigest() for part in (meta, out))
+        whole.update("\0".join((str(key), *digests)).encode() + b"\n")
+    return {"entries": len(rows), "sha256": whole.hexdigest()}
+
+
+def _describe_event(event: Event) -> dict[str, object]:
+    return {
+        "seq": event.seq,
+        "ts": event.at,
+        "node": event.path,
+        "round": event.round,
+        "type": event.type.value,
+        "data": dict(event.data),
+    }
+
+
+def _dump_json(value: object) -> bytes:
+    return (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace")
+
+
+_WRITERS: Mapping[str, Callable[[Workspace, str], Awaitable[bytes]]] = {"bundle": bundle_run}

@@ -115,11 +115,11 @@ def _check_secret(reference: str, raw: str, what: str) -> Secret:
     return Secret(reference, notes=notes, _value=value)
 
 
-def read_small_file(path: Path, *, limit: int, what: str = "The file") -> str:
-    """Return the text of a regular file of at most `limit` bytes.
+def read_small_bytes(path: Path, *, limit: int, what: str = "The file") -> bytes:
+    """Return the content of a regular file of at most `limit` bytes.
 
     Never blocks: a FIFO, socket or device is refused, not waited for.
-    Raises `UserError` `file_unreadable`, `file_not_regular`, `file_too_large` or `file_not_utf8`.
+    Raises `UserError` `file_unreadable`, `file_not_regular` or `file_too_large`.
     """
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
@@ -137,6 +137,15 @@ def read_small_file(path: Path, *, limit: int, what: str = "The file") -> str:
     size = max(status.st_size, len(data))
     if size > limit:
         raise UserError("file_too_large", f"{what} {str(path)!r} has {size:,} bytes; the limit is {limit:,}.")
+    return data
+
+
+def read_small_file(path: Path, *, limit: int, what: str = "The file") -> str:
+    """Return the text of a regular file of at most `limit` bytes, read as `read_small_bytes` does.
+
+    Raises `UserError`, also `file_not_utf8`.
+    """
+    data = read_small_bytes(path, limit=limit, what=what)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -14,13 +14,15 @@ import click
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.run import validate_id
 from corrobora.faces.cli.options import config_option, open_settings, print_text, with_workspace
-from corrobora.faces.cli.report import check_target, missing_report_error
+from corrobora.faces.cli.report import check_target
 from corrobora.reporting.report_format import REPORT_FILES
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
     from corrobora.reporting.plots import PlotKind
 
+_FORMATS = {**REPORT_FILES, "bundle": "bundle.zip"}
+_BINARY = ("bundle",)
 _PLOTS = ("coverage", "saturation", "publishers", "dates", "spend", "timeline")
 _output_option = click.option(
     "-o",
@@ -46,31 +48,31 @@ _link_option = click.option("--follow-symlinks", is_flag=True, help="Write throu
 def export(  # noqa: PLR0913 - one parameter for each flag, all by name
     *, run: str, formats: str, output: Path, force: bool, follow_symlinks: bool, config_file: Path | None
 ) -> None:
-    """Write the report of a run as Markdown, HTML and JSON."""
+    """Write the report of a run in one or several formats.
+
+    md, html and json are the report as it was delivered; bundle is one file that `corrobora verify` checks anywhere.
+    """
     validate_id(run)
-    wanted = _split_names(formats, REPORT_FILES, "format")
-    names = {each: REPORT_FILES[each] for each in wanted}
+    wanted = _split_names(formats, _FORMATS, "format")
+    first, names = wanted[0], {each: _FORMATS[each] for each in wanted}
     target = None if str(output) == "-" else check_target(output, names, force=force, follow=follow_symlinks)
-    first = wanted[0]
     if target is None and len(wanted) > 1:
         raise UserError("export_format", "Stdout takes one format.", next_step="Such as: --format md --output -")
 
-    async def load_texts(workspace: Workspace) -> dict[str, str]:
-        name = await workspace.runs.find_id(run)
-        texts: dict[str, str] = {}
-        for form in set(wanted if target is None else target.files.values()):
-            stored = await workspace.runs.read_artifact(name, REPORT_FILES[form])
-            if stored is not None:
-                texts[form] = stored.content.decode("utf-8", "replace")
-        if not texts:
-            raise missing_report_error(name)
-        return texts
+    if target is None and first in _BINARY:
+        raise UserError("export_format", f"{first} is no text.", next_step="Name a file or folder with -o.")
 
-    texts = with_workspace(open_settings(config_file), load_texts)
+    async def load_contents(workspace: Workspace) -> dict[str, bytes]:
+        from corrobora.app.exports import export_run  # noqa: PLC0415 - the engine is loaded where it is needed
+
+        name = await workspace.runs.find_id(run)
+        return await export_run(workspace, name, wanted if target is None else [*target.files.values()])
+
+    contents = with_workspace(open_settings(config_file), load_contents)
     if target is None:
-        print_text(texts[first])
+        print_text(contents[first].decode("utf-8", "replace"))
         return
-    for path in target.write(texts):
+    for path in target.write(contents):
         click.echo(str(path))
 
 

@@ -6,7 +6,9 @@ Knows the flags, how the result is printed (for people, as JSON, as SARIF) and w
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,7 @@ import click
 
 from corrobora import __version__
 from corrobora.config import read_small_file
+from corrobora.config.values import read_small_bytes
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import validate_id
 from corrobora.faces.cli import Exit, print_notice
@@ -31,6 +34,7 @@ from corrobora.text.phrases import describe_code
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
+    from corrobora.reporting.bundle_check import BundleVerdict
     from corrobora.reporting.recheck import CheckedStatement, RecheckResult
 
 _MAX_REPORT_BYTES = 64_000_000
@@ -72,11 +76,24 @@ def verify(  # noqa: PLR0913 - one parameter for each flag, all by name
     """Check a report against the delivered one and its stored sources.
 
     FILE is Markdown, HTML or JSON that Corrobora wrote, or any Markdown with numbered or linked citations; - reads it
-    from stdin. No model is used, and no network without --fetch. Exit 0 only if all that can be checked holds.
+    from stdin. No model is used, and no network without --fetch. A bundle carries its sources: it is checked without a
+    database. Exit 0 only if all that can be checked holds.
     """
     if as_sarif and as_json:
         raise UserError("verify_format", "Stdout takes one format.", next_step="Leave out --json or --sarif.")
     settings = open_settings(config_file, {} if min_score is None else {"verify.min_score": (min_score, "--min-score")})
+    if Path(what).suffix.lower() == ".zip":
+        if sources is not None or fetch:
+            raise UserError(
+                "verify_bundle", "A bundle carries its sources.", next_step="Leave out --sources and --fetch."
+            )
+        found = _check_bundle(Path(what))
+        if found.statements is None:
+            return _report_broken(found, as_json=as_json)
+        _print_result(found.statements, what, as_json=as_json, as_sarif=as_sarif, bundle=found)
+        if found.problem is not None:
+            return _report_broken(found, as_json=False)
+        return _exit_code(found.statements, min_score=settings.min_score, strict=strict)
     text = _read_file(what)
 
     async def check_text(workspace: Workspace) -> RecheckResult:
@@ -86,15 +103,83 @@ def verify(  # noqa: PLR0913 - one parameter for each flag, all by name
         return await verify_report(workspace, given, folder=sources, fetch=fetch)
 
     result = with_workspace(settings, check_text)
+    _print_result(result, what, as_json=as_json, as_sarif=as_sarif)
+    return _exit_code(result, min_score=settings.min_score, strict=strict)
+
+
+def _print_result(
+    result: RecheckResult, what: str, *, as_json: bool, as_sarif: bool, bundle: BundleVerdict | None = None
+) -> None:
     if as_json:
-        print_json(summarize_recheck(result) | list_findings(result))
+        told: dict[str, object] = {"passed": result.passed}
+        if bundle is not None:
+            told = {"passed": result.passed and bundle.problem is None, "bundle": _summarize_bundle(bundle)}
+        print_json(summarize_recheck(result) | told | list_findings(result))
     elif as_sarif:
         from corrobora.reporting.recheck import build_sarif  # noqa: PLC0415 - only this format needs it
 
         print_json(build_sarif(result, what, __version__))
     else:
+        if bundle is not None:
+            click.echo(f"bundle      {bundle.members} members as in the manifest, sha256:{bundle.digest}")
+            click.echo(f"evidence    {bundle.quotes} quotes stand in the stored texts of their sources")
         _print_summary(result)
-    return _exit_code(result, min_score=settings.min_score, strict=strict)
+
+
+_BUNDLE_PROBLEMS = {
+    "end": "the file does not end as a bundle of its members does",
+    "manifest": "the list of members is not the one that the bundle was sealed with",
+    "content": "its content was changed",
+    "header": "its header was changed",
+    "directory": "its entry in the directory was changed",
+    "json": "it is not JSON",
+    "text": "it is not UTF-8",
+    "snapshot": "it does not have the hash that is its name",
+    "shape": "it does not have the form of a report",
+    "markdown": "it is not the text of report.json",
+    "numbers": "its citations are not numbered from 1 on",
+    "uncovered": "it cites a source whose text is not in the bundle",
+    "quote": "a quote does not stand in the stored text of its source",
+    "reference": "a source of report.json is not listed",
+    "uncited": "nothing cites it",
+    "source": "it does not agree with the citations of the report",
+    "claim": "a claim cites what its line does not cite",
+    "seal": "the seal does not fit the text",
+    "crate": "it does not list the members",
+    "differs": "it is not what a check of the sentences finds",
+}
+
+
+def _check_bundle(path: Path) -> BundleVerdict:
+    from corrobora.reporting.bundle import MAX_BYTES  # noqa: PLC0415 - the engine is loaded where it is needed
+    from corrobora.reporting.bundle_check import check_bundle  # noqa: PLC0415 - as above
+    from corrobora.reporting.seal import SealStatus  # noqa: PLC0415 - as above
+
+    found = asyncio.run(check_bundle(read_small_bytes(path, limit=MAX_BYTES, what="The bundle")))
+    if found.statements is None:
+        return found
+    return replace(found, statements=replace(found.statements, seal=SealStatus.UNKNOWN))
+
+
+def _summarize_bundle(found: BundleVerdict) -> dict[str, object]:
+    bad = found.problem
+    return {
+        "passed": bad is None,
+        "member": bad.member if bad else "",
+        "problem": bad.code if bad else "",
+        "sha256": found.digest,
+        "run": found.run,
+        "members": found.members,
+        "quotes": found.quotes,
+    }
+
+
+def _report_broken(found: BundleVerdict, *, as_json: bool) -> int:
+    assert found.problem is not None, "only a broken bundle is reported as one"
+    if as_json:
+        print_json({"bundle": _summarize_bundle(found), "passed": False})
+    print_notice(f"Not verified: {found.problem.member}: {_BUNDLE_PROBLEMS[found.problem.code]}.")
+    return Exit.INCOMPLETE
 
 
 def _read_file(what: str) -> str | None:

@@ -1,0 +1,299 @@
+"""The checks of a bundle: its container, its evidence, and every sentence of its report again.
+
+Knows the steps of `docs/reference/bundle.md` in their order. Uses the members of the bundle alone: no database, no
+library and no network.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import NoReturn, cast
+
+from corrobora.domain.evidence import Source, SourceId
+from corrobora.reporting.bundle import MANIFEST, SNAPSHOT, BundleBroken, BundleProblem, read_bundle
+from corrobora.reporting.markdown import html_to_markdown
+from corrobora.reporting.recheck import RecheckResult, recheck_report
+from corrobora.reporting.references import Lookups, StoredSource
+from corrobora.reporting.report_parser import Reference
+from corrobora.reporting.seal import SealStatus, canonical_json, check_seal, find_seal
+
+CRATE = "ro-crate-metadata.json"
+_DROPPED = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
+)
+_TEXTS = ("source", "passage", "title", "url", "snapshot", "version", "published")
+_SHARED = ("title", "url", "snapshot", "version", "published")  # of a citation and of its source
+
+
+@dataclass(frozen=True, slots=True)
+class BundleVerdict:
+    """The result: the problem, None if there is none, the hash that stands for the whole, and counts."""
+
+    problem: BundleProblem | None
+    digest: str = ""
+    run: str = ""
+    members: int = 0
+    quotes: int = 0
+    statements: RecheckResult | None = None  # None where the container or the evidence is broken
+
+
+def check_evidence(data: bytes) -> BundleVerdict:
+    """Check the container and the evidence of a bundle, without reading the sentences of its report."""
+    try:
+        run, members = read_bundle(data)
+        digest = sha256(members[MANIFEST]).hexdigest()
+        return BundleVerdict(None, digest, run, len(members), _Evidence(run, members).check())
+    except BundleBroken as broken:
+        return BundleVerdict(broken.problem)
+
+
+async def check_bundle(data: bytes) -> BundleVerdict:
+    """Check the container, the evidence, and every sentence of the report against the texts of the bundle."""
+    found = check_evidence(data)
+    if found.problem is not None:
+        return found
+    _, members = read_bundle(data)
+    result = await recheck_members(members)
+    problem = None
+    for name, sealed in _list_sealed(members):
+        if check_seal(sealed, None)[0] is not SealStatus.UNKNOWN:
+            problem = problem or BundleProblem(name, "seal")
+    claims = json.loads(members["claims.json"])
+    if problem is None and claims != json.loads(json.dumps(list_claims(result))):
+        problem = BundleProblem("claims.json", "differs")
+    return BundleVerdict(problem, found.digest, found.run, found.members, found.quotes, result)
+
+
+def _list_sealed(members: Mapping[str, bytes]) -> list[tuple[str, str]]:
+    """Return the texts that the seals of the three reports cover."""
+    fields = cast("dict[str, object]", json.loads(members["report.json"]))
+    html, json_text = html_to_markdown(members["report.html"].decode("utf-8", "replace")), canonical_json(fields)
+    return [
+        ("report.md", members["report.md"].decode()),
+        ("report.html", html),
+        ("report.json", f"{json_text}\n\n{fields.get('seal', '')}"),
+    ]
+
+
+async def recheck_members(members: Mapping[str, bytes]) -> RecheckResult:
+    """Check every sentence of `report.md` against the snapshots and sources among these members."""
+    sources = {str(row["source"]): row for row in json.loads(members["sources.json"])}
+
+    async def read_text(digest: str) -> str | None:
+        found = members.get(f"snapshots/{digest}.txt")
+        return None if found is None else found.decode("utf-8", "surrogatepass")
+
+    async def read_page(_: Reference) -> str | None:
+        return None
+
+    async def read_sources(reference: Reference, _: Sequence[tuple[int, int]]) -> Sequence[StoredSource]:
+        row = sources.get(reference.source)
+        if row is None:
+            return ()
+        source = Source(
+            SourceId(reference.source),
+            row["title"],
+            row["url"],
+            row["snapshot"],
+            version=row["version"],
+            published=row["published"],
+        )
+        named = {str(each["passage"]): str(each["heading"]) for each in row["passages"]}
+        return (StoredSource(source, named.get(reference.passage), reference.passage),)
+
+    return await recheck_report(members["report.md"].decode(), Lookups(read_text, read_page, read_sources))
+
+
+def list_claims(result: RecheckResult) -> list[dict[str, object]]:
+    """Return the statements of a checked report as `claims.json` has them."""
+    return [
+        {
+            "line": each.line,
+            "text": each.text,
+            "citations": [int(number) for number in each.cited if number.isdigit()],
+            "support": each.support.value,
+            "reasons": list(each.reasons),
+        }
+        for each in result.statements
+    ]
+
+
+def fold_text(text: str) -> str:
+    """Return a text without characters that are not seen, white space folded."""
+    return " ".join(_DROPPED.sub("", text).split())
+
+
+class _Evidence:
+    """The steps of the second part, in order; each ends the check where something is wrong."""
+
+    def __init__(self, run: str, members: Mapping[str, bytes]) -> None:
+        self._run = run
+        self._members = members
+        self._json: dict[str, object] = {}
+        self._texts: dict[str, str] = {}
+        self._folded: dict[str, str] = {}
+
+    def check(self) -> int:
+        """Go through all steps; return the number of quotes that stand in their sources."""
+        for name in self._members:
+            self._read_member(name)
+        for name, content in self._members.items():
+            stored = SNAPSHOT.fullmatch(name)
+            if stored and stored.group(1) != sha256(content).hexdigest():
+                _fail(name, "snapshot")
+        citations = self._check_report()
+        quotes = self._check_citations(citations)
+        self._check_sources(citations)
+        self._check_claims({_number(each) for each in citations})
+        self._check_seal()
+        self._check_crate()
+        return quotes
+
+    def _read_member(self, name: str) -> None:
+        content = self._members[name]
+        try:
+            if name.endswith(".json"):
+                self._json[name] = json.loads(content.decode(), parse_constant=_refuse_constant)
+            elif name == "report.md" or SNAPSHOT.fullmatch(name):
+                self._texts[name] = content.decode()
+        except (ValueError, RecursionError):
+            _fail(name, "json" if name.endswith(".json") else "text")
+
+    def _check_report(self) -> list[dict[str, object]]:
+        """Check the form of the report; return its citations."""
+        report = _read_object(self._json["report.json"])
+        markdown, rows = report.get("markdown"), report.get("citations")
+        if not isinstance(markdown, str) or not isinstance(rows, list):
+            _fail("report.json", "shape")
+        citations = [_read_object(row) for row in cast("list[object]", rows)]
+        if not all(_is_citation(each) for each in citations):
+            _fail("report.json", "shape")
+        if markdown != self._texts["report.md"]:
+            _fail("report.md", "markdown")
+        if not citations or [_number(each) for each in citations] != list(range(1, len(citations) + 1)):
+            _fail("report.json", "numbers")
+        return citations
+
+    def _check_citations(self, citations: Sequence[Mapping[str, object]]) -> int:
+        lines = self._texts["report.md"].split("\n")
+        count = 0
+        for each in citations:
+            name = f"snapshots/{each['snapshot']}.txt"
+            if name not in self._texts:
+                _fail("report.json", "uncovered")
+            if name not in self._folded:
+                self._folded[name] = fold_text(self._texts[name])
+            quotes = [fold_text(quote) for quote in _list_quotes(each)]
+            if not quotes or not all(quote and quote in self._folded[name] for quote in quotes):
+                _fail("report.json", "quote")
+            count += len(quotes)
+            begin, end = f"[{each['number']}] ", f"`{each['source']}:{each['passage']}` `sha256:{each['snapshot']}`"
+            if not any(line.startswith(begin) and line.endswith(end) for line in lines):
+                _fail("report.md", "reference")
+        for name in self._members:
+            if SNAPSHOT.fullmatch(name) and name not in self._folded:
+                _fail(name, "uncited")
+        return count
+
+    def _check_sources(self, citations: Sequence[Mapping[str, object]]) -> None:
+        value = self._json["sources.json"]
+        rows = [_read_object(row) for row in cast("list[object]", value)] if isinstance(value, list) else []
+        wanted = dict.fromkeys(str(each["source"]) for each in citations)
+        if not all(map(_is_source, rows)) or [row["source"] for row in rows] != list(wanted):
+            _fail("sources.json", "source")
+        by_id = {str(row["source"]): row for row in rows}
+        for each in citations:
+            row = by_id[str(each["source"])]
+            named = {str(passage["passage"]) for passage in _list_passages(row)}
+            if any(row[key] != each[key] for key in _SHARED) or str(each["passage"]) not in named:
+                _fail("sources.json", "source")
+        for row in rows:
+            size = len(self._texts[f"snapshots/{row['snapshot']}.txt"])
+            for passage in _list_passages(row):
+                if not 0 <= cast("int", passage["start"]) < cast("int", passage["end"]) <= size:
+                    _fail("sources.json", "source")
+
+    def _check_claims(self, numbers: set[int]) -> None:
+        value = self._json["claims.json"]
+        if not isinstance(value, list):
+            _fail("claims.json", "claim")
+        lines = self._texts["report.md"].split("\n")
+        for each in map(_read_object, cast("list[object]", value)):
+            line, cited, reasons = each.get("line"), each.get("citations"), each.get("reasons")
+            fits = _is_whole(line) and 1 <= cast("int", line) <= len(lines)
+            fits = fits and all(isinstance(each.get(key), str) for key in ("text", "support"))
+            fits = (
+                fits
+                and isinstance(reasons, list)
+                and all(isinstance(why, str) for why in cast("list[object]", reasons))
+            )
+            if not fits or not isinstance(cited, list):
+                _fail("claims.json", "claim")
+            said = lines[cast("int", line) - 1]
+            for number in cast("list[object]", cited):
+                if not _is_whole(number) or number not in numbers or f"[{number}]" not in said:
+                    _fail("claims.json", "claim")
+
+    def _check_seal(self) -> None:
+        text = self._texts["report.md"]
+        seal = find_seal(text)
+        if seal is None or seal.run != self._run or check_seal(text, None)[0] is not SealStatus.UNKNOWN:
+            _fail("report.md", "seal")
+
+    def _check_crate(self) -> None:
+        graph = _read_object(self._json[CRATE]).get("@graph")
+        entities = [_read_object(each) for each in cast("list[object]", graph)] if isinstance(graph, list) else []
+        parts = next((each.get("hasPart") for each in entities if each.get("@id") == "./"), None)
+        if parts != [{"@id": name} for name in self._members if name not in (MANIFEST, CRATE)]:
+            _fail(CRATE, "crate")
+
+
+def _fail(member: str, code: str) -> NoReturn:
+    raise BundleBroken(member, code)
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(name)
+
+
+def _read_object(value: object) -> dict[str, object]:
+    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
+
+
+def _is_whole(value: object) -> bool:
+    return type(value) is int
+
+
+def _number(citation: Mapping[str, object]) -> int:
+    return cast("int", citation["number"])
+
+
+def _list_quotes(citation: Mapping[str, object]) -> list[str]:
+    return cast("list[str]", citation["quotes"])
+
+
+def _list_passages(source: Mapping[str, object]) -> list[dict[str, object]]:
+    return cast("list[dict[str, object]]", source["passages"])
+
+
+def _is_citation(value: Mapping[str, object]) -> bool:
+    quotes = value.get("quotes")
+    texts = all(isinstance(value.get(key), str) for key in _TEXTS)
+    listed = isinstance(quotes, list) and all(isinstance(each, str) for each in cast("list[object]", quotes))
+    return texts and listed and _is_whole(value.get("number"))
+
+
+def _is_source(value: Mapping[str, object]) -> bool:
+    passages = value.get("passages")
+    texts = all(isinstance(value.get(key), str) for key in ("source", *_SHARED, "publisher", "stored_at"))
+    return texts and isinstance(passages, list) and all(map(_is_passage, cast("list[object]", passages)))
+
+
+def _is_passage(value: object) -> bool:
+    passage = _read_object(value)
+    texts = isinstance(passage.get("passage"), str) and isinstance(passage.get("heading"), str)
+    return texts and _is_whole(passage.get("start")) and _is_whole(passage.get("end"))
