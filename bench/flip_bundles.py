@@ -4,7 +4,7 @@
 
 Every damaged bundle must be found by both, with the same member and the same word. Then one byte of one member is
 changed and all hashes are computed again: both checkers must say the same, and it is counted how many are found.
-Without a file the bundle of the demo is made first, in a data folder of its own. Prints the counts, and each difference.
+Without a file the bundle of the demo is made first, in a data folder of its own. Prints counts, and each difference.
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from corrobora import __version__
 from corrobora.app.runs import load_report
 from corrobora.domain.errors import NoEvidence
 from corrobora.domain.evidence import locate_quote
@@ -99,7 +98,7 @@ async def bundle_run(workspace: Workspace, run: str) -> bytes:
     members["journal.json"] = _dump_json({**await _digest_journal(workspace, run), "events": len(events)})
     members["claims.json"] = _dump_json(list_claims(await recheck_members(members)))
     created = datetime.fromisoformat((await workspace.runs.get(run)).created_at)
-    crate = build_crate(report, run, members, created.astimezone(UTC).date().isoformat(), __version__)
+    crate = build_crate(report, run, members, created.astimezone(UTC).date().isoformat())
     members["ro-crate-metadata.json"] = _dump_json(crate)
     return write_bundle(run, members)
 

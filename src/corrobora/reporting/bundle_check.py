@@ -15,7 +15,7 @@ from typing import NoReturn, cast
 
 from corrobora.domain.evidence import Source, SourceId
 from corrobora.reporting.bundle import MANIFEST, SNAPSHOT, BundleBroken, BundleProblem, read_bundle
-from corrobora.reporting.markdown import html_to_markdown
+from corrobora.reporting.html_reader import html_to_markdown
 from corrobora.reporting.recheck import RecheckResult, recheck_report
 from corrobora.reporting.references import Lookups, StoredSource
 from corrobora.reporting.report_parser import Reference

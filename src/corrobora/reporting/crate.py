@@ -25,8 +25,8 @@ _NAMES = {
 }
 
 
-def build_crate(report: Report, run: str, members: Mapping[str, bytes], date: str, version: str) -> dict[str, object]:
-    """Return the metadata for these members; `date` is that of the run, `version` that of the program."""
+def build_crate(report: Report, run: str, members: Mapping[str, bytes], date: str) -> dict[str, object]:
+    """Return the metadata for these members; `date` is that of the run."""
     names = sorted(members, key=str.encode)
     titles = {each.snapshot: each for each in reversed(report.citations)}
     files: list[dict[str, object]] = []
@@ -62,7 +62,7 @@ def build_crate(report: Report, run: str, members: Mapping[str, bytes], date: st
         "object": [{"@id": name} for name in names if SNAPSHOT.fullmatch(name)],
         "result": [{"@id": name} for name in names if name.startswith("report.")],
     }
-    about = {"@id": "#corrobora", "@type": "SoftwareApplication", "name": "corrobora", "softwareVersion": version}
+    about = {"@id": "#corrobora", "@type": "SoftwareApplication", "name": "corrobora"}
     descriptor: dict[str, object] = {
         "@id": "ro-crate-metadata.json",
         "@type": "CreativeWork",
