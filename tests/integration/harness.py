@@ -139,7 +139,8 @@ class Harness:
         fields: dict[str, Any] = {"libraries": (LIBRARY,), "authorized": "policy", "models": models, **request}
         if profile == "triplet":
             fields.setdefault("thread_file", THREAD)
-        return await submit_run(self.workspace, Request(QUESTION, profile, **fields), deferred=False)
+        question = fields.pop("question", QUESTION)
+        return await submit_run(self.workspace, Request(question, profile, **fields), deferred=False)
 
     async def work(self, run: RunId) -> Ended:
         """Make one attempt at a run."""

@@ -104,3 +104,20 @@ async def test_the_next_call_of_a_provider_waits_as_long_as_its_rate_says(
                     await connection.execute("select pg_sleep(0.01)")
         finally:
             search.cancel()
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("searxng", "language=de"), ("brave", "search_lang=de"), ("wikipedia", "/de/w/api")]
+)
+def test_a_source_is_asked_in_the_language_of_the_run(filled: Shell, serve: Any, name: str, told: str) -> None:
+    asked: list[str] = []
+
+    async def respond(request: HttpRequest) -> Response:
+        asked.append(request.path)
+        return Response(body=json.dumps(NOTHING).encode())
+
+    address = serve(HttpServer(respond)).url + ("/{language}" if name == "wikipedia" else "")
+    filled.setenv(**{f"CORROBORA_SOURCES_{name.upper()}_URL": address, f"{name.upper()}_API_KEY": KEY})
+    filled(CLEAR, "--provider", name, "-s", "max_rounds=1", "-q", "--json", "--language", "de")
+    assert asked
+    assert [path for path in asked if told not in path] == []

@@ -31,6 +31,7 @@ from corrobora.policies.budget import Price as CallPrice
 from corrobora.registry import load_part
 
 if TYPE_CHECKING:
+    from corrobora.analysts.language_model import ModelClient
     from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 
 _CONNECT_SECONDS = 5.0  # a server of the user's own network answers in milliseconds
@@ -44,10 +45,12 @@ class ModelPool:
         self._settings = settings
         self._gates: dict[tuple[str, str, int | None], Gate] = {}
         self._connections: dict[Target, ModelConnection] = {}
-        self._analysts: dict[tuple[tuple[str, Target], ...], LanguageModelAnalyst] = {}
+        self._analysts: dict[tuple[str | tuple[Tier, Target], ...], LanguageModelAnalyst] = {}
 
-    def get_analyst(self, wishes: Mapping[str, str], *, thinking: bool = False) -> LanguageModelAnalyst | None:
-        """Return the analyst for these wishes (tier -> "provider:model"), or None.
+    def get_analyst(
+        self, wishes: Mapping[str, str], *, thinking: bool = False, language: str = ""
+    ) -> LanguageModelAnalyst | None:
+        """Return the analyst for these wishes (tier -> "provider:model"), or None; it writes in the language.
 
         Raises:
             UserError: a provider, address or key is missing; the message names the setting.
@@ -57,9 +60,10 @@ class ModelPool:
             return None
         from corrobora.analysts.language_model.analyst import LanguageModelAnalyst  # noqa: PLC0415 - loads Jinja
 
-        name = tuple(sorted(chosen.items()))
+        name = (language, *sorted(chosen.items()))
         if name not in self._analysts:
-            self._analysts[name] = LanguageModelAnalyst({tier: self._open_connection(t) for tier, t in chosen.items()})
+            opened: dict[Tier, ModelClient] = {tier: self._open_connection(target) for tier, target in chosen.items()}
+            self._analysts[name] = LanguageModelAnalyst(opened, language=language)
         return self._analysts[name]
 
     def check_prices(self, wishes: Mapping[str, str], *, thinking: bool = False) -> None:
@@ -205,6 +209,7 @@ def _iter_recipients(
     words = _describe_words(request)
     for name in providers:
         address = settings.provider_urls.get(name, "") or load_part("search", name).base_url
+        address = address.replace("{language}", request.get_option(RequestOption.LANGUAGE).partition("-")[0] or "en")
         yield f"search provider {name} ({_host_of(address)}) gets queries{words}"
     if not settings.offline and (providers or request.sources):
         reader = "Firecrawl, which reads them, get" if settings.reader == "firecrawl" else "sites get"

@@ -6,12 +6,14 @@ sentence is checked.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, cast
 
+from corrobora.config import resolve_language
 from corrobora.domain.errors import ReadError, UserError
 from corrobora.domain.evidence import Hit, Source, SourceId
 from corrobora.ports import IngestItem, ParsedDocument
@@ -20,9 +22,11 @@ from corrobora.reporting.recheck import RecheckResult, recheck_report
 from corrobora.reporting.references import Lookups, SourceLookup, StoredSource
 from corrobora.reporting.report_parser import Reference
 from corrobora.reporting.seal import Change, SealStatus, canonical_json, check_seal, find_changes, find_seal
+from corrobora.reporting.translate import read_frame
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
+    from corrobora.text.frames import Frame
 
 _FETCH_SPACE = "verify"  # where pages that were fetched for a check are stored
 _FIND_RUNS = """
@@ -92,12 +96,24 @@ async def verify_report(
                 return page
         return None
 
-    result = await recheck_report(given.markdown, Lookups(_snapshots(workspace), find_page, _source_records(workspace)))
+    lookups = Lookups(_snapshots(workspace), find_page, _source_records(workspace))
+    result = await recheck_report(given.markdown, lookups, await _list_frames(workspace, given))
     if not (result.ours or find_seal(given.sealed)):
         return result
     run, status, changes = await _compare_delivered(workspace, given, result.references)
     problems = result.problems if run else {**result.misplaced, **result.problems}  # a stored run proves its passages
     return replace(result, seal=status, run=run, changes=changes, problems=problems)
+
+
+async def _list_frames(workspace: Workspace, given: ReportFile) -> list[Frame]:
+    """Return the translations of users that a report may be written in: of its run, and of the settings."""
+    own = resolve_language(workspace.settings)[1]
+    frames = [own] if own is not None else []
+    seal = find_seal(given.sealed)
+    if seal is not None:
+        with contextlib.suppress(UserError):  # the run is not stored here
+            frames.insert(0, read_frame((await workspace.runs.get(seal.run)).request))
+    return frames
 
 
 async def _compare_delivered(

@@ -27,6 +27,7 @@ from corrobora.policies.budget import Estimate
 from corrobora.policies.selection import SITE_SUFFIX
 from corrobora.ports import Analyst, Clock, Library, Limiter, Reader, SearchProvider
 from corrobora.registry import list_parts, load_part, refuse_name
+from corrobora.reporting.translate import read_frame
 from corrobora.storage.postgres import Database
 from corrobora.storage.queue.statements import Limiter as RateLimiter
 
@@ -231,7 +232,9 @@ def open_analysts(settings: Settings, request: Request, profile: Profile, models
     accepted = settings.accept_unknown_price or request.get_option(RequestOption.ACCEPT_UNKNOWN_PRICE)
     if request.get_option(RequestOption.MAX_USD) and not accepted:
         models.check_prices(wishes, thinking=profile.lead_thinking)
-    model = models.get_analyst(wishes, thinking=profile.lead_thinking)
+    named = request.get_option(RequestOption.LANGUAGE)
+    language = read_frame(request).language if named else ""
+    model = models.get_analyst(wishes, thinking=profile.lead_thinking, language=language)
     added = [load_part("analysts", name)() for name in settings.analysts]
     last = load_part("analysts", "extractive")()
     return (*added, last) if model is None else (*added, model, last)

@@ -4,6 +4,7 @@ Knows names, types, precedence, secrets by reference, and what a stranger's fold
 engine or the adapters do with the values.
 """
 
+from corrobora.config.languages import resolve_language
 from corrobora.config.layers import find_user_file
 from corrobora.config.loading import load_settings
 from corrobora.config.profiles import list_presets, load_profile, override_profile, resolve_profile
@@ -22,5 +23,6 @@ __all__ = [
     "load_settings",
     "override_profile",
     "read_small_file",
+    "resolve_language",
     "resolve_profile",
 ]

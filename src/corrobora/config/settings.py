@@ -185,6 +185,10 @@ class Settings:
             report=True,
         ),
     ] = "auto"
+    language: Annotated[
+        Line | None,
+        Setting("language", "Ask, search and report in this language: a tag or a file.", "--language", "TAG|FILE"),
+    ] = None
     libraries: Annotated[
         Names,
         Setting("sources.libraries", "Search this library, folder or file.", "-l --library", "NAME|PATH", folder=True),

@@ -89,6 +89,7 @@ class Query:
     text: str
     site: str = ""
     intent: str = ""
+    language: str = ""  # the tag of the language that results are wanted in, "" for any
 
 
 @dataclass(frozen=True, slots=True)

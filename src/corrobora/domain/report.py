@@ -266,6 +266,8 @@ class Report:
     researched: tuple[str, ...] = ()  # these, narrowed from it or split
     evidence: tuple[MarkerEvidence, ...] = ()  # one for each `[n]` of the text; reports of earlier versions have none
     passages: tuple[CitedPassage, ...] = ()  # those that hold the quotes of the evidence, each once
+    language: str = "en"  # the tag of the language that was asked for
+    translation: str = ""  # a person's texts of code in it, as `text.frames.dump_frame` writes them
 
     def _repr_markdown_(self) -> str:
         """Show the report in a notebook."""

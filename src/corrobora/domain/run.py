@@ -80,6 +80,8 @@ class RequestOption(StrEnum):
     ARTIFACT_DIR = "artifact_dir"  # where the reports of a given thread go as well (TRIPLET-2)
     ALLOW_EGRESS = "allow_egress"  # words of private documents may be sent to search engines and sites
     SHOW_QUERIES = "show_queries"  # a person sees the queries of each round before they are sent
+    LANGUAGE = "language"  # the tag of the language of question, search and report
+    TRANSLATION = "translation"  # the texts of a report in it, from a file of the user
     MODEL_REQUIRED = "model_required"  # the user named the model for this run: one that never answers ends it
 
 

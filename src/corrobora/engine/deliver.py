@@ -23,7 +23,7 @@ from corrobora.domain.report import (
     collect_notes,
     iter_threads,
 )
-from corrobora.domain.run import EventType, Stage
+from corrobora.domain.run import EventType, RequestOption, Stage
 from corrobora.domain.thread import Round
 from corrobora.engine.cited import add_evidence, describe_notices, read_cited_sources
 from corrobora.engine.knowledge import remember_findings
@@ -60,6 +60,7 @@ from corrobora.reporting.thread_json import (
 )
 from corrobora.reporting.verify import CheckedDraft, check_written_draft, find_cited_markers, score_overlap
 from corrobora.roles.synthesize import Material, synthesize
+from corrobora.text.frames import ENGLISH, find_frame
 from corrobora.text.phrases import describe_code
 from corrobora.text.tokens import sanitize_json, sanitize_text
 
@@ -278,12 +279,9 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
         findings.facts,
         _list_disputed_facts(findings) if held else (),
     )
-    cited_sources = {marker.split(":")[0] for marker in numbers}
-    cited = await read_cited_sources(
-        run.library, tuple(fact.source for fact in findings.facts if fact.marker in numbers)
-    )
-    done = build_methodology(findings, checked, len(cited_sources), run)
-    doubt = (f"The score is doubtful: {verdict.suspicious}.",) if verdict is not None and verdict.suspicious else ()
+    cited = await read_cited_sources(run.library, tuple(f.source for f in findings.facts if f.marker in numbers))
+    done = build_methodology(findings, checked, len({marker.split(":")[0] for marker in numbers}), run)
+    doubt = (f"The score is doubtful: {verdict.suspicious}.",) if verdict and verdict.suspicious else ()
     notes = (*describe_notices(cited), *describe_length(body, run.profile.words_min, done), *doubt)
     done = replace(done, notes=(*done.notes, *notes))
     kind, reason = _explain_outcome(findings, len(numbers), done, checked, refused)
@@ -302,6 +300,8 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
         stop=findings.stop,
         asked=run.request.question if run.researched else "",
         researched=run.researched,
+        language=run.request.get_option(RequestOption.LANGUAGE) or ENGLISH.tag,
+        translation=run.request.get_option(RequestOption.TRANSLATION),
     )
     report = replace(report, markdown=render_markdown(report, body, numbers) if numbers else "")
     report = await add_evidence(report, run.library)
@@ -351,7 +351,9 @@ def _apply_form(body: str, run: Session) -> str:
 
 def explain_no_report(report: Report) -> str:
     """What is said in place of a report where there is no evidence: the outcome and the methodology, no findings."""
-    return f"No report: {report.reason or report.outcome}.\n\n{render_methodology(report)}\n"
+    frame = find_frame(report.language, report.translation)
+    told = f"No report: {report.reason or report.outcome}."
+    return f"{frame.translate(told)}\n\n{render_methodology(report, frame)}\n"
 
 
 def _list_disputed_facts(findings: Findings) -> list[Fact]:

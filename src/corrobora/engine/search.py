@@ -15,7 +15,7 @@ from corrobora.domain.errors import ProviderError, RoleError
 from corrobora.domain.evidence import Hit, Query, SourceId
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Node, SubQuestion, SubQuestionStatus
-from corrobora.domain.run import EventType
+from corrobora.domain.run import EventType, RequestOption
 from corrobora.domain.thread import Attempt, Intent, ThreadState
 from corrobora.engine.inputs import collect_terms, rescope_input, scope_input
 from corrobora.engine.session import Session, run_parallel
@@ -306,7 +306,8 @@ async def _ask_provider(
     if run.egress.guarded and name not in STORED_PROVIDERS and (query.text, query.site) not in run.egress.cleared:
         raise ProviderError("query_not_cleared", "A query that was not cleared is never sent.", provider=name)
     run.budget.count_search()
-    short = Query(query.text[: LIMITS.query_max_chars], query.site, query.intent)
+    language = run.request.get_option(RequestOption.LANGUAGE)
+    short = Query(query.text[: LIMITS.query_max_chars], query.site, query.intent, language)
     provider = run.outside.searches[name]
     deep = limit if known is None else PASSAGES_OF_A_DOCUMENT * (limit + len(known))
     send = partial(provider.search, short, limit=deep)

@@ -56,7 +56,8 @@ def research(  # noqa: PLR0913 - one keyword for each thing a caller may choose
         authorized: whether the caller authorizes what the run may cost. A profile that waits for a phrase, such as
             `tree`, takes only this phrase: `authorized="Authorized to execute"`, as a person typed it.
         settings: the result of `load_settings`, which is called by default.
-        **fields: fields of the profile to override, such as `minutes=2` or `max_rounds=5`.
+        **fields: fields of the profile to override, such as `minutes=2` or `max_rounds=5`; and `language="de"`, the
+            language of question, search and report, or a file of translations.
 
     Raises:
         UserError: the question or a setting cannot be used.
@@ -146,7 +147,9 @@ async def start(  # noqa: PLR0913 - as `research`
     """
     from corrobora.app import Workspace  # noqa: PLC0415 - importing corrobora must stay cheap
 
-    async with Workspace.open(settings or load_settings()) as workspace:
+    chosen = settings or load_settings()
+    language = str(fields.pop("language", "")) or chosen.language
+    async with Workspace.open(replace(chosen, language=language)) as workspace:
         run = await _submit_request(workspace, question, library, profile, model, authorized=authorized, fields=fields)
         async with _hold_run(workspace, run) as handle:
             await handle.resume()

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
-from corrobora.config import Settings, override_profile, resolve_profile
+from corrobora.config import Settings, override_profile, resolve_language, resolve_profile
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request, RequestOption
 from corrobora.policies import intake
 from corrobora.registry import load_part
+from corrobora.text.frames import dump_frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,10 @@ def _build_metadata(
     settings: Settings, question: Question, artifact_dir: str, *, model_required: bool
 ) -> tuple[tuple[str, str], ...]:
     """Return the limits of the run, what was removed from the question (bad-input Q12) and where artifacts go."""
+    language, translation = resolve_language(settings)
     given = (
+        (RequestOption.LANGUAGE, language or None),
+        (RequestOption.TRANSLATION, dump_frame(translation) if translation else None),
         (RequestOption.MAX_USD, settings.max_usd),
         (RequestOption.ASK_ABOVE_USD, settings.ask_above_usd),
         (RequestOption.ACCEPT_UNKNOWN_PRICE, "yes" if settings.accept_unknown_price else None),

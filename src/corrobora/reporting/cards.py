@@ -14,6 +14,7 @@ from urllib.parse import quote, urlsplit
 
 from corrobora.domain.report import CitedPassage, CitedQuote, MarkerEvidence, Report, Support
 from corrobora.reporting.render import HOW
+from corrobora.text.frames import ENGLISH, Frame, find_frame
 from corrobora.text.tokens import sanitize_text
 
 if TYPE_CHECKING:
@@ -71,6 +72,11 @@ class Card:
     tone: str
     method: str
     windows: tuple[Window, ...]
+    frame: Frame = ENGLISH  # the language of the report
+
+    def say(self, text: str) -> str:
+        """Return a label of the card in the language of the report."""
+        return self.frame.translate(text)
 
     @property
     def label(self) -> str:
@@ -83,12 +89,16 @@ class Card:
 def build_cards(report: Report) -> dict[int, Card]:
     """Return the cards of a report by the place of their marker in the text."""
     cards: dict[int, Card] = {}
+    frame = find_frame(report.language, report.translation)
     for each in report.evidence:
         if each.quotes:
             sign, verdict, tone = VERDICTS[each.support]
-            method = HOW.get(each.follows, each.follows)
+            method = frame.translate(HOW.get(each.follows, each.follows))
+            verdict = frame.translate(verdict)
             windows = _open_windows(each, report.passages)
-            cards[each.marker] = Card(each.marker, each.number, each.sentence, sign, verdict, tone, method, windows)
+            cards[each.marker] = Card(
+                each.marker, each.number, each.sentence, sign, verdict, tone, method, windows, frame
+            )
     return cards
 
 

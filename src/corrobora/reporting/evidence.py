@@ -17,6 +17,7 @@ from corrobora.reporting.occurrences import list_occurrences, make_parser, split
 from corrobora.reporting.seal import strip_seal
 from corrobora.reporting.verify import is_copied, make_evidence
 from corrobora.text.derivations import DerivationKind
+from corrobora.text.frames import find_frame
 from corrobora.text.support import check_support
 from corrobora.text.tokens import stem_text, token_overlap
 
@@ -51,7 +52,8 @@ def build_evidence(
 
     `stored` has the cited sources by id. A quote that no longer stands in its stored text is left out.
     """
-    body, _ = split_sources(strip_seal(report.markdown).rstrip(), report.citations)
+    frame = find_frame(report.language, report.translation)
+    body, _ = split_sources(strip_seal(report.markdown).rstrip(), report.citations, frame)
     markers = {each.number: f"[{each.source}:{each.passage}]" for each in report.citations}
     facts: dict[str, list[Fact]] = {}
     for fact in report.findings.facts:

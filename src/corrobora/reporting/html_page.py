@@ -21,6 +21,7 @@ from corrobora.reporting.occurrences import find_marks, make_parser, split_sourc
 from corrobora.reporting.render import format_source_details
 from corrobora.reporting.seal import strip_seal
 from corrobora.text import phrases
+from corrobora.text.frames import Frame, find_frame
 from corrobora.text.tokens import sanitize_text
 
 if TYPE_CHECKING:
@@ -54,11 +55,12 @@ def render_body(report: Report) -> RenderedBody:
     """Render the text of a report without its list of sources; HTML of sources and writers is escaped (SAFE-4)."""
     import nh3  # noqa: PLC0415 - only a delivery or a page needs it, and the import is slow
 
-    text, has_sources = split_sources(strip_seal(report.markdown).rstrip(), report.citations)
+    frame = find_frame(report.language, report.translation)
+    text, has_sources = split_sources(strip_seal(report.markdown).rstrip(), report.citations, frame)
     parser = make_parser()
     tokens = parser.parse(text)
     linker = _Linker({each.number: each for each in report.citations}, build_cards(report))
-    contents = _annotate_tokens(tokens, linker)
+    contents = _annotate_tokens(tokens, linker, frame)
     html = nh3.clean(
         parser.renderer.render(tokens, parser.options, {}),
         tags=_TAGS,
@@ -71,11 +73,13 @@ def render_body(report: Report) -> RenderedBody:
 
 def render_html(report: Report) -> str:
     """Render one self-contained page: no script, no remote load, HTML of sources escaped (SAFE-4)."""
-    body = render_body(report)
+    body, frame = render_body(report), find_frame(report.language, report.translation)
     html, contents = body.html, body.contents
     if body.has_sources:
-        contents.append(("sources", "Sources"))
-        html += '<h2 id="sources">Sources</h2>\n' + "".join(map(_render_source, report.citations))
+        listed = frame.translate("Sources")
+        contents.append(("sources", listed))
+        html += f'<h2 id="sources">{escape(listed)}</h2>\n'
+        html += "".join(_render_source(each, frame) for each in report.citations)
     numbers = {(each.source, each.passage): each.number for each in report.citations}
 
     def link_source(window: Window) -> str:
@@ -85,18 +89,20 @@ def render_html(report: Report) -> str:
 
     if body.cards:
         template = open_templates().get_template("notes.html")
-        html += template.render(heading=EVIDENCE, cards=body.cards, stored=link_source, show=sanitize_text)
+        html += template.render(
+            heading=frame.translate(EVIDENCE), cards=body.cards, stored=link_source, show=sanitize_text
+        )
     styles = (resources.files("corrobora.reporting") / name for name in ("page.css", "evidence.css"))
     style = "\n".join(each.read_text(encoding="utf-8").strip() for each in styles)
     digest = "sha256-" + b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src '{digest}'; img-src 'none'; base-uri 'none'; form-action 'none'"
     return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<!doctype html>\n<html lang="{escape(frame.tag)}">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="referrer" content="no-referrer">\n'
         f"<title>{escape(sanitize_text(report.title), quote=False)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
-        f'<main class="report">\n{_insert_contents(html, contents)}</main>\n</body>\n</html>\n'
+        f'<main class="report">\n{_insert_contents(html, contents, frame)}</main>\n</body>\n</html>\n'
     )
 
 
@@ -150,18 +156,18 @@ class _Linker:
         yield Token("button_close", "button", -1)
 
 
-def _annotate_tokens(tokens: Sequence[Token], linker: _Linker) -> list[tuple[str, str]]:
+def _annotate_tokens(tokens: Sequence[Token], linker: _Linker, frame: Frame) -> list[tuple[str, str]]:
     """Give headings an anchor, cells the name of their column and numbers their link; return the contents."""
     contents: list[tuple[str, str]] = []
     labels: list[str] = []
-    column = 0
+    column, status = 0, f"*{frame.translate('Status: x.').partition('x')[0].rstrip()}"
     for token, inner in zip(tokens, [*tokens[1:], None], strict=True):
         said = inner.content if inner is not None and inner.type == "inline" else ""
         match token.type:
             case "heading_open" if token.tag == "h2":
                 contents.append((f"part-{len(contents) + 1}", said))
                 token.attrSet("id", contents[-1][0])
-            case "paragraph_open" if said.startswith("*Status:"):
+            case "paragraph_open" if said.startswith(status):
                 token.attrSet("class", "status")
             case "table_open":
                 labels = []
@@ -185,24 +191,24 @@ def _make_text_token(content: str) -> Token:
     return Token("text", "", 0, content=content)
 
 
-def _insert_contents(body: str, contents: Sequence[tuple[str, str]]) -> str:
+def _insert_contents(body: str, contents: Sequence[tuple[str, str]], frame: Frame) -> str:
     """Insert the contents before the first part, unless there are only one or two parts."""
     if len(contents) < 3:  # noqa: PLR2004 - fewer need no contents
         return body
     items = "".join(f'<li><a href="#{where}">{escape(title, quote=False)}</a></li>\n' for where, title in contents)
-    nav = (
-        f'<nav aria-label="Contents">\n<details>\n<summary>Contents</summary>\n<ol>\n{items}</ol>\n</details>\n</nav>\n'
-    )
+    name = escape(frame.translate("Contents"))
+    nav = f'<nav aria-label="{name}">\n<details>\n<summary>{name}</summary>\n<ol>\n{items}</ol>\n</details>\n</nav>\n'
     before, mark, after = body.partition('<h2 id="part-1">')
     return f"{before}{nav}{mark}{after}"
 
 
-def _render_source(cited: Citation) -> str:
+def _render_source(cited: Citation, frame: Frame) -> str:
     """Render one source: title, address, quotes, and the hash of the stored text."""
     details = format_source_details(cited).lstrip(" ,")
     meta = f'<p class="meta">{escape(details, quote=False)}</p>\n' if details else ""
     quotes = "".join(f"<p>{escape(' '.join(sanitize_text(each).split()), quote=False)}</p>\n" for each in cited.quotes)
-    notice = f"<p><strong>{phrases.NOTICE}:</strong> {escape(cited.notice, quote=False)}</p>\n" if cited.notice else ""
+    label = escape(frame.translate(phrases.NOTICE))
+    notice = f"<p><strong>{label}:</strong> {escape(cited.notice, quote=False)}</p>\n" if cited.notice else ""
     mark = f"{escape(cited.source)}:{escape(cited.passage)} sha256:{escape(cited.snapshot)}"
     return (
         f'<section id="s{cited.number}">\n<h3>[{cited.number}] {escape(cited.title, quote=False)}</h3>\n{meta}'

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-from corrobora.text import phrases
-
 EVIDENCE = "Evidence of each number"  # the heading of the notes of our page
 _BLOCKS = frozenset("h1 h2 h3 h4 h5 h6 p li tr blockquote section main div pre hr".split())
 _HIDDEN = frozenset(("head", "style", "script", "nav", "template"))
@@ -135,7 +133,7 @@ def _join_sources(lines: list[str]) -> list[str]:
             source, _, digest = line.strip("`").partition(" ")
             found += [f"{_join_head(head)} `{source}` `{digest}`", *below]
             head = []
-        elif head and line.lstrip("*").startswith((">", phrases.NOTICE)):
+        elif head and line.startswith((">", "**")):  # a quote, or a notice below its bold label
             below.append(line)
         elif head:
             head.append(line)

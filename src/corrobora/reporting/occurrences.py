@@ -9,19 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from corrobora.domain.report import Citation
 from corrobora.reporting.markdown import drop_marks, iter_row_statements, split_cited_sentences
 from corrobora.text import phrases
+from corrobora.text.frames import ENGLISH, Frame, list_frames
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
 NUMBER = re.compile(r"\[(\d{1,5})\]")
-_SOURCES = "\n## Sources\n"
-_LABEL = re.compile(rf"\((?:{'|'.join(map(re.escape, phrases.LABELS))})\)")
 _BRACKET = "\ue000"  # stands for one that opens no citation
 
 
@@ -40,10 +40,11 @@ def make_parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
 
 
-def split_sources(markdown: str, cited: Sequence[Citation]) -> tuple[str, bool]:
+def split_sources(markdown: str, cited: Sequence[Citation], frame: Frame = ENGLISH) -> tuple[str, bool]:
     """Cut off the list of sources, which is written again from the citations; False if it is not ours."""
-    body, found, rest = markdown.rpartition(_SOURCES)
-    listed = all(not line or line.startswith((">", "[", f"**{phrases.NOTICE}")) for line in rest.split("\n"))
+    body, found, rest = markdown.rpartition(f"\n## {frame.translate('Sources')}\n")
+    notice = f"**{frame.translate(phrases.NOTICE)}"
+    listed = all(not line or line.startswith((">", "[", notice)) for line in rest.split("\n"))
     return (body, True) if found and cited and listed else (markdown, False)
 
 
@@ -78,6 +79,13 @@ def list_occurrences(tokens: Sequence[Token], numbers: Container[int]) -> list[O
     return found
 
 
+@cache
+def _compile_label() -> re.Pattern[str]:
+    """The pattern of the labels that code writes behind sentences, in the languages that ship."""
+    labels = {re.escape(frame.translate(label)) for frame in list_frames() for label in phrases.LABELS}
+    return re.compile(rf"\((?:{'|'.join(sorted(labels))})\)")
+
+
 def _show_text(children: Sequence[Token], numbers: Container[int]) -> str:
     """Return a block as shown, in which only citations are still numbers in brackets."""
     cited = {(at, mark.start()) for at, mark in find_marks(children, numbers)}
@@ -91,7 +99,7 @@ def _show_text(children: Sequence[Token], numbers: Container[int]) -> str:
             shown.append("".join(letters))
         elif child.type in ("softbreak", "hardbreak"):
             shown.append(" ")
-    return _LABEL.sub(lambda label: " " * len(label.group()), "".join(shown))
+    return _compile_label().sub(lambda label: " " * len(label.group()), "".join(shown))
 
 
 def _read_sentences(text: str) -> list[Occurrence]:

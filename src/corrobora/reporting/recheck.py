@@ -35,6 +35,7 @@ from corrobora.reporting.seal import Change, SealStatus, fold_layout, strip_seal
 from corrobora.text.claims import CitedEvidence
 from corrobora.text.comparison import find_differences
 from corrobora.text.derivations import DerivationKind, check_derivation
+from corrobora.text.frames import Frame
 from corrobora.text.mentions import find_claim_words
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.support import Evidence, SupportCheck, check_support
@@ -137,9 +138,12 @@ class RecheckResult:
         return sum(each is found for s in self.statements for each in s.found)
 
 
-async def recheck_report(text: str, lookups: Lookups) -> RecheckResult:
-    """Check every citation of a Markdown text against what can be looked at."""
-    parsed = parse_report(strip_seal(text))
+async def recheck_report(text: str, lookups: Lookups, frames: Sequence[Frame] = ()) -> RecheckResult:
+    """Check every citation of a Markdown text against what can be looked at.
+
+    `frames` are the languages that code may have written it in, beside those that ship with the package.
+    """
+    parsed = parse_report(strip_seal(text), frames)
     checked = {number: await check_reference(each, lookups) for number, each in parsed.references.items()}
     statements = [await _check_statement(said, checked, parsed, lookups) for said in find_statements(parsed)]
     used = {int(c) for s in statements for c in s.cited if c.isdigit()}

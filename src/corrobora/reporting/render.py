@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
 from corrobora.domain.report import Citation, Findings, Methodology, Report, SentenceCheck, Support
 from corrobora.reporting.markdown import MARKER, escape_markdown, format_cell, format_table
+from corrobora.reporting.translate import translate_body
 from corrobora.text import phrases
 from corrobora.text.alignment import find_cut, find_slices
 from corrobora.text.comparison import find_differing_sentences
+from corrobora.text.frames import ENGLISH, Frame, find_frame
 from corrobora.text.phrases import describe_code
 from corrobora.text.tokens import escape_text, sanitize_text
 
@@ -58,7 +60,7 @@ def summarize_checks(checks: Sequence[SentenceCheck]) -> str:
     return ", ".join(parts)
 
 
-def render_account(report: Report) -> str:
+def render_account(report: Report, frame: Frame = ENGLISH) -> str:
     """Render the section: a table whose sums close, then what was withheld and why, and what the labels mean."""
     if not report.checks:
         return ""
@@ -74,9 +76,12 @@ def render_account(report: Report) -> str:
         [way, *(counts[way, column] for column in used), sum(counts[way, column] for column in used)] for way in ways
     ]
     total = [_ALL, *(sum(counts[way, column] for way in ways) for column in used), len(report.checks)]
-    table = format_table(("Statements", *used, _ALL), [*rows, total])
-    notes = "\n".join(f"- {line}" for line in _explain_counts(report))
-    return f"## {phrases.ACCOUNT}\n\n{table}\n\n{notes}"
+    say = frame.translate
+    table = format_table(
+        [say(each) for each in ("Statements", *used, _ALL)], [[say(str(row[0])), *row[1:]] for row in [*rows, total]]
+    )
+    notes = "\n".join(f"- {say(line)}" for line in _explain_counts(report))
+    return f"## {say(phrases.ACCOUNT)}\n\n{table}\n\n{notes}"
 
 
 def _explain_counts(report: Report) -> list[str]:
@@ -199,7 +204,8 @@ def _carries(quote: str, part: str) -> bool:
 
 
 def render_markdown(report: Report, body: str, numbers: dict[str, int]) -> str:
-    """Lay out the delivered Markdown: the draft's body, then the sections that code writes."""
+    """Lay out the delivered Markdown in the report's language: the draft's body, then the sections of code."""
+    frame = find_frame(report.language, report.translation)
     facts = {fact.id: fact for fact in report.findings.facts}
 
     def format_mark(fact: Fact) -> str:
@@ -210,38 +216,38 @@ def render_markdown(report: Report, body: str, numbers: dict[str, int]) -> str:
         title, _, rest = rest.partition("\n")
     parts = [
         title,
-        f"*{_render_status(report)}*",
-        _render_question(report),
-        rest.strip(),
-        render_conflicts(report.findings.contradictions, facts, format_mark, rest),
-        render_gaps(report.findings, report.methodology.uncovered, report.question),
-        render_methodology(report),
-        render_account(report),
-        render_sources(report.citations),
+        f"*{' '.join(map(frame.translate, _list_status(report)))}*",
+        _render_question(report, frame),
+        translate_body(rest.strip(), frame),
+        render_conflicts(report.findings.contradictions, facts, format_mark, rest, frame),
+        render_gaps(report.findings, report.methodology.uncovered, report.question, frame),
+        render_methodology(report, frame),
+        render_account(report, frame),
+        render_sources(report.citations, frame),
     ]
     # a quote may hold HTML, images or links (SAFE-4)
     return sanitize_text(escape_markdown("\n\n".join(part for part in parts if part).strip())) + "\n"
 
 
-def _render_status(report: Report) -> str:
+def _list_status(report: Report) -> list[str]:
     done = report.methodology
-    score = f" Judge: {report.verdict.overall:.2f}." if report.verdict else ""
-    without = f" The text was written without the model: {describe_code(done.writer)}." if done.writer else ""
-    return (
-        f"Status: {describe_code(report.outcome)}{f' ({report.reason})' if report.reason else ''}. "
-        f"{phrases.format_count(done.sources_cited, 'source')} cited of {done.sources_read} read; "
-        f"{summarize_checks(report.checks)}. "
-        f"Written by: {done.analyst}.{without}{score}"
-    )
+    sources = phrases.format_count(done.sources_cited, "source")
+    told = [
+        f"Status: {describe_code(report.outcome)}{f' ({report.reason})' if report.reason else ''}.",
+        f"{sources} cited of {done.sources_read} read; {summarize_checks(report.checks)}.",
+        f"Written by: {done.analyst}.",
+    ]
+    told += [f"The text was written without the model: {describe_code(done.writer)}."] if done.writer else []
+    return told + ([f"Judge: {report.verdict.overall:.2f}."] if report.verdict else [])
 
 
-def _render_question(report: Report) -> str:
+def _render_question(report: Report, frame: Frame) -> str:
     """Show the question as asked and as researched, where they differ."""
     if not report.asked:
         return ""
-    return (
-        f"*Asked: {format_cell(report.asked, 600)}*\n\n*Researched: {format_cell('; '.join(report.researched), 600)}*"
-    )
+    researched = format_cell("; ".join(report.researched), 600)
+    asked = f"Asked: {format_cell(report.asked, 600)}"
+    return f"*{frame.translate(asked)}*\n\n*{frame.translate(f'Researched: {researched}')}*"
 
 
 def _render_side(fact: Fact, said: str, mark: CitationFormat) -> str:
@@ -252,7 +258,11 @@ def _render_side(fact: Fact, said: str, mark: CitationFormat) -> str:
 
 
 def render_conflicts(
-    found: Sequence[Contradiction], facts: Mapping[FactId, Fact], mark: CitationFormat, body: str = ""
+    found: Sequence[Contradiction],
+    facts: Mapping[FactId, Fact],
+    mark: CitationFormat,
+    body: str = "",
+    frame: Frame = ENGLISH,
 ) -> str:
     """Render both sides of every contradiction and change (TRUTH-4); `mark` writes a citation.
 
@@ -279,12 +289,13 @@ def render_conflicts(
         sides = [_render_side(facts[at], text, mark) for at, text in zip((c.a, c.b), said, strict=True)]
         status = named.get(c.relation, "resolved" if c.resolved else "open contradiction")
         what = escape_text(c.difference or c.claim)
-        rows.setdefault((c.difference, *said), (what, *sides, status))  # the same pair in other quotes
-    table = format_table(("What differs", "One side", "Other side", "Status"), list(rows.values()), limit=10_000)
-    return f"## {phrases.CONFLICTS}\n\n{table}"
+        rows.setdefault((c.difference, *said), (what, *sides, frame.translate(status)))  # the same pair in other quotes
+    head = [frame.translate(each) for each in ("What differs", "One side", "Other side", "Status")]
+    table = format_table(head, list(rows.values()), limit=10_000)
+    return f"## {frame.translate(phrases.CONFLICTS)}\n\n{table}"
 
 
-def render_gaps(found: Findings, failed: Sequence[str], question: str = "") -> str:
+def render_gaps(found: Findings, failed: Sequence[str], question: str = "", frame: Frame = ENGLISH) -> str:
     """Render what was not found, and what was not covered because a part failed (TRUTH-6).
 
     A gap that code has worded is printed as it is, without the `question`, which is the title of the report.
@@ -292,27 +303,33 @@ def render_gaps(found: Findings, failed: Sequence[str], question: str = "") -> s
     gaps = list(dict.fromkeys(gap.text for gap in found.gaps))
     if not gaps and not failed:
         return ""
-    lines = [f"- {format_cell(_render_gap(text, question), 400)}" for text in gaps]
-    lines += [f"- {phrases.FAILED}: {_disarm(format_cell(text, 400))}" for text in failed]
-    return "## Gaps\n\n" + "\n".join(lines)
+    lines = [f"- {format_cell(_render_gap(text, question, frame), 400)}" for text in gaps]
+    lines += [f"- {frame.translate(phrases.FAILED)}: {_disarm(format_cell(text, 400))}" for text in failed]
+    return f"## {frame.translate('Gaps')}\n\n" + "\n".join(lines)
 
 
-def _render_gap(text: str, question: str) -> str:
-    said = phrases.is_written_by_code(text)
-    known = bool(question) and text.endswith(f": {question}")
-    return f"{text.removesuffix(f': {question}')}." if said and known else text if said else f"{phrases.GAP}: {text}"
+def _render_gap(text: str, question: str, frame: Frame) -> str:
+    if not phrases.is_written_by_code(text):
+        return f"{frame.translate(phrases.GAP)}: {text}"
+    if question and text.endswith(f": {question}"):
+        return f"{frame.translate(text.removesuffix(f': {question}'))}."
+    reason, colon, asked = text.partition(": ")
+    return f"{frame.translate(reason)}{colon}{asked}"
 
 
-def render_methodology(report: Report) -> str:
+def render_methodology(report: Report, frame: Frame = ENGLISH) -> str:
     """Render the Methodology section from counts alone (TIMED-22, TRUTH-6)."""
     done = report.methodology
     limit = (
         ", without a time limit" if done.time_limit_seconds is None else f" of {done.time_limit_seconds / 60:g} minutes"
     )
-    outcomes = ", ".join(f"{describe_code(name)} {count}" for name, count in done.outcomes) or "nothing was requested"
+    say = frame.translate
+    outcomes = ", ".join(f"{say(describe_code(name))} {count}" for name, count in done.outcomes)
+    outcomes = outcomes or "nothing was requested"
     ended = Counter((format_cell(name, 80), why) for name, why in done.stops)  # a gate may repeat a part
     stops = "; ".join(
-        f"{name}: {describe_code(why)}{f' ({n} times)' if n > 1 else ''}" for (name, why), n in ended.items()
+        f"{name}: {say(describe_code(why))}{' ' + say(f'({n} times)') if n > 1 else ''}"
+        for (name, why), n in ended.items()
     )
     tokens = f"{done.usage.input_tokens} input and {done.usage.output_tokens} output tokens"
     searches = phrases.format_count(done.searches, "search", "searches")
@@ -322,31 +339,33 @@ def render_methodology(report: Report) -> str:
     refused = phrases.format_count(done.dropped_quotes, "quote")
     calls = phrases.format_count(done.usage.calls, "model call")
     lines = [
-        f"- Profile `{done.profile}`; analyst: {done.analyst}.",
-        f"- {phrases.format_count(done.rounds, 'round')}; {searched}; {hits}, {sources} read.",
-        f"- {facts}, each with a literal quote; {refused} refused: not in their source.",
-        f"- Requested documents by outcome: {outcomes}.",
-        f"- Stopped because: {stops or 'nothing ran'}.",
-        f"- Spent: {done.seconds:.0f} s{limit}; {calls}, {tokens}, {_format_money(done)}.",
+        f"Profile `{done.profile}`; analyst: {done.analyst}.",
+        f"{phrases.format_count(done.rounds, 'round')}; {searched}; {hits}, {sources} read.",
+        f"{facts}, each with a literal quote; {refused} refused: not in their source.",
+        f"Requested documents by outcome: {outcomes}.",
+        f"Stopped because: {stops or 'nothing ran'}.",
+        f"Spent: {done.seconds:.0f} s{limit}; {calls}, {tokens}, {_format_money(done)}.",
     ]
-    lines += [f"- Given up after repeated failures: {text}" for text in done.exhausted]
-    lines += [f"- Limit hit: {text}." for text in done.limits_hit]
-    lines += [f"- Shared: {format_cell(text, 300)}." for text in done.shared]
+    lines += [f"Given up after repeated failures: {text}" for text in done.exhausted]
+    lines += [f"Limit hit: {text}." for text in done.limits_hit]
+    lines += [f"Shared: {format_cell(text, 300)}." for text in done.shared]
     if done.uncertain_calls:
         calls = phrases.format_count(done.uncertain_calls, "call")
-        lines.append(f"- {calls} had no whole answer and may have been billed; counted at the most that they can cost.")
+        lines.append(f"{calls} had no whole answer and may have been billed; counted at the most that they can cost.")
     if done.usage.refused:
         requests = phrases.format_count(done.usage.refused, "further request")
-        lines.append(f"- {requests} to models ended with an error of the provider and are not billed.")
-    lines += [f"- Note: {format_cell(note, 300)}" for note in done.notes]
-    return "## Methodology\n\n" + "\n".join(map(_disarm, lines))
+        lines.append(f"{requests} to models ended with an error of the provider and are not billed.")
+    lines += [f"Note: {format_cell(note, 300)}" for note in done.notes]
+    named = frame.tag if frame.own_name == frame.tag else f"{frame.own_name} ({frame.tag})"
+    lines += [f"Language: {named}."] if frame.tag != ENGLISH.tag else []
+    return f"## {say('Methodology')}\n\n" + "\n".join(f"- {_disarm(say(line))}" for line in lines)
 
 
 def _format_money(done: Methodology) -> str:
     return f"${done.usage.dollars:.4f}" + ("" if done.usage.priced else " plus calls without a known price")
 
 
-def render_sources(cited: Sequence[Citation]) -> str:
+def render_sources(cited: Sequence[Citation], frame: Frame = ENGLISH) -> str:
     """Render the numbered sources with their stored snapshots and quotes, which `corrobora verify` reads."""
     if not cited:
         return ""
@@ -356,10 +375,11 @@ def render_sources(cited: Sequence[Citation]) -> str:
         head = f"[{citation.number}] **{title}**{format_source_details(citation, escape_text)}"
         head += "" if head.endswith((".**", "!**", "?**")) else "."  # a title may be a sentence
         head += f" {citation.url} `{citation.source}:{citation.passage}` `sha256:{citation.snapshot}`"
-        head += f"\n\n**{phrases.NOTICE}:** {escape_text(citation.notice[:_NOTICE_CHARS])}" if citation.notice else ""
+        notice = escape_text(citation.notice[:_NOTICE_CHARS])
+        head += f"\n\n**{frame.translate(phrases.NOTICE)}:** {notice}" if notice else ""
         quotes = "\n>\n".join(f"> {escape_text(sanitize_text(quote))}" for quote in citation.quotes)
         blocks.append(f"{head}\n\n{quotes}")
-    return "## Sources\n\n" + "\n\n".join(blocks)
+    return f"## {frame.translate('Sources')}\n\n" + "\n\n".join(blocks)
 
 
 def format_source_head(citation: Citation) -> str:

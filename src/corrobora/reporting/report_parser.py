@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from corrobora.domain.evidence import fold_typography
 from corrobora.reporting.html_reader import EVIDENCE
@@ -23,6 +24,7 @@ from corrobora.reporting.markdown import (
     split_cited_sentences,
 )
 from corrobora.text import phrases
+from corrobora.text.frames import ENGLISH, Frame, list_frames
 from corrobora.text.tokens import read_inline
 
 _OURS = re.compile(r"^\[(\d{1,5})\] (.{0,4400})(?<=\s)`?(S\d{1,9}):(C\d{1,9})`? `?sha256:([0-9a-f]{64})`?")
@@ -36,7 +38,6 @@ _MARK = re.compile(r"(?<!\\)\[\^?([0-9]{1,5}(?:\s{0,2},\s{0,2}[0-9]{1,5}){0,9})\
 _CITED = re.compile(f"{_INLINE.pattern}|{_MARK.pattern}")
 _ITEM = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s")
 _LEAD = re.compile(r"[#>\s]+")
-_LABEL = re.compile(rf"\s*\*?\((?:{'|'.join(map(re.escape, phrases.LABELS))})\)\*?")
 _CODE_SECTIONS = ("methodology", "sources", "references", "gaps", "bibliography", phrases.ACCOUNT.lower())
 _OWN_SECTIONS = ("methodology", "gaps", phrases.ACCOUNT.lower(), EVIDENCE.lower())
 _STATUS_PLACE = 2  # the status stands below the title
@@ -97,24 +98,41 @@ class ParsedReport:
     ours: bool
     told: int = 0  # lines about the run itself (status, gaps, account, methodology), which only the stored run proves
     conflicts: tuple[Block, ...] = ()  # the rows of our table of contradictions
+    frame: Frame = ENGLISH  # the language of what code wrote
 
 
-def split_blocks(text: str) -> list[Block]:
+def detect_frame(text: str, others: Sequence[Frame] = ()) -> Frame:
+    """Return the language of what code wrote around a report, by its headings: one of `others`, or one that ships."""
+    for frame in (*others, *list_frames()):
+        names = {frame.translate(name) for name in ("Sources", "Methodology")} - {"Sources", "Methodology"}
+        if names and re.search(rf"(?m)^[#>*\s]{{0,12}}(?:{'|'.join(map(re.escape, names))})[*#\s]{{0,8}}$", text):
+            return frame
+    return ENGLISH
+
+
+def _read_section(heading: str, frame: Frame) -> str:
+    """Return the English name of a section in small letters; a heading of the writer stays as it is."""
+    name = heading.strip("# *")
+    return frame.restore(name).lower() if frame.texts else name.lower()
+
+
+def split_blocks(text: str, frame: Frame | None = None) -> list[Block]:
     """Join the lines of a Markdown text to blocks, so that line ends and hard wraps do not matter.
 
     What looks like a list item or a heading, but goes on as a quote of the report does, is a wrapped line.
     """
+    frame = frame or detect_frame(text)
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").translate(_SPACES)
     lines = [line.strip() for line in plain.split("\n")]
     if all(line.startswith(">") for line in lines if line):  # pasted as a quotation
         lines = [line.removeprefix(">").strip() for line in lines]
     if _SNAPSHOT.search(" ".join(lines)) is None:
-        return _join_lines(lines, None)
-    quotes = (block.text for block in _join_lines(lines, "") if block.text.startswith(">"))
-    return _join_lines(lines, fold_quotes(quote.lstrip("> ") for quote in quotes))
+        return _join_lines(lines, None, frame)
+    quotes = (block.text for block in _join_lines(lines, "", frame) if block.text.startswith(">"))
+    return _join_lines(lines, fold_quotes(quote.lstrip("> ") for quote in quotes), frame)
 
 
-def _join_lines(lines: Sequence[str], told: str | None) -> list[Block]:
+def _join_lines(lines: Sequence[str], told: str | None, frame: Frame) -> list[Block]:
     """Join lines to blocks; `told` are the quotes of our report, None if it is not ours."""
     blocks: list[Block] = []
     fenced = after_blank = False
@@ -129,7 +147,7 @@ def _join_lines(lines: Sequence[str], told: str | None) -> list[Block]:
         joined = blocks[-1] if blocks and not after_blank else None
         if joined is not None and len(joined.starts) == 1 and _UNDERLINE.fullmatch(line) and joined.text[0].isalnum():
             blocks[-1] = replace(joined, text=f"## {joined.text}")  # a heading with a line below it
-            section = joined.text.lower()
+            section = _read_section(joined.text, frame)
             continue
         if joined is not None and _continues(joined.text, line, told, listing=section in _CODE_SECTIONS):
             said = line.lstrip("> ") if joined.text.startswith(">") else line
@@ -137,7 +155,7 @@ def _join_lines(lines: Sequence[str], told: str | None) -> list[Block]:
             blocks[-1] = replace(joined, text=f"{joined.text} {said}", starts=(*joined.starts, (start, number)))
         else:
             blocks.append(Block(line, number, ((0, number),)))
-        section = line.strip("# *").lower() if is_heading(line) else section
+        section = _read_section(line, frame) if is_heading(line) else section
         after_blank = False
     return blocks
 
@@ -168,18 +186,22 @@ def _follows_number(block: str, line: str) -> bool:
     return number == 1 or (before is not None and number - int(before.group(1)) in (0, 1))
 
 
-def parse_report(text: str) -> ParsedReport:
-    """Split a report into its body and its references, in our form or in a common foreign one."""
+def parse_report(text: str, frames: Sequence[Frame] = ()) -> ParsedReport:
+    """Split a report into its body and its references, in our form or in a common foreign one.
+
+    `frames` are languages beside those that ship with the package.
+    """
+    frame = detect_frame(text, frames)
     body: list[Block] = []
     conflicts: list[Block] = []
     references: dict[int, Reference] = {}
     current = told = 0
     section = ""
-    blocks = split_blocks(text)
+    blocks = split_blocks(text, frame)
     ours = any(_OURS.match(block.text) for block in blocks)
     for block in blocks:
         if is_heading(block.text):
-            section, current = block.text.strip("# *").lower(), 0
+            section, current = _read_section(block.text, frame), 0
         found = _parse_own_reference(block) or (None if ours else _parse_foreign_reference(block))
         if found is not None:
             current = found.number if found.snapshot else 0
@@ -193,12 +215,13 @@ def parse_report(text: str) -> ParsedReport:
             conflicts += [block] if ours and section == phrases.CONFLICTS.lower() and is_row(block.text) else []
         elif section in _OWN_SECTIONS:
             told += not is_heading(block.text)
-    told += sum(_is_status(number, block) for number, block in enumerate(body))
-    return ParsedReport(tuple(body), references, ours, told if ours else 0, tuple(conflicts[2:]))
+    told += sum(_is_status(number, block, frame) for number, block in enumerate(body))
+    return ParsedReport(tuple(body), references, ours, told if ours else 0, tuple(conflicts[2:]), frame)
 
 
-def _is_status(number: int, block: Block) -> bool:
-    return number <= _STATUS_PLACE and block.text.lstrip("*_").startswith("Status:")
+def _is_status(number: int, block: Block, frame: Frame) -> bool:
+    begins = frame.translate("Status: x.").partition("x")[0].strip()
+    return number <= _STATUS_PLACE and block.text.lstrip("*_").startswith(begins)
 
 
 def _parse_own_reference(block: Block) -> Reference | None:
@@ -239,14 +262,15 @@ def find_statements(parsed: ParsedReport) -> list[CitedText]:
         silent = is_quiet_heading(block, parsed) or (
             line.startswith(">") and not parsed.ours
         )  # ours quote below their references only
-        skipped = _is_status(number, block) or silent or set(line) <= set("|-: *_=")
+        skipped = _is_status(number, block, parsed.frame) or silent or set(line) <= set("|-: *_=")
         if skipped or (block.code and not parsed.ours):
             continue
         if is_row(line):
             head = number + 1 < len(parsed.body) and is_rule(parsed.body[number + 1].text)
-            found += [] if head else [replace(said, line=block.line) for said in _parse_cells(line)]
+            cells = () if head else _parse_cells(line, parsed.frame)
+            found += [replace(said, line=block.line) for said in cells]
             continue
-        for said in _split_block(block, told):
+        for said in _split_block(block, told, parsed.frame):
             if any(c.isalpha() for c in said.text):
                 found.append(said)
             elif found:  # a line of marks alone belongs to the sentence above
@@ -256,6 +280,7 @@ def find_statements(parsed: ParsedReport) -> list[CitedText]:
 
 def _is_fixed(text: str, parsed: ParsedReport) -> bool:
     """True for a wording of code that claims nothing; one on editions may name only those of the references."""
+    text = parsed.frame.restore(text)
     if not text.startswith(phrases.STATED_IN):
         return phrases.is_written_by_code(text)
     editions = text.removeprefix(phrases.STATED_IN).rstrip(".: ").replace(phrases.UNCHANGED, ",")
@@ -271,14 +296,24 @@ def is_quiet_heading(block: Block, parsed: ParsedReport) -> bool:
     return set(re.findall(r"\d+", block.text)) <= set(re.findall(r"\d+", " ".join(own)))
 
 
-def _split_block(block: Block, told: str) -> list[CitedText]:
+@cache
+def _compile_label(labels: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"\s*\*?\((?:{'|'.join(map(re.escape, labels))})\)\*?")
+
+
+def _find_label(frame: Frame) -> re.Pattern[str]:
+    """The pattern of the labels that code writes behind sentences."""
+    return _compile_label(tuple(map(frame.translate, phrases.LABELS)))
+
+
+def _split_block(block: Block, told: str, frame: Frame) -> list[CitedText]:
     """Return the sentences of one block with what they cite; labels that code wrote behind them are left out.
 
     A number in brackets that stands with the word before it in the quotes `told` is no citation.
     """
     item = _ITEM.match(block.text) or _LEAD.match(block.text)
     start = item.end() if item else 0
-    text = _LABEL.sub(lambda label: " " * len(label.group()), block.text[start:])
+    text = _find_label(frame).sub(lambda label: " " * len(label.group()), block.text[start:])
 
     def hide_quoted(mark: re.Match[str]) -> str:
         before, after = text[: mark.start()].split()[-2:], text[mark.end() :].split()[:2]
@@ -303,9 +338,9 @@ def _parse_piece(text: str, marks: Iterable[re.Match[str]]) -> CitedText:
     return CitedText(_INLINE.sub(r"\1", text), numbers, urls)
 
 
-def _parse_cells(row: str) -> list[CitedText]:
+def _parse_cells(row: str, frame: Frame) -> list[CitedText]:
     """Return the statements of a row, each with its citations; a row without citations is one statement."""
-    row = _LABEL.sub("", row)
+    row = _find_label(frame).sub("", row)
     cited = list(iter_row_statements(row, _CITED)) or [(" ".join(" ".join(split_cells(row)).split()), ())]
     found: list[CitedText] = []
     for text, marks in cited:

@@ -20,8 +20,12 @@ from corrobora.reporting.markdown import is_heading, is_row
 from corrobora.reporting.report_parser import Block, split_blocks
 from corrobora.text.segmentation import split_sentences
 
+_WORDS = {"en": ("Sealed", "run"), "de": ("Versiegelt", "Lauf")}  # in any other language the line is English
+_LINE = re.compile(
+    r"(?:\*Sealed|Sealed|\*Versiegelt|Versiegelt):\s+(?:run|Lauf)\s+"
+    r"`?([a-z0-9_-]{1,64})`?,\s+`?sha256:\s*([0-9a-f]{64})`?\.?\*?"
+)
 # Each alternative begins with a letter of its own and looks behind after it: so `re` skips whatever is none of these.
-_LINE = re.compile(r"(?:\*Sealed|Sealed):\s+run\s+`?([a-z0-9_-]{1,64})`?,\s+`?sha256:\s*([0-9a-f]{64})`?\.?\*?")
 _LAYOUT = re.compile(  # what a formatter may change: marks of headings, quotes, lists, bold, tables
     r"#(?<!\S#)#{0,5}(?=\s|$)|-(?<!\S-)(?=\s|$)|\+(?<!\S\+)(?=\s|$)|>(?<!\S>)(?=\s|$)|>(?<=^>)|\*(?<!\S\*)(?=\s|$)"
     r"|\*(?<!\w\*)[*_]{0,2}(?=\S)|_(?<!\w_)[*_]{0,2}(?=\S)|\*(?<=\S\*)[*_]{0,2}(?!\w)|_(?<=\S_)[*_]{0,2}(?!\w)"
@@ -75,9 +79,10 @@ def compute_digest(text: str) -> str:
     return sha256(fold_layout(strip_seal(text)).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def format_seal(run: str, text: str) -> str:
-    """Return the line that seals a text."""
-    return f"*Sealed: run `{run}`, `sha256:{compute_digest(text)}`.*"
+def format_seal(run: str, text: str, tag: str = "en") -> str:
+    """Return the line that seals a text, in the language of a tag if it has one there."""
+    sealed, named = _WORDS.get(tag.partition("-")[0].lower(), _WORDS["en"])
+    return f"*{sealed}: {named} `{run}`, `sha256:{compute_digest(text)}`.*"
 
 
 def find_seal(text: str) -> Seal | None:
@@ -92,8 +97,9 @@ def seal_files(files: Mapping[str, str], run: str) -> tuple[dict[str, str], str]
     Markdown and HTML get a last line, the JSON a field.
     """
     markdown, page, fields = files["report.md"], files["report.html"], json.loads(files["report.json"])
-    markdown = f"{markdown.rstrip()}\n\n{format_seal(run, markdown)}\n"
-    shown = format_seal(run, html_to_markdown(page)).replace("`", "").strip("*")
+    tag = fields["language"]
+    markdown = f"{markdown.rstrip()}\n\n{format_seal(run, markdown, tag)}\n"
+    shown = format_seal(run, html_to_markdown(page), tag).replace("`", "").strip("*")
     seal = format_seal(run, canonical_json({**fields, "markdown": markdown})).strip("*")
     sealed = {
         "report.md": markdown,

@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 from typing import NamedTuple
 
 from corrobora.text.quantities import find_quantities, find_years
-from corrobora.text.tokens import STOP_WORDS, WORD, fold_text, split_words, stem_text
+from corrobora.text.tokens import FUNCTION_WORDS, STOP_WORDS, WORD, detect_language, fold_text, split_words, stem_text
 
 
 class MentionKind(StrEnum):
@@ -296,6 +297,12 @@ _LEFT_OPEN = re.compile(  # said of the reading: whatever else is not found, ope
 )
 
 
+def _has_joined_capitals(text: str) -> bool:
+    """True for two capitalized words side by side: in German every noun has a capital, so one alone is no name."""
+    capital = [word[0].isupper() and fold_text(word) not in FUNCTION_WORDS["de"] for word in text.split()]
+    return any(one and other for one, other in pairwise(capital))
+
+
 def find_claim_words(sentence: str, known: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the words for which a sentence needs a source; none for connecting prose.
 
@@ -307,6 +314,8 @@ def find_claim_words(sentence: str, known: Sequence[str] = ()) -> tuple[str, ...
     Example:
         >>> find_claim_words("The mill was built in 1874."), find_claim_words("Both sides agree on this.")
         (('1874',), ())
+        >>> find_claim_words("Die Antwort steht in den Akten."), find_claim_words("Das sagt der Forscher Otto Hahn.")
+        ((), ('Forscher Otto Hahn',))
     """
     said = sentence.strip(" *_#>-.?!")
     if not said or any(said in each for each in known):
@@ -316,7 +325,10 @@ def find_claim_words(sentence: str, known: Sequence[str] = ()) -> tuple[str, ...
     found = [match.group().strip(".,:") for match in _DIGITS.finditer(sentence)]
     found += [each.text for each in find_quantities(sentence)]
     found += [match.group() for match in _OBLIGATION.finditer(sentence)]
+    german = detect_language(sentence) == "de"
     for each in find_mentions(sentence):
+        if german and each.kind is MentionKind.NAME and not _has_joined_capitals(each.text):
+            continue
         opens = not any(letter.isalnum() for letter in sentence[: each.start]) and " " not in each.text
         if each.kind is not MentionKind.QUOTED and not (opens and each.kind is MentionKind.NAME):
             found.append(each.text)

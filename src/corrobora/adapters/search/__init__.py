@@ -166,26 +166,24 @@ class ProviderApi:
 
     async def post_json(self, path: str, body: Mapping[str, object]) -> object:
         """Send `body` as JSON and return the answer's JSON. Raises `ProviderError`."""
-        return await self._request_json("POST", path, body)
+        return self._parse_json(await self._request("POST", path, body))
 
-    async def get_json(self, path: str) -> object:
-        """Return the JSON at `path`. Raises `ProviderError`."""
-        return await self._request_json("GET", path, None)
-
-    async def _request_json(self, method: str, path: str, body: Mapping[str, object] | None) -> object:
-        return self._parse_json(await self._request(method, path, body))
+    async def get_json(self, path: str, *, language: str = "") -> object:
+        """Return the JSON at `path`; `language` stands for `{language}` in the address. Raises `ProviderError`."""
+        return self._parse_json(await self._request("GET", path, None, language))
 
     async def get_bytes(self, path: str) -> bytes:
         """Return what lies at `path`, at most the size of an answer. Raises `ProviderError`."""
         return await self._request("GET", path, None)
 
-    async def _request(self, method: str, path: str, body: Mapping[str, object] | None) -> bytes:
+    async def _request(self, method: str, path: str, body: Mapping[str, object] | None, language: str = "") -> bytes:
+        address = self._base.replace("{language}", language) + path
         if self._limiter is not None:
             await self._limiter.acquire()
         try:
             async with (
                 asyncio.timeout(self._seconds),
-                self._client.stream(method, self._base + path, json=body) as reply,
+                self._client.stream(method, address, json=body) as reply,
             ):
                 self._check_status(reply)
                 limit = LIMITS.provider_json_max_bytes

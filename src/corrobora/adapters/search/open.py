@@ -52,8 +52,8 @@ class OpenProvider(KeyedProvider):
         """Return the list under `names` in the answer, None for another shape. Raises `ProviderError`."""
         return _pick(await self._get(path, params), *names)
 
-    async def _get(self, path: str, params: Mapping[str, object]) -> object:
-        answer = await self._api.get_json(f"{path}?{urlencode(params)}")
+    async def _get(self, path: str, params: Mapping[str, object], language: str = "") -> object:
+        answer = await self._api.get_json(f"{path}?{urlencode(params)}", language=language)
         if not is_mapping(answer):
             raise ProviderError.bad_content(self.name, "the answer is no object")
         return answer
@@ -65,6 +65,11 @@ class OpenProvider(KeyedProvider):
 
 def _count(limit: int) -> int:
     return max(1, min(limit, _MOST))
+
+
+def _main_language(query: Query) -> str:
+    """Return the language without its region, such as `pt` of `pt-BR`."""
+    return query.language.partition("-")[0].lower()
 
 
 def _with_site(query: Query) -> str:
@@ -87,7 +92,8 @@ class SearXNG(OpenProvider):
         super().__init__(key, **more)  # pyright: ignore[reportArgumentType]
 
     async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
-        rows = await self.get_rows("/search", {"q": _with_site(query), "format": "json"}, "results")
+        language = {"language": query.language} if query.language else {}
+        rows = await self.get_rows("/search", {"q": _with_site(query), "format": "json", **language}, "results")
         return self._hits(rows, _read_searxng, query, limit)
 
 
@@ -108,7 +114,8 @@ class Brave(OpenProvider):
 
     async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
         text = " ".join(_with_site(query).split()[:_BRAVE_WORDS])[:_BRAVE_CHARS]
-        answer = await self._get("/res/v1/web/search", {"q": text, "count": _count(limit)})
+        language = {"search_lang": _main_language(query)} if query.language else {}
+        answer = await self._get("/res/v1/web/search", {"q": text, "count": _count(limit), **language})
         empty = _pick(answer, "type") == "search" and _pick(answer, "web") is None  # then it has no part `web`
         return [] if empty else self._hits(_pick(answer, "web", "results"), _read_brave, query, limit)
 
@@ -123,7 +130,7 @@ class Wikipedia(OpenProvider):
     """`SearchProvider` over the full-text search of Wikipedia; snippets are the first lines of the articles."""
 
     name = "wikipedia"
-    base_url = "https://en.wikipedia.org"
+    base_url = "https://{language}.wikipedia.org"
     calls_per_second = 1.0  # calls one after the other
 
     async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
@@ -141,7 +148,7 @@ class Wikipedia(OpenProvider):
             "explaintext": 1,
             "exlimit": "max",
         }
-        answer = await self._get("/w/api.php", params)
+        answer = await self._get("/w/api.php", params, _main_language(query) or "en")
         rows = _pick(answer, "query", "pages")
         if rows is None and "query" not in cast("Mapping[str, object]", answer) and _pick(answer, "batchcomplete"):
             rows = []

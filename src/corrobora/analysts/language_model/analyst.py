@@ -47,7 +47,12 @@ class LanguageModelAnalyst:
     """
 
     def __init__(
-        self, models: Mapping[Tier, ModelClient], *, name: str = "language model", prompts: Path | None = None
+        self,
+        models: Mapping[Tier, ModelClient],
+        *,
+        name: str = "language model",
+        prompts: Path | None = None,
+        language: str = "",
     ) -> None:
         if not models:
             message = "a language-model analyst needs at least one model"
@@ -55,11 +60,13 @@ class LanguageModelAnalyst:
         some = models.get("worker") or next(iter(models.values()))
         self._models = {tier: models.get(tier, some) for tier in TIERS}
         self._prompts = prompts
+        self._language = language
         self.name = name
 
     def identity(self, role: Role[I, O]) -> str:
         version = hash_prompt(role, folder=self._prompts)
-        return f"{self._choose_model(role).name}|{role.prompt}@{version}.{_make_form(role).version}"
+        written = f"|{self._language}" if self._language else ""
+        return f"{self._choose_model(role).name}|{role.prompt}@{version}.{_make_form(role).version}{written}"
 
     async def play(self, role: Role[I, O], given: I) -> Answer[O]:
         """Play `role` once.
@@ -69,7 +76,7 @@ class LanguageModelAnalyst:
             RoleError: `refusal`, `output_truncated` (twice too long), `empty_output`, `json_invalid`, `json_too_deep`,
                 `output_too_large` or `output_invalid`, each after one repair where repair can help.
         """
-        prompt = render_prompt(role, given, folder=self._prompts)
+        prompt = render_prompt(role, given, folder=self._prompts, language=self._language)
         play = _Play(self._choose_model(role), prompt, role, given)
         try:
             value = await play.run()

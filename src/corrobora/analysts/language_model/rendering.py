@@ -35,11 +35,17 @@ COMMON = "common"  # the rules that stand at the start of every prompt
 BRIEF, TASK = "<!-- brief -->", "<!-- task -->"  # where the second and the third part of a prompt file start
 MARK = Shown("\x1d")  # ends a part of the brief that stays; no text that is quoted can hold it
 _SECTION_WORDS = 80  # characters that name a section
+_LANGUAGE = (
+    "\n\nThe language of this research is {}, whatever language the question is in. Write in it all that you write "
+    "yourself: questions, queries, claims, summaries, titles and the report. Quotes stay letter for letter."
+)
 NOT_SHOWN = frozenset({"path", "all_questions", "all_subjects"})  # for code: a journal key, and what shapes a form
 
 
-def render_prompt(role: Role[I, O], given: I, *, folder: Path | None = None) -> Prompt:
-    """Render the prompt of `role` for `given`; `folder` may hold edited prompt files of the same names.
+def render_prompt(role: Role[I, O], given: I, *, folder: Path | None = None, language: str = "") -> Prompt:
+    """Render the prompt of `role` for `given`, to be answered in `language` if one is named.
+
+    `folder` may hold edited prompt files of the same names.
 
     Raises `UserError` `prompt_invalid` if an edited file uses a variable that the input does not have, or prints text
     that did not pass through `quote`.
@@ -48,7 +54,8 @@ def render_prompt(role: Role[I, O], given: I, *, folder: Path | None = None) -> 
     values = {field.name: getattr(given, field.name) for field in fields(given)}  # type: ignore[arg-type]  # a role's input is a dataclass
     try:
         brief, task = template.brief.render(values), template.task.render(values)
-        return Prompt(template.system, tuple(part.strip() for part in brief.split(MARK) if part.strip()), task.strip())
+        system = template.system + (_LANGUAGE.format(language) if language else "")
+        return Prompt(system, tuple(part.strip() for part in brief.split(MARK) if part.strip()), task.strip())
     except (jinja2.UndefinedError, ValueError) as error:
         raise UserError("prompt_invalid", f"The prompt {role.prompt}.md cannot be rendered: {error}.") from error
 
