@@ -90,7 +90,7 @@ def _check_sources(settings: Settings, sources: Sequence[str]) -> None:
         raise UserError(
             "sources_missing",
             "There is nothing to search: no library and no web provider is named.",
-            next_step="Name one: --library FOLDER, or --provider wikipedia. The first time: corrobora demo, corrobora init",
+            next_step="Name one: --library FOLDER, or --provider wikipedia. New here: corrobora demo, corrobora init",
         )
     for name in settings.providers:
         if load_part("search", name).needs_key:
