@@ -48,6 +48,7 @@ MAY_CATCH_EVERYTHING = {
 
 # Tests that may be skipped, because the machine can not do what they are about.
 MAY_BE_SKIPPED = {
+    "tests/docs/test_deploy.py": "systemd checks its own units",
     "tests/unit/storage/postgres/test_embedded.py": "only root can become somebody else",
     "tests/unit/adapters/test_qdrant.py": "the client of Qdrant is an extra",
     "tests/unit/faces/cli/test_vectors.py": "the ONNX runtime is an extra",
