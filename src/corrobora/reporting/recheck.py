@@ -237,7 +237,8 @@ def _derive(
         return (Support.NOT_CHECKABLE, (derived.reason,)) if needs_reading else (support, reasons)
     if derived.holds:
         return Support.SUPPORTED, derived.steps
-    return (Support.CONTRADICTED if derived.withholds else Support.UNCLEAR), (derived.reason, *reasons)
+    told = derived.withholds or support is Support.CONTRADICTED
+    return (Support.CONTRADICTED if told else Support.UNCLEAR), (derived.reason, *reasons)
 
 
 def _list_labels(parsed: ParsedReport) -> list[str]:

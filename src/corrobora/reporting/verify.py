@@ -199,7 +199,7 @@ def _check_sentence(
         return _check_uncited(text, evidence)
     result = check_support(text, [piece.evidence for piece in pieces])
     overlap = round(result.overlap, 3)
-    if derived.holds is None:
+    if derived.holds is None or (not derived.holds and result.withholds and not derived.withholds):
         return _record_check(text, ids, result, held, derived.kind), known
     if derived.holds:
         return SentenceCheck(text, ids, Support.SUPPORTED, overlap, (), derived.kind, derived.steps), known

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import attrgetter
 from typing import NamedTuple
 
 from corrobora.text.cells import select_cells, split_by_cells
@@ -59,6 +60,7 @@ NEGATED = re.compile(r"(un|in|im|ir|non|dis)([a-z]{3,})")
 _NAMED = re.compile(
     r"(?i)\b(revision|version|release|edition|article|section|chapter|clause|table|figure|part|annex|appendix)\s+$"
 )
+_RANGE_WORDS = 3  # between the ends of a range
 _MOST_OPERANDS = 16
 _CLOSE = 0.9  # share of the best sentence's overlap from which another one may be meant as well
 _SAME_SUBJECT = 0.8  # share of a clause's stems in a sentence from which one verb is about one thing
@@ -141,7 +143,8 @@ def _compare_numbers(text: str, reading: Reading, units: Sequence[Clause]) -> It
     measures = tuple(m for m in measures if m not in years)
     near = [measure for unit in units for measure in find_measures(unit.text)]
     for at, measure in enumerate(measures):
-        beside = measures[max(0, at - 1) : at + 2]
+        around = measures[max(0, at - 1) : at + 2]
+        beside = [each for each in around if each is measure or _is_range(rest, *sorted((each, measure), key=_start))]
         if (problem := _compare_number(measure, reading, near, beside, rest[: measure.start])) is not None:
             yield problem
 
@@ -213,6 +216,15 @@ def _includes(measure: Measure, other: Measure) -> bool:
     return (measure.bound[:1] == ">" and other.value > measure.value) or (
         measure.bound[:1] == "<" and other.value < measure.value
     )
+
+
+_start = attrgetter("start")
+
+
+def _is_range(text: str, one: Measure, other: Measure) -> bool:
+    """True if what stands between two numbers makes them the ends of a range: "40 metres to 50"."""
+    between = split_words(text[one.end : other.start].replace("–", " to ").replace("-", " to "))
+    return len(between) <= _RANGE_WORDS and bool({"to", "and", "or", "until"} & set(between))
 
 
 def _spans(measure: Measure, others: Sequence[Measure], beside: Sequence[Measure]) -> bool:

@@ -73,3 +73,7 @@ def test_every_measure_is_a_slice(text: str) -> None:
 def test_separators_change_nothing(number: int, unit: str) -> None:
     plain, separated = find_measures(f"{number} {unit}"), find_measures(f"{number:,} {unit}")
     assert plain[0].equals(separated[0])
+
+
+def test_a_margin_of_error_is_no_negative_number() -> None:
+    assert [each.value for each in find_measures("a mean of 1.4 +/- 0.09, at -3 degrees")] == [1.4, 0.09, -3.0]

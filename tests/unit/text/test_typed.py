@@ -94,3 +94,16 @@ def test_a_denial_withholds_only_a_sentence_about_the_same_thing() -> None:
     reading = read_evidence(("The study of patients with non-insulin dependent diabetes ran in Dundee.",), "")
     sentence = "In Dundee, patients with diabetes not dependent on insulin were studied."
     assert not any(problem.false for problem in compare_sentence(sentence, reading))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "false"),
+    [
+        ("At 63 metres, the cable is longer than the rope of 15 metres.", True),
+        ("The cable has between 40 and 50 metres.", False),
+        ("The cable has 40 metres to 50 metres.", False),
+    ],
+)
+def test_only_the_ends_of_a_range_hold_what_lies_between(sentence: str, false: bool) -> None:
+    reading = read_evidence(("The cable has 47 metres.", "The rope has 15 metres."), "")
+    assert any(problem.false for problem in compare_sentence(sentence, reading)) is false
