@@ -94,7 +94,8 @@ _SPELLED = re.compile(
     rf"((?:{_SMALL})(?:(?:[\s-]|\sand\s)(?:{_SMALL}))*s?))(?!\w|-in-)"
 )
 _DIGITS = re.compile(
-    r"(?<![\w.])((?<!/)[-−+])?([$€£¥])?[   ]?(\d{1,3}(?:[,   ’']\d{3})+(?:\.\d+)?|\d+,\d{1,2}(?!\d)|\d+(?:[.·]\d+)?|\.\d+)"
+    r"(?<![\w.])((?<!/)[-−+])?([$€£¥])?"
+    r"[   ]?(\d{1,3}(?:[,   ’']\d{3})+(?:\.\d+)?|\d+,\d{1,2}(?!\d)|\d+(?:[.·]\d+)?|\.\d+)"
     r"(?:[\s-]?(bn|mn)\b|[\s-](hundred|thousand|million|billion|trillion|dozen)\b|(?<=[$€£¥]\d)([mk])\b)?(?![\d²³¹⁰-⁹])"
 )
 _IDENTIFIER = re.compile(
