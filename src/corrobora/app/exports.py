@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from corrobora.app.runs import load_report
 from corrobora.domain.errors import NoEvidence
 from corrobora.domain.evidence import locate_quote
-from corrobora.domain.report import Citation
+from corrobora.domain.report import Citation, Report
 from corrobora.domain.run import Event, EventType
+from corrobora.reporting.bibliography import CitedWork, write_bibtex, write_csl, write_ris
 from corrobora.reporting.bundle import write_bundle
 from corrobora.reporting.bundle_check import list_claims, recheck_members
 from corrobora.reporting.crate import build_crate
@@ -82,12 +83,15 @@ async def bundle_run(workspace: Workspace, run: str) -> bytes:
     Raises:
         NoEvidence: the run has no report, or the text of a cited source is no longer stored.
     """
-    report = await load_report(workspace, run)
-    if report is None or not report.citations:
+    report = await _load_cited_report(workspace, run)
+    members = await _read_texts(workspace, report.citations)
+    missing = len({each.snapshot for each in report.citations}) - len(members)
+    if missing:
         raise NoEvidence(
-            "report_missing", f"Run {run} has no report with sources.", next_step=f"See: corrobora runs show {run}"
+            "snapshot_missing",
+            f"The stored text of {missing} sources of run {run} was removed.",
+            next_step="A bundle needs them all; export another format, or research again.",
         )
-    members = await _read_texts(workspace, run, report.citations)
     for name in ("report.md", "report.html", "report.json", "plan.json"):
         stored = await workspace.runs.read_artifact(run, name)
         members[name] = b"null\n" if stored is None else stored.content
@@ -103,17 +107,20 @@ async def bundle_run(workspace: Workspace, run: str) -> bytes:
     return write_bundle(run, members)
 
 
-async def _read_texts(workspace: Workspace, run: str, citations: Sequence[Citation]) -> dict[str, bytes]:
+async def _load_cited_report(workspace: Workspace, run: str) -> Report:
+    report = await load_report(workspace, run)
+    if report is None or not report.citations:
+        raise NoEvidence(
+            "report_missing", f"Run {run} has no report with sources.", next_step=f"See: corrobora runs show {run}"
+        )
+    return report
+
+
+async def _read_texts(workspace: Workspace, citations: Sequence[Citation]) -> dict[str, bytes]:
+    """Return the stored texts of the cited sources, by the name that they have in a bundle."""
     wanted = sorted({each.snapshot for each in citations})
     rows = await workspace.database.fetch_all(_TEXTS, [wanted], where="reading the texts of cited sources")
-    found = {f"snapshots/{sha}.txt": str(body).encode() for sha, body in rows}
-    if len(found) < len(wanted):
-        raise NoEvidence(
-            "snapshot_missing",
-            f"The stored text of {len(wanted) - len(found)} of {len(wanted)} sources of run {run} was removed.",
-            next_step="A bundle needs them all; export another format, or research again.",
-        )
-    return found
+    return {f"snapshots/{sha}.txt": str(body).encode() for sha, body in rows}
 
 
 async def _list_sources(
@@ -150,7 +157,8 @@ async def _list_sources(
 
 def _find_place(cited: Citation, members: Mapping[str, bytes]) -> tuple[int, int, str]:
     """Return where the first quote stands, for a passage that a later reading of its source replaced."""
-    place = locate_quote(cited.quotes[0], members[f"snapshots/{cited.snapshot}.txt"].decode()) if cited.quotes else None
+    stored = members.get(f"snapshots/{cited.snapshot}.txt", b"").decode()
+    place = locate_quote(cited.quotes[0], stored) if cited.quotes else None
     start, end = place or (0, 1)
     return start, end, cited.heading
 
@@ -179,4 +187,19 @@ def _dump_json(value: object) -> bytes:
     return (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace")
 
 
-_WRITERS: Mapping[str, Callable[[Workspace, str], Awaitable[bytes]]] = {"bundle": bundle_run}
+def _export_references(write: Callable[[Sequence[CitedWork]], str]) -> Callable[[Workspace, str], Awaitable[bytes]]:
+    async def export_references(workspace: Workspace, run: str) -> bytes:
+        report = await _load_cited_report(workspace, run)
+        texts = await _read_texts(workspace, report.citations)
+        rows = await _list_sources(workspace, report.citations, texts)
+        return write([CitedWork.from_record(row) for row in rows]).encode("utf-8", "replace")
+
+    return export_references
+
+
+_WRITERS: Mapping[str, Callable[[Workspace, str], Awaitable[bytes]]] = {
+    "csl": _export_references(write_csl),
+    "bib": _export_references(write_bibtex),
+    "ris": _export_references(write_ris),
+    "bundle": bundle_run,
+}

@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     from corrobora.app import Workspace
     from corrobora.reporting.plots import PlotKind
 
-_FORMATS = {**REPORT_FILES, "bundle": "bundle.zip"}
+_FORMATS = {
+    **REPORT_FILES,
+    "csl": "references.csl.json",
+    "bib": "references.bib",
+    "ris": "references.ris",
+    "bundle": "bundle.zip",
+}
 _BINARY = ("bundle",)
 _PLOTS = ("coverage", "saturation", "publishers", "dates", "spend", "timeline")
 _output_option = click.option(
@@ -50,7 +56,8 @@ def export(  # noqa: PLR0913 - one parameter for each flag, all by name
 ) -> None:
     """Write the report of a run in one or several formats.
 
-    md, html and json are the report as it was delivered; bundle is one file that `corrobora verify` checks anywhere.
+    md, html and json are the report as it was delivered; csl, bib and ris its sources for a reference manager
+    (CSL-JSON, BibTeX, RIS); bundle is one file that `corrobora verify` checks anywhere.
     """
     validate_id(run)
     wanted = _split_names(formats, _FORMATS, "format")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+import rispy
+from bibtexparser.entrypoint import parse_string
 
 
 @pytest.mark.covers("export --format", "export --output")
@@ -44,3 +47,20 @@ def test_plots_of_a_run(finished: tuple[Any, str]) -> None:
     assert "takes one plot" in shell("plot", run, "-o", "-").complaint
     assert "takes one plot" in shell("plot", run, "-o", "x.svg").complaint
     assert shell("plot", run, "--kind", "dates").code == 6
+
+
+def test_references_of_a_run(finished: tuple[Any, str]) -> None:
+    shell, run = finished
+    assert shell("export", run, "-f", "csl,bib,ris", "-o", "refs").code == 0
+    report = json.loads(shell("export", run, "-f", "json", "-o", "-").out)
+    cited = list(dict.fromkeys(each["source"] for each in report["citations"]))
+    items = json.loads((shell.folder / "refs" / "references.csl.json").read_text())
+    assert [each["id"] for each in items] == cited
+    assert all(each["accessed"]["date-parts"][0][0] >= 2024 for each in items)  # when its text was stored
+    entries = parse_string((shell.folder / "refs" / "references.bib").read_text()).entries
+    assert [each.key for each in entries] == cited
+    works = rispy.loads((shell.folder / "refs" / "references.ris").read_text())
+    assert {each["title"] for each in works} == {each["title"] for each in report["citations"]}
+    assert shell("export", run, "-f", "ris", "-o", "-").out.startswith("TY  - GEN\nID  - S")
+    assert shell("export", run, "-f", "csl", "-o", "mine.json").out == "mine.json\n"
+    assert json.loads((shell.folder / "mine.json").read_text()) == items

@@ -1,0 +1,192 @@
+"""The cited sources for reference managers: CSL-JSON, BibTeX and RIS.
+
+Knows what is stored of a source (title, address, edition, date, publisher, when it was stored), and finds DOI, arXiv
+number and PMID in edition and address. Authors are not stored, so none are named. Does not know what was cited of it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from corrobora.text.tokens import sanitize_text
+
+_DOI = re.compile(r"(?i)(?:\bdoi:\s*|doi\.org/)(10\.\d{4,9}/[^\s;]+)")
+_ARXIV = re.compile(
+    r"(?i)(?:\barxiv:\s*|arxiv\.org/(?:abs|pdf|html)/)((?:[a-z-]+(?:\.[a-z]{2})?/\d{7}|\d{4}\.\d{4,5})(?:v\d+)?)"
+)
+_PMID = re.compile(r"(?i)(?:\bpmid:?\s*|pubmed\.ncbi\.nlm\.nih\.gov/)(\d{1,9})\b")
+_DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?(?!\d)")
+_LATEX = {
+    "\\": "\\textbackslash{}",
+    "{": "\\lbrace{}",
+    "}": "\\rbrace{}",
+    "~": "\\textasciitilde{}",
+    "^": "\\textasciicircum{}",
+    **{sign: f"\\{sign}" for sign in "&%$#_"},
+}
+_LIGATURE = re.compile(r"(?<=[-'`<>,?!])(?=[-'`<>,])")  # two signs that LaTeX would print as one
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+
+
+@dataclass(frozen=True, slots=True)
+class CitedWork:
+    """One cited source with all that is known of it; "" is unknown."""
+
+    key: str  # "S42"
+    title: str
+    url: str = ""
+    version: str = ""
+    published: str = ""  # an ISO date, or a year, or what the source says
+    publisher: str = ""
+    accessed: str = ""  # the ISO date on which its text was stored
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, object]) -> CitedWork:
+        """Return the work of a record as `sources.json` of a bundle has it; each value on one line."""
+        names = {"key": "source", "accessed": "stored_at"}
+        values = {
+            name: " ".join(sanitize_text(str(record.get(names.get(name, name), ""))).split())
+            for name in ("key", "title", "url", "version", "published", "publisher", "accessed")
+        }
+        return cls(**{**values, "accessed": values["accessed"][:10]})
+
+    @property
+    def doi(self) -> str:
+        """The DOI, without the address of a resolver."""
+        return self._find(_DOI).rstrip(".,)")
+
+    @property
+    def arxiv(self) -> str:
+        """The number of an arXiv paper, with its version if known."""
+        return self._find(_ARXIV)
+
+    @property
+    def pmid(self) -> str:
+        return self._find(_PMID)
+
+    @property
+    def is_web(self) -> bool:
+        """True for a web address; else it is the path of a file, which says nothing elsewhere."""
+        return self.url.startswith(("http://", "https://"))
+
+    def _find(self, pattern: re.Pattern[str]) -> str:
+        found = pattern.search(self.version) or pattern.search(self.url)
+        return found.group(1) if found else ""
+
+
+def write_csl(works: Sequence[CitedWork]) -> str:
+    """Return the works as CSL-JSON 1.0.2."""
+    return json.dumps([_make_csl(work) for work in works], ensure_ascii=False, indent=1) + "\n"
+
+
+def _make_csl(work: CitedWork) -> dict[str, object]:
+    kind = (
+        "article-journal"
+        if work.doi or work.pmid
+        else "article"
+        if work.arxiv
+        else "webpage"
+        if work.is_web
+        else "document"
+    )
+    texts = {
+        "title": work.title,
+        "URL": work.url if work.is_web else "",
+        "DOI": work.doi,
+        "PMID": work.pmid,
+        "number": f"arXiv:{work.arxiv}" if work.arxiv else "",
+        "publisher": work.publisher,
+        "version": work.version,
+        "note": "" if work.is_web else work.url,
+    }
+    dates = {"issued": _make_csl_date(work.published), "accessed": _make_csl_date(work.accessed)}
+    known = {name: value for name, value in {**texts, **dates}.items() if value}
+    return {"id": work.key, "type": kind, **known}
+
+
+def _make_csl_date(text: str) -> dict[str, object]:
+    parts = _split_date(text)
+    return {"date-parts": [parts]} if parts else {"literal": text} if text else {}
+
+
+def _split_date(text: str) -> list[int]:
+    """Return year, month and day as far as a text begins with them; an impossible month ends the date."""
+    found = _DATE.match(text)
+    parts = [int(part) for part in found.groups() if part] if found else []
+    limits = (9999, 12, 31)
+    good = next((n for n, part in enumerate(parts) if not 1 <= part <= limits[n]), len(parts))
+    return parts[:good]
+
+
+def write_bibtex(works: Sequence[CitedWork]) -> str:
+    """Return the works as BibTeX in UTF-8; braces, backslashes and the special characters of LaTeX are escaped."""
+    return "\n".join(map(_make_bibtex, works))
+
+
+def _make_bibtex(work: CitedWork) -> str:
+    date = _split_date(work.published)
+    fields = {
+        "title": f"{{{_escape_latex(work.title)}}}",
+        "year": str(date[0]) if date else _escape_latex(work.published),
+        "month": _MONTHS[date[1] - 1] if len(date) > 1 else "",
+        "day": str(date[2]) if len(date) > 2 else "",  # noqa: PLR2004 - year, month, day
+        "publisher": _escape_latex(work.publisher),
+        "version": _escape_latex(work.version),
+        "doi": _escape_latex(work.doi),
+        "eprint": work.arxiv,
+        "archiveprefix": "arXiv" if work.arxiv else "",
+        "pmid": work.pmid,
+        "url": _escape_address(work.url) if work.is_web else "",
+        "urldate": work.accessed,
+        "note": "" if work.is_web else _escape_latex(work.url),
+    }
+    kind = "article" if work.doi or work.pmid else "misc"
+    rows = "".join(f",\n  {name} = {{{value}}}" for name, value in fields.items() if value)
+    return f"@{kind}{{{work.key}{rows}\n}}\n"
+
+
+def _escape_latex(text: str) -> str:
+    return _LIGATURE.sub("{}", "".join(_LATEX.get(letter, letter) for letter in text))
+
+
+def _escape_address(url: str) -> str:
+    """Return an address without characters that end a field; they are written as percent codes."""
+    return "".join(quote(letter) if letter in '\\{}^`|<>"' or letter.isspace() else letter for letter in url)
+
+
+def write_ris(works: Sequence[CitedWork]) -> str:
+    """Return the works as RIS; each line ends with CR LF, as the format asks."""
+    return "".join(f"{tag}  - {value}\r\n" for work in works for tag, value in (*_list_ris(work), ("ER", "")))
+
+
+def _list_ris(work: CitedWork) -> Iterable[tuple[str, str]]:
+    kind = "JOUR" if work.doi or work.pmid else "UNPB" if work.arxiv else "ELEC" if work.is_web else "GEN"
+    date = _split_date(work.published)
+    numbers = [f"PMID {work.pmid}" if work.pmid else "", f"arXiv:{work.arxiv}" if work.arxiv else ""]
+    rows = [
+        ("TY", kind),
+        ("ID", work.key),
+        ("TI", work.title),
+        ("PY", str(date[0]) if date else ""),
+        ("DA", _make_ris_date(work.published)),
+        ("PB", work.publisher),
+        ("ET", work.version),
+        ("DO", work.doi),
+        ("AN", "; ".join(filter(None, numbers))),
+        ("UR", work.url if work.is_web else ""),
+        ("N1", "" if work.is_web else work.url),
+        ("Y2", _make_ris_date(work.accessed)),
+    ]
+    return [(tag, value) for tag, value in rows if value]
+
+
+def _make_ris_date(text: str) -> str:
+    """Return YYYY/MM/DD/ with what is known of it, or the text itself behind the slashes."""
+    parts = _split_date(text)
+    if not parts:
+        return f"///{text}" if text else ""
+    return "/".join([f"{parts[0]:04}", *(f"{part:02}" for part in parts[1:]), *([""] * (4 - len(parts)))])
