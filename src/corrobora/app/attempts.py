@@ -23,17 +23,19 @@ from corrobora.app.runs import (
     RETRY_TOPIC,
     UNTIL_TOPIC,
     YES,
+    load_report,
     queries_topic,
     resolve_profile,
     run_folder,
 )
 from corrobora.app.telemetry import export_attempt
 from corrobora.app.wiring import run_allowance
-from corrobora.domain.errors import CorroboraError, JournalError, NeedsHuman, Stale
+from corrobora.domain.errors import CorroboraError, JournalError, NeedsHuman, Stale, UserError
 from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Outcome, Report
-from corrobora.domain.run import EventType, RequestOption, RunId, RunRow, RunStatus
+from corrobora.domain.run import EventType, Request, RequestOption, RunId, RunRow, RunStatus
 from corrobora.domain.thread import StopReason
+from corrobora.engine.edit import edit_report
 from corrobora.engine.research import rescue_report, research
 from corrobora.engine.session import RunPorts, Session
 from corrobora.engine.session.budget import Budget
@@ -94,7 +96,8 @@ class Attempt:
         except Stale:
             log.info("run %s: a newer attempt owns it", run)
         except NeedsHuman as error:
-            paused = RunStatus.PAUSED if error.code in ("paused", "stage_reached") else RunStatus.AWAITING
+            pauses = error.code in ("paused", "stage_reached", "changes_proposed")
+            paused = RunStatus.PAUSED if pauses else RunStatus.AWAITING
             await self._stop(paused, error)
         except asyncio.CancelledError:
             runs = self._workspace.runs
@@ -155,7 +158,8 @@ class Attempt:
         journal = await RunJournal.open(workspace.database, workspace.writer, run, self._epoch)
         answers = await workspace.runs.read_answers(run)
         wiring, space = workspace.wiring, f"run:{run}"
-        library = open_library(workspace, (*request.libraries, space))
+        earlier_runs = [f"run:{each}" for each in await list_previous(workspace, request)]
+        library = open_library(workspace, (*request.libraries, *earlier_runs, space))
         earlier = max(sum_earlier_seconds(journal), self._row.elapsed_seconds)
         estimate = wiring.open_estimator(request, profile)
         session = Session(
@@ -178,6 +182,8 @@ class Attempt:
                 read=self._read_artifact,
                 facts=wiring.facts,
                 recipients=wiring.list_recipients(request, profile),
+                previous=await load_report(workspace, request.previous) if request.previous else None,
+                answer=self._read_answer,
             ),
             budget=Budget(
                 run_allowance(request, profile),
@@ -191,6 +197,9 @@ class Attempt:
         )
         session.claims = PassageClaims.from_journal(journal)
         return session
+
+    async def _read_answer(self, topic: str) -> str | None:
+        return (await self._workspace.runs.read_answers(self._row.id)).get(topic)
 
     async def _read_artifact(self, name: str) -> str | None:
         stored = await self._workspace.runs.read_artifact(self._row.id, name)
@@ -218,6 +227,8 @@ class Attempt:
 
 async def _research_in_time(session: Session) -> Report:
     """Research; at the deadline and a little, write what the journal holds."""
+    if session.request.edits:
+        return await edit_report(session)
     brief = Brief(session.request.question, suggested_plan=session.request.plan_file)
     seconds = session.budget.allowance.seconds
     if seconds is None:
@@ -228,6 +239,18 @@ async def _research_in_time(session: Session) -> Report:
             return await research(brief, session)
     except TimeoutError:
         return await rescue_report(session, StopReason.TIME_RESERVE)
+
+
+async def list_previous(workspace: Workspace, request: Request) -> list[str]:
+    """Return the runs that a request follows, the nearest first; one that was removed ends the list."""
+    found: list[str] = []
+    while request.previous and request.previous not in found:
+        found.append(request.previous)
+        try:
+            request = (await workspace.runs.get(request.previous)).request
+        except UserError:
+            break
+    return found
 
 
 class StoredHuman:

@@ -1,16 +1,25 @@
-"""What comes after a report: the comparison of two runs.
+"""What comes after a report: two runs compared, and the report of a run edited.
 
-Knows stored runs and their reports. Does not know how a comparison is made (`reporting.comparison` does) or printed.
+Knows stored runs, their reports and versions, and how a run that follows another one is asked for. Does not know how
+anything is compared, edited or printed.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from corrobora.app.runs import load_report
-from corrobora.domain.errors import NoEvidence
+from corrobora.app.runs import load_report, submit_run
+from corrobora.domain.edits import EditRequest
+from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.report import Report
+from corrobora.domain.run import Request, RunId, RunRow, RunStatus
+from corrobora.engine.edit import ACCEPT_TOPIC
+from corrobora.engine.session.journal import encode
 from corrobora.reporting.comparison import Comparison, compare_reports
+from corrobora.reporting.edits import Document, parse_document
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -34,3 +43,104 @@ async def require_report(workspace: Workspace, run: str) -> Report:
     if report is None:
         raise NoEvidence("report_missing", f"Run {run} has no report yet.", next_step=f"corrobora resume {run}")
     return report
+
+
+_NOT_CARRIED = {"scope": "", "thread_file": "", "plan_file": "", "output": (), "edits": "", "authorized": "policy"}
+
+
+def follow_request(row: RunRow, **changes: Any) -> Request:
+    """Return the request of a run that follows another one: as that was asked for, with some changes.
+
+    What was agreed on, planned or delivered for the earlier question is not carried over.
+    """
+    return replace(row.request, **{**_NOT_CARRIED, "previous": row.id, **changes})
+
+
+async def submit_edit(
+    workspace: Workspace, run: str, wanted: EditRequest, *, accept: str = "", models: tuple[tuple[str, str], ...] = ()
+) -> RunId:
+    """Store a run that edits the report of another one; `accept` is what the reader accepts, if that is known.
+
+    Raises:
+        UserError: there is no such run, or nothing is asked for.
+        NoEvidence: the run has no report.
+    """
+    if not (wanted.edits or wanted.feedback or wanted.restore):
+        raise UserError(
+            "edit_missing",
+            "Nothing to edit was said.",
+            next_step='Say it: corrobora edit RUN "FEEDBACK", or name edits; the ids: corrobora edit RUN --outline',
+        )
+    row = await workspace.runs.get(await workspace.runs.find_id(run))
+    report = await require_report(workspace, row.id)
+    if not report.markdown:
+        raise NoEvidence("report_missing", f"Run {row.id} found nothing, so there is no report to edit.")
+    changes: dict[str, Any] = {"models": models} if models else {}
+    overrides = (*row.request.overrides, ("review.judge", "false"))  # a judge scores what a run has written itself
+    request = follow_request(row, edits=encode(EditRequest, wanted), overrides=overrides, strict=False, **changes)
+    made = await submit_run(workspace, request, deferred=False)
+    if accept:
+        await workspace.runs.store_answer(made, ACCEPT_TOPIC, accept)
+    return made
+
+
+async def accept_changes(workspace: Workspace, run: str, accept: str) -> None:
+    """Store which changes of a waiting edit its reader accepts. Raises `UserError` if the run is no waiting edit."""
+    row = await workspace.runs.get(run)
+    if not row.request.edits or row.status is not RunStatus.PAUSED:
+        raise UserError(
+            "edit_not_waiting", f"Run {run} is no edit that waits for a reader.", next_step="corrobora runs list"
+        )
+    await workspace.runs.store_answer(run, ACCEPT_TOPIC, accept)
+
+
+async def read_changes(workspace: Workspace, run: str) -> dict[str, Any]:
+    """Return the proposed changes of an edit as JSON values, {} if there are none yet."""
+    stored = await workspace.runs.read_artifact(run, "edits.json")
+    return {} if stored is None else json.loads(stored.content)
+
+
+async def read_outline(workspace: Workspace, run: str) -> Document:
+    """Return the report of a run as sections and sentences with their ids."""
+    return parse_document(await require_report(workspace, await workspace.runs.find_id(run)))
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a report: its run, the run that it was made from, and what was done."""
+
+    number: int
+    run: RunId
+    previous: str
+    created_at: str
+    what: str
+
+
+async def list_versions(workspace: Workspace, run: str) -> Sequence[Version]:
+    """Return all versions of the report that a run belongs to, the researched one first."""
+    rows = {str(row.id): row for row in await workspace.runs.list(limit=10_000)}
+
+    def find_origin(name: str) -> str:
+        seen: set[str] = set()
+        while name in rows and rows[name].request.edits and name not in seen:
+            seen.add(name)
+            name = rows[name].request.previous
+        return name
+
+    origin = find_origin(await workspace.runs.find_id(run))
+    family = sorted((row for name, row in rows.items() if find_origin(name) == origin), key=lambda row: row.created_at)
+    kept = [row for row in family if row.status is RunStatus.DONE]
+    return [
+        Version(number, row.id, row.request.previous if row.request.edits else "", row.created_at, _describe_edit(row))
+        for number, row in enumerate(kept, 1)
+    ]
+
+
+def _describe_edit(row: RunRow) -> str:
+    if not row.request.edits:
+        return "researched"
+    fields: dict[str, Any] = json.loads(row.request.edits)
+    if fields["restore"]:
+        return f"restored from {row.request.previous}"
+    named = [f"{each['action']} {each['target']}" for each in fields["edits"]]
+    return "; ".join((*named, *([fields["feedback"]] if fields["feedback"] else [])))

@@ -268,6 +268,8 @@ class Report:
     passages: tuple[CitedPassage, ...] = ()  # those that hold the quotes of the evidence, each once
     language: str = "en"  # the tag of the language that was asked for
     translation: str = ""  # a person's texts of code in it, as `text.frames.dump_frame` writes them
+    previous: str = ""  # the run that this one follows: its evidence was read first, or its report was edited
+    from_previous: tuple[int, ...] = ()  # numbers of the citations whose source the previous run had read
 
     def _repr_markdown_(self) -> str:
         """Show the report in a notebook."""

@@ -82,6 +82,8 @@ class RequestOption(StrEnum):
     SHOW_QUERIES = "show_queries"  # a person sees the queries of each round before they are sent
     LANGUAGE = "language"  # the tag of the language of question, search and report
     TRANSLATION = "translation"  # the texts of a report in it, from a file of the user
+    FOLLOW_UP = "follow_up"  # ask: the evidence of the previous run is read first; update, watch: it is compared with
+    NO_SEARCH = "no_search"  # of a follow-up: only the evidence of the previous run is read
     MODEL_REQUIRED = "model_required"  # the user named the model for this run: one that never answers ends it
 
 
@@ -101,7 +103,8 @@ class Request:
     plan_file: str = ""  # text of a suggested plan (TREE-10)
     scope: str = ""  # JSON of the queries that manager and user agreed on in a dialogue (TREE-7)
     output: tuple[tuple[str, str], ...] = ()  # delivery targets (ANGLES-36 to ANGLES-38): ("folder", path), ...
-    previous: str = ""  # run whose evidence may be re-used
+    previous: str = ""  # the run that this one follows: its evidence is read first, or its report is edited
+    edits: str = ""  # JSON of an `EditRequest`: this run edits the report of the previous one
     strict: bool = False
     metadata: tuple[tuple[str, str], ...] = field(default=())
 

@@ -216,7 +216,7 @@ def render_markdown(report: Report, body: str, numbers: dict[str, int]) -> str:
         title, _, rest = rest.partition("\n")
     parts = [
         title,
-        f"*{' '.join(map(frame.translate, _list_status(report)))}*",
+        f"*{render_status(report, frame)}*",
         _render_question(report, frame),
         translate_body(rest.strip(), frame),
         render_conflicts(report.findings.contradictions, facts, format_mark, rest, frame),
@@ -227,6 +227,11 @@ def render_markdown(report: Report, body: str, numbers: dict[str, int]) -> str:
     ]
     # a quote may hold HTML, images or links (SAFE-4)
     return sanitize_text(escape_markdown("\n\n".join(part for part in parts if part).strip())) + "\n"
+
+
+def render_status(report: Report, frame: Frame = ENGLISH) -> str:
+    """Return the line below the title: outcome, sources, checks and who wrote it."""
+    return " ".join(map(frame.translate, _list_status(report)))
 
 
 def _list_status(report: Report) -> list[str]:

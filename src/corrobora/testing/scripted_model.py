@@ -306,3 +306,22 @@ def _rule_nothing(_page: ParsedPrompt) -> Mapping[str, object]:
 def _score_draft(_page: ParsedPrompt) -> Mapping[str, object]:
     names = ("factual_accuracy", "citation_accuracy", "completeness", "source_quality", "source_diversity")
     return {**dict.fromkeys(names, 0.85), "rationale": "The sentences stand in the facts."}
+
+
+_WISH = re.compile(
+    r"(?i)\b(drop|move|re-?word|add|shorten|research)\b\D*?(\d+(?:\.\d+)?)(?:\s+(?:behind|after)\s+(\d+(?:\.\d+)?))?"
+)
+
+
+@_answers("edit")
+def _make_edits(page: ParsedPrompt) -> Mapping[str, object]:
+    """Do what is asked by the name of an edit and an id; new words are the quote of a fact that is cited there."""
+    said = dict(line.split(" | ", 1) for line in page.lines("Its sentences (id") if " | " in line)
+    edits: list[dict[str, str]] = []
+    for found in _WISH.finditer(page.after("The reader says:")):
+        action, target, after = found.group(1).lower().replace("-", ""), found.group(2), found.group(3) or ""
+        old = said.get(target, "")
+        near = [fact for fact in page.facts() if fact.marker in old or action == "add"]
+        text = _cite_fact(near[0]) if near and action in ("reword", "add") else old if action == "reword" else ""
+        edits.append({"action": action, "target": target, "text": text, "after": after})
+    return {"edits": edits, "unclear": "" if edits else "Nothing in it is an edit."}

@@ -21,6 +21,7 @@ from corrobora.domain.errors import RoleError
 from corrobora.domain.thread import ScopeInput
 from corrobora.ports import Answer, Role
 from corrobora.roles.clarify import Asking
+from corrobora.roles.edit import Editing, Edits
 from corrobora.roles.extract import Excerpt
 from corrobora.roles.plan import Planning
 from corrobora.roles.refine import Shortfall
@@ -51,7 +52,7 @@ class ExtractiveAnalyst:
         return Answer(cast("O", _play_role(role.name, given)), analyst=self.name)
 
 
-def _play_role(role: str, given: object) -> object:  # noqa: C901, PLR0911 - one case and one return for each role
+def _play_role(role: str, given: object) -> object:  # noqa: C901, PLR0911, PLR0912 - one case and one return for each role
     """Return the role's output. Two roles share the input `Reviewing`: the name tells them apart."""
     match given:
         case Asking():
@@ -73,6 +74,8 @@ def _play_role(role: str, given: object) -> object:  # noqa: C901, PLR0911 - one
             return write_draft(given)
         case Confirming():
             return Rulings((None,) * len(given.doubts))  # code could not decide: nor can the same code here
+        case Editing():
+            return Edits((), "without a language model nobody reads feedback")
         case Reviewing():
             return judge_draft(given) if role == "judge" else critique_draft(given)
         case Revising():

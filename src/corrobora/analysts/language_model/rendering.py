@@ -265,6 +265,11 @@ def _show_pairs(pairs: Sequence[tuple[str, str]]) -> Shown:
     return quote_rows(("-", pair) for pair in pairs)
 
 
+def _show_named(rows: Sequence[tuple[str, str]]) -> Shown:
+    """Texts of a report with their ids; what they cite is shown."""
+    return quote_rows(((name, (text,)) for name, text in rows), markers=True)
+
+
 def _show_word(value: Enum) -> Shown:
     return show_identifier(value.value)
 
@@ -294,6 +299,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "facts_of_part": _show_facts_of_part,
     "leaves_of": _show_leaves,
     "pairs": _show_pairs,
+    "named_of": _show_named,
     "quotes_of": _show_quotes,
     "cited_of": _show_cited,
     "word": _show_word,

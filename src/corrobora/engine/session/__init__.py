@@ -30,7 +30,7 @@ from corrobora.domain.errors import (
 from corrobora.domain.evidence import Document
 from corrobora.domain.limits import Meter, Usage
 from corrobora.domain.plan import Brief, Node, Plan, Record, SubQuestion
-from corrobora.domain.report import Findings
+from corrobora.domain.report import Findings, Report
 from corrobora.domain.run import Event, EventType, Request, RequestOption, RunId, Stage, parse_last_stage
 from corrobora.domain.thread import AdvanceRule, StopReason, StopRule, ThreadState
 from corrobora.engine.session.budget import STRICT_SCOPE, Budget, TimeScope
@@ -68,7 +68,6 @@ if TYPE_CHECKING:
     from corrobora.policies import Profile
     from corrobora.policies.budget import Estimate
 
-
 I = TypeVar("I")  # noqa: E741 - input of a role, the letter of the design
 O = TypeVar("O")  # noqa: E741 - output of a role
 T = TypeVar("T")
@@ -103,6 +102,8 @@ class RunPorts:
     estimate: Callable[[Plan], Estimate] | None = None  # what a run of a plan may cost, None: nothing
     facts: FactStore | None = None  # where facts are kept for re-use; None: the library keeps them
     recipients: tuple[str, ...] = ()  # who outside this machine is sent what, for people
+    previous: Report | None = None  # the report of the run that this one follows
+    answer: Callable[[str], Awaitable[str | None]] | None = None  # what a person answered on a topic, None: not yet
 
 
 Perform = Callable[[], Awaitable[tuple[str, CallMeta]]]
@@ -365,8 +366,7 @@ class Session:
 
     async def write_artifacts(self, files: Mapping[str, object]) -> None:
         """Write files of the run, together, by their names: a text as it is, another value as JSON."""
-        texts = {name: each if isinstance(each, str) else format_json(each) for name, each in files.items()}
-        await self.outside.write(texts)
+        await self.outside.write({n: each if isinstance(each, str) else format_json(each) for n, each in files.items()})
 
     def emit(
         self, kind: EventType, path: str, data: Mapping[str, object], *, number: int | None = None, part: str = ""

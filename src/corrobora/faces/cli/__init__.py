@@ -167,6 +167,7 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "worker": ("worker:worker", "Work on queued runs until SIGTERM or Ctrl-C."),
     },
     "Reports": {
+        "edit": ("edit:edit", "Edit a report: what no accepted change names stays byte for byte."),
         "verify": ("verify:verify", "Check a report against the delivered one and its stored sources."),
         "source": ("source:source", "Print a stored passage with its quotes marked."),
         "export": ("exports:export", "Write the report of a run as Markdown, HTML and JSON."),

@@ -152,6 +152,7 @@ _FAILURE_CODES = (  # start of the error code that a failed run has stored: the 
     ("profile_", Exit.USAGE),
     ("unknown_profile", Exit.USAGE),
     ("plan_", Exit.USAGE),
+    ("edit_", Exit.USAGE),
     ("model_", Exit.USAGE),
     ("embedder_", Exit.USAGE),
     ("secret_", Exit.USAGE),

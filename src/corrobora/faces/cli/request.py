@@ -84,6 +84,15 @@ no_input_option = click.option("--no-input", is_flag=True, help="Never ask: exit
 
 def add_output_options(command: F) -> F:
     """Add the flags of `OutputFlags` to a command."""
+    return _add_options(command, *list_flags(report=True))
+
+
+def add_file_options(command: F) -> F:
+    """Add them without those that judge the report: for a version of one that was judged."""
+    return _add_options(command, "display")
+
+
+def _add_options(command: F, *attributes: str) -> F:
     for option in reversed(
         (
             click.option(
@@ -97,7 +106,7 @@ def add_output_options(command: F) -> F:
             click.option("--follow-symlinks", is_flag=True, help="Let -o write through a symbolic link."),
             click.option("--artifacts", type=_FILE, metavar="DIR", help="Copy all files of the run into this folder."),
             click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document."),
-            setting_options(*list_flags(report=True)),
+            setting_options(*attributes),
             click.option("-q", "--quiet", is_flag=True, help="The same as --display none."),
             config_option,
         )

@@ -198,7 +198,7 @@ def start_run(settings: Settings, request: Request, wanted: OutputOptions) -> in
         spaces = await resolve_libraries(workspace, request.libraries, show=wanted.display not in ("none", "jsonl"))
         made = await submit_run(workspace, replace(request, libraries=spaces), deferred=False)
         await pause_after(workspace, made, wanted.until, deliver_anyway=wanted.deliver_anyway)
-        return await _conduct_run(workspace, made, wanted)
+        return await conduct_run(workspace, made, wanted)
 
     return with_workspace(settings, conduct_new)
 
@@ -224,7 +224,7 @@ def resume_run(settings: Settings, given: str, stage: Stage | None, wanted: Outp
         steered = await pass_pause(workspace, run)
         await pause_after(workspace, run, wanted.until, deliver_anyway=wanted.deliver_anyway)
         print_notice(f"Run {run}: {describe_resumption(row, stage, steered=steered)}.")
-        return await _conduct_run(workspace, run, wanted)
+        return await conduct_run(workspace, run, wanted)
 
     return with_workspace(settings, conduct_stored)
 
@@ -233,7 +233,8 @@ def _open_display(wanted: OutputOptions) -> Display:
     return choose_display(wanted.display, as_json=wanted.as_json)
 
 
-async def _conduct_run(workspace: Workspace, run: RunId, wanted: OutputOptions) -> int:
+async def conduct_run(workspace: Workspace, run: RunId, wanted: OutputOptions) -> int:
+    """Work on a stored run here until it ends or waits, deliver what it gave, and return the exit code."""
     display = _open_display(wanted)
     code: int = Exit.BUG
     row = await workspace.runs.get(run)

@@ -106,7 +106,7 @@ def _node_lines(node: Mapping[str, object], depth: int) -> Iterator[str]:
         yield from _node_lines(child, depth + 1)
 
 
-def _read_typed_line() -> str:
+def read_typed_line() -> str:
     """Return a line from the terminal.
 
     It waits in steps, because a Ctrl-C just before a blocking read would otherwise be seen only after the read.
@@ -130,7 +130,7 @@ def ask_authorization(event: Event | None, phrase: str) -> str:
     write_stderr(f'Type "{phrase}" to run this plan; an empty line leaves it waiting.')
     while True:
         try:
-            typed = _read_typed_line()
+            typed = read_typed_line()
         except KeyboardInterrupt:
             return ""
         given = typed.strip()

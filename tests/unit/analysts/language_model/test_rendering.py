@@ -150,6 +150,7 @@ def test_hostile_passages_stay_inside_their_tags():
 
 
 FROZEN = {
+    "edit": "edit@c6b376f0ab45.0f35ec11",
     "clarify": "clarify@734fce0398f7.2343b163",
     "plan": "plan@d2763b243ed8.7840720d",
     "refine": "refine@f95f4a84d451.411a1166",

@@ -1,0 +1,335 @@
+"""Edits of a delivered report: its sentences with their ids, and plain edits applied to them.
+
+Knows the Markdown of a report as sections, lines and sentences whose bytes are never written anew: an edit takes pieces
+out, puts them elsewhere or puts new ones in, and all others stay as they are. Does not know facts or checks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from corrobora.domain.edits import Edit, EditAction
+from corrobora.domain.report import Citation, Report
+from corrobora.reporting.markdown import drop_marks, fold_quotes, is_heading, is_row, is_rule, split_cited_sentences
+from corrobora.reporting.seal import strip_seal
+from corrobora.text import phrases
+from corrobora.text.frames import ENGLISH, Frame, find_frame
+from corrobora.text.tokens import read_inline
+
+CITATION = re.compile(r"(?<!\\)\[(\d{1,5})\](?!\(|:)")
+_LABEL = re.compile(r"\s*\*\([^()*\d]{1,40}\)\*$|\s*\*\([^()*\d]{1,40}\)\*(?=\s)")
+_LEAD = re.compile(r"\s*(?:(?:[-*+]|\d{1,3}[.)])\s+)?")
+CODE_TITLES = (phrases.CONFLICTS, "Gaps", "Methodology", phrases.ACCOUNT, "Sources")
+_GONE = "\0"  # stands for a line whose last sentence went
+Rewrite = Callable[["Piece"], Sequence["Piece"]]
+SHORTER = 0.5  # of its words that a shortened section may keep at most
+
+
+class UnknownPlace(ValueError):
+    """An edit names a sentence or section that the report does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One sentence or row with its citations, as it stands in the report, and the bytes between it and what is before.
+
+    `id` is "" for what code wrote, such as the note in the place of a withheld sentence: no edit may touch it.
+    """
+
+    id: str
+    lead: str
+    text: str
+    row: bool = False
+
+    @property
+    def words(self) -> str:
+        """What it says, without citations and labels, as a viewer shows it."""
+        plain = drop_marks(_LABEL.sub("", self.text), CITATION)
+        return " ".join(read_inline(plain).split())
+
+    @property
+    def cited(self) -> tuple[int, ...]:
+        """The numbers that it cites."""
+        return tuple(dict.fromkeys(int(number) for number in CITATION.findall(self.text)))
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the body: its sentences, or `raw` where it has none."""
+
+    section: str
+    pieces: tuple[Piece, ...] = ()
+    tail: str = ""
+    raw: str = ""
+
+    @property
+    def text(self) -> str:
+        """The line as it stands in the report."""
+        return self.raw + "".join(each.lead + each.text for each in self.pieces) + self.tail
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A report in three parts: what code wrote above, the lines of the body, and what code wrote below."""
+
+    head: str
+    lines: tuple[Line, ...]
+    tail: str
+
+    @property
+    def body(self) -> str:
+        """The text that a writer wrote."""
+        return "\n".join(line.text for line in self.lines)
+
+    @property
+    def text(self) -> str:
+        """The whole report, without its seal."""
+        return self.head + self.body + self.tail
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """All sentences in order, those of code included."""
+        return tuple(piece for line in self.lines for piece in line.pieces)
+
+    @property
+    def sections(self) -> tuple[str, ...]:
+        """The ids of the sections, in order."""
+        return tuple(dict.fromkeys(line.section for line in self.lines))
+
+    def find_piece(self, name: str) -> Piece:
+        """Return a sentence by its id. Raises `UnknownPlace`."""
+        found = next((each for each in self.pieces if name and each.id == name), None)
+        if found is None:
+            message = f"the report has no sentence {name!r}"
+            raise UnknownPlace(message)
+        return found
+
+    def list_pieces(self, section: str) -> tuple[Piece, ...]:
+        """Return the sentences of a section that an edit may touch. Raises `UnknownPlace`."""
+        if section not in self.sections:
+            message = f"the report has no section {section!r}"
+            raise UnknownPlace(message)
+        inside = (piece for line in self.lines if line.section == section for piece in line.pieces)
+        return tuple(piece for piece in inside if piece.id)
+
+    def read_title(self, section: str) -> str:
+        """Return the heading of a section, "" for the opening."""
+        first = next((line for line in self.lines if line.section == section), None)
+        return first.raw.lstrip("# ").strip() if first is not None and is_heading(first.raw) else ""
+
+
+def parse_document(report: Report) -> Document:
+    """Take a report apart; joined again it is the same text, byte for byte."""
+    frame = find_frame(report.language, report.translation)
+    return split_document(strip_seal(report.markdown).rstrip("\n") + "\n", report.citations, frame)
+
+
+def split_document(text: str, citations: Sequence[Citation] = (), frame: Frame = ENGLISH) -> Document:
+    """Take the Markdown of a report apart. `citations` hold the quotes that tell where copied sentences end."""
+    lines = text.split("\n")
+    begin = 0
+    while begin < len(lines) and (not lines[begin].strip() or _is_head(lines[begin])):
+        begin += 1
+    headings = {f"## {frame.translate(title)}" for title in CODE_TITLES}
+    end = next((at for at in range(begin, len(lines)) if lines[at].strip() in headings), len(lines))
+    told = fold_quotes(quote for each in citations for quote in each.quotes)
+    return Document(
+        "".join(f"{line}\n" for line in lines[:begin]),
+        tuple(_split_lines(lines[begin:end], told, frame)),
+        "".join(f"\n{line}" for line in lines[end:]),
+    )
+
+
+def _is_head(line: str) -> bool:
+    """True for the title, and for what code tells below it in italics: status, question asked, question researched."""
+    return line.startswith("# ") or (line.startswith("*") and line.endswith("*") and line[1:2] not in "*[ ")
+
+
+def _split_lines(lines: Sequence[str], told: str, frame: Frame) -> Iterator[Line]:
+    section = number = 0
+    fenced = False
+    for line, after in zip(lines, (*lines[1:], ""), strict=True):
+        fenced ^= line.startswith("```")
+        if not fenced and line.startswith("## "):
+            section, number = section + 1, 0
+        silent = fenced or not line.strip() or is_heading(line) or is_rule(line) or set(line) <= set("-*_`= ")
+        if silent or (is_row(line) and is_rule(after)):
+            yield Line(str(section), raw=line)
+            continue
+        found = [Piece("-", "", line, row=True)] if is_row(line) else list(_split_pieces(line, told))
+        named: list[Piece] = []
+        for piece in found:
+            own = bool(piece.words) and not phrases.is_written_by_code(frame.restore(piece.text.strip("*")))
+            number += own
+            named.append(replace(piece, id=f"{section}.{number}" if own else ""))
+        rest = line[sum(len(each.lead) + len(each.text) for each in named) :]
+        yield Line(str(section), tuple(named), rest)
+
+
+def _split_pieces(line: str, told: str) -> Iterator[Piece]:
+    found = _LEAD.match(line)
+    lead = found.end() if found else 0
+    shown = _LABEL.sub(lambda label: " " * len(label.group()), line[lead:])
+    starts = [each.start + lead for each in split_cited_sentences(shown, CITATION, told)] or [lead]
+    starts = [lead, *(_skip_marks(line, start) for start in starts[1:])]
+    done = 0
+    for start, end in zip(starts, (*starts[1:], len(line)), strict=True):
+        text = line[start:end].strip()
+        at = line.index(text, start) if text else start
+        yield Piece("-", line[done:at], text)
+        done = at + len(text)
+
+
+def _skip_marks(line: str, start: int) -> int:
+    """Return where a sentence begins behind the marks that touch those of the sentence before it."""
+    while line[start - 1] == "]" and (mark := CITATION.match(line, start)) is not None:
+        start = mark.end()
+    return start
+
+
+def apply_edit(given: Document, edit: Edit) -> Document:
+    """Apply one plain edit: add, drop, reword or move. Ids stay those of the report that was read.
+
+    Raises:
+        UnknownPlace: the edit names a sentence or section that is not there (any more).
+    """
+    match edit.action:
+        case EditAction.DROP:
+            return _drop_place(given, edit.target)
+        case EditAction.REWORD:
+            given.find_piece(edit.target)
+            return _map_pieces(given, edit.target, lambda piece: (replace(piece, text=edit.text),))
+        case EditAction.ADD:
+            return _insert_text(given, edit.target, Piece("", "", edit.text))
+        case EditAction.MOVE:
+            return _move_place(given, edit.target, edit.after)
+        case EditAction.SHORTEN | EditAction.RESEARCH:
+            message = f"{edit.action.value} is made of plain edits"
+            raise ValueError(message)
+
+
+def _map_pieces(given: Document, name: str, change: Rewrite) -> Document:
+    def rewrite(line: Line) -> Line:
+        return replace(line, pieces=tuple(new for each in line.pieces for new in _apply(each, name, change)))
+
+    return replace(given, lines=tuple(map(rewrite, given.lines)))
+
+
+def _apply(piece: Piece, name: str, change: Rewrite) -> Sequence[Piece]:
+    return change(piece) if piece.id == name else (piece,)
+
+
+def _drop_place(given: Document, name: str) -> Document:
+    if "." not in name:
+        given.list_pieces(name)
+        return replace(given, lines=tuple(line for line in given.lines if line.section != name))
+    given.find_piece(name)
+    lines: list[Line] = []
+    for line in given.lines:
+        left = tuple(each for each in line.pieces if each.id != name)
+        if len(left) == len(line.pieces):
+            lines.append(line)
+        elif left:  # what now begins the line takes the mark of its item
+            lines.append(replace(line, pieces=(replace(left[0], lead=line.pieces[0].lead), *left[1:])))
+        else:
+            lines.append(Line(line.section, raw=_GONE))
+    return replace(given, lines=tuple(_close_gap(lines)))
+
+
+def _close_gap(lines: Sequence[Line]) -> list[Line]:
+    """Remove the line that became empty, the empty line beside it, and a lead-in of code that introduces nothing."""
+    at = next((at for at, line in enumerate(lines) if line.raw == _GONE), None)
+    if at is None:
+        return list(lines)
+    before, after = list(lines[:at]), list(lines[at + 1 :])
+    if not before and after and not after[0].text:
+        after.pop(0)
+    if before and not before[-1].text and (not after or not after[0].text):
+        before.pop()
+    above = next((line for line in reversed(before) if line.text), None)
+    below = next((line for line in after if line.text), None)
+    introduces = below is not None and below.pieces and (below.pieces[0].id or above is None)
+    if above is not None and above.section == lines[at].section and _leads_in(above) and not introduces:
+        while before and before[-1] is not above:
+            before.pop()
+        before.pop()
+        while before and not before[-1].text and (not after or not after[0].text):
+            before.pop()
+    return [*before, *after]
+
+
+def _leads_in(line: Line) -> bool:
+    return len(line.pieces) == 1 and not line.pieces[0].id and line.text.rstrip().endswith(":")
+
+
+def _insert_text(given: Document, place: str, new: Piece) -> Document:
+    """Insert a sentence behind another one in its line, or as a paragraph at the end of a section."""
+    if "." in place:
+        if given.find_piece(place).row:
+            return _insert_lines(given, _find_table_end(given, place), new)
+        put = replace(new, lead=" ")
+        return _map_pieces(given, place, lambda piece: (piece, put))
+    given.list_pieces(place)
+    inside = [at for at, line in enumerate(given.lines) if line.section == place]
+    filled = [at for at in inside if given.lines[at].pieces or is_heading(given.lines[at].raw)]
+    return _insert_lines(given, filled[-1] if filled else inside[0] - 1, new)
+
+
+def _find_table_end(given: Document, place: str) -> int:
+    at = next(at for at, line in enumerate(given.lines) if any(each.id == place for each in line.pieces))
+    while at + 1 < len(given.lines) and is_row(given.lines[at + 1].text):
+        at += 1
+    return at
+
+
+def _insert_lines(given: Document, after: int, new: Piece) -> Document:
+    """Insert a paragraph behind a line, with an empty line before it and one behind it."""
+    section = given.lines[max(after, 0)].section
+    added = [Line(section), Line(section, (new,))] if after >= 0 else [Line(section, (new,)), Line(section)]
+    if after >= 0 and (after + 1 >= len(given.lines) or given.lines[after + 1].text):
+        added.append(Line(section))
+    lines = (*given.lines[: after + 1], *added, *given.lines[after + 1 :])
+    return replace(given, lines=lines)
+
+
+def _move_place(given: Document, name: str, after: str) -> Document:
+    if "." not in name and "." not in after:
+        given.list_pieces(name)
+        given.list_pieces(after)
+        if name in (after, "0"):
+            message = "a section moves behind another one; the opening stays first"
+            raise UnknownPlace(message)
+        moved = tuple(line for line in given.lines if line.section == name)
+        rest = [line for line in given.lines if line.section != name]
+        at = max(at for at, line in enumerate(rest) if line.section == after) + 1
+        return replace(given, lines=(*rest[:at], *moved, *rest[at:]))
+    piece = given.find_piece(name)
+    if piece.row or name == after:
+        message = "a row of a table, or a sentence behind itself, cannot be moved"
+        raise UnknownPlace(message)
+    if "." in after:
+        given.find_piece(after)
+    return _insert_text(_drop_place(given, name), after, replace(piece, lead=""))
+
+
+def list_shortening(given: Document, section: str) -> tuple[Edit, ...]:
+    """Return the drops that leave at most half of the words of a section, its first sentence always included.
+
+    What goes first is what is also cited elsewhere, then what cites nothing, then what comes last.
+    """
+    pieces = given.list_pieces(section)
+    own = {each.id for each in pieces}
+    elsewhere = {number for each in given.pieces if each.id not in own for number in each.cited}
+    size = {each.id: len(each.words.split()) for each in pieces}
+    left, most = sum(size.values()), SHORTER * sum(size.values())
+    order = sorted(enumerate(pieces), key=lambda at: (bool(set(at[1].cited) - elsewhere), bool(at[1].cited), -at[0]))
+    gone: set[str] = set()
+    for at, piece in order:
+        if left <= most:
+            break
+        if at:
+            gone.add(piece.id)
+            left -= size[piece.id]
+    return tuple(Edit(EditAction.DROP, each.id) for each in pieces if each.id in gone)

@@ -1,0 +1,402 @@
+"""A new version of a report: every edit checked, what it loses listed, and the version laid out by code.
+
+Knows the rules by which a report cannot get worse: a re-worded sentence passes the same check as a written one and is
+no worse than the old one, it keeps all citations, an added one needs a source, and what is lost is listed. Sections
+that code writes are written anew; all other bytes stay. Does not know models, runs or readers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+
+from corrobora.domain.edits import Change, Edit, EditAction, Loss
+from corrobora.domain.evidence import Fact
+from corrobora.domain.report import Draft, Report, SentenceCheck, Support
+from corrobora.reporting.edits import (
+    CITATION,
+    Document,
+    Piece,
+    UnknownPlace,
+    apply_edit,
+    list_shortening,
+    parse_document,
+)
+from corrobora.reporting.markdown import MARKER, escape_markdown, is_heading, normalize_markers
+from corrobora.reporting.render import (
+    CitedSource,
+    build_citations,
+    render_account,
+    render_methodology,
+    render_sources,
+    render_status,
+)
+from corrobora.reporting.translate import translate_body
+from corrobora.reporting.verify import CheckedDraft, check_draft
+from corrobora.text import phrases
+from corrobora.text.frames import Frame, find_frame
+from corrobora.text.mentions import find_claim_words
+from corrobora.text.tokens import fold_text, sanitize_text
+
+_RANK = {
+    Support.SUPPORTED: 5,
+    Support.UNCITED: 4,
+    Support.PARTLY: 3,
+    Support.UNCLEAR: 2,
+    Support.NOT_CHECKABLE: 2,
+    Support.UNSUPPORTED: 1,
+    Support.CONTRADICTED: 0,
+}
+_ORDER = (EditAction.REWORD, EditAction.ADD, EditAction.MOVE, EditAction.DROP)  # no place vanishes before it is used
+_LINE_START = re.compile(r"\s*(?:#{1,6}\s|```|[-*+]\s|\d{1,3}[.)]\s|\||>)")
+_MAX_CHARS = 2_000  # of one new text
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The report that is edited, and the facts that new words may cite: its own, and those of a new search."""
+
+    report: Report
+    document: Document
+    facts: tuple[Fact, ...]
+
+    @classmethod
+    def read(cls, report: Report, more: Sequence[Fact] = ()) -> Base:
+        """Take a report apart."""
+        return cls(report, parse_document(report), (*report.findings.facts, *more))
+
+    @property
+    def markers(self) -> Mapping[int, str]:
+        """The markers of facts behind the numbers of the report."""
+        return {each.number: f"[{each.source}:{each.passage}]" for each in self.report.citations}
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The numbers of the report by marker."""
+        return {marker: number for number, marker in self.markers.items()}
+
+    @property
+    def frame(self) -> Frame:
+        """The texts of code in the language of the report."""
+        return find_frame(self.report.language, self.report.translation)
+
+    def find_check(self, piece: Piece) -> SentenceCheck | None:
+        """Return the check of a sentence of the report."""
+        return next((each for each in self.report.checks if _fold(each.sentence) == _fold(piece.words)), None)
+
+
+def plan_changes(base: Base, edits: Sequence[Edit]) -> tuple[Change, ...]:
+    """Check every edit against the report and its facts; one that may not be made says why."""
+    planned: list[Change] = []
+    taken: set[str] = set()
+    gone = {edit.target for edit in edits if edit.action is EditAction.DROP and "." not in edit.target}
+    for number, edit in enumerate(edits, 1):
+        place = {edit.target} if edit.action is not EditAction.ADD else set[str]()
+        places = {edit.target, edit.after} - {""}
+        drops = {edit.target} if edit.action is EditAction.DROP else set[str]()
+        lost = {each.partition(".")[0] for each in places} & (gone - drops)
+        try:
+            if place & taken:
+                planned.append(Change(number, edit, refused=f"another change already concerns {edit.target}"))
+                continue
+            if lost:
+                planned.append(Change(number, edit, refused=f"another change drops the section {min(lost)}"))
+                continue
+            change = _plan_change(base, number, edit)
+        except UnknownPlace as error:
+            change = Change(number, edit, refused=f"{error}")
+        parts = {each.target for each in change.parts if each.action is not EditAction.ADD}
+        if parts & taken:
+            change = Change(number, edit, refused=f"another change already concerns {min(parts & taken)}")
+        taken |= set[str]() if change.refused else place | parts
+        planned.append(change)
+    return tuple(planned)
+
+
+def plan_additions(base: Base, number: int, edit: Edit, texts: Sequence[str]) -> Change:
+    """Check the statements that a new search found for a section; those that do not hold are left out."""
+    base.document.list_pieces(edit.target)
+    known = {_fold(piece.words) for piece in base.document.pieces}
+    found = [_plan_text(base, Edit(EditAction.ADD, edit.target, text)) for text in texts]
+    held = [each for each in found if not isinstance(each, str) and not _is_known(each.text, known)]
+    if not held:
+        return Change(number, edit, refused="nothing was found that the report does not say already")
+    whole = replace(held[0], text=" ".join(each.text for each in held))
+    return _describe(base, Change(number, edit, parts=(whole,)))
+
+
+def _is_known(text: str, known: set[str]) -> bool:
+    return _fold(Piece("", "", MARKER.sub("", text)).words) in known
+
+
+def _plan_change(base: Base, number: int, edit: Edit) -> Change:
+    document = base.document
+    match edit.action:
+        case EditAction.REWORD | EditAction.ADD:
+            made = _plan_text(base, edit)
+            if isinstance(made, str):
+                return Change(number, edit, refused=made)
+            return _describe(base, Change(number, edit, parts=(made,)))
+        case EditAction.SHORTEN:
+            drops = list_shortening(document, edit.target)
+            if not drops:
+                return Change(number, edit, refused=f"section {edit.target} has no sentence that could go")
+            return _describe(base, Change(number, edit, parts=drops))
+        case EditAction.RESEARCH:
+            document.list_pieces(edit.target)
+            return Change(number, edit, refused="it was not researched")
+        case EditAction.DROP | EditAction.MOVE:
+            return _describe(base, Change(number, edit, parts=(edit,)))
+
+
+def _plan_text(base: Base, edit: Edit) -> Edit | str:
+    """Return the edit with its text as it will be printed, with markers; or why it may not be made."""
+    text = " ".join(edit.text.split())
+    if not text or len(text) > _MAX_CHARS or _LINE_START.match(text):
+        return f"the new words must be plain sentences of at most {_MAX_CHARS} characters"
+    said = CITATION.sub(lambda found: base.markers.get(int(found.group(1)), ""), normalize_markers(text))
+    old: SentenceCheck | None = None
+    if edit.action is EditAction.REWORD:
+        piece = base.document.find_piece(edit.target)
+        if piece.row:
+            return "a row of a table cannot be re-worded; drop it and add a sentence"
+        old = base.find_check(piece)
+        own = (base.markers[number] for number in piece.cited if number in base.markers)
+        said += "".join(f" {marker}" for marker in own if marker not in said)  # citations are never lost by new words
+    elif "." in edit.target:
+        base.document.find_piece(edit.target)
+    else:
+        base.document.list_pieces(edit.target)
+    checked = check_new_text(base, said)
+    problem = _explain_problem(checked, old, adds=edit.action is EditAction.ADD)
+    return problem or replace(edit, text=translate_body(checked.draft.body.strip(), base.frame))
+
+
+def check_new_text(base: Base, text: str) -> CheckedDraft:
+    """Check new words as a writer's words are checked, sentence by sentence against the quotes that they cite."""
+    found = base.report.findings
+    known = (found.title, base.report.question, *(part.text for part in found.sub_questions))
+    return check_draft(Draft("", text), base.facts, [each for each in known if each])
+
+
+def _explain_problem(checked: CheckedDraft, old: SentenceCheck | None, *, adds: bool) -> str:
+    """Say why new words may not be taken; "" if they may."""
+    withheld = [each.withheld for each in checked.checks if each.withheld]
+    if withheld:
+        return f"it would be withheld: {'; '.join(withheld)}"
+    if checked.removed_markers or checked.removed_urls:
+        return "it cites what is not in the evidence of the report, or holds a web address"
+    if not checked.checks:
+        return "nothing is left of it after the check"
+    worst = min(checked.checks, key=lambda each: _RANK[each.support])
+    least = _RANK[old.support] if old is not None else _RANK[Support.UNCITED if adds else Support.UNCLEAR]
+    if _RANK[worst.support] < least:
+        than = "its facts do not carry it" if adds else "it is worse than the old sentence"
+        return f"{than}: {'; '.join(worst.reasons) or worst.support.value}"
+    if adds and all(each.support is Support.UNCITED for each in checked.checks):
+        return "it cites no fact"
+    return ""
+
+
+def _describe(base: Base, change: Change) -> Change:
+    """Add to a change the lines that differ and what is lost by it."""
+    after = apply_parts(base, change.parts)
+    old, new = ([line.text for line in each.lines] for each in (base.document, after))
+    taken: list[str] = []
+    put: list[str] = []
+    for kind, low, high, start, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind != "equal":
+            taken += [line for line in old[low:high] if line.strip()]
+            put += [line for line in new[start:end] if line.strip()]
+    if change.edit.action is EditAction.MOVE and not taken:
+        put = []
+    return replace(change, before=tuple(taken), after=tuple(put), losses=tuple(_list_losses(base, after)))
+
+
+def _list_losses(base: Base, after: Document) -> Iterator[Loss]:
+    """List statements that are gone, details that new words left out, and references that nothing cites any more."""
+    left = {piece.id: piece for piece in after.pieces if piece.id}
+    for piece in (each for each in base.document.pieces if each.id):
+        yield from _list_lost_words(piece, left.get(piece.id))
+    for section in (each for each in base.document.sections if each not in after.sections):
+        if title := base.document.read_title(section):
+            yield Loss("statement", f"the section {title!r}")
+    gone = _list_cited(base.document) - _list_cited(after)
+    for cited in (each for each in base.report.citations if each.number in gone):
+        yield Loss("citation", f"[{cited.number}] {cited.title}")
+
+
+def _list_lost_words(piece: Piece, now: Piece | None) -> Iterator[Loss]:
+    if now is None:
+        if piece.cited or find_claim_words(piece.words):
+            yield Loss("statement", piece.words)
+    elif now.text != piece.text:
+        said = fold_text(now.words)
+        for word in find_claim_words(piece.words):
+            if fold_text(word) not in said:
+                yield Loss("detail", f"{word} (of {piece.id})")
+
+
+def _list_cited(document: Document) -> set[int]:
+    """The numbers that the body and the table of contradictions cite."""
+    rows = [line for line in document.tail.split("\n## ")[1:2] if "\n|" in line]  # code begins with contradictions
+    told = {int(number) for line in rows for number in CITATION.findall(line)}
+    return {number for piece in document.pieces for number in piece.cited} | told
+
+
+def apply_parts(base: Base, parts: Sequence[Edit], numbers: dict[str, int] | None = None) -> Document:
+    """Apply plain edits in the order in which no place vanishes before it is used; their markers become numbers.
+
+    A marker that the report does not cite yet stays a marker, unless `numbers` are given, to which it is added.
+    """
+    known = base.numbers if numbers is None else numbers
+    given = {fact.marker for fact in base.facts}
+
+    def show_marker(found: re.Match[str]) -> str:
+        marker = found.group()
+        if numbers is not None and marker in given:
+            known.setdefault(marker, max(known.values(), default=0) + 1)
+        return f"[{known[marker]}]" if marker in known else marker
+
+    document = base.document
+    for action in _ORDER:
+        for edit in (each for each in parts if each.action is action):
+            text = sanitize_text(escape_markdown(MARKER.sub(show_marker, edit.text)))
+            document = apply_edit(document, replace(edit, text=text))
+    return document
+
+
+def build_version(
+    base: Base, accepted: Sequence[Change], *, note: str, sources: Mapping[str, CitedSource], previous: str
+) -> Report:
+    """Return the report with the accepted changes.
+
+    What no change names stays byte for byte; numbers stay, new ones follow. The status, the account, the note on this
+    version and the list of sources are written by code.
+
+    Raises:
+        ValueError: something would be lost or changed that no accepted change names: a bug of ours.
+    """
+    report, parts = base.report, [part for change in accepted for part in change.parts]
+    numbers = base.numbers
+    document = apply_parts(base, parts, numbers)
+    _refuse_silent_loss(base, document, accepted)
+    used = _list_cited(document)
+    cited = {each.number: each for each in report.citations}
+    new = {marker: number for marker, number in numbers.items() if number not in cited and number in used}
+    citations = (
+        *(each for each in report.citations if each.number in used or each.number not in _list_cited(base.document)),
+        *build_citations(new, base.facts, sources),
+    )
+    facts = {fact.id: fact for fact in base.facts}
+    done = replace(report.methodology, sources_cited=len({each.source for each in citations}))
+    done = replace(done, notes=(*done.notes, note), facts=len(facts))
+    edited = replace(
+        report,
+        citations=citations,
+        checks=_update_checks(base, parts, document),
+        methodology=done,
+        findings=replace(report.findings, facts=tuple(facts.values())),
+        verdict=None,  # a judge has not seen this version
+        seal="",
+        previous=previous,
+    )
+    return replace(edited, markdown=_lay_out(edited, document))
+
+
+def _refuse_silent_loss(base: Base, after: Document, accepted: Sequence[Change]) -> None:
+    named = {part.target for change in accepted for part in change.parts if part.action is not EditAction.ADD}
+    left = {piece.id: piece.text for piece in after.pieces if piece.id}
+    for piece in base.document.pieces:
+        inside = piece.id in named or piece.id.partition(".")[0] in named
+        if piece.id and not inside and left.get(piece.id) != piece.text:
+            message = f"the edit would change {piece.id}, which no change names"
+            raise ValueError(message)
+    told = {loss.text for change in accepted for loss in change.losses}
+    gone = _list_cited(base.document) - _list_cited(after)
+    titles = {f"[{each.number}] {each.title}" for each in base.report.citations if each.number in gone}
+    if len(accepted) == 1 and titles - told:
+        message = f"the edit would lose {min(titles - told)}, which is not listed"
+        raise ValueError(message)
+
+
+def list_joint_losses(base: Base, accepted: Sequence[Change]) -> tuple[Loss, ...]:
+    """List what is lost by some changes together and by none of them alone: the last two mentions of a reference."""
+    parts = [part for change in accepted for part in change.parts]
+    told = {loss for change in accepted for loss in change.losses}
+    return tuple(loss for loss in _list_losses(base, apply_parts(base, parts)) if loss not in told)
+
+
+def _update_checks(base: Base, parts: Sequence[Edit], after: Document) -> tuple[SentenceCheck, ...]:
+    """Return the checks of the version: without those of what is gone, with those of new words in their place."""
+    printed = {_fold(piece.words) for piece in after.pieces}
+    before = {_fold(piece.words) for piece in base.document.pieces}
+    checks = list(base.report.checks)
+    for part in parts:
+        fresh = check_new_text(base, part.text).checks if part.text else ()
+        gone = [each for each in base.document.pieces if each.id and _is_inside(each.id, part.target)]
+        at = len(checks)
+        if part.action in (EditAction.DROP, EditAction.REWORD):
+            for piece in gone:
+                words = _fold(piece.words)
+                for check in [each for each in checks if _fold(each.sentence) == words or _is_cell(each, piece)][:9]:
+                    at = checks.index(check)
+                    checks.remove(check)
+                    if not piece.row:
+                        break
+        checks[at:at] = fresh if part.action in (EditAction.ADD, EditAction.REWORD) else ()
+    return tuple(each for each in checks if _fold(each.sentence) in printed or _fold(each.sentence) not in before)
+
+
+def _is_inside(name: str, target: str) -> bool:
+    return name == target or name.partition(".")[0] == target
+
+
+def _is_cell(check: SentenceCheck, piece: Piece) -> bool:
+    return piece.row and bool(check.sentence) and _fold(check.sentence) in _fold(piece.words)
+
+
+def _lay_out(report: Report, document: Document) -> str:
+    """Return the Markdown of a version: the sections of code anew, all else as it stands."""
+    frame = find_frame(report.language, report.translation)
+    status = re.compile(r"(?m)^\*(?!\*).*\*$")  # the first line in italics
+    head = status.sub(lambda _: f"*{_escape(render_status(report, frame))}*", document.head, count=1)
+    methodology, account, sources = (
+        f"## {frame.translate(title)}" for title in ("Methodology", phrases.ACCOUNT, "Sources")
+    )
+    anew = {
+        methodology: _add_note(_find_section(document.tail, methodology), render_methodology(report, frame)),
+        account: render_account(report, frame),
+        sources: render_sources(report.citations, frame),
+    }
+    blocks = [document.tail.partition("\n## ")[0]]
+    for section in _split_sections(document.tail):
+        title = section.partition("\n")[0]
+        text = _escape(anew[title]) if title in anew else section.rstrip("\n")
+        blocks += [f"\n{text}\n"] if text else []
+    return f"{head}{document.body}{''.join(blocks)}".rstrip("\n") + "\n"
+
+
+def _split_sections(tail: str) -> list[str]:
+    lines = tail.split("\n")
+    starts = [at for at, line in enumerate(lines) if line.startswith("## ") and is_heading(line)]
+    return ["\n".join(lines[start:end]) for start, end in zip(starts, [*starts[1:], len(lines)], strict=True)]
+
+
+def _find_section(tail: str, title: str) -> str:
+    return next((each for each in _split_sections(tail) if each.partition("\n")[0] == title), "")
+
+
+def _add_note(old: str, new: str) -> str:
+    """Return the methodology as it stands, with the last line of the new one: the note on this version."""
+    return f"{old.rstrip()}\n{new.rstrip().rpartition(chr(10))[2]}" if old else ""
+
+
+def _escape(text: str) -> str:
+    return sanitize_text(escape_markdown(text))
+
+
+def _fold(text: str) -> str:
+    return " ".join(text.split()).rstrip(".").casefold()

@@ -1,0 +1,128 @@
+"""Edit: from what a reader says of a report to typed edits of its sentences and sections.
+
+Knows the report as sentences with ids, and facts by their markers. Proposes edits and the words inside them; code
+checks each, applies it and keeps every byte outside of it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from corrobora.domain.edits import Edit, EditAction
+from corrobora.domain.evidence import Fact
+from corrobora.ports import Role
+from corrobora.roles.forms import FACTS, QUESTION, STRICT, UnusableAnswer, choose_from
+
+_ID = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3})?(?![\d.]*\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Editing:
+    """A report with what its reader wants. Sentences and sections are pairs of id and text."""
+
+    path: str
+    question: str
+    feedback: str
+    sections: tuple[tuple[str, str], ...]
+    sentences: tuple[tuple[str, str], ...]
+    facts: tuple[Fact, ...]
+    refused: tuple[str, ...] = ()  # edits of an answer before this one that code refused, each with the reason
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The ids that an edit may name."""
+        return (*(name for name, _ in self.sections), *(name for name, _ in self.sentences))
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Where something may be moved to, or nowhere."""
+        return (*self.targets, "")
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The ids that the feedback itself names: then no edit may concern anything else."""
+        known = {name for name, _ in self.sentences}
+        return frozenset(each for each in _ID.findall(self.feedback) if each in known)
+
+
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """What a reader's words come to, and what of them is no edit."""
+
+    edits: tuple[Edit, ...] = ()
+    unclear: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WireEdit:
+    """One edit."""
+
+    __pydantic_config__ = STRICT
+    action: Literal["add", "drop", "reword", "move", "shorten", "research"]
+    target: Annotated[str, choose_from("targets")]
+    text: Annotated[str, Field(description="The whole new sentence with its markers, for add and reword.")] = ""
+    after: Annotated[str, choose_from("places")] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WireEdits:
+    """The edits that the feedback asks for, and no others."""
+
+    __pydantic_config__ = STRICT
+    edits: list[WireEdit]
+    unclear: Annotated[str, Field(description="What of the feedback these edits cannot do, and why; else empty.")] = (
+        field(default="")
+    )
+
+
+def convert_edits(given: Editing, filled: WireEdits) -> Edits:
+    """Take edits of ids that were shown, inside what the feedback names."""
+    known, sentences = set(given.targets), {name for name, _ in given.sentences}
+    made: list[Edit] = []
+    for each in filled.edits:
+        target, after = each.target.strip(), each.after.strip()
+        if target not in known or (after and after not in known):
+            wrong = target if target not in known else after
+            raise UnusableAnswer(f"There is no sentence or section {wrong!r}; the ids are shown before each text.")
+        if each.action == "reword" and target not in sentences:
+            raise UnusableAnswer(f"`reword` needs the id of a sentence, not of the section {target!r}.")
+        if each.action in ("add", "reword") and not each.text.strip():
+            raise UnusableAnswer(f"`{each.action}` of {target} needs `text`.")
+        if each.action == "move" and not after:
+            raise UnusableAnswer(f"`move` of {target} needs `after`.")
+        if given.named and not _is_named(target, given.named):
+            continue
+        text = " ".join(each.text.split()) if each.action in ("add", "reword", "research") else ""
+        made.append(Edit(EditAction(each.action), target, text, after if each.action == "move" else ""))
+    return Edits(tuple(dict.fromkeys(made)), " ".join(filled.unclear.split()))
+
+
+def _is_named(target: str, named: frozenset[str]) -> bool:
+    """True for an id that the feedback names, and for the section in which one of them stands."""
+    return target in named or any(each.partition(".")[0] == target for each in named)
+
+
+def _make_example() -> Editing:
+    sentences = (
+        ("0.1", "It moves 12.5 litres a minute. [S3:C7]"),
+        ("1.1", "Operators shall not exceed 4 bar. [S3:C7]"),
+    )
+    sections = (("0", "the opening"), ("1", "Limits"))
+    return Editing(
+        "root/edit",
+        QUESTION,
+        "Say 1.1 in simpler words.",
+        sections,
+        sentences,
+        FACTS,
+        ("reword 1.1: it would be withheld: the number 5 is in no quote",),
+    )
+
+
+propose_edits: Role[Editing, Edits] = Role(
+    "edit", Editing, Edits, "edit", tier="lead", wire=WireEdits, convert=convert_edits, example=_make_example
+)

@@ -1,0 +1,137 @@
+"""Edits of a stored report by a model over the wire: retried where they break, and nothing outside them changes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from tests.unit.app.test_followups import research
+
+from corrobora.app import Workspace
+from corrobora.app.attempts import run_here
+from corrobora.app.followups import accept_changes, list_versions, read_changes, read_outline, submit_edit
+from corrobora.app.runs import load_report
+from corrobora.app.verification import verify_report
+from corrobora.domain.edits import Edit, EditAction, EditRequest
+from corrobora.domain.errors import UserError
+from corrobora.domain.run import RunStatus
+from corrobora.engine.edit import MAX_TRIES
+from corrobora.reporting.seal import SealStatus
+from corrobora.roles.edit import Editing, UnusableAnswer, WireEdit, WireEdits, convert_edits
+from corrobora.testing.protocols import WireRequest
+from corrobora.testing.scripted_model import ParsedPrompt, answer_prompt
+from corrobora.testing.server import ModelServer
+
+
+async def markdown(workspace: Workspace, run: str) -> str:
+    report = await load_report(workspace, run)
+    assert report is not None
+    return report.markdown
+
+
+async def edit(workspace: Workspace, run: str, wanted: EditRequest, accept: str, url: str = "") -> str:
+    models = tuple((tier, f"openai-compatible:m@{url}/v1") for tier in ("fast", "judge", "lead", "worker"))
+    made = await submit_edit(workspace, run, wanted, accept=accept, models=models if url else ())
+    await run_here(workspace, made)
+    return made
+
+
+def break_words(tries: int) -> Callable[[WireRequest], str]:
+    """Return a model whose first new words say something else than the fact."""
+    asked: list[str] = []
+
+    def answer(request: WireRequest) -> str:
+        page = ParsedPrompt.read(request.system, request.user)
+        said = answer_prompt(request.system, request.user)
+        if page.role != "edit":
+            return said
+        asked.append(request.user)
+        filled = json.loads(said)
+        for each in filled["edits"] if len(asked) <= tries else ():
+            each["text"] = each["text"].replace("14 days", "40 days")
+        return json.dumps(filled)
+
+    return answer
+
+
+async def test_words_that_break_are_asked_for_again_and_the_rest_stays_byte_for_byte(workspace: Workspace) -> None:
+    run = await research(workspace)
+    target = next(each.id for each in (await read_outline(workspace, run)).pieces if "14 days" in each.text)
+    async with ModelServer(break_words(2)) as server:
+        made = await edit(workspace, run, EditRequest(feedback=f"Re-word {target} please."), "all", server.url)
+        assert len([each for each in server.asked if "# Role: edit" in each.system]) == 3
+    found = await read_changes(workspace, made)
+    assert [(each["edit"]["target"], each["refused"]) for each in found["changes"]] == [(target, "")]
+    before, after = await markdown(workspace, run), await markdown(workspace, made)
+    assert "40 days" not in after
+    old, new = (
+        [line for line in text.split("\n") if line.startswith(("#", "- ", "> ", "["))] for text in (before, after)
+    )
+    assert [line for line in old if line not in new and "14 days" not in line and "statements" not in line] == []
+    assert (await verify_report(workspace, after)).seal is SealStatus.DELIVERED
+
+
+async def test_a_model_that_always_breaks_its_words_changes_nothing(workspace: Workspace) -> None:
+    run = await research(workspace)
+    target = next(each.id for each in (await read_outline(workspace, run)).pieces if "14 days" in each.text)
+    async with ModelServer(break_words(99)) as server:
+        made = await edit(workspace, run, EditRequest(feedback=f"Re-word {target} please."), "all", server.url)
+        assert len([each for each in server.asked if "# Role: edit" in each.system]) == MAX_TRIES
+    row = await workspace.runs.get(made)
+    assert (row.status, row.outcome) == (RunStatus.FAILED, "edit_nothing")
+    assert await load_report(workspace, made) is None
+
+
+async def test_changes_wait_for_their_reader_and_versions_are_kept_and_restored(workspace: Workspace) -> None:
+    run = await research(workspace)
+    first = (await read_outline(workspace, run)).pieces[0].id or "0.1"
+    made = await edit(workspace, run, EditRequest((Edit(EditAction.DROP, first),)), "")
+    row = await workspace.runs.get(made)
+    assert (row.status, row.outcome) == (RunStatus.PAUSED, "changes_proposed")
+    await accept_changes(workspace, made, "1")
+    await run_here(workspace, made)
+    assert (await workspace.runs.get(made)).status is RunStatus.DONE
+    with pytest.raises(UserError, match="no edit that waits"):
+        await accept_changes(workspace, made, "1")
+    back = await edit(workspace, run, EditRequest(restore=True), "")
+    again = await edit(workspace, back, EditRequest(restore=True), "")
+    texts = [(await markdown(workspace, each)).rpartition("\n*Sealed")[0] for each in (run, back, again)]
+    assert texts[0] == texts[1] == texts[2]
+    assert (await verify_report(workspace, await markdown(workspace, again))).passed
+    assert [each.run for each in await list_versions(workspace, again)] == [run, made, back, again]
+
+
+async def test_a_part_that_is_researched_again_gains_what_the_library_holds(workspace: Workspace) -> None:
+    run = await research(workspace)
+    wanted = Edit(EditAction.RESEARCH, "0", "What does a loaf of rye bread cost?")
+    made = await edit(workspace, run, EditRequest((wanted,)), "all")
+    text = await markdown(workspace, made)
+    assert "4 crowns" in text
+    assert "4 crowns" not in await markdown(workspace, run)
+    assert (await verify_report(workspace, text)).passed
+
+
+async def test_feedback_needs_a_model_and_an_edit_needs_a_wish(workspace: Workspace) -> None:
+    run = await research(workspace)
+    made = await edit(workspace, run, EditRequest(feedback="Make it nicer."), "all")
+    row = await workspace.runs.get(made)
+    assert (row.outcome, "without a language model" in row.reason) == ("edit_unclear", True)
+    with pytest.raises(UserError, match="Nothing to edit"):
+        await submit_edit(workspace, run, EditRequest())
+
+
+GIVEN = Editing("root/edit", "q", "Drop 1.1.", (("1", "A"),), (("1.1", "It is. [S1:C1]"), ("1.2", "So.")), ())
+
+
+def test_a_model_edits_what_is_shown_and_inside_what_the_feedback_names() -> None:
+    inside = convert_edits(GIVEN, WireEdits([WireEdit("drop", "1.1"), WireEdit("drop", "1.2")]))
+    assert [each.target for each in inside.edits] == ["1.1"]
+    for wrong in (
+        WireEdit("drop", "3.1"),
+        WireEdit("reword", "1", "x"),
+        WireEdit("reword", "1.1"),
+        WireEdit("move", "1.1"),
+    ):
+        with pytest.raises(UnusableAnswer):
+            convert_edits(GIVEN, WireEdits([wrong]))

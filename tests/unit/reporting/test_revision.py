@@ -1,0 +1,194 @@
+"""A report cannot get worse by an edit: new words are checked, losses are listed, a silent one is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.domain.test_report import METHODOLOGY, REPORT
+from tests.unit.policies.threads import fact
+
+from corrobora.domain.edits import Change, Edit, EditAction, Loss, Proposed, choose_changes
+from corrobora.domain.report import Draft, Findings, Report
+from corrobora.reporting.render import CitedSource, build_citations, number_citations, render_markdown
+from corrobora.reporting.revision import Base, build_version, list_joint_losses, plan_additions, plan_changes
+from corrobora.reporting.verify import check_draft
+
+OPENED = fact("The harbour of Ardal was opened to steamers in 1874.", passage="C1")
+DEPTH = fact("The harbour basin is 9 metres deep at low water.", passage="C2")
+MASTER = fact("The harbour master of Ardal is Greta Lund.", source="S2", passage="C3")
+PILOTS = fact("Ships of more than 80 metres must take a pilot.", source="S2", passage="C4")
+FACTS = (OPENED, DEPTH, MASTER, PILOTS)
+BODY = f"""{OPENED.quote} {OPENED.marker} {DEPTH.quote} {DEPTH.marker}
+
+## People
+
+- {MASTER.quote} {MASTER.marker}
+- {DEPTH.quote.replace("basin", "basin there")} {DEPTH.marker}
+"""
+SOURCES = {"S1": CitedSource("0" * 64), "S2": CitedSource("1" * 64)}
+
+
+def make_report() -> Report:
+    checked = check_draft(Draft("Ardal", BODY), FACTS)
+    body, numbers = number_citations(checked.draft.body, FACTS)
+    made = replace(
+        REPORT, title="Ardal", findings=Findings("root", "Ardal", facts=FACTS), checks=checked.checks,
+        citations=build_citations(numbers, FACTS, SOURCES), methodology=replace(METHODOLOGY, notes=("first",)),
+    )  # fmt: skip
+    return replace(made, markdown=render_markdown(made, body, numbers))
+
+
+REPORT_NOW = make_report()
+BASE = Base.read(REPORT_NOW)
+
+
+def plan(*edits: Edit) -> tuple[Change, ...]:
+    return plan_changes(BASE, edits)
+
+
+def build(*changes: Change) -> Report:
+    return build_version(BASE, changes, note="Edited.", sources=SOURCES, previous="r_1")
+
+
+def reword(target: str, text: str) -> Change:
+    return plan(Edit(EditAction.REWORD, target, text))[0]
+
+
+def test_a_rewording_keeps_its_citations_and_only_its_own_line_differs() -> None:
+    change = reword("0.1", "In 1874 the harbour of Ardal was opened to steamers.")
+    assert (change.refused, change.losses) == ("", ())
+    report = build(change)
+    assert "In 1874 the harbour of Ardal was opened to steamers. [1]" in report.markdown
+    old, new = REPORT_NOW.markdown.split("\n"), report.markdown.split("\n")
+    differing = [line for line in old if line not in new]
+    assert len(differing) <= 5  # the sentence's line, and what code counts: status and account
+    assert all(line in new for line in old if line.startswith(("- The harbour", "## ", "> ", "[")))
+    assert report.citations == REPORT_NOW.citations
+    assert report.previous == "r_1"
+    assert "- Note: Edited." in report.markdown
+    assert "- Note: first" in report.markdown
+
+
+@pytest.mark.parametrize(("target", "text", "why"), [
+    ("0.1", "The harbour of Ardal was opened to steamers in 1884.", "withheld"),
+    ("0.2", "The harbour basin is not 9 metres deep at low water.", "withheld"),
+    ("0.1", "The harbour of Ardal is the finest of the whole coast.", ""),
+    ("1.1", "The harbour master of Ardal is Ole Brandt.", ""),
+    ("0.1", "# A heading", "plain sentences"),
+    ("0.1", "See https://evil.example/a for the harbour of Ardal, opened to steamers in 1874.", "web address"),
+    ("7.1", "Words.", "no sentence"),
+])  # fmt: skip
+def test_words_that_are_worse_than_the_old_ones_are_refused(target: str, text: str, why: str) -> None:
+    change = reword(target, text)
+    assert change.refused
+    assert why in change.refused
+
+
+def test_details_that_new_words_leave_out_are_listed() -> None:
+    change = reword("0.2", "The harbour basin is deep at low water.")
+    assert not change.refused
+    assert [loss.kind for loss in change.losses] == ["detail"]
+    assert "9" in change.losses[0].text
+
+
+def test_a_drop_lists_its_statement_and_the_reference_that_nothing_else_cites() -> None:
+    only, shared = plan(Edit(EditAction.DROP, "1.1"), Edit(EditAction.DROP, "0.2"))
+    assert [loss.kind for loss in only.losses] == ["statement", "citation"]
+    assert [loss.kind for loss in shared.losses] == ["statement"]
+    report = build(only)
+    assert "Greta Lund" not in report.markdown
+    assert len(report.checks) == len(REPORT_NOW.checks) - 1
+    assert {each.number for each in report.citations} == {1, 2}
+    assert "[2] **" in report.markdown
+    both = plan(Edit(EditAction.DROP, "0.2"), Edit(EditAction.DROP, "1.2"))
+    assert [loss.kind for loss in list_joint_losses(BASE, both)] == ["citation"]
+
+
+def test_an_added_statement_needs_a_fact_and_gets_the_next_number() -> None:
+    bare, invented, good = plan(
+        Edit(EditAction.ADD, "1", "The mayor of Ardal is Nils Holm."),
+        Edit(EditAction.ADD, "1", "The mayor of Ardal is Nils Holm. [S2:C4]"),
+        Edit(EditAction.ADD, "1.1", "Ships of more than 80 metres must take a pilot. [S2:C4]"),
+    )
+    assert bare.refused
+    assert invented.refused
+    report = build(good)
+    assert "Greta Lund. [3] Ships of more than 80 metres must take a pilot. [4]" in report.markdown
+    assert [each.number for each in report.citations] == [1, 2, 3, 4]
+    assert len(report.checks) == len(REPORT_NOW.checks) + 1
+
+
+def test_what_was_researched_again_is_added_once_and_only_what_holds() -> None:
+    edit = Edit(EditAction.RESEARCH, "1")
+    texts = [f"{PILOTS.quote} {PILOTS.marker}", f"{MASTER.quote} {MASTER.marker}", f"Pilots are free. {PILOTS.marker}"]
+    change = plan_additions(BASE, 1, edit, texts)
+    assert not change.losses
+    assert [line for line in change.after if "pilot" in line] == [f"{PILOTS.quote} {PILOTS.marker}"]
+    assert plan_additions(BASE, 1, edit, texts[1:2]).refused
+
+
+def test_two_edits_of_one_place_or_into_a_section_that_goes_are_refused() -> None:
+    first, second = plan(Edit(EditAction.MOVE, "0.1", after="1.1"), Edit(EditAction.DROP, "0.1"))
+    assert not first.refused
+    assert "another change" in second.refused
+    moved, dropped = plan(Edit(EditAction.MOVE, "0.1", after="1.1"), Edit(EditAction.DROP, "1"))
+    assert "drops the section" in moved.refused
+    assert not dropped.refused
+    assert "## People" not in build(dropped).markdown
+
+
+def test_a_reader_accepts_what_loses_nothing_or_the_losses_by_number() -> None:
+    lossless = Change(1, Edit(EditAction.MOVE, "0.1", after="1"))
+    lossy = Change(2, Edit(EditAction.DROP, "0.2"), losses=(Loss("statement", "It is so."),))
+    refused = Change(3, Edit(EditAction.DROP, "0.3"), refused="no")
+    proposed = Proposed((lossless, lossy, refused))
+    assert choose_changes(proposed, "all") == (lossless,)
+    assert choose_changes(proposed, "all with losses") == (lossless, lossy)
+    assert choose_changes(proposed, "2, 1") == (lossless, lossy)
+    assert choose_changes(proposed, "none") == ()
+    for words in ("3", "4", "yes", "1-2"):
+        with pytest.raises(ValueError, match="no change"):
+            choose_changes(proposed, words)
+
+
+def test_a_change_that_would_lose_something_unsaid_is_a_bug_that_is_refused() -> None:
+    silent = Change(1, Edit(EditAction.DROP, "1.1"), parts=(Edit(EditAction.DROP, "1.1"),))
+    with pytest.raises(ValueError, match="not listed"):
+        build(silent)
+
+
+IDS = ["0.1", "0.2", "1.1", "1.2"]
+EDITS = st.one_of(
+    st.builds(Edit, st.just(EditAction.DROP), st.sampled_from([*IDS, "1"])),
+    st.builds(lambda a, b: Edit(EditAction.MOVE, a, after=b), st.sampled_from(IDS), st.sampled_from([*IDS, "0", "1"])),
+    st.builds(Edit, st.just(EditAction.SHORTEN), st.sampled_from(["0", "1"])),
+    st.builds(Edit, st.just(EditAction.ADD), st.sampled_from([*IDS, "1"]), st.just(f"{PILOTS.quote} {PILOTS.marker}")),
+    st.builds(Edit, st.just(EditAction.REWORD), st.sampled_from(IDS), st.sampled_from([each.quote for each in FACTS])),
+)
+
+
+@given(st.lists(EDITS, min_size=1, max_size=4))
+def test_whatever_is_edited_every_sentence_stays_or_is_named_and_every_loss_is_listed(edits: list[Edit]) -> None:
+    changes = [change for change in plan(*edits) if not change.refused]
+    if not changes:
+        return
+    report = build(*changes)
+    after = Base.read(report).document
+    left = [piece.text for piece in after.pieces]
+    named = {part.target for change in changes for part in change.parts if part.action is not EditAction.ADD}
+    for piece in BASE.document.pieces:
+        if not {piece.id, piece.id.partition(".")[0]} & named:
+            assert piece.text in left
+    told = {loss.text for change in changes for loss in change.losses}
+    told |= {loss.text for loss in list_joint_losses(BASE, changes)}
+    body = " ".join(after.body.split())
+    for piece in BASE.document.pieces:
+        assert piece.words in body or piece.words in told or any(piece.id in each for each in told) or piece.id in named
+        if piece.words not in body and piece.id not in {part.target for c in changes for part in c.parts if part.text}:
+            assert piece.words in told
+    for cited in REPORT_NOW.citations:
+        assert f"[{cited.number}]" in body or f"[{cited.number}] {cited.title}" in told
+    assert build(*changes).markdown == report.markdown
