@@ -336,7 +336,9 @@ def _update_checks(base: Base, parts: Sequence[Edit], after: Document) -> tuple[
     checks = list(base.report.checks)
     for part in parts:
         fresh = check_new_text(base, part.text).checks if part.text else ()
-        gone = [each for each in base.document.pieces if each.id and _is_inside(each.id, part.target)]
+        gone = [
+            each for each in base.document.pieces if each.id and part.target in (each.id, each.id.partition(".")[0])
+        ]
         at = len(checks)
         if part.action in (EditAction.DROP, EditAction.REWORD):
             for piece in gone:
@@ -348,10 +350,6 @@ def _update_checks(base: Base, parts: Sequence[Edit], after: Document) -> tuple[
                         break
         checks[at:at] = fresh if part.action in (EditAction.ADD, EditAction.REWORD) else ()
     return tuple(each for each in checks if _fold(each.sentence) in printed or _fold(each.sentence) not in before)
-
-
-def _is_inside(name: str, target: str) -> bool:
-    return name == target or name.partition(".")[0] == target
 
 
 def _is_cell(check: SentenceCheck, piece: Piece) -> bool:
