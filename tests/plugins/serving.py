@@ -10,11 +10,12 @@ import asyncio
 import os
 import socket
 import threading
+import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
@@ -101,3 +102,17 @@ async def _research_demo(settings: Settings) -> RunId:
         run = await submit_run(workspace, replace(request, libraries=spaces), deferred=False)
         await run_here(workspace, run)
         return run
+
+
+def wait_for_status(url: str, run: str, *wanted: str) -> dict[str, Any]:
+    """Wait until a run has one of the statuses, and return it; a run that ends otherwise fails the test."""
+    import httpx2
+
+    deadline = time.monotonic() + 300
+    while time.monotonic() < deadline:
+        found = httpx2.get(f"{url}/api/v1/runs/{run}", timeout=60).json()
+        if found["status"] in wanted:
+            return found
+        assert found["status"] not in ("done", "failed", "cancelled"), found
+        time.sleep(0.05)
+    raise AssertionError(f"{run} is {found['status']}")

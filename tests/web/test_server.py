@@ -10,7 +10,7 @@ from tests.plugins.serving import Site, serve_settings
 
 from corrobora.config import Settings
 from corrobora.domain.errors import UserError
-from corrobora.faces.web.security import check_bind
+from corrobora.faces.web.security import check_bind, parse_tokens
 
 
 def test_every_answer_forbids_scripts_and_frames_of_others(site: Site) -> None:
@@ -45,18 +45,18 @@ def test_a_body_over_the_limit_is_refused(site: Site) -> None:
 def test_a_public_address_needs_a_token() -> None:
     for host in ("0.0.0.0", "192.0.2.7", "::", "example.org"):
         with pytest.raises(UserError, match="CORROBORA_SERVER_TOKEN"):
-            check_bind(host, token="")
-        check_bind(host, token="long and secret")
+            check_bind(host, ())
+        check_bind(host, parse_tokens("long-and-secret-token"))
     for host in ("127.0.0.1", "::1", "localhost"):
-        check_bind(host, token="")
+        check_bind(host, ())
 
 
 def test_with_a_token_nothing_is_shown_without_it(site_settings: Settings) -> None:
-    with serve_settings(site_settings, token="long and secret", work=False) as url:
+    with serve_settings(site_settings, tokens=parse_tokens("long-and-secret-token"), work=False) as url:
         refused = httpx2.get(f"{url}/api/v1/runs")
         assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
         assert httpx2.get(f"{url}/api/v1/runs", headers={"Authorization": "Bearer wrong"}).status_code == 401
-        shown = httpx2.get(f"{url}/api/v1/runs", headers={"Authorization": "Bearer long and secret"})
+        shown = httpx2.get(f"{url}/api/v1/runs", headers={"Authorization": "Bearer long-and-secret-token"})
         assert shown.status_code == 200
         assert httpx2.get(f"{url}/healthz").status_code == 200
 

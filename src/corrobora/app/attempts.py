@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import signal
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +19,8 @@ from corrobora.app.delivery import ThreadReports, send_report
 from corrobora.app.libraries import open_library
 from corrobora.app.runs import (
     ANYWAY_TOPIC,
+    FINISH_TOPIC,
+    PAUSE_TOPIC,
     PLAN_TOPIC,
     RETRY_TOPIC,
     UNTIL_TOPIC,
@@ -45,7 +47,8 @@ from corrobora.policies.budget import Estimate
 from corrobora.reporting.thread_json import describe_estimate, render_round_files
 from corrobora.storage.index import PostgresLibrary
 from corrobora.storage.journal import RunJournal
-from corrobora.storage.journal.runs import Artifact, Runs
+from corrobora.storage.journal.events import cancel_tasks
+from corrobora.storage.journal.runs import Artifact, Runs, answer_mark
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -89,7 +92,8 @@ class Attempt:
         try:
             session = await self._open_session()
             self._workspace.sessions[run] = session
-            report = await _research_in_time(session)
+            async with self._heed_person(session):
+                report = await _research_in_time(session)
             if await self._may_deliver(session, report):
                 await send_report(report, session, self._workspace.settings, self._workspace.runs)
             await self._finish(session, report)
@@ -110,6 +114,31 @@ class Attempt:
             await self._stop(RunStatus.FAILED, error)
         finally:
             self._workspace.sessions.pop(run, None)
+
+    @contextlib.asynccontextmanager
+    async def _heed_person(self, session: Session) -> AsyncGenerator[None]:
+        """Meanwhile do what a person asks this attempt for: to finish early, or to pause after its round."""
+
+        async def read_wishes() -> None:
+            asked = await self._workspace.runs.read_answers(self._row.id)
+            if asked.get(FINISH_TOPIC) == str(self._epoch):
+                session.budget.finish_research()
+            if asked.get(PAUSE_TOPIC) == str(self._epoch):
+                session.pauses.add("")
+
+        async def watch_answers() -> None:
+            with self._workspace.events.watch_runs([answer_mark(self._row.id)]) as changed:
+                while True:
+                    changed.clear()
+                    with contextlib.suppress(JournalError):  # the store is down: asked again after it is back
+                        await read_wishes()
+                    await changed.wait()
+
+        watching = asyncio.create_task(watch_answers(), name=f"wishes for {self._row.id}")
+        try:
+            yield
+        finally:
+            await cancel_tasks(watching)
 
     async def _may_deliver(self, session: Session, report: Report) -> bool:
         """False if the verification of the report failed, unless it is to be delivered anyway (ANGLES-33)."""
@@ -194,6 +223,7 @@ class Attempt:
             started_at=self._row.created_at,
             retry_failures=RETRY_TOPIC in answers,
             until=answers.get(UNTIL_TOPIC, ""),
+            pauses=set(answers),
         )
         session.claims = PassageClaims.from_journal(journal)
         return session

@@ -16,7 +16,7 @@ from corrobora.config import Settings
 from corrobora.config import resolve_profile as resolve_overrides
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.report import Report
-from corrobora.domain.run import Event, Request, RunId, RunStatus, Stage
+from corrobora.domain.run import Event, Request, RunId, RunRow, RunStatus, Stage
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -28,6 +28,8 @@ PLAN_TOPIC = "plan"
 RETRY_TOPIC = "retry"  # failures of an ended run are tried again
 ANYWAY_TOPIC = "deliver_anyway"  # a report is handed over also if its verification failed
 UNTIL_TOPIC = "until"  # the stage after which the run pauses
+FINISH_TOPIC = "finish"  # the attempt that ends its research and writes its report
+PAUSE_TOPIC = "pause"  # the attempt that pauses after its round
 YES = "yes"
 _PAUSE_REASON = re.compile(r"(after|before the searches of) round (\d+) of (\S+)\.(?:\s|$)")
 
@@ -72,6 +74,38 @@ async def submit_run(
     if deferred:
         await workspace.queue.submit(made)
     return made
+
+
+async def find_repeated(workspace: Workspace, request: Request, run: RunId) -> RunRow | None:
+    """Return the run of an id if it was made with this request, None if there is none.
+
+    Raises `UserError` `run_exists` if it was made with another.
+    """
+    request = resolve_request(workspace.settings, request)
+    try:
+        row = await workspace.runs.get(run)
+    except UserError:
+        return None
+    if row.request != request:
+        raise UserError(
+            "run_exists", f"The run {run} exists already, with another request.", next_step="Choose another key."
+        )
+    return row
+
+
+async def suggest_plan(workspace: Workspace, run: str, text: str) -> None:
+    """Store a person's plan in place of the one that waits; submit the run again to have it proposed (TREE-10).
+
+    Raises `UserError` `not_waiting`, or for what is wrong with the plan.
+    """
+    from corrobora.engine.planning import check_suggested_plan  # noqa: PLC0415
+
+    row = await workspace.runs.get(run)
+    if row.status is not RunStatus.AWAITING:
+        raise UserError("not_waiting", f"Run {run} does not wait for authorization: it is {row.status}.")
+    check_suggested_plan(text, resolve_profile(workspace.settings, row.request))
+    await workspace.runs.replace_request(run, replace(row.request, plan_file=text))
+    await rewind_run(workspace, run, Stage.PLAN)
 
 
 async def schedule_run(workspace: Workspace, name: str, cron: str, request: Request) -> str:
@@ -139,6 +173,18 @@ async def pause_after(workspace: Workspace, run: str, stage: str, *, deliver_any
     await workspace.runs.store_answer(run, UNTIL_TOPIC, stage)
     if deliver_anyway:
         await workspace.runs.store_answer(run, ANYWAY_TOPIC, YES)
+
+
+async def ask_attempt(workspace: Workspace, run: str, topic: str) -> None:
+    """Ask the present attempt at a run, in whatever process, to finish early or to pause after its round.
+
+    A queued run is asked with its next attempt. Raises `UserError` `not_running` for a run that nobody works on.
+    """
+    row = await workspace.runs.get(run)
+    if row.status not in (RunStatus.QUEUED, RunStatus.RUNNING):
+        raise UserError("not_running", f"Nobody works on run {run}: it is {row.status}.")
+    epoch = row.epoch + (row.status is RunStatus.QUEUED)
+    await workspace.runs.store_answer(run, topic, str(epoch))
 
 
 async def finish_early(workspace: Workspace, run: str) -> None:

@@ -138,8 +138,9 @@ def build_thread_findings(thread: ThreadState, draft: Draft, *, seconds: float) 
 
 
 async def steer_between_rounds(thread: ThreadState, run: Session) -> ThreadState:
-    """Let a person steer between two rounds, where the profile asks for it (ROUNDS-25)."""
-    if not run.profile.pause_between_rounds or not thread.open:
+    """Let a person steer between two rounds, where the profile or the person asks for it (ROUNDS-25)."""
+    asked = run.profile.pause_between_rounds or not run.pauses.isdisjoint(("", f"{thread.path}/{thread.number}"))
+    if not asked or not thread.open:
         return thread
     key = f"{thread.last_path}/steer"
     if run.journal.get(key) is None:

@@ -27,9 +27,11 @@ from corrobora.faces.cli.screen import write_stderr
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
+    from corrobora.faces.web.security import Token
 
 TOKEN_VARIABLE = "CORROBORA_SERVER_TOKEN"  # noqa: S105 - the name of a variable
 DEFAULT_PORT = 8765
+GRACE_SECONDS = 3  # for answers that are being sent; listeners come back to their cursor
 _MAX_TOKEN_BYTES = 100_000
 
 
@@ -71,8 +73,8 @@ def serve(**flags: Unpack[ServeFlags]) -> None:
         raise UserError(
             "serve_extra", f"{error.name} is not installed.", next_step="pip install 'corrobora[serve]'"
         ) from None
-    token = read_token(flags["token_file"])
-    check_bind(flags["host"], token=token)
+    tokens = read_tokens(flags["token_file"])
+    check_bind(flags["host"], tokens)
     listening = bind_socket(flags["host"], flags["port"])
     port = int(listening.getsockname()[1])
     hosts = (*default_hosts(flags["host"], port), *(name.lower() for name in flags["allow_host"]))
@@ -81,17 +83,19 @@ def serve(**flags: Unpack[ServeFlags]) -> None:
     write_stderr(f"corrobora: {page}")
     if flags["open_page"]:
         webbrowser.open(page)
-    run_server(settings, listening, token=token, hosts=hosts)
+    run_server(settings, listening, tokens=tokens, hosts=hosts)
 
 
-def read_token(file: Path | None) -> str:
-    """Return the token of the server: from the file, else from the environment; "" without one. Raises `UserError`."""
+def read_tokens(file: Path | None) -> tuple[Token, ...]:
+    """Return the tokens of the server: those of the file, else the one of the environment. Raises `UserError`."""
+    from corrobora.faces.web.security import parse_tokens  # noqa: PLC0415 - an extra
+
     if file is None:
-        return os.environ.get(TOKEN_VARIABLE, "").strip()
-    token = read_small_file(file, limit=_MAX_TOKEN_BYTES, what="The token file").strip()
-    if not token:
+        return parse_tokens(os.environ.get(TOKEN_VARIABLE, ""))
+    tokens = parse_tokens(read_small_file(file, limit=_MAX_TOKEN_BYTES, what="The token file"))
+    if not tokens:
         raise UserError("serve_token", f"The token file {str(file)!r} is empty.", next_step="Write a token into it.")
-    return token
+    return tokens
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
@@ -111,14 +115,16 @@ def bind_socket(host: str, port: int) -> socket.socket:
     return listening
 
 
-def run_server(settings: Settings, listening: socket.socket, *, token: str, hosts: Sequence[str]) -> None:
+def run_server(settings: Settings, listening: socket.socket, *, tokens: Sequence[Token], hosts: Sequence[str]) -> None:
     """Serve at a bound socket until SIGINT or SIGTERM."""
     import uvicorn  # noqa: PLC0415 - an extra
 
     from corrobora.faces.web import create_app  # noqa: PLC0415 - as above
 
-    app = create_app(settings, token=token, allowed_hosts=hosts)
-    config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
+    app = create_app(settings, tokens=tokens, allowed_hosts=hosts)
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=GRACE_SECONDS
+    )
     with suppress(KeyboardInterrupt):  # Ctrl-C is how a server ends
         asyncio.run(uvicorn.Server(config).serve([listening]))
 

@@ -130,6 +130,7 @@ class Session:
     rulings: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict[tuple[str, tuple[str, ...]], str])
     claims: PassageClaims = field(default_factory=PassageClaims)
     until: str = ""  # the last stage of this attempt as it was asked for; the run pauses after it (ANGLES-1)
+    pauses: set[str] = field(default_factory=set[str])  # "path/number" a person answered for; "": after any round
     gathers_plans: bool = False  # the root stands for the manager and is no executor level (TREE-9)
     leaves: int = 1  # of the plan; several share what any of them reads
     worked: dict[str, Findings] = field(default_factory=dict[str, Findings])  # what each task of the plan found so far

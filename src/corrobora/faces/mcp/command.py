@@ -15,7 +15,7 @@ import click
 from corrobora.domain.errors import UserError
 from corrobora.faces.cli.options import config_option, open_settings
 from corrobora.faces.cli.screen import write_stderr
-from corrobora.faces.serve import TOKEN_VARIABLE, bind_socket, read_token
+from corrobora.faces.serve import TOKEN_VARIABLE, bind_socket, read_tokens
 
 if TYPE_CHECKING:
     from corrobora.config import Settings
@@ -85,11 +85,12 @@ def _serve_http(settings: Settings, flags: McpFlags) -> None:
         read_server_secret,
     )
 
-    token = read_token(flags["token_file"])
-    check_bind(flags["host"], token=token)
+    tokens = read_tokens(flags["token_file"])
+    check_bind(flags["host"], tokens)
     listening = bind_socket(flags["host"], flags["port"])
     hosts = default_hosts(flags["host"], int(listening.getsockname()[1]))
-    access = Access(token, (*hosts, *(name.lower() for name in flags["allow_host"])), read_server_secret(settings.home))
+    names = (*hosts, *(name.lower() for name in flags["allow_host"]))
+    access = Access(tokens, names, read_server_secret(settings.home))
     app = make_http_app(settings, flags["host"], access)
     write_stderr(f"corrobora: http://{hosts[0]}/mcp")
     config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)

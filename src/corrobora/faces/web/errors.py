@@ -20,11 +20,17 @@ from corrobora.domain.errors import CorroboraError, LimitReached, ProviderError
 log = logging.getLogger("corrobora")
 PROBLEM_TYPE = "application/problem+json"
 _NOT_FOUND = frozenset(  # codes of bad input that name something which does not exist
-    {"run_unknown", "library_unknown", "source_unknown", "dialogue_unknown", "schedule_unknown", "unknown_profile"}
+    {
+        "run_unknown",
+        "library_unknown",
+        "source_unknown",
+        "dialogue_unknown",
+        "schedule_unknown",
+        "unknown_profile",
+        "passage_unknown",
+    }
 )
-_CONFLICT = frozenset(
-    {"run_busy", "run_active", "run_exists", "not_paused", "not_waiting", "run_ended", "run_elsewhere"}
-)
+_CONFLICT = frozenset({"run_busy", "run_active", "run_exists", "not_paused", "not_waiting", "run_ended", "not_running"})
 _HTTP_CODES = {404: "not_found", 405: "method_not_allowed", 413: "body_too_large"}
 
 

@@ -11,16 +11,20 @@ import hmac
 import ipaddress
 import json
 import os
+import re
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Send
+from starlette.types import Scope as ConnectionScope
 
 from corrobora.domain.errors import UserError
 
@@ -30,8 +34,10 @@ MAX_BODY_BYTES = 2_000_000
 MAX_UPLOAD_BYTES = 32_000_000
 _UPLOADS = ("/api/v1/libraries/", "/libraries/")
 _OPEN = ("/login", "/healthz", "/readyz", "/static/")  # answered without a token
+_OWN = ("/logout", "/appearance")  # they change nothing but the browser of whoever asks
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _SECRET_BYTES = 32
+MIN_TOKEN_CHARS = 16
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -55,9 +61,9 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def check_bind(host: str, *, token: str) -> None:
+def check_bind(host: str, tokens: Sequence[Token]) -> None:
     """Refuse to serve other machines without a token. Raises `UserError` `serve_open`."""
-    if not is_loopback(host) and not token:
+    if not is_loopback(host) and not tokens:
         raise UserError(
             "serve_open",
             f"{host} can be reached from other machines, and no token is set.",
@@ -87,45 +93,117 @@ def read_server_secret(home: Path) -> bytes:
     return made.encode()
 
 
+class Scope(StrEnum):
+    """What a token lets its holder do; each includes the ones before it."""
+
+    READ = "read"  # runs, reports, evidence, libraries
+    RUN = "run"  # also start and steer runs, and check reports
+    ADMIN = "admin"  # also add documents, remove runs and libraries
+
+
+_ADMIN_PATH = re.compile(r"^(?:/api/v1)?/libraries/|/(?:delete|remove)$")
+
+
+def required_scope(method: str, path: str) -> Scope:
+    """Return the scope that a request needs."""
+    if method in _SAFE or path in _OWN:
+        return Scope.READ
+    return Scope.ADMIN if method == "DELETE" or _ADMIN_PATH.search(path) else Scope.RUN
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token of the server."""
+
+    text: str = field(repr=False)
+    scope: Scope = Scope.ADMIN
+    name: str = "token"
+
+    def allows(self, wanted: Scope) -> bool:
+        """True if the holder may do what needs `wanted`."""
+        order = list(Scope)
+        return order.index(self.scope) >= order.index(wanted)
+
+
+ANYBODY = Token("", Scope.ADMIN, "")  # on a server without tokens, which only this machine can reach
+
+
+def parse_tokens(text: str) -> tuple[Token, ...]:
+    """Read a token file: one token with all rights, or lines of scope, token and, if wanted, a name.
+
+    Raises `UserError` `serve_token` for an unknown scope, a token of fewer than 16 characters, or two that are equal.
+    """
+    lines = [line.split() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    found: list[Token] = []
+    for number, parts in enumerate(lines, 1):
+        scope, secret, name = (*(["admin"] if len(parts) == 1 else []), *parts, f"token-{number}")[:3]
+        if scope not in tuple(Scope) or len(parts) > 3:  # noqa: PLR2004 - scope, token, name
+            raise _token_error(f"Line {number} of the tokens is not: read, run or admin, then a token, then a name.")
+        if len(secret) < MIN_TOKEN_CHARS or not secret.isascii():
+            raise _token_error(f"The token in line {number} has fewer than {MIN_TOKEN_CHARS} plain characters.")
+        found.append(Token(secret, Scope(scope), name))
+    if len({each.text for each in found}) < len(found) or len({each.name for each in found}) < len(found):
+        raise _token_error("Two tokens, or two names of tokens, are equal.")
+    return tuple(found)
+
+
+def _token_error(problem: str) -> UserError:
+    return UserError("serve_token", problem, next_step="Make one: openssl rand -hex 24")
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """What the server was told to allow."""
 
-    token: str
+    tokens: tuple[Token, ...]
     hosts: tuple[str, ...]
-    secret: bytes
+    secret: bytes = field(repr=False)
 
-    def check_token(self, given: str) -> bool:
-        """True for the token of this server; True for anything if it has none."""
-        return not self.token or hmac.compare_digest(given.encode(), self.token.encode())
+    def find_token(self, given: str) -> Token | None:
+        """Return the token that was given, in a time that tells nothing about it; anybody if there are none."""
+        if not self.tokens:
+            return ANYBODY
+        equal = [each for each in self.tokens if hmac.compare_digest(given.encode(), each.text.encode())]
+        return equal[0] if equal else None
 
-    def make_cookie(self) -> str:
-        """Return the value of the cookie of a browser that has shown the token."""
-        return self._sign(f"cookie {self.token}")
+    def make_cookie(self, token: Token) -> str:
+        """Return the value of the cookie of a browser that has shown a token."""
+        return f"{token.name}.{self._sign(f'cookie {token.name} {token.text}')}"
 
-    def make_form_token(self, scope: Scope) -> str:
+    def make_form_token(self, scope: ConnectionScope) -> str:
         """Return what the forms of a page must send back, so that no other site can send them."""
         return self._sign(f"form {read_cookie(scope)}")
 
-    def check_form_token(self, scope: Scope, given: str) -> None:
+    def check_form_token(self, scope: ConnectionScope, given: str) -> None:
         """Refuse a form that is not from a page of this server. Raises `UserError` `form_stale`."""
         if not hmac.compare_digest(given.encode(), self.make_form_token(scope).encode()):
             raise UserError("form_stale", "This form is not valid any more.", next_step="Open the page anew.")
 
-    def admits(self, scope: Scope) -> bool:
-        """True if a request shows the token, as a bearer or by the cookie of the page."""
-        if not self.token:
-            return True
+    def identify(self, scope: ConnectionScope) -> Token | None:
+        """Return the token that a request shows, as a bearer or by the cookie of the page; None without one."""
+        if not self.tokens:
+            return ANYBODY
         kind, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
-            return self.check_token(given.strip())
-        return hmac.compare_digest(read_cookie(scope).encode(), self.make_cookie().encode())
+            return self.find_token(given.strip())
+        cookie = read_cookie(scope).encode()
+        return next(
+            (each for each in self.tokens if hmac.compare_digest(cookie, self.make_cookie(each).encode())), None
+        )
 
     def _sign(self, text: str) -> str:
         return hmac.new(self.secret, text.encode(), hashlib.sha256).hexdigest()
 
 
-def read_cookie(scope: Scope) -> str:
+@dataclass(slots=True)
+class Traffic:
+    """What the server has answered, for its metrics."""
+
+    open: int = 0  # requests that are being answered
+    answered: Counter[int] = field(default_factory=Counter[int])  # by status
+
+
+def read_cookie(scope: ConnectionScope) -> str:
     """Return the cookie of the page that a request brings, "" without one."""
     try:
         found = SimpleCookie(Headers(scope=scope).get("cookie", "")).get(COOKIE)
@@ -137,11 +215,12 @@ def read_cookie(scope: Scope) -> str:
 class SecurityMiddleware:
     """Lets a request pass if its host, origin, token and size are allowed, and sets the headers of every answer."""
 
-    def __init__(self, app: ASGIApp, *, access: Access) -> None:
+    def __init__(self, app: ASGIApp, *, access: Access, traffic: Traffic | None = None) -> None:
         self._app = app
         self._access = access
+        self._traffic = traffic or Traffic()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: ConnectionScope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
@@ -149,6 +228,7 @@ class SecurityMiddleware:
 
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
+                self._traffic.answered[message["status"]] += 1
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
@@ -164,9 +244,13 @@ class SecurityMiddleware:
         if int(_read_number(Headers(scope=scope).get("content-length", "0"))) > limit:
             await _send_problem(scope, send_safely, _too_large(limit))
             return
-        await self._app(scope, _limit_body(receive, limit), send_safely)
+        self._traffic.open += 1
+        try:
+            await self._app(scope, _limit_body(receive, limit), send_safely)
+        finally:
+            self._traffic.open -= 1
 
-    def _find_refusal(self, scope: Scope) -> _Refusal | None:
+    def _find_refusal(self, scope: ConnectionScope) -> _Refusal | None:
         headers, path = Headers(scope=scope), str(scope["path"])
         host = headers.get("host", "").lower()
         if host not in self._access.hosts:
@@ -175,9 +259,16 @@ class SecurityMiddleware:
         if scope["method"] not in _SAFE and not self._is_own_origin(headers):
             text = "A page of another site may not change anything here."
             return _Refusal(403, "origin_refused", text, "Open the page of this server itself.")
-        if not path.startswith(_OPEN) and not self._access.admits(scope):
+        if path.startswith(_OPEN):
+            return None
+        token = self._access.identify(scope)
+        if token is None:
             step = "Send it as Authorization: Bearer TOKEN, or log in at /login."
             return _Refusal(401, "token_missing", "This server needs its token.", step)
+        wanted = required_scope(scope["method"], path)
+        if not token.allows(wanted):
+            text = f"The token {token.name} may {token.scope}; this needs {wanted}."
+            return _Refusal(403, "scope_missing", text, "Use a token with this scope.")
         return None
 
     def _is_own_origin(self, headers: Headers) -> bool:
@@ -218,7 +309,7 @@ def _limit_body(receive: Receive, limit: int) -> Callable[[], Awaitable[Message]
     return receive_limited
 
 
-async def _send_problem(scope: Scope, send: Send, refusal: _Refusal) -> None:
+async def _send_problem(scope: ConnectionScope, send: Send, refusal: _Refusal) -> None:
     """Refuse: a browser that opens a page is led to the login, everything else gets a problem document."""
     wants_page = "text/html" in Headers(scope=scope).get("accept", "") and scope["method"] == "GET"
     if refusal.status == 401 and wants_page and not str(scope["path"]).startswith(("/api/", "/v1/")):  # noqa: PLR2004 - HTTP

@@ -10,7 +10,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -18,25 +18,29 @@ from typing import Any
 from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
 from corrobora.app.runs import (
+    FINISH_TOPIC,
+    PAUSE_TOPIC,
+    ask_attempt,
     authorize_run,
-    finish_early,
-    follow_events,
+    find_repeated,
     pass_pause,
     read_report_json,
     reopen_run,
     resolve_profile,
     steer_run,
     submit_run,
+    suggest_plan,
 )
 from corrobora.config import Settings
 from corrobora.domain.errors import NoEvidence, UserError
-from corrobora.domain.run import Event, EventType, RunId, RunRow, RunStatus
+from corrobora.domain.run import Event, RunId, RunRow, RunStatus
 from corrobora.faces.cli.library import DEMO, list_libraries, resolve_libraries, unknown_library_error
 from corrobora.faces.web.new_run import NewRun, make_request
 from corrobora.storage.journal.events import read_events
 from corrobora.storage.journal.runs import Artifact
 
 log = logging.getLogger("corrobora")
+_FINAL = tuple(status for status in RunStatus if status.final)
 
 
 @asynccontextmanager
@@ -69,11 +73,16 @@ async def open_service(
 async def start_run(workspace: Workspace, wanted: NewRun, *, run: RunId | None = None) -> RunRow:
     """Store a new run and queue it; return at once.
 
+    With an id of the caller's own the call may be repeated: the same request gives the same run.
+
     Raises:
-        UserError: something in it cannot be used; nothing was stored and nothing was paid.
+        UserError: something in it cannot be used; nothing was stored and nothing was paid. Or `run_exists`: the id is
+            taken by another request.
     """
     request = make_request(workspace.settings, wanted)
     request = replace(request, libraries=await _find_libraries(workspace, request.libraries))
+    if run is not None and (known := await find_repeated(workspace, request, run)) is not None:
+        return known
     profile = resolve_profile(workspace.settings, request)
     workspace.wiring.check_request(request, profile)  # the worker is this process, so its keys count
     return await read_run(workspace, await submit_run(workspace, request, run=run))
@@ -89,9 +98,19 @@ async def _find_libraries(workspace: Workspace, given: Sequence[str]) -> tuple[s
     return await resolve_libraries(workspace, given, show=False)
 
 
-async def list_runs(workspace: Workspace, *, limit: int = 50, offset: int = 0) -> Sequence[RunRow]:
-    """Return runs, newest first."""
-    return await workspace.runs.list(limit=limit, offset=offset)
+async def list_runs(
+    workspace: Workspace, *, limit: int = 50, offset: int = 0, search: str = "", statuses: Sequence[str] = ()
+) -> Sequence[RunRow]:
+    """Return runs, newest first; only those whose question contains `search`, and with these statuses."""
+    return await workspace.runs.list(limit=limit, offset=offset, search=search, statuses=statuses)
+
+
+async def count_runs(workspace: Workspace) -> Mapping[str, int]:
+    """Return how many runs are stored, by status."""
+    rows = await workspace.database.fetch_all(
+        "SELECT status, count(*) FROM runs GROUP BY status", where="counting runs"
+    )
+    return {str(status): int(count) for status, count in rows}
 
 
 async def read_run(workspace: Workspace, run: str) -> RunRow:
@@ -99,9 +118,20 @@ async def read_run(workspace: Workspace, run: str) -> RunRow:
     return await workspace.runs.get(await workspace.runs.find_id(run))
 
 
-def follow_run(workspace: Workspace, run: str, after: int = 0) -> AsyncGenerator[Event]:
-    """Yield the events of a run with a number above `after`, past ones first, then live ones, through its pauses."""
-    return follow_events(workspace, run, after)
+def follow_run(workspace: Workspace, run: str, after: int = 0, *, live: bool = True) -> AsyncGenerator[Event]:
+    """Yield the events of a run with a number above `after`, past ones first, then live ones, through its pauses.
+
+    Without `live` only those that are stored.
+    """
+    return workspace.events.follow(run, after, ends=_FINAL if live else tuple(RunStatus))
+
+
+async def wait_for_run(workspace: Workspace, run: str, *, seconds: float) -> RunRow:
+    """Wait until a run has ended or waits for a person, but not longer, and return it."""
+    row = await read_run(workspace, run)
+    with suppress(TimeoutError):
+        await workspace.queue.wait_for_runs([row.id], timeout_seconds=seconds)
+    return await read_run(workspace, row.id)
 
 
 async def list_events(workspace: Workspace, run: str, *, after: int = 0, limit: int = 500) -> Sequence[Event]:
@@ -143,11 +173,19 @@ async def resume(workspace: Workspace, run: str) -> RunRow:
 
 
 async def finish_now(workspace: Workspace, run: str) -> RunRow:
-    """Let a run end its research and write its report from what was gathered. Raises `UserError` `run_elsewhere`."""
+    """Let a run end its research and write its report from what was gathered. Raises `UserError` `not_running`."""
     row = await read_run(workspace, run)
-    if row.id not in workspace.sessions:
-        raise UserError("run_elsewhere", f"This process does not work on {row.id}: it is {row.status}.")
-    await finish_early(workspace, row.id)
+    await ask_attempt(workspace, row.id, FINISH_TOPIC)
+    return row
+
+
+async def pause(workspace: Workspace, run: str) -> RunRow:
+    """Let a run pause after the round that it works on; one that writes its report goes on.
+
+    Raises `UserError` `not_running`.
+    """
+    row = await read_run(workspace, run)
+    await ask_attempt(workspace, row.id, PAUSE_TOPIC)
     return row
 
 
@@ -172,21 +210,30 @@ async def read_report(workspace: Workspace, run: str) -> Mapping[str, Any]:
 async def read_file(workspace: Workspace, run: str, name: str) -> Artifact:
     """Return a file of a run, such as `report.html` or `plan.json`. Raises `NoEvidence` `file_missing`."""
     row = await read_run(workspace, run)
-    stored = await workspace.runs.read_artifact(row.id, name)
+    stored = await workspace.runs.read_artifact(row.id, name) if name.isprintable() else None
     if stored is None:
         raise NoEvidence("file_missing", f"Run {row.id} has no file {name[:80]!r}.")
     return stored
 
 
-async def list_decisions(workspace: Workspace, run: str) -> Sequence[Event]:
-    """Return the decisions of a run, in order: what was found missing, and whether to go on."""
+async def read_plan(workspace: Workspace, run: str) -> Mapping[str, Any]:
+    """Return the plan of a run as it was proposed last. Raises `NoEvidence` `plan_missing`."""
     row = await read_run(workspace, run)
-    found: list[Event] = []
-    after = 0
-    while page := await list_events(workspace, row.id, after=after):
-        found += (event for event in page if event.type is EventType.DECISION)
-        after = page[-1].seq
-    return found
+    stored = await workspace.runs.read_artifact(row.id, "plan.json")
+    if stored is None:
+        raise NoEvidence("plan_missing", f"Run {row.id} has no plan yet.", next_step="Follow its events.")
+    return json.loads(stored.content)
+
+
+async def replace_plan(workspace: Workspace, run: str, plan: Mapping[str, Any]) -> RunRow:
+    """Put a person's plan in place of the one that waits; it is proposed anew and waits for authorization again.
+
+    Raises `UserError` `not_waiting`, or for what is wrong with the plan; the run is then as it was.
+    """
+    row = await read_run(workspace, run)
+    await suggest_plan(workspace, row.id, json.dumps(plan))
+    await workspace.queue.submit(row.id)
+    return await read_run(workspace, row.id)
 
 
 def event_json(event: Event, run: str) -> dict[str, Any]:

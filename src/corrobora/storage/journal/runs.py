@@ -43,7 +43,9 @@ SELECT id FROM runs WHERE starts_with(id, %(name)s) ORDER BY id <> %(name)s, id 
 _LIST: LiteralString = """
 SELECT id, status, epoch, request, created_at, updated_at, outcome, reason, elapsed_seconds
 FROM runs
-WHERE %(text)s = '' OR strpos(lower(substring(request FROM '"question":"((?:[^"\\\\]|\\\\.)*)"')), lower(%(text)s)) > 0
+WHERE (%(statuses)s::text[] = '{}' OR status = ANY(%(statuses)s))
+    AND (%(text)s = ''
+    OR strpos(lower(substring(request FROM '"question":"((?:[^"\\\\]|\\\\.)*)"')), lower(%(text)s)) > 0)
 ORDER BY created_at DESC, id LIMIT %(limit)s OFFSET %(offset)s
 """
 _CLAIM: LiteralString = """
@@ -95,6 +97,11 @@ def _request_adapter() -> TypeAdapter[Request]:
     from pydantic import TypeAdapter  # noqa: PLC0415 - building it takes 60 ms, which listing runs does not need
 
     return TypeAdapter(Request)
+
+
+def answer_mark(run: str) -> str:
+    """Return what is notified when a person has answered something of a run, beside changes of the run itself."""
+    return f"answer:{run}"
 
 
 def unknown_run_error(run: str) -> UserError:
@@ -175,12 +182,22 @@ class Runs:
             )
         return found[0]
 
-    async def list(self, *, limit: int = 50, offset: int = 0, search: str = "") -> Sequence[RunRow]:
-        """Return runs, newest first; with `search`, those whose question contains it, in whatever case."""
+    async def list(
+        self, *, limit: int = 50, offset: int = 0, search: str = "", statuses: Sequence[str] = ()
+    ) -> Sequence[RunRow]:
+        """Return runs, newest first; only those whose question contains `search`, and with these statuses."""
         text = json.dumps(search, ensure_ascii=False)[1:-1]  # as it stands in the stored request
-        values = {"text": text, "limit": limit, "offset": offset}
+        values = {"text": text, "limit": limit, "offset": offset, "statuses": list(statuses)}
         rows = await self._database.fetch_all(_LIST, values, where="listing runs")
         return [_run_row(row) for row in rows]
+
+    async def replace_request(self, run: str, request: Request) -> None:
+        """Change what a waiting run was asked for."""
+        await self._database.execute(
+            "UPDATE runs SET request = %s, updated_at = clock_timestamp() WHERE id = %s AND status = %s",
+            [dump_request(request), run, RunStatus.AWAITING.value],
+            where="changing a run",
+        )
 
     async def remove(self, run: str) -> bool:
         """Remove a run with its journal, events, answers and artifacts. A live attempt learns that it is stale."""
@@ -232,9 +249,11 @@ class Runs:
         It does not start the run: submit it again afterwards.
         """
         await self._database.execute(
-            """INSERT INTO run_answer (run, topic, answer) SELECT id, %s, %s FROM runs WHERE id = %s
-            ON CONFLICT (run, topic) DO UPDATE SET answer = excluded.answer, at = clock_timestamp()""",
-            [topic, text, validate_id(run)],
+            """WITH answered AS (
+                INSERT INTO run_answer (run, topic, answer) SELECT id, %s, %s FROM runs WHERE id = %s
+                ON CONFLICT (run, topic) DO UPDATE SET answer = excluded.answer, at = clock_timestamp() RETURNING run
+            ) SELECT pg_notify(%s, %s) FROM answered""",
+            [topic, text, validate_id(run), STATUS_CHANNEL, answer_mark(run)],
             where="storing an answer",
         )
 

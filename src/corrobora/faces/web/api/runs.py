@@ -1,0 +1,152 @@
+"""Runs over HTTP: created, listed, watched over and removed; plans read, replaced and authorized.
+
+Knows the headers Idempotency-Key and Prefer. Does not know how a run is worked on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from base64 import b32encode
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Request, Response
+
+from corrobora.domain.run import RunId, RunRow, RunStatus
+from corrobora.faces.web import service
+from corrobora.faces.web.api.models import (
+    Authorization,
+    Hint,
+    PlanBody,
+    RunInfo,
+    RunName,
+    RunPage,
+    describe_run,
+)
+from corrobora.faces.web.context import Allowed, Opened
+from corrobora.faces.web.new_run import NewRun
+from corrobora.faces.web.security import Access
+
+router = APIRouter(prefix="/api/v1/runs", tags=["runs"])
+_WAIT = re.compile(r"\bwait=(\d{1,4})\b")
+_MAX_WAIT_SECONDS = 30
+MAX_PAGE = 500
+
+
+@router.post("", status_code=202)
+async def create_run(  # noqa: PLR0913, PLR0917 - one parameter for each part of a request
+    wanted: NewRun,
+    workspace: Opened,
+    access: Allowed,
+    request: Request,
+    response: Response,
+    idempotency_key: Annotated[
+        str | None,
+        Header(min_length=1, max_length=200, description="The same key with the same body gives the same run again."),
+    ] = None,
+    prefer: Annotated[
+        str | None, Header(max_length=200, description="`wait=SECONDS`, at most 30: wait for the end of the run.")
+    ] = None,
+) -> RunInfo:
+    """Start a run and return at once; follow it by its events."""
+    run = name_repeatable_run(access, request, idempotency_key) if idempotency_key is not None else None
+    row = await service.start_run(workspace, wanted, run=run)
+    wait = _WAIT.search(prefer or "")
+    if wait is not None:
+        row = await service.wait_for_run(workspace, row.id, seconds=min(int(wait[1]), _MAX_WAIT_SECONDS))
+        response.headers["Preference-Applied"] = wait[0]
+    response.headers["Location"] = f"/api/v1/runs/{row.id}"
+    return describe_run(row)
+
+
+def name_repeatable_run(access: Access, request: Request, key: str) -> RunId:
+    """Return the id of the run that a key of this caller stands for, so that a repeated request finds it again.
+
+    Nobody else can compute it, and it needs no table: it holds as long as the key file of the server.
+    """
+    caller = access.identify(request.scope)
+    digest = hmac.new(access.secret, f"run\0{caller.name if caller else ''}\0{key}".encode(), hashlib.sha256).digest()
+    return RunId(f"r_{b32encode(digest[:16]).decode().rstrip('=').lower()}")
+
+
+@router.get("")
+async def list_runs(
+    workspace: Opened,
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
+    offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
+    q: Annotated[str, Query(max_length=400, description="Words that the question must contain.")] = "",
+    status: Annotated[list[RunStatus] | None, Query(max_length=8, description="Only runs with these statuses.")] = None,
+) -> RunPage:
+    """List runs, newest first."""
+    found = await service.list_runs(
+        workspace, limit=limit + 1, offset=offset, search=q, statuses=[each.value for each in status or ()]
+    )
+    scores = await workspace.runs.read_scores([row.id for row in found])
+    shown = [describe_run(row, scores.get(row.id)) for row in found[:limit]]
+    return RunPage(runs=shown, next_offset=offset + limit if len(found) > limit else None)
+
+
+@router.get("/{run}")
+async def get_run(run: RunName, workspace: Opened) -> RunInfo:
+    """Say where a run stands."""
+    row = await service.read_run(workspace, run)
+    return describe_run(row, (await workspace.runs.read_scores([row.id])).get(row.id))
+
+
+@router.delete("/{run}", status_code=204)
+async def remove_run(run: RunName, workspace: Opened) -> None:
+    """Remove a run with its journal, events and files; libraries keep their documents."""
+    await service.remove(workspace, run)
+
+
+@router.get("/{run}/plan")
+async def get_plan(run: RunName, workspace: Opened) -> dict[str, Any]:
+    """Return the plan as it was proposed last: a tree of queries with their limits."""
+    return dict(await service.read_plan(workspace, run))
+
+
+@router.put("/{run}/plan", status_code=202)
+async def replace_plan(run: RunName, body: PlanBody, workspace: Opened) -> RunInfo:
+    """Put another plan in place of the one that waits; it is checked, proposed again and waits again."""
+    return describe_run(await service.replace_plan(workspace, run, body.plan))
+
+
+@router.post("/{run}/authorize", status_code=202)
+async def authorize_run(run: RunName, body: Authorization, workspace: Opened) -> RunInfo:
+    """Authorize the waiting plan in the words of a person."""
+    return describe_run(await service.authorize(workspace, run, body.words))
+
+
+@router.post("/{run}/steer", status_code=202)
+async def steer_run(run: RunName, body: Hint, workspace: Opened) -> RunInfo:
+    """Give a run that pauses between two rounds a hint, and let it go on."""
+    return describe_run(await service.steer(workspace, run, body.hint))
+
+
+async def _describe_again(workspace: Opened, row: RunRow) -> RunInfo:
+    return describe_run(await service.read_run(workspace, row.id))
+
+
+@router.post("/{run}/pause", status_code=202)
+async def pause_run(run: RunName, workspace: Opened) -> RunInfo:
+    """Let a run pause after the round that it works on; one that writes its report already goes on."""
+    return await _describe_again(workspace, await service.pause(workspace, run))
+
+
+@router.post("/{run}/resume", status_code=202)
+async def resume_run(run: RunName, workspace: Opened) -> RunInfo:
+    """Go on after a pause, an interruption or a failure; nothing that was answered is asked again."""
+    return describe_run(await service.resume(workspace, run))
+
+
+@router.post("/{run}/finish", status_code=202)
+async def finish_run(run: RunName, workspace: Opened) -> RunInfo:
+    """End the research now and write the report from what was gathered."""
+    return await _describe_again(workspace, await service.finish_now(workspace, run))
+
+
+@router.post("/{run}/cancel", status_code=202)
+async def cancel_run(run: RunName, workspace: Opened) -> RunInfo:
+    """End a run without a report."""
+    return describe_run(await service.cancel(workspace, run))

@@ -1,0 +1,161 @@
+"""The evidence of stored runs: reports and their exports, sources, facts, contradictions, gaps, decisions, spend.
+
+Pages, HTTP API and MCP call these functions. Knows where each is stored. Knows no HTTP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from corrobora.app import Workspace
+from corrobora.app.libraries import open_library
+from corrobora.app.runs import load_report
+from corrobora.domain.errors import NoEvidence, ReadError, UserError
+from corrobora.domain.evidence import Contradiction, Fact, Passage, Source, SourceId
+from corrobora.domain.limits import Usage
+from corrobora.domain.report import Findings, Report
+from corrobora.domain.run import Event, RunRow
+from corrobora.domain.thread import Gap
+from corrobora.engine.session.journal import CallMeta, decode
+from corrobora.faces.web.service import list_events, read_run
+from corrobora.reporting.report_format import REPORT_FILES
+from corrobora.storage.journal.runs import Artifact
+
+
+async def read_report(workspace: Workspace, run: str) -> Report:
+    """Return the report of a run as a value. Raises `NoEvidence` `report_missing` if it has none."""
+    row = await read_run(workspace, run)
+    report = await load_report(workspace, row.id)
+    if report is None:
+        raise NoEvidence("report_missing", f"Run {row.id} has no report yet.", next_step="Follow its events.")
+    return report
+
+
+async def export_report(workspace: Workspace, run: str, form: str) -> Artifact:
+    """Return the report of a run in a format.
+
+    Raises:
+        UserError: `export_format` for an unknown format.
+        NoEvidence: `report_missing`.
+    """
+    if form not in REPORT_FILES:
+        raise UserError(
+            "export_format", f"{form[:20]!r} is no format.", next_step=f"Formats: {', '.join(REPORT_FILES)}."
+        )
+    row = await read_run(workspace, run)
+    stored = await workspace.runs.read_artifact(row.id, REPORT_FILES[form])
+    if stored is None:
+        raise NoEvidence("report_missing", f"Run {row.id} has no report yet.", next_step="Follow its events.")
+    return stored
+
+
+async def list_files(workspace: Workspace, run: str) -> Sequence[str]:
+    """Return the names of the files of a run."""
+    return await workspace.runs.list_artifacts((await read_run(workspace, run)).id)
+
+
+def _walk(found: Findings) -> Iterator[Findings]:
+    """Yield findings and all below them that were used for the report."""
+    yield found
+    for child in found.children:
+        yield from _walk(child)
+
+
+def collect_facts(report: Report) -> Mapping[str, Fact]:
+    """Return the facts of a report by their ids, each once."""
+    return {fact.id: fact for found in _walk(report.findings) for fact in found.facts}
+
+
+def collect_contradictions(report: Report) -> Sequence[Contradiction]:
+    """Return the contradictions of a report, each once."""
+    return list({each.key: each for found in _walk(report.findings) for each in found.contradictions}.values())
+
+
+def collect_gaps(report: Report) -> Sequence[Gap]:
+    """Return the gaps of a report, each once."""
+    return list({(gap.text, gap.target): gap for found in _walk(report.findings) for gap in found.gaps}.values())
+
+
+@dataclass(frozen=True, slots=True)
+class RunSource:
+    """A source with its stored text and what a report took from it."""
+
+    source: Source
+    text: str
+    passages: Sequence[Passage]
+    cited_as: Sequence[int]  # numbers of the references
+    facts: Sequence[Fact]  # their `start` and `end` index `text`
+
+
+async def list_sources(workspace: Workspace, run: str) -> Sequence[RunSource]:
+    """Return the sources that the facts of a report were taken from, cited ones first."""
+    report = await read_report(workspace, run)
+    names = dict.fromkeys([cited.source for cited in report.citations])
+    names |= dict.fromkeys(fact.source for fact in collect_facts(report).values())
+    row = await read_run(workspace, run)
+    return [each for name in names if (each := await _load_source(workspace, row, report, name)) is not None]
+
+
+async def read_source(workspace: Workspace, run: str, source: str) -> RunSource:
+    """Return a source of a run by its id, such as S186; one that was read and not used has no facts.
+
+    Raises `UserError` `source_unknown`.
+    """
+    row = await read_run(workspace, run)
+    found = await _load_source(workspace, row, await load_report(workspace, row.id), source)
+    if found is None:
+        raise UserError("source_unknown", f"Run {row.id} has no source {source[:20]}.", next_step="List its sources.")
+    return found
+
+
+async def _load_source(workspace: Workspace, row: RunRow, report: Report | None, name: str) -> RunSource | None:
+    library = open_library(workspace, (*row.request.libraries, f"run:{row.id}"))
+    try:
+        source, text = await library.document(SourceId(name))
+    except ReadError:
+        return None
+    passages = await library.source_passages(SourceId(name))
+    facts = [fact for fact in collect_facts(report).values() if fact.source == name] if report else []
+    cited = [each.number for each in report.citations if each.source == name] if report else []
+    return RunSource(source, text, passages, cited, sorted(facts, key=lambda fact: fact.start))
+
+
+async def list_events_of_type(workspace: Workspace, run: str, kind: str) -> tuple[RunRow, Sequence[Event]]:
+    """Return a run and its events of a type, such as `decision` or `round.finished`, in order."""
+    row = await read_run(workspace, run)
+    found: list[Event] = []
+    after = 0
+    while page := await list_events(workspace, row.id, after=after):
+        found += (event for event in page if event.type == kind)
+        after = page[-1].seq
+    return row, found
+
+
+@dataclass(frozen=True, slots=True)
+class SpendPart:
+    """What the calls of one role by one model or provider cost."""
+
+    role: str
+    model: str
+    provider: str
+    usage: Usage = Usage()
+    searches: int = 0
+
+
+async def sum_spend(workspace: Workspace, run: str) -> Sequence[SpendPart]:
+    """Return what a run has cost so far, by role, model and provider; the most expensive first."""
+    row = await read_run(workspace, run)
+    rows = await workspace.database.fetch_all(
+        "SELECT key, meta FROM journal WHERE run = %s", [row.id], where="reading the journal of a run"
+    )
+    sums: dict[tuple[str, str, str], SpendPart] = {}
+    for key, text in rows:
+        meta = decode(CallMeta, text, key=key)
+        if meta.usage is None and not meta.searches:
+            continue
+        names = (meta.role, meta.model, meta.provider)
+        part = sums.get(names, SpendPart(*names))
+        usage = part.usage + (meta.usage or Usage())
+        sums[names] = replace(part, usage=usage, searches=part.searches + meta.searches)
+    return sorted(sums.values(), key=lambda part: (-part.usage.dollars, -part.usage.calls, part.role))

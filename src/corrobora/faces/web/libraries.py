@@ -1,0 +1,130 @@
+"""Libraries of the server: listed, searched, filled with uploaded documents; reports checked against what is stored.
+
+Pages, HTTP API and MCP call these functions. Uploaded documents are kept as files in the data folder, so that a library
+can be read anew. Knows no HTTP.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from corrobora.app import Workspace
+from corrobora.app.libraries import ingest_files, open_library
+from corrobora.app.verification import verify_report as recheck_text
+from corrobora.config import list_presets, load_profile, resolve_profile
+from corrobora.domain.errors import UserError
+from corrobora.domain.evidence import Hit
+from corrobora.domain.limits import LIMITS
+from corrobora.faces.cli.library import DEMO, check_library_name, list_roots, unknown_library_error
+from corrobora.faces.cli.library import list_libraries as list_spaces
+from corrobora.faces.cli.verify import list_findings, summarize_recheck
+from corrobora.faces.request import parse_question
+from corrobora.policies import Profile
+from corrobora.storage.index.catalog import Catalog, SpaceInfo
+
+
+async def list_libraries(workspace: Workspace) -> Sequence[SpaceInfo]:
+    """Return the stored libraries."""
+    return await list_spaces(workspace)
+
+
+async def _find_library(workspace: Workspace, name: str) -> SpaceInfo:
+    known = await list_spaces(workspace)
+    found = next((space for space in known if space.name == name), None)
+    if found is None:
+        raise unknown_library_error(name, known)
+    return found
+
+
+async def list_documents(workspace: Workspace, name: str) -> Sequence[str]:
+    """Return the documents of a library. Raises `UserError` `library_unknown`."""
+    await _find_library(workspace, name)
+    catalog = Catalog(workspace.database)
+    (number,) = await catalog.space_numbers([name])
+    return sorted(await catalog.files(number))
+
+
+async def search_library(workspace: Workspace, name: str, text: str, *, limit: int = 10) -> Sequence[Hit]:
+    """Return the best passages of a library. Raises `UserError` `library_unknown`, or for a text without words."""
+    await _find_library(workspace, name)
+    return await open_library(workspace, [name]).hybrid_search(parse_question(text).text, limit=limit)
+
+
+async def add_document(workspace: Workspace, name: str, document: str, content: bytes) -> bool:
+    """Store a document in a library of uploads, replacing the one of this name; False if it was there unchanged.
+
+    Raises:
+        UserError: the name is not one of a library or file, the document is too large or cannot be read, or the
+            library was read from a folder of the operator's.
+    """
+    folder = workspace.settings.home / "uploads" / check_library_name(name)
+    known = {space.name: list_roots(space) for space in await list_spaces(workspace)}
+    if name == DEMO or known.get(name, (folder,)) != (folder,):
+        raise UserError(
+            "library_folder", f"The library {name} is read from a folder.", next_step="Upload into another library."
+        )
+    if len(content) > LIMITS.file_max_bytes:
+        raise UserError(
+            "file_too_large", f"{document} has {len(content):,} bytes; the limit is {LIMITS.file_max_bytes:,}."
+        )
+    path = folder / document
+    if path.parent != folder or document.startswith("."):
+        raise UserError("file_name", f"{document[:80]!r} is not a valid name for a document.")
+    before = await asyncio.to_thread(_replace_file, path, content)
+    try:
+        report = await ingest_files(workspace.database, name, (folder,), _ignore_step, embedder=workspace.embedder)
+    except UserError as error:  # nothing in the folder can be read
+        await asyncio.to_thread(_restore_file, path, before)
+        raise UserError("document_unreadable", f"{document} cannot be read: {error.message}") from None
+    skipped = next((each for each in report.skipped if Path(each.path).name == document), None)
+    if skipped is not None:
+        await asyncio.to_thread(_restore_file, path, before)
+        raise UserError("document_unreadable", f"{document} cannot be read: {skipped.reason}.")
+    return any(Path(each).name == document for each in report.stored)
+
+
+def _ignore_step(_done: int, _total: int, _path: str) -> None:
+    """Show nothing."""
+
+
+def _replace_file(path: Path, content: bytes) -> bytes | None:
+    """Write a file as a whole, and return what was there."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    before = path.read_bytes() if path.is_file() else None
+    handle, temporary = tempfile.mkstemp(dir=path.parent.parent)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+    Path(temporary).replace(path)
+    return before
+
+
+def _restore_file(path: Path, before: bytes | None) -> None:
+    """Undo `_replace_file`."""
+    if before is None:
+        path.unlink()
+    else:
+        _replace_file(path, before)
+
+
+async def remove_library(workspace: Workspace, name: str) -> None:
+    """Remove a library; files of the operator stay. Raises `UserError` `library_unknown`."""
+    known = await _find_library(workspace, name)
+    await Catalog(workspace.database).remove_space(known.name)
+
+
+async def verify_report(workspace: Workspace, text: str) -> Mapping[str, Any]:
+    """Check a report against what is stored, as `corrobora verify --json` does; nothing is fetched."""
+    result = await recheck_text(workspace, text)
+    return summarize_recheck(result) | list_findings(result)
+
+
+def list_profiles(workspace: Workspace) -> Mapping[str, Profile]:
+    """Return the profiles that a run may name, the operator's own included."""
+    settings = workspace.settings
+    names = dict.fromkeys((*list_presets(), *settings.profiles))
+    return {name: load_profile(*resolve_profile(settings, name)) for name in names}

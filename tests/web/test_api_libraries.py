@@ -1,0 +1,57 @@
+"""Libraries, checks and profiles over HTTP: documents go in by upload only, never by a path."""
+
+from __future__ import annotations
+
+import httpx2
+from tests.plugins.serving import Site
+
+PERCH = b"# Perch\n\nThe perch of lake Orrin weighs at most 2 kilograms and is caught between May and September.\n"
+
+
+def test_a_document_is_uploaded_found_replaced_and_removed_with_its_library(site: Site) -> None:
+    base = f"{site.url}/api/v1/libraries"
+    made = httpx2.put(f"{base}/fish/documents/perch.md", content=PERCH, timeout=120)
+    assert (made.status_code, made.json()) == (201, {"library": "fish", "document": "perch.md", "stored": True})
+    assert not httpx2.put(f"{base}/fish/documents/perch.md", content=PERCH, timeout=120).json()["stored"]
+    assert next(each for each in httpx2.get(base).json() if each["name"] == "fish")["documents"] == 1
+    assert any(each.endswith("perch.md") for each in httpx2.get(f"{base}/fish/documents").json())
+    hits = httpx2.get(f"{base}/fish/search", params={"q": "How heavy is a perch?"}, timeout=120).json()
+    assert "2 kilograms" in hits[0]["snippet"]
+    httpx2.put(f"{base}/fish/documents/perch.md", content=PERCH.replace(b"2 kilo", b"3 kilo"), timeout=120)
+    hits = httpx2.get(f"{base}/fish/search", params={"q": "How heavy is a perch?"}, timeout=120).json()
+    assert "3 kilograms" in hits[0]["snippet"]
+    assert httpx2.delete(f"{base}/fish").status_code == 204
+    assert httpx2.get(f"{base}/fish/documents").json()["code"] == "library_unknown"
+
+
+def test_what_cannot_be_read_is_not_kept(site: Site) -> None:
+    base = f"{site.url}/api/v1/libraries"
+    for name, content in (("broken.pdf", b"\x00\x01\x02" * 500), ("program.exe", b"MZ")):
+        answer = httpx2.put(f"{base}/scrap/documents/{name}", content=content, timeout=120)
+        assert (answer.status_code, answer.json()["code"]) == (422, "document_unreadable")
+    assert not list((site.settings.home / "uploads" / "scrap").iterdir())
+    too_large = httpx2.put(f"{base}/scrap/documents/long.md", content=b"a" * 30_000_001, timeout=120)
+    assert (too_large.status_code, too_large.json()["code"]) == (422, "file_too_large")
+
+
+def test_a_library_of_the_operator_takes_no_uploads(site: Site) -> None:
+    for name in ("demo", "docs"):
+        answer = httpx2.put(f"{site.url}/api/v1/libraries/{name}/documents/perch.md", content=PERCH)
+        assert (answer.status_code, answer.json()["code"]) == (422, "library_folder")
+
+
+def test_a_report_is_checked_against_its_stored_sources(site: Site) -> None:
+    text = httpx2.get(f"{site.url}/api/v1/runs/{site.run}/report.md").text
+    good = httpx2.post(f"{site.url}/api/v1/verify", json={"text": text}, timeout=120).json()
+    assert (good["seal"], good["run"], good["passed"]) == ("delivered", site.run, True)
+    quoted = next(each["text"] for each in good["statements_checked"] if each["carried"])
+    forged = text.replace(quoted[:40], "The opposite of what is known is true, as")
+    bad = httpx2.post(f"{site.url}/api/v1/verify", json={"text": forged}, timeout=120).json()
+    assert not bad["passed"]
+
+
+def test_profiles_say_what_they_ask_for(site: Site) -> None:
+    found = {each["name"]: each for each in httpx2.get(f"{site.url}/api/v1/profiles").json()}
+    assert found["tree"]["phrase"] == "Authorized to execute"
+    assert found["timed"]["minutes"] == 5
+    assert set(found) >= {"tree", "angles", "timed", "rounds", "triplet", "full"}

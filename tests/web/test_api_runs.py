@@ -1,0 +1,165 @@
+"""Runs over the HTTP API: asked once, found again, planned, authorized, paused, steered, finished, ended, removed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from tests.plugins.serving import Site, serve_settings, wait_for_status
+from tests.plugins.shell import DOCUMENTS, _fill
+
+from corrobora.config import Settings, load_settings
+
+QUESTION = "When was the bridge at Arnholm opened?"
+
+
+def ask(url: str, **more: Any) -> httpx2.Response:
+    headers = more.pop("headers", {})
+    body = {"question": QUESTION, "libraries": ["docs"], **more}
+    return httpx2.post(f"{url}/api/v1/runs", json=body, headers=headers, timeout=120)
+
+
+def call(url: str, run: str, action: str, **body: Any) -> httpx2.Response:
+    return httpx2.post(f"{url}/api/v1/runs/{run}/{action}", json=body or None, timeout=120)
+
+
+@pytest.fixture
+async def own(database_url: str, tmp_path: Path) -> Settings:
+    """Settings on a database of the test alone, with the library `docs`."""
+    await _fill("docs", DOCUMENTS, database_url)
+    env = {"CORROBORA_HOME": str(tmp_path / "home"), "CORROBORA_DATABASE_URL": database_url}
+    return load_settings(env=env, folder=tmp_path, user_file=Path("/nonexistent"))
+
+
+@pytest.fixture
+def idle(own: Settings) -> Iterator[str]:
+    """A server that works on no run."""
+    with serve_settings(own, work=False) as url:
+        yield url
+
+
+def test_a_run_can_be_waited_for_in_the_request_that_starts_it(site: Site) -> None:
+    answer = ask(site.url, headers={"Prefer": "wait=30"})
+    assert answer.status_code == 202
+    assert answer.headers["preference-applied"] == "wait=30"
+    run = answer.json()
+    assert answer.headers["location"] == run["links"]["self"] == f"/api/v1/runs/{run['id']}"
+    wait_for_status(site.url, run["id"], "done")
+
+
+def test_a_key_gives_the_same_run_again_also_after_a_restart(own: Settings) -> None:
+    key = {"Idempotency-Key": "a4f0-11"}
+    with serve_settings(own, work=False) as url:
+        first = ask(url, headers=key).json()["id"]
+        assert ask(url, headers=key).json()["id"] == first
+        assert ask(url, headers={"Idempotency-Key": "other"}).json()["id"] != first
+        other = ask(url, headers=key, max_rounds=2)
+        assert (other.status_code, other.json()["code"]) == (409, "run_exists")
+    with serve_settings(own, work=False) as url:
+        assert ask(url, headers=key).json()["id"] == first
+        assert len(httpx2.get(f"{url}/api/v1/runs").json()["runs"]) == 2
+
+
+def test_runs_are_listed_in_pages_searched_and_filtered(idle: str) -> None:
+    made = [ask(idle, question=f"What is {word} 100% like?").json()["id"] for word in ("Perch", "Pike", "Bream_")]
+    page = httpx2.get(f"{idle}/api/v1/runs", params={"limit": 2}).json()
+    assert ([run["id"] for run in page["runs"]], page["next_offset"]) == (made[:0:-1], 2)
+    page = httpx2.get(f"{idle}/api/v1/runs", params={"limit": 2, "offset": 2}).json()
+    assert ([run["id"] for run in page["runs"]], page["next_offset"]) == (made[:1], None)
+    for words, found in (("IS pike", made[1:2]), ("bream_", made[2:]), ("e_c", []), ("100%", made[::-1])):
+        page = httpx2.get(f"{idle}/api/v1/runs", params={"q": words}).json()
+        assert [run["id"] for run in page["runs"]] == found
+    for status, count in (("queued", 3), ("done", 0)):
+        assert len(httpx2.get(f"{idle}/api/v1/runs", params={"status": status}).json()["runs"]) == count
+
+
+def test_a_plan_waits_is_replaced_and_authorized_in_exact_words(site: Site) -> None:
+    run = ask(site.url, profile="tree").json()["id"]
+    assert "plan waits" in wait_for_status(site.url, run, "awaiting_authorization")["reason"]
+    plan = httpx2.get(f"{site.url}/api/v1/runs/{run}/plan").json()
+    path = f"{site.url}/api/v1/runs/{run}/plan"
+    refused = httpx2.put(path, json={"plan": {"title": 7}})
+    assert (refused.status_code, refused.headers["content-type"]) == (422, "application/problem+json")
+    leaf = {"title": "Opening of the bridge", "objective": "When was the bridge at Arnholm opened?"}
+    replaced = httpx2.put(path, json={"plan": {**leaf, "queries": [leaf["objective"]]}}, timeout=60)
+    assert replaced.status_code == 202, replaced.text
+    wait_for_status(site.url, run, "awaiting_authorization")
+    again = httpx2.get(path).json()
+    assert again != plan
+    assert "Opening of the bridge" in json.dumps(again)
+    wrong = call(site.url, run, "authorize", words="go on")
+    assert (wrong.status_code, wrong.json()["code"]) == (422, "phrase")
+    assert call(site.url, run, "authorize", words="Authorized to execute").status_code == 202
+    wait_for_status(site.url, run, "done")
+    late = call(site.url, run, "authorize", words="Authorized to execute")
+    assert (late.status_code, late.json()["code"]) == (409, "not_waiting")
+    assert httpx2.put(path, json={"plan": {}}).json()["code"] == "not_waiting"
+
+
+def test_a_run_of_another_process_is_paused_after_its_round_and_steered(own: Settings, idle: str) -> None:
+    run = ask(idle, profile="rounds").json()["id"]
+    assert call(idle, run, "pause").status_code == 202
+    with serve_settings(own):
+        assert "pauses after round 1" in wait_for_status(idle, run, "paused")["reason"]
+        assert call(idle, run, "pause").json()["code"] == "not_running"
+        assert call(idle, run, "steer", hint="look at the ferry").status_code == 202
+        wait_for_status(idle, run, "done")
+    lines = httpx2.get(f"{idle}/api/v1/runs/{run}/events", params={"format": "ndjson"}).text.splitlines()
+    assert sum(json.loads(line)["type"] == "round.started" for line in lines) > 1
+    assert call(idle, run, "steer", hint="").json()["code"] == "not_paused"
+    assert call(idle, run, "resume").json()["code"] == "run_ended"
+
+
+def test_a_run_of_another_process_is_finished_early(own: Settings, idle: str) -> None:
+    run = ask(idle, profile="rounds").json()["id"]
+    assert call(idle, run, "finish").status_code == 202
+    with serve_settings(own):
+        wait_for_status(idle, run, "done")
+    rounds = httpx2.get(f"{idle}/api/v1/runs/{run}/rounds").json()
+    assert len(rounds) <= 1
+
+
+def test_a_run_is_cancelled_resumed_and_removed(own: Settings, idle: str) -> None:
+    run = ask(idle).json()["id"]
+    assert call(idle, run, "cancel").json()["status"] == "cancelled"
+    assert call(idle, run, "resume").json()["status"] == "queued"
+    with serve_settings(own):
+        wait_for_status(idle, run, "done")
+    assert httpx2.delete(f"{idle}/api/v1/runs/{run}").status_code == 204
+    gone = httpx2.get(f"{idle}/api/v1/runs/{run}")
+    assert (gone.status_code, gone.json()["code"]) == (404, "run_unknown")
+
+
+def test_events_go_on_from_a_cursor_in_both_forms(site: Site) -> None:
+    path = f"{site.url}/api/v1/runs/{site.run}/events"
+    lines = [json.loads(line) for line in httpx2.get(path, params={"format": "ndjson"}).text.splitlines()]
+    assert [line["seq"] for line in lines] == list(range(1, len(lines) + 1))
+    rest = httpx2.get(path, headers={"Accept": "application/x-ndjson"}, params={"after": len(lines) - 3}).text
+    assert [json.loads(line)["seq"] for line in rest.splitlines()] == [line["seq"] for line in lines[-3:]]
+    stream = httpx2.get(path, headers={"Last-Event-ID": str(len(lines) - 2)}).text
+    assert [line for line in stream.splitlines() if line.startswith("id: ")] == [
+        f"id: {line['seq']}" for line in lines[-2:]
+    ]
+    assert stream.count("\n\n") == 2
+
+
+def test_what_is_wrong_is_said_as_a_problem_document(site: Site) -> None:
+    for answer, status, code in (
+        (ask(site.url, libraries=["nowhere"]), 404, "library_unknown"),
+        (ask(site.url, libraries=["/etc"]), 404, "library_unknown"),
+        (ask(site.url, time=0), 422, "config_value"),
+        (ask(site.url, home="/tmp"), 422, "request_invalid"),
+        (httpx2.post(f"{site.url}/api/v1/runs", content=b"{"), 422, "request_invalid"),
+        (httpx2.get(f"{site.url}/api/v1/runs/r_unknown/report"), 404, "run_unknown"),
+        (httpx2.get(f"{site.url}/api/v1/nothing"), 404, "not_found"),
+        (httpx2.patch(f"{site.url}/api/v1/runs"), 405, "method_not_allowed"),
+    ):
+        problem = answer.json()
+        assert (answer.status_code, problem["code"]) == (status, code), problem
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert (problem["status"], problem["type"]) == (status, f"urn:corrobora:error:{code}")
+        assert problem["detail"].startswith(problem["title"])

@@ -1,0 +1,120 @@
+"""Tokens: which of them may do what, on every route of the API; how they are written and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx2
+import pytest
+from tests.plugins.serving import Site, serve_settings
+
+from corrobora.config import Settings
+from corrobora.domain.errors import UserError
+from corrobora.faces.web import create_app
+from corrobora.faces.web.security import Scope, parse_tokens
+
+FILE = """
+# who       token                         name
+read        reader-0123456789abcdef       monitor
+run         runner-0123456789abcdef
+admin       keeper-0123456789abcdef       owner
+"""
+HOLDERS = {"nobody": "", "stranger": "stranger-0123456789", "reader": "reader-0123456789abcdef"} | {
+    "runner": "runner-0123456789abcdef",
+    "keeper": "keeper-0123456789abcdef",
+}
+READS, RUNS, ADMINS = {"reader", "runner", "keeper"}, {"runner", "keeper"}, {"keeper"}
+
+
+@pytest.fixture(scope="module")
+def guarded(site_settings: Settings) -> Iterator[str]:
+    with serve_settings(site_settings, tokens=parse_tokens(FILE), work=False) as url:
+        yield url
+
+
+def list_operations(settings: Settings) -> list[tuple[str, str]]:
+    document = create_app(settings).openapi()
+    return [(verb.upper(), path) for path, verbs in document["paths"].items() for verb in verbs]
+
+
+def who_may(verb: str, path: str) -> set[str]:
+    """Say it once more, by hand: what the matrix must be."""
+    if path in ("/healthz", "/readyz"):
+        return set(HOLDERS)
+    if verb == "GET":
+        return READS
+    return ADMINS if verb == "DELETE" or "/libraries/" in path else RUNS
+
+
+def test_every_holder_may_do_exactly_what_the_scope_says(guarded: str, site_settings: Settings) -> None:
+    operations = list_operations(site_settings)
+    assert len(operations) > 30
+    names = {"{run}": "r_unknown", "{name}": "nowhere", "{source}": "S1", "{passage}": "C1", "{form}": "md"}
+    with httpx2.Client(base_url=guarded, timeout=120) as client:
+        for verb, template in operations:
+            path = template.replace("{name:path}", "x").replace("{document}", "x.md")
+            for name, value in names.items():
+                path = path.replace(name, value)
+            allowed = set()
+            for holder, token in HOLDERS.items():
+                headers = {"Authorization": f"Bearer {token}"} if token else {}
+                answer = client.request(verb, path, headers=headers, json=7 if verb in ("POST", "PUT") else None)
+                refused = {"nobody": 401, "stranger": 401}.get(holder, 403)
+                if answer.status_code != refused:
+                    allowed.add(holder)
+                else:
+                    assert answer.json()["code"] in ("token_missing", "scope_missing")
+            assert allowed == who_may(verb, template), (verb, template)
+
+
+def test_another_holder_learns_nothing_of_a_run_without_a_token(site: Site, guarded: str) -> None:
+    real = httpx2.get(f"{guarded}/api/v1/runs/{site.run}")
+    unreal = httpx2.get(f"{guarded}/api/v1/runs/r_unknown")
+    assert (real.status_code, real.content) == (unreal.status_code, unreal.content)
+
+
+def test_a_browser_logs_in_once_and_logs_out(guarded: str) -> None:
+    with httpx2.Client(base_url=guarded, timeout=60) as client:
+        sent = client.get("/runs", headers={"Accept": "text/html"})
+        assert (sent.status_code, sent.headers["location"]) == (303, "/login")
+        page = client.get("/login")
+        assert 'name="csrf"' in page.text
+        form = page.text.partition('name="csrf" value="')[2].partition('"')[0]
+        wrong = client.post("/login", data={"csrf": form, "token": "stranger-0123456789"})
+        assert wrong.status_code == 403
+        stale = client.post("/login", data={"csrf": "x", "token": HOLDERS["reader"]})
+        assert (stale.status_code, "corrobora" in client.cookies) == (422, False)
+        done = client.post("/login", data={"csrf": form, "token": HOLDERS["reader"]})
+        assert (done.status_code, done.headers["location"]) == (303, "/")
+        cookie = done.headers["set-cookie"].lower()
+        assert "httponly" in cookie
+        assert "samesite=strict" in cookie
+        assert HOLDERS["reader"] not in cookie
+        assert client.get("/api/v1/runs").status_code == 200
+        assert client.post("/api/v1/runs", json={"question": "What is it?"}).json()["code"] == "scope_missing"
+        form = client.get("/login").text.partition('name="csrf" value="')[2].partition('"')[0]
+        client.post("/logout", data={"csrf": form})
+        assert client.get("/api/v1/runs").status_code == 401
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "short",
+        "write 0123456789abcdef0123",
+        "read 0123456789abcdef0123 name more",
+        "read 0123456789abcdef\nrun 0123456789abcdef",
+        "read 0123456789abcdef a\nrun 0123456789abcdeg a",
+    ],
+)
+def test_a_token_file_that_is_wrong_is_refused(text: str) -> None:
+    with pytest.raises(UserError) as caught:
+        parse_tokens(text)
+    assert caught.value.code == "serve_token"
+
+
+def test_one_token_alone_has_all_rights() -> None:
+    (token,) = parse_tokens("0123456789abcdef\n")
+    assert (token.scope, token.name) == (Scope.ADMIN, "token-1")
+    assert "0123456789abcdef" not in repr(token)
+    assert parse_tokens("") == parse_tokens("# nothing\n") == ()
