@@ -31,6 +31,7 @@ MAX_FUNCTION_LINES = 50  # 40 is the habit; a table of cases may be longer
 # Source modules without a test file of the same name, and the file below tests/ that tests them, with the reason.
 TESTED_ELSEWHERE: dict[str, str] = {
     "__init__.py": "unit/faces/test_python.py",  # the public names
+    "faces/web/api/events.py": "web/test_api_runs.py",
     "faces/web/api/evidence.py": "web/test_api_evidence.py",  # over HTTP, as all parts of the server
     "faces/web/api/health.py": "web/test_server.py",
     "faces/web/api/libraries.py": "web/test_api_libraries.py",
