@@ -43,6 +43,9 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "faces/web/libraries.py": "web/test_api_libraries.py",
     "faces/web/openapi.py": "web/test_openapi.py",
     "faces/web/errors.py": "web/test_server.py",
+    "faces/web/reader/__init__.py": "browser/test_reading.py",  # the reading screens, in Chromium
+    "faces/web/reader/forms.py": "browser/test_reading.py",
+    "faces/web/reader/views.py": "browser/test_reading.py",
     "faces/web/routers.py": "web/test_server.py",
     "faces/web/service.py": "web/test_server.py",
 }
@@ -57,6 +60,7 @@ MAY_CATCH_EVERYTHING = {
 
 # Tests that may be skipped, because the machine can not do what they are about.
 MAY_BE_SKIPPED = {
+    "tests/browser/conftest.py": "tests in a browser need Chromium",
     "tests/docs/test_deploy.py": "systemd checks its own units",
     "tests/unit/storage/postgres/test_embedded.py": "only root can become somebody else",
     "tests/unit/adapters/test_qdrant.py": "the client of Qdrant is an extra",

@@ -6,6 +6,7 @@ Knows where the application keeps them. Does not know any page.
 from __future__ import annotations
 
 from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +19,7 @@ from corrobora.app import Workspace
 from corrobora.faces.web.security import Access
 
 _TEMPLATES = Path(__file__).parent / "templates"
+_SHARED = Path(str(resources.files("corrobora.reporting"))) / "templates"  # of exported pages
 
 
 def get_workspace(request: Request) -> Workspace:
@@ -38,7 +40,10 @@ Allowed = Annotated[Access, Depends(get_access)]
 def load_templates() -> Environment:
     """Return the templates of the page; every value is escaped, and a missing one is an error."""
     return Environment(
-        loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+        loader=FileSystemLoader([_TEMPLATES, _SHARED]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
     )
 
 

@@ -272,9 +272,11 @@ class SecurityMiddleware:
         return None
 
     def _is_own_origin(self, headers: Headers) -> bool:
-        origin = headers.get("origin")
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
         if origin is None:
-            return headers.get("sec-fetch-site", "none") in ("none", "same-origin")
+            return site in ("none", "same-origin")
+        if origin == "null" and site == "same-origin":  # a form of a page whose policy sends no referrer
+            return True
         scheme, _, host = origin.partition("://")
         return scheme in ("http", "https") and host.lower() in self._access.hosts
 

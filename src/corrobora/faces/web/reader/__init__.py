@@ -1,0 +1,178 @@
+"""The reading screens: report with its evidence, stored sources, audit, comparison of two runs, ratings by people.
+
+Knows paths and forms. What a screen shows is made by `views`. Every screen is whole without a script.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from importlib import resources
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from corrobora.app.exports import list_events
+from corrobora.app.followups import compare_runs, require_report
+from corrobora.app.ratings import CRITERIA, dump_rating, list_ratings, make_rating, store_rating
+from corrobora.app.sources import Reference, complete_evidence, read_source
+from corrobora.domain.errors import NoEvidence, UserError
+from corrobora.domain.report import Report
+from corrobora.domain.run import RunRow
+from corrobora.faces.web import service
+from corrobora.faces.web.context import Opened, render_page
+from corrobora.faces.web.reader import views
+from corrobora.faces.web.reader.forms import SentForm
+from corrobora.reporting.html_page import render_body
+from corrobora.reporting.report_format import REPORT_FILES
+
+router = APIRouter()
+
+
+@router.get("/reader.css", include_in_schema=False)
+async def get_style() -> Response:
+    """Return the style of evidence, the same as in the exported page, and of these screens."""
+    shared = resources.files("corrobora.reporting") / "evidence.css"
+    own = resources.files("corrobora.faces.web") / "static" / "reader.css"
+    text = "\n".join(each.read_text(encoding="utf-8") for each in (shared, own))
+    return Response(text, media_type="text/css", headers={"Cache-Control": "max-age=600"})
+
+
+async def _load(workspace: Opened, run: str) -> tuple[RunRow, Report]:
+    row = await service.read_run(workspace, run)
+    return row, await complete_evidence(workspace, await require_report(workspace, row.id))
+
+
+@router.get("/runs/{run}/report", include_in_schema=False)
+async def show_report(request: Request, run: str, workspace: Opened) -> HTMLResponse:
+    """Show the report: every number opens its quote; verdicts, conflicts and gaps stand beside it."""
+    row, report = await _load(workspace, run)
+    if not report.markdown:
+        raise NoEvidence("report_missing", f"Run {row.id} has no report: {report.reason or report.outcome}.")
+    return render_page(
+        request,
+        "reader/report.html",
+        row=row,
+        report=report,
+        body=render_body(report),
+        side=views.build_side(report),
+        stored=views.source_link(row.id),
+        ratings=await list_ratings(workspace, row.id),
+        show=views.show_text,
+    )
+
+
+@router.get("/runs/{run}/report.{form}", include_in_schema=False)
+async def export_report(run: str, form: str, workspace: Opened) -> Response:
+    """Return the delivered report as a file to save: Markdown, HTML or JSON."""
+    if form not in REPORT_FILES:
+        raise UserError(
+            "export_format", f"{form[:20]!r} is no format.", next_step=f"Formats: {', '.join(REPORT_FILES)}."
+        )
+    stored = await service.read_file(workspace, run, REPORT_FILES[form])
+    kinds = {"md": "text/markdown", "html": "application/octet-stream", "json": "application/json"}
+    headers = {"Content-Disposition": f'attachment; filename="report.{form}"'}
+    return Response(stored.content, media_type=kinds[form], headers=headers)
+
+
+@router.get("/runs/{run}/sources/{source}", include_in_schema=False)
+async def show_source(  # noqa: PLR0913, PLR0917 - the parts of an address
+    request: Request,
+    run: str,
+    source: str,
+    workspace: Opened,
+    passage: Annotated[str, Query(max_length=20)] = "",
+    first: Annotated[int | None, Query(ge=0, le=10**7)] = None,
+) -> HTMLResponse:
+    """Show the stored text of a source with the quotes of this report marked, around a passage."""
+    row, report = await _load(workspace, run)
+    if not any(each.source == source for each in report.citations):
+        raise UserError("source_not_cited", f"The report of this run does not cite {source[:20]}.")
+    stored = await read_source(workspace, source)
+    view = views.build_source(report, stored, Reference(source, passage), first)
+    return render_page(request, "reader/source.html", row=row, report=report, view=view, show=views.show_text)
+
+
+@router.get("/runs/{run}/audit", include_in_schema=False)
+async def show_audit(request: Request, run: str, workspace: Opened) -> HTMLResponse:
+    """Show what stands on what: statements by sources, decisions, retries, spend and scores."""
+    row, report = await _load(workspace, run)
+    audit = views.build_audit(report, await list_events(workspace, row.id))
+    ratings = await list_ratings(workspace, row.id)
+    return render_page(
+        request, "reader/audit.html", row=row, report=report, audit=audit, ratings=ratings, show=views.show_text
+    )
+
+
+@router.get("/compare", include_in_schema=False)
+async def choose_comparison(
+    request: Request,
+    workspace: Opened,
+    a: Annotated[str, Query(max_length=64)] = "",
+    b: Annotated[str, Query(max_length=64)] = "",
+) -> Response:
+    """Let a person choose two runs, or go to their comparison."""
+    if a and b:
+        before, after = await service.read_run(workspace, a), await service.read_run(workspace, b)
+        return RedirectResponse(f"/compare/{before.id}/{after.id}", status_code=303)
+    rows = [row for row in await service.list_runs(workspace, limit=200) if row.outcome]
+    return render_page(request, "reader/choose.html", rows=rows, a=a, b=b, show=views.show_text)
+
+
+@router.get("/compare/{a}/{b}", include_in_schema=False)
+async def show_comparison(request: Request, a: str, b: str, workspace: Opened) -> HTMLResponse:
+    """Show what is new, changed, gone and the same between two runs, and the trend of their scores."""
+    before, after = await service.read_run(workspace, a), await service.read_run(workspace, b)
+    found = await compare_runs(workspace, before.id, after.id)
+    rows = await service.list_runs(workspace, limit=500)
+    alike = [row for row in reversed(rows) if row.request.question == after.request.question]
+    scores = await workspace.runs.read_scores([row.id for row in alike])
+    trend = views.build_trend(alike, scores)
+    return render_page(
+        request,
+        "reader/compare.html",
+        before=before,
+        after=after,
+        found=found,
+        parts=views.split_parts(found),
+        trend=trend,
+        show=views.show_text,
+    )
+
+
+@router.get("/runs/{run}/rating", include_in_schema=False)
+async def show_rating(request: Request, run: str, workspace: Opened) -> HTMLResponse:
+    """Show the form of a rating, with what the judge and other people said."""
+    row, report = await _load(workspace, run)
+    ratings = await list_ratings(workspace, row.id)
+    return render_page(
+        request,
+        "reader/rating.html",
+        row=row,
+        report=report,
+        given=[(each, {**asdict(each.scores), "overall": each.overall}) for each in ratings],
+        judge=views.dump_verdict(report),
+        criteria=views.describe_criteria(CRITERIA),
+        show=views.show_text,
+    )
+
+
+@router.post("/runs/{run}/rating", include_in_schema=False)
+async def rate_report(run: str, workspace: Opened, form: SentForm) -> Response:
+    """Store a person's rating."""
+    row, _ = await _load(workspace, run)
+    steps = {each: form.text(each) for each in CRITERIA}
+    await store_rating(workspace, row.id, make_rating(form.text("rater"), steps, form.text("comment")))
+    return RedirectResponse(f"/runs/{row.id}/rating#given", status_code=303)
+
+
+@router.get("/api/v1/runs/{run}/ratings", tags=["evidence"])
+async def export_ratings(run: str, workspace: Opened) -> dict[str, Any]:
+    """Return the ratings of a run by people, and the judge's scores beside them."""
+    row, report = await _load(workspace, run)
+    judge = views.dump_verdict(report)
+    return {
+        "run": row.id,
+        "judge": judge,
+        "people": [dump_rating(each) for each in await list_ratings(workspace, row.id)],
+    }

@@ -1,0 +1,387 @@
+"""The reading screens in real Chromium: evidence of every number, stored sources, audit, comparison, rating."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+from tests.browser.conftest import MINUTE, OpenPage, focus_by_tab, press, run_aside, write
+from tests.plugins.serving import Site
+
+from corrobora.app import Workspace
+from corrobora.app.attempts import run_here
+from corrobora.app.libraries import ingest_files
+from corrobora.app.runs import read_report_json, submit_run
+from corrobora.app.sources import read_source
+from corrobora.domain.run import Request
+from corrobora.testing.server import ModelServer
+
+QUESTION = "When was the bridge at Arnholm opened?"
+HOSTILE = (
+    "<script>window.owned=1</script><img src=http://evil.example/x.png onerror=window.owned=2> ](javascript:owned)"
+)
+MARKERS = """() => [...document.querySelectorAll('button.n')].map(each => [
+  Number(each.id.slice(1)),
+  [...document.getElementById(each.getAttribute('popovertarget')).querySelectorAll('mark')].map(m => m.textContent)])"""
+OPEN = "() => [...document.querySelectorAll(':popover-open')].map(each => each.id)"
+
+
+@pytest.fixture(scope="package")
+def reading(site: Site, browser: Browser) -> Mapping[str, str]:
+    """The ids of runs: the demo, two of a scripted model with a judge, one of a hostile document."""
+    return {"demo": site.run, **run_aside(_store_runs(site))}
+
+
+async def _store_runs(site: Site) -> dict[str, str]:
+    folder = site.settings.home / "hostile-reading"
+    folder.mkdir()
+    (folder / "evil.md").write_text(
+        f"# Ferry {HOSTILE}\n\nThe ferry at Lund was built in 1902 {HOSTILE} by Varde.\n\n"
+        "The ferry at Lund is 41 metres long.\n"
+    )
+    async with Workspace.open(site.settings) as workspace, ModelServer() as server:
+        await ingest_files(workspace.database, "hostile-reading", (folder,), lambda *_: None)
+        model = (("worker", f"openai-compatible:m@{server.url}/v1"),)
+        made: dict[str, str] = {}
+        for name in ("first", "second"):
+            asked = Request(QUESTION, "angles", libraries=("docs",), models=model, authorized="policy")
+            made[name] = await submit_run(workspace, asked, deferred=False)
+            await run_here(workspace, made[name])
+        asked = Request("When was the ferry at Lund built?", "timed", libraries=("hostile-reading",))
+        made["hostile"] = await submit_run(workspace, asked, deferred=False)
+        await run_here(workspace, made["hostile"])
+        return made
+
+
+async def _read(site: Site, run: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return a report as JSON, and the stored texts of its sources."""
+    async with Workspace.open(site.settings) as workspace:
+        report = await read_report_json(workspace, run)
+        sources = {each["source"] for each in report["citations"]}
+        return report, {each: (await read_source(workspace, each)).text for each in sources}
+
+
+def save_export(site: Site, page: Page, run: str, folder: Path) -> Path:
+    """Save the exported page of a run as a person does."""
+    answer = page.request.get(f"{site.url}/runs/{run}/report.html")
+    assert "attachment" in answer.headers["content-disposition"]
+    file = folder / "report.html"
+    file.write_bytes(answer.body())
+    return file
+
+
+@pytest.mark.parametrize("name", ["demo", "first"])
+def test_every_number_opens_its_own_quote_in_page_export_and_json(  # noqa: PLR0917 - fixtures
+    open_page: OpenPage, site: Site, browser: Browser, reading: Mapping[str, str], tmp_path: Path, name: str
+) -> None:
+    report, texts = run_aside(_read(site, reading[name]))
+    body = report["markdown"].rpartition("\n## Sources\n")[0]
+    numbers = {each["number"] for each in report["citations"]}
+    printed = [int(each) for each in re.findall(r"\[(\d+)\]", body) if int(each) in numbers]
+    assert [each["number"] for each in report["evidence"]] == printed != []
+    wanted = {}
+    for each in report["evidence"]:
+        for quote in each["quotes"]:
+            assert texts[quote["source"]][quote["start"] : quote["end"]] == quote["text"]
+        wanted[each["marker"]] = sorted(quote["text"] for quote in each["quotes"])
+    assert all(wanted.values())
+    page = open_page(f"/runs/{reading[name]}/report")
+    shown = {marker: sorted(marks) for marker, marks in page.evaluate(MARKERS)}
+    assert shown == wanted
+    context = browser.new_context(offline=True)
+    export = context.new_page()
+    export.goto(save_export(site, page, reading[name], tmp_path).as_uri())
+    assert {marker: sorted(marks) for marker, marks in export.evaluate(MARKERS)} == wanted
+    context.close()
+
+
+def check_opening(page: Page) -> None:
+    """Open the card of the second number by hover, by focus and by click; Escape closes it."""
+    marker, card = page.locator("button.n").nth(1), page.locator(".ev").nth(1)
+    expect(card).to_be_hidden()
+    marker.hover()
+    expect(card).to_be_visible()
+    page.mouse.move(2, 2)
+    expect(card).to_be_hidden()
+    focus_by_tab(marker)
+    expect(card).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(card).to_be_hidden()
+    marker.click()
+    page.mouse.move(2, 2)
+    expect(card).to_be_visible()
+    assert page.evaluate(OPEN) == [card.get_attribute("id")]
+    expect(card.locator("mark").first).to_be_in_viewport()
+    page.keyboard.press("Tab")
+    expect(card.get_by_role("button", name="Close the evidence")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(card).to_be_hidden()
+    expect(marker).to_be_focused()
+
+
+def test_evidence_opens_by_hover_focus_and_click_and_closes_by_escape(
+    open_page: OpenPage, site: Site, reading: Mapping[str, str], tmp_path: Path
+) -> None:
+    page = open_page(f"/runs/{reading['demo']}/report")
+    check_opening(page)
+    file = save_export(site, page, reading["demo"], tmp_path)
+    export = page.context.browser.new_context(java_script_enabled=False, offline=True)  # type: ignore[union-attr]
+    local = export.new_page()
+    asked: list[str] = []
+    local.on("request", lambda request: asked.append(request.url))
+    local.goto(file.as_uri())
+    check_opening(local)
+    assert asked == [file.as_uri()]
+    export.close()
+
+
+def test_evidence_opens_in_a_browser_without_interest_invokers(open_page: OpenPage, reading: Mapping[str, str]) -> None:
+    page = open_page("/reader.css")
+    page.add_init_script("delete HTMLButtonElement.prototype.interestForElement")
+
+    def strip(route: Any) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, body=re.sub(r' interestfor="e\d+"', "", answer.text()))
+
+    page.route("**/report", strip)
+    page.goto(page.url.replace("/reader.css", f"/runs/{reading['demo']}/report"))
+    assert page.locator("[interestfor]").count() == 0
+    check_opening(page)
+
+
+def test_evidence_opens_by_a_tap_on_a_phone(open_page: OpenPage, reading: Mapping[str, str]) -> None:
+    phone = {"viewport": {"width": 320, "height": 640}, "has_touch": True, "is_mobile": True}
+    page = open_page(f"/runs/{reading['demo']}/report", **phone)
+    page.locator("button.n").nth(2).tap()
+    card = page.locator(".ev").nth(2)
+    expect(card).to_be_visible()
+    expect(card.locator("mark").first).to_be_in_viewport()
+    box = card.bounding_box()
+    assert box is not None
+    assert (box["x"], box["width"]) == (0, 320)
+    card.get_by_role("button", name="Close the evidence").tap()
+    expect(card).to_be_hidden()
+
+
+def test_a_statement_of_the_list_opens_its_evidence(open_page: OpenPage, reading: Mapping[str, str]) -> None:
+    page = open_page(f"/runs/{reading['demo']}/report")
+    link = page.locator("a[data-marker]").nth(3)
+    name = link.get_attribute("data-marker")
+    link.click()
+    assert name is not None
+    expect(page.locator(f"#e{name[1:]}")).to_be_visible()
+    assert page.get_by_role("group", name="Checked statements").get_by_role("listitem").count() > 5
+
+
+@pytest.mark.parametrize("hand", ["mouse", "keyboard"])
+def test_a_card_leads_to_the_mark_in_the_stored_source(
+    open_page: OpenPage, reading: Mapping[str, str], hand: str
+) -> None:
+    page = open_page(f"/runs/{reading['demo']}/report")
+    page.locator("button.n").nth(4).click()
+    card = page.locator(".ev").nth(4)
+    quote = card.locator("mark").first.inner_text()
+    press(card.get_by_role("link", name="Stored source"), hand)
+    page.wait_for_url(re.compile("/sources/S"))
+    mark = page.locator("mark:target")
+    expect(mark).to_be_in_viewport()
+    assert " ".join(mark.inner_text().split()) == " ".join(quote.split())
+    expect(page.get_by_text(re.compile("sha256:[0-9a-f]{64}"))).to_be_visible()
+    places = page.get_by_role("navigation", name="Quotes of this report").get_by_role("link")
+    press(places.last, hand)
+    expect(page.locator("mark:target")).to_be_in_viewport()
+    press(page.locator("a.back").first, hand)
+    page.wait_for_url(re.compile(r"/report#m\d+"))
+
+
+def test_a_source_that_the_report_does_not_cite_is_not_shown(open_page: OpenPage, reading: Mapping[str, str]) -> None:
+    page = open_page(f"/runs/{reading['hostile']}/report")
+    answer = page.request.get(page.url.replace("/report", "/sources/S1"))
+    assert (answer.status, "does not cite" in answer.text()) == (422, True)
+
+
+def test_the_audit_shows_what_stands_on_what(open_page: OpenPage, site: Site, reading: Mapping[str, str]) -> None:
+    report, _ = run_aside(_read(site, reading["first"]))
+    page = open_page(f"/runs/{reading['first']}/audit")
+    table = page.get_by_role("group", name="Table of statements by sources")
+    claims = [each for each in report["checks"] if each["support"] != "uncited"]
+    assert table.get_by_role("row").count() == len(claims) + 1
+    sources = list(dict.fromkeys(each["source"] for each in report["citations"]))
+    assert table.get_by_role("columnheader").count() == len(sources) + 4
+    expect(page.get_by_role("row", name=re.compile("overall"))).to_contain_text(f"{_overall(report):.2f}")
+    table.get_by_role("link", name=re.compile("quote in S")).first.click()
+    expect(page.locator("mark:target")).to_be_in_viewport()
+
+
+def _overall(report: Mapping[str, Any]) -> float:
+    scores = [value for value in report["verdict"].values() if isinstance(value, float | int)]
+    return sum(scores) / len(scores)
+
+
+@pytest.mark.parametrize("hand", ["mouse", "keyboard"])
+def test_two_runs_are_compared(open_page: OpenPage, reading: Mapping[str, str], hand: str) -> None:
+    page = open_page("/compare")
+    for label, name in (("Earlier run", "first"), ("Later run", "second")):
+        field = page.get_by_label(label)
+        if hand == "keyboard":
+            focus_by_tab(field)
+        field.select_option(reading[name])
+    press(page.get_by_role("button", name="Compare"), hand)
+    page.wait_for_url(f"**/compare/{reading['first']}/{reading['second']}")
+    expect(page.get_by_text("No statement of a source is new, changed or gone.")).to_be_visible()
+    expect(page.get_by_role("row", name=re.compile("facts"))).to_be_visible()
+    trend = page.get_by_role("list", name=re.compile("Scores of the runs"))
+    assert trend.get_by_role("listitem").count() == 2
+    page.goto(page.url.replace(reading["first"], reading["demo"]))
+    expect(page.get_by_text("gone").first).to_be_visible()
+
+
+@pytest.mark.parametrize("hand", ["mouse", "keyboard"])
+def test_a_person_rates_a_report_beside_the_judge(
+    open_page: OpenPage, site: Site, reading: Mapping[str, str], hand: str
+) -> None:
+    before, _ = run_aside(_read(site, reading["second"]))
+    page = open_page(f"/runs/{reading['second']}/rating")
+    for place, group in enumerate(page.locator("fieldset.rate").all()):
+        box = group.get_by_role("radio").first
+        if hand == "mouse":
+            group.get_by_text(str(place + 1), exact=True).click()
+        else:
+            focus_by_tab(box)
+            page.keyboard.press("Space")
+            for _ in range(place):
+                page.keyboard.press("ArrowRight")
+    write(page.get_by_label("Your name"), f"Ada {hand}", hand)
+    write(page.get_by_label("Comment"), HOSTILE, hand)
+    press(page.get_by_role("button", name="Store the rating"), hand)
+    page.wait_for_url("**/rating#given")
+    expect(page.get_by_role("heading", name=f"Ada {hand}")).to_be_visible(timeout=MINUTE)
+    expect(page.locator("#given")).to_contain_text("<script>window.owned=1</script>")
+    assert page.evaluate("window.owned") is None
+    found = page.request.get(f"{site.url}/api/v1/runs/{reading['second']}/ratings").json()
+    mine = next(each for each in found["people"] if each["rater"] == f"Ada {hand}")
+    assert list(mine["scores"].values()) == [0, 0.25, 0.5, 0.75, 1]
+    assert found["judge"]["overall"] == round(_overall(before), 3)
+    after, _ = run_aside(_read(site, reading["second"]))
+    assert json.dumps(after) == json.dumps(before)
+
+
+SCREENS = (
+    *("/runs/{demo}/report", "/runs/{demo}/audit", "/runs/{demo}/rating", "/compare", "/compare/{first}/{demo}"),
+    *("/runs/{first}/report", "/runs/{first}/audit", "/runs/{hostile}/report"),
+)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(open_page: OpenPage, reading: Mapping[str, str], scheme: str) -> None:
+    found: dict[str, list[str]] = {}
+    for screen in SCREENS:
+        page = open_page(screen.format(**reading), color_scheme=scheme)
+        if "/report" in screen:
+            page.locator("button.n").first.click()
+        _note_violations(page, screen, found)
+    page = open_page(_first_source(open_page, reading), color_scheme=scheme)
+    _note_violations(page, "source", found)
+    assert not found
+
+
+def _first_source(open_page: OpenPage, reading: Mapping[str, str]) -> str:
+    page = open_page(f"/runs/{reading['demo']}/report")
+    return page.locator(".ev-links a").first.get_attribute("href") or ""
+
+
+def _note_violations(page: Page, screen: str, found: dict[str, list[str]]) -> None:
+    result = Axe().run(page).response["violations"]
+    bad = [f"{each['id']}: {each['nodes'][0]['html']}" for each in result if each["impact"] in ("serious", "critical")]
+    if bad:
+        found[screen] = bad
+
+
+@pytest.mark.parametrize("width", [320, 768, 1600])
+def test_no_reading_screen_is_wider_than_the_window(
+    open_page: OpenPage, site: Site, reading: Mapping[str, str], tmp_path: Path, width: int
+) -> None:
+    wide = {}
+    for screen in (*SCREENS, _first_source(open_page, reading)):
+        page = open_page(screen.format(**reading), viewport={"width": width, "height": 800})
+        if "/report" in screen:
+            page.locator("button.n").first.click()
+        wide[screen] = page.evaluate("document.documentElement.scrollWidth")
+    page = open_page("/compare", viewport={"width": width, "height": 800})
+    other = page.context.new_page()
+    for name in ("demo", "hostile"):
+        other.goto(save_export(site, page, reading[name], tmp_path).as_uri(), wait_until="load")
+        wide[f"export {name}"] = other.evaluate("document.documentElement.scrollWidth")
+    assert {screen: needed for screen, needed in wide.items() if needed > width} == {}
+
+
+def test_hostile_texts_run_nothing_and_load_nothing(
+    open_page: OpenPage, site: Site, browser: Browser, reading: Mapping[str, str], tmp_path: Path
+) -> None:
+    page = open_page(f"/runs/{reading['hostile']}/report")
+    for path in ("/report", "/audit", "/rating", "source"):
+        if path == "source":
+            page.goto(site.url + f"/runs/{reading['hostile']}/report")
+            page.goto(site.url + (page.locator(".ev-links a").first.get_attribute("href") or ""))
+        else:
+            page.goto(f"{site.url}/runs/{reading['hostile']}{path}")
+        check_inert(page)
+        assert "default-src 'none'" in page.request.get(page.url).headers["content-security-policy"]
+    context = browser.new_context()
+    export, asked = context.new_page(), list[str]()
+    export.on("request", lambda request: asked.append(request.url))
+    file = save_export(site, page, reading["hostile"], tmp_path)
+    export.goto(file.as_uri())
+    check_inert(export)
+    assert asked == [file.as_uri()]
+    policy = export.locator("meta[http-equiv]").get_attribute("content") or ""
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    export.evaluate(
+        "() => { const one = document.createElement('script'); one.textContent = 'window.owned = 5';"
+        " document.body.append(one); }"
+    )
+    assert export.evaluate("window.owned") is None
+    context.close()
+
+
+def check_inert(page: Page) -> None:
+    assert "window.owned" in page.inner_text("main") or page.url.endswith("/rating"), page.url
+    assert page.evaluate("window.owned") is None
+    assert page.locator("main :is(img, script, iframe, [onerror], [onload], a[href^='javascript'])").count() == 0
+    for each in page.locator("main a[href^='http']").all():
+        assert "noopener" in (each.get_attribute("rel") or "")
+
+
+def test_screens_are_whole_without_a_script(open_page: OpenPage, reading: Mapping[str, str]) -> None:
+    page = open_page(f"/runs/{reading['demo']}/report", java_script_enabled=False)
+    page.locator("button.n").nth(2).click()
+    expect(page.locator(".ev").nth(2)).to_be_visible()
+    expect(page.get_by_role("heading", name=re.compile("Conflicts side by side"))).to_be_visible()
+    assert page.locator(".conflict figure").count() % 2 == 0 < page.locator(".conflict figure").count()
+    page.goto(page.url.replace("/report", "/rating"))
+    page.get_by_role("button", name="Store the rating").click()
+    expect(page.locator("fieldset.rate").first).to_be_visible()
+
+
+def test_on_paper_quotes_are_numbered_notes(
+    open_page: OpenPage, site: Site, reading: Mapping[str, str], tmp_path: Path
+) -> None:
+    page = open_page(f"/runs/{reading['demo']}/report")
+    other = page.context.new_page()
+    other.goto(save_export(site, page, reading["demo"], tmp_path).as_uri())
+    for each in (page, other):
+        each.emulate_media(media="print")
+        notes = each.locator("#evidence .ev")
+        assert notes.count() == each.locator("button.n").count() > 5
+        for at in (0, notes.count() - 1):
+            expect(notes.nth(at)).to_be_visible()
+            expect(notes.nth(at).locator("mark").first).to_be_visible()
+        number = "each => getComputedStyle(each.querySelector('.ev-head'), '::before').content"
+        assert "Note" in notes.first.evaluate(number)
+        assert each.pdf(prefer_css_page_size=True).startswith(b"%PDF-")
