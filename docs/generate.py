@@ -164,6 +164,18 @@ def modules(argument: str) -> str:
     return format_table(("module", "what it is"), rows)
 
 
+def schema(argument: str) -> str:
+    """A published JSON Schema: `report`, `events` or `plan`."""
+    import json  # noqa: PLC0415 - only this section needs it
+
+    from corrobora.reporting.schemas import build_schema  # noqa: PLC0415
+
+    whole = build_schema(argument)
+    types = ",\n".join(f"  {json.dumps(name)}: {json.dumps(each)}" for name, each in whole.pop("$defs").items())
+    rows = [f" {json.dumps(name)}: {json.dumps(each)}" for name, each in whole.items()]
+    return "```json\n{\n" + ",\n".join([*rows, f' "$defs": {{\n{types}\n }}']) + "\n}\n```\n"
+
+
 def file(argument: str) -> str:
     """A file of the repository as a block of code."""
     path = ROOT / argument
@@ -179,7 +191,7 @@ def first_paragraph(docstring: str | None) -> str:
 
 SECTIONS: dict[str, Callable[[str], str]] = {
     section.__name__: section
-    for section in (commands, errors, limits, settings, profiles, profile_fields, modules, file)
+    for section in (commands, errors, limits, settings, profiles, profile_fields, modules, schema, file)
 }
 
 

@@ -172,6 +172,7 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "source": ("source:source", "Print a stored passage with its quotes marked."),
         "export": ("exports:export", "Write the report of a run as Markdown, HTML and JSON."),
         "plot": ("exports:plot", "Draw a run as SVG pictures."),
+        "schema": ("exports:schema", "Print the JSON Schema of reports, events or plans."),
     },
     "Faces": {
         "serve": ("corrobora.faces.serve:serve", "Serve the page and the HTTP API until Ctrl-C."),

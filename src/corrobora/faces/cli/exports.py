@@ -1,4 +1,4 @@
-"""What leaves a run for other programs: `corrobora export` and `corrobora plot`.
+"""What leaves a run for other programs: `corrobora export`, `corrobora plot` and `corrobora schema`.
 
 Knows flags, formats and the names of files. Does not render: stored files and `app.exports` do.
 """
@@ -13,7 +13,7 @@ import click
 
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.run import validate_id
-from corrobora.faces.cli.options import config_option, open_settings, print_text, with_workspace
+from corrobora.faces.cli.options import config_option, open_settings, print_json, print_text, with_workspace
 from corrobora.faces.cli.report import check_target
 from corrobora.reporting.report_format import REPORT_FILES
 
@@ -135,3 +135,12 @@ def plot(  # noqa: PLR0913 - one parameter for each flag, all by name
         return
     for path in target.write({str(kind): picture for kind, picture in drawn.items()}):
         click.echo(str(path))
+
+
+@click.command()
+@click.argument("name", type=click.Choice(["report", "events", "plan"]))
+def schema(name: str) -> None:
+    """Print the JSON Schema (2020-12) of report.json, of one event of the log, or of a plan."""
+    from corrobora.reporting.schemas import build_schema  # noqa: PLC0415 - builds the types of all values
+
+    print_json(build_schema(name))
