@@ -47,7 +47,7 @@ def test_built_in_parts_come_through_the_same_door(group: registry.Group) -> Non
         assert all(registry.load_part(group, name) for name in registry.list_parts(group))
 
 
-BUILT_IN = ("arxiv", "brave", "crossref", "exa", "firecrawl", "pubmed", "searxng", "tavily", "wikipedia")
+BUILT_IN = ("arxiv", "brave", "crossref", "exa", "firecrawl", "mcp", "pubmed", "searxng", "tavily", "wikipedia")
 
 
 @pytest.mark.parametrize("name", registry.list_parts("search"))
@@ -55,7 +55,7 @@ def test_a_provider_has_the_name_of_its_entry(name: str) -> None:
     kind = registry.load_part("search", name)
     assert issubclass(kind, KeyedProvider)
     assert kind.name == name
-    assert kind.base_url.startswith("https://") or name == "searxng"  # a server of one's own
+    assert kind.base_url.startswith("https://") or name in ("mcp", "searxng")  # a server of one's own
     assert kind.calls_per_second > 0
 
 

@@ -210,7 +210,8 @@ def _iter_recipients(
     for name in providers:
         address = settings.provider_urls.get(name, "") or load_part("search", name).base_url
         address = address.replace("{language}", request.get_option(RequestOption.LANGUAGE).partition("-")[0] or "en")
-        yield f"search provider {name} ({_host_of(address)}) gets queries{words}"
+        place = _host_of(address) if address else "a command of this machine"
+        yield f"search provider {name} ({place}) gets queries{words}"
     if not settings.offline and (providers or request.sources):
         reader = "Firecrawl, which reads them, get" if settings.reader == "firecrawl" else "sites get"
         yield f"{reader} requests for pages that a search, a page or you named"

@@ -86,6 +86,7 @@ def _open_provider(kind: type[P], settings: Settings, clock: Clock, limiter: Ope
     """Open a provider at the operator's address with the operator's key. Raises `UserError` if that is not set."""
     own = settings.key(kind.name)
     make = partial(kind, contact=settings.contact or "") if kind.wants_contact else kind
+    make = partial(make, command=settings.mcp_command or "") if kind.wants_command else make
     return make(
         own.reveal() if kind.needs_key or own.set else "",
         clock=clock,
@@ -188,12 +189,25 @@ def open_web_readers(  # noqa: PLR0913 - the parts of the readers
     if settings.offline or not (provider_names(settings, request) or request.sources):
         return ()
     direct = web.open_reader(library, space, (*request.sources, request.question, request.plan_file))
+    own = _open_mcp_reader(settings, request, library, space, web.clock, limiter)
     if settings.reader != FIRECRAWL_NAME:
-        return (direct,)
+        return (*own, direct)
     from corrobora.adapters.readers.pages import FirecrawlReader  # noqa: PLC0415 - as in `WebAccess`
     from corrobora.adapters.search.keyed import Firecrawl  # noqa: PLC0415
 
-    return (FirecrawlReader(_open_provider(Firecrawl, settings, web.clock, limiter), library, space), direct)
+    return (*own, FirecrawlReader(_open_provider(Firecrawl, settings, web.clock, limiter), library, space), direct)
+
+
+def _open_mcp_reader(  # noqa: PLR0913, PLR0917 - as `open_web_readers`
+    settings: Settings, request: Request, library: Library, space: str, clock: Clock, limiter: OpenLimiter | None
+) -> tuple[Reader, ...]:
+    """Return the reader of documents that the MCP server of the operator has, if it searches in this run."""
+    if "mcp" not in provider_names(settings, request):
+        return ()
+    from corrobora.adapters.readers.mcp_documents import McpReader  # noqa: PLC0415 - as in `WebAccess`
+    from corrobora.adapters.search.mcp_server import McpSearch  # noqa: PLC0415
+
+    return (McpReader(_open_provider(McpSearch, settings, clock, limiter), library, space),)
 
 
 def parse_endpoints(settings: Settings) -> AllowList:

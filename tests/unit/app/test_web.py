@@ -61,7 +61,7 @@ def test_providers_come_from_the_request_else_from_settings(tmp_path: Path):
 
 
 def test_c15_an_unknown_provider_is_named_with_the_known_ones(tmp_path: Path):
-    with pytest.raises(UserError, match="exa, firecrawl, pubmed"):
+    with pytest.raises(UserError, match="exa, firecrawl, mcp, pubmed"):
         provider_names(_settings(tmp_path), _request("gooogle"))
 
 

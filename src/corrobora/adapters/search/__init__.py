@@ -69,6 +69,7 @@ class KeyedProvider:
     base_url: str = ""
     needs_key: bool = True
     wants_contact: bool = False
+    wants_command: bool = False
     calls_per_second: float = 1.0
     seconds: float = CALL_SECONDS
 
@@ -166,24 +167,36 @@ class ProviderApi:
 
     async def post_json(self, path: str, body: Mapping[str, object]) -> object:
         """Send `body` as JSON and return the answer's JSON. Raises `ProviderError`."""
-        return self._parse_json(await self._request("POST", path, body))
+        return self.parse_json(await self._request("POST", path, body))
 
     async def get_json(self, path: str, *, language: str = "") -> object:
         """Return the JSON at `path`; `language` stands for `{language}` in the address. Raises `ProviderError`."""
-        return self._parse_json(await self._request("GET", path, None, language))
+        return self.parse_json(await self._request("GET", path, None, language))
 
     async def get_bytes(self, path: str) -> bytes:
         """Return what lies at `path`, at most the size of an answer. Raises `ProviderError`."""
         return await self._request("GET", path, None)
 
-    async def _request(self, method: str, path: str, body: Mapping[str, object] | None, language: str = "") -> bytes:
+    async def post_bytes(self, path: str, body: Mapping[str, object], headers: Mapping[str, str]) -> bytes:
+        """Send `body` as JSON with more headers, and return the answer as it is. Raises `ProviderError`."""
+        return await self._request("POST", path, body, headers=headers)
+
+    async def _request(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, object] | None,
+        language: str = "",
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> bytes:
         address = self._base.replace("{language}", language) + path
         if self._limiter is not None:
             await self._limiter.acquire()
         try:
             async with (
                 asyncio.timeout(self._seconds),
-                self._client.stream(method, address, json=body) as reply,
+                self._client.stream(method, address, json=body, headers=headers) as reply,
             ):
                 self._check_status(reply)
                 limit = LIMITS.provider_json_max_bytes
@@ -227,7 +240,8 @@ class ProviderApi:
             )
         return ProviderError.request_failed(self.name, why=f"the connection failed ({type(error).__name__})")
 
-    def _parse_json(self, data: bytes) -> object:
+    def parse_json(self, data: bytes) -> object:
+        """Return the value of a JSON text. Raises `ProviderError` for a text that is cut or no JSON."""
         try:
             return json.loads(data)
         except (ValueError, RecursionError) as error:  # UnicodeDecodeError is a ValueError

@@ -1,0 +1,98 @@
+"""An MCP server as a source, through the command: a server of the official SDK, over HTTP and as a command."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.paths.starts import CLEAR
+from tests.plugins.shell import Shell
+
+from corrobora.adapters.readers.mcp_documents import McpReader
+from corrobora.domain.evidence import Hit
+
+SERVER = Path(__file__).parent / "mcp_documents.py"
+
+
+@contextmanager
+def documents_over_http(log: Path) -> Iterator[str]:
+    """Run the server on a free port until it answers; yield its address."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    with subprocess.Popen([sys.executable, str(SERVER), str(log), str(port)], stderr=subprocess.DEVNULL) as process:
+        try:
+            while process.poll() is None:
+                with socket.socket() as probe:
+                    if probe.connect_ex(("127.0.0.1", port)) == 0:
+                        break
+            yield f"http://127.0.0.1:{port}/mcp"
+        finally:
+            process.terminate()
+
+
+def check_report(shell: Shell, log: Path) -> None:
+    """The run searched and fetched there, and cites the document at its own address."""
+    result = shell(CLEAR, "--provider", "mcp", "-s", "max_rounds=1", "-q", "--json")
+    assert result.code == 0, result.err
+    report = json.loads(result.out)
+    assert "412 metres" in report["markdown"]
+    assert {each["url"] for each in report["citations"]} == {"https://wiki.test/bridge"}
+    assert [each["version"] for each in report["citations"]] == [""] * len(report["citations"])
+    asked = log.read_text().splitlines()
+    assert any(line.startswith("search ") and "bridge" in line for line in asked)
+    assert "fetch d1" in asked
+    assert all(line.endswith("[]") for line in asked if line.startswith("search"))
+    assert "\x1b" not in json.dumps(report)
+    assert "<script>" not in report["markdown"]
+
+
+@pytest.mark.covers("setting sources.mcp_url", "setting sources.mcp_rate", "setting keys.mcp")
+def test_an_mcp_server_is_searched_and_read_over_http(filled: Shell) -> None:
+    log = filled.folder / "asked"
+    with documents_over_http(log) as address:
+        filled.setenv(CORROBORA_SOURCES_MCP_URL=address, CORROBORA_SOURCES_MCP_RATE="900", MCP_API_KEY="a-key")
+        check_report(filled, log)
+
+
+@pytest.mark.covers("setting sources.mcp_command")
+def test_an_mcp_server_is_started_by_its_command_without_our_keys(filled: Shell) -> None:
+    log = filled.folder / "asked"
+    filled.setenv(CORROBORA_SOURCES_MCP_COMMAND=f"{sys.executable} {SERVER} {log}", TAVILY_API_KEY="a-key")
+    check_report(filled, log)
+
+
+def test_hits_of_other_providers_are_read_elsewhere() -> None:
+    reader = McpReader.accepts
+    assert not reader(None, Hit("https://a.test/", "A", provider="tavily", identifier="mcp:1"))  # type: ignore[arg-type]
+    assert not reader(None, Hit("https://a.test/", "A", provider="mcp"))  # type: ignore[arg-type]
+
+
+def test_only_the_operator_names_the_server(filled: Shell) -> None:
+    missing = filled(CLEAR, "--provider", "mcp", "-q")
+    assert (missing.code, "sources.mcp_url" in missing.complaint) == (2, True)
+    for line in ('mcp_command = "touch planted"', 'mcp_url = "http://127.0.0.1:9"'):
+        (filled.folder / "corrobora.toml").write_text(f"[sources]\n{line}\n")
+        refused = filled(CLEAR, "--provider", "mcp", "-q")
+        assert (refused.code, "corrobora trust" in refused.complaint) == (2, True), refused.err
+    assert not (filled.folder / "planted").exists()
+
+
+def test_words_of_private_documents_stay_here(served: Shell) -> None:
+    log = served.folder / "asked"
+    (served.folder / "papers").mkdir()
+    (served.folder / "papers" / "offer.md").write_text(
+        "# Zanthorium programme\n\nDana Quillfeather says that the bridge at Arnholm is built of Zanthorium steel.\n"
+    )
+    served.setenv(CORROBORA_SOURCES_MCP_COMMAND=f"{sys.executable} {SERVER} {log}")
+    result = served(CLEAR, "-l", "papers", "--provider", "mcp", "-q")
+    assert result.code == 0, result.err
+    asked = log.read_text().lower()
+    assert "bridge" in asked
+    assert not any(word in asked for word in ("zanthorium", "quillfeather"))
+    assert "search provider mcp (a command of this machine) gets queries" in result.out
