@@ -226,9 +226,7 @@ class Settings:
             names=partial(list_parts, "search"),
         ),
     ] = field(default_factory=dict[str, float])
-    mcp_command: Annotated[
-        Line | None, Setting("sources.mcp_command", "Command that starts the MCP server of the provider mcp.")
-    ] = None
+    mcp_command: Annotated[Line | None, Setting("sources.mcp_command", "Command of the provider mcp's server.")] = None
     analysts: Annotated[Names, Setting("analysts", "Installed analysts to ask before all others, in this order.")] = ()
     allowed_endpoints: Annotated[
         Names,
