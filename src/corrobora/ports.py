@@ -109,8 +109,8 @@ CALL_SCOPE = "one call"  # of `LimitReached`: what is left of a limit is too lit
 class CallBook(Protocol):
     """Where a paid call is booked before it is sent, and corrected when its end is known."""
 
-    async def reserve(self, most: Usage, prompt: int) -> float:
-        """Book what a call may cost at most, and return the dollars that it may take: fewer where a limit is near.
+    async def reserve(self, most: Usage, prompt: int) -> Usage:
+        """Book what a call may cost at most, and return what it may take: less where a limit is near.
 
         `prompt` is a hash of what is sent: the same prompt is sent a bounded number of times only. Waits for calls in
         flight where only they leave too little. Raises `LimitReached` if nothing may be spent, or sent again.

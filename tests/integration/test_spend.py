@@ -5,6 +5,7 @@ Knows the server's log, which has every request. Prices are stated, so that a li
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -18,9 +19,9 @@ from corrobora.adapters.models.connection import ModelConnection
 from corrobora.adapters.pacing import Gate, Pace, SystemClock
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
-from corrobora.app.runs import pause_after
+from corrobora.app.runs import pause_after, rewind_run
 from corrobora.domain.limits import Allowance
-from corrobora.domain.run import EventType
+from corrobora.domain.run import EventType, Stage
 from corrobora.engine.session.budget import MOST_SENDS, Budget
 from corrobora.roles.review import critique
 from corrobora.testing import Fault
@@ -94,6 +95,54 @@ async def test_a_limit_of_dollars_is_not_passed_by_calls_at_once(dollars: float,
     assert report.methodology.usage.dollars == pytest.approx(budget.read_meter().usage.dollars)
     said = "; ".join(report.methodology.limits_hit)
     assert dollars == 1.0 or "limit of money" in said or "tokens, money" in said
+
+
+@pytest.mark.parametrize("tokens", [15_000, 30_000])
+async def test_a_limit_of_tokens_is_not_passed_by_calls_at_once(tokens: int):
+    async with ModelServer(latency=Latency(0.02), seed=3) as server:
+        target = parse_target(f"openai-compatible:scripted@{server.url}/v1", {})
+        connection = ModelConnection(target, Gate("tokens"))
+        made = await make_run(
+            "angles",
+            analysts=(LanguageModelAnalyst({"worker": connection}), ExtractiveAnalyst()),
+            clock=SystemClock(),
+            wire=False,
+        )
+        budget = made.session.budget = Budget(Allowance(seconds=120.0, tokens=tokens), SystemClock())
+        report = await made.research()
+        await connection.aclose()
+    usage = budget.read_meter().usage
+    assert server.received > 0
+    assert tokens / 4 < usage.input_tokens + usage.output_tokens <= tokens
+    assert server.received_tokens <= tokens
+    said = "; ".join(report.methodology.limits_hit)
+    assert "limit of tokens" in said
+
+
+@pytest.mark.parametrize("stage", [Stage.INVESTIGATE, Stage.SYNTHESIZE])
+async def test_what_a_stage_cost_that_is_run_again_counts_in_bill_and_limits(database_url: str, stage: Stage):
+    async with ModelServer() as server, open_harness(database_url) as harness:
+        first = await harness.run(server, "timed")
+        before = server.received
+        await rewind_run(harness.workspace, first.row.id, stage)
+        again = await harness.work(first.row.id)
+        assert server.received > before
+        compare_bill(again, server)
+        await rewind_run(harness.workspace, first.row.id, stage)  # nothing is counted twice
+        thrice = await harness.work(first.row.id)
+        compare_bill(thrice, server)
+        reports = [each.report.methodology for each in (first, thrice) if each.report is not None]
+        limit = (("max_tokens", str(reports[0].usage.input_tokens + reports[0].usage.output_tokens)),)
+        await harness.workspace.database.execute(
+            "UPDATE runs SET request = jsonb_set(request::jsonb, '{metadata}', %s::jsonb)::text WHERE id = %s",
+            [json.dumps(limit), first.row.id],
+        )
+        sent = server.received
+        await rewind_run(harness.workspace, first.row.id, stage)
+        await harness.work(first.row.id)
+        assert server.received == sent, "its tokens are spent"
+    if stage is Stage.INVESTIGATE:
+        assert reports[1].searches == 3 * reports[0].searches > 0
 
 
 async def test_the_cost_of_an_earlier_attempt_counts_in_the_next_one(database_url: str):

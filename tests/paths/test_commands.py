@@ -126,14 +126,18 @@ def test_a_schedule_keeps_how_its_runs_are_made(filled: Shell) -> None:
 def test_libraries_for_programs(folder: Shell) -> None:
     (folder.folder / "papers" / "rivers.md").write_text("# Rivers\n\nThe rivers of the north hold perch and trout.\n")
     loud = folder("library", "add", "loud", "papers")
-    added = folder("library", "add", "lakes", "papers", "--quiet", "--json")
+    twice = folder("library", "add", "again", "papers")
+    assert (twice.code, "stored as the library loud already" in twice.complaint) == (2, True)
+    (folder.folder / "more").mkdir()
+    (folder.folder / "more" / "seas.md").write_text("# Seas\n\nThe seas of the north hold cod and herring.\n")
+    added = folder("library", "add", "lakes", "papers", "more", "--quiet", "--json")
     assert "library  lakes: 2 read" not in added.err or "skipped" in added.err
     assert "library  loud: 2 read" in loud.err
-    assert json.loads(added.out)["added"] == 2
+    assert json.loads(added.out)["added"] == 3
     assert {row["name"] for row in json.loads(folder("library", "list", "--json").out)} == {"lakes", "loud"}
     assert "is stored as loud, too" in added.err
     shown = json.loads(folder("library", "show", "lakes", "--json").out)
-    assert {Path(file).name for file in shown["files"]} == {"lakes.md", "rivers.md"}
+    assert {Path(file).name for file in shown["files"]} == {"lakes.md", "rivers.md", "seas.md"}
     (folder.folder / "papers" / "ponds.md").write_text("# Ponds\n\nThe ponds of the south hold carp.\n")
     asked = folder("What do the ponds of the south hold?", "-l", "loud")
     assert "library  loud: 1 new; read them with: corrobora library add loud" in asked.err

@@ -181,11 +181,24 @@ def test_the_guard_is_what_holds_the_names_back(office: Shell, serve: Any) -> No
 
 
 def test_facts_of_an_earlier_run_stay_here(office: Shell, serve: Any) -> None:
+    """By every method, with the private documents in the run and, the last time, with the web alone."""
     assert office("research", QUESTION, "-l", "papers", "-p", "full", "-y", "-q").code == 0
     web, model = open_web(office, serve), serve(ModelServer(leak))
-    ask(office, "full", "-m", f"openai-compatible:leaky@{model.url}/v1", "-s", "max_rounds=2")
-    assert web.searches
-    assert not find_leaks(web)
+    more = ("-m", f"openai-compatible:leaky@{model.url}/v1", "-s", "max_rounds=2", "-s", "recall_facts=true")
+    recalling: set[str] = set()
+    for profile in PROFILES:
+        web.requests.clear()
+        model.asked.clear()
+        ask(office, profile, *more)
+        recalled = [asked.user for asked in model.asked if "Known from earlier research" in asked.user]
+        recalling |= {profile} if any("Zanthorium" in each or "Blueheron" in each for each in recalled) else set()
+        assert web.searches
+        assert not find_leaks(web), profile
+    assert {"timed", "full"} <= recalling, "questions are met again"
+    web.requests.clear()
+    model.asked.clear()
+    office("research", QUESTION, "--provider", "tavily", "-p", "full", "-y", "-q", *more)
+    assert not [asked for asked in model.asked if "Zanthorium programme" in asked.user], "facts of what is not searched"
 
 
 def test_what_the_person_names_may_be_sent(office: Shell, serve: Any) -> None:

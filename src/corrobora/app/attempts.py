@@ -41,7 +41,7 @@ from corrobora.engine.edit import edit_report
 from corrobora.engine.research import rescue_report, research
 from corrobora.engine.session import RunPorts, Session
 from corrobora.engine.session.budget import Budget
-from corrobora.engine.session.journal import PassageClaims, sum_earlier_seconds, sum_usage
+from corrobora.engine.session.journal import PassageClaims, sum_earlier_seconds, sum_searches, sum_usage
 from corrobora.policies import resolve_advance, resolve_rules
 from corrobora.policies.budget import Estimate
 from corrobora.reporting.thread_json import describe_estimate, render_round_files
@@ -219,6 +219,7 @@ class Attempt:
                 wiring.clock,
                 carried_seconds=earlier,
                 carried_usage=sum_usage(journal, ""),
+                carried_searches=sum_searches(journal),
             ),
             started_at=self._row.created_at,
             retry_failures=RETRY_TOPIC in answers,
@@ -298,7 +299,7 @@ class StoredHuman:
             raise NeedsHuman(
                 "plan_not_authorized",
                 f"The plan waits for authorization.{self._word_estimate(plan)}",
-                next_step=f"Read it and go on with: corrobora authorize {self._run}",
+                next_step=f"Read it and go on with: corrobora authorize {self._run} (in a script: --words PHRASE)",
             )
         return said == YES
 

@@ -196,6 +196,7 @@ class Settings:
     providers: Annotated[
         Names, Setting("sources.providers", "Search the web with this provider.", "--provider", "NAME")
     ] = ()
+    refresh: Annotated[bool, Setting("sources.refresh", "Read changed files again.", "--refresh", folder=True)] = False
     allow_egress: Annotated[
         bool, Setting("sources.allow_egress", "Let words of private documents go out to the web.", "--allow-egress")
     ] = False

@@ -106,7 +106,7 @@ class ModelConnection:
     async def _send_booked(self, request: ModelRequest) -> Reply:
         """Send a request that is booked before it leaves, and settled whatever becomes of it.
 
-        Where a limit of dollars leaves less than the longest answer costs, a shorter one is asked for.
+        Where a limit of dollars or tokens leaves less than the longest answer takes, a shorter one is asked for.
         """
         book, sent = open_book.get(), sum(_count_bytes(text) for text in _list_texts(request))
         if book is None:
@@ -115,12 +115,13 @@ class ModelConnection:
         granted = await book.reserve(most, hash(_list_texts(request)))
         sending, cost = _Sending(), Usage()
         try:
-            if granted < most.dollars:
+            if granted.dollars < most.dollars or granted.output_tokens < most.output_tokens:
                 request = self._shorten_answer(request, sent, most, granted)
             reply = self._meter(await self._send(request, sending), sent)
             cost = reply.usage
         except BaseException as error:
-            lost = replace(most, dollars=granted, input_tokens=sent // _USUAL_BYTES_PER_TOKEN, uncertain=1)
+            asked = sent // _USUAL_BYTES_PER_TOKEN
+            lost = replace(most, dollars=granted.dollars, input_tokens=asked, output_tokens=0, uncertain=1)
             cost = _find_cost(error, sending, lost)
             raise
         finally:
@@ -131,12 +132,15 @@ class ModelConnection:
         usage = meter_reply(self.target, completion.tokens, sent=sent, received=_count_bytes(completion.text))
         return Reply(completion.text, completion.ending, usage)
 
-    def _shorten_answer(self, request: ModelRequest, sent: int, most: Usage, granted: float) -> ModelRequest:
-        """Ask for the longest answer that a limit of dollars allows. Raises `LimitReached` for one of no use."""
+    def _shorten_answer(self, request: ModelRequest, sent: int, most: Usage, granted: Usage) -> ModelRequest:
+        """Ask for the longest answer that the limits allow. Raises `LimitReached` for one of no use."""
         asked = bound_cost(self.target, sent=sent + _count_bytes(request.form.instructions), room=0).dollars
-        room = int(request.max_tokens * (granted - asked) / max(most.dollars - asked, 1e-9))
+        share = (granted.dollars - asked) / max(most.dollars - asked, 1e-9) if granted.dollars < most.dollars else 1.0
+        room = min(int(request.max_tokens * share), granted.output_tokens)
         if room < _LEAST_ROOM + THINKING_ROOM[self.target.level]:
-            raise LimitReached("dollars", value=most.dollars, limit=granted, scope=CALL_SCOPE)
+            if room == granted.output_tokens:
+                raise LimitReached("tokens", value=most.output_tokens, limit=room, scope=CALL_SCOPE)
+            raise LimitReached("dollars", value=most.dollars, limit=granted.dollars, scope=CALL_SCOPE)
         return replace(request, max_tokens=room)
 
     async def _send(self, request: ModelRequest, sending: _Sending) -> Completion:

@@ -70,7 +70,7 @@ class Bill:
     unwritten: Usage = field(default_factory=Usage)
     booked: bool = False  # since the last analyst was asked
 
-    async def reserve(self, most: Usage, prompt: int) -> float:
+    async def reserve(self, most: Usage, prompt: int) -> Usage:
         """Book a call that is about to be sent; what was spent on those before it has no answer and is written."""
         self.write_lost()
         if self.sent[prompt] >= MOST_SENDS:
@@ -113,10 +113,16 @@ class TimeScope:
 
 
 class Budget:
-    """The ledger of a run. `carried` is the cost of earlier attempts, and their working time without down-time."""
+    """The ledger of a run. `carried` is of earlier attempts: their cost, searches, working time without down-time."""
 
     def __init__(
-        self, allowance: Allowance, clock: Clock, *, carried_seconds: float = 0.0, carried_usage: Usage | None = None
+        self,
+        allowance: Allowance,
+        clock: Clock,
+        *,
+        carried_seconds: float = 0.0,
+        carried_usage: Usage | None = None,
+        carried_searches: int = 0,
     ) -> None:
         self.allowance = allowance
         self._clock = clock
@@ -125,7 +131,7 @@ class Budget:
         self._reserved = Usage()  # at most, by the calls in flight
         self._settled = asyncio.Event()
         self.short = ""  # the limit that left too little for a call
-        self._searches = 0
+        self._searches = carried_searches
         self._open: set[asyncio.Timeout] = set()
         self._too_slow = 0  # calls in a row that outlasted their patience
         self._answered: list[float] = []  # seconds that answers took, in order of size
@@ -213,18 +219,21 @@ class Budget:
             open_book.reset(token)
             bill.write_lost()
 
-    async def reserve_call(self, most: Usage) -> float:
-        """Reserve a call, and return the dollars that it may take. Waits where only calls in flight leave too little.
+    async def reserve_call(self, most: Usage) -> Usage:
+        """Reserve a call, and return what it may take. Waits where only calls in flight leave too little.
 
         Raises:
-            LimitReached: the limit of dollars or of calls leaves nothing.
+            LimitReached: the limit of dollars, tokens or calls leaves nothing.
         """
         limits = self.allowance
         while True:
             spent = self._usage + self._reserved
             dollars = math.inf if limits.dollars is None else limits.dollars - spent.dollars
             calls = math.inf if limits.calls is None else limits.calls - spent.calls
-            if (dollars >= most.dollars and calls >= most.calls) or not self._reserved.calls:
+            taken = spent.input_tokens + spent.output_tokens + most.input_tokens
+            room = most.output_tokens if limits.tokens is None else min(limits.tokens - taken, most.output_tokens)
+            whole = dollars >= most.dollars and calls >= most.calls and room >= most.output_tokens
+            if whole or not self._reserved.calls:
                 break
             self._settled.clear()
             await self._settled.wait()
@@ -232,11 +241,11 @@ class Budget:
             which = "calls" if calls < most.calls else "dollars"
             raise LimitReached(which, value=1, limit=1, scope="run")
         self._reserved += most
-        return min(dollars, most.dollars)
+        return replace(most, dollars=min(dollars, most.dollars), output_tokens=max(room, 0))
 
     def settle_call(self, most: Usage, cost: Usage) -> None:
         """Replace what was reserved for a call by its cost."""
-        self._reserved += Usage(dollars=-most.dollars, calls=-most.calls)
+        self._reserved += Usage(-most.input_tokens, -most.output_tokens, dollars=-most.dollars, calls=-most.calls)
         self.add_usage(cost)
         self._settled.set()
 

@@ -259,6 +259,12 @@ def sum_usage(journal: Journal, *keys: str) -> Usage:
     return sum((decode_meta(entry).usage or Usage() for entry in found if entry is not None), Usage())
 
 
+def sum_searches(journal: Journal) -> int:
+    """Return how many searches the calls made, those of a stage that was run again included."""
+    found = (journal.get(key) for key in journal.keys())  # noqa: SIM118 - a port, not a dict
+    return sum(decode_meta(entry).searches for entry in found if entry is not None)
+
+
 def sum_spend(journal: Journal) -> tuple[RoleSpend, ...]:
     """Return what each role did and cost, the roles in alphabetical order."""
     found: dict[str, RoleSpend] = {}

@@ -178,7 +178,7 @@ async def resolve_libraries(workspace: Workspace, given: Sequence[str], *, show:
     for each in given:
         if each in names and not looks_like_path(each):
             found.append(each)
-            await _tell_changes(workspace, next(space for space in known if space.name == each), show=show)
+            await _take_up_changes(workspace, next(space for space in known if space.name == each), show=show)
         elif each == DEMO:
             found.append(await _read_demo(workspace, show=show))
         elif looks_like_path(each) or _is_on_disk(each):
@@ -197,13 +197,17 @@ async def _read_demo(workspace: Workspace, *, show: bool) -> str:
     return DEMO
 
 
-async def _tell_changes(workspace: Workspace, space: SpaceInfo, *, show: bool) -> None:
-    """Say if the folders of a library are not as they were read."""
+async def _take_up_changes(workspace: Workspace, space: SpaceInfo, *, show: bool) -> None:
+    """Say if the folders of a library are not as they were read, or read what changed, where the settings say so."""
     from corrobora.app.libraries import read_changes  # noqa: PLC0415 - as in `ingest_paths`
 
-    roots = list_roots(space)
-    changes = await read_changes(workspace.database, space.name, roots) if show and roots else None
-    if changes is not None and str(changes):
+    roots, refresh = list_roots(space), workspace.settings.refresh
+    changes = await read_changes(workspace.database, space.name, roots) if (show or refresh) and roots else None
+    if changes is None or not str(changes):
+        return
+    if refresh:
+        await ingest_paths(workspace, space.name, roots, show=show)
+    else:
         write_stderr(f"library  {space.name}: {changes}; read them with: corrobora library add {space.name}")
 
 
@@ -252,12 +256,20 @@ def add_documents(*, name: str, paths: tuple[Path, ...], quiet: bool, as_json: b
 def _choose_roots(name: str, given: Sequence[Path], known: Sequence[SpaceInfo]) -> Sequence[Path]:
     """Return what is to be read into a library: what was given, else what it was read from.
 
-    Raises `UserError` `library_paths` if there is neither.
+    Raises `UserError` `library_paths` if there is neither, and `library_stored` if a new library would hold just what
+    another one holds: it is not stored twice.
     """
     roots = {space.name: list_roots(space) for space in known}
     if not given and not roots.get(name):
         raise UserError(
             "library_paths", f"What is to be read into {name}?", next_step="corrobora library add NAME PATH"
+        )
+    twin = next((other for other in roots if given and name not in roots and set(roots[other]) == set(given)), None)
+    if twin is not None:
+        raise UserError(
+            "library_stored",
+            f"These documents are stored as the library {twin} already.",
+            next_step=f"Search it with --library {twin}; read what changed with: corrobora library add {twin}",
         )
     for other, path in ((other, path) for other in roots for path in given if other != name and path in roots[other]):
         write_stderr(f"library  {one_line(str(path), 200)} is stored as {other}, too; --library {other} would do")

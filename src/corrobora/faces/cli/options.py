@@ -115,7 +115,7 @@ anyway_option = click.option(
 
 _LAST_GROUP = "Display and settings"  # also of options that are named in no group
 _GROUPS = {  # of the options in help
-    "Question and sources": "question_file language source libraries providers library provider offline",
+    "Question and sources": "question_file language source refresh libraries providers library provider offline",
     "Method": "profile time deep max_rounds angles fields plan plan_only yes words",
     "Model and limits": "model max_cost accept_unknown_price max_tokens max_searches",
     "Edits": "drop reword add move shorten research accept accept_losses outline versions restore",

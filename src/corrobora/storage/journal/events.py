@@ -13,7 +13,7 @@ import json
 from collections.abc import AsyncGenerator, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import LiteralString, Self
+from typing import LiteralString, Self, cast
 
 import psycopg
 from psycopg import sql
@@ -21,7 +21,8 @@ from psycopg.rows import TupleRow
 
 from corrobora.domain.errors import JournalError, Stale, UserError
 from corrobora.domain.run import Event, EventType, Request, RunId, Stage
-from corrobora.storage.journal.commits import EVENT_CHANNEL
+from corrobora.ports import Entry
+from corrobora.storage.journal.commits import EVENT_CHANNEL, entry_digest
 from corrobora.storage.journal.runs import (
     FINAL_STATUSES,
     STATUS_CHANNEL,
@@ -192,20 +193,46 @@ _FORGOTTEN_KEYS: Mapping[Stage, str] = {
 _REPEATED_EVENTS = ("stage", "report", "verify", "judge", "complete", "run.finished", "leaf.failed", "warning")
 
 
+_BILL = "bill/again/"  # begins the keys of costs whose answers were deleted
+_NO_ANSWER = '""'
+
+
+async def _list_bills(database: Database, run: str, stage: Stage) -> list[Entry]:
+    """Return what the answers cost and searched that a stage will forget, each as an entry of its own."""
+    rows = await database.fetch_all(
+        "SELECT key, epoch, meta FROM journal WHERE run = %s AND key ~ %s AND key !~ %s",
+        [validate_id(run), _FORGOTTEN_KEYS[stage], f"^{_BILL}"],
+        where="reading what a stage cost",
+    )
+    found: list[Entry] = []
+    for key, epoch, text in rows:
+        meta = cast("dict[str, object]", json.loads(str(text)))
+        if meta.get("usage") or meta.get("searches"):
+            kept = {"usage": meta.get("usage"), "searches": meta.get("searches") or 0}
+            found.append(Entry(f"{_BILL}{epoch}/{key}", _NO_ANSWER, json.dumps(kept)))
+    return found
+
+
 async def rewind_run(database: Database, run: str, stage: Stage) -> None:
-    """Delete the answers from `stage` on and reopen the run, in one statement.
+    """Delete the answers from `stage` on and reopen the run, in one statement; what they cost stays in its bill.
 
     Raises:
         UserError: `run_unknown`, or `run_active` while an attempt works on it.
     """
+    bills = await _list_bills(database, run, stage)
     row = await database.fetch_one(
         """
         WITH opened AS (
             UPDATE runs SET status = 'queued', outcome = '', reason = '', cancel_requested = false, deadline = NULL,
                 epoch = epoch + 1, updated_at = clock_timestamp()
-            WHERE id = %(run)s AND status <> 'running' RETURNING id
+            WHERE id = %(run)s AND status <> 'running' RETURNING id, epoch
         ), forgotten AS (
-            DELETE FROM journal USING opened WHERE run = opened.id AND key ~ %(pattern)s
+            DELETE FROM journal USING opened WHERE run = opened.id AND key ~ %(pattern)s AND key !~ %(bill)s
+        ), billed AS (
+            INSERT INTO journal (run, key, epoch, digest, meta, out)
+            SELECT opened.id, i.key, opened.epoch, i.digest, i.meta, %(out)s
+            FROM opened, unnest(%(keys)s::text[], %(digests)s::bytea[], %(metas)s::text[]) AS i (key, digest, meta)
+            ON CONFLICT DO NOTHING
         ), renamed AS (
             UPDATE run_events SET key = key || '!' || seq FROM opened
             WHERE run = opened.id AND (type = ANY(%(again)s) OR %(all)s)
@@ -215,6 +242,11 @@ async def rewind_run(database: Database, run: str, stage: Stage) -> None:
         {
             "run": validate_id(run),
             "pattern": _FORGOTTEN_KEYS[stage],
+            "bill": f"^{_BILL}",
+            "keys": [each.key for each in bills],
+            "digests": [entry_digest(each) for each in bills],
+            "metas": [each.meta for each in bills],
+            "out": _NO_ANSWER,
             "again": list(_REPEATED_EVENTS),
             "all": stage in (Stage.CLARIFY, Stage.PLAN, Stage.INVESTIGATE),
         },
