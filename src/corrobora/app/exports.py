@@ -21,7 +21,10 @@ from corrobora.reporting.bibliography import CitedWork, write_bibtex, write_csl,
 from corrobora.reporting.bundle import write_bundle
 from corrobora.reporting.bundle_check import list_claims, recheck_members
 from corrobora.reporting.crate import build_crate
+from corrobora.reporting.docx_export import write_docx
+from corrobora.reporting.pdf_export import write_pdf
 from corrobora.reporting.plots import PlotKind, draw_plot
+from corrobora.reporting.report_document import TextBlock, read_document
 from corrobora.reporting.report_format import REPORT_FILES
 from corrobora.storage.journal.events import read_events
 
@@ -187,6 +190,16 @@ def _dump_json(value: object) -> bytes:
     return (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace")
 
 
+def _export_document(
+    write: Callable[[str, Sequence[TextBlock]], bytes],
+) -> Callable[[Workspace, str], Awaitable[bytes]]:
+    async def export_document(workspace: Workspace, run: str) -> bytes:
+        report = await _load_cited_report(workspace, run)
+        return write(report.title, read_document(report.markdown, [each.number for each in report.citations]))
+
+    return export_document
+
+
 def _export_references(write: Callable[[Sequence[CitedWork]], str]) -> Callable[[Workspace, str], Awaitable[bytes]]:
     async def export_references(workspace: Workspace, run: str) -> bytes:
         report = await _load_cited_report(workspace, run)
@@ -198,6 +211,8 @@ def _export_references(write: Callable[[Sequence[CitedWork]], str]) -> Callable[
 
 
 _WRITERS: Mapping[str, Callable[[Workspace, str], Awaitable[bytes]]] = {
+    "docx": _export_document(write_docx),
+    "pdf": _export_document(write_pdf),
     "csl": _export_references(write_csl),
     "bib": _export_references(write_bibtex),
     "ris": _export_references(write_ris),

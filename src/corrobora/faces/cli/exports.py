@@ -23,12 +23,14 @@ if TYPE_CHECKING:
 
 _FORMATS = {
     **REPORT_FILES,
+    "docx": "report.docx",
+    "pdf": "report.pdf",
     "csl": "references.csl.json",
     "bib": "references.bib",
     "ris": "references.ris",
     "bundle": "bundle.zip",
 }
-_BINARY = ("bundle",)
+_BINARY = ("docx", "pdf", "bundle")
 _PLOTS = ("coverage", "saturation", "publishers", "dates", "spend", "timeline")
 _output_option = click.option(
     "-o",
@@ -56,8 +58,9 @@ def export(  # noqa: PLR0913 - one parameter for each flag, all by name
 ) -> None:
     """Write the report of a run in one or several formats.
 
-    md, html and json are the report as it was delivered; csl, bib and ris its sources for a reference manager
-    (CSL-JSON, BibTeX, RIS); bundle is one file that `corrobora verify` checks anywhere.
+    md, html and json are the report as it was delivered; docx and pdf the same text (they need the extra
+    corrobora[export]); csl, bib and ris its sources for a reference manager (CSL-JSON, BibTeX, RIS); bundle is one file
+    that `corrobora verify` checks anywhere.
     """
     validate_id(run)
     wanted = _split_names(formats, _FORMATS, "format")

@@ -9,6 +9,8 @@ import pytest
 import rispy
 from bibtexparser.entrypoint import parse_string
 
+from corrobora.adapters.readers.office import read_docx
+
 
 @pytest.mark.covers("export --format", "export --output")
 def test_export(finished: tuple[Any, str]) -> None:
@@ -64,3 +66,12 @@ def test_references_of_a_run(finished: tuple[Any, str]) -> None:
     assert shell("export", run, "-f", "ris", "-o", "-").out.startswith("TY  - GEN\nID  - S")
     assert shell("export", run, "-f", "csl", "-o", "mine.json").out == "mine.json\n"
     assert json.loads((shell.folder / "mine.json").read_text()) == items
+
+
+def test_word_and_pdf_of_a_run(finished: tuple[Any, str]) -> None:
+    shell, run = finished
+    assert shell("export", run, "-f", "docx,pdf", "-o", "out").out.split() == ["out/report.docx", "out/report.pdf"]
+    assert "1931" in read_docx((shell.folder / "out" / "report.docx").read_bytes()).text
+    assert (shell.folder / "out" / "report.pdf").read_bytes().startswith(b"%PDF-")
+    assert "is no text" in shell("export", run, "-f", "pdf", "-o", "-").complaint
+    assert shell("export", run, "-f", "pdf", "-o", "mine.pdf").out == "mine.pdf\n"

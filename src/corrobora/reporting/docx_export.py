@@ -1,0 +1,113 @@
+"""A report as a Word document. Needs the extra `corrobora[export]`.
+
+Knows the parts of such a document: styles, tables, bookmarks at the sources and links to them. Equal reports give equal
+bytes. Does not read Markdown: it is given blocks.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib import import_module
+from typing import Any
+
+from corrobora.domain.errors import UserError
+from corrobora.reporting.report_document import Run, TextBlock, strip_invalid
+
+_STYLES = {"quote": "Intense Quote", "code": "No Spacing", "paragraph": "Normal"}
+_LINK = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/hyperlink"
+_DATE = datetime(2000, 1, 1, tzinfo=UTC)  # of the file: a report says itself what it is of
+
+
+def write_docx(title: str, blocks: Sequence[TextBlock]) -> bytes:
+    """Return the document. Raises `UserError` `export_extra` where python-docx is not installed."""
+    try:
+        import docx  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise UserError(
+            "export_extra", f"{error.name} is not installed.", next_step="pip install 'corrobora[export]'"
+        ) from None
+    document: Any = docx.Document()
+    about = document.core_properties
+    about.title, about.author, about.comments = strip_invalid(title)[:255], "Corrobora", ""
+    about.created = about.modified = _DATE.replace(tzinfo=None)
+    for number, block in enumerate(blocks):
+        _add_block(document, block, number)
+    out = io.BytesIO()
+    document.save(out)
+    return _fix_dates(out.getvalue())
+
+
+def _add_block(document: Any, block: TextBlock, number: int) -> None:
+    match block.kind:
+        case "heading":
+            paragraph = document.add_heading(level=min(block.level, 6) - 1)
+        case "table":
+            _add_table(document, block)
+            return
+        case "rule":
+            document.add_paragraph("* * *").alignment = 1  # in the middle
+            return
+        case "item":
+            paragraph = document.add_paragraph(style="List Number" if block.number else "List Bullet")
+        case _:
+            paragraph = document.add_paragraph(style=_STYLES[block.kind])
+    if block.source:
+        _add_bookmark(paragraph, block.source, number)
+    _add_runs(paragraph, block.runs)
+
+
+def _add_table(document: Any, block: TextBlock) -> None:
+    columns = max((len(row) for row in block.rows), default=1)
+    table = document.add_table(rows=len(block.rows), cols=columns, style="Table Grid")
+    for row, cells in enumerate(block.rows):
+        for column, runs in enumerate(cells):
+            _add_runs(table.cell(row, column).paragraphs[0], runs, bold=row == 0)
+    document.add_paragraph()
+
+
+def _add_runs(paragraph: Any, runs: Sequence[Run], *, bold: bool = False) -> None:
+    for run in runs:
+        parent = _open_link(paragraph, run) if run.href or run.source else paragraph._p  # noqa: SLF001 - its XML element
+        added = paragraph.add_run(run.text)
+        added.bold, added.italic = run.bold or bold or None, run.italic or None
+        if run.code:
+            added.font.name = "Consolas"
+        if parent is not paragraph._p:  # noqa: SLF001 - as above
+            parent.append(added._r)  # noqa: SLF001 - as above
+
+
+def _open_link(paragraph: Any, run: Run) -> Any:
+    """Add a link, to a bookmark of this document or to an address, and return it."""
+    if run.source:
+        return _append(paragraph, "w:hyperlink", {"w:anchor": f"source{run.source}"})
+    return _append(paragraph, "w:hyperlink", {"r:id": paragraph.part.relate_to(run.href, _LINK, is_external=True)})
+
+
+def _add_bookmark(paragraph: Any, source: int, number: int) -> None:
+    _append(paragraph, "w:bookmarkStart", {"w:id": str(number), "w:name": f"source{source}"})
+    _append(paragraph, "w:bookmarkEnd", {"w:id": str(number)})
+
+
+def _append(paragraph: Any, tag: str, attributes: Mapping[str, str]) -> Any:
+    """Append an element for which python-docx has no method."""
+    oxml: Any = import_module("docx.oxml")
+    names: Any = import_module("docx.oxml.ns")
+    element = oxml.OxmlElement(tag)
+    for name, value in attributes.items():
+        element.set(names.qn(name), value)
+    paragraph._p.append(element)  # noqa: SLF001 - its XML element
+    return element
+
+
+def _fix_dates(data: bytes) -> bytes:
+    """Return the archive with one date for all members: that of the writing would make every copy another file."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as given, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as written:
+        for each in given.infolist():
+            written.writestr(
+                zipfile.ZipInfo(each.filename, (1980, 1, 1, 0, 0, 0)), given.read(each), zipfile.ZIP_DEFLATED
+            )
+    return out.getvalue()
