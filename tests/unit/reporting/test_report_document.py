@@ -110,7 +110,7 @@ async def test_the_pdf_says_what_the_report_says(report: Report) -> None:
         assert all(fold(quote) in read for quote in citation.quotes)
     for check in report.checks:
         assert fold(check.sentence) in read
-    document = pypdfium2.PdfDocument(data)
+    document: Any = pypdfium2.PdfDocument(data)
     assert document.get_metadata_value("Title") == report.title
     assert write_pdf(report.title, blocks_of(report)) == data
 
