@@ -13,12 +13,14 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from corrobora.app.exports import list_events
-from corrobora.app.followups import compare_runs, require_report
+from corrobora.app.followups import compare_runs, follow_request, require_report
 from corrobora.app.ratings import CRITERIA, dump_rating, list_ratings, make_rating, store_rating
+from corrobora.app.runs import resolve_profile, submit_run
 from corrobora.app.sources import Reference, complete_evidence, read_source
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.report import Report
-from corrobora.domain.run import RunRow
+from corrobora.domain.run import RequestOption, RunRow
+from corrobora.faces.request import parse_question
 from corrobora.faces.web import service
 from corrobora.faces.web.context import Opened, render_page
 from corrobora.faces.web.reader import views
@@ -164,6 +166,17 @@ async def rate_report(run: str, workspace: Opened, form: SentForm) -> Response:
     steps = {each: form.text(each) for each in CRITERIA}
     await store_rating(workspace, row.id, make_rating(form.text("rater"), steps, form.text("comment")))
     return RedirectResponse(f"/runs/{row.id}/rating#given", status_code=303)
+
+
+@router.post("/runs/{run}/follow-up", include_in_schema=False)
+async def ask_follow_up(run: str, workspace: Opened, form: SentForm) -> Response:
+    """Ask a question on the evidence of a run: it becomes a run of its own, over the same sources."""
+    row, _ = await _load(workspace, run)
+    question = parse_question(form.text("question"))
+    kept = tuple(pair for pair in row.request.metadata if pair[0] != RequestOption.FOLLOW_UP)
+    request = follow_request(row, question=question.text, metadata=(*kept, (str(RequestOption.FOLLOW_UP), "ask")))
+    workspace.wiring.check_request(request, resolve_profile(workspace.settings, request))
+    return RedirectResponse(f"/runs/{await submit_run(workspace, request)}", status_code=303)
 
 
 @router.get("/api/v1/runs/{run}/ratings", tags=["evidence"])
