@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         start,
         stream,
     )
+    from corrobora.faces.structured import StructuredAnswer, aextract_fields, extract_fields, fill_rows, fill_schema
 
 __version__ = "0.1.0"
 __all__ = [
@@ -32,11 +33,16 @@ __all__ = [
     "Outcome",
     "ProviderError",
     "Report",
+    "StructuredAnswer",
     "UserError",
     "__version__",
+    "aextract_fields",
     "ahybrid_search",
     "aresearch",
     "chat",
+    "extract_fields",
+    "fill_rows",
+    "fill_schema",
     "hybrid_search",
     "open_run",
     "research",
@@ -58,6 +64,7 @@ _HOMES = {
         "start",
         "stream",
     ),
+    "corrobora.faces.structured": ("StructuredAnswer", "aextract_fields", "extract_fields", "fill_rows", "fill_schema"),
 }
 
 
