@@ -208,6 +208,7 @@ class Fact:
     primary: bool = False
     score: float = 0.0  # relevance to the question, on the scale of the ranker
     kind: str = "document"  # document (given by the user) | web: what its source is; used for grading
+    publisher: str = ""  # as the source states it
 
     @classmethod
     def from_quote(  # noqa: PLR0913 - named parts of one value
@@ -252,7 +253,13 @@ class Fact:
             primary=source.primary,
             score=score,
             kind=source.kind,
+            publisher=source.publisher,
         )
+
+    @property
+    def host(self) -> str:
+        """The host of a page of the web, "" for a document."""
+        return self.url.partition("://")[2].partition("/")[0] if "://" in self.url else ""
 
     @property
     def marker(self) -> str:

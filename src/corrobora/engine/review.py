@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import zip_longest
 
-from corrobora.domain.evidence import ReadOutcome, SourceId
+from corrobora.domain.evidence import Fact, ReadOutcome, SourceId
 from corrobora.domain.report import Critique, Draft, Findings, Support, iter_threads
 from corrobora.engine.inputs import MAX_FACTS_WRITTEN, select_best_facts
 from corrobora.engine.session import Session
@@ -60,7 +60,7 @@ def list_failing(checked: CheckedDraft, *, withheld: bool = False) -> tuple[str,
 def confirm_input(checked: CheckedDraft, draft: Draft, findings: Findings, run: Session) -> Confirming:
     """What a model rules on: the sentences that code cannot decide and that it has not ruled on yet."""
     rows = _find_rows(draft.body)
-    quotes = {str(fact.id): (f"{fact.title} {fact.version}".strip(), fact.quote) for fact in findings.facts}
+    quotes = {str(fact.id): (_name_source(fact), fact.quote) for fact in findings.facts}
     doubts = [
         Doubt(
             each.sentence,
@@ -74,6 +74,12 @@ def confirm_input(checked: CheckedDraft, draft: Draft, findings: Findings, run: 
     ]
     fresh = [doubt for doubt in doubts if (doubt.sentence, doubt.facts) not in run.rulings]
     return Confirming("root/confirm", tuple(fresh[:MAX_FAILING_SHOWN]))
+
+
+def _name_source(fact: Fact) -> str:
+    """Return title, version, publisher and host of a fact's source."""
+    named = f"{fact.title} {fact.version}".strip()
+    return ", ".join(filter(None, (named, fact.publisher, fact.host.removeprefix("www."))))
 
 
 def _find_rows(body: str) -> dict[str, str]:

@@ -41,15 +41,17 @@ class SearchCase:
     Args:
         make: builds the adapter for a base URL and a limit in seconds for one call.
         answer: writes the provider's JSON for some results, each with the keys of `GOOD_RESULT`, or for `None` and
-            other values in place of the list of results.
+            other values in place of the list of results; bytes for a provider that does not answer in JSON.
         key: the key that `make` gives the adapter, which may never be shown; "" for one that needs none.
         ranked: False if the provider's answer has no scores.
+        address: the address that the provider's hit has for a result's `url`, if it makes its own.
     """
 
     make: Callable[[str, float], SearchProvider]
     answer: Callable[[object], object]
     key: str
     ranked: bool = True
+    address: Callable[[str], str] = str
 
 
 SearchCheck = Callable[[SearchCase], Awaitable[None]]
@@ -59,7 +61,7 @@ async def finds_what_the_provider_found(case: SearchCase) -> None:
     """Each field arrives; the provider and the query are named; the call carries the key, not the address."""
     seen: list[Request] = []
     (hit,) = await _search_rows(case, [GOOD_RESULT], seen=seen)
-    assert (hit.url, hit.title, hit.snippet) == ("https://example.org/one", "One", "The first page.")
+    assert (hit.url, hit.title, hit.snippet) == (case.address("https://example.org/one"), "One", "The first page.")
     assert hit.published == "2024-02-29"
     assert hit.score == (0.5 if case.ranked else 0.0)
     assert hit.query == _QUERY.text
@@ -77,7 +79,8 @@ async def nothing_found_is_an_empty_list(case: SearchCase) -> None:
 async def at_most_limit_hits_in_the_order_given(case: SearchCase) -> None:
     """A thousand results when eight were asked for: the first eight."""
     rows = [{**GOOD_RESULT, "url": f"https://example.org/{n}"} for n in range(1_000)]
-    assert [hit.url for hit in await _search_rows(case, rows)] == [f"https://example.org/{n}" for n in range(8)]
+    first = [case.address(f"https://example.org/{n}") for n in range(8)]
+    assert [hit.url for hit in await _search_rows(case, rows)] == first
 
 
 async def another_shape_is_an_error_and_never_nothing(case: SearchCase) -> None:
@@ -258,7 +261,7 @@ async def _drip_body() -> AsyncIterator[bytes]:
 
 
 def _dump_json(value: object) -> bytes:
-    return json.dumps(value).encode()
+    return value if isinstance(value, bytes) else json.dumps(value).encode()
 
 
 def _reply_always(reply: Response, seen: list[Request] | None = None) -> Callable[[Request], Awaitable[Response]]:

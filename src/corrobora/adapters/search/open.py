@@ -217,6 +217,8 @@ class ArXiv(OpenProvider):
         try:
             root = None if b"<!DOCTYPE" in data else ET.fromstring(data)  # noqa: S314 - no entities, size is bounded
         except ET.ParseError as error:
+            if data.strip() and not data.lstrip().startswith(b"<"):
+                raise ProviderError.bad_content(self.name, "the answer is no XML") from error
             raise ProviderError.request_failed(self.name, why="the answer was cut or is no XML") from error
         if root is None or root.tag != f"{_ATOM}feed":
             raise ProviderError.bad_content(self.name, "the answer is no Atom feed")
@@ -251,6 +253,8 @@ class PubMed(OpenProvider):
         if not isinstance(ids, list):
             raise ProviderError.bad_content(self.name, "its results are no list")
         numbers = [each for each in cast("list[object]", ids) if isinstance(each, str) and each.isdigit()]
+        if ids and not numbers:
+            raise ProviderError.bad_content(self.name, "its results are no numbers of articles")
         if not numbers:
             return []
         found = await self.get_rows("/entrez/eutils/esummary.fcgi", {**whose, "id": ",".join(numbers)}, "result")

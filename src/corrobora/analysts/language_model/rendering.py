@@ -177,8 +177,11 @@ def _show_found(facts: Sequence[Fact]) -> Shown:
 
 
 def _show_origins(facts: Iterable[Fact]) -> Shown:
-    """The sources of facts, each once: id, title, version, date."""
-    told = {str(fact.source): (fact.title, fact.version, fact.published) for fact in facts}
+    """The sources of facts, each once: id, title, version, date, publisher, host."""
+    told = {
+        str(fact.source): (fact.title, fact.version, fact.published, fact.publisher, fact.host.removeprefix("www."))
+        for fact in facts
+    }
     return quote_rows(told.items())
 
 
@@ -241,7 +244,13 @@ def _show_facts_of_part(parts: Sequence[Part], at: int) -> Shown:
 
 def _show_leaves(node: Node) -> Shown:
     return quote_rows(
-        (leaf.path, (leaf.title, leaf.objective, *(question.text for question in leaf.sub_questions)))
+        (
+            leaf.path,
+            (
+                *(leaf.title, leaf.objective, *(question.text for question in leaf.sub_questions)),
+                *(f"spec: {spec.text}" for spec in leaf.specs),
+            ),
+        )
         for leaf in collect_leaves(node)
     )
 

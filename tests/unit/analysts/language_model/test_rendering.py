@@ -32,9 +32,11 @@ from corrobora.analysts.language_model.rendering import (
 )
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import PassageId, SourceId
+from corrobora.domain.plan import Node, TaskSpec
 from corrobora.ports import Role
 from corrobora.roles.extract import Excerpt, extract
 from corrobora.roles.forms import FACTS, PASSAGES
+from corrobora.roles.refine import Shortfall, refine
 from corrobora.roles.synthesize import Part
 from corrobora.testing.conformance import SAMPLES, field_names
 
@@ -153,12 +155,12 @@ FROZEN = {
     "edit": "edit@c6b376f0ab45.0f35ec11",
     "clarify": "clarify@734fce0398f7.2343b163",
     "plan": "plan@d2763b243ed8.7840720d",
-    "refine": "refine@f95f4a84d451.411a1166",
+    "refine": "refine@b81dc2b69134.411a1166",
     "scope": "scope@f92728ee0a10.4051b729",
     "scout": "scout@fc3d65a373c6.99f96c6c",
     "extract": "extract@05e2876680a7.0ef24b56",
     "reflect": "reflect@10a69cbc78bb.3331144e",
-    "synthesize": "synthesize@0701755d7c35.7999585e",
+    "synthesize": "synthesize@4e73b04d2405.7999585e",
     "summarize": "summarize@df24c75fd616.e062b737",
     "confirm": "confirm@61a17b73dcf6.bb752e7b",
     "critique": "critique@0df71cc184a5.00539e47",
@@ -204,3 +206,21 @@ def test_it_receives_topic_summaries_and_each_fact_once():
 def test_the_format_of_the_report_is_demanded():
     for words in ("numbered `##` sections, one for each angle", "`---` between major\n  sections", "`## Conclusion`"):
         assert words in SYNTHESIS_SYSTEM
+
+
+def test_the_writer_sees_publisher_and_host_of_each_source():
+    web = replace(FACTS[0], url="https://www.who.example/a?b=1", publisher="World Health Office")
+    prompt = build_synthesis_prompt("How does the pump work?", [Part("root/1", "One", "", (web,))])
+    [line] = [line for line in prompt.task.splitlines() if line.startswith(f"{web.source} | ")]
+    assert line.endswith("World Health Office | who.example")
+
+
+def test_refine_sees_the_specifications_that_readers_have():
+    node = Node(
+        "root",
+        "T",
+        "O",
+        children=(Node("root/1", "A", "Find it", specs=(TaskSpec((), verbatim="Read the tables first"),)),),
+    )
+    prompt = render_prompt(refine, Shortfall("root", node, 1, ("too few sources",), (), (), ()))
+    assert "A | Find it | spec: Read the tables first" in prompt.brief
