@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 BlockKind = Literal["heading", "paragraph", "item", "quote", "code", "table", "rule"]
 _CITATION = re.compile(r"\[(\d{1,5})\]")
-_REFERENCE = re.compile(r"\[(\d{1,5})\] ")
-_SOURCES = "Sources"
+_REFERENCE = re.compile(r"\[(\d{1,5})\] .*`sha256:[0-9a-f]{2,64}`")  # an entry of the list of sources
 _INVALID = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]")  # in XML
 
 
@@ -52,7 +51,6 @@ class _Reading:
     """Where the reading of a report stands."""
 
     sources: frozenset[int]
-    listing: bool = False  # inside the list of sources
     quoted: int = 0
     numbers: list[int] = field(default_factory=list[int])  # of the open lists: the next number, 0 without numbers
     first: bool = False  # the next paragraph begins an item
@@ -78,9 +76,7 @@ def _iter_blocks(tokens: Sequence[Token], reading: _Reading) -> Iterator[TextBlo
         token = tokens[at]
         match token.type:
             case "heading_open":
-                runs = _read_inline(tokens[at + 1], reading)
-                reading.listing = token.tag == "h2" and "".join(run.text for run in runs) == _SOURCES
-                yield TextBlock("heading", runs, level=int(token.tag[1]))
+                yield TextBlock("heading", _read_inline(tokens[at + 1], reading), level=int(token.tag[1]))
                 at += 2
             case "paragraph_open":
                 yield _make_paragraph(tokens[at + 1], reading)
@@ -117,13 +113,13 @@ def _follow_nesting(token: Token, reading: _Reading) -> None:
 
 
 def _make_paragraph(inline: Token, reading: _Reading) -> TextBlock:
-    found = _REFERENCE.match(inline.content) if reading.listing and not reading.quoted else None
+    found = None if reading.quoted else _REFERENCE.fullmatch(inline.content)
     number = int(found.group(1)) if found else 0
-    runs = _read_inline(inline, reading)
     if number in reading.sources:
-        return TextBlock("paragraph", runs, source=number)
-    if reading.quoted:
-        return TextBlock("quote", runs)
+        return TextBlock("paragraph", _read_inline(inline, _Reading(frozenset())), source=number)
+    if reading.quoted:  # what a source says cites nothing of this report
+        return TextBlock("quote", _read_inline(inline, _Reading(frozenset())))
+    runs = _read_inline(inline, reading)
     if reading.numbers and reading.first:
         reading.first = False
         at = reading.numbers[-1]
@@ -162,7 +158,7 @@ def _read_inline(inline: Token, reading: _Reading) -> tuple[Run, ...]:
                 runs.append(Run(" "))
             case _:
                 plain = Run(child.content, bold=bold > 0, italic=italic > 0, href=href)
-                runs += _split_citations(plain, frozenset() if reading.listing else reading.sources)
+                runs += _split_citations(plain, reading.sources)
     return tuple(run for run in runs if run.text)
 
 

@@ -85,6 +85,7 @@ def test_blocks_of_a_report() -> None:
         "table", "code", "rule", "quote", "quote",
     ]  # fmt: skip
     assert blocks[0].runs[0].text == "Bridges *and* ferries"
+    assert not any(run.source for block in blocks if block.kind == "quote" for run in block.runs)
 
 
 async def test_the_word_document_says_what_the_report_says(report: Report) -> None:
