@@ -198,7 +198,7 @@ def _read_schema(schema: Schema) -> list[_Wanted]:
     known: Mapping[str, Any] = cast("Mapping[str, Any]", fields) if isinstance(fields, Mapping) else dict[str, Any]()
     properties: object = known.get("properties")
     if not isinstance(properties, Mapping) or not 0 < len(cast("Mapping[str, Any]", properties)) <= _MAX_FIELDS:
-        raise _unsupported(f"It is no object with 1 to {_MAX_FIELDS} properties")
+        raise _make_schema_error(f"It is no object with 1 to {_MAX_FIELDS} properties")
     return list(_iter_fields(cast("Mapping[str, Mapping[str, Any]]", properties)))
 
 
@@ -225,7 +225,7 @@ def _choose_reader(name: str, kind: Mapping[str, Any]) -> Callable[[str, frozens
         case "number", _:
             return lambda quote, stems: _read_number(quote, stems, whole=False)
         case found, _:
-            raise _unsupported(f"The field {name[:80]!r} is of the type {found!r}")
+            raise _make_schema_error(f"The field {name[:80]!r} is of the type {found!r}")
 
 
 def _read_option(quote: str, options: Sequence[str]) -> str | None:
@@ -246,7 +246,7 @@ def _read_number(quote: str, stems: frozenset[str], *, whole: bool) -> int | flo
     return int(value) if value == int(value) else None
 
 
-def _unsupported(why: str) -> UserError:
+def _make_schema_error(why: str) -> UserError:
     return UserError(
         "schema_unsupported",
         f"The schema cannot be filled: {why}.",

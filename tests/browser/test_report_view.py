@@ -1,0 +1,59 @@
+"""The report as an MCP Apps client shows it: in a frame without rights, given by messages, and harmless if hostile."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import Any
+
+import httpx2
+from playwright.sync_api import Browser, expect
+from tests.browser.conftest import MINUTE
+from tests.plugins.serving import Site
+
+from corrobora.faces.mcp.resources import PAGE_KEY
+
+VIEW = resources.files("corrobora.faces.mcp").joinpath("report_view.html").read_text(encoding="utf-8")
+HOST = """(view) => {
+  window.said = [];
+  window.addEventListener("message", (event) => window.said.push(event.data));
+  const frame = document.createElement("iframe");
+  frame.sandbox = "allow-scripts";
+  frame.style = "width: 100%; height: 90vh";
+  frame.srcdoc = view;
+  document.body.append(frame);
+}"""
+SEND = """(message) => document.querySelector("iframe").contentWindow.postMessage(message, "*")"""
+HOSTILE = (
+    "<title>x</title><body><h1>Planted</h1><script>parent.postMessage('ran', '*')</script>"
+    "<img src='https://evil.test/x' onerror=\"parent.postMessage('ran', '*')\">"
+    "<a href=\"javascript:parent.postMessage('ran', '*')\">press</a></body>"
+)
+
+
+def result(page: str) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "method": "ui/notifications/tool-result", "params": {"_meta": {PAGE_KEY: page}}}
+
+
+def test_the_view_shows_what_its_host_passes_on_and_runs_nothing_of_it(browser: Browser, site: Site) -> None:
+    context = browser.new_context()
+    context.set_default_timeout(MINUTE)
+    asked: list[str] = []
+    page = context.new_page()
+    page.on("request", lambda request: asked.append(request.url))
+    page.evaluate(HOST, VIEW)
+    page.wait_for_function("() => window.said.some((each) => each.method === 'ui/initialize')")
+    page.evaluate(SEND, {"jsonrpc": "2.0", "id": 1, "result": {}})
+    page.wait_for_function("() => window.said.some((each) => each.method === 'ui/notifications/initialized')")
+    inside = page.frame_locator("iframe")
+    report = httpx2.get(f"{site.url}/api/v1/runs/{site.run}/report.html", timeout=60).text
+    page.evaluate(SEND, result(report))
+    expect(inside.locator("h1").first).to_be_visible(timeout=MINUTE)
+    expect(inside.locator("#report")).to_contain_text("Verifiers", timeout=MINUTE)
+    page.evaluate(SEND, result(HOSTILE))
+    expect(inside.locator("h1")).to_have_text("Planted", timeout=MINUTE)
+    inside.get_by_text("press").click()
+    assert page.evaluate("() => window.said.filter((each) => each === 'ran')") == []
+    assert [url for url in asked if url.startswith("http")] == []
+    page.evaluate(SEND, {**result(""), "params": {"structuredContent": {"text": "# Plain <b>text</b>"}}})
+    expect(inside.locator("pre")).to_have_text("# Plain <b>text</b>", timeout=MINUTE)
+    context.close()
