@@ -25,7 +25,7 @@ QUESTION := How did NIST guidance on password rotation, composition rules and le
 LOCK     := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check check-without-tests format-check lint types imports dead-code docs docs-reference eval bench mutate lock format clean
+.PHONY: help demo serve test test-slow check check-without-tests format-check lint types imports dead-code docs docs-reference eval bench mutate lock format clean
 .NOTPARALLEL:
 
 help:  ## this list
@@ -33,6 +33,9 @@ help:  ## this list
 
 demo: $(VENV)/.runtime  ## research a question over the shipped documents and print the report
 	@$(BIN)/corrobora research "$(QUESTION)" --library demo
+
+serve: $(VENV)/.serve  ## show the page with the report of the demo, and open it in a browser
+	@$(BIN)/corrobora serve --demo --open
 
 test: $(VENV)/.dev  ## the tests, in several processes; PYTEST_ARGS="-k budget" narrows them, WORKERS=0 keeps to one process
 	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal $(PYTEST_ARGS)

@@ -86,6 +86,39 @@ def errors(_: str) -> str:
     return format_table(("error", "exit code", "HTTP status", "meaning"), rows)
 
 
+def operations(_: str) -> str:
+    """Every operation of the HTTP API, with the scope that its token needs."""
+    from tempfile import TemporaryDirectory  # noqa: PLC0415
+
+    from corrobora.config import load_settings  # noqa: PLC0415
+    from corrobora.faces.web import create_app  # noqa: PLC0415
+
+    with TemporaryDirectory() as folder:
+        settings = load_settings(env={"CORROBORA_HOME": folder}, folder=Path(folder), user_file=Path(folder) / "none")
+        document = create_app(settings).openapi()
+    rows = [
+        (f"`{verb.upper()} {path}`", _name_scope(verb.upper(), path), operation["description"].split("\n")[0])
+        for path, verbs in document["paths"].items()
+        for verb, operation in verbs.items()
+    ]
+    return format_table(("operation", "scope", "what it does"), rows)
+
+
+def _name_scope(verb: str, path: str) -> str:
+    from corrobora.faces.web.security import is_open, required_scope  # noqa: PLC0415
+
+    return "no token" if is_open(path) else required_scope(verb, path)
+
+
+def new_run(_: str) -> str:
+    """Every field of a new run."""
+    from corrobora.faces.web.new_run import NewRun  # noqa: PLC0415
+
+    fields = NewRun.model_json_schema()["properties"]
+    rows = [(f"`{name}`", str(each.get("description", ""))) for name, each in fields.items()]
+    return format_table(("field", "meaning"), rows)
+
+
 def limits(_: str) -> str:
     """Every fixed limit."""
     from corrobora.domain.limits import LIMITS  # noqa: PLC0415
@@ -191,7 +224,19 @@ def first_paragraph(docstring: str | None) -> str:
 
 SECTIONS: dict[str, Callable[[str], str]] = {
     section.__name__: section
-    for section in (commands, errors, limits, settings, profiles, profile_fields, modules, schema, file)
+    for section in (
+        commands,
+        errors,
+        operations,
+        new_run,
+        limits,
+        settings,
+        profiles,
+        profile_fields,
+        modules,
+        schema,
+        file,
+    )
 }
 
 

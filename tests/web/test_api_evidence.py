@@ -79,6 +79,15 @@ def test_a_report_is_sent_in_the_form_that_is_asked_for_and_not_twice(
     assert (again.status_code, again.content) == (304, b"")
 
 
+def test_a_report_is_exported_for_other_programs(site: Site) -> None:
+    base = f"{site.url}/api/v1/runs/{site.run}/report"
+    for form, begins in (("csl", "["), ("bib", "@"), ("ris", "TY  - "), ("bundle", "PK")):
+        answer = httpx2.get(f"{base}.{form}", timeout=120)
+        assert answer.status_code == 200
+        assert answer.text.startswith(begins)
+        assert "attachment" in answer.headers["content-disposition"]
+
+
 def test_files_of_the_run_are_listed_and_sent_and_no_other(site: Site) -> None:
     names = read(site, "files")
     assert {"report.md", "report.html", "report.json", "plan.json"} <= set(names)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from corrobora.app import Workspace
     from corrobora.reporting.plots import PlotKind
 
-_FORMATS = {
+EXPORT_FILES = {  # by format
     **REPORT_FILES,
     "docx": "report.docx",
     "pdf": "report.pdf",
@@ -63,8 +63,8 @@ def export(  # noqa: PLR0913 - one parameter for each flag, all by name
     that `corrobora verify` checks anywhere.
     """
     validate_id(run)
-    wanted = _split_names(formats, _FORMATS, "format")
-    first, names = wanted[0], {each: _FORMATS[each] for each in wanted}
+    wanted = _split_names(formats, EXPORT_FILES, "format")
+    first, names = wanted[0], {each: EXPORT_FILES[each] for each in wanted}
     target = None if str(output) == "-" else check_target(output, names, force=force, follow=follow_symlinks)
     if target is None and len(wanted) > 1:
         raise UserError("export_format", "Stdout takes one format.", next_step="Such as: --format md --output -")

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from corrobora.app import Workspace
+from corrobora.app.exports import export_run, list_events
 from corrobora.app.libraries import open_library
 from corrobora.app.runs import load_report
 from corrobora.domain.errors import NoEvidence, ReadError, UserError
@@ -18,9 +19,20 @@ from corrobora.domain.report import Findings, Report
 from corrobora.domain.run import Event, RunRow
 from corrobora.domain.thread import Gap
 from corrobora.engine.session.journal import CallMeta, decode
-from corrobora.faces.web.service import list_events, read_run
-from corrobora.reporting.report_format import REPORT_FILES
+from corrobora.faces.cli.exports import EXPORT_FILES
+from corrobora.faces.web.service import read_run
 from corrobora.storage.journal.runs import Artifact
+
+
+MEDIA_TYPES = {  # by the suffix of an export
+    "md": "text/markdown",
+    "html": "text/html",
+    "json": "application/json",
+    "zip": "application/zip",
+    "pdf": "application/pdf",
+    "bib": "application/x-bibtex",
+    "ris": "application/x-research-info-systems",
+}
 
 
 async def read_report(workspace: Workspace, run: str) -> Report:
@@ -33,21 +45,20 @@ async def read_report(workspace: Workspace, run: str) -> Report:
 
 
 async def export_report(workspace: Workspace, run: str, form: str) -> Artifact:
-    """Return the report of a run in a format.
+    """Return the report of a run in a format, as `corrobora export` writes it.
 
     Raises:
         UserError: `export_format` for an unknown format.
-        NoEvidence: `report_missing`.
+        NoEvidence: `report_missing`, or what the format needs is not stored any more.
     """
-    if form not in REPORT_FILES:
+    name = EXPORT_FILES.get(form)
+    if name is None:
         raise UserError(
-            "export_format", f"{form[:20]!r} is no format.", next_step=f"Formats: {', '.join(REPORT_FILES)}."
+            "export_format", f"{form[:20]!r} is no format.", next_step=f"Formats: {', '.join(EXPORT_FILES)}."
         )
     row = await read_run(workspace, run)
-    stored = await workspace.runs.read_artifact(row.id, REPORT_FILES[form])
-    if stored is None:
-        raise NoEvidence("report_missing", f"Run {row.id} has no report yet.", next_step="Follow its events.")
-    return stored
+    content = (await export_run(workspace, row.id, (form,)))[form]
+    return Artifact(name, MEDIA_TYPES.get(name.rpartition(".")[2], "application/octet-stream"), content)
 
 
 async def list_files(workspace: Workspace, run: str) -> Sequence[str]:
@@ -124,12 +135,7 @@ async def _load_source(workspace: Workspace, row: RunRow, report: Report | None,
 async def list_events_of_type(workspace: Workspace, run: str, kind: str) -> tuple[RunRow, Sequence[Event]]:
     """Return a run and its events of a type, such as `decision` or `round.finished`, in order."""
     row = await read_run(workspace, run)
-    found: list[Event] = []
-    after = 0
-    while page := await list_events(workspace, row.id, after=after):
-        found += (event for event in page if event.type == kind)
-        after = page[-1].seq
-    return row, found
+    return row, [event for event in await list_events(workspace, row.id) if event.type == kind]
 
 
 @dataclass(frozen=True, slots=True)

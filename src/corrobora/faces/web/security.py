@@ -104,6 +104,11 @@ class Scope(StrEnum):
 _ADMIN_PATH = re.compile(r"^(?:/api/v1)?/libraries/|/(?:delete|remove)$")
 
 
+def is_open(path: str) -> bool:
+    """True for what is answered without a token."""
+    return path.startswith(_OPEN)
+
+
 def required_scope(method: str, path: str) -> Scope:
     """Return the scope that a request needs."""
     if method in _SAFE or path in _OWN:
@@ -259,7 +264,7 @@ class SecurityMiddleware:
         if scope["method"] not in _SAFE and not self._is_own_origin(headers):
             text = "A page of another site may not change anything here."
             return _Refusal(403, "origin_refused", text, "Open the page of this server itself.")
-        if path.startswith(_OPEN):
+        if is_open(path):
             return None
         token = self._access.identify(scope)
         if token is None:

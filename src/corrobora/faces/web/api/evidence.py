@@ -55,13 +55,15 @@ async def get_report(
     "/report.{form}",
     response_class=Response,
     responses={
-        200: {"content": {media: {"schema": {"type": "string"}} for media in (*_ACCEPTED, "application/octet-stream")}},
+        200: {
+            "content": {media: {"schema": {}} for media in (*evidence.MEDIA_TYPES.values(), "application/octet-stream")}
+        },
         304: {"description": "As it was."},
     },
 )
 async def export_report(
     run: RunName,
-    form: Annotated[str, Path(pattern="^[a-z.]{1,16}$", description="md, html or json, or another export format.")],
+    form: Annotated[str, Path(pattern="^[a-z.]{1,16}$", description="md, html, json, csl, bib, ris, bundle, ...")],
     workspace: Opened,
     if_none_match: Annotated[str | None, Header(max_length=200)] = None,
 ) -> Response:
