@@ -45,6 +45,7 @@ async def listen(client: httpx2.AsyncClient, heard: Listener, most_breaks: int, 
     """Follow a run to its end; leave the stream at random and come back with the last number."""
     while not heard.ended:
         after = heard.seen[-1] if heard.seen else 0
+        opened = time.time()
         budget = rng.randint(1, 12) if heard.breaks < most_breaks else 10**9
         try:
             async with client.stream(
@@ -55,8 +56,9 @@ async def listen(client: httpx2.AsyncClient, heard: Listener, most_breaks: int, 
                         continue
                     event = json.loads(line[6:])
                     heard.seen.append(event["seq"])
-                    if heard.breaks == 0:  # what is read again after a break is late on purpose
-                        heard.delays.append(time.time() - datetime.fromisoformat(event["ts"]).timestamp())
+                    happened = datetime.fromisoformat(event["ts"]).timestamp()
+                    if happened > opened:  # what happened before is late on purpose
+                        heard.delays.append(time.time() - happened)
                     budget -= 1
                     if budget == 0:
                         break

@@ -71,7 +71,6 @@ if TYPE_CHECKING:
 I = TypeVar("I")  # noqa: E741 - input of a role, the letter of the design
 O = TypeVar("O")  # noqa: E741 - output of a role
 T = TypeVar("T")
-
 WRITER = "synthesize"  # the role that writes the report
 UNLIMITED_RETRY_SECONDS = 120.0  # how long an outage is waited for where a run has no time limit
 _RUN_WIDE_ERRORS = (Stale, JournalError, NeedsHuman, ModelSilent)  # what concerns the whole run, the most urgent first
