@@ -23,7 +23,6 @@ from corrobora.faces.cli.exports import EXPORT_FILES
 from corrobora.faces.web.service import read_run
 from corrobora.storage.journal.runs import Artifact
 
-
 MEDIA_TYPES = {  # by the suffix of an export
     "md": "text/markdown",
     "html": "text/html",
