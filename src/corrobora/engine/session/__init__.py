@@ -279,12 +279,10 @@ class Session:
             raise LimitReached("time", value=1, limit=1, scope="part")
         began = self.outside.clock.now()
         limit = asyncio.timeout(None if math.isinf(patience) else patience)
-
-        def count_tokens() -> int:
-            return len(encode(role.takes, given)) // CHARACTERS_PER_TOKEN + CALL_TOKENS
-
         try:
-            with self.budget.reserve_tokens(count_tokens):
+            with self.budget.reserve_tokens(
+                lambda: len(encode(role.takes, given)) // CHARACTERS_PER_TOKEN + CALL_TOKENS
+            ):
                 async with limit:
                     answer = await self.call_with_retries(lambda: analyst.play(role, given))
         except TimeoutError:

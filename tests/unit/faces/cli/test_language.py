@@ -53,6 +53,7 @@ def test_a_german_report_says_so_and_verifies_in_every_format(filled: Any) -> No
         counts = json.loads(result.out)
         assert (result.code, counts["seal"]) == (0, "delivered"), (way, result.out)
         assert counts["carried"] == counts["checkable"] > 0
+        assert counts["cited"] == counts["statements"], "lines about the run are no statements"
     (shell.folder / "bare.md").write_text(strip_seal(texts["md"]))
     assert json.loads(shell("verify", "bare.md", "--json").out)["statements"] == counts["statements"]
 
