@@ -37,7 +37,7 @@ def config() -> None:
 def show_settings(*, origin: bool, as_json: bool, config_file: Path | None) -> None:
     """Print every setting. Secrets are shown as references, never as values."""
     settings = open_settings(config_file, untrusted="ignore")
-    rows = list(_setting_rows(settings))
+    rows = describe_settings(settings)
     if as_json:
         print_json([{"name": name, "value": value, "origin": where} for name, value, where in rows])
         return
@@ -51,8 +51,15 @@ def show_config_path() -> None:
     click.echo(str(find_user_file()))
 
 
+def describe_settings(settings: Settings) -> list[tuple[str, str, str]]:
+    """Return (key, value as shown, origin) of every setting and of what the user added to the free tables.
+
+    Secrets are references, never values.
+    """
+    return list(_setting_rows(settings))
+
+
 def _setting_rows(settings: Settings) -> Iterator[tuple[str, str, str]]:
-    """Yield (key, value as shown, origin) of every setting and of what the user added to the free tables."""
     declared = list_settings()
     for key, origin in settings.origins.items():
         value = declared[key].read(settings) if key in declared else _find_value(settings, key)

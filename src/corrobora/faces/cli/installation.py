@@ -51,15 +51,7 @@ class CheckResult:
 def doctor(*, as_json: bool, config_file: Path | None) -> int:
     """Check database, models, keys, disk and versions. The exit code is 1 if something has to be repaired."""
     settings = open_settings(config_file, untrusted="ignore")
-    found = [
-        *_check_versions(),
-        *_check_folders(settings),
-        *_check_keys(settings),
-        *_check_models(settings),
-        *_check_egress(settings),
-        *asyncio.run(_check_servers()),
-        asyncio.run(_check_database(settings)),
-    ]
+    found = asyncio.run(check_installation(settings))
     if as_json:
         print_json([asdict(each) for each in found])
     else:
@@ -68,6 +60,27 @@ def doctor(*, as_json: bool, config_file: Path | None) -> int:
             step = f"  -> {each.next_step}" if each.next_step else ""
             click.echo(f"{mark}  {each.what:<14} {one_line(each.state + step, 400)}")
     return Exit.BUG if any(each.ok is False for each in found) else Exit.DONE
+
+
+async def check_installation(settings: Settings, workspace: Workspace | None = None) -> list[CheckResult]:
+    """Return what a check finds, without any secret; an opened workspace is asked in place of a new one."""
+    found = [
+        *_check_versions(),
+        *_check_folders(settings),
+        *_check_keys(settings),
+        *_check_models(settings),
+        *_check_egress(settings),
+        *await _check_servers(),
+    ]
+    if workspace is None:
+        return [*found, await _check_database(settings)]
+    place = describe_place(settings)
+    return [*found, await _try_check("database", place, lambda: _query_database(workspace))]
+
+
+def describe_place(settings: Settings) -> str:
+    """Return where the database is, in words."""
+    return "embedded, in " + str(settings.home / "database") if settings.database_url is None else "a server"
 
 
 def _check_versions() -> list[CheckResult]:
@@ -163,15 +176,13 @@ async def _check_servers() -> list[CheckResult]:
 
 
 async def _check_database(settings: Settings) -> CheckResult:
-    where = "embedded, in " + str(settings.home / "database") if settings.database_url is None else "a server"
-
     async def query_opened() -> str:
         from corrobora.app import Workspace  # noqa: PLC0415 - the database is loaded only if it is needed
 
         async with Workspace.open(settings) as workspace:
             return await _query_database(workspace)
 
-    return await _try_check("database", where, query_opened)
+    return await _try_check("database", describe_place(settings), query_opened)
 
 
 async def _query_database(workspace: Workspace) -> str:

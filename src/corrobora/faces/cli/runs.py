@@ -79,7 +79,7 @@ def list_runs(*, limit: int, search: str, as_json: bool, config_file: Path | Non
         return rows, await workspace.runs.read_scores([row.id for row in rows])
 
     found, scores = with_workspace(open_settings(config_file), load_runs)
-    changes = _list_changes(found, scores)
+    changes = list_score_changes(found, scores)
     if as_json:
         print_json([_row_json(r) | {"score": scores.get(r.id), "change": changes.get(r.id)} for r in found])
         return
@@ -108,8 +108,8 @@ def shorten_ids(names: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _list_changes(rows: Sequence[RunRow], scores: Mapping[str, float]) -> dict[str, float]:
-    """The trend: by how much each score differs from that of the run before it with the same question and profile."""
+def list_score_changes(rows: Sequence[RunRow], scores: Mapping[str, float]) -> dict[str, float]:
+    """Return by how much each score differs from that of the run before it with the same question and profile."""
     before, changes = dict[tuple[str, str], float](), dict[str, float]()
     for each in reversed(rows):
         if (score := scores.get(each.id)) is not None:

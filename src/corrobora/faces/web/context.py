@@ -16,10 +16,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from corrobora import __version__
 from corrobora.app import Workspace
+from corrobora.faces.cli.screen import one_line
 from corrobora.faces.web.security import Access
+from corrobora.text.phrases import describe_code
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _SHARED = Path(str(resources.files("corrobora.reporting"))) / "templates"  # of exported pages
+_HOUR = 3600
 
 
 def get_workspace(request: Request) -> Workspace:
@@ -39,12 +42,27 @@ Allowed = Annotated[Access, Depends(get_access)]
 @cache
 def load_templates() -> Environment:
     """Return the templates of the page; every value is escaped, and a missing one is an error."""
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader([_TEMPLATES, _SHARED]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
     )
+    environment.filters.update(one_line=one_line, words=_describe_code, clock=_format_clock)
+    return environment
+
+
+def _describe_code(code: str) -> str:
+    """Return a stored code in words, with a capital letter."""
+    text = describe_code(code)
+    return text[:1].upper() + text[1:]
+
+
+def _format_clock(seconds: float) -> str:
+    """Return seconds as minutes and seconds, with hours from one on."""
+    whole = max(0, int(seconds))
+    minutes = f"{whole // 60 % 60}:{whole % 60:02d}"
+    return minutes if whole < _HOUR else f"{whole // _HOUR}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
 
 def render_page(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter
 
-from corrobora.faces.web import api, login, openai, reader
+from corrobora.faces.web import api, login, openai, pages, reader
 
 
 def list_routers() -> Sequence[APIRouter]:
     """Return the routers of all parts; where two have the same path, the first counts."""
-    return (api.router, login.router, openai.router, reader.router)
+    return (api.router, login.router, openai.router, reader.router, pages.router)

@@ -1,0 +1,113 @@
+"""Libraries: listed, searched, filled by dropped or chosen files, read anew and removed."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse, Response
+
+from corrobora.app import Workspace
+from corrobora.app.libraries import ingest_files
+from corrobora.domain.errors import CorroboraError
+from corrobora.domain.evidence import Hit
+from corrobora.faces.cli.library import check_library_name, list_roots
+from corrobora.faces.web import libraries
+from corrobora.faces.web.context import Opened, render_page
+from corrobora.faces.web.pages.forms import SentForm, go_to
+
+router = APIRouter()
+_MAX_LISTED = 300
+
+
+@router.get("/libraries")
+async def show_libraries(request: Request, workspace: Opened) -> HTMLResponse:
+    """Show all libraries, and how one is added."""
+    return await _render_list(request, workspace)
+
+
+async def _render_list(request: Request, workspace: Workspace, error: CorroboraError | None = None) -> HTMLResponse:
+    spaces = await libraries.list_libraries(workspace)
+    return render_page(request, "libraries.html", status=200 if error is None else 422, error=error, spaces=spaces)
+
+
+@router.get("/libraries/{name}")
+async def show_library(
+    request: Request, name: str, workspace: Opened, search: Annotated[str, Query(max_length=2_000)] = ""
+) -> HTMLResponse:
+    """Show the documents of a library, and the passages that a search finds."""
+    return await _render_library(request, workspace, name, search=search)
+
+
+async def _render_library(  # noqa: PLR0913 - what the page may show
+    request: Request,
+    workspace: Workspace,
+    name: str,
+    *,
+    search: str = "",
+    error: CorroboraError | None = None,
+    done: str = "",
+) -> HTMLResponse:
+    documents = await libraries.list_documents(workspace, name)
+    space = next(each for each in await libraries.list_libraries(workspace) if each.name == name)
+    hits: list[Hit] = []
+    if search.strip() and error is None:
+        try:
+            hits = list(await libraries.search_library(workspace, name, search, limit=12))
+        except CorroboraError as problem:
+            error = problem
+    return render_page(
+        request,
+        "library.html",
+        status=200 if error is None else 422,
+        space=space,
+        roots=list_roots(space),
+        documents=documents[:_MAX_LISTED],
+        hidden=max(0, len(documents) - _MAX_LISTED),
+        search=search,
+        hits=hits,
+        error=error,
+        done=done,
+    )
+
+
+@router.post("/libraries/add")
+async def add_files(request: Request, workspace: Opened, form: SentForm) -> Response:
+    """Add uploaded files to a library, which is made if there is none of this name."""
+    name = form.text("name")
+    try:
+        check_library_name(name)
+        for file in form.files("files"):
+            await libraries.add_document(workspace, name, str(file.filename), await file.read())
+    except CorroboraError as error:
+        return await _render_list(request, workspace, error)
+    return go_to(f"/libraries/{name}" if form.files("files") else "/libraries")
+
+
+@router.post("/libraries/{name}/refresh")
+async def refresh_library(request: Request, name: str, workspace: Opened, form: SentForm) -> Response:  # noqa: ARG001 - the form has the token
+    """Read the folders of a library anew: new and changed files are read, removed ones retired."""
+    await libraries.list_documents(workspace, name)
+    space = next(each for each in await libraries.list_libraries(workspace) if each.name == name)
+    try:
+        result = await ingest_files(
+            workspace.database, name, list_roots(space), _ignore_step, embedder=workspace.embedder
+        )
+    except CorroboraError as error:
+        return await _render_library(request, workspace, name, error=error)
+    done = (
+        f"{len(result.stored)} read, {len(result.unchanged)} unchanged, {len(result.removed)} removed, "
+        f"{len(result.skipped)} skipped."
+    )
+    return await _render_library(request, workspace, name, done=done)
+
+
+def _ignore_step(_done: int, _total: int, _path: str) -> None:
+    """Show nothing: the page is shown when all is read."""
+
+
+@router.post("/libraries/{name}/remove")
+async def remove_library(name: str, workspace: Opened, form: SentForm) -> Response:  # noqa: ARG001 - the form has the token
+    """Remove a library; files of a folder stay where they are."""
+    await libraries.remove_library(workspace, name)
+    return go_to("/libraries")

@@ -1,0 +1,94 @@
+"""The plan gate: the plan of a run as a tree that a person edits by forms, and authorizes.
+
+Knows the forms. A changed plan is checked and proposed anew by the run itself, with a new estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, Response
+from pydantic import TypeAdapter
+
+from corrobora.app import Workspace
+from corrobora.app.runs import resolve_profile
+from corrobora.domain.errors import CorroboraError, UserError
+from corrobora.domain.plan import Plan, collect_leaves, executor_depth
+from corrobora.domain.run import RunRow, RunStatus
+from corrobora.faces.web import service
+from corrobora.faces.web.context import Opened, render_page
+from corrobora.faces.web.pages.forms import Form, SentForm, go_to
+from corrobora.faces.web.pages.live import load_view
+from corrobora.faces.web.pages.plan_edits import edit_plan
+from corrobora.policies.overlap import find_overlaps
+
+router = APIRouter()
+_PROPOSE_SECONDS = 20.0  # how long a form waits for the new proposal; after it, the page shows what there is
+
+
+@router.get("/runs/{run}/plan")
+async def show_plan(request: Request, run: str, workspace: Opened) -> HTMLResponse:
+    """Show the plan of a run: as forms while it waits, else to read."""
+    return await _render_plan(request, workspace, await service.read_run(workspace, run))
+
+
+async def _render_plan(
+    request: Request, workspace: Workspace, row: RunRow, error: CorroboraError | None = None
+) -> HTMLResponse:
+    stored = await service.read_plan(workspace, row.id)
+    plan = TypeAdapter(Plan).validate_python(stored)
+    profile = resolve_profile(workspace.settings, row.request)
+    return render_page(
+        request,
+        "plan.html",
+        status=200 if error is None else 422,
+        row=row,
+        view=await load_view(workspace, row.id),
+        plan=plan,
+        error=error,
+        waits=row.status is RunStatus.AWAITING,
+        phrase=profile.phrase,
+        depth=executor_depth(plan),
+        leaves=len(collect_leaves(plan.root)),
+        profile=profile,
+        overlaps=find_overlaps(plan.root),
+    )
+
+
+@router.post("/runs/{run}/plan")
+async def change_plan(request: Request, run: str, workspace: Opened, form: SentForm) -> Response:
+    """Take the changes of the form; the run proposes the changed plan and waits again."""
+    row = await service.read_run(workspace, run)
+    try:
+        await _change(workspace, row.id, form)
+    except CorroboraError as error:
+        return await _render_plan(request, workspace, row, error)
+    return go_to(f"/runs/{row.id}/plan")
+
+
+async def _change(workspace: Workspace, run: str, form: Form) -> None:
+    stored = await service.read_plan(workspace, run)
+    changed = edit_plan(stored, form.prefixed("node:"), form.text("do") or "save")
+    if _differs(stored, changed):
+        await service.replace_plan(workspace, run, changed)
+        await service.wait_for_run(workspace, run, seconds=_PROPOSE_SECONDS)
+
+
+def _differs(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    return dict(before) != dict(after)
+
+
+@router.post("/runs/{run}/authorize")
+async def authorize_plan(request: Request, run: str, workspace: Opened, form: SentForm) -> Response:
+    """Start the research of the plan, if the words are the phrase of the profile."""
+    row = await service.read_run(workspace, run)
+    try:
+        stored = await service.read_plan(workspace, row.id)
+        if _differs(stored, edit_plan(stored, form.prefixed("node:"), "save")):
+            raise UserError("plan_edit", "The plan was changed in this form.", next_step="Save the changes first.")
+        await service.authorize(workspace, row.id, form.text("words"))
+    except CorroboraError as error:
+        return await _render_plan(request, workspace, row, error)
+    return go_to(f"/runs/{row.id}")

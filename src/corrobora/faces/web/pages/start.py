@@ -1,0 +1,155 @@
+"""Start: the question, where to search, how and for how long, what it may cost, and the runs before.
+
+Knows the form of a new run. What may be asked for is checked where every face checks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from pydantic import ValidationError
+
+from corrobora.app import Workspace
+from corrobora.app.dialogues import AUTHORIZATION_PHRASE
+from corrobora.app.runs import resolve_profile
+from corrobora.domain.errors import CorroboraError, UserError
+from corrobora.domain.plan import Node, Plan
+from corrobora.faces.cli.library import DEMO
+from corrobora.faces.web import service
+from corrobora.faces.web.context import Opened, render_page
+from corrobora.faces.web.libraries import list_libraries, list_profiles
+from corrobora.faces.web.new_run import NewRun, make_request
+from corrobora.faces.web.pages.forms import Form, SentForm, go_to
+from corrobora.registry import list_parts, load_part
+from corrobora.reporting.thread_json import describe_estimate
+
+router = APIRouter()
+_RECENT = 6
+_THEMES = ("auto", "light", "dark")
+_YEAR_SECONDS = 365 * 24 * 3600
+
+
+@router.get("/")
+async def show_start(request: Request, workspace: Opened) -> HTMLResponse:
+    """Show the form of a new run and the latest runs."""
+    return await _render_start(request, workspace, {})
+
+
+@router.post("/runs")
+async def start_run(request: Request, workspace: Opened, form: SentForm) -> Response:
+    """Start the run of a form, or estimate what it would cost; show the form again if something cannot be used."""
+    try:
+        wanted = read_new_run(form)
+        if form.text("do") == "estimate":
+            return await _render_start(request, workspace, _given(form), estimate=await estimate_run(workspace, wanted))
+        row = await service.start_run(workspace, wanted)
+    except CorroboraError as error:
+        return await _render_start(request, workspace, _given(form), error=error)
+    return go_to(f"/runs/{row.id}")
+
+
+@router.post("/appearance")
+async def set_appearance(form: SentForm) -> RedirectResponse:
+    """Remember whether pages are light, dark or as the system says."""
+    back, theme = form.text("back", "/"), form.text("theme")
+    answer = go_to(back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/")
+    if theme in _THEMES:
+        answer.set_cookie("theme", theme, max_age=_YEAR_SECONDS, samesite="strict", httponly=True)
+    return answer
+
+
+async def _render_start(
+    request: Request,
+    workspace: Workspace,
+    given: Mapping[str, Any],
+    *,
+    error: CorroboraError | None = None,
+    estimate: str = "",
+) -> HTMLResponse:
+    libraries = await list_libraries(workspace)
+    names = {space.name for space in libraries}
+    settings = workspace.settings
+    return render_page(
+        request,
+        "start.html",
+        status=200 if error is None else 422,
+        given=given,
+        error=error,
+        estimate=estimate,
+        profiles=list_profiles(workspace),
+        chosen=given.get("profile") or settings.profile,
+        libraries=libraries,
+        demo=DEMO if DEMO not in names else "",
+        checked=given.get("library", settings.libraries or ((DEMO,) if not names else ())),
+        providers=list_providers(workspace),
+        checked_providers=given.get("provider", settings.providers),
+        settings=settings,
+        recent=await service.list_runs(workspace, limit=_RECENT),
+    )
+
+
+def _given(form: Form) -> dict[str, Any]:
+    """Return what was filled in, to show it again."""
+    names = ("question", "profile", "time", "max_cost", "sources", "review")
+    single = {name: form.text(name) for name in names}
+    return {**single, "library": form.texts("library"), "provider": form.texts("provider")}
+
+
+def list_providers(workspace: Workspace) -> Sequence[str]:
+    """Return the web providers that can be used now: those without a key, and those whose key is set."""
+    settings = workspace.settings
+    if settings.offline:
+        return ()
+    parts = {name: load_part("search", name) for name in list_parts("search")}
+    usable = [name for name, part in parts.items() if not part.needs_key or settings.key(name).set]
+    return tuple(dict.fromkeys((*settings.providers, *usable)))
+
+
+def read_new_run(form: Form) -> NewRun:
+    """Return the run that a form asks for. Raises `UserError` for a field that cannot be read."""
+    profile = form.text("profile") or None
+    values: dict[str, Any] = {
+        "question": form.text("question"),
+        "profile": profile,
+        "libraries": list(form.texts("library")),
+        "providers": list(form.texts("provider")),
+        "sources": form.text("sources").split(),
+        "time": _read_time(form.text("time")),
+        "max_cost": _read_number(form.text("max_cost"), "The limit of cost"),
+    }
+    if form.text("review"):
+        values["fields"] = {"authorize": "human", "phrase": AUTHORIZATION_PHRASE}
+    try:
+        return NewRun.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0]).replace("_", " ") if first["loc"] else "form"
+        raise UserError("form_field", f"The {name} cannot be used: {first['msg']}.", next_step="Correct it.") from None
+
+
+def _read_time(text: str) -> float | str | None:
+    return text if text == "unlimited" else _read_number(text, "The time")
+
+
+def _read_number(text: str, what: str) -> float | None:
+    if not text:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise UserError("form_field", f"{what} is not a number: {text[:40]!r}.", next_step="Correct it.") from None
+
+
+async def estimate_run(workspace: Workspace, wanted: NewRun) -> str:
+    """Say what a run would cost, before its plan is known; "nothing" where no language model is asked."""
+    made = make_request(workspace.settings, wanted)
+    profile = resolve_profile(workspace.settings, made)
+    workspace.wiring.check_request(replace(made, libraries=()), profile)
+    estimate = workspace.wiring.open_estimator(made, profile)
+    if estimate is None:
+        return "Nothing is paid: no paid language model takes part."
+    return f"About {describe_estimate(estimate(Plan(Node('root', made.question, made.question))))}."

@@ -1,0 +1,128 @@
+"""What holds for every screen: accessible, no wider than its window, whole without a script, nothing hostile runs."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, expect
+from tests.browser.conftest import MINUTE, OpenPage, run_aside
+from tests.paths.starts import CLEAR
+from tests.plugins.serving import Site
+
+from corrobora.app import Workspace
+from corrobora.app.attempts import run_here
+from corrobora.app.libraries import ingest_files
+from corrobora.app.runs import submit_run
+from corrobora.domain.run import Request
+
+SCREENS = ("/", "/chat", "/runs", "/runs/{run}", "/runs/{run}/plan", "/runs/{wait}", "/runs/{wait}/plan", "/libraries")
+MORE = ("/libraries/docs?search=bridge", "/settings", "/doctor", "/chat/{dialogue}", "/runs/none")
+HOSTILE = (
+    "<script>window.owned = 1</script><img src=http://evil.example/x.png onerror='window.owned = 2'>"
+    "\"'><svg onload=window.owned=3> <a href=javascript:window.owned=4>x</a> {{ 7 * 7 }}"
+)
+HUMAN = (("authorize", '"human"'), ("phrase", '"Authorized to execute"'))
+
+
+@pytest.fixture(scope="package")
+def stored(site: Site, browser: Browser) -> dict[str, str]:
+    """The ids of a finished run, of one that waits with its plan, and of a dialogue, all with hostile texts."""
+    return {"run": site.run} | run_aside(_store_hostile(site))
+
+
+async def _store_hostile(site: Site) -> dict[str, str]:
+    folder = site.settings.home / "hostile"
+    folder.mkdir(exist_ok=True)
+    (folder / "evil.md").write_text(
+        f"# Bridge {HOSTILE}\n\nThe bridge at Arnholm was opened in 1931. {HOSTILE}\n\nThe bridge is 412 metres long.\n"
+    )
+    async with Workspace.open(site.settings) as workspace:
+        await ingest_files(workspace.database, "hostile", (folder,), lambda *_: None)
+        question = f"When was the bridge at Arnholm opened? {HOSTILE}"
+        asked = Request(question, "timed", libraries=("hostile",), overrides=HUMAN)
+        wait = await submit_run(workspace, asked, deferred=False)
+        await run_here(workspace, wait)
+        done = await submit_run(workspace, Request(question, "timed", libraries=("hostile",)), deferred=False)
+        await run_here(workspace, done)
+        from corrobora.app.dialogues import open_dialogue
+
+        manager = open_dialogue(workspace, Request("", "tree", libraries=("hostile",)))
+        await manager.say(f"Tell me everything about bridges {HOSTILE}")
+        return {"wait": wait, "hostile": done, "dialogue": manager.id}
+
+
+@pytest.mark.parametrize("screen", [*SCREENS, *MORE, "/runs/{hostile}"])
+def test_a_screen_is_accessible_and_no_wider_than_its_window(
+    open_page: OpenPage, stored: dict[str, str], screen: str
+) -> None:
+    expected = "404" if screen.endswith("none") else ""
+    page = open_page(screen.format(**stored), expected=expected)
+    expect(page.get_by_role("main")).to_have_count(1)
+    expect(page.get_by_role("heading", level=1)).to_have_count(1)
+    expect(page.get_by_role("navigation", name="Main")).to_have_count(1)
+    assert page.evaluate("document.querySelector('a, button').textContent") == "Skip to the content"
+    for width in (320, 768, 1600):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, f"wider than {width}"
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        found = Axe().run(page).response["violations"]
+        assert not [
+            f"{each['id']}: {each['nodes'][0]['html']}" for each in found if each["impact"] in ("serious", "critical")
+        ], scheme
+
+
+def test_a_run_is_started_and_followed_without_a_script(open_page: OpenPage) -> None:
+    page = open_page("/", java_script_enabled=False)
+    page.get_by_label("Question").fill(CLEAR)
+    page.get_by_role("checkbox", name=re.compile("^docs")).check()
+    page.get_by_role("button", name="Research").click()
+    page.wait_for_url("**/runs/r_*")
+    expect(page.get_by_role("link", name="Read the report")).to_be_visible(timeout=MINUTE)  # the page refreshes itself
+
+
+def test_hostile_texts_run_nothing_and_load_nothing(open_page: OpenPage, stored: dict[str, str]) -> None:
+    for screen in ("/runs/{hostile}", "/runs/{hostile}/plan", "/runs/{wait}/plan", "/chat/{dialogue}", "/runs", "/"):
+        page = open_page(screen.format(**stored))
+        assert "window.owned = 1" in page.locator("body").inner_text() + page.content(), screen
+        assert page.evaluate("window.owned") is None, screen
+        assert page.locator("img, [onload], [onerror], a[href^=javascript]").count() == 0, screen
+    page = open_page(f"/libraries/hostile?search={'bridge Arnholm'}")
+    assert "window.owned = 1" in page.inner_text("main")
+    assert page.evaluate("window.owned") is None
+
+
+def test_the_policy_of_the_page_forbids_inline_scripts(open_page: OpenPage, stored: dict[str, str]) -> None:
+    page = open_page(f"/runs/{stored['hostile']}", expected="Content Security Policy")
+    policy = page.request.get(page.url).headers["content-security-policy"]
+    assert {"default-src 'none'", "script-src 'self'", "style-src 'self'"} <= set(policy.split("; "))
+    page.evaluate(
+        "() => { const one = document.createElement('script'); one.textContent = 'window.owned = 5';"
+        " document.body.append(one); }"
+    )
+    assert page.evaluate("window.owned") is None
+
+
+def test_a_page_that_was_offline_catches_up_from_its_cursor(open_page: OpenPage, site: Site) -> None:
+    run = run_aside(_store(site))
+    page = open_page(f"/runs/{run}", expected="ERR_INTERNET_DISCONNECTED")
+    expect(page.locator("#status")).to_contain_text("Queued")
+    page.context.set_offline(True)
+    run_aside(_work(site, run))
+    page.context.set_offline(False)
+    expect(page.get_by_role("link", name="Read the report")).to_be_visible(timeout=MINUTE)
+    seqs = page.locator("#activity .log li").evaluate_all("all => all.map(each => each.id)")
+    assert seqs
+    assert len(seqs) == len(set(seqs))
+
+
+async def _store(site: Site) -> str:
+    async with Workspace.open(site.settings) as workspace:
+        return await submit_run(workspace, Request(CLEAR, "timed", libraries=("docs",)), deferred=False)
+
+
+async def _work(site: Site, run: str) -> None:
+    async with Workspace.open(site.settings) as workspace:
+        await run_here(workspace, run)

@@ -1,0 +1,185 @@
+"""The working screens in Chromium: each one's main task with the mouse and with the keyboard alone."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.browser.conftest import MINUTE, OpenPage, focus_by_tab, press, run_aside, write
+from tests.paths.starts import CLEAR, PHRASE
+from tests.plugins.serving import Site
+
+from corrobora.app import Workspace
+from corrobora.app.attempts import run_here
+from corrobora.app.runs import submit_run
+from corrobora.domain.run import Request
+
+HANDS = pytest.mark.parametrize("hand", ["mouse", "keyboard"])
+
+
+def see(page: Page, text: str) -> None:
+    """Wait until a text can be seen."""
+    expect(page.get_by_text(text, exact=False).first).to_be_visible(timeout=MINUTE)
+
+
+def ask(page: Page, question: str, hand: str, *, review: bool = False) -> None:
+    """Fill in the start page and send it."""
+    write(page.get_by_label("Question"), question, hand)
+    press(page.get_by_role("checkbox", name=re.compile("^docs")), hand)
+    if review:
+        press(page.get_by_label("Show me the plan first"), hand)
+    press(page.get_by_role("button", name="Research"), hand)
+    page.wait_for_url("**/runs/r_*")
+
+
+@HANDS
+def test_start_a_question_and_watch_it_to_its_report(open_page: OpenPage, hand: str) -> None:
+    page = open_page("/")
+    ask(page, CLEAR, hand)
+    see(page, "Read the report")
+    expect(page.locator("#status")).to_contain_text("Complete")
+    expect(page.locator("#activity")).to_contain_text("1931")
+    if hand == "mouse":
+        page.get_by_text("Searches", exact=True).click()
+    else:
+        focus_by_tab(page.get_by_role("radio", name="All"))
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowRight")
+    expect(page.locator("#activity .fact").first).to_be_hidden()
+    expect(page.locator("#activity .search").first).to_be_visible()
+
+
+@HANDS
+def test_talk_with_the_manager_and_authorize(open_page: OpenPage, hand: str) -> None:
+    page = open_page("/chat")
+    write(page.get_by_label("What is it about?"), CLEAR, hand)
+    press(page.get_by_role("checkbox", name=re.compile("^docs")), hand)
+    press(page.get_by_role("button", name="Begin"), hand)
+    see(page, "The manager holds this for feasible")
+    write(page.get_by_label("Your answer"), PHRASE, hand) if hand == "keyboard" else None
+    name = "Send" if hand == "keyboard" else "Authorize to execute"
+    press(page.get_by_role("button", name=name), hand)
+    page.wait_for_url("**/runs/r_*")
+    see(page, "Read the report")
+    page.goto(page.url.split("/runs/")[0] + "/chat")
+    see(page, "its run")
+
+
+@HANDS
+def test_change_the_plan_and_authorize_it(open_page: OpenPage, hand: str) -> None:
+    page = open_page("/", expected="422")  # for the words that are not the phrase
+    ask(page, CLEAR, hand, review=True)
+    press(page.get_by_role("link", name="Read and authorize the plan"), hand)
+    write(page.get_by_label("Sub-questions, one a line"), "When was the bridge at Arnholm opened?", hand)
+    press(page.get_by_role("button", name="Save the changes"), hand)
+    expect(page.get_by_label("Sub-questions, one a line")).to_have_value("When was the bridge at Arnholm opened?")
+    write(page.get_by_label("Type"), "please", hand)
+    press(page.get_by_role("button", name="Authorize to execute"), hand)
+    see(page, "does not authorize the plan")
+    write(page.get_by_label("Type"), PHRASE, hand)
+    press(page.get_by_role("button", name="Authorize to execute"), hand)
+    page.wait_for_url(re.compile(r"/runs/r_\w+$"))
+    see(page, "Read the report")
+    expect(page.locator("#coverage tbody tr")).to_have_count(1)
+
+
+@HANDS
+def test_pause_steer_and_finish_a_run_of_another_process(open_page: OpenPage, site: Site, hand: str) -> None:
+    """The run is worked on by a workspace of the test, not by the server; the page follows it by its events alone."""
+    run = run_aside(_store_run(site))
+    page = open_page(f"/runs/{run}")
+    with page.expect_navigation():
+        press(page.get_by_role("button", name="Pause"), hand)
+    page.evaluate("window.stays = true")
+    run_aside(_work(site, run))
+    expect(page.get_by_label("Hint for the next round")).to_be_visible(timeout=MINUTE)
+    assert page.evaluate("window.stays") is True, "the page was loaded anew"
+    write(page.get_by_label("Hint for the next round"), "the ferry of Arnholm", hand)
+    press(page.get_by_role("button", name="Go on with the hint"), hand)
+    see(page, "Read the report")
+
+
+@HANDS
+def test_stop_a_run(open_page: OpenPage, site: Site, hand: str) -> None:
+    run = run_aside(_store_run(site))
+    page = open_page(f"/runs/{run}")
+    press(page.get_by_role("button", name="Stop"), hand)
+    expect(page.locator("#status .tag")).to_contain_text("ancelled", timeout=MINUTE)
+
+
+async def _store_run(site: Site) -> str:
+    """Store a run that no worker takes. Its question has a part that no document answers, so it has several rounds."""
+    question = "When was the bridge at Arnholm opened, and who paints the Velmora lighthouse today?"
+    async with Workspace.open(site.settings) as workspace:
+        return await submit_run(workspace, Request(question, "rounds", libraries=("docs",)), deferred=False)
+
+
+async def _work(site: Site, run: str) -> None:
+    async with Workspace.open(site.settings) as workspace:
+        await run_here(workspace, run)
+
+
+@HANDS
+def test_find_a_run(open_page: OpenPage, site: Site, hand: str) -> None:
+    page = open_page("/runs")
+    write(page.get_by_label("Words of the question"), "nist rotation", hand)
+    press(page.get_by_role("button", name="Search"), hand)
+    page.wait_for_url("**/runs?search=*")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    press(page.get_by_role("link", name=re.compile("How did NIST")), hand)
+    page.wait_for_url(f"**/runs/{site.run}")
+    expect(page.get_by_role("link", name="Read the report")).to_be_visible()
+
+
+@HANDS
+def test_fill_search_and_remove_a_library(open_page: OpenPage, tmp_path: Path, hand: str) -> None:
+    file = tmp_path / "tower.md"
+    file.write_text("# The tower of Quell\n\nThe tower of Quell is 88 metres high and was built in 1704.\n")
+    page = open_page("/libraries")
+    name = f"towers-{hand}"
+    write(page.get_by_label("Library", exact=True), name, hand)
+    if hand == "mouse":
+        _drop_file(page, file)
+    else:
+        page.get_by_label("Files").set_input_files(file)
+    press(page.get_by_role("button", name="Add"), hand)
+    page.wait_for_url(f"**/libraries/{name}")
+    write(page.get_by_label("Search the passages"), "height of the tower", hand)
+    press(page.get_by_role("button", name="Search"), hand)
+    see(page, "is 88 metres high")
+    press(page.get_by_role("button", name="Read anew"), hand)
+    see(page, "1 unchanged")
+    press(page.get_by_role("button", name="Remove the library"), hand)
+    page.wait_for_url("**/libraries")
+    expect(page.get_by_role("link", name=name)).to_have_count(0)
+
+
+def _drop_file(page: Page, file: Path) -> None:
+    """Drop a file on the form, as a file manager does."""
+    data = page.evaluate_handle(
+        "([name, text]) => { const all = new DataTransfer(); all.items.add(new File([text], name)); return all; }",
+        [file.name, file.read_text()],
+    )
+    page.dispatch_event(".drop", "drop", {"dataTransfer": data})
+
+
+@HANDS
+def test_settings_and_doctor(open_page: OpenPage, hand: str) -> None:
+    page = open_page("/")
+    press(page.get_by_role("link", name="Settings"), hand)
+    expect(page.get_by_role("row", name=re.compile("^profile timed"))).to_be_visible()
+    press(page.get_by_role("link", name="Doctor"), hand)
+    expect(page.get_by_role("row", name=re.compile("^database"))).to_contain_text("ok")
+
+
+@HANDS
+def test_choose_the_appearance(open_page: OpenPage, hand: str) -> None:
+    page = open_page("/runs")
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor + getComputedStyle(document.body).color")
+    press(page.get_by_role("button", name="Dark"), hand)
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor + getComputedStyle(document.body).color")
+    assert dark != light
+    assert page.url.endswith("/runs")
