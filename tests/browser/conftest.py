@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, TypeVar
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 from tests.plugins.serving import Site
 
 T = TypeVar("T")
@@ -23,6 +23,7 @@ def browser(site: Site) -> Iterator[Browser]:
     """Chromium. Of a package, not of the session: while it runs, no other test of this process may run a loop."""
     if CHROMIUM is None:
         pytest.skip("no Chromium is installed")
+    expect.set_options(timeout=MINUTE)
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield started

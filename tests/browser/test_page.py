@@ -124,7 +124,7 @@ async def _work(site: Site, run: str) -> None:
 @HANDS
 def test_find_a_run(open_page: OpenPage, site: Site, hand: str) -> None:
     page = open_page("/runs")
-    write(page.get_by_label("Words of the question"), "nist rotation", hand)
+    write(page.get_by_label("Words of the question"), "NIST guidance on password rotation", hand)
     press(page.get_by_role("button", name="Search"), hand)
     page.wait_for_url("**/runs?search=*")
     expect(page.locator("tbody tr")).to_have_count(1)

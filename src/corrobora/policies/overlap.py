@@ -36,9 +36,9 @@ def find_overlaps(root: Node) -> Sequence[Overlap]:
 
 
 def _task_words(leaf: Node) -> frozenset[str]:
-    """Return the stems of what a leaf asks: its title and its questions, or its objective without any."""
+    """Return the stems of the title and the questions of a leaf; objectives are worded alike by their planner."""
     asked = [question.text for question in leaf.sub_questions]
     asked += [question for spec in leaf.specs for question in spec.questions]
-    text = " ".join((leaf.title, *asked)) if asked else f"{leaf.title} {leaf.objective}"
+    text = " ".join((leaf.title, *asked))
     common = find_function_words(text)
     return frozenset(stem for word in split_words(text) if word not in common and (stem := stem_word(word)))

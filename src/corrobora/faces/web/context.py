@@ -48,7 +48,8 @@ def load_templates() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
     )
-    environment.filters.update(one_line=one_line, words=_describe_code, clock=_format_clock)
+    filters = {"one_line": one_line, "words": _describe_code, "clock": _format_clock}
+    environment.filters.update(filters)  # pyright: ignore[reportUnknownMemberType] - not typed there
     return environment
 
 

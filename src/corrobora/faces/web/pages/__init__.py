@@ -24,4 +24,4 @@ def render_problem_page(request: Request, problem: Problem) -> Response:
     return render_page(request, "problem.html", status=problem.status, problem=problem)
 
 
-RENDERERS |= {"/": render_problem_page, "/api/": render_problem}
+RENDERERS.update({"/": render_problem_page, "/api/": render_problem})
