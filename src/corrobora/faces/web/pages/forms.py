@@ -38,7 +38,7 @@ class Form:
         """Return the files of a field; a field without a file has none."""
         return [value for value in self._data.getlist(name) if isinstance(value, UploadFile) and value.filename]
 
-    def prefixed(self, prefix: str) -> Mapping[str, str]:
+    def texts_after(self, prefix: str) -> Mapping[str, str]:
         """Return the text fields whose names begin with a prefix, by the rest of their names."""
         pairs = ((name, value) for name, value in self._data.multi_items() if name.startswith(prefix))
         return {name.removeprefix(prefix): value for name, value in pairs if isinstance(value, str)}

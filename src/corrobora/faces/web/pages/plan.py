@@ -70,7 +70,7 @@ async def change_plan(request: Request, run: str, workspace: Opened, form: SentF
 
 async def _change(workspace: Workspace, run: str, form: Form) -> None:
     stored = await service.read_plan(workspace, run)
-    changed = edit_plan(stored, form.prefixed("node:"), form.text("do") or "save")
+    changed = edit_plan(stored, form.texts_after("node:"), form.text("do") or "save")
     if _differs(stored, changed):
         await service.replace_plan(workspace, run, changed)
         await service.wait_for_run(workspace, run, seconds=_PROPOSE_SECONDS)
@@ -86,7 +86,7 @@ async def authorize_plan(request: Request, run: str, workspace: Opened, form: Se
     row = await service.read_run(workspace, run)
     try:
         stored = await service.read_plan(workspace, row.id)
-        if _differs(stored, edit_plan(stored, form.prefixed("node:"), "save")):
+        if _differs(stored, edit_plan(stored, form.texts_after("node:"), "save")):
             raise UserError("plan_edit", "The plan was changed in this form.", next_step="Save the changes first.")
         await service.authorize(workspace, row.id, form.text("words"))
     except CorroboraError as error:

@@ -45,10 +45,12 @@ async def start_run(request: Request, workspace: Opened, form: SentForm) -> Resp
     try:
         wanted = read_new_run(form)
         if form.text("do") == "estimate":
-            return await _render_start(request, workspace, _given(form), estimate=await estimate_run(workspace, wanted))
+            return await _render_start(
+                request, workspace, _filled_fields(form), estimate=await estimate_run(workspace, wanted)
+            )
         row = await service.start_run(workspace, wanted)
     except CorroboraError as error:
-        return await _render_start(request, workspace, _given(form), error=error)
+        return await _render_start(request, workspace, _filled_fields(form), error=error)
     return go_to(f"/runs/{row.id}")
 
 
@@ -92,7 +94,7 @@ async def _render_start(
     )
 
 
-def _given(form: Form) -> dict[str, Any]:
+def _filled_fields(form: Form) -> dict[str, Any]:
     """Return what was filled in, to show it again."""
     names = ("question", "profile", "time", "max_cost", "sources", "review")
     single = {name: form.text(name) for name in names}
