@@ -102,6 +102,11 @@ def _extend_backward(lines: Sequence[Line], at: int) -> int:
     first = at
     while first and at - first < _BACK and _needs_before(lines, first) and fits_quote(lines, first - 1, at):
         first -= 1
+    term = first
+    while term and not lines[term].item and _same_paragraph(lines, term - 1, at):
+        term -= 1
+    if term < first and lines[term].item and fits_quote(lines, term, at, _LEAD_CHARS):
+        first = term  # an item is quoted from what it defines
     lead = first
     while lead and lines[lead].item and lines[lead - 1].passage == lines[at].passage:
         lead -= 1

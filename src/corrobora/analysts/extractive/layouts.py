@@ -42,6 +42,7 @@ class Section:
     note: str = ""
     had_facts: bool = False
     cores: Mapping[FactId, str] = field(default_factory=dict[FactId, str])  # the sentence of a fact that answers best
+    opening: int = 4  # how many of the facts are worth opening a report with
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +80,15 @@ def cite_fact(fact: Fact, *same: Fact, bold: bool = False, printed: set[str] | N
     raw = [fact.quote[span.start : span.end] for span in spans]
     whole = core not in raw or len(fact.quote.split()) <= _SHORT_WORDS
     kept = range(len(raw)) if whole else find_context(raw, raw.index(core))
+    heads = not whole and core.endswith(":")  # of a long list, the first sentence of each item
     pieces: list[str] = []
     items: set[str] = set()
     for at in kept:
         start = skip_item_mark(fact.quote, spans[at].start)
         if any(map(str.isalnum, piece := fold_whitespace(fact.quote[start : spans[at].end]))):
             if start == spans[at].start and at + 1 in kept and raw[at] != core and _is_label(fact.quote, spans[at]):
+                continue
+            if heads and items and start == spans[at].start:
                 continue
             items |= {piece} if start > spans[at].start else set[str]()
             pieces.append(piece)
@@ -215,7 +219,9 @@ def _answer_section(page: Page, section: Section, room: int) -> list[tuple[str, 
     """Return the best statements of a section in so many words, each with its edition if the page has several."""
     written: list[tuple[str, str]] = []
     words = 0
-    for fact in section.facts[:_OPENING_STATEMENTS]:
+    for fact in section.facts[
+        : _OPENING_STATEMENTS if page.compares else min(_OPENING_STATEMENTS, max(1, section.opening))
+    ]:
         said = set(page.printed)
         text = cite_fact(fact, printed=said, core=section.cores.get(fact.id, ""))
         if text and (not written or words + len(text.split()) <= room):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from corrobora.analysts.extractive.ranker import Sentence, is_question
@@ -27,6 +27,7 @@ from corrobora.text.tokens import (
 )
 
 _HEADING_CHARS = 120
+_TERM_CHARS = 60
 _FUNCTION_WORDS = 0.08  # share of stop words below which a line states nothing
 _REFERENCES = re.compile(
     r"(?i)\b(?:references|bibliography|works cited|further reading|see also|table of contents|contents|"
@@ -74,7 +75,8 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
     spoken = find_speaker_turns(text)
     starts = [turn.start for turn in spoken]
     found: list[Line] = []
-    local, lead, opened, last, open_turn, head, signed = "", "", -1, 0, -1, -1, frozenset[str]()
+    local, lead, opened, last, open_turn, head, begun = "", "", -1, 0, -1, -1, -1
+    signed = termed = frozenset[str]()
     for span in spans:
         start = skip_item_mark(text, span.start)
         read = fold_whitespace(text[start : span.end])
@@ -85,13 +87,15 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
             continue
         if item or "\n\n" in text[last : span.start] or turn != open_turn or opened >= 0:
             paragraph += 1
+        if item or paragraph != begun:
+            begun, termed = paragraph, frozenset(stem_text(_read_term(read))) if item else frozenset[str]()
         if signature:
             head, signed = span.start, frozenset(stem_text(split_joined_names(read)))
         last, open_turn = span.end, turn
         if not any(map(str.isalnum, read)):
             continue
         speaker = split_joined_names(spoken[turn].speaker) if turn >= 0 else ""
-        above = about | signed | frozenset(stem_text(f"{local} {speaker} {lead if item else ''}"))
+        above = about | signed | termed | frozenset(stem_text(f"{local} {speaker} {lead if item else ''}"))
         bare = (turn < 0 and not item and head != span.start and _states_nothing(read)) or _REFERENCES.search(
             local or passage.heading
         )
@@ -100,7 +104,30 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
         found.append(Line(number, start, span.end, read, sentence, paragraph, opened, turn, item, head))
         opened = -1
         lead = lead if item else read if read.endswith(":") else ""
-    return found
+    return _read_with_items(found)
+
+
+def _read_with_items(lines: list[Line]) -> list[Line]:
+    """Let what leads in a list be read with its items, as they are read with it."""
+    found: list[Line] = []
+    items = frozenset[str]()
+    for line in reversed(lines):
+        if line.item:
+            items |= frozenset(line.sentence.stems)
+        elif line.text.endswith(":"):
+            found.append(replace(line, sentence=replace(line.sentence, above=line.sentence.above | items)))
+            items = frozenset[str]()
+            continue
+        elif not found or not found[-1].item:
+            items = frozenset[str]()
+        found.append(line)
+    return found[::-1]
+
+
+def _read_term(item: str) -> str:
+    """Return what an item of a list defines: "-p" of "-p: just parse the file"."""
+    term, mark, _ = item.partition(": ")
+    return term if mark and len(term) <= _TERM_CHARS else ""
 
 
 def _is_heading(text: str, span: Span, read: str) -> bool:

@@ -36,6 +36,7 @@ _SUMMARY_WORDS = 350
 _STATEMENTS = 60  # at most, in one section
 _ENOUGH = 6  # statements of one section, unless more words are asked for
 _WEAK = 0.05  # of the best statement's worth
+_OPENS = 0.1  # of the worth of the best statement, from which one opens a report beside it
 _ROWS = 8
 _USE = 2.0  # what a statement that passes the answer test counts against one that is only about the topic
 _FURTHER_MOST = 3
@@ -202,6 +203,7 @@ def _fill_sections(
             plan.note,
             bool(plan.facts),
             {one.fact.id: one.core for one in order},
+            sum(one.fits or one.worth >= _OPENS * own[0].worth for one in own),
         )
         for plan, own, order in zip(plans, chosen, orders, strict=True)
     )

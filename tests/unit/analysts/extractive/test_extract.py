@@ -118,3 +118,15 @@ def test_what_is_said_of_a_function_is_quoted_with_its_signature():
     )
     found = play(extract, excerpt(document(73, "Kiln interface", text), question, parts))
     assert any(quote.quote.startswith("clear_grate(") and "flush_ash" in quote.quote for quote in found.quotes)
+
+
+OPTIONS = (
+    "You can set these options:\n\n- ping interval: Time between two pings on this line. Default: 4 seconds.\n"
+    "- quit: Ends the program. It is not asked again.\n\nThe end."
+)
+
+
+def test_a_sentence_of_an_item_is_quoted_from_what_the_item_defines():
+    asked = (SubQuestion("sq-1", "What is the default ping interval?"),)
+    found = play(extract, excerpt(document(8, "Options", OPTIONS), asked[0].text, asked))
+    assert "ping interval: Time between two pings on this line. Default: 4 seconds." in found.quotes[0].quote

@@ -89,3 +89,21 @@ def test_the_opening_prints_the_sentence_that_answers_with_what_limits_it_and_le
     assert "beech wood [S1:C1]. However, it is not lit in summer" in opening
     assert "river" not in opening
     assert "river" in rest
+
+
+def test_of_a_long_list_the_first_sentence_of_each_item_is_printed():
+    said = " ".join(f"It says more of this in word {n}." for n in range(9))
+    quote = f"The box takes three shapes:\n- Round. {said}\n- Square. {said}\n- Flat. {said}"
+    fact = replace(OLD[0], quote=quote)
+    lines = cite_fact(fact, core="The box takes three shapes:").splitlines()
+    assert [line.split(" [")[0].strip(" -") for line in lines] == [
+        "The box takes three shapes", "Round", "Square", "Flat"
+    ]  # fmt: skip
+
+
+def test_only_the_best_statements_open_a_report():
+    facts = NEW[:2]
+    few = layout_by_questions(page(Section("Fuel", "Which fuel?", facts, had_facts=True, opening=1)))
+    many = layout_by_questions(page(Section("Fuel", "Which fuel?", facts, had_facts=True)))
+    opening = [text.split("\n\n")[1].count("[S") for text in (few, many)]
+    assert opening[0] < opening[1]
