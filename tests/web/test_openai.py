@@ -24,6 +24,7 @@ from corrobora.faces.web.openai.chat import ChatRequest
 from corrobora.faces.web.openai.content import write_content
 from corrobora.faces.web.openai.responses import ResponseRequest
 from corrobora.faces.web.openai.turns import MODEL_PREFIX
+from corrobora.faces.web.security import parse_tokens
 
 DOCS = {"libraries": ["docs"]}
 LINK = re.compile(r"\[\d+\]\((http[^)]+)\)")
@@ -178,11 +179,11 @@ def test_mistakes_have_the_form_that_clients_of_openai_read(client: openai.OpenA
 
 
 def test_the_key_of_the_client_is_the_token_of_the_server(site_settings: Settings) -> None:
-    with serve_settings(site_settings, token="long and secret", work=False) as url:
+    with serve_settings(site_settings, tokens=parse_tokens("long-and-secret-token"), work=False) as url:
         stranger = openai.OpenAI(base_url=f"{url}/v1", api_key="wrong", max_retries=0)
         with stranger, pytest.raises(openai.AuthenticationError):
             stranger.models.list()
-        with openai.OpenAI(base_url=f"{url}/v1", api_key="long and secret", max_retries=0) as known:
+        with openai.OpenAI(base_url=f"{url}/v1", api_key="long-and-secret-token", max_retries=0) as known:
             assert next(iter(known.models.list())).id.startswith(MODEL_PREFIX)
 
 
