@@ -171,13 +171,13 @@ async def test_the_text_of_a_source_stays_in_its_envelope(database_url: str, tmp
 @pytest.mark.covers("mcp --http", "mcp --host", "mcp --port", "mcp --token-file", "mcp --allow-host")
 async def test_a_whole_run_as_a_task_over_http_with_a_token(filled_url: str, tmp_path: Path) -> None:
     """The extension for tasks: an id at once, poll, input, result; cancel; and who may connect."""
-    (tmp_path / "token").write_text("let-me-in-by-this-token\n")
+    (tmp_path / "token").write_text("let-me-in-by-token\n")
     env = environment(filled_url, str(tmp_path))
     flags = ("--host", "127.0.0.1", "--token-file", str(tmp_path / "token"), "--allow-host", "proxy.test")
     with http_server(env, *HTTP, *flags) as (address, _):
         async with httpx2.AsyncClient() as http:
             body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-            with_token = {"Authorization": "Bearer let-me-in-by-this-token"}
+            with_token = {"Authorization": "Bearer let-me-in-by-token"}
             assert (await http.post(address, json=body)).status_code == 401
             assert (await http.post(address, json=body, headers={"Authorization": "Bearer no"})).status_code == 401
             other = {**with_token, "Host": "evil.test"}
@@ -186,7 +186,7 @@ async def test_a_whole_run_as_a_task_over_http_with_a_token(filled_url: str, tmp
             site = {**with_token, "Origin": "http://evil.test"}
             assert (await http.post(address, json=body, headers=site)).status_code == 403
         tasks = TasksClient()
-        async with open_http(address, "let-me-in-by-this-token", extensions=[tasks]) as client:
+        async with open_http(address, "let-me-in-by-token", extensions=[tasks]) as client:
             await client.call_tool("research", {"question": CLEAR, "libraries": ["docs"], "profile": "tree"})
             (task,) = tasks.made
             assert (task["status"], task["ttlMs"]) == ("working", None)
@@ -211,7 +211,7 @@ async def test_a_whole_run_as_a_task_over_http_with_a_token(filled_url: str, tmp
             with pytest.raises(MCPError, match="no task"):
                 await ask_task(client, "tasks/get", taskId="r_nobody")
         async with open_http(
-            address, "let-me-in-by-this-token"
+            address, "let-me-in-by-token"
         ) as client:  # does not know tasks: gets the handle of the run
             begun = await call(client, "research", question=CLEAR, libraries=["docs"])
             assert (await follow(client, begun["run_id"]))[0]["status"] == "done"
