@@ -253,7 +253,7 @@ def test_titles_and_gaps_hold_no_address_that_is_no_source(office: Shell, serve:
     given = ("-l", "papers", "-m", f"openai-compatible:loud@{model.url}/v1", "-s", "max_rounds=1", "-q")
     result = office("research", f"{QUESTION} Who paints the lighthouse?", *given, "-o", "report.html", "--force")
     assert result.code == 0, result.err
-    run = office("runs", "list").out.split()[0]
+    run = json.loads(office("runs", "list", "--json").out)[0]["id"]
     folder = office.home / "runs" / run
     for text in ((folder / "report.md").read_text(), (office.folder / "report.html").read_text()):
         assert "Gaps" in text

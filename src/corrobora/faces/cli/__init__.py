@@ -167,16 +167,25 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "worker": ("worker:worker", "Work on queued runs until SIGTERM or Ctrl-C."),
     },
     "Reports": {
-        "edit": ("edit:edit", "Edit a report: what no accepted change names stays byte for byte."),
+        "edit": (
+            "edit:edit",
+            "Edit the report of RUN by FEEDBACK, which a model turns into edits, or by edits that are named.",
+        ),
         "verify": ("verify:verify", "Check a report against the delivered one and its stored sources."),
-        "source": ("source:source", "Print a stored passage with its quotes marked."),
-        "export": ("exports:export", "Write the report of a run as Markdown, HTML and JSON."),
+        "source": ("source:source", "Print a stored passage between its neighbours, with its quotes marked."),
+        "export": ("exports:export", "Write the report of a run in one or several formats."),
         "plot": ("exports:plot", "Draw a run as SVG pictures."),
-        "schema": ("exports:schema", "Print the JSON Schema of reports, events or plans."),
+        "schema": (
+            "exports:schema",
+            "Print the JSON Schema (2020-12) of report.json, of one event of the log, or of a plan.",
+        ),
     },
     "Faces": {
         "serve": ("corrobora.faces.serve:serve", "Serve the page and the HTTP API until Ctrl-C."),
-        "mcp": ("corrobora.faces.mcp.command:mcp", "Offer research to an assistant by the Model Context Protocol."),
+        "mcp": (
+            "corrobora.faces.mcp.command:mcp",
+            "Offer research, sources and libraries to an assistant by the Model Context Protocol.",
+        ),
     },
     "Documents": {
         "library": ("library:library", "Fill, list and search libraries of documents."),

@@ -38,8 +38,8 @@ def init(*, write: bool, config_file: Path | None) -> None:
     """
     from corrobora.adapters.models import find_local_servers  # noqa: PLC0415 - the HTTP stack, only here
 
-    settings = open_settings(None, untrusted="ignore")
     target = config_file or find_user_file()
+    settings = open_settings(config_file if target.exists() else None, untrusted="ignore")
     text = compose_file(settings, asyncio.run(find_local_servers(os.environ)))
     click.echo(text, nl=False)
     if target.exists():

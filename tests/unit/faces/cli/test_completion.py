@@ -16,7 +16,7 @@ def test_completion(shell: Any, name: str) -> None:
 
 ASKED = {
     "lib": {"library"},
-    "runs ": {"list", "show", "rm"},
+    "runs ": {"list", "show", "rm", "compare"},
     "research --pro": {"--profile", "--provider"},
     "research --profile t": {"timed", "tree", "triplet"},
     "chat --profile ro": {"rounds"},
