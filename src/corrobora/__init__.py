@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from corrobora.domain.errors import CorroboraError, NeedsHuman, NoEvidence, ProviderError, UserError
     from corrobora.domain.report import Outcome, Report
+    from corrobora.faces.followup import ask
     from corrobora.faces.python import (
         Conversation,
         ahybrid_search,
@@ -39,6 +40,7 @@ __all__ = [
     "aextract_fields",
     "ahybrid_search",
     "aresearch",
+    "ask",
     "chat",
     "extract_fields",
     "fill_rows",
@@ -53,6 +55,7 @@ __all__ = [
 _HOMES = {
     "corrobora.domain.errors": ("CorroboraError", "NeedsHuman", "NoEvidence", "ProviderError", "UserError"),
     "corrobora.domain.report": ("Outcome", "Report"),
+    "corrobora.faces.followup": ("ask",),
     "corrobora.faces.python": (
         "Conversation",
         "ahybrid_search",

@@ -67,11 +67,21 @@ def _authorize(shell: Shell) -> tuple[str, ...]:
     return ("authorize", waiting_run(shell), "--words", PHRASE)
 
 
+def _ask(shell: Shell) -> tuple[str, ...]:
+    return ("ask", _resume(shell)[1], QUESTION)
+
+
+def _update(shell: Shell) -> tuple[str, ...]:
+    return ("update", _resume(shell)[1])
+
+
 STARTS: Mapping[str, Start] = {
+    "ask": _ask,
     "authorize": _authorize,
     "chat": _chat,
     "demo": _demo,
     "investigate": _investigate,
     "research": lambda _: ("research", QUESTION, *JUDGED),
     "resume": _resume,
+    "update": _update,
 }

@@ -25,6 +25,7 @@ def test_the_flags_that_every_command_has_take_effect(shell: Shell, command: str
     (shell.folder / "mine.toml").write_text("profile = \n")
     (shell.folder / "thread.toml").write_text(THREAD)
     arguments = {
+        "ask": ["r_1", CLEAR], "update": ["r_1"], "watch": ["r_1"],
         "authorize": ["r_1"], "cancel": ["r_1"], "edit": ["r_1", "--outline"], "export": ["r_1"], "plot": ["r_1"],
         "investigate": ["thread.toml"],
         "library add": ["docs", "."], "library rm": ["docs"], "library search": ["docs", CLEAR],

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corrobora.adapters.search.library import EvidenceSearch
 from corrobora.app.delivery import ThreadReports, send_report
 from corrobora.app.libraries import open_library
 from corrobora.app.runs import (
@@ -37,6 +38,7 @@ from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Outcome, Report
 from corrobora.domain.run import EventType, Request, RequestOption, RunId, RunRow, RunStatus
 from corrobora.domain.thread import StopReason
+from corrobora.engine.cited import list_read_sources
 from corrobora.engine.edit import edit_report
 from corrobora.engine.research import rescue_report, research
 from corrobora.engine.session import RunPorts, Session
@@ -44,6 +46,8 @@ from corrobora.engine.session.budget import Budget
 from corrobora.engine.session.journal import PassageClaims, sum_earlier_seconds, sum_searches, sum_usage
 from corrobora.policies import resolve_advance, resolve_rules
 from corrobora.policies.budget import Estimate
+from corrobora.ports import SearchProvider
+from corrobora.reporting.comparison import Comparison, compare_reports, dump_comparison, render_comparison
 from corrobora.reporting.thread_json import describe_estimate, render_round_files
 from corrobora.storage.index import PostgresLibrary
 from corrobora.storage.journal import RunJournal
@@ -54,6 +58,9 @@ if TYPE_CHECKING:
     from corrobora.app import Workspace
 
 log = logging.getLogger("corrobora")
+ASK, UPDATE, WATCH = "ask", "update", "watch"  # how a run follows another one
+CHANGES = "changes.md"  # what changed since the previous run
+_MOST_TURNS = 10_000  # runs that are looked through for the turns of a watch
 OVERRUN_SECONDS = 2.0  # delivered by the deadline + 5 %, 2 s at least (BUDGET-6)
 
 
@@ -94,7 +101,10 @@ class Attempt:
             self._workspace.sessions[run] = session
             async with self._heed_person(session):
                 report = await _research_in_time(session)
-            if await self._may_deliver(session, report):
+            changes = await self._compare_previous(session, report)
+            watches = session.request.get_option(RequestOption.FOLLOW_UP) == WATCH
+            is_news = not watches or changes is None or changes.has_news
+            if is_news and await self._may_deliver(session, report):
                 await send_report(report, session, self._workspace.settings, self._workspace.runs)
             await self._finish(session, report)
         except Stale:
@@ -187,10 +197,11 @@ class Attempt:
         journal = await RunJournal.open(workspace.database, workspace.writer, run, self._epoch)
         answers = await workspace.runs.read_answers(run)
         wiring, space = workspace.wiring, f"run:{run}"
-        earlier_runs = [f"run:{each}" for each in await list_previous(workspace, request)]
-        library = open_library(workspace, (*request.libraries, *earlier_runs, space))
+        earlier_runs = await list_previous(workspace, request) if reads_evidence(request) else []
+        library = open_library(workspace, (*request.libraries, *(f"run:{each}" for each in earlier_runs), space))
         earlier = max(sum_earlier_seconds(journal), self._row.elapsed_seconds)
         estimate = wiring.open_estimator(request, profile)
+        previous = await self._load_previous()
         session = Session(
             run=run,
             request=request,
@@ -199,7 +210,7 @@ class Attempt:
             advance=resolve_advance(profile),
             outside=RunPorts(
                 analysts=wiring.open_analysts(request, profile),
-                searches=wiring.open_searches(request, library),
+                searches=self._open_searches(library, previous),
                 readers=wiring.open_readers(request, library, space),
                 library=library,
                 journal=journal,
@@ -211,7 +222,7 @@ class Attempt:
                 read=self._read_artifact,
                 facts=wiring.facts,
                 recipients=wiring.list_recipients(request, profile),
-                previous=await load_report(workspace, request.previous) if request.previous else None,
+                previous=previous,
                 answer=self._read_answer,
             ),
             budget=Budget(
@@ -228,6 +239,33 @@ class Attempt:
         )
         session.claims = PassageClaims.from_journal(journal)
         return session
+
+    async def _load_previous(self) -> Report | None:
+        """Return the report that this run follows: of a watch, that of its newest turn."""
+        request = self._row.request
+        if not request.previous:
+            return None
+        return await load_report(self._workspace, await find_baseline(self._workspace, self._row))
+
+    def _open_searches(self, library: PostgresLibrary, previous: Report | None) -> Mapping[str, SearchProvider]:
+        """Open the search providers; a follow-up begins with what the previous run has read."""
+        request = self._row.request
+        if previous is None or request.edits or not reads_evidence(request):
+            return self._workspace.wiring.open_searches(request, library)
+        evidence = {EvidenceSearch.name: EvidenceSearch(library, list_read_sources(previous))}
+        if request.get_option(RequestOption.NO_SEARCH):
+            return evidence
+        return {**evidence, **self._workspace.wiring.open_searches(request, library)}
+
+    async def _compare_previous(self, session: Session, report: Report) -> Comparison | None:
+        """Write what changed since the run that this one repeats; None if it repeats none."""
+        before = session.outside.previous
+        if before is None or session.request.get_option(RequestOption.FOLLOW_UP) not in (UPDATE, WATCH):
+            return None
+        names = (await find_baseline(self._workspace, self._row), self._row.id)
+        found = compare_reports(before, report, names)
+        await session.write_artifacts({CHANGES: render_comparison(found), "changes.json": dump_comparison(found)})
+        return found
 
     async def _read_answer(self, topic: str) -> str | None:
         return (await self._workspace.runs.read_answers(self._row.id)).get(topic)
@@ -270,6 +308,29 @@ async def _research_in_time(session: Session) -> Report:
             return await research(brief, session)
     except TimeoutError:
         return await rescue_report(session, StopReason.TIME_RESERVE)
+
+
+def reads_evidence(request: Request) -> bool:
+    """True for a run that builds on what its previous run has stored: a question on it, or an edit of its report."""
+    return bool(request.edits) or request.get_option(RequestOption.FOLLOW_UP) == ASK
+
+
+async def find_baseline(workspace: Workspace, row: RunRow) -> str:
+    """Return the run that a run is compared with: of a watch, its newest turn that has a report."""
+    request = row.request
+    if request.get_option(RequestOption.FOLLOW_UP) != WATCH:
+        return request.previous
+    turns = [
+        each
+        for each in await workspace.runs.list(limit=_MOST_TURNS)
+        if each.request.previous == request.previous
+        and each.request.get_option(RequestOption.FOLLOW_UP) == WATCH
+        and each.status is RunStatus.DONE
+        and (each.created_at, each.id) < (row.created_at, row.id)
+    ]
+    newest = sorted(turns, key=lambda each: each.created_at, reverse=True)
+    found = [each.id for each in newest if each.outcome in (Outcome.COMPLETE, Outcome.PARTIAL)]
+    return found[0] if found else request.previous
 
 
 async def list_previous(workspace: Workspace, request: Request) -> list[str]:

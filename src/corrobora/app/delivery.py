@@ -37,7 +37,7 @@ async def send_report(report: Report, run: Session, settings: Settings, runs: Ru
     if not report.markdown:
         return
     files: dict[str, bytes] = {}
-    for name in REPORT_FILES.values():
+    for name in (*REPORT_FILES.values(), "changes.md"):
         stored = await runs.read_artifact(run.run, name)
         if stored is not None:
             files[name] = stored.content

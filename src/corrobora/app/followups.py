@@ -1,4 +1,4 @@
-"""What comes after a report: two runs compared, and the report of a run edited.
+"""What comes after a report: follow-up questions, repetitions that tell what changed, comparison and edits.
 
 Knows stored runs, their reports and versions, and how a run that follows another one is asked for. Does not know how
 anything is compared, edited or printed.
@@ -11,13 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from corrobora.app.runs import load_report, submit_run
+from corrobora.app.attempts import ASK, UPDATE, WATCH
+from corrobora.app.runs import load_report, schedule_run, submit_run
 from corrobora.domain.edits import EditRequest
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.report import Report
-from corrobora.domain.run import Request, RunId, RunRow, RunStatus
+from corrobora.domain.run import Request, RequestOption, RunId, RunRow, RunStatus
 from corrobora.engine.edit import ACCEPT_TOPIC
 from corrobora.engine.session.journal import encode
+from corrobora.policies.intake import check_question
 from corrobora.reporting.comparison import Comparison, compare_reports
 from corrobora.reporting.edits import Document, parse_document
 
@@ -54,6 +56,58 @@ def follow_request(row: RunRow, **changes: Any) -> Request:
     What was agreed on, planned or delivered for the earlier question is not carried over.
     """
     return replace(row.request, **{**_NOT_CARRIED, "previous": row.id, **changes})
+
+
+async def submit_follow_up(  # noqa: PLR0913 - what a follow-up may change
+    workspace: Workspace,
+    run: str,
+    question: str = "",
+    *,
+    search: bool = True,
+    models: tuple[tuple[str, str], ...] = (),
+    overrides: tuple[tuple[str, str], ...] = (),
+) -> RunId:
+    """Store a run that follows another one: a question on its evidence or, without one, the same question again.
+
+    A question reads the facts and passages of the earlier run first. If they do not answer it, the same libraries and
+    providers are searched, unless `search` is False. A repetition tells in `changes.md` what changed.
+
+    Raises:
+        UserError: there is no such run, or the question cannot be used.
+        NoEvidence: the run has no report.
+    """
+    row = await workspace.runs.get(await workspace.runs.find_id(run))
+    await require_report(workspace, row.id)
+    wanted = {RequestOption.FOLLOW_UP.value: ASK if question else UPDATE}
+    if question and not search:
+        wanted[RequestOption.NO_SEARCH.value] = "yes"
+        overrides = (*overrides, ("max_rounds", "1"))
+    changes: dict[str, Any] = {"question": check_question(question), "sources": ()} if question else {}
+    changes |= {"models": models} if models else {}
+    whole = tuple({**_drop_follow_up(row.request), **wanted}.items())
+    request = follow_request(row, metadata=whole, overrides=(*row.request.overrides, *overrides), **changes)
+    return await submit_run(workspace, request, deferred=False)
+
+
+async def watch_run(workspace: Workspace, run: str, name: str, cron: str, output: tuple[tuple[str, str], ...]) -> str:
+    """Store a schedule that repeats a run and delivers only when a statement changed; return its next turn.
+
+    Raises:
+        UserError: there is no such run, nothing is delivered, or the line or a target cannot be used.
+    """
+    if not output:
+        raise UserError(
+            "watch_target", "A watch needs somewhere to write to.", next_step="corrobora watch RUN --deliver folder:DIR"
+        )
+    row = await workspace.runs.get(await workspace.runs.find_id(run))
+    await require_report(workspace, row.id)
+    metadata = tuple({**_drop_follow_up(row.request), RequestOption.FOLLOW_UP.value: WATCH}.items())
+    return await schedule_run(workspace, name, cron, follow_request(row, metadata=metadata, output=output))
+
+
+def _drop_follow_up(request: Request) -> dict[str, str]:
+    own = (RequestOption.FOLLOW_UP, RequestOption.NO_SEARCH)
+    return {name: value for name, value in request.metadata if name not in own}
 
 
 async def submit_edit(

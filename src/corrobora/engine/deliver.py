@@ -25,7 +25,7 @@ from corrobora.domain.report import (
 )
 from corrobora.domain.run import EventType, RequestOption, Stage
 from corrobora.domain.thread import Round
-from corrobora.engine.cited import add_evidence, describe_notices, read_cited_sources
+from corrobora.engine.cited import add_evidence, describe_notices, mark_previous, read_cited_sources
 from corrobora.engine.knowledge import remember_findings
 from corrobora.engine.read import FetchResult, make_read_key
 from corrobora.engine.session import Session, format_json
@@ -274,16 +274,14 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
     stated = (run.request.question, *(fact.quote for fact in findings.facts))
     refused = run.evidence.explain_refusal(run.brief.question, findings.sub_questions, findings.facts)
     held = not refused and bool(find_cited_markers(checked.draft, findings))  # prose that cites nothing is no report
-    body, numbers = number_citations(
-        _apply_form(checked.draft.body, run) if held else "",
-        findings.facts,
-        _list_disputed_facts(findings) if held else (),
-    )
+    form = _apply_form(checked.draft.body, run) if held else ""
+    body, numbers = number_citations(form, findings.facts, _list_disputed_facts(findings) if held else ())
     cited = await read_cited_sources(run.library, tuple(f.source for f in findings.facts if f.marker in numbers))
     done = build_methodology(findings, checked, len({marker.split(":")[0] for marker in numbers}), run)
     doubt = (f"The score is doubtful: {verdict.suspicious}.",) if verdict and verdict.suspicious else ()
     notes = (*describe_notices(cited), *describe_length(body, run.profile.words_min, done), *doubt)
-    done = replace(done, notes=(*done.notes, *notes))
+    ours, told = mark_previous(numbers, run.request.previous, run.outside.previous)
+    done = replace(done, notes=(*done.notes, *notes, *told))
     kind, reason = _explain_outcome(findings, len(numbers), done, checked, refused)
     report = Report(
         question=run.brief.question,
@@ -298,6 +296,8 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
         verdict=verdict,
         overlap_score=score_overlap(checked),
         stop=findings.stop,
+        previous=run.request.previous,
+        from_previous=ours,
         asked=run.request.question if run.researched else "",
         researched=run.researched,
         language=run.request.get_option(RequestOption.LANGUAGE) or ENGLISH.tag,

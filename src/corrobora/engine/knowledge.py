@@ -31,7 +31,7 @@ from corrobora.domain.evidence import (
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import PastRound, QueryYield, Record, SourceYield, SubQuestion
 from corrobora.domain.report import Findings, iter_threads
-from corrobora.domain.run import EventType
+from corrobora.domain.run import EventType, RequestOption
 from corrobora.domain.thread import Round, ThreadState
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, decode, encode, hash_parts
@@ -54,7 +54,7 @@ async def recall_knowledge(thread: ThreadState, run: Session) -> ThreadState:
 
     Facts count as found; questions that sources raised become suggested queries, sources they named are read first.
     """
-    if not (run.profile.recall_facts or run.profile.share_facts):
+    if not (run.profile.recall_facts or run.profile.share_facts or _list_previous_facts(run)):
         return thread
     key = f"{thread.path}/recall"
     failed = run.journal.get(f"{key}!failed")  # a resumed run starts equal, though the store may answer again
@@ -152,7 +152,7 @@ def _note_outage(why: str, path: str, run: Session) -> str:
 async def _recall_facts(thread: ThreadState, run: Session) -> tuple[str, CallMeta]:
     found: dict[str, Fact] = {}
     for question in _list_questions(thread):
-        for fact in await run.facts.recall(question.text, limit=MAX_RECALLED):
+        for fact in (*_list_previous_facts(run), *await _recall_stored(question.text, run)):
             if token_overlap(question.text, f"{fact.title} {fact.heading} {fact.quote}") < MIN_FACT_OVERLAP:
                 continue
             if fact.id not in found and not await _quote_stands(fact, run):
@@ -162,11 +162,25 @@ async def _recall_facts(thread: ThreadState, run: Session) -> tuple[str, CallMet
     return encode(tuple[Fact, ...], tuple(found.values())), CallMeta()
 
 
+def _list_previous_facts(run: Session) -> Sequence[Fact]:
+    """The facts of the run that a follow-up asks about; they answer its questions anew."""
+    asked = run.request.get_option(RequestOption.FOLLOW_UP) == "ask"
+    previous = run.outside.previous if asked else None
+    return [] if previous is None else [replace(fact, answers=(), subjects=()) for fact in previous.findings.facts]
+
+
+async def _recall_stored(question: str, run: Session) -> Sequence[Fact]:
+    if not (run.profile.recall_facts or run.profile.share_facts):
+        return ()
+    return await run.facts.recall(question, limit=MAX_RECALLED)
+
+
 async def _recall_insights(thread: ThreadState, run: Session) -> tuple[str, CallMeta]:
     """Questions that sources raised about what is asked, and sources they named that this run can read."""
     found: dict[InsightKind, dict[str, Insight]] = {InsightKind.FOLLOW_UP: {}, InsightKind.LINKED: {}}
     for question in _list_questions(thread):
-        for each in await run.facts.recall_insights(question.text, limit=MAX_RECALLED):
+        stored = run.profile.recall_facts or run.profile.share_facts
+        for each in await run.facts.recall_insights(question.text, limit=MAX_RECALLED) if stored else ():
             related = token_overlap(question.text, f"{each.text} {each.why} {each.title}") >= MIN_INSIGHT_OVERLAP
             usable = each.kind is not InsightKind.LINKED or _can_read(each, run)
             if related and usable and each.kind in found and len(found[each.kind]) < MAX_INSIGHTS:

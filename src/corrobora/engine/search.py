@@ -35,7 +35,11 @@ from corrobora.policies.queries import (
 from corrobora.ports import Entry, QuestionRater
 from corrobora.roles.scope import scope
 
-STORED_PROVIDERS = ("library",)  # providers of stored documents: nothing is paid, and going deeper costs little
+EVIDENCE = "evidence"  # the provider of what the previous run read: a follow-up reads it first, and nothing else
+STORED_PROVIDERS = (
+    "library",
+    EVIDENCE,
+)  # of stored documents: nothing is paid, and going deeper costs little
 PASSAGES_OF_A_DOCUMENT = 4  # that a search is reckoned to find of one document
 DOWN_AFTER = 2  # failed searches of a run, none answered, after which a provider is sent each search once
 
@@ -151,7 +155,7 @@ async def search_round(intent: Intent, thread: ThreadState, run: Session) -> Sea
     """
     require_scope(thread, run)
     own = await search_sites(intent, thread, run)
-    available = tuple(run.outside.searches)
+    available = list_available(run, thread)
     jobs = [
         (query, name)
         for number, query in enumerate(intent.queries)
@@ -180,10 +184,19 @@ async def search_round(intent: Intent, thread: ThreadState, run: Session) -> Sea
     return join_results([*results, own])
 
 
+def list_available(run: Session, thread: ThreadState | None = None) -> tuple[str, ...]:
+    """Return the providers that a thread may ask now: of a follow-up first the evidence of the previous run alone."""
+    names = tuple(run.outside.searches)
+    if EVIDENCE not in names or names == (EVIDENCE,):
+        return names
+    first = thread is None or not thread.number
+    return (EVIDENCE,) if first else tuple(name for name in names if name != EVIDENCE)
+
+
 async def search_question(run: Session) -> None:
     """Search for the question as it was asked, while it is clarified and planned: one thread will work on it."""
     course, asked = run.profile.course, _quote_question(run)
-    for name in choose_providers(run.profile.phases[0], 0, tuple(run.outside.searches)):
+    for name in choose_providers(run.profile.phases[0], 0, list_available(run)):
         query = await clear_query(asked, name, run) or asked  # a person's own words are sent as they are
         known = frozenset[SourceId]() if course.whole_documents and name in STORED_PROVIDERS else None
         key = _make_search_key(query, name, course.hits_per_query, known)
@@ -203,7 +216,7 @@ def _list_early_jobs(intent: Intent, thread: ThreadState, run: Session) -> list[
     query, limit = _quote_question(run), thread.course.hits_per_query
     if thread.number or run.leaves > 1 or any(each.text == query.text for each in intent.queries):
         return []
-    names = choose_providers(thread.phase, 0, tuple(run.outside.searches))
+    names = choose_providers(thread.phase, 0, list_available(run, thread))
     keys = {
         name: _make_search_key(query, name, limit, _list_excluded(name, thread, run, frozenset())) for name in names
     }
@@ -248,7 +261,7 @@ async def _search_with_fallbacks(
     Requirement: TIMED-19, TIMED-20.
     """
     results = [await _search_one(query, name, thread, run, before)]
-    others = list_other_providers(thread.phase, (name,), tuple(run.outside.searches))
+    others = list_other_providers(thread.phase, (name,), list_available(run, thread))
     for failed in range(1, thread.course.attempts):
         if not results[-1].failures:
             break

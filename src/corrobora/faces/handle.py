@@ -80,6 +80,14 @@ class RunHandle:
             await self._work
         await refuse_waiting(self._workspace, self.id)
 
+    async def ask(self, question: str, *, search: bool = True) -> Report:
+        """Answer a follow-up question on the evidence of the run, which must have a report; as `corrobora.ask`."""
+        from corrobora.app.followups import submit_follow_up  # noqa: PLC0415 - only a follow-up needs it
+
+        made = await submit_follow_up(self._workspace, self.id, question, search=search)
+        await run_here(self._workspace, made)
+        return await load_final_report(self._workspace, made)
+
     async def report(self) -> Report:
         """Wait for the end of the run and return its report.
 

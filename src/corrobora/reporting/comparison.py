@@ -8,7 +8,7 @@ missed. Does not know where runs are stored, or who asked for the comparison.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 
 from corrobora.domain.evidence import Contradiction, Fact, FactId
@@ -285,6 +285,12 @@ def _compare_scores(before: Report, after: Report) -> Iterator[ScoreChange]:
     counts = ("rounds", "searches", "sources_read", "sources_cited", "facts")
     for name in counts:
         yield ScoreChange(name, getattr(before.methodology, name), getattr(after.methodology, name))
+
+
+def dump_comparison(found: Comparison) -> dict[str, object]:
+    """Return a comparison as JSON values."""
+    scores = [{**asdict(each), "kind": each.kind.value} for each in found.scores]
+    return {**asdict(found), "scores": scores, "has_news": found.has_news}
 
 
 _TITLES = {

@@ -1,15 +1,22 @@
-"""What comes after a report: two stored runs compared."""
+"""What comes after a report: follow-up questions, what changed since, and two stored runs compared."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
+from tests.unit.app.conftest import MakeSettings
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import run_here
-from corrobora.app.followups import compare_runs
-from corrobora.app.runs import submit_run
-from corrobora.domain.errors import NoEvidence
-from corrobora.domain.run import Request
+from corrobora.app.followups import compare_runs, submit_follow_up, watch_run
+from corrobora.app.libraries import ingest_files
+from corrobora.app.runs import load_report, submit_run
+from corrobora.domain.errors import NoEvidence, UserError
+from corrobora.domain.report import Report
+from corrobora.domain.run import Request, RunStatus
+from corrobora.testing.web import LoopbackWeb, WebPage
 
 GREASE = "How often must the sluice gates of Orrin mill be greased?"
 
@@ -28,3 +35,101 @@ async def test_two_runs_of_one_question_say_the_same_and_a_run_without_report_is
     waiting = await submit_run(workspace, Request(GREASE, libraries=("mill",)), deferred=False)
     with pytest.raises(NoEvidence, match="no report yet"):
         await compare_runs(workspace, first, waiting)
+
+
+async def ask(workspace: Workspace, run: str, question: str, *, search: bool = True) -> Report:
+    made = await submit_follow_up(workspace, run, question, search=search)
+    await run_here(workspace, made)
+    report = await load_report(workspace, made)
+    assert report is not None
+    return report
+
+
+async def test_a_follow_up_reads_the_evidence_of_its_run_first_and_says_where_its_own_comes_from(
+    workspace: Workspace,
+) -> None:
+    run = await research(workspace)
+    near = await ask(workspace, run, "What draws rats to the sluice gates?")
+    assert (near.previous, near.methodology.providers) == (run, ("evidence",))
+    assert near.from_previous == tuple(each.number for each in near.citations)
+    assert "Animal fat draws rats" in near.markdown
+    assert f"Follows run {run}: " in near.markdown
+    assert "stand in sources that it had read." in near.markdown
+
+
+GATES = "# Gates\n\nThe sluice gates of Orrin mill must be greased every 14 days with mineral oil.\n"
+BREAD = "# Bread\n\nThe bakery sells rye bread on Tuesdays. A loaf of rye bread costs 4 crowns.\n"
+
+
+async def test_what_the_evidence_does_not_hold_is_searched_for_unless_nobody_may_search(
+    made: MakeSettings, tmp_path: Path
+) -> None:
+    """The library has grown since the earlier run: what is asked stands in a document that it has not read."""
+    async with Workspace.open(made()) as workspace:
+        (tmp_path / "gates.md").write_text(GATES)
+        await ingest_files(workspace.database, "mill", (tmp_path / "gates.md",), lambda *_: None)
+        run = await research(workspace)
+        (tmp_path / "bread.md").write_text(BREAD)
+        await ingest_files(workspace.database, "mill", (tmp_path / "bread.md",), lambda *_: None)
+        question = "What does a loaf of rye bread cost?"
+        found = await ask(workspace, run, question)
+        assert "4 crowns" in found.markdown
+        assert "library" in found.methodology.providers
+        costs = next(each.number for each in found.citations if "4 crowns" in " ".join(each.quotes))
+        assert costs not in found.from_previous
+        kept = await ask(workspace, run, question, search=False)
+        assert "4 crowns" not in kept.markdown
+        assert "library" not in kept.methodology.providers
+
+
+async def test_a_follow_up_needs_a_report_and_a_question_that_can_be_used(workspace: Workspace) -> None:
+    waiting = await submit_run(workspace, Request(GREASE, libraries=("mill",)), deferred=False)
+    with pytest.raises(NoEvidence, match="no report yet"):
+        await submit_follow_up(workspace, waiting, "Why?")
+    run = await research(workspace)
+    with pytest.raises(UserError):
+        await submit_follow_up(workspace, run, "x" * 30_000)
+    with pytest.raises(UserError, match="somewhere to write"):
+        await watch_run(workspace, run, "w", "0 6 * * *", ())
+
+
+PAGE = (
+    "<html><title>Ferry of Velmora</title><p>The ferry of Velmora leaves at 8 in the morning on every day of the week. "
+    "A crossing with the ferry of Velmora costs {price} crowns for each person.</p><p>Accessed on {day} May.</p></html>"
+)
+
+
+async def take_turn(workspace: Workspace, port: int, price: int, day: int, *, watch: bool) -> str:
+    page = WebPage.of_html("/ferry.html", PAGE.format(price=price, day=day))
+    async with LoopbackWeb([page], port=port):
+        url = f"http://127.0.0.1:{port}/ferry.html"
+        request = Request("What does a crossing with the ferry of Velmora cost?", sources=(url,), authorized="policy")
+        if watch:
+            request = (await workspace.schedules.list())[0].request
+        run = await submit_run(workspace, request, deferred=False)
+        await run_here(workspace, run)
+        assert (await workspace.runs.get(run)).status is RunStatus.DONE
+        return run
+
+
+async def test_a_watch_delivers_only_when_a_statement_changed(made: MakeSettings, tmp_path: Path) -> None:
+    """Another day of access is no change, another price is one, and it is told once."""
+    async with LoopbackWeb([]) as web:
+        port = web.port
+    out = tmp_path / "news"
+    async with Workspace.open(made(CORROBORA_SOURCES_ALLOWED_ENDPOINTS=f"127.0.0.1:{port}")) as workspace:
+        run = await take_turn(workspace, port, 5, 1, watch=False)
+        await watch_run(workspace, run, "ferry", "0 6 * * *", (("folder", str(out)),))
+        await take_turn(workspace, port, 5, 2, watch=True)
+        assert not list(out.rglob("*.md"))
+        changed = await take_turn(workspace, port, 7, 3, watch=True)
+        told = [path.read_text() for path in out.rglob("changes.md")]
+        assert len(told) == 1
+        assert "7 crowns" in told[0]
+        assert "Before: A crossing with the ferry of Velmora costs 5 crowns" in told[0]
+        stored = await workspace.runs.read_artifact(changed, "changes.json")
+        assert stored is not None
+        assert json.loads(stored.content)["has_news"]
+        before = sorted((str(path), path.stat().st_mtime_ns) for path in out.rglob("*"))
+        await take_turn(workspace, port, 7, 4, watch=True)
+        assert sorted((str(path), path.stat().st_mtime_ns) for path in out.rglob("*")) == before

@@ -16,6 +16,7 @@ from corrobora.policies.grading import is_official
 from corrobora.policies.selection import score_passages
 from corrobora.ports import Library, ParsedDocument, QuestionRater
 
+_WIDER = 10  # results of a library for each one that may lie in given sources
 _OPENING = 3  # passages of a page in which no word of the query occurs
 
 
@@ -73,6 +74,22 @@ class LibrarySearch:
     async def rate_question(self, text: str) -> float | None:
         """Return how likely the library answers a question, if it can tell."""
         return await self._library.rate_question(text) if isinstance(self._library, QuestionRater) else None
+
+
+class EvidenceSearch(LibrarySearch):
+    """`SearchProvider` over the sources that an earlier run has read, and no others."""
+
+    name = "evidence"
+
+    def __init__(self, library: Library, sources: frozenset[SourceId]) -> None:
+        super().__init__(library)
+        self._sources = sources
+
+    async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
+        """Return the best passages of these sources, best first."""
+        hits = await self._library.hybrid_search(query.text, limit=limit * _WIDER)
+        ours = [replace(hit, provider=self.name, query=query.text) for hit in hits if hit.source in self._sources]
+        return ours[:limit]
 
 
 class LibraryReader:

@@ -167,6 +167,15 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "worker": ("worker:worker", "Work on queued runs until SIGTERM or Ctrl-C."),
     },
     "Reports": {
+        "ask": ("followup:ask", "Answer a follow-up QUESTION on the evidence of RUN."),
+        "update": (
+            "followup:update",
+            "Research the question of RUN again and print what changed since: statements, answers, sources, gaps.",
+        ),
+        "watch": (
+            "followup:watch",
+            "Research the question of RUN on a schedule and deliver only when a statement changed.",
+        ),
         "edit": (
             "edit:edit",
             "Edit the report of RUN by FEEDBACK, which a model turns into edits, or by edits that are named.",

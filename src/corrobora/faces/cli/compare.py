@@ -5,7 +5,6 @@ Knows how a comparison is printed. Does not compare: `app.followups` does.
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,15 +44,9 @@ def compare(*, before: str, after: str, as_json: bool, config_file: Path | None)
         return await compare_runs(workspace, before, after)
 
     found = with_workspace(open_settings(config_file), compare_stored)
+    from corrobora.reporting.comparison import dump_comparison, render_comparison  # noqa: PLC0415 - as above
+
     if as_json:
         print_json(dump_comparison(found))
     else:
-        from corrobora.reporting.comparison import render_comparison  # noqa: PLC0415 - as above
-
         print_text(render_comparison(found))
-
-
-def dump_comparison(found: Comparison) -> dict[str, object]:
-    """Return a comparison as JSON values."""
-    scores = [{**dataclasses.asdict(each), "kind": each.kind.value} for each in found.scores]
-    return {**dataclasses.asdict(found), "scores": scores, "has_news": found.has_news}

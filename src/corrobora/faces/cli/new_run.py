@@ -45,6 +45,7 @@ from corrobora.text.tokens import sanitize_text
 if TYPE_CHECKING:
     from corrobora.app import Workspace
     from corrobora.app.dialogues import DialogueManager
+    from corrobora.faces.cli.run import OutputOptions
     from corrobora.storage.journal.events import StoredDialogue
 
 
@@ -96,9 +97,7 @@ def chat(*, resume: str | None, listed: bool, forget: str | None, **flags: Unpac
         spaces = await resolve_libraries(workspace, request.libraries, show=wanted.display not in ("none", "jsonl"))
         return await _talk_until_authorized(open_dialogue(workspace, replace(request, libraries=spaces)), first)
 
-    from corrobora.faces.cli.run import resume_run  # noqa: PLC0415 - `--help` must not load the engine
-
-    return resume_run(settings, with_workspace(settings, begin_dialogue), None, wanted)
+    return _report_and_talk(settings, with_workspace(settings, begin_dialogue), wanted)
 
 
 def _resume_dialogue(identity: str, flags: ChatFlags) -> int:
@@ -125,9 +124,30 @@ def _resume_dialogue(identity: str, flags: ChatFlags) -> int:
                 write_stderr(f"  {sanitize_text(line)}")
         return await _talk_until_authorized(manager, manager.pending)
 
-    from corrobora.faces.cli.run import resume_run  # noqa: PLC0415 - `--help` must not load the engine
+    return _report_and_talk(settings, with_workspace(settings, continue_dialogue), wanted)
 
-    return resume_run(settings, with_workspace(settings, continue_dialogue), None, wanted)
+
+def _report_and_talk(settings: Settings, run: RunId, wanted: OutputOptions) -> int:
+    """Research what was agreed; then each further line is a follow-up question on its evidence."""
+    from corrobora.faces.cli.run import conduct_run, resume_run  # noqa: PLC0415 - `--help` must not load the engine
+
+    code = resume_run(settings, run, None, wanted)
+    answers = replace(wanted, target=None, artifacts=None)
+    while code == 0:
+        if is_terminal(sys.stdin):
+            write_stderr("Ask a follow-up question on this report. (Ctrl-D leaves)")
+        said = sys.stdin.readline()
+        if not said.strip():
+            break
+        asked = parse_question(said).text
+
+        async def answer_question(workspace: Workspace, asked: str = asked) -> int:
+            from corrobora.app.followups import submit_follow_up  # noqa: PLC0415 - as above
+
+            return await conduct_run(workspace, await submit_follow_up(workspace, run, asked), answers)
+
+        code = with_workspace(settings, answer_question)
+    return code
 
 
 def _manage_dialogues(settings: Settings, forget: str | None) -> int:

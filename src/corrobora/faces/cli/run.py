@@ -184,6 +184,7 @@ class OutputOptions:
     plan_only: bool = False
     until: str = ""  # pause after this stage, by the name that was asked for
     deliver_anyway: bool = False
+    prints: bool = True  # the report, where it is not written to a file
 
 
 def start_run(settings: Settings, request: Request, wanted: OutputOptions) -> int:
@@ -338,7 +339,7 @@ async def _write_report(
     if wanted.as_json:
         document = {"run_id": run, **estimate, **(report or {"outcome": None})}
         print_text(json.dumps(document, indent=2))
-    elif wanted.target is None and wanted.display != "jsonl" and has_body(report):
+    elif wanted.prints and wanted.target is None and wanted.display != "jsonl" and has_body(report):
         print_report(texts.get("md", str(report["markdown"])))
 
 

@@ -298,7 +298,7 @@ def authorize(**flags: Unpack[AuthorizeFlags]) -> int:
     return resume_run(settings, with_workspace(settings, authorize_waiting), None, wanted)
 
 
-_CRON_NAMES = {  # words for people; times are UTC
+CRON_NAMES = {  # words for people; times are UTC
     "hourly": "0 * * * *",
     "daily": "0 6 * * *",
     "weekly": "0 6 * * 1",
@@ -346,7 +346,7 @@ def add_schedule(**flags: Unpack[ScheduleFlags]) -> None:
     async def store_schedule(workspace: Workspace) -> str:
         spaces = await resolve_libraries(workspace, request.libraries, show=True)
         return await schedule_run(
-            workspace, name, _CRON_NAMES.get(cron, cron), dataclasses.replace(request, libraries=spaces)
+            workspace, name, CRON_NAMES.get(cron, cron), dataclasses.replace(request, libraries=spaces)
         )
 
     click.echo(
