@@ -16,7 +16,7 @@ class SmtpServer:
         self._answers |= {"EHLO": "250-post\r\n250 AUTH PLAIN", "AUTH": "235 good"} if auth else {}
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._talk, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._talk, "127.0.0.1", 0, limit=16_000_000)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 

@@ -33,6 +33,7 @@ _SETTINGS = {  # field of a request: key of the setting that it overrides
     "offline": "offline",
     "allow_egress": "sources.allow_egress",
     "show_queries": "sources.show_queries",
+    "language": "language",
     "max_cost": "limits.usd",
     "accept_unknown_price": "limits.accept_unknown_price",
     "max_tokens": "limits.tokens",
@@ -61,6 +62,9 @@ class NewRun(BaseModel):
     offline: bool = Field(default=False, description="Search libraries only.")
     allow_egress: bool = Field(default=False, description="Let words of private documents go out to the web.")
     show_queries: bool = Field(default=False, description="Pause to show the web searches of a round.")
+    language: str | None = Field(
+        default=None, pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$", description="Tag of the language, such as `de`."
+    )
     max_cost: float | None = Field(default=None, ge=0, le=100_000, description="US dollars; 0 makes only the plan.")
     accept_unknown_price: bool = Field(default=False, description="Allow models without a known price.")
     max_tokens: int | None = Field(default=None, ge=1, le=10**12, description="Most tokens.")
