@@ -42,6 +42,10 @@ WHERE s.snapshot = %s ORDER BY s.id = %s DESC, p.id = %s DESC, s.id DESC LIMIT 1
 """
 
 
+# What a file is compared with: a page may be what another tool made of our Markdown, and Markdown of our page.
+_FORMS = {"md": ("md", "html"), "html": ("html", "md"), "json": ("json",)}
+
+
 @dataclass(frozen=True, slots=True)
 class ReportFile:
     """A report as read from a file: the Markdown to check, the text that its seal covers, and its format."""
@@ -127,8 +131,8 @@ async def _compare_delivered(
         rows = await workspace.database.fetch_all(_FIND_RUNS, [mark], where="finding the run of a report")
         names = [str(run) for (run,) in rows]
     nearest: tuple[str, SealStatus, tuple[Change, ...]] | None = None
-    for run in names:
-        stored = await workspace.runs.read_artifact(run, f"report.{given.form}")
+    for run, form in ((run, form) for run in names for form in _FORMS[given.form]):
+        stored = await workspace.runs.read_artifact(run, f"report.{form}")
         if stored is None:
             continue
         theirs = read_report_text(stored.content.decode("utf-8", "replace"))
