@@ -54,6 +54,12 @@ async def start_run(request: Request, workspace: Opened, form: SentForm) -> Resp
     return go_to(f"/runs/{row.id}")
 
 
+@router.get("/favicon.ico")
+async def find_icon() -> RedirectResponse:
+    """Lead a browser that shows a bare file, which names no icon, to the icon of the page."""
+    return RedirectResponse("/static/mark.svg", 301)
+
+
 @router.post("/appearance")
 async def set_appearance(form: SentForm) -> RedirectResponse:
     """Remember whether pages are light, dark or as the system says."""
