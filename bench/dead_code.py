@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import sys
 import tomllib
 from collections import defaultdict
@@ -28,9 +29,15 @@ EXEMPT: dict[str, str] = {
     "corrobora.analysts.language_model.rendering.build_synthesis_prompt": "public API (ANGLES-28)",
     "corrobora.config.values.find_doc": "the generated reference pages print it",
     "corrobora.domain.report.Report._repr_markdown_": "notebooks call it by its name",
+    "corrobora.faces.structured.StructuredAnswer._repr_markdown_": "likewise",
+    "corrobora.faces.structured._escape": "the one before calls it",
+    "corrobora.text.frames.Frame.can_translate": "the test that no text lacks its translation asks it",
 }
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+_CALLED = re.compile(r"command\(|group\(|^(?:router|app|server)\.\w+\(")
+_TAG = re.compile(r"\{[{%].*?[%}]\}")
+_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)
@@ -105,10 +112,19 @@ def _list_definitions(module: str, node: ast.stmt) -> Iterator[Definition]:
             pass
 
 
+def read_template(path: Path) -> Module:
+    """Read what a page's template names: each identifier in its tags is read from a value there."""
+    module = Module(".".join(path.relative_to(SRC).parts), path)
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        for tag in _TAG.findall(line):
+            module.attributes += [("", name, number) for name in _NAME.findall(tag)]
+    return module
+
+
 def _is_command(node: ast.stmt) -> bool:
-    """True for a command of the command line, which click calls."""
+    """True for a command of the command line, which click calls, and for a route, which the server calls."""
     decorators = node.decorator_list if isinstance(node, Function) else []
-    return any("command(" in (text := ast.unparse(each)) or "group(" in text for each in decorators)
+    return any(_CALLED.search(ast.unparse(each)) for each in decorators)
 
 
 def _is_hook(function: Function) -> bool:
@@ -203,6 +219,7 @@ def _lies_in(module: str, line: int, definitions: set[Definition]) -> bool:
 def main() -> int:
     """Print what is unused; the exit code is 1 if there is anything."""
     modules = [read_module(path) for path in sorted((SRC / "corrobora").rglob("*.py"))]
+    modules += [read_template(path) for path in sorted((SRC / "corrobora").rglob("*.html"))]
     known = {each.label for module in modules for each in module.definitions}
     paths = {module.name: module.path for module in modules}
     found = find_unused(modules)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -39,7 +38,6 @@ from corrobora.faces.web.new_run import NewRun, make_request
 from corrobora.storage.journal.events import read_events
 from corrobora.storage.journal.runs import Artifact
 
-log = logging.getLogger("corrobora")
 _FINAL = tuple(status for status in RunStatus if status.final)
 
 

@@ -11,7 +11,6 @@ from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from corrobora.domain.evidence import Contradiction, Fact, Passage, Source
-from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import Event, RunRow, RunStatus
 from corrobora.domain.thread import Gap
 from corrobora.faces.web import service
@@ -260,6 +259,3 @@ class Health(BaseModel):
 
     status: Literal["ok", "unready"]
     problem: str = ""
-
-
-MAX_UPLOAD = LIMITS.file_max_bytes

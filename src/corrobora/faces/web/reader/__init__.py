@@ -26,6 +26,7 @@ from corrobora.faces.web.context import Opened, render_page
 from corrobora.faces.web.reader import views
 from corrobora.faces.web.reader.forms import SentForm
 from corrobora.reporting.html_page import render_body
+from corrobora.reporting.plots import draw_plots
 from corrobora.reporting.report_format import REPORT_FILES
 
 router = APIRouter()
@@ -99,10 +100,19 @@ async def show_source(  # noqa: PLR0913, PLR0917 - the parts of an address
 async def show_audit(request: Request, run: str, workspace: Opened) -> HTMLResponse:
     """Show what stands on what: statements by sources, decisions, retries, spend and scores."""
     row, report = await _load(workspace, run)
-    audit = views.build_audit(report, await list_events(workspace, row.id))
+    events = await list_events(workspace, row.id)
+    audit = views.build_audit(report, events)
+    plots = draw_plots(events, report)
     ratings = await list_ratings(workspace, row.id)
     return render_page(
-        request, "reader/audit.html", row=row, report=report, audit=audit, ratings=ratings, show=views.show_text
+        request,
+        "reader/audit.html",
+        row=row,
+        report=report,
+        audit=audit,
+        plots=plots,
+        ratings=ratings,
+        show=views.show_text,
     )
 
 
