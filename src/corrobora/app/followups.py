@@ -22,6 +22,7 @@ from corrobora.engine.session.journal import encode
 from corrobora.policies.intake import check_question
 from corrobora.reporting.comparison import Comparison, compare_reports
 from corrobora.reporting.edits import Document, parse_document
+from corrobora.storage.journal.runs import NEWEST
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -39,6 +40,15 @@ async def compare_runs(workspace: Workspace, before: str, after: str) -> Compari
     return compare_reports(reports[0], reports[1], (runs[0], runs[1]))
 
 
+async def find_reported(workspace: Workspace, given: str) -> str:
+    """Return the id of a run whose report is meant; `last` is the newest run that has one."""
+    if given == NEWEST:
+        for row in await workspace.runs.list(limit=_LOOK_BACK):
+            if await workspace.runs.read_artifact(row.id, "report.json") is not None:
+                return row.id
+    return await workspace.runs.find_id(given)
+
+
 async def require_report(workspace: Workspace, run: str) -> Report:
     """Return the report of a run as a value. Raises `NoEvidence` if it has none."""
     report = await load_report(workspace, run)
@@ -47,6 +57,7 @@ async def require_report(workspace: Workspace, run: str) -> Report:
     return report
 
 
+_LOOK_BACK = 100  # runs among which the newest report is looked for
 _NOT_CARRIED = {"scope": "", "thread_file": "", "plan_file": "", "output": (), "edits": "", "authorized": "policy"}
 
 
@@ -76,7 +87,7 @@ async def submit_follow_up(  # noqa: PLR0913 - what a follow-up may change
         UserError: there is no such run, or the question cannot be used.
         NoEvidence: the run has no report.
     """
-    row = await workspace.runs.get(await workspace.runs.find_id(run))
+    row = await workspace.runs.get(await find_reported(workspace, run))
     await require_report(workspace, row.id)
     wanted = {RequestOption.FOLLOW_UP.value: ASK if question else UPDATE}
     if question and not search:
@@ -99,7 +110,7 @@ async def watch_run(workspace: Workspace, run: str, name: str, cron: str, output
         raise UserError(
             "watch_target", "A watch needs somewhere to write to.", next_step="corrobora watch RUN --deliver folder:DIR"
         )
-    row = await workspace.runs.get(await workspace.runs.find_id(run))
+    row = await workspace.runs.get(await find_reported(workspace, run))
     await require_report(workspace, row.id)
     metadata = tuple({**_drop_follow_up(row.request), RequestOption.FOLLOW_UP.value: WATCH}.items())
     return await schedule_run(workspace, name, cron, follow_request(row, metadata=metadata, output=output))
@@ -125,7 +136,7 @@ async def submit_edit(
             "Nothing to edit was said.",
             next_step='Say it: corrobora edit RUN "FEEDBACK", or name edits; the ids: corrobora edit RUN --outline',
         )
-    row = await workspace.runs.get(await workspace.runs.find_id(run))
+    row = await workspace.runs.get(await find_reported(workspace, run))
     report = await require_report(workspace, row.id)
     if not report.markdown:
         raise NoEvidence("report_missing", f"Run {row.id} found nothing, so there is no report to edit.")
@@ -156,7 +167,7 @@ async def read_changes(workspace: Workspace, run: str) -> dict[str, Any]:
 
 async def read_outline(workspace: Workspace, run: str) -> Document:
     """Return the report of a run as sections and sentences with their ids."""
-    return parse_document(await require_report(workspace, await workspace.runs.find_id(run)))
+    return parse_document(await require_report(workspace, await find_reported(workspace, run)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +192,7 @@ async def list_versions(workspace: Workspace, run: str) -> Sequence[Version]:
             name = rows[name].request.previous
         return name
 
-    origin = find_origin(await workspace.runs.find_id(run))
+    origin = find_origin(await find_reported(workspace, run))
     family = sorted((row for name, row in rows.items() if find_origin(name) == origin), key=lambda row: row.created_at)
     kept = [row for row in family if row.status is RunStatus.DONE]
     return [

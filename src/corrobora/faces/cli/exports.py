@@ -74,8 +74,9 @@ def export(  # noqa: PLR0913 - one parameter for each flag, all by name
 
     async def load_contents(workspace: Workspace) -> dict[str, bytes]:
         from corrobora.app.exports import export_run  # noqa: PLC0415 - the engine is loaded where it is needed
+        from corrobora.app.followups import find_reported  # noqa: PLC0415 - as above
 
-        name = await workspace.runs.find_id(run)
+        name = await find_reported(workspace, run)
         return await export_run(workspace, name, wanted if target is None else [*target.files.values()])
 
     contents = with_workspace(open_settings(config_file), load_contents)

@@ -73,7 +73,7 @@ def source(*, names: tuple[str, ...], as_json: bool, config_file: Path | None) -
 
 
 async def _read(workspace: Workspace, run: str, wanted: Reference) -> _Found:
-    from corrobora.app.followups import require_report  # noqa: PLC0415 - `--help` must not load the engine
+    from corrobora.app.followups import find_reported, require_report  # noqa: PLC0415 - `--help` must not load the engine
     from corrobora.app.sources import (  # noqa: PLC0415 - as above
         Quote,
         complete_evidence,
@@ -86,7 +86,7 @@ async def _read(workspace: Workspace, run: str, wanted: Reference) -> _Found:
     passages = select_passages(stored, wanted)
     if not run:
         return _Found(stored.source, passages, await list_quotes(workspace, stored))
-    report = await complete_evidence(workspace, await require_report(workspace, await workspace.runs.find_id(run)))
+    report = await complete_evidence(workspace, await require_report(workspace, await find_reported(workspace, run)))
     taken = {
         Quote(each.fact, each.start, each.end)
         for marker in report.evidence
