@@ -59,16 +59,14 @@ def serve_settings(settings: Settings, **options: object) -> Generator[str]:
         thread.join()
 
 
-@pytest.fixture(scope="session")
-def site_settings(database_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """Settings of the shared server: a database of its own with the library `docs` of two documents."""
+@contextmanager
+def open_site_settings(database_server: str, home: Path, name: str) -> Generator[Settings]:
+    """Settings of a server on a database of its own with the library `docs` of two documents."""
     from tests.plugins.shell import DOCUMENTS, _fill
 
     from corrobora.config import load_settings
 
-    name = f"site_{os.getpid()}"
     url = database_server.replace("/postgres?", f"/{name}?")
-    home = tmp_path_factory.mktemp("site")
     with psycopg.connect(database_server, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name} TEMPLATE corrobora_template")  # type: ignore[arg-type]
         asyncio.run(_fill("docs", DOCUMENTS, url))
@@ -81,11 +79,27 @@ def site_settings(database_server: str, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture(scope="session")
+def site_settings(database_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """Settings of the shared server."""
+    with open_site_settings(database_server, tmp_path_factory.mktemp("site"), f"site_{os.getpid()}") as settings:
+        yield settings
+
+
+@pytest.fixture(scope="session")
 def site(site_settings: Settings) -> Iterator[Site]:
     """The shared server, without a token; its run `site.run` is the finished demo."""
     run = asyncio.run(_research_demo(site_settings))
     with serve_settings(site_settings) as url:
         yield Site(url, site_settings, run)
+
+
+@pytest.fixture
+def doomed_site(database_server: str, tmp_path: Path) -> Iterator[Site]:
+    """A server for a test that may remove and change whatever is stored."""
+    with open_site_settings(database_server, tmp_path, f"doomed_{os.getpid()}") as settings:
+        run = asyncio.run(_research_demo(settings))
+        with serve_settings(settings) as url:
+            yield Site(url, settings, run)
 
 
 async def _research_demo(settings: Settings) -> RunId:

@@ -110,7 +110,7 @@ def thinking(profile: Profile) -> bool:
     asked: list[bool] = []
 
     class Models:
-        def get_analyst(self, _models: Any, *, thinking: bool) -> None:
+        def get_analyst(self, _models: Any, *, thinking: bool, **_: object) -> None:
             asked.append(thinking)
 
     settings = load_settings(env={}, user_file=Path("/nonexistent"))

@@ -41,8 +41,8 @@ def ask_everything(site: Site, examples: int) -> Counter[int]:
     """Ask every operation about `examples` questions; return how many answers had which status."""
     schema: Any = schemathesis.openapi.from_url(f"{site.url}/api/v1/openapi.json")
     answered: Counter[int] = Counter()
-    for found in schema.get_all_operations():
-        operation = found.ok()
+    operations = [found.ok() for found in schema.get_all_operations()]
+    for operation in sorted(operations, key=lambda each: each.method.upper() != "GET"):  # what removes comes later
         hypothesis.seed(7)(ask_operation(operation, site, examples, answered))()
     return answered
 
@@ -70,15 +70,15 @@ def ask_operation(operation: Any, site: Site, examples: int, answered: Counter[i
     return ask
 
 
-def test_no_request_finds_a_bug_or_an_answer_of_another_shape(site: Site) -> None:
-    answered = ask_everything(site, 4)
+def test_no_request_finds_a_bug_or_an_answer_of_another_shape(doomed_site: Site) -> None:
+    answered = ask_everything(doomed_site, 4)
     assert not [status for status in answered if status >= 500]
     assert answered[200] > 10
 
 
 @pytest.mark.slow
-def test_five_thousand_requests_find_no_bug(site: Site) -> None:
-    answered = ask_everything(site, int(os.environ.get("CORROBORA_SCHEMA_EXAMPLES", "160")))
+def test_five_thousand_requests_find_no_bug(doomed_site: Site) -> None:
+    answered = ask_everything(doomed_site, int(os.environ.get("CORROBORA_SCHEMA_EXAMPLES", "160")))
     sys.stdout.write(f"\n{sum(answered.values())} requests: {dict(sorted(answered.items()))}\n")
     assert sum(answered.values()) >= 5_000
     assert not [status for status in answered if status >= 500]

@@ -45,7 +45,7 @@ def _texts(*, without: str = "") -> dict[str, str]:
 
 def test_every_variable_that_a_message_names_exists() -> None:
     known = {each.variable for each in list_settings().values()} | {*list_secrets().values(), *list_keys().values()}
-    known |= {"CORROBORA_MODEL_BASE_URL", "CORROBORA_COMPLETE", "CORROBORA_"}
+    known |= {"CORROBORA_MODEL_BASE_URL", "CORROBORA_COMPLETE", "CORROBORA_SERVER_TOKEN", "CORROBORA_"}
     for name, text in _texts().items():
         assert set(re.findall(r"CORROBORA_[A-Z_]*", text)) <= known, name
 

@@ -13,7 +13,18 @@ from corrobora.config.trust import TrustStore, digest_text, find_borrowed, is_ve
 from corrobora.domain.errors import UserError
 
 HARMLESS = {
-    *("profile", "time", "deep", "max_rounds", "angles", "strict", "offline", "display", "sources.libraries"),
+    *(
+        "profile",
+        "time",
+        "deep",
+        "max_rounds",
+        "angles",
+        "strict",
+        "offline",
+        "display",
+        "sources.libraries",
+        "sources.refresh",
+    ),
     *("limits.attempts", "verify.min_score"),
 }
 

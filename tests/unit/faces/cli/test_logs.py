@@ -63,7 +63,9 @@ def _run_on_a_terminal(shell: Any, *args: str) -> str:
     """Run as a process whose stdout is a terminal, and return what it drew there."""
     ours, theirs = pty.openpty()
     drawn = b""
-    with shell.start(*args, stdout=theirs, env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"}) as process:
+    colorful = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    env = {**colorful, "TERM": "xterm-256color", "COLUMNS": "100"}
+    with shell.start(*args, stdout=theirs, env=env) as process:
         os.close(theirs)
         while True:
             try:
