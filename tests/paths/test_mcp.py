@@ -94,10 +94,10 @@ async def test_a_whole_run_over_pipes(filled_url: str, tmp_path: Path) -> None:
         assert run in [each["run_id"] for each in (await call(client, "runs"))["runs"]]
         results = (await call(client, "search", query="length of the bridge at Arnholm"))["results"]
         assert {"id", "title", "url", "text"} == set(results[0])
-        fetched = await call(client, "fetch", id=results[0]["id"])
-        assert {"id", "title", "text", "url", "metadata"} == set(fetched)
-        assert "412 metres long" in fetched["text"]
-        assert not fetched["url"].startswith("/")
+        found = [await call(client, "fetch", id=each["id"]) for each in results]  # other tests may have stored bridges
+        assert {"id", "title", "text", "url", "metadata"} == set(found[0])
+        assert any("412 metres long" in each["text"] for each in found)
+        assert not any(each["url"].startswith("/") for each in found)
 
 
 async def test_mistakes_are_explained_and_prompts_say_who_authorizes(filled_url: str, tmp_path: Path) -> None:
