@@ -17,7 +17,7 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, 1 + (os.cpu_count() or 
 unexport PYTHONDONTWRITEBYTECODE
 
 # bench/eval_*.py want data from outside, the others do not; these are no measurements of their own
-SCRIPTS := $(filter-out __init__ pack_demo mutate_fields mutations sabotage synthetic fts5 fit_support fit_ranker fit_abstention agreement distill_words,$(basename $(notdir $(wildcard bench/*.py))))
+SCRIPTS := $(filter-out __init__ careless pack_demo mutate_fields mutations sabotage synthetic fts5 fit_support fit_ranker fit_abstention fit_answers agreement distill_words floor peers peer_server peer_smolagents peer_gpt_researcher healthy_runs,$(basename $(notdir $(wildcard bench/*.py))))
 EVALS   := $(filter eval_%,$(SCRIPTS))
 BENCHES := $(filter-out eval_%,$(SCRIPTS))
 
@@ -25,7 +25,7 @@ QUESTION := How did NIST guidance on password rotation, composition rules and le
 LOCK     := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-slow check check-without-tests format-check lint types imports dead-code docs docs-reference eval bench mutate lock format clean
+.PHONY: help demo serve test test-slow check check-without-tests format-check lint types imports dead-code docs docs-reference eval bench bench-peers mutate lock format clean
 .NOTPARALLEL:
 
 help:  ## this list
@@ -80,6 +80,9 @@ eval: $(VENV)/.dev  ## figures over evaluation data kept outside this repository
 
 bench: $(VENV)/.dev  ## figures of cost and speed; they take minutes and want a quiet machine
 	@for name in $(BENCHES); do echo "== bench.$$name"; $(BIN)/python -m bench.$$name || exit; done
+
+bench-peers: $(VENV)/.dev  ## what one question costs beside a bare loop and two other programs, which it installs apart
+	@$(BIN)/python -m bench.peers $(VENV)/peers
 
 mutate: $(VENV)/.dev  ## every profile field, flag and numbered requirement, broken once, must make its tests fail; takes an hour
 	@$(BIN)/python -m bench.mutate_fields

@@ -6,8 +6,9 @@ one run is made before counting. Run: python -m bench.engine_calls [--profile an
 
 The critical path is the longest chain of calls that had to wait for each other, each a fixed latency long; it is taken
 from the journal of the N = 1 run by what each role is given: plan the answer of clarify; the scope of a round what the
-thread before it decided; an extraction the last queries asked before it; reflect its scope and all readings before it;
-a summary its thread; the report and its review everything. No scheduler that feeds the roles the same way is faster.
+thread before it decided; an extraction the last queries asked before it, by a scope or a reflection; reflect its scope
+and all readings before it; a summary its thread; the report and its review everything. No scheduler that feeds the
+roles the same way is faster.
 Searches, reads, journal and rendering are no part of it, so the ratio charges them to the engine.
 
 Machines differ, and one machine at two hours: so each cost is also given as a multiple of what a bare httpx2 client
@@ -220,8 +221,8 @@ def needs(call: Played, earlier: Played, *, began: float) -> bool:
             return earlier.role in ("clarify", "plan") or (
                 earlier.role == "reflect" and earlier.path.partition("/round/")[0] == thread
             )
-        case "extract":  # of what a search found: of the round that asked last, or of its first round
-            return earlier.role == "scope"
+        case "extract":  # of what a search found, by the queries of a scope or of the reflection before the round
+            return earlier.role in ("scope", "reflect")
         case "reflect":
             return earlier.role == "extract" or (earlier.role == "scope" and earlier.path == call.path)
         case "summarize":

@@ -1,15 +1,13 @@
 """Whether the answer is said first: known answers against the quotes that reports cite, extractive analyst.
 
 Knows two sets with written answers and one measure: the share of an answer's words that stand in the statements that
-open a report, and in all it cites. Also fits on both sets from which rating of the library, and which share of the
-topic in a statement, a question counts as answered. Run it as `python -m bench.eval_answers --data DIR [--write]`.
+open a report, and in all it cites. Run it as `python -m bench.eval_answers --data DIR`.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import tempfile
 import time
 from collections.abc import Sequence
@@ -18,21 +16,14 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-import numpy as np
-
 from bench.eval_research import ask, refuses
 from bench.eval_retrieval import SUITES, fill, rows
 from corrobora.app import Workspace
 from corrobora.config import load_settings
 from corrobora.domain.report import Report
-from corrobora.policies.assessment import EvidenceView
 from corrobora.storage.index.catalog import Catalog
 from corrobora.text.tokens import stem_text
 
-RIDGE = 0.3
-ANSWERS = 0.6  # share of a written answer in the first words of a report from which it counts as answered
-DOUBTED = 0.2  # share of right answers that may be told as uncertain
-WEIGHTS = Path("src/corrobora/data/abstention.json")
 FIRST = 3  # statements that a reader sees at once
 WORDS = 75  # words at which reports are compared, as three sentences reward long ones
 _WHOLE, _SHOWN = 0.99, 0.7  # shares of an answer: all of it; so little that it is worth reading why
@@ -87,46 +78,14 @@ def first_words(report: Report, most: int = WORDS) -> list[str]:
     return [" ".join(found)]
 
 
-def weigh_statements(report: Report, question: str) -> tuple[float, float] | None:
-    """Return the rating of the least likely part and the largest share of the topic in a statement that fits it."""
-    rated = [part.likely for part in report.findings.sub_questions if part.likely is not None]
-    fitting = [check.share for _, check in EvidenceView(report.findings.facts).check(question) if check.suits]
-    return (min(rated), max(fitting)) if rated and fitting else None
-
-
-def fit_certainty(rows_: Sequence[tuple[tuple[float, float], bool]]) -> dict[str, float]:
-    """Fit the calibration by logistic regression; a share `DOUBTED` of the right answers falls below zero."""
-    x = np.array([(1.0, *row) for row, _ in rows_])
-    right = np.array([float(answered) for _, answered in rows_])
-    fitted = np.zeros(3)
-    for _ in range(40):
-        chance = 1 / (1 + np.exp(-x @ fitted))
-        curve = (x * (chance * (1 - chance))[:, None]).T @ x + RIDGE * np.eye(3)
-        fitted += np.linalg.solve(curve, x.T @ (right - chance) - RIDGE * fitted)
-    fitted[0] -= float(np.quantile((x @ fitted)[right > 0], DOUBTED))
-    return dict(zip(("intercept", "likely", "share"), (round(float(each), 2) for each in fitted), strict=True))
-
-
-def store_certainty(rated: Sequence[tuple[tuple[float, float], bool]], *, write: bool) -> None:
-    """Print the fitted calibration, and store it beside the weights of `bench.fit_abstention`."""
-    fitted = fit_certainty(rated)
-    print("certain from", fitted)
-    if write:
-        stored = json.loads(WEIGHTS.read_text("ascii")) | {"answered": fitted}
-        WEIGHTS.write_text(json.dumps(stored, indent=1) + "\n", encoding="ascii")
-
-
 def sample(questions: Sequence[Known], most: int) -> list[Known]:
     """Take every n-th question, so that all kinds stay."""
     step = max(1, len(questions) // most)
     return list(questions[::step][:most])
 
 
-async def measured(
-    workspace: Workspace, data: Path, name: str, most: int, *, show: bool
-) -> list[tuple[tuple[float, float], bool]]:
-    """Ask a sample of one set and print its figures; return what the calibration is fitted on."""
-    rated: list[tuple[tuple[float, float], bool]] = []
+async def measured(workspace: Workspace, data: Path, name: str, most: int, *, show: bool) -> None:
+    """Ask a sample of one set and print its figures."""
     await fill(Catalog(workspace.database), SUITES[name](data))
     first: list[float] = []
     three: list[float] = []
@@ -138,8 +97,6 @@ async def measured(
     for one in sample(QUESTIONS[name](data), most):
         report = await ask(workspace, one.text, name)
         absent = not one.answer
-        if weights := weigh_statements(report, one.text):
-            rated.append((weights, not absent and recall(one.answer, first_words(report)) >= ANSWERS))
         refused[absent][0] += refuses(report)
         refused[absent][1] += 1
         if absent:
@@ -162,7 +119,6 @@ async def measured(
         f"{len(first)} questions, {spent:.0f} CPU ms each",
         flush=True,
     )
-    return rated
 
 
 async def main(options: Any) -> None:
@@ -171,8 +127,8 @@ async def main(options: Any) -> None:
         settings = load_settings({"home": (folder, "--home")})
         async with Workspace.open(settings) as workspace:
             names = options.suite or list(QUESTIONS)
-            asked = [await measured(workspace, options.data, n, options.sample, show=options.show) for n in names]
-    store_certainty([row for each in asked for row in each], write=options.write)
+            for name in names:
+                await measured(workspace, options.data, name, options.sample, show=options.show)
 
 
 def arguments() -> Any:
@@ -182,7 +138,6 @@ def arguments() -> Any:
     parser.add_argument("--suite", action="append", choices=sorted(QUESTIONS))
     parser.add_argument("--sample", type=int, default=60)
     parser.add_argument("--show", action="store_true", help="print the questions whose answer does not stand first")
-    parser.add_argument("--write", action="store_true", help=f"store the calibration in {WEIGHTS}")
     return parser.parse_args()
 
 

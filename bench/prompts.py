@@ -77,9 +77,11 @@ def answer_unsatisfied(asked: WireRequest) -> str:
         first = said["tasks"][0]
         said |= {"tier": "complex", "tasks": [make_task(first, at) for at in range(len(CANONICAL_ANGLES))]}
     if page.role == "reflect":
-        number = len(page.lines("Queries so far:"))
+        number = len(page.past_queries())
         gap = f"{ASKED[number % 3]} {('verifiers', 'usability', 'blocklist', 'threats', 'entropy')[number % 5]}"
         said |= {"answered": [], "done": False, "gaps": [{"text": gap}], "next_topic": gap}
+        if said["next"]:
+            said["next"] |= {"goal": gap, "queries": [{"text": gap}, *said["next"]["queries"]]}
     return json.dumps(said, ensure_ascii=False)
 
 

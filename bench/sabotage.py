@@ -2,6 +2,7 @@
 
 Run it as `nice python -m bench.sabotage [ID...]`, such as `TREE-19`. `sabotage.toml` names for each requirement what is
 broken; its tests are those of `docs/methods/requirements.md` that go through the wire, a command, the API or a run.
+`--table bench/sabotage_page.toml` breaks the main task of each screen instead.
 The source is broken in a copy. `--results FILE` keeps what was noticed, so that a stopped run goes on; `--check` breaks
 nothing and says which rows are stale or missing. Exits 1 if a fault was not noticed.
 """
@@ -36,7 +37,7 @@ ACCEPTANCE = (
     "unit/app/",
     "unit/adapters/",
 )
-COPIED = ("src", "tests", "docs", "bench", ".github", "pyproject.toml", "README.md", "Makefile")
+COPIED = ("src", "tests", "docs", "bench", ".github", "conftest.py", "pyproject.toml", "README.md", "Makefile")
 MAX_SECONDS = 120.0  # a test that hangs has noticed
 
 
@@ -75,10 +76,10 @@ def read_tests() -> dict[str, tuple[str, ...]]:
     }
 
 
-def read_faults() -> dict[str, Fault]:
-    """Return the faults of the table by the requirement that they break."""
+def read_faults(table_file: Path) -> dict[str, Fault]:
+    """Return the faults of a table by the requirement, or the task of a screen, that they break."""
     tests = read_tests()
-    table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    table = tomllib.loads(table_file.read_text(encoding="utf-8"))
     return {
         found: Fault(found, row["file"], row["find"], row["put"], tuple(row.get("tests", ())) or tests.get(found, ()))
         for found, row in table.items()
@@ -130,16 +131,15 @@ def read_results(path: Path) -> dict[str, Mapping[str, object]]:
     return {row["id"]: row for row in map(json.loads, lines)}
 
 
-def report_table(faults: Mapping[str, Fault]) -> int:
-    """Print which requirements have no fault or test, and which faults are stale; return how many faults are usable."""
-    every = read_requirements()
+def report_table(faults: Mapping[str, Fault], every: Sequence[str]) -> int:
+    """Print what of `every` has no fault or test, and which faults are stale; return how many faults are usable."""
     for found in every:
         if found not in faults:
             print(f"NO FAULT {found}")
     stale = {found: why for found, fault in faults.items() if (why := explain_unusable(fault))}
     for found, why in stale.items():
         print(f"STALE    {found}: {why}")
-    print(f"{len(every)} requirements, {len(faults)} with a fault, {len(faults) - len(stale)} usable")
+    print(f"{len(every)} requirements or tasks, {len(faults)} with a fault, {len(faults) - len(stale)} usable")
     return len(faults) - len(stale)
 
 
@@ -169,11 +169,14 @@ def main(arguments: Sequence[str]) -> int:
     """Check the table, then make all faults or the named ones."""
     parser = argparse.ArgumentParser(prog="python -m bench.sabotage", description="Break each requirement once.")
     parser.add_argument("ids", nargs="*", metavar="ID", help="requirements; none: all")
+    parser.add_argument(
+        "--table", type=Path, default=TABLE, help="the table of faults; sabotage_page.toml: the screens"
+    )
     parser.add_argument("--check", action="store_true", help="only say which faults are stale or missing")
     parser.add_argument("--results", type=Path, default=Path("sabotage.jsonl"), help="what was noticed so far")
     options = parser.parse_args(arguments)
-    faults = read_faults()
-    usable = report_table(faults)
+    faults = read_faults(options.table)
+    usable = report_table(faults, read_requirements() if options.table == TABLE else list(faults))
     if options.check:
         return 0 if usable == len(faults) else 1
     chosen = [

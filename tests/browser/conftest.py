@@ -5,27 +5,42 @@ from __future__ import annotations
 import asyncio
 import shutil
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Any, TypeVar
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 from tests.plugins.serving import Site
 
+from corrobora.app import Workspace
+from corrobora.app.attempts import run_here
+from corrobora.app.libraries import ingest_files
+from corrobora.app.runs import submit_run
+from corrobora.domain.run import Request
+from corrobora.testing.server import ModelServer
+
 T = TypeVar("T")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 MOST_TABS = 120
+QUESTION = "When was the bridge at Arnholm opened?"
+HOSTILE = (
+    "<script>window.owned=1</script><img src=http://evil.example/x.png onerror=window.owned=2> ](javascript:owned)"
+)
 MINUTE = 60_000  # milliseconds that a slow machine may need
 
 
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Where Chromium is; without one the tests are skipped before anything is stored for them."""
+    return CHROMIUM or pytest.skip("no Chromium is installed")
+
+
 @pytest.fixture(scope="package")
-def browser(site: Site) -> Iterator[Browser]:
+def browser(site: Site, chromium: str) -> Iterator[Browser]:
     """Chromium. Of a package, not of the session: while it runs, no other test of this process may run a loop."""
-    if CHROMIUM is None:
-        pytest.skip("no Chromium is installed")
     expect.set_options(timeout=MINUTE)
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield started
         started.close()
 
@@ -76,6 +91,12 @@ def press(target: Locator, hand: str) -> None:
     target.page.keyboard.press("Space" if kind in ("checkbox", "radio") else "Enter")
 
 
+def check(box: Locator, hand: str) -> None:
+    """Check a box that may be checked already."""
+    if not box.is_checked():
+        press(box, hand)
+
+
 def focus_by_tab(target: Locator) -> None:
     """Move the focus with the Tab key until it is at the target."""
     target.wait_for()
@@ -113,3 +134,35 @@ def run_aside(work: Coroutine[Any, Any, T]) -> T:
     if failed:
         raise failed[0]
     return found[0]
+
+
+@pytest.fixture(scope="session")
+def reading(site: Site, chromium: str) -> Mapping[str, str]:
+    """
+    The ids of runs: the demo, two of a scripted model with a judge, one of a hostile document.
+
+    Of the session, as the server is: a process that leaves this package and comes back starts a browser again, and
+    finds the runs there.
+    """
+    return {"demo": site.run, **run_aside(_store_runs(site))}
+
+
+async def _store_runs(site: Site) -> dict[str, str]:
+    folder = site.settings.home / "hostile-reading"
+    folder.mkdir()
+    (folder / "evil.md").write_text(
+        f"# Ferry {HOSTILE}\n\nThe ferry at Lund was built in 1902 {HOSTILE} by Varde.\n\n"
+        "The ferry at Lund is 41 metres long.\n"
+    )
+    async with Workspace.open(site.settings) as workspace, ModelServer() as server:
+        await ingest_files(workspace.database, "hostile-reading", (folder,), lambda *_: None)
+        model = (("worker", f"openai-compatible:m@{server.url}/v1"),)
+        made: dict[str, str] = {}
+        for name in ("first", "second"):
+            asked = Request(QUESTION, "angles", libraries=("docs",), models=model, authorized="policy")
+            made[name] = await submit_run(workspace, asked, deferred=False)
+            await run_here(workspace, made[name])
+        asked = Request("When was the ferry at Lund built?", "timed", libraries=("hostile-reading",))
+        made["hostile"] = await submit_run(workspace, asked, deferred=False)
+        await run_here(workspace, made["hostile"])
+        return made

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 from tests.browser.conftest import MINUTE, OpenPage, run_aside
 from tests.paths.starts import CLEAR
 from tests.plugins.serving import Site
@@ -26,8 +26,8 @@ HOSTILE = (
 HUMAN = (("authorize", '"human"'), ("phrase", '"Authorized to execute"'))
 
 
-@pytest.fixture(scope="package")
-def stored(site: Site, browser: Browser) -> dict[str, str]:
+@pytest.fixture(scope="session")
+def stored(site: Site, chromium: str) -> dict[str, str]:
     """The ids of a finished run, of one that waits with its plan, and of a dialogue, all with hostile texts."""
     return {"run": site.run} | run_aside(_store_hostile(site))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.browser.conftest import MINUTE, OpenPage, focus_by_tab, press, run_aside, write
+from tests.browser.conftest import MINUTE, OpenPage, check, focus_by_tab, press, run_aside, write
 from tests.paths.starts import CLEAR, PHRASE
 from tests.plugins.serving import Site
 
@@ -27,7 +27,7 @@ def see(page: Page, text: str) -> None:
 def ask(page: Page, question: str, hand: str, *, review: bool = False) -> None:
     """Fill in the start page and send it."""
     write(page.get_by_label("Question"), question, hand)
-    press(page.get_by_role("checkbox", name=re.compile("^docs")), hand)
+    check(page.get_by_role("checkbox", name=re.compile("^docs")), hand)
     if review:
         press(page.get_by_label("Show me the plan first"), hand)
     press(page.get_by_role("button", name="Research"), hand)
@@ -37,9 +37,13 @@ def ask(page: Page, question: str, hand: str, *, review: bool = False) -> None:
 @HANDS
 def test_start_a_question_and_watch_it_to_its_report(open_page: OpenPage, hand: str) -> None:
     page = open_page("/")
+    expect(page.get_by_role("checkbox", name="wikipedia")).to_be_visible()
+    expect(page.get_by_role("checkbox", name=re.compile("searxng|mcp"))).to_have_count(0)  # their address is not set
+    expect(page.get_by_text("under a time budget")).to_be_visible()  # what the chosen profile does
     ask(page, CLEAR, hand)
     see(page, "Read the report")
-    expect(page.locator("#status")).to_contain_text("Complete")
+    expect(page.locator("#status .tag")).to_contain_text(re.compile("Complete|Partial|Passages"))
+    expect(page.get_by_role("link", name="Audit")).to_be_visible()  # the tabs came with the report
     expect(page.locator("#activity")).to_contain_text("1931")
     if hand == "mouse":
         page.get_by_text("Searches", exact=True).click()
@@ -54,15 +58,24 @@ def test_start_a_question_and_watch_it_to_its_report(open_page: OpenPage, hand: 
 @HANDS
 def test_talk_with_the_manager_and_authorize(open_page: OpenPage, hand: str) -> None:
     page = open_page("/chat")
-    write(page.get_by_label("What is it about?"), CLEAR, hand)
-    press(page.get_by_role("checkbox", name=re.compile("^docs")), hand)
+    write(
+        page.get_by_label("What is it about?"),
+        CLEAR if hand == "keyboard" else "Tell me everything about Arnholm",
+        hand,
+    )
+    check(page.get_by_role("checkbox", name=re.compile("^docs")), hand)
     press(page.get_by_role("button", name="Begin"), hand)
-    see(page, "The manager holds this for feasible")
+    if hand == "mouse":
+        offered = page.locator(".offers button").first
+        question = offered.inner_text().partition(" ")[2]
+        offered.click()
+        expect(page.locator(".turns .you").last).to_contain_text(question)
+    see(page, "This can be researched")
     write(page.get_by_label("Your answer"), PHRASE, hand) if hand == "keyboard" else None
     name = "Send" if hand == "keyboard" else "Authorize to execute"
     press(page.get_by_role("button", name=name), hand)
     page.wait_for_url("**/runs/r_*")
-    see(page, "Read the report")
+    see(page, "Read the report" if hand == "keyboard" else "There is no report")
     page.goto(page.url.split("/runs/")[0] + "/chat")
     see(page, "its run")
 
@@ -122,6 +135,36 @@ async def _work(site: Site, run: str) -> None:
 
 
 @HANDS
+def test_a_run_without_a_report_says_why_and_is_asked_again_or_removed(
+    open_page: OpenPage, site: Site, hand: str
+) -> None:
+    question = f"Which whales sing in the Gulf of Quell, {hand}?"
+    run = run_aside(_run_question(site, question))
+    page = open_page(f"/runs/{run}", expected="404")
+    expect(page.locator("#status .notice")).to_contain_text("There is no report")
+    tabs = page.get_by_role("navigation", name="This run").get_by_role("link")
+    expect(tabs).to_have_text(["Run", "Plan"])
+    expect(page.get_by_role("link", name="Read the report")).to_have_count(0)
+    page.goto(f"{site.url}/runs/{run}/report")
+    press(page.get_by_role("link", name="Back to the run"), hand)
+    press(page.get_by_role("link", name="Ask again"), hand)
+    expect(page.get_by_label("Question")).to_have_value(question)
+    expect(page.get_by_role("checkbox", name=re.compile("^docs"))).to_be_checked()
+    page.goto(f"{site.url}/runs/{run}")
+    press(page.get_by_text("Remove this run"), hand)
+    press(page.get_by_role("button", name="Remove for good"), hand)
+    page.wait_for_url("**/runs")
+    assert page.request.get(f"{site.url}/runs/{run}").status == 404
+
+
+async def _run_question(site: Site, question: str) -> str:
+    async with Workspace.open(site.settings) as workspace:
+        run = await submit_run(workspace, Request(question, "timed", libraries=("docs",)), deferred=False)
+        await run_here(workspace, run)
+        return run
+
+
+@HANDS
 def test_find_a_run(open_page: OpenPage, site: Site, hand: str) -> None:
     page = open_page("/runs")
     write(page.get_by_label("Words of the question"), "NIST guidance on password rotation", hand)
@@ -149,7 +192,7 @@ def test_fill_search_and_remove_a_library(open_page: OpenPage, tmp_path: Path, h
     write(page.get_by_label("Search the passages"), "height of the tower", hand)
     press(page.get_by_role("button", name="Search"), hand)
     see(page, "is 88 metres high")
-    press(page.get_by_role("button", name="Read anew"), hand)
+    press(page.get_by_role("button", name="Read again"), hand)
     see(page, "1 unchanged")
     press(page.get_by_role("button", name="Remove the library"), hand)
     page.wait_for_url("**/libraries")

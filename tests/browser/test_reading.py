@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,55 +11,31 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
-from tests.browser.conftest import MINUTE, OpenPage, focus_by_tab, press, run_aside, write
+from tests.browser.conftest import OpenPage, focus_by_tab, press, run_aside
 from tests.plugins.serving import Site
 
 from corrobora.app import Workspace
-from corrobora.app.attempts import run_here
-from corrobora.app.libraries import ingest_files
-from corrobora.app.runs import read_report_json, submit_run
+from corrobora.app.runs import read_report_json
 from corrobora.app.sources import read_source
-from corrobora.domain.run import Request, RequestOption
-from corrobora.testing.server import ModelServer
 
-QUESTION = "When was the bridge at Arnholm opened?"
-HOSTILE = (
-    "<script>window.owned=1</script><img src=http://evil.example/x.png onerror=window.owned=2> ](javascript:owned)"
-)
 MARKERS = """() => [...document.querySelectorAll('button.n')].map(each => [
   Number(each.id.slice(1)),
   [...document.getElementById(each.getAttribute('popovertarget')).querySelectorAll('mark')].map(m => m.textContent)])"""
 OPEN = "() => [...document.querySelectorAll(':popover-open')].map(each => each.id)"
 
 
-@pytest.fixture(scope="package")
-def reading(site: Site, browser: Browser) -> Mapping[str, str]:
-    """The ids of runs: the demo, two of a scripted model with a judge, one of a hostile document."""
-    return {"demo": site.run, **run_aside(_store_runs(site))}
+def mean_score(report: Mapping[str, Any]) -> float:
+    scores = [value for value in report["verdict"].values() if isinstance(value, float | int)]
+    return sum(scores) / len(scores)
 
 
-async def _store_runs(site: Site) -> dict[str, str]:
-    folder = site.settings.home / "hostile-reading"
-    folder.mkdir()
-    (folder / "evil.md").write_text(
-        f"# Ferry {HOSTILE}\n\nThe ferry at Lund was built in 1902 {HOSTILE} by Varde.\n\n"
-        "The ferry at Lund is 41 metres long.\n"
-    )
-    async with Workspace.open(site.settings) as workspace, ModelServer() as server:
-        await ingest_files(workspace.database, "hostile-reading", (folder,), lambda *_: None)
-        model = (("worker", f"openai-compatible:m@{server.url}/v1"),)
-        made: dict[str, str] = {}
-        for name in ("first", "second"):
-            asked = Request(QUESTION, "angles", libraries=("docs",), models=model, authorized="policy")
-            made[name] = await submit_run(workspace, asked, deferred=False)
-            await run_here(workspace, made[name])
-        asked = Request("When was the ferry at Lund built?", "timed", libraries=("hostile-reading",))
-        made["hostile"] = await submit_run(workspace, asked, deferred=False)
-        await run_here(workspace, made["hostile"])
-        return made
+SCREENS = (
+    *("/runs/{demo}/report", "/runs/{demo}/audit", "/runs/{demo}/rating", "/compare", "/compare/{first}/{demo}"),
+    *("/runs/{first}/report", "/runs/{first}/audit", "/runs/{hostile}/report"),
+)
 
 
-async def _read(site: Site, run: str) -> tuple[dict[str, Any], dict[str, str]]:
+async def read_report(site: Site, run: str) -> tuple[dict[str, Any], dict[str, str]]:
     """Return a report as JSON, and the stored texts of its sources."""
     async with Workspace.open(site.settings) as workspace:
         report = await read_report_json(workspace, run)
@@ -80,7 +56,7 @@ def save_export(site: Site, page: Page, run: str, folder: Path) -> Path:
 def test_every_number_opens_its_own_quote_in_page_export_and_json(  # noqa: PLR0917 - fixtures
     open_page: OpenPage, site: Site, browser: Browser, reading: Mapping[str, str], tmp_path: Path, name: str
 ) -> None:
-    report, texts = run_aside(_read(site, reading[name]))
+    report, texts = run_aside(read_report(site, reading[name]))
     body = report["markdown"].rpartition("\n## Sources\n")[0]
     numbers = {each["number"] for each in report["citations"]}
     printed = [int(each) for each in re.findall(r"\[(\d+)\]", body) if int(each) in numbers]
@@ -204,94 +180,19 @@ def test_a_source_that_the_report_does_not_cite_is_not_shown(open_page: OpenPage
 
 
 def test_the_audit_shows_what_stands_on_what(open_page: OpenPage, site: Site, reading: Mapping[str, str]) -> None:
-    report, _ = run_aside(_read(site, reading["first"]))
+    report, _ = run_aside(read_report(site, reading["first"]))
     page = open_page(f"/runs/{reading['first']}/audit")
     table = page.get_by_role("group", name="Table of statements by sources")
     claims = [each for each in report["checks"] if each["support"] != "uncited"]
-    assert table.get_by_role("row").count() == len(claims) + 1
+    assert table.get_by_role("row").count() == len({each["sentence"] for each in claims}) + 1
+    repeated = Counter(each["sentence"] for each in claims).most_common(1)[0]
+    expect(table.get_by_role("row", name=repeated[0]).first).to_contain_text(f"({repeated[1]} times)")
+    expect(page.get_by_role("group", name=re.compile("^Plot: "))).not_to_have_count(0)
     sources = list(dict.fromkeys(each["source"] for each in report["citations"]))
     assert table.get_by_role("columnheader").count() == len(sources) + 4
-    expect(page.get_by_role("row", name=re.compile("overall"))).to_contain_text(f"{_overall(report):.2f}")
+    expect(page.get_by_role("row", name=re.compile("overall"))).to_contain_text(f"{mean_score(report):.2f}")
     table.get_by_role("link", name=re.compile("quote in S")).first.click()
     expect(page.locator("mark:target")).to_be_in_viewport()
-
-
-def _overall(report: Mapping[str, Any]) -> float:
-    scores = [value for value in report["verdict"].values() if isinstance(value, float | int)]
-    return sum(scores) / len(scores)
-
-
-@pytest.mark.parametrize("hand", ["mouse", "keyboard"])
-def test_two_runs_are_compared(open_page: OpenPage, reading: Mapping[str, str], hand: str) -> None:
-    page = open_page("/compare")
-    for label, name in (("Earlier run", "first"), ("Later run", "second")):
-        field = page.get_by_label(label)
-        if hand == "keyboard":
-            focus_by_tab(field)
-        field.select_option(reading[name])
-    press(page.get_by_role("button", name="Compare"), hand)
-    page.wait_for_url(f"**/compare/{reading['first']}/{reading['second']}")
-    expect(page.get_by_text("No statement of a source is new, changed or gone.")).to_be_visible()
-    expect(page.get_by_role("row", name=re.compile("facts"))).to_be_visible()
-    trend = page.get_by_role("list", name=re.compile("Scores of the runs"))
-    assert trend.get_by_role("listitem").count() == 2
-    page.goto(page.url.replace(reading["first"], reading["demo"]))
-    expect(page.get_by_text("gone").first).to_be_visible()
-
-
-@pytest.mark.parametrize("hand", ["mouse", "keyboard"])
-def test_a_person_rates_a_report_beside_the_judge(
-    open_page: OpenPage, site: Site, reading: Mapping[str, str], hand: str
-) -> None:
-    before, _ = run_aside(_read(site, reading["second"]))
-    page = open_page(f"/runs/{reading['second']}/rating")
-    for place, group in enumerate(page.locator("fieldset.rate").all()):
-        box = group.get_by_role("radio").first
-        if hand == "mouse":
-            group.get_by_text(str(place + 1), exact=True).click()
-        else:
-            focus_by_tab(box)
-            page.keyboard.press("Space")
-            for _ in range(place):
-                page.keyboard.press("ArrowRight")
-    write(page.get_by_label("Your name"), f"Ada {hand}", hand)
-    write(page.get_by_label("Comment"), HOSTILE, hand)
-    press(page.get_by_role("button", name="Store the rating"), hand)
-    page.wait_for_url("**/rating#given")
-    expect(page.get_by_role("heading", name=f"Ada {hand}")).to_be_visible(timeout=MINUTE)
-    expect(page.locator("#given")).to_contain_text("<script>window.owned=1</script>")
-    assert page.evaluate("window.owned") is None
-    found = page.request.get(f"{site.url}/api/v1/runs/{reading['second']}/ratings").json()
-    mine = next(each for each in found["people"] if each["rater"] == f"Ada {hand}")
-    assert list(mine["scores"].values()) == [0, 0.25, 0.5, 0.75, 1]
-    assert found["judge"]["overall"] == round(_overall(before), 3)
-    after, _ = run_aside(_read(site, reading["second"]))
-    assert json.dumps(after) == json.dumps(before)
-
-
-@pytest.mark.parametrize("hand", ["mouse", "keyboard"])
-def test_a_follow_up_question_becomes_a_run(
-    open_page: OpenPage, site: Site, reading: Mapping[str, str], hand: str
-) -> None:
-    page = open_page(f"/runs/{reading['second']}/report", expected="404")
-    write(page.get_by_label("Ask a follow-up question"), f"How long is the bridge at Arnholm, {hand}?", hand)
-    with page.expect_navigation(url=re.compile("/runs/r_")):
-        press(page.get_by_role("button", name="Ask", exact=True), hand)
-    request = run_aside(_read_request(site, page.url.rpartition("/")[2]))
-    assert (request.question, request.previous) == (f"How long is the bridge at Arnholm, {hand}?", reading["second"])
-    assert request.libraries == ("docs",)
-    assert request.get_option(RequestOption.FOLLOW_UP) == "ask"
-
-
-async def _read_request(site: Site, run: str) -> Request:
-    async with Workspace.open(site.settings) as workspace:
-        return (await workspace.runs.get(run)).request
-
-
-SCREENS = (
-    *("/runs/{demo}/report", "/runs/{demo}/audit", "/runs/{demo}/rating", "/compare", "/compare/{first}/{demo}"),
-    *("/runs/{first}/report", "/runs/{first}/audit", "/runs/{hostile}/report"),
-)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

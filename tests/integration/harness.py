@@ -28,6 +28,7 @@ from corrobora.faces.cli.report import run_exit
 from corrobora.reporting.recheck import RecheckResult
 from corrobora.reporting.references import CitationStatus
 from corrobora.testing.server import ModelServer
+from corrobora.testing.web import LoopbackWeb, WebPage
 
 LIBRARY = "mills"
 QUESTION = "How often must the sluice gates of Orrin mill be greased, and how high may the mill pond stand?"
@@ -176,6 +177,38 @@ async def open_harness(
         async with Workspace.open(found, **options) as workspace:
             await ingest_files(workspace.database, LIBRARY, (texts,), lambda *_: None)
             yield Harness(workspace)
+
+
+def write_pages(*, markdown: bool = False) -> list[WebPage]:
+    """The documents as pages, one for each of their paragraphs; in Markdown they cost a parser little."""
+    parts = [
+        (name.partition(".")[0], number, text.partition("\n")[0].lstrip("# "), part.strip())
+        for name, text in DOCUMENTS.items()
+        for number, part in enumerate(text.split("\n\n"))
+        if not part.startswith("#")
+    ]
+    return [(_write_markdown if markdown else _write_html)(f"/p/{name}-{at}", *said) for name, at, *said in parts]
+
+
+def _write_markdown(path: str, title: str, text: str) -> WebPage:
+    whole = f"# {title}\n\n{text}"
+    return WebPage(f"{path}.md", whole.encode(), "text/markdown", title, whole)
+
+
+def _write_html(path: str, title: str, text: str) -> WebPage:
+    body = f"<h1>{title}</h1><p>{text}</p><p>{'Tickets are sold at the door. ' * 3}</p>"
+    head = f"<head><title>{title}, {path}</title></head>"
+    return WebPage.of_html(f"{path}.html", f"<html>{head}<body><article>{body}</article></body></html>")
+
+
+def name_web(web: LoopbackWeb) -> dict[str, str]:
+    """The settings, as variables, of an operator whose search provider and pages are on loopback."""
+    return {
+        "TAVILY_API_KEY": "tvly-test",
+        "CORROBORA_SOURCES_TAVILY_URL": web.url,
+        "CORROBORA_SOURCES_TAVILY_RATE": "1000",
+        "CORROBORA_SOURCES_ALLOWED_ENDPOINTS": ",".join(f"{host}:{web.port}" for host in web.hosts),
+    }
 
 
 def passages_sent(server: ModelServer) -> Counter[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
 from tests.integration.harness import DOCUMENTS, good, open_harness
 
 from corrobora.testing.protocols import WireRequest
@@ -73,6 +74,31 @@ async def test_a_quote_that_answers_a_sibling_reaches_the_sibling_and_is_no_gap(
     assert pond.sub_questions[0].standing == "ANSWERED"
     assert not [gap for gap in found.report.findings.gaps if gap.target == pond.sub_questions[0].id]
     assert "centimetres above the sill" in found.markdown
+
+
+@pytest.mark.parametrize(
+    ("gap", "closed"),
+    [("how many centimetres above the sill the mill pond may stand", True), ("who owns the pond", False)],
+)
+async def test_a_gap_that_a_model_named_is_closed_by_a_sibling_only_if_its_facts_speak_of_it(
+    database_url: str, gap: str, closed: bool
+):
+    def answer(asked: WireRequest) -> str:
+        said = json.loads(answer_apart(asked))
+        ids = {
+            text: key for key, text in re.findall(r"^(sq-\d+) [A-Z]+ \| ([^|\n]+?)(?: \||$)", asked.user, re.MULTILINE)
+        }
+        if is_role(asked, "reflect") and POND in ids:
+            said |= {"answered": [], "gaps": [{"text": gap, "target": ids[POND]}], "done": True}
+        return json.dumps(said)
+
+    async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
+        found = await harness.run(server, "tree", overrides=(("max_rounds", "1"),))
+    assert found.report is not None
+    _, pond = found.report.findings.children
+    assert [fact for fact in pond.facts if "may stand" in fact.quote]
+    assert (pond.sub_questions[0].standing == "ANSWERED") == closed
+    assert (gap in [each.text for each in found.report.findings.gaps]) != closed
 
 
 async def test_briefs_of_one_run_begin_alike_and_what_belongs_to_a_source_comes_later(database_url: str):

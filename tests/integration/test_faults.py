@@ -41,6 +41,8 @@ ROWS: dict[str, Sequence[Fault]] = {
 
 
 SLOW = pytest.mark.slow
+PROFILES = ("timed", "rounds", "angles", "tree", "triplet", "full")
+HASTY = replace(LIMITS, host_pause_seconds=0.01, fetch_seconds=1.5, fetch_idle_seconds=1.0)
 
 
 def quick(*names: str, of: Sequence[str]) -> list[object]:
@@ -53,7 +55,7 @@ async def run(harness: Harness, server: ModelServer | None, profile: str = "time
         return await harness.run(server, profile, **request)
 
 
-@pytest.mark.parametrize("profile", quick("timed", of=("timed", "rounds", "angles", "tree", "triplet", "full")))
+@pytest.mark.parametrize("profile", quick("timed", of=PROFILES))
 @pytest.mark.parametrize("row", ROWS)
 async def test_a_faulty_provider_ends_in_a_good_report(database_url: str, row: str, profile: str):
     async with ModelServer(faults=ROWS[row], latency=QUICK, seed=7) as server, open_harness(database_url) as harness:
@@ -153,8 +155,7 @@ async def test_pages_that_hang_or_hold_nothing_are_counted_and_the_others_carry_
             "CORROBORA_SOURCES_TAVILY_URL": web.url,
             "CORROBORA_SOURCES_ALLOWED_ENDPOINTS": f"127.0.0.1:{web.port}",
         }
-        hasty = replace(LIMITS, host_pause_seconds=0.01, fetch_seconds=1.5, fetch_idle_seconds=1.0)
-        async with open_harness(database_url, settings=settings, web=partial(WebAccess, limits=hasty)) as harness:
+        async with open_harness(database_url, settings=settings, web=partial(WebAccess, limits=HASTY)) as harness:
             found = await run(harness, server, "timed", libraries=(), providers=("tavily",))
             await good(found, harness)
     assert found.report is not None

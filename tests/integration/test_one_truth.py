@@ -15,6 +15,7 @@ CASES = (
     Case("timed", QUESTIONS[0], "library"),
     Case("timed", QUESTIONS[3], "web"),
     Case("timed", QUESTIONS[4], "library", model="eager"),
+    Case("timed", QUESTIONS[1], "library", model="right"),
     Case("rounds", QUESTIONS[5], "library"),
     Case("rounds", QUESTIONS[1], "web", fault="some", model="right"),
     Case("angles", QUESTIONS[7], "library", model="broken", limit="calls"),

@@ -54,10 +54,11 @@ def answer_with(changes: Mapping[str, Mapping[str, Any]]) -> Any:
 
 
 UNSATISFIED = {"answered": [], "done": False, "gaps": [{"text": "the colour of the gates", "target": "sq-1"}]}
+UNWORDED = {**UNSATISFIED, "next": {}}  # so that each round is scoped by a call
 
 
 async def test_each_prompt_of_a_thread_begins_with_what_the_one_before_it_remembered(database_url: str):
-    answer = answer_with({"reflect": UNSATISFIED})
+    answer = answer_with({"reflect": UNWORDED})
     async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
         await harness.run(server, "timed")
     scopes, reflections = prompts(server, "scope"), prompts(server, "reflect")
@@ -77,7 +78,7 @@ async def test_each_prompt_of_a_thread_begins_with_what_the_one_before_it_rememb
 async def test_the_form_of_an_answer_stays_the_same_though_questions_are_answered(database_url: str):
     """Providers read the form before all else: one that changes from round to round is no beginning that repeats."""
     answer = answer_with(
-        {"reflect": {**UNSATISFIED, "answered": ["sq-2"], "gaps": [{"text": "colour", "target": "sq-1"}]}}
+        {"reflect": {**UNWORDED, "answered": ["sq-2"], "gaps": [{"text": "colour", "target": "sq-1"}]}}
     )
     async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
         await harness.run(server, "timed")
@@ -105,7 +106,7 @@ async def test_a_document_is_read_whole_in_one_call_and_no_passage_twice(databas
     assert max(titles.values()) == 1
     assert max(passages_sent(server).values()) == 1
     rules = next(user for user in prompts(server, "extract") if "tide mill, 2014</data" in user)
-    assert all(text in rules for text in ("animal fat", "spill way opens", "Look for: sq-1"))
+    assert all(text in rules for text in ("animal fat", "spill way opens", "Look for: all sub-questions"))
 
 
 async def test_short_documents_share_a_call_and_what_was_said_stays_with_its_source(database_url: str):
@@ -175,13 +176,13 @@ async def test_of_a_long_document_the_best_sections_are_read_and_a_reader_may_as
     assert max(passages_sent(server).values()) == 1
 
 
-async def test_a_document_that_a_source_names_is_read_and_one_that_is_nowhere_reaches_the_next_scope(database_url: str):
+async def test_a_document_that_a_source_names_is_read_and_one_that_is_nowhere_reaches_the_reflection(database_url: str):
     asks = {"read_next": ["Bread of the village", "Annals of the county of Orrin"]}
     changes = {"extract": asks, "reflect": UNSATISFIED}
     async with ModelServer(answers=answer_with(changes)) as server, open_harness(database_url) as harness:
         await harness.run(server, "timed")
     assert any("Bread of the village" in list_sources(user) for user in prompts(server, "extract"))
-    assert "asked for Annals of the county of Orrin" in prompts(server, "scope")[1]
+    assert "asked for Annals of the county of Orrin" in prompts(server, "reflect")[0]
 
 
 async def test_a_section_that_is_named_by_its_number_is_found_by_its_heading_in_any_document(database_url: str):
@@ -224,9 +225,9 @@ async def test_a_sub_question_that_the_model_finds_necessary_is_researched_and_r
     changes = {"reflect": {**UNSATISFIED, "new_sub_questions": [NEW]}}
     async with ModelServer(answers=answer_with(changes)) as server, open_harness(database_url) as harness:
         found = await harness.run(server, "timed", overrides=(("reads_per_round", "3"),))
-    scopes = prompts(server, "scope")
-    assert NEW not in scopes[0]
-    assert re.search(rf"^new-1\.1 \w+ \| {re.escape(NEW)}", scopes[1], re.MULTILINE)
+    reflections = prompts(server, "reflect")
+    assert NEW not in reflections[0]
+    assert re.search(rf"^new-1\.1 \w+ \| {re.escape(NEW)}", reflections[1], re.MULTILINE)
     assert any(NEW in user for user in prompts(server, "extract"))
     assert found.report is not None
     assert [each.text for each in found.report.findings.sub_questions].count(NEW) == 1

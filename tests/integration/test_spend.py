@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 from tests.integration.harness import Ended, good, open_harness
-from tests.integration.test_faults import QUICK, ROWS, SLOW, quick
+from tests.integration.test_faults import PROFILES, QUICK, ROWS, SLOW, quick
 from tests.profiles.research import make_run
 from tests.unit.engine.test_session import GIVEN
 
@@ -32,6 +32,7 @@ UNANSWERED = {
     "half of the calls never end": [Fault("slow", p=0.5, seconds=3_600)],
 }
 SLOWED = {**ROWS, **UNANSWERED}
+UNUSABLE = ("bad-json", "cut-answer", "empty", "refusal")  # the model itself may fail at the report twice
 
 
 def compare_bill(found: Ended, server: ModelServer) -> None:
@@ -45,7 +46,7 @@ def compare_bill(found: Ended, server: ModelServer) -> None:
 
 
 @pytest.mark.parametrize("protocol", ["openai", pytest.param("anthropic", marks=SLOW)])
-@pytest.mark.parametrize("profile", quick("timed", of=("timed", "rounds", "angles", "tree", "triplet", "full")))
+@pytest.mark.parametrize("profile", quick("timed", of=PROFILES))
 @pytest.mark.parametrize("row", SLOWED)
 async def test_calls_received_are_calls_billed(database_url: str, row: str, profile: str, protocol: str):
     limit = (("minutes", "0.2"),) if "never" in row else ()
@@ -62,6 +63,8 @@ async def test_calls_received_are_calls_billed(database_url: str, row: str, prof
     unanswered = server.received - len(server.calls) + len(unfinished)
     assert found.report.methodology.uncertain_calls == unanswered
     assert unanswered or row not in UNANSWERED, "the fault of this row did not strike"
+    if row not in UNANSWERED and SLOWED[row][0].kind not in UNUSABLE:
+        assert found.report.methodology.writer == "", "the model wrote it: there was time"
 
 
 @pytest.mark.parametrize("kind", ["empty", "refusal", "bad-json"])
@@ -73,7 +76,7 @@ async def test_unusable_answers_count_in_the_spend(database_url: str, kind: str)
 
 
 @pytest.mark.parametrize("faults", [[], [Fault("cut-connection", p=0.3)], [Fault("bad-json", p=0.5)]])
-@pytest.mark.parametrize("dollars", [0.1, 0.3, 1.0])
+@pytest.mark.parametrize("dollars", [0.1, 0.2, 1.0])
 async def test_a_limit_of_dollars_is_not_passed_by_calls_at_once(dollars: float, faults: list[Fault]):
     price = 10.0  # dollars for a million tokens
     async with ModelServer(faults=faults, latency=Latency(0.02), seed=3) as server:
@@ -97,7 +100,7 @@ async def test_a_limit_of_dollars_is_not_passed_by_calls_at_once(dollars: float,
     assert dollars == 1.0 or "limit of money" in said or "tokens, money" in said
 
 
-@pytest.mark.parametrize("tokens", [15_000, 30_000])
+@pytest.mark.parametrize("tokens", [15_000, 20_000])
 async def test_a_limit_of_tokens_is_not_passed_by_calls_at_once(tokens: int):
     async with ModelServer(latency=Latency(0.02), seed=3) as server:
         target = parse_target(f"openai-compatible:scripted@{server.url}/v1", {})

@@ -93,13 +93,17 @@ async def test_what_the_model_searches_for_is_read_before_what_the_bare_question
 async def test_a_document_that_was_found_and_not_read_is_found_again_when_it_is_asked_for(database_url: str):
     words = iter(["rye bread bakery", "rye bread bakery loaf", "geese winter pond"])
 
+    def word_queries() -> list[dict[str, str]]:
+        text = next(words, "")
+        return [{"text": f"{text} {end}".strip()} for end in ("", "village", "mill")]
+
     def answer(asked: WireRequest) -> str:
         said = json.loads(answer_prompt(asked.system, asked.user))
         if is_role(asked, "scope"):
-            text = next(words)
-            said["queries"] = [{"text": f"{text} {end}".strip()} for end in ("", "village", "mill")]
+            said["queries"] = word_queries()
         if is_role(asked, "reflect"):
             said |= {"done": False, "gaps": [{"text": "more"}], "next_topic": "", "url": ""}
+            said["next"] = {"goal": "more", "queries": word_queries()}
         return json.dumps(said)
 
     options = (("reads_per_round", "1"), ("drift", "false"))
@@ -117,19 +121,20 @@ async def test_a_document_that_was_found_and_not_read_is_found_again_when_it_is_
 UNCLEAR = "The gates are greased so that they do not stick"
 
 
-async def test_a_model_rules_on_what_code_cannot_decide_and_on_nothing_else(database_url: str):
-    """What it confirms stands without a label; what it does not confirm keeps one, with its reason in the record."""
+async def test_a_model_rules_on_what_code_doubts_and_what_both_doubt_is_withheld(database_url: str):
+    """What it confirms stands without a label; the writer is told what it denies, and what stays so is withheld."""
+    far = "Millers of the parish look after old machinery with great patience"
 
     def answer(asked: WireRequest) -> str:
         said = json.loads(answer_prompt(asked.system, asked.user))
         if is_role(asked, "synthesize"):
             marker = re.findall(r"\[S\d+:C\d+\]", said["body"])[0]
-            told = f"{UNCLEAR} in the mill {marker}. {UNCLEAR} in the village {marker}."
+            told = f"{UNCLEAR} in the mill {marker}. {UNCLEAR} in the village {marker}. {far} {marker}."
             said["body"] += f"\n\n## More\n\n{told} The gates must be greased every 97 days {marker}."
         if is_role(asked, "confirm"):
             shown = re.findall(r"^(D\d+): <data-\w+>(.*?)</data", asked.user, re.MULTILINE)
             said["rulings"] = [
-                {"sentence": label, "carried": "mill" in text, "missing": "" if "mill" in text else "the village"}
+                {"sentence": label, "carried": "village" not in text, "missing": "the village" * ("village" in text)}
                 for label, text in shown
             ]
         return json.dumps(said)
@@ -139,14 +144,18 @@ async def test_a_model_rules_on_what_code_cannot_decide_and_on_nothing_else(data
     asked = [asked.user for asked in server.asked if is_role(asked, "confirm")]
     assert len(asked) == 1, "a sentence is ruled on once"
     assert UNCLEAR in asked[0]
-    assert "97 days" not in asked[0]
+    assert "97 days" not in asked[0], "what code knows to be false is not asked about"
+    [told] = [asked.user for asked in server.asked if is_role(asked, "revise")]
+    assert re.search(rf"Withheld, because .*the village: {UNCLEAR} in the village", told)
     assert found.report is not None
-    [confirmed] = [check for check in found.report.checks if f"{UNCLEAR} in the mill" in check.sentence]
-    [denied] = [check for check in found.report.checks if f"{UNCLEAR} in the village" in check.sentence]
-    assert (confirmed.support, denied.support) == ("supported", "unsupported")
-    assert "the village" in denied.reasons[0]
+    checks = {each.sentence.rstrip("."): each for each in found.report.checks}
+    assert checks[f"{UNCLEAR} in the mill"].support == checks[far].support == "supported"
+    denied = checks[f"{UNCLEAR} in the village"]
+    assert denied.support == "unsupported"
+    assert "the village" in denied.withheld
     line = next(line for line in found.markdown.splitlines() if UNCLEAR in line)
-    assert line.count("*(") == 1
+    assert f"{UNCLEAR} in the village" not in line
+    assert "*(" not in line
 
 
 async def test_a_cell_of_a_table_is_ruled_on_with_its_row_and_the_headers_of_its_columns(database_url: str):

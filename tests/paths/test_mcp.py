@@ -100,6 +100,19 @@ async def test_a_whole_run_over_pipes(filled_url: str, tmp_path: Path) -> None:
         assert not any(each["url"].startswith("/") for each in found)
 
 
+async def test_a_follow_up_question_is_a_run_of_its_own(filled_url: str, tmp_path: Path) -> None:
+    """The tool `ask`: its answer says which run it follows, and which citations that one had read."""
+    async with open_pipes(environment(filled_url, str(tmp_path))) as client:
+        run = (await call(client, "research", question=CLEAR, libraries=["docs"]))["run_id"]
+        await follow(client, run)
+        asked = (await call(client, "ask", run_id=run, question="How long is the bridge at Arnholm?"))["run_id"]
+        assert asked != run
+        assert (await follow(client, asked))[0]["status"] == "done"
+        report = await call(client, "report", run_id=asked)
+    assert (report["previous"], "412 metres" in report["text"]) == (run, True)
+    assert report["from_previous"]
+
+
 async def test_mistakes_are_explained_and_prompts_say_who_authorizes(filled_url: str, tmp_path: Path) -> None:
     """Wrong names, paths, ids and sizes come back as results with a code and a next step, and nothing is stored."""
     settings = load_settings(

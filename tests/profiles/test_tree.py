@@ -168,9 +168,10 @@ async def test_a_passage_is_read_once_for_all_leaves_so_no_leaf_narrows_its_rubr
     tree = inner("root", leaf("root/1", out_of_scope="fish"), leaf("root/2", SQ2))
     analyst = Mixed({"plan": Plan(tree)})
     await (await make_run("tree", analysts=(analyst,))).research()
-    first = [given.rubric for given in analyst.given("extract")]
-    assert all(SQ.id in text and SQ2.id in text for text in first)
-    assert not any("Leave out" in text for text in first)
+    served = analyst.given("extract")
+    assert all({SQ.id, SQ2.id} <= {each.id for each in given.sub_questions} for given in served)
+    assert all("Look for: all sub-questions" in given.rubric for given in served)
+    assert not any("Leave out" in given.rubric for given in served)
 
 
 async def test_tree_depth_beyond_three_executors_is_refused_in_the_plan():

@@ -45,7 +45,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "faces/web/errors.py": "web/test_server.py",
     "faces/web/pages/__init__.py": "browser/test_every_screen.py",  # the working screens, in Chromium
     "faces/web/pages/chat.py": "browser/test_page.py",
-    "faces/web/pages/forms.py": "browser/test_page.py",
+    "faces/web/forms.py": "browser/test_page.py",
     "faces/web/pages/libraries.py": "browser/test_page.py",
     "faces/web/pages/live.py": "browser/test_page.py",
     "faces/web/pages/plan.py": "browser/test_page.py",
@@ -53,7 +53,6 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "faces/web/pages/settings.py": "browser/test_page.py",
     "faces/web/pages/start.py": "browser/test_page.py",
     "faces/web/reader/__init__.py": "browser/test_reading.py",  # the reading screens, in Chromium
-    "faces/web/reader/forms.py": "browser/test_reading.py",
     "faces/web/reader/views.py": "browser/test_reading.py",
     "faces/web/routers.py": "web/test_server.py",
     "faces/web/service.py": "web/test_server.py",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,8 @@ def test_a_key_gives_the_same_run_again_also_after_a_restart(own: Settings) -> N
         assert ask(url, headers={"Idempotency-Key": "other"}).json()["id"] != first
         other = ask(url, headers=key, max_rounds=2)
         assert (other.status_code, other.json()["code"]) == (409, "run_exists")
-    with serve_settings(own, work=False) as url:
+    elsewhere = replace(own, home=own.home.parent / "elsewhere")  # another data folder over the same database
+    with serve_settings(elsewhere, work=False) as url:
         assert ask(url, headers=key).json()["id"] == first
         assert len(httpx2.get(f"{url}/api/v1/runs").json()["runs"]) == 2
 
@@ -129,6 +131,16 @@ def test_a_run_is_cancelled_resumed_and_removed(own: Settings, idle: str) -> Non
     assert call(idle, run, "resume").json()["status"] == "queued"
     with serve_settings(own):
         wait_for_status(idle, run, "done")
+    for short in (run[:12], "last"):
+        refused = httpx2.delete(f"{idle}/api/v1/runs/{short}")
+        assert (refused.status_code, refused.json()["code"]) == (422, "run_id_whole")
+        assert call(idle, short, "cancel").json()["code"] == "run_id_whole"
+    follow = call(idle, run, "ask", question="How long is the bridge at Arnholm?")
+    assert follow.status_code == 202
+    with serve_settings(own):
+        wait_for_status(idle, follow.json()["id"], "done")
+    report = httpx2.get(f"{idle}/api/v1/runs/{follow.json()['id']}/report").json()
+    assert (report["previous"], "412 metres" in report["markdown"]) == (run, True)
     assert httpx2.delete(f"{idle}/api/v1/runs/{run}").status_code == 204
     gone = httpx2.get(f"{idle}/api/v1/runs/{run}")
     assert (gone.status_code, gone.json()["code"]) == (404, "run_unknown")

@@ -168,7 +168,7 @@ async def test_angles_13_the_first_query_is_the_tasks_the_next_ones_are_its_eval
     words = iter(f"inspection {word} of cranes" for word in ("brakes ropes hooks rails motors paint fog " * 3).split())
 
     def evaluate(_page: ParsedPrompt) -> Mapping[str, Any]:
-        return {**never_content(_page), "next_topic": f"{next(words)} {next(NUMBERS)}"}
+        return {**never_content(_page), "next": {"goal": "g", "queries": [{"text": f"{next(words)} {next(NUMBERS)}"}]}}
 
     done = await run_over_wire("angles", {"plan": make_plan(SLUGS), "reflect": evaluate})
     assert not done.prompts("scope")

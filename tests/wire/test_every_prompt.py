@@ -22,7 +22,7 @@ REFUSAL = "I'm sorry, but I cannot help with that."
 
 
 def never_content(page: ParsedPrompt) -> Mapping[str, Any]:
-    gap = f"brakes, ropes and load {len(page.lines('Queries so far:'))}"
+    gap = f"brakes, ropes and load {len(page.past_queries())}"
     said = {"summary": "s", "reasoning": "r", "answered": [], "gaps": [{"text": gap}]}
     return {**said, "done": False, "should_continue": True, "next_topic": gap}
 

@@ -28,7 +28,7 @@ QUERIES = ["fish market", "market opens", "harbour cranes inspected"]
 
 def search_late(page: Any) -> dict[str, Any]:
     """Ask for the right thing only in the third round, so that the first run takes three."""
-    number = len(page.lines("Queries so far:")) if "(none)" not in page.after("Queries so far:") else 0
+    number = len(page.past_queries())
     return {"reasoning": "r", "goal": "g", "queries": [{"text": QUERIES[min(number, 2)]}]}
 
 

@@ -48,7 +48,7 @@ def make_angle(slug: str) -> dict[str, Any]:
 
 
 def ask_harbour(page: ParsedPrompt) -> Mapping[str, Any]:
-    number = len([line for line in page.lines("Queries so far:") if line != "(none)"])
+    number = len(page.past_queries())
     return {"reasoning": "r", "goal": "g", "queries": [{"text": f"harbour cranes inspected {number}"}]}
 
 
@@ -81,7 +81,9 @@ async def test_tree_28_a_reading_has_facts_a_summary_and_answers():
 
 
 def list_search_prompts(done: WireRun, title: str) -> list[str]:
-    return [prompt for prompt in done.prompts("scope") if f"Find the {title} of cranes." in prompt]
+    """The prompts that word the queries of a sub-agent: of its scopes, and of its reflections but the last one."""
+    words = [*done.prompts("scope"), *(each for each in done.prompts("reflect") if "The next round, phase" in each)]
+    return [prompt for prompt in words if f"Find the {title} of cranes." in prompt]
 
 
 async def test_angles_6_every_field_of_a_task_of_the_lead_reaches_its_sub_agent():

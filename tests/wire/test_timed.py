@@ -22,7 +22,7 @@ def propose(**fields: Any) -> dict[str, Any]:
 
 
 def search_harbour(page: ParsedPrompt) -> Mapping[str, Any]:
-    number = len(page.lines("Queries so far:"))
+    number = len(page.past_queries())
     return {"reasoning": "r", "goal": "g", "queries": [{"text": f"harbour of Brenhaven dug {number}"}]}
 
 
@@ -70,7 +70,7 @@ async def test_timed_22_a_way_that_was_chosen_is_tagged_with_its_reason():
     def search_beside(page: ParsedPrompt) -> Mapping[str, Any]:
         """The second round finds nothing."""
         first = search_harbour(page)
-        return {**first, "queries": [{"text": "zyxw vutsr"}]} if page.lines("Queries so far:") else first
+        return {**first, "queries": [{"text": "zyxw vutsr"}]} if page.past_queries() else first
 
     answers = {"scope": search_beside, "reflect": propose()}
     done = await run_over_wire("timed", answers, question=QUESTION, stop=("max_rounds",), max_rounds=4)

@@ -6,12 +6,13 @@ sentence is checked.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
 from corrobora.config import resolve_language
 from corrobora.domain.errors import ReadError, UserError
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from corrobora.app import Workspace
     from corrobora.text.frames import Frame
 
+P = ParamSpec("P")
+T = TypeVar("T")
 _FETCH_SPACE = "verify"  # where pages that were fetched for a check are stored
 _FIND_RUNS = """
 SELECT run FROM run_artifact WHERE name = 'report.md' AND position(%s::bytea IN bytes) > 0 ORDER BY at DESC LIMIT 8
@@ -86,7 +89,7 @@ async def verify_report(
     Raises:
         UserError: the folder cannot be read, or fetching is asked for offline.
     """
-    given = read_report_text(text)
+    given = await asyncio.to_thread(read_report_text, text)
     look: list[Callable[[Reference], Awaitable[str | None]]] = [_stored_pages(workspace)]
     if folder is not None:
         look.insert(0, await _folder_pages(folder))
@@ -100,13 +103,31 @@ async def verify_report(
                 return page
         return None
 
-    lookups = Lookups(_snapshots(workspace), find_page, _source_records(workspace))
-    result = await recheck_report(given.markdown, lookups, await _list_frames(workspace, given))
+    home = asyncio.get_running_loop()
+    lookups = Lookups(
+        _call_from_thread(_snapshots(workspace), home),
+        _call_from_thread(find_page, home),
+        _call_from_thread(_source_records(workspace), home),
+    )
+    frames = await _list_frames(workspace, given)
+    result = await asyncio.to_thread(asyncio.run, recheck_report(given.markdown, lookups, frames))
     if not (result.ours or find_seal(given.sealed)):
         return result
     run, status, changes = await _compare_delivered(workspace, given, result.references)
     problems = result.problems if run else {**result.misplaced, **result.problems}  # a stored run proves its passages
     return replace(result, seal=status, run=run, changes=changes, problems=problems)
+
+
+def _call_from_thread(ask: Callable[P, Awaitable[T]], home: asyncio.AbstractEventLoop) -> Callable[P, Awaitable[T]]:
+    """Let a check, which computes for seconds in a thread of its own, ask what belongs to the loop of this process."""
+
+    async def ask_home(*args: P.args, **kwargs: P.kwargs) -> T:
+        async def answer() -> T:
+            return await ask(*args, **kwargs)
+
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(answer(), home))
+
+    return ask_home
 
 
 async def _list_frames(workspace: Workspace, given: ReportFile) -> list[Frame]:
@@ -135,8 +156,8 @@ async def _compare_delivered(
         stored = await workspace.runs.read_artifact(run, f"report.{form}")
         if stored is None:
             continue
-        theirs = read_report_text(stored.content.decode("utf-8", "replace"))
-        status, changes = check_seal(given.sealed, theirs.sealed)
+        theirs = await asyncio.to_thread(read_report_text, stored.content.decode("utf-8", "replace"))
+        status, changes = await asyncio.to_thread(check_seal, given.sealed, theirs.sealed)
         if given.form == "json" and status is SealStatus.CHANGED:
             changes = (*find_changes(given.markdown, theirs.markdown), *_compare_fields(given.sealed, theirs.sealed))
         if nearest is None or len(changes) < len(nearest[2]):

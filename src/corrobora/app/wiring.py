@@ -95,6 +95,14 @@ def _open_provider(kind: type[P], settings: Settings, clock: Clock, limiter: Ope
     )
 
 
+def _can_open(name: str, settings: Settings, clock: Clock) -> bool:
+    try:
+        _open_provider(load_part("search", name), settings, clock, None)
+    except UserError:
+        return False
+    return True
+
+
 def check_sources(settings: Settings, request: Request) -> None:
     """Refuse addresses that cannot be read first, before anything is paid.
 
@@ -327,6 +335,11 @@ class Wiring:
         self.open_analysts(request, profile)
         open_web_searches(self._settings, request, clock=self.clock)
         check_sources(self._settings, request)
+
+    def list_usable_searches(self) -> tuple[str, ...]:
+        """Return the names of the web searches that can be asked now: those that lack no key and no address."""
+        names = () if self._settings.offline else list_parts("search")
+        return tuple(name for name in names if _can_open(name, self._settings, self.clock))
 
     async def check_model_servers(self, request: Request, profile: Profile) -> None:
         """Refuse a model that was named for this run if nobody listens at its address. Raises `ModelSilent`."""

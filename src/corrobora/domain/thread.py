@@ -99,6 +99,18 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
+class Intent:
+    """What one round looks for and why, with its queries (TRIPLET-13)."""
+
+    goal: str
+    queries: tuple[Query, ...]
+    targets: tuple[str, ...] = ()  # ids of the sub-questions aimed at
+    subjects: tuple[str, ...] = ()  # names of the subjects aimed at
+    reasoning: str = ""
+    forced: str = ""  # why code forced a target: "subject X has had no round"
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal:
     """What a model may propose after a round: gaps, never the decision to continue (TIMED-6)."""
 
@@ -114,18 +126,7 @@ class Proposal:
     judged: bool = False  # every question was judged, so that one not among `answered` is not answered
     new_sub_questions: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()  # vocabulary of the sources, worth searching for
-
-
-@dataclass(frozen=True, slots=True)
-class Intent:
-    """What one round looks for and why, with its queries (TRIPLET-13)."""
-
-    goal: str
-    queries: tuple[Query, ...]
-    targets: tuple[str, ...] = ()  # ids of the sub-questions aimed at
-    subjects: tuple[str, ...] = ()  # names of the subjects aimed at
-    reasoning: str = ""
-    forced: str = ""  # why code forced a target: "subject X has had no round"
+    next: Intent | None = None  # what a model looks for in the round after it, if code lets one follow
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +235,9 @@ class ScopeInput:
     out_of_scope: str
     url: str = ""
     record: Record = field(default_factory=Record)
-    all_questions: tuple[str, ...] = ()  # ids of all, and names of all subjects: the form of the answer, which a
-    all_subjects: tuple[str, ...] = ()  # prompt begins with, stays the same from round to round
+    refused: tuple[str, ...] = ()  # queries of this round that did not change enough
+    all_questions: tuple[str, ...] = ()  # ids of all: the form, which a prompt begins with, stays the same
+    all_subjects: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,16 +344,13 @@ class ThreadState:
         return last.decision.proposal.gaps if last is not None and last.decision is not None else ()
 
     def add_round(self, done: Round, standings: Assessment) -> ThreadState:
-        """Add a finished round with the assessment of all facts: a statement that no earlier fact made is new.
-
-        An earlier one that was read again, in a copy or in other words, is confirmed; a re-reading confirms nothing.
-        """
+        """Add a finished round with the assessment of all facts; a re-reading of a page confirms nothing."""
         known = {fact.id for fact in self.facts}
         seen = {fact.id for reading in done.readings if not reading.again for fact in reading.facts}
         earlier = [each for each in standings.statements if known.intersection(each.facts)]
         counted = replace(
             done,
-            new_facts=len(standings.statements) - len(earlier),
+            new_facts=len(standings.statements) - len(earlier),  # that no earlier fact, copy or paraphrase said
             confirming_facts=sum(1 for each in earlier if seen.intersection(each.facts)),
             prior=tuple((subject.name, subject.coverage.value) for subject in self.subjects),
         )

@@ -9,10 +9,11 @@ import contextlib
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from urllib.parse import urlsplit
 
 from corrobora.domain.errors import LimitReached
 from corrobora.domain.evidence import Hit, LinkedSource, Reading, ReadOutcome
-from corrobora.domain.plan import Gate, Node, collect_leaves
+from corrobora.domain.plan import Gate, Node, Record, collect_leaves
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Course, StopReason, ThreadState
 from corrobora.engine.inputs import scope_input
@@ -30,13 +31,17 @@ SHORTLIST_SIZE = 10
 
 
 def share_shortlist(node: Node, scouted: Sequence[Findings]) -> tuple[Node, ...]:
-    """The children of a node that are no discovery leaves; the leaves among them read what was shortlisted for them."""
+    """The children of a node that are no discovery leaves; all leaves below them read what was shortlisted first."""
     sources = tuple(dict.fromkeys(link.reference for findings in scouted for link in findings.linked))
-    return tuple(
-        replace(child, sources=(*child.sources, *sources)) if child.is_leaf else child
-        for child in node.children
-        if not child.discovery
-    )
+
+    def pass_on(child: Node) -> Node:
+        if child.is_leaf:
+            return (
+                child if child.discovery else replace(child, sources=tuple(dict.fromkeys((*child.sources, *sources))))
+            )
+        return replace(child, children=tuple(map(pass_on, child.children)))
+
+    return tuple(pass_on(child) for child in node.children if not child.discovery)
 
 
 def make_phase_scout(node: Node, gate: Gate, turn: int) -> Node:
@@ -68,10 +73,11 @@ async def sweep_sources(node: Node, run: Session) -> Findings:
             hits = (*list_given_hits(thread), *gathered.searched.hits)  # what the plan names is triaged, too
             await _scan_hits(_dedupe_hits(hits), thread, gathered, ledger, run)
         candidates = _build_candidates((*list_given_hits(thread), *gathered.searched.hits), gathered.readings)
-        shortlist = await run.call(scout, _build_sweep(thread, candidates))
+        shortlist = await run.call(scout, _build_sweep(thread, candidates, run.record))
     place = node.path.removeprefix("root").replace("/", "-").replace("~", ".")
     await run.write_artifacts({f"shortlist{place}.json": {"objective": node.objective, **asdict(shortlist)}})
     found = _build_sweep_findings(node, thread, _name_excluded(shortlist, candidates), shortlist, gathered)
+    run.scouted += found.facts
     return replace(found, usage=ledger.usage)
 
 
@@ -106,30 +112,41 @@ def _dedupe_hits(hits: tuple[Hit, ...]) -> list[Hit]:
     """One hit for each source, best first."""
     first: dict[str, Hit] = {}
     for hit in hits:
-        first.setdefault(hit.source or hit.url, hit)
+        first.setdefault(_name_document(hit), hit)
     return list(first.values())
 
 
 def _build_candidates(hits: tuple[Hit, ...], readings: list[Reading]) -> tuple[Candidate, ...]:
-    scans = {reading.hit.url: reading for reading in readings}
+    scans = {_name_document(reading.hit): reading for reading in readings}  # chapters of a book share an address
     found_by: dict[str, list[str]] = {}
     for hit in hits:
-        found_by.setdefault(hit.source or hit.url, []).append(hit.query)
+        found_by.setdefault(_name_document(hit), []).append(hit.query)
     distinct = _dedupe_hits(hits)
     groups = cluster_copies(tuple(f"{hit.title} {hit.snippet}" for hit in distinct))
     return tuple(
-        Candidate(
-            reference=hit.source or hit.url,
-            title=(scans[hit.url].title if hit.url in scans else "") or hit.title,  # a given source names only itself
-            snippet=hit.snippet,
-            scan=" ".join(f.quote for f in scans[hit.url].facts[:3]) if hit.url in scans else "",
-            published=hit.published,
-            publisher=hit.provider,
-            found_by=tuple(dict.fromkeys(found_by[hit.source or hit.url])),
-            cluster=group,
-        )
+        _build_candidate(hit, scans.get(_name_document(hit)), found_by[_name_document(hit)], group)
         for hit, group in zip(distinct, groups, strict=True)
     )
+
+
+def _build_candidate(hit: Hit, scan: Reading | None, queries: Sequence[str], group: int) -> Candidate:
+    facts = (*scan.facts, *scan.others)[:3] if scan else ()
+    told = next(iter(facts), None)
+    host = (urlsplit(hit.url).hostname or "").removeprefix("www.")
+    return Candidate(
+        reference=_name_document(hit),
+        title=(scan.title if scan else "") or hit.title,  # a given source names only itself
+        snippet=hit.snippet,
+        scan=" ".join(fact.quote for fact in facts),
+        published=hit.published or (told.published or told.version if told else ""),
+        publisher=(told.publisher if told else "") or host or hit.provider,
+        found_by=tuple(dict.fromkeys(queries)),
+        cluster=group,
+    )
+
+
+def _name_document(hit: Hit) -> str:
+    return hit.source or hit.url
 
 
 def _name_excluded(shortlist: Shortlist, candidates: Sequence[Candidate]) -> list[str]:
@@ -153,7 +170,8 @@ def _build_sweep_findings(
         f"diversity {s.diversity:.2f}; {', '.join(s.balance)}): {s.rationale}"
         for rank, s in enumerate(shortlist.sources, 1)
     ]
-    facts = {f.id: f for r in gathered.readings if r.outcome is ReadOutcome.READ for f in r.facts}
+    read = [reading for reading in gathered.readings if reading.outcome is ReadOutcome.READ]
+    facts = {fact.id: fact for reading in read for fact in (*reading.facts, *reading.others)}
     return Findings(
         path=node.path,
         title=node.title,
@@ -169,7 +187,7 @@ def _build_sweep_findings(
     )
 
 
-def _build_sweep(thread: ThreadState, candidates: Sequence[Candidate]) -> Sweep:
+def _build_sweep(thread: ThreadState, candidates: Sequence[Candidate], record: Record) -> Sweep:
     """What the scout is given to rank: the candidates of a sweep and the themes they should cover."""
     themes = tuple(q.text for q in thread.sub_questions) + tuple(s.name for s in thread.subjects)
-    return Sweep(f"{thread.path}/sweep", thread.objective, themes, tuple(candidates), SHORTLIST_SIZE)
+    return Sweep(f"{thread.path}/sweep", thread.objective, themes, tuple(candidates), SHORTLIST_SIZE, record)

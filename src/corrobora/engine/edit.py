@@ -13,19 +13,28 @@ from corrobora.domain.edits import Change, Edit, EditAction, EditRequest, Propos
 from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.domain.evidence import Fact
 from corrobora.domain.plan import Brief, Node, SubQuestion
-from corrobora.domain.report import Report
+from corrobora.domain.report import Draft, Report
 from corrobora.domain.run import EventType, Stage
 from corrobora.engine.cited import add_evidence, read_cited_sources
 from corrobora.engine.inputs import MAX_FACTS_WRITTEN, report_input, select_best_facts
 from corrobora.engine.investigate import investigate
 from corrobora.engine.knowledge import begin_record
+from corrobora.engine.review import ask_rulings, confirm_input
 from corrobora.engine.session import Session, format_json
 from corrobora.engine.session.journal import CallMeta, decode, encode
 from corrobora.policies import dump_profile
 from corrobora.reporting.html_page import render_html
 from corrobora.reporting.markdown import MARKER, is_heading, iter_cited_sentences
-from corrobora.reporting.revision import Base, build_version, list_joint_losses, plan_additions, plan_changes
+from corrobora.reporting.revision import (
+    Base,
+    build_version,
+    check_edits,
+    list_joint_losses,
+    plan_additions,
+    plan_changes,
+)
 from corrobora.reporting.seal import read_digest, seal_files, strip_seal
+from corrobora.reporting.verify import CheckedDraft
 from corrobora.roles.edit import Editing, propose_edits
 from corrobora.roles.synthesize import synthesize
 from corrobora.text.tokens import sanitize_json, sanitize_text
@@ -79,18 +88,29 @@ async def propose_changes(base: Base, given: EditRequest, run: Session) -> tuple
             f"The feedback came to no edit{f': {unclear}' if unclear else ''}.",
             next_step="Name the edits: corrobora edit RUN --drop 2.1; the ids: corrobora edit RUN --outline",
         )
-    changes = plan_changes(base, edits)
+    base, changes = await check_changes(base, edits, run)
     for turn in range(2, MAX_TRIES + 1):
         failed = [each for each in changes if _is_worth_another_try(each, given)]
         if not failed:
             break
         told = await run.call(propose_edits, edit_input(base, given.feedback, turn, list(map(_explain, failed))))
-        changes = plan_changes(base, _replace_words(changes, failed, told.edits, base))
+        base, changes = await check_changes(base, _replace_words(changes, failed, told.edits, base), run)
     for change in changes:
         if change.edit.action is EditAction.RESEARCH:
             base, found = await research_part(base, change, run)
             changes = tuple(found if each is change else each for each in changes)
     return base, Proposed(changes, list_joint_losses(base, [each for each in changes if not each.refused]), unclear)
+
+
+async def check_changes(base: Base, edits: Sequence[Edit], run: Session) -> tuple[Base, tuple[Change, ...]]:
+    """Check every edit; a model rules on new words that code cannot decide, as it does on those of a writer."""
+    changes = plan_changes(base, edits)
+    findings, nothing = replace(base.report.findings, facts=base.facts), Draft("", "")
+    checked = CheckedDraft(nothing, check_edits(base, changes))
+    if not await ask_rulings(confirm_input(checked, nothing, findings, run), run):
+        return base, changes
+    ruled = replace(base, rulings=dict(run.rulings))
+    return ruled, plan_changes(ruled, edits)
 
 
 def edit_input(base: Base, feedback: str, turn: int = 1, refused: Sequence[str] = ()) -> Editing:
@@ -101,7 +121,8 @@ def edit_input(base: Base, feedback: str, turn: int = 1, refused: Sequence[str] 
     sentences: list[tuple[str, str]] = []
     for piece in document.pieces:
         marks = "".join(shown.get(f"[{number}]", "") for number in piece.cited)
-        sentences += [(piece.id, f"{piece.words} {marks}".strip())] if piece.id else []
+        text = " ".join(filter(None, (piece.words, marks, piece.label)))
+        sentences += [(piece.id, text)] if piece.id else []
     return Editing(
         path="root/edit" if turn == 1 else f"root/edit/{turn}",
         question=base.report.question,

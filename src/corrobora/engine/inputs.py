@@ -25,6 +25,7 @@ from corrobora.policies.outcome import merge_gaps
 from corrobora.policies.selection import list_unread_sources
 from corrobora.policies.stop import measure_saturation
 from corrobora.roles.extract import Excerpt
+from corrobora.roles.forms import name_origin
 from corrobora.roles.synthesize import Learned, Material, Part
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ MAX_UNREAD_SHOWN = 10  # addresses that a role may choose from
 MAX_RECALLED_SHOWN = 8  # facts of earlier runs that a reader is told
 WORDS_OPENING, WORDS_OF_QUESTION, WORDS_OF_FACT = 200, 150, 15  # that a report has room for
 MAX_FACTS_WRITTEN = 120  # to a writer of the whole report
+MIN_FACTS_OF_PART = 12
 
 
 def collect_terms(thread: ThreadState, limit: int = 24) -> tuple[str, ...]:
@@ -85,8 +87,8 @@ def scope_input(thread: ThreadState, begun: Record) -> ScopeInput:
 
 def rescope_input(given: ScopeInput, refused: Intent) -> ScopeInput:
     """The same for a second try, after queries that did not change enough."""
-    past = (*given.past_queries, *(query.text for query in refused.queries))
-    return replace(given, path=f"{given.path}/again", past_queries=past)
+    texts = tuple(query.text for query in refused.queries)
+    return replace(given, path=f"{given.path}/again", past_queries=(*given.past_queries, *texts), refused=texts)
 
 
 def _fractal_question(thread: ThreadState) -> str:
@@ -96,14 +98,20 @@ def _fractal_question(thread: ThreadState) -> str:
     return f"What hidden assumptions underlie the research question '{thread.brief.question}'?"
 
 
-def select_best_facts(facts: Sequence[Fact], limit: int, conflicts: Sequence[Contradiction] = ()) -> tuple[Fact, ...]:
-    """The best facts: answering ones, better grades, higher confidence; ties by id, so that order is stable.
+def select_best_facts(
+    facts: Sequence[Fact], limit: int, conflicts: Sequence[Contradiction] = (), summary: str = ""
+) -> tuple[Fact, ...]:
+    """The best facts: answering ones, better grades, higher confidence; ties by what they say.
 
-    Where not all are shown, both sides of each of the `conflicts` are, and each sub-question and each source has its
-    best ones among them: no long document and no easy question hides the others.
+    Ids follow the order in which pages arrived, which a resumed run need not repeat.
+
+    Where not all are shown, both sides of each of the `conflicts` and what the `summary` cites are, and each
+    sub-question and each source has its best ones among them: no long document and no easy question hides the others.
     """
     grades = {Grade.VERIFIED: 0, Grade.PLAUSIBLE: 1, Grade.UNVERIFIED: 2}
-    ranked = sorted(facts, key=lambda f: (not f.answers, grades[f.grade], -f.score, -f.confidence, f.id))
+    ranked = sorted(
+        facts, key=lambda f: (not f.answers, grades[f.grade], -f.score, -f.confidence, f.quote, f.url, f.id)
+    )
     if len(ranked) <= limit:
         return tuple(ranked)
     seen: Counter[tuple[str, str]] = Counter()
@@ -112,12 +120,18 @@ def select_best_facts(facts: Sequence[Fact], limit: int, conflicts: Sequence[Con
         turn[fact.id] = min((seen[answer, fact.source] for answer in fact.answers), default=len(ranked))
         seen.update((answer, fact.source) for answer in fact.answers)
     turn |= dict.fromkeys((side for one in conflicts for side in (one.a, one.b)), -1)
+    turn |= dict.fromkeys((fact.id for fact in facts if fact.marker in summary), -1)
     kept = {fact.id for fact in sorted(ranked, key=lambda fact: turn[fact.id])[:limit]}  # stable: best first in a turn
     return tuple(fact for fact in ranked if fact.id in kept)
 
 
-def reflect_input(thread: ThreadState, begun: Record, *, most: int = MAX_FACTS_SHOWN) -> Learned:
-    """What the thread has learned so far: the input of `reflect`, with its best facts."""
+def reflect_input(
+    thread: ThreadState, begun: Record, *, most: int = MAX_FACTS_SHOWN, after: ThreadState | None = None
+) -> Learned:
+    """What the thread has learned so far: the input of `reflect`, with its best facts.
+
+    `after` is the thread as its next round finds it, if the same answer words that round.
+    """
     last = thread.last
     return Learned(
         path=thread.last_path,
@@ -134,6 +148,8 @@ def reflect_input(thread: ThreadState, begun: Record, *, most: int = MAX_FACTS_S
         output_format=_describe_result(thread),
         unread=list_unread_sources(thread, MAX_UNREAD_SHOWN),
         record=build_record(thread, begun),
+        coming=scope_input(after, Record()) if after is not None else None,
+        rounds_left=after.course.max_rounds - after.number if after is not None and after.open else 0,
     )
 
 
@@ -175,7 +191,7 @@ def node_synthesis_input(node: Node, question: str, parts: Sequence[Findings]) -
         purpose="gathering",
         question=node.objective or question,
         title=node.title,
-        parts=tuple(build_part(found, MAX_FACTS_SHOWN // max(1, len(parts)) + 8) for found in parts),
+        parts=build_parts(parts, MAX_FACTS_SHOWN),
         sub_questions=(questions := merge_questions(parts)),
         contradictions=merge_part_contradictions(parts),
         gaps=merge_gaps(parts, questions),
@@ -185,10 +201,29 @@ def node_synthesis_input(node: Node, question: str, parts: Sequence[Findings]) -
     )
 
 
+def build_parts(parts: Sequence[Findings], room: int) -> tuple[Part, ...]:
+    """The findings of children as parts for a writer, with as many facts of each as it has a share of all.
+
+    What a scout saw is told by the part that it was found for.
+    """
+    told = {fact.id for found in parts if not _is_shortlist(found) for fact in found.facts}
+    own = [[f for f in found.facts if not (_is_shortlist(found) and f.id in told)] for found in parts]
+    total = max(1, sum(map(len, own)))
+    return tuple(
+        build_part(replace(found, facts=tuple(facts)), max(MIN_FACTS_OF_PART, room * len(facts) // total))
+        for found, facts in zip(parts, own, strict=True)
+    )
+
+
+def _is_shortlist(found: Findings) -> bool:
+    """True for what a scout returns: sources to read, and what it saw of them."""
+    return bool(found.linked) and not found.rounds and not found.children
+
+
 def build_part(found: Findings, limit: int) -> Part:
     """One child's findings as a part for a writer."""
     gaps = tuple(gap.text for gap in found.gaps)
-    facts = select_best_facts(found.facts, limit, found.contradictions)
+    facts = select_best_facts(found.facts, limit, found.contradictions, found.summary)
     return Part(found.path, found.title, found.summary, facts, gaps, found.failed, found.angle)
 
 
@@ -216,13 +251,12 @@ def merge_questions(parts: Sequence[Findings]) -> tuple[SubQuestion, ...]:
 def report_input(found: Findings, question: str, profile: Profile) -> Material:
     """What the writer of the report is given: the parts of the root, or the thread itself."""
     parts = found.children or (found,)
-    share = max(12, MAX_FACTS_WRITTEN // len(parts))
     return Material(
         path="root",
         purpose="report",
         question=question,
         title=found.title or question,
-        parts=tuple(build_part(part, share) for part in parts if not part.failed),
+        parts=build_parts([part for part in parts if not part.failed], MAX_FACTS_WRITTEN),
         sub_questions=found.sub_questions,
         contradictions=found.contradictions,
         gaps=found.gaps,
@@ -269,9 +303,11 @@ def build_rubric(thread: ThreadState, passages: Sequence[Passage] = ()) -> str:
     sections = tuple(dict.fromkeys(p.heading.rsplit(" > ", 1)[-1] for p in passages if p.heading))
     known = [q for q in thread.sub_questions if q.finding]
     missing = [q.id or q.text for q in thread.sub_questions if q.standing is not SubQuestionStatus.ANSWERED]
+    wanted = "all sub-questions" if len(missing) == len(thread.sub_questions) > 0 else "; ".join(missing)
+    whole = thread.objective in ("", thread.brief.question, f"Answer: {thread.brief.question}")  # it stands above
     lines = [
-        f"Scope: {thread.objective or thread.brief.question}",
-        f"Look for: {'; '.join(missing) or 'confirmation of what is known'}",
+        f"Scope: {'the question' if whole else thread.objective}",
+        f"Look for: {wanted or 'confirmation of what is known'}",
         f"Sections to consider: {'; '.join(sections)[:400]}" if sections else "",
         f"Leave out: {thread.out_of_scope}" if thread.out_of_scope else "",
         f"Known already: {'; '.join(q.finding for q in known)[:600]}" if known else "",
@@ -323,14 +359,15 @@ def extract_input(shelf: Sequence[ReadPart], thread: ThreadState, run: Session) 
 
 def _show_source(made: Excerpt, part: ReadPart) -> Excerpt:
     source = part.source
+    publisher, host = name_origin(source.publisher, urlsplit(source.url).netloc)
     return replace(
         made,
         title=source.title,
         version=source.version,
         published=source.published,
         passages=part.passages,
-        publisher=source.publisher,
-        host=urlsplit(source.url).netloc,
+        publisher=publisher,
+        host=host,
         elsewhere=part.elsewhere,
         source=source.id,
     )

@@ -16,7 +16,7 @@ from corrobora.domain.errors import CorroboraError, JournalError, ModelSilent, N
 from corrobora.domain.evidence import Fact, SourceId
 from corrobora.domain.limits import Usage
 from corrobora.domain.plan import Gate, Node, SubQuestion, collect_leaves, sum_budgets, walk_nodes
-from corrobora.domain.report import Findings, Played
+from corrobora.domain.report import Findings, Played, iter_threads
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import StopReason, ThreadState
 from corrobora.engine.discover import make_phase_scout, share_shortlist, sweep_sources
@@ -66,7 +66,7 @@ async def execute_node(node: Node, run: Session) -> Findings:
                 missing = find_unmet_criteria(gate, findings)
                 if not missing or find_spent_phase_limit(gate, opened, meter) or run.budget.finishing:
                     break
-                lacking = refine_input(node, turn, missing, findings)
+                lacking = replace(refine_input(node, turn, missing, findings), record=run.record)
                 turn += 1
                 node, findings = await _iterate_node(node, gate, lacking, findings, run)
             except RUN_ERRORS:
@@ -99,13 +99,19 @@ async def _run_children(node: Node, gate: Gate, turn: int, run: Session, before:
     with enter_level(node, run):
         parts = (*scouted, *await run.run_siblings(investigate, share_shortlist(node, scouted)))
     parts = spread_facts(await reload_results(parts, run))  # from their artifacts, not from memory (ANGLES-21)
+    for leaf in (leaf for part in parts for leaf in iter_threads(part) if name_task(leaf.path) in run.worked):
+        own = run.worked[name_task(leaf.path)]  # a further iteration begins with what siblings found for it
+        asked = {question.id for question in leaf.sub_questions}
+        found = [fact for fact in leaf.facts if asked & set(fact.answers)]
+        run.worked[name_task(leaf.path)] = replace(own, facts=merge_facts(own.facts, found))
     alone = len(parts) == 1 or not any(part.facts for part in parts)  # one part speaks for itself, nothing for nobody
     summaries = "\n\n".join(part.summary for part in parts if part.summary)
     found = merge_findings(node, parts, summaries, before)
     if node.path == "root" or alone:  # the report is the root's synthesis
         return found
     try:
-        draft = await run.call(synthesize, node_synthesis_input(node, run.brief.question, parts))
+        given = replace(node_synthesis_input(node, run.brief.question, parts), today=run.record.today)
+        draft = await run.call(synthesize, given)
     except RUN_ERRORS:
         raise
     except Exception as error:  # noqa: BLE001 - what was found is kept, with the summaries of the parts (ENGINE-4)

@@ -10,7 +10,7 @@ it. Does not know what is extracted.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -32,11 +32,18 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import PastRound, QueryYield, Record, SourceYield, SubQuestion
 from corrobora.domain.report import Findings, iter_threads
 from corrobora.domain.run import EventType, RequestOption
-from corrobora.domain.thread import Round, ThreadState
+from corrobora.domain.thread import Gap, Round, ThreadState
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, decode, encode, hash_parts
-from corrobora.policies.assessment import assess_thread, merge_facts, take_shared_facts
-from corrobora.policies.selection import ASKED_PROVIDER, list_other_sections, read_section, select_sections
+from corrobora.policies.assessment import assess_thread, merge_facts
+from corrobora.policies.outcome import take_shared_facts
+from corrobora.policies.selection import (
+    ASKED_PROVIDER,
+    find_best_passage,
+    list_other_sections,
+    read_section,
+    select_sections,
+)
 from corrobora.ports import Entry
 from corrobora.text.tokens import token_overlap
 
@@ -152,13 +159,14 @@ def _note_outage(why: str, path: str, run: Session) -> str:
 async def _recall_facts(thread: ThreadState, run: Session) -> tuple[str, CallMeta]:
     found: dict[str, Fact] = {}
     for question in _list_questions(thread):
+        found |= {fact.id: found.get(fact.id, fact) for fact in run.scouted if question.id in fact.answers}
         for fact in (*_list_previous_facts(run), *await _recall_stored(question.text, run)):
             if token_overlap(question.text, f"{fact.title} {fact.heading} {fact.quote}") < MIN_FACT_OVERLAP:
                 continue
             if fact.id not in found and not await _quote_stands(fact, run):
                 continue
             answers = (*found.get(fact.id, replace(fact, answers=())).answers, *([question.id] if question.id else []))
-            found[fact.id] = replace(fact, answers=answers)
+            found[fact.id] = replace(fact, answers=tuple(dict.fromkeys(answers)))
     return encode(tuple[Fact, ...], tuple(found.values())), CallMeta()
 
 
@@ -226,8 +234,12 @@ async def widen_reading(
     else:
         here = (each.passage for each in (hit, *found) if each.source == hit.source and each.url == hit.url)
         near = tuple(dict.fromkeys(each for each in here if each is not None))
-        asked = dict.fromkeys((hit.query, *(each.query for each in found), *(q.text for q in thread.sub_questions)))
-        chosen = select_sections(everything, near, tuple(asked))
+        searched = tuple(dict.fromkeys((hit.query, *(each.query for each in found))))
+        if run.leaves > 1:  # one reading serves all siblings: they choose alike, and their own query opens one section
+            near, asked = near or find_best_passage(everything, searched), tuple(q.text for q in run.questions)
+        else:
+            asked = (*searched, *(q.text for q in thread.sub_questions))
+        chosen = select_sections(everything, near, tuple(dict.fromkeys(asked)))
     fresh = tuple(passage for passage in chosen if passage.id not in thread.read_passages)
     known = {*thread.read_passages, *(passage.id for passage in fresh)}
     return replace(document, passages=fresh), list_other_sections(everything, known, MAX_SECTIONS_LISTED)
@@ -299,30 +311,40 @@ async def begin_record(run: Session) -> Record:
 
 def build_record(thread: ThreadState, begun: Record) -> Record:
     """Return all that a thread remembers: what is searched, what was known before, and each finished round."""
-    seen = {fact.id for fact in thread.recalled}
-    rounds = [replace(_build_round(done, ()), phase=f"{done.phase}, an earlier pass") for done in thread.earlier]
+    seen, asked = {fact.id for fact in thread.recalled}, {each.id: each.text for each in thread.sub_questions}
+    rounds = [replace(_build_round(done, (), asked), phase=f"{done.phase}, an earlier pass") for done in thread.earlier]
     for done in thread.rounds:
         found = [fact for reading in done.readings for fact in reading.facts if fact.id not in seen]
         seen |= {fact.id for fact in found}
-        rounds.append(_build_round(done, found))
+        rounds.append(_build_round(done, found, asked))
     return replace(begun, recalled=thread.recalled, rounds=tuple(rounds))
 
 
-def _build_round(done: Round, found: Sequence[Fact]) -> PastRound:
+def _build_round(done: Round, found: Sequence[Fact], asked: Mapping[str, str]) -> PastRound:
     once = {fact.id: fact for fact in found}
-    best = sorted(once.values(), key=lambda fact: (not fact.answers, -fact.confidence, -fact.score, fact.id))
-    asked = (query.text for query in done.intent.queries)
+    best = sorted(
+        once.values(), key=lambda fact: (not fact.answers, -fact.confidence, -fact.score, fact.quote, fact.url)
+    )
+    queries = (query.text for query in done.intent.queries)
     settled = done.decision.proposal if done.decision is not None else None
     return PastRound(
         done.number,
         done.phase,
         done.intent.goal,
-        tuple(_build_yield(query, done) for query in dict.fromkeys((*asked, *(hit.query for hit in done.hits)))),
-        tuple(_build_source(reading) for reading in done.readings if not reading.again),
+        tuple(_build_yield(query, done) for query in dict.fromkeys((*queries, *(hit.query for hit in done.hits)))),
+        tuple(
+            _build_source(each) for each in done.readings if not each.again and each.outcome is not ReadOutcome.SKIPPED
+        ),
         tuple(best[:MAX_ROUND_FACTS]),
         settled.summary if settled else "",
-        tuple(gap.text for gap in settled.gaps) if settled else (),
+        tuple(_name_gap(gap, asked) for gap in settled.gaps) if settled else (),
     )
+
+
+def _name_gap(gap: Gap, asked: Mapping[str, str]) -> str:
+    """Return a gap with the id of its sub-question in place of its words, which stand elsewhere in a prompt."""
+    reason = gap.text.removesuffix(f": {asked.get(gap.target, '')}")
+    return f"{gap.target}: {reason}" if reason != gap.text else gap.text
 
 
 def _build_yield(query: str, done: Round) -> QueryYield:
@@ -342,6 +364,8 @@ def _build_source(reading: Reading) -> SourceYield:
 
 
 def _iter_told(reading: Reading) -> Iterator[str]:
+    if reading.others:
+        yield f"{len(reading.others)} facts for questions of other tasks"
     yield from (f"names {link.reference}: {link.context}" for link in reading.linked)
     yield from (f"its reader asked for {name}, which was not found" for name in reading.missing)
     yield from (f"asks {each.question}" for each in reading.follow_ups)

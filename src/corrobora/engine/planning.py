@@ -27,7 +27,8 @@ from corrobora.domain.plan import (
     executor_depth,
 )
 from corrobora.domain.report import Findings, iter_threads
-from corrobora.domain.run import EventType
+from corrobora.domain.run import EventType, RequestOption
+from corrobora.engine.inputs import select_best_facts
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, get_type_adapter
 from corrobora.policies import Profile
@@ -39,6 +40,7 @@ from corrobora.roles.clarify import Asking, Scoping
 from corrobora.roles.plan import Angle, Planning
 from corrobora.roles.refine import Shortfall
 
+MAX_FACTS_REFINED = 40  # that a refiner is shown of a part
 MAX_DYNAMIC_LEAVES = 20  # tasks that a lead may invent where angles are dynamic: the cap of seven does not hold then
 
 
@@ -46,6 +48,15 @@ def clarify_input(brief: Brief, profile: Profile, dialogue: tuple[str, ...] = ()
     """What the manager is given. Where parts are worked on by leaves, no more of them than leaves."""
     parts = profile.max_leaves if profile.split in ("tree", "angles") else MAX_THREAD_QUESTIONS
     return Asking("root", brief, dialogue, parts)
+
+
+def describe_earlier(run: Session) -> tuple[str, ...]:
+    """What a follow-up follows up on: without it "the draft" or "it" of its question means nothing."""
+    asked = run.request.get_option(RequestOption.FOLLOW_UP) == "ask"
+    before = run.outside.previous if asked else None
+    if before is None:
+        return ()
+    return (f"This follows up on an earlier question, which has a report: {before.question}",)
 
 
 def plan_input(query: Brief, number: int, scoping: Scoping, profile: Profile, *, of: int) -> Planning:
@@ -68,7 +79,8 @@ def plan_input(query: Brief, number: int, scoping: Scoping, profile: Profile, *,
 def refine_input(node: Node, iteration: int, missing: tuple[str, ...], findings: Findings) -> Shortfall:
     """What a gate still misses, for the planner."""
     asked = tuple(q.text for leaf in iter_threads(findings) for r in leaf.rounds for q in r.intent.queries)
-    return Shortfall(node.path, node, iteration, missing, findings.gaps, findings.linked, asked)
+    known = select_best_facts(findings.facts, MAX_FACTS_REFINED, findings.contradictions)
+    return Shortfall(node.path, node, iteration, missing, findings.gaps, findings.linked, asked, known=known)
 
 
 def check_suggested_plan(text: str, profile: Profile) -> None:

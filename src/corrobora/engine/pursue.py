@@ -14,8 +14,8 @@ from corrobora.domain.evidence import Grade, ReadOutcome
 from corrobora.domain.plan import SubQuestionStatus
 from corrobora.domain.report import Draft, Findings
 from corrobora.domain.run import EventType, write_loop_decision
-from corrobora.domain.thread import Intent, Round, StopReason, StopRule, ThreadState
-from corrobora.engine.inputs import MAX_FACTS_SHOWN, list_open_gaps, reflect_input, summary_input
+from corrobora.domain.thread import Intent, Proposal, Round, StopReason, StopRule, ThreadState
+from corrobora.engine.inputs import list_open_gaps, reflect_input, summary_input
 from corrobora.engine.knowledge import recall_knowledge, share_thread_facts
 from corrobora.engine.read import read_hits, reread_sources
 from corrobora.engine.search import list_attempts, scope_round, search_round
@@ -53,8 +53,7 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
                 gathered.readings.append(reading)
             gathered.readings += await reread_sources(thread, run)
         thread = absorb_round(thread, gathered)
-        shown = MAX_FACTS_SHOWN if run.evidence.has_model() else len(thread.facts)  # only a prompt has an end
-        proposal = await run.call(reflect, reflect_input(thread, run.record, most=shown))  # the model proposes gaps ...
+        proposal = await reflect_round(thread, run)  # the model proposes gaps ...
         meter = await run.record_meter(thread.last_path)
         thread, proposal = settle_round(take_new_questions(thread, proposal), proposal)
         thread = thread.record_proposal(proposal, meter)
@@ -67,12 +66,23 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
     return build_thread_findings(thread, await write_summary(thread, run), seconds=run.budget.elapsed)
 
 
+async def reflect_round(thread: ThreadState, run: Session) -> Proposal:
+    """Return what an analyst makes of a round; a model also words the next one in the same answer.
+
+    Phase and escape of that one come from the rounds alone, so that they are known before.
+    """
+    if not run.evidence.has_model():  # only a prompt has an end
+        return await run.call(reflect, reflect_input(thread, run.record, most=len(thread.facts)))
+    after = thread.apply_transition(run.advance(thread))
+    return await run.call(reflect, reflect_input(thread, run.record, after=after))
+
+
 async def write_summary(thread: ThreadState, run: Session) -> Draft:
     """Return what the writer of the report reads of a thread; of a single one a model has said it after each round."""
     if not thread.facts:
         return Draft(thread.title, "")
     if run.leaves > 1 or not run.evidence.has_model():
-        return await run.call(summarize, summary_input(thread))
+        return await run.call(summarize, replace(summary_input(thread), today=run.record.today))
     last = thread.last.decision if thread.last is not None else None
     return Draft(thread.title, last.proposal.summary if last is not None else "")
 

@@ -32,6 +32,7 @@ from corrobora.engine.planning import (
     authorize_plan,
     clarify_input,
     describe_answer,
+    describe_earlier,
     merge_plans,
     parse_thread_file,
     plan_input,
@@ -40,6 +41,7 @@ from corrobora.engine.planning import (
     with_pinned_sources,
 )
 from corrobora.engine.review import (
+    ask_rulings,
     confirm_input,
     critique_input,
     judge_input,
@@ -66,7 +68,7 @@ from corrobora.reporting.verify import (
 from corrobora.roles.clarify import Scoping, clarify
 from corrobora.roles.extract import Extraction
 from corrobora.roles.plan import plan
-from corrobora.roles.review import confirm, critique, judge, revise
+from corrobora.roles.review import critique, judge, revise
 from corrobora.roles.synthesize import synthesize
 from corrobora.text.mentions import find_names
 from corrobora.text.phrases import format_count
@@ -86,14 +88,15 @@ async def research(brief: Brief, run: Session) -> Report:
     run.record = await begin_record(run)
     run.enter_stage(Stage.CLARIFY)
     if run.request.thread_file:
-        tree = await plan_from_thread_file(
-            parse_thread_file(run.request.thread_file), run
-        )  # thread and brief are given (TRIPLET-1)
+        given = parse_thread_file(run.request.thread_file)  # thread and brief are given (TRIPLET-1)
+        tree = await plan_from_thread_file(given, run)
     else:
         early = asyncio.create_task(search_question(run)) if _searches_early(run) else None
         try:
             agreed = read_agreed_scope(run.request)  # narrow, split, refuse (TREE-2); a dialogue has done it before
-            scoping = require_feasible(agreed or await run.call(clarify, clarify_input(brief, run.profile)))
+            scoping = require_feasible(
+                agreed or await run.call(clarify, clarify_input(brief, run.profile, describe_earlier(run)))
+            )
             run.enter_stage(Stage.PLAN)
             if run.evidence.has_model() and run.profile.minutes is not None:
                 run.profile = fit_profile(run.profile, await run.record_meter("root/plan"))
@@ -109,7 +112,7 @@ async def research(brief: Brief, run: Session) -> Report:
         if not findings.facts:
             return await deliver_report(make_empty_draft(findings), None, findings, run)
         begin_synthesis(findings, run)
-        material = report_input(findings, brief.question, run.profile)
+        material = replace(report_input(findings, brief.question, run.profile), today=run.record.today)
         short = needs_short_report(await run.record_meter("root/write"))
         material = fit_length(material) if run.evidence.has_model() else material
         material = shorten_material(material) if short else material
@@ -164,7 +167,7 @@ async def make_plan(scoping: Scoping, run: Session) -> Plan:
     same = len(queries) == 1 and stem_text(queries[0]) == stem_text(run.request.question)
     run.researched = () if same else queries
     given = [
-        plan_input(query, number, scoping, run.profile, of=len(scoping.queries))
+        replace(plan_input(query, number, scoping, run.profile, of=len(scoping.queries)), record=run.record)
         for number, query in enumerate(scoping.queries, 1)
     ]
     plans = await run_parallel([run.call(plan, each) for each in given])  # n planners for n queries, in parallel
@@ -217,10 +220,8 @@ async def check_whole_draft(draft: Draft, findings: Findings, run: Session) -> C
     """Check every sentence of a draft against facts and reading set; a model rules on what code cannot decide."""
     reading = await load_reading_set(draft, findings, run)
     given = confirm_input(check_written_draft(draft, findings, reading, run.rulings), draft, findings, run)
-    if given.doubts and run.evidence.has_model() and _has_time(run):
-        ruled = await run.call(confirm, given)
-        pairs = zip(given.doubts, ruled.reasons, strict=True)
-        run.rulings |= {(doubt.sentence, doubt.facts): reason for doubt, reason in pairs if reason is not None}
+    if _has_time(run):
+        await ask_rulings(given, run)
     return check_written_draft(draft, findings, reading, run.rulings)
 
 

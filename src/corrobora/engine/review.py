@@ -1,6 +1,6 @@
 """Review: what those who review and repair a draft are given, and the reading set that derivations are checked against.
 
-Knows findings, stored texts and what the check says of a draft. Does not check anything itself and calls nothing.
+Knows findings, stored texts and what the check says of a draft. Does not check anything itself.
 """
 
 from __future__ import annotations
@@ -9,19 +9,16 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from corrobora.domain.evidence import Fact, ReadOutcome, SourceId
-from corrobora.domain.report import Critique, Draft, Findings, Support, iter_threads
+from corrobora.domain.report import Critique, Draft, Findings, iter_threads
 from corrobora.engine.inputs import MAX_FACTS_WRITTEN, select_best_facts
 from corrobora.engine.session import Session
 from corrobora.reporting.markdown import MARKER, is_row, is_rule, iter_row_statements, split_cells
-from corrobora.reporting.verify import (
-    CheckedDraft,
-    add_code_sections,
-)
-from corrobora.roles.review import Confirming, Doubt, Reviewing, Revising
+from corrobora.reporting.verify import RULED, CheckedDraft, add_code_sections
+from corrobora.roles.forms import name_origin
+from corrobora.roles.review import Confirming, Doubt, Reviewing, Revising, confirm
 from corrobora.text.derivations import ReadDocument, ReadingSet, find_mention, is_about_reading
 
 MAX_FAILING_SHOWN = 40  # sentences that a check did not pass
-_DOUBTED = (Support.PARTLY, Support.UNCLEAR, Support.UNSUPPORTED)
 _NOT_OPENED = (ReadOutcome.SKIPPED, ReadOutcome.CUT, ReadOutcome.DRIFTED)
 
 
@@ -52,13 +49,13 @@ def list_failing(checked: CheckedDraft, *, withheld: bool = False) -> tuple[str,
     """List the sentences that the check did not pass, each with its reason; those that are withheld first, or only."""
     told = [f"Withheld, because {each.withheld}: {each.sentence}" for each in checked.checks if each.withheld]
     if not withheld:
-        doubted = (each for each in checked.checks if each.support in _DOUBTED and not each.withheld)
+        doubted = (each for each in checked.checks if each.support in RULED and not each.withheld)
         told += [f"{each.support.value}, because {'; '.join(each.reasons)}: {each.sentence}" for each in doubted]
     return tuple(told[:MAX_FAILING_SHOWN])
 
 
 def confirm_input(checked: CheckedDraft, draft: Draft, findings: Findings, run: Session) -> Confirming:
-    """What a model rules on: the sentences that code cannot decide and that it has not ruled on yet."""
+    """What a model rules on: the sentences that code doubts and that it has not ruled on yet."""
     rows = _find_rows(draft.body)
     quotes = {str(fact.id): (_name_source(fact), fact.quote) for fact in findings.facts}
     doubts = [
@@ -70,23 +67,33 @@ def confirm_input(checked: CheckedDraft, draft: Draft, findings: Findings, run: 
             rows.get(each.sentence, ""),
         )
         for each in checked.checks
-        if each.support is Support.UNCLEAR and not each.withheld and each.facts
+        if each.support in RULED and not each.withheld and each.facts
     ]
     fresh = [doubt for doubt in doubts if (doubt.sentence, doubt.facts) not in run.rulings]
     return Confirming("root/confirm", tuple(fresh[:MAX_FAILING_SHOWN]))
 
 
+async def ask_rulings(given: Confirming, run: Session) -> bool:
+    """Ask a model about the doubts of a check and keep what it rules; False if there is none to ask, or nothing to."""
+    if not given.doubts or not run.evidence.has_model():
+        return False
+    ruled = await run.call(confirm, given)
+    pairs = zip(given.doubts, ruled.reasons, strict=True)
+    run.rulings |= {(doubt.sentence, doubt.facts): reason for doubt, reason in pairs if reason is not None}
+    return True
+
+
 def _name_source(fact: Fact) -> str:
     """Return title, version, publisher and host of a fact's source."""
     named = f"{fact.title} {fact.version}".strip()
-    return ", ".join(filter(None, (named, fact.publisher, fact.host.removeprefix("www."))))
+    return ", ".join(filter(None, (named, *name_origin(fact.publisher, fact.host))))
 
 
 def _find_rows(body: str) -> dict[str, str]:
     """Return for each statement of a table its row, each cell after the header of its column."""
     lines, header = body.splitlines(), list[str]()
     found: dict[str, str] = {}
-    for line, after in zip(lines, (*lines[1:], ""), strict=True):
+    for line, after in zip_longest(lines, lines[1:], fillvalue=""):
         if is_row(line) and is_rule(after):
             header = split_cells(line)
         elif is_row(line) and not is_rule(line):

@@ -49,9 +49,10 @@ async def scope_round(thread: ThreadState, run: Session) -> Intent:
     given = scope_input(thread, run.record)
     run.egress.open_texts(thread.steer)
     _emit_opening(thread, run)
-    intent = await _take_given_intent(thread, run) or await run.call(scope, given)
-    if must_rescope(intent, given, thread):
-        intent = ensure_changed_query(await run.call(scope, rescope_input(given, intent)), given)
+    worded = await _take_given_intent(thread, run)
+    intent = worded or await run.call(scope, given)
+    if must_rescope(intent, given, thread):  # a reflection was told of the escape, and is not asked a second time
+        intent = ensure_changed_query(worded or await run.call(scope, rescope_input(given, intent)), given)
     intent = bind_intent(intent, given, thread)
     if thread.angle:  # sub-agents share no context, and no search either
         intent = replace(intent, queries=tuple([await _claim_query(each, thread, run) for each in intent.queries]))
@@ -63,25 +64,45 @@ async def scope_round(thread: ThreadState, run: Session) -> Intent:
 
 
 async def _take_given_intent(thread: ThreadState, run: Session) -> Intent | None:
-    """Return what a sub-agent looks for if that is worded already, so that no model is asked again (ANGLES-13).
+    """Return what a round looks for if a model has worded it already, so that none is asked again (ANGLES-13).
 
-    First the broad query of its task, then what its evaluation of the last round named as next; None if neither is new.
-    It is journaled as an answer of the role `scope`.
+    A reflection words the round after it, the planner the broad query of a sub-agent's first. None if nothing of it is
+    new, and after a person's hint, which neither of them knew. It is journaled as an answer of the role `scope`.
     """
-    last = thread.last.decision.proposal if thread.last is not None and thread.last.decision is not None else None
-    text = "".join(thread.suggested[:1]) if last is None else last.next_topic
-    asked = {query_core(query) for query in thread.past_queries}
-    if not (thread.angle and text and run.evidence.has_model()) or thread.steer or query_core(text) in asked:
+    intent = _word_first_round(thread) if thread.last is None else _word_next_round(thread)
+    if intent is None or thread.steer or not run.evidence.has_model():
         return None
-    goal = thread.phase.goal if last is None else text
-    targets = tuple(each.id for each in thread.sub_questions if each.standing is not SubQuestionStatus.ANSWERED)
-    intent = Intent(goal, (Query(text, intent=goal),), targets, reasoning=last.reasoning if last else "")
+    asked = {query_core(query) for query in thread.past_queries}
+    if asked.issuperset(query_core(query.text) for query in intent.queries):
+        return None
 
     async def record_intent() -> tuple[str, CallMeta]:
         return encode(Intent, intent), CallMeta()
 
     key = f"{thread.round_path}/{scope.prompt}#given"
     return decode(Intent, await run.call_once(key, record_intent, paid=False), key=key)
+
+
+def _word_first_round(thread: ThreadState) -> Intent | None:
+    if not (thread.angle and thread.suggested):
+        return None
+    goal = thread.phase.goal
+    return Intent(goal, (Query(thread.suggested[0], intent=goal),), _list_open_ids(thread))
+
+
+def _word_next_round(thread: ThreadState) -> Intent | None:
+    decision = thread.last.decision if thread.last is not None else None
+    if decision is None or decision.proposal.next is None:
+        return None
+    intent, open_ids = decision.proposal.next, _list_open_ids(thread)
+    raised = set(decision.proposal.new_sub_questions)  # they had no id yet when the reflection named its targets
+    own = [*intent.targets, *(each.id for each in thread.sub_questions if each.text in raised)]
+    return replace(intent, targets=tuple(each for each in dict.fromkeys(own) if each in open_ids) or open_ids)
+
+
+def _list_open_ids(thread: ThreadState) -> tuple[str, ...]:
+    settled = (SubQuestionStatus.ANSWERED, SubQuestionStatus.EXHAUSTED)
+    return tuple(each.id for each in thread.sub_questions if each.standing not in settled)
 
 
 async def _claim_query(query: Query, thread: ThreadState, run: Session) -> Query:

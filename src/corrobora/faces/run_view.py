@@ -146,6 +146,7 @@ class RunView:
     seq: int = 0
     outcome: str = ""
     reason: str = ""
+    words: int = 0  # of the report; 0: there is none
     finished: bool = False
 
     @property
@@ -194,7 +195,9 @@ def fold_event(view: RunView, event: Event) -> RunView:
         case EventType.RUN_FINISHED | EventType.COMPLETE:
             finished = view.finished or event.type is EventType.RUN_FINISHED
             outcome = text_field(data, "outcome") or view.outcome
-            view = replace(view, finished=finished, outcome=outcome, reason=text_field(data, "reason") or view.reason)
+            reason, words = text_field(data, "reason") or view.reason, number_field(data, "words")
+            view = replace(view, finished=finished, outcome=outcome, reason=reason)
+            view = view if words is None else replace(view, words=int(words))
         case _:
             view = _apply_thread_event(view, event)
     return _add_line(_move_clock(view, event), event)

@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade
 from corrobora.domain.plan import Coverage, Subject, SubQuestion, SubQuestionStatus
-from corrobora.domain.report import Findings
 from corrobora.domain.thread import Assessment, Gap, Proposal, Round, ThreadState
 from corrobora.policies.grading import GRADE_RANK, grade_facts, sort_by_grade
 from corrobora.policies.queries import is_exhausted
 from corrobora.text import phrases
-from corrobora.text.answer_test import AnswerCheck, Lack, check_answer, covers_both_sides, read_calibration
+from corrobora.text.answer_test import AnswerCheck, Lack, check_answer, covers_both_sides, is_answered
 from corrobora.text.mentions import find_names
 from corrobora.text.questions import read_expectation
 from corrobora.text.tokens import fold_text, stem_text
@@ -138,6 +137,11 @@ class EvidenceView:
             own |= dict.fromkeys((fact.heading, fact.quote))
         self._around = {source: "\n".join(own) for source, own in texts.items()}
 
+    @property
+    def statements(self) -> tuple[tuple[str, str], ...]:
+        """The quotes, each with its title and headings."""
+        return tuple((fact.quote, _headings(fact)) for fact in self.facts)
+
     def check(self, question: str) -> list[tuple[Fact, AnswerCheck]]:
         """Return every fact with its result in the answer test for a question."""
         return [
@@ -203,7 +207,7 @@ def _assess_question(
         reason = phrases.UNKNOWN_STANDING
     elif claimed is False:
         reason = phrases.DOUBTED
-    elif claimed is None and not changed and not _is_certain(asked, checked):
+    elif claimed is None and not changed and not is_answered(asked.text, view.statements, asked.likely):
         reason = phrases.UNCERTAIN
     if not reason:
         standing = SubQuestionStatus.ANSWERED
@@ -218,12 +222,6 @@ def _assess_question(
         evidence=tuple(evidence),
     )
     return _Result(question, reason)
-
-
-def _is_certain(asked: SubQuestion, checked: Sequence[tuple[Fact, AnswerCheck]]) -> bool:
-    """True unless words alone fit a question that what is searched is not likely enough to answer."""
-    share = max((check.share for _, check in checked if check.passed or check.suits), default=0.0)
-    return asked.likely is None or read_calibration().is_answered(asked.likely, share)
 
 
 def _has_both_sides(question: str, passing: Sequence[Fact]) -> bool:
@@ -331,28 +329,6 @@ def _merge_fact(before: Fact, again: Fact) -> Fact:
         confidence=max(before.confidence, again.confidence),
         score=max(before.score, again.score),
     )
-
-
-def take_shared_facts(found: Findings, shared: Sequence[Fact], kept: Sequence[Fact] = ()) -> Findings:
-    """Give a part, and all below it, those facts that answer its questions; what they answer is no gap any more.
-
-    `kept` are facts of its own readers that answer nobody's question: they stay with it. A part that failed takes none.
-    """
-    found = replace(found, children=tuple(take_shared_facts(child, shared) for child in found.children))
-    asked = {question.id for question in found.sub_questions}
-    mine = [replace(fact, answers=own) for fact in shared if (own := tuple(a for a in fact.answers if a in asked))]
-    if found.failed or not (mine or kept):
-        return found
-    graded, after, _ = assess_questions(found.sub_questions, (*found.facts, *mine, *kept))
-    new = {fact.id for fact in (*mine, *kept)}
-    done = {each.id: each for each in after if each.standing is SubQuestionStatus.ANSWERED}
-    questions = tuple(
-        before if before.standing is SubQuestionStatus.ANSWERED else done.get(before.id, before)
-        for before in found.sub_questions
-    )
-    gaps = tuple(gap for gap in found.gaps if gap.target not in done)
-    facts = merge_facts(found.facts, [fact for fact in graded if fact.id in new])
-    return replace(found, facts=facts, sub_questions=questions, gaps=gaps)
 
 
 def _assess_subject(subject: Subject, done: Round, facts: Sequence[Fact]) -> Subject:

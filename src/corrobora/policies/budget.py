@@ -25,6 +25,7 @@ from corrobora.domain.plan import (
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Course
 from corrobora.policies.grading import combine_confidence, identify_witness
+from corrobora.policies.outcome import list_denied
 from corrobora.text.tokens import stem_text
 
 RESERVE_MINUTES = 1.5  # also without a limit (TIMED-1)
@@ -237,10 +238,12 @@ def _limit_error(name: str, value: float, allowed: str) -> UserError:
 def find_unmet_criteria(gate: Gate, findings: Findings) -> tuple[str, ...]:
     """Return the criteria that the findings do not meet, in words for a planner; empty if the gate is passed.
 
-    A sub-question marked `#RETRY_EXHAUSTED` does not hold a gate open: nothing more can be tried for it (TREE-18).
+    A sub-question marked `#RETRY_EXHAUSTED` does not hold a gate open: nothing more can be tried for it (TREE-18). One
+    that a model does not count as answered does, however many sources speak of it.
     """
     criteria = gate.criteria
     asked = [each for each in findings.sub_questions if each.standing is not SubQuestionStatus.EXHAUSTED]
+    denied = list_denied(findings)
     said: list[str] = []
     for each in asked:
         evidence = _find_evidence(each, findings)
@@ -252,6 +255,8 @@ def find_unmet_criteria(gate: Gate, findings: Findings) -> tuple[str, ...]:
                 f"confidence {combine_confidence(evidence):.2f} is below the {criteria.minimum_confidence:.2f} that is "
                 f"needed for: {each.text}"
             )
+        elif each.id in denied:
+            said.append(f"not answered yet: {each.text} Still missing: {'; '.join(denied[each.id])}")
     if not findings.sub_questions:
         found = len({identify_witness(fact) for fact in findings.facts})
         if found < criteria.corroboration:

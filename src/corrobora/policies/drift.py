@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Literal
 
 from corrobora.domain.evidence import Fact, KnownConflict, ReadOutcome, SourceId
@@ -49,16 +50,43 @@ def detect_drift(
     `terms` are the words of the current intent and the vocabulary learned so far: a document that uses them is on
     subject even if it calls the subject by another name.
     """
-    seen = f"{document_title}\n{text[:_SCANNED_CHARS]}"
-    spoken = frozenset(stem_text(seen))
-    folded = fold_text(seen)
-    focus = brief.focus
+    seen = SeenText(f"{document_title}\n{text[:_SCANNED_CHARS]}")
     return (
-        _check_subject(folded, spoken, brief, subjects, tuple(terms))
-        or _check_place(seen, spoken, focus)
-        or _check_time(document_title, seen, focus)
-        or _check_domain(spoken, brief)
+        _check_subject(seen, brief, subjects, tuple(terms))
+        or _check_place(seen, brief.focus)
+        or _check_time(document_title, seen.text, brief.focus)
+        or _check_domain(seen, brief)
     )
+
+
+class SeenText:
+    """What is looked at of a document; folded, and as stems, once these are needed: most name their subject."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def folded(self) -> str:
+        """The text in lower case without marks."""
+        return fold_text(self.text)
+
+    @cached_property
+    def spoken(self) -> frozenset[str]:
+        """The stems of its words."""
+        return frozenset(stem_text(self.text))
+
+    def has_name(self, name: str) -> bool:
+        """True if the text contains a name literally or at least half of its words."""
+        plain = fold_text(name).strip()
+        if plain and plain in self.folded:
+            return True
+        parts = set(stem_text(name))
+        return bool(parts) and 2 * len(parts & self.spoken) >= len(parts)
+
+    def uses_term(self, term: str) -> bool:
+        """True if the text uses at least half of a term's words; numbers and short signs identify nothing."""
+        parts = {stem for stem in stem_text(term) if len(stem) > 2 and not stem.isdigit()}  # noqa: PLR2004 - "sq", "v2"
+        return bool(parts) and 2 * len(parts & self.spoken) >= len(parts)
 
 
 def count_drift_streak(outcomes: Iterable[ReadOutcome]) -> int:
@@ -81,37 +109,21 @@ def must_reformulate(thread: ThreadState) -> bool:
     return count_drift_streak(read) >= MAX_DRIFT_STREAK
 
 
-def is_named_in_text(name: str, folded: str, spoken: frozenset[str]) -> bool:
-    """True if a text, given folded and as stems, contains a name literally or at least half of its words."""
-    if fold_text(name).strip() and fold_text(name).strip() in folded:
-        return True
-    parts = set(stem_text(name))
-    return bool(parts) and 2 * len(parts & spoken) >= len(parts)
-
-
-def _check_subject(
-    folded: str, spoken: frozenset[str], brief: Brief, subjects: Sequence[Subject], terms: tuple[str, ...]
-) -> Drift | None:
+def _check_subject(seen: SeenText, brief: Brief, subjects: Sequence[Subject], terms: tuple[str, ...]) -> Drift | None:
     if not subjects:
         return None
     names = [name for each in subjects for name in (each.name, *each.aliases)]
-    if any(is_named_in_text(name, folded, spoken) for name in (*names, *brief.disambiguation) if name.strip()):
+    if any(seen.has_name(name) for name in (*names, *brief.disambiguation) if name.strip()):
         return None
-    if any(_uses_term(term, spoken) for term in terms):
+    if any(map(seen.uses_term, terms)):
         return None
     return Drift("subject", f"names none of: {', '.join(each.name for each in subjects[:5])}")
 
 
-def _uses_term(term: str, spoken: frozenset[str]) -> bool:
-    """True if a text uses at least half of a term's words; numbers and short signs identify nothing."""
-    parts = {stem for stem in stem_text(term) if len(stem) > 2 and not stem.isdigit()}  # noqa: PLR2004 - "sq", "v2"
-    return bool(parts) and 2 * len(parts & spoken) >= len(parts)
-
-
-def _check_place(seen: str, spoken: frozenset[str], focus: Focus) -> Drift | None:
-    if not focus.places or any(is_named_in_text(place, fold_text(seen), spoken) for place in focus.places):
+def _check_place(seen: SeenText, focus: Focus) -> Drift | None:
+    if not focus.places or any(map(seen.has_name, focus.places)):
         return None
-    others = [found for found in dict.fromkeys(_PLACE.findall(seen)) if found.split()[0].lower() not in _CALENDAR]
+    others = [found for found in dict.fromkeys(_PLACE.findall(seen.text)) if found.split()[0].lower() not in _CALENDAR]
     if len(others) < 2:  # noqa: PLR2004 - one capital word after "in" may be anything
         return None
     return Drift("place", f"speaks of {', '.join(others[:3])}, not of {', '.join(focus.places[:3])}")
@@ -131,12 +143,12 @@ def _check_time(title: str, seen: str, focus: Focus) -> Drift | None:
     return Drift("time", f"covers {min(years)} to {max(years)}, over {MAX_YEARS_OFF} years from {period}")
 
 
-def _check_domain(spoken: frozenset[str], brief: Brief) -> Drift | None:
+def _check_domain(seen: SeenText, brief: Brief) -> Drift | None:
     domains = brief.focus.domains
-    if not domains or any(set(stem_text(domain)) & spoken for domain in domains):
+    if not domains or any(set(stem_text(domain)) & seen.spoken for domain in domains):
         return None
     asked = set(stem_text(brief.question))
-    if asked and 2 * len(asked & spoken) >= len(asked):
+    if asked and 2 * len(asked & seen.spoken) >= len(asked):
         return None
     return Drift("domain", f"uses no word of: {', '.join(domains[:3])}")
 

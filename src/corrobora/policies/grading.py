@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from itertools import pairwise
 from types import MappingProxyType
@@ -275,14 +275,15 @@ def _is_own_publisher(host: str, url: str, names: Iterable[str]) -> bool:
         called = labels[:1]
     else:
         called = labels[-2:-1] if len(labels) < 3 or len(labels[-2]) > _MIN_NAME else labels[-3:-2]  # noqa: PLR2004 - co.uk
-    wanted = {strip_to_alphanumeric(name) for name in names}
-    return any(len(each) >= _MIN_NAME and strip_to_alphanumeric(each) in wanted for each in called)
+    own = {strip_to_alphanumeric(each) for each in called if len(each) >= _MIN_NAME}
+    return bool(own) and any(strip_to_alphanumeric(name) in own for name in names)
 
 
 SAME_CLAIM_SHARE = 0.7  # share of common word pairs above which two claims are one
 _NEGATIONS = frozenset("no not never none neither nor without cannot".split())
 
 
+@lru_cache(maxsize=4_000)  # a claim is compared with every other one of its origin
 def claim_pairs(claim: str) -> frozenset[str]:
     """Return the word pairs of a claim, and its numbers and negations, which must match exactly."""
     found = split_words(claim)
@@ -293,10 +294,9 @@ def claim_pairs(claim: str) -> frozenset[str]:
 
 def is_same_claim(a: frozenset[str], b: frozenset[str]) -> bool:
     """True if two claims share most word pairs and all numbers and negations."""
-    if {each for each in a if each[0] == "="} != {each for each in b if each[0] == "="}:
-        return False
     both = len(a & b)
-    return both >= SAME_CLAIM_SHARE * len(a | b) and bool(both)
+    alike = both >= SAME_CLAIM_SHARE * (len(a) + len(b) - both) and bool(both)
+    return alike and {each for each in a if each[0] == "="} == {each for each in b if each[0] == "="}
 
 
 _HEAD_CHARS = 3_000  # of a text: a notice stands above it, and further down another document may be meant

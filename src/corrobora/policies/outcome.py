@@ -8,16 +8,16 @@ judgement stands; where words alone do, answers are checked again. Does not asse
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from corrobora.domain.evidence import Fact, Hit, Reading, ReadOutcome
 from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Findings, Methodology, Outcome, SentenceCheck, Support, iter_threads
 from corrobora.domain.thread import Gap, Round, StopReason, ThreadState
-from corrobora.policies.assessment import EvidenceView
+from corrobora.policies.assessment import EvidenceView, assess_questions, merge_facts
 from corrobora.policies.queries import COMPLETION_DRIVE
 from corrobora.ports import Analyst
-from corrobora.text.answer_test import NEAR_SHARE, read_calibration
+from corrobora.text.answer_test import NEAR_SHARE, read_ratings
 from corrobora.text.phrases import format_count
 
 
@@ -66,6 +66,61 @@ def merge_gaps(parts: Sequence[Findings], questions: Sequence[SubQuestion]) -> t
     return tuple(dict.fromkeys(gap for found in parts for gap in found.gaps if gap.target not in answered))
 
 
+def take_shared_facts(found: Findings, shared: Sequence[Fact], kept: Sequence[Fact] = ()) -> Findings:
+    """Give a part, and all below it, those facts that answer its questions; what they answer is no gap any more.
+
+    `kept` are facts of its own readers that answer nobody's question: they stay with it. A part that failed takes none.
+    What a model did not count as answered stays so, unless the new facts speak of each gap that it named.
+    """
+    found = replace(found, children=tuple(take_shared_facts(child, shared) for child in found.children))
+    asked = {question.id: question.text for question in found.sub_questions}
+    mine = [replace(fact, answers=own) for fact in shared if (own := tuple(a for a in fact.answers if a in asked))]
+    if found.failed or not (mine or kept):
+        return found
+    graded, after, _ = assess_questions(found.sub_questions, (*found.facts, *mine, *kept))
+    new = {fact.id for fact in (*mine, *kept)}
+    done = {each.id: each for each in after if each.standing is SubQuestionStatus.ANSWERED}
+    if is_judged(found):
+        known = {fact.id for fact in found.facts}
+        told = [fact for fact in mine if fact.id not in known]
+        gaps = tuple(gap for gap in found.gaps if not _is_closed(gap, asked.get(gap.target, ""), told))
+        done = {name: each for name, each in done.items() if name not in {gap.target for gap in gaps}}
+    else:
+        gaps = tuple(gap for gap in found.gaps if gap.target not in done)
+    questions = tuple(
+        before if before.standing is SubQuestionStatus.ANSWERED else done.get(before.id, before)
+        for before in found.sub_questions
+    )
+    facts = merge_facts(found.facts, [fact for fact in graded if fact.id in new])
+    return replace(found, facts=facts, sub_questions=questions, gaps=gaps)
+
+
+def _is_closed(gap: Gap, question: str, told: Sequence[Fact]) -> bool:
+    """True if a fact that was found for its question passes the answer test for the gap itself."""
+    lacking = question if question and gap.text.endswith(question) else gap.text
+    view = EvidenceView([fact for fact in told if gap.target in fact.answers])
+    return any(check.passed for _, check in view.check(lacking))
+
+
+def is_judged(found: Findings) -> bool:
+    """True if a model judged which questions are answered."""
+    rounds = (done for leaf in iter_threads(found) for done in leaf.rounds)
+    return any(done.decision is not None and done.decision.proposal.judged for done in rounds)
+
+
+def list_denied(found: Findings) -> dict[str, list[str]]:
+    """Map questions that a model does not count as answered to the gaps that it named; code's own doubts are none."""
+    if not is_judged(found):
+        return {}
+    waiting = (SubQuestionStatus.OPEN, SubQuestionStatus.PARTIAL)
+    asked = {each.id: each.text for each in found.sub_questions if each.standing in waiting}
+    denied: dict[str, list[str]] = {name: [] for name in asked}
+    for gap in found.gaps:
+        if gap.target in denied and not gap.text.endswith(asked[gap.target]):
+            denied[gap.target].append(gap.text)
+    return {name: gaps for name, gaps in denied.items() if gaps}
+
+
 def explain_refusal(question: str, sub_questions: Sequence[SubQuestion], facts: Sequence[Fact]) -> str:
     """Say why quotes that no model has judged are no report, or "" if one of them is near the question.
 
@@ -75,7 +130,7 @@ def explain_refusal(question: str, sub_questions: Sequence[SubQuestion], facts: 
         return ""
     view = EvidenceView(facts)
     asked = dict.fromkeys((question, *(each.text for each in sub_questions)))
-    if any(each.likely is not None and each.likely >= read_calibration().nearby for each in sub_questions):
+    if any(each.likely is not None and each.likely >= read_ratings()[0] for each in sub_questions):
         return ""
     if any(check.share >= NEAR_SHARE for each in asked for _, check in view.check(each)):
         return ""

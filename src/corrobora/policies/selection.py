@@ -17,7 +17,7 @@ from corrobora.domain.plan import sum_budgets
 from corrobora.domain.thread import ThreadState
 from corrobora.text.questions import find_broader_subjects
 from corrobora.text.ranking import RRF_K, jaccard_similarity
-from corrobora.text.tokens import stem_text
+from corrobora.text.tokens import count_stems, stem_text
 
 PART_QUERY_WEIGHT = 0.7
 COPY_SHARE = 0.8  # share of common terms from which two texts count as copies
@@ -167,8 +167,8 @@ _SATURATION = 1.2  # BM25's k1
 
 def score_passages(passages: Sequence[Passage], query: str, snippet: str = "") -> list[float]:
     """Score the passages of one document by the words, rare in it, that they share with query and snippet."""
-    texts = [Counter(stem_text(f"{passage.heading} {passage.text}")) for passage in passages]
     wanted = dict.fromkeys(stem_text(snippet), _SNIPPET_WEIGHT) | dict.fromkeys(stem_text(query), 1.0)
+    texts = count_stems([f"{passage.heading} {passage.text}" for passage in passages], wanted)
     spread = Counter(word for text in texts for word in text)
     weights = {
         word: weight * math.log(1 + (len(texts) - spread[word] + 0.5) / (spread[word] + 0.5))
@@ -186,10 +186,11 @@ def measure_coverage(passages: Sequence[Passage], queries: Sequence[str]) -> lis
 
     1 is each of its words once, weighted by how rare it is in the document; a word that the document lacks is rarest.
     """
-    texts = [Counter(stem_text(f"{passage.heading} {passage.text}")) for passage in passages]
+    asked = [frozenset(stem_text(query)) for query in queries]
+    texts = count_stems([f"{passage.heading} {passage.text}" for passage in passages], frozenset[str]().union(*asked))
     spread = Counter(word for text in texts for word in text)
     covered = [0.0] * len(texts)
-    for words in (frozenset(stem_text(query)) for query in queries):
+    for words in asked:
         weights = {w: math.log(1 + (len(texts) - spread[w] + 0.5) / (spread[w] + 0.5)) for w in words}
         whole = sum(weights.values()) / (1 + _SATURATION)
         for at, text in enumerate(texts):
@@ -219,6 +220,12 @@ def select_sections(
         if at not in chosen:
             most -= _add_section(at, passages, chosen, most)
     return tuple(passages[at] for at in sorted(chosen))
+
+
+def find_best_passage(passages: Sequence[Passage], queries: Sequence[str]) -> tuple[PassageId, ...]:
+    """Return the passage that holds most of a query; none of a document without passages."""
+    covered = measure_coverage(passages, queries)
+    return tuple(passages[at].id for at in sorted(range(len(passages)), key=lambda at: (-covered[at], at))[:1])
 
 
 def _add_section(at: int, passages: Sequence[Passage], chosen: set[int], most: int) -> int:

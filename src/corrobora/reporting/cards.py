@@ -57,7 +57,9 @@ class Window:
         """Version, date, publisher, and page or heading, as far as they are known."""
         held = self.passage
         place = f"page {held.page}" if held.page is not None else held.heading
-        return tuple(each for each in (held.version, held.published, held.publisher, place) if each)
+        return tuple(
+            each for each in (held.version, held.published, held.publisher, place) if each not in ("", held.title)
+        )
 
 
 @dataclass(frozen=True, slots=True)

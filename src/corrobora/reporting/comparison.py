@@ -119,7 +119,7 @@ class _Side:
 
     statements: tuple[tuple[Fact, ...], ...]
     texts: frozenset[str]  # hashes of the stored texts that it read, and ids of their sources
-    addresses: Mapping[str, Fact]
+    addresses: frozenset[str]
 
     @classmethod
     def read(cls, report: Report) -> _Side:
@@ -127,7 +127,7 @@ class _Side:
         groups = tuple(tuple(facts[name] for name in each.facts) for each in group_statements(tuple(facts.values())))
         cited = (each.snapshot for each in report.citations)
         texts = (*(fact.origin for fact in facts.values()), *cited, *_list_read(report.findings))
-        return cls(groups, frozenset(filter(None, texts)), {fact.url: fact for fact in facts.values()})
+        return cls(groups, frozenset(filter(None, texts)), frozenset(fact.url for fact in facts.values()))
 
     def holds(self, said: Sequence[Fact]) -> bool:
         """True if this side read the very text that one of these facts stands in."""
@@ -214,17 +214,32 @@ def _list_addresses(said: Sequence[Fact]) -> tuple[str, ...]:
 
 
 def _compare_sources(old: _Side, new: _Side) -> Iterator[Change]:
-    for url, fact in sorted(new.addresses.items()):
-        was = old.addresses.get(url)
-        if was is None:
-            yield Change(ChangeKind.NEW, fact.title or url, sources=(url,))
-        elif was.origin != fact.origin:
-            yield Change(ChangeKind.CHANGED, fact.title or url, was.title, "its text is another one", (url,))
-        else:
-            yield Change(ChangeKind.SAME, fact.title or url, sources=(url,))
-    for url, fact in sorted(old.addresses.items()):
-        if url not in new.addresses:
+    """Compare texts by their addresses; the chapters of a book share one, and are told apart by their titles."""
+    before, now = _group_texts(old), _group_texts(new)
+    for url in sorted({*before, *now}):
+        was, are = before.get(url, {}), now.get(url, {})
+        lost = [fact for origin, fact in was.items() if origin not in are]
+        for origin, fact in are.items():
+            single = len(was) == len(are) == 1
+            former = next((each for each in lost if single or each.title == fact.title), None)
+            if origin in was:
+                yield Change(ChangeKind.SAME, fact.title or url, sources=(url,))
+            elif former is not None:
+                lost.remove(former)
+                yield Change(ChangeKind.CHANGED, fact.title or url, former.title, "its text is another one", (url,))
+            else:
+                yield Change(ChangeKind.NEW, fact.title or url, sources=(url,))
+        for fact in lost:
             yield Change(ChangeKind.GONE, fact.title or url, sources=(url,))
+
+
+def _group_texts(side: _Side) -> dict[str, dict[str, Fact]]:
+    """The facts of a side by address and stored text, one of each."""
+    found: dict[str, dict[str, Fact]] = {}
+    for said in side.statements:
+        for fact in said:
+            found.setdefault(fact.url, {}).setdefault(fact.origin, fact)
+    return found
 
 
 def _compare_answers(old: Sequence[SubQuestion], new: Sequence[SubQuestion]) -> Iterator[Change]:

@@ -50,6 +50,12 @@ class Piece:
         return " ".join(read_inline(plain).split())
 
     @property
+    def label(self) -> str:
+        """The label that a reader sees behind it, such as *(unclear)*, or nothing."""
+        found = _LABEL.search(self.text)
+        return found.group().strip() if found else ""
+
+    @property
     def cited(self) -> tuple[int, ...]:
         """The numbers that it cites."""
         return tuple(dict.fromkeys(int(number) for number in CITATION.findall(self.text)))
@@ -150,7 +156,7 @@ def _is_head(line: str) -> bool:
 def _split_lines(lines: Sequence[str], told: str, frame: Frame) -> Iterator[Line]:
     section = number = 0
     fenced = False
-    for line, after in zip(lines, (*lines[1:], ""), strict=True):
+    for line, after in zip(lines, (*lines[1:], ""), strict=False):
         fenced ^= line.startswith("```")
         if not fenced and line.startswith("## "):
             section, number = section + 1, 0
@@ -183,10 +189,11 @@ def _split_pieces(line: str, told: str) -> Iterator[Piece]:
 
 
 def _skip_marks(line: str, start: int) -> int:
-    """Return where a sentence begins behind the marks that touch those of the sentence before it."""
+    """Return where a sentence begins behind the marks and the label of the sentence before it."""
     while line[start - 1] == "]" and (mark := CITATION.match(line, start)) is not None:
         start = mark.end()
-    return start
+    label = _LABEL.match(line, start)
+    return label.end() if label else start
 
 
 def apply_edit(given: Document, edit: Edit) -> Document:
@@ -311,7 +318,15 @@ def _move_place(given: Document, name: str, after: str) -> Document:
         raise UnknownPlace(message)
     if "." in after:
         given.find_piece(after)
-    return _insert_text(_drop_place(given, name), after, replace(piece, lead=""))
+        return _insert_text(_drop_place(given, name), after, replace(piece, lead=""))
+    given.list_pieces(after)
+    rest = _drop_place(given, name)
+    inside = [at for at, line in enumerate(rest.lines) if line.section == after]
+    if not inside:
+        message = "it is the only sentence of its section"
+        raise UnknownPlace(message)
+    headed = is_heading(rest.lines[inside[0]].raw)
+    return _insert_lines(rest, inside[0] if headed else inside[0] - 1, replace(piece, lead=""))
 
 
 def list_shortening(given: Document, section: str) -> tuple[Edit, ...]:

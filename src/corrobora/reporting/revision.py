@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 
 from corrobora.domain.edits import Change, Edit, EditAction, Loss
@@ -24,21 +24,17 @@ from corrobora.reporting.edits import (
     list_shortening,
     parse_document,
 )
-from corrobora.reporting.markdown import MARKER, escape_markdown, is_heading, normalize_markers
+from corrobora.reporting.markdown import MARKER, escape_markdown, normalize_markers
 from corrobora.reporting.render import (
     CitedSource,
     build_citations,
-    render_account,
-    render_methodology,
-    render_sources,
-    render_status,
 )
 from corrobora.reporting.translate import translate_body
-from corrobora.reporting.verify import CheckedDraft, check_draft
-from corrobora.text import phrases
+from corrobora.reporting.verify import CheckedDraft, Rulings, check_draft
+from corrobora.reporting.version_layout import lay_out_version
 from corrobora.text.frames import Frame, find_frame
 from corrobora.text.mentions import find_claim_words
-from corrobora.text.tokens import fold_text, sanitize_text
+from corrobora.text.tokens import fold_text, sanitize_text, stem_text
 
 _RANK = {
     Support.SUPPORTED: 5,
@@ -61,6 +57,7 @@ class Base:
     report: Report
     document: Document
     facts: tuple[Fact, ...]
+    rulings: Rulings = field(default_factory=dict[tuple[str, tuple[str, ...]], str])  # of a model, on new words
 
     @classmethod
     def read(cls, report: Report, more: Sequence[Fact] = ()) -> Base:
@@ -156,29 +153,44 @@ def _plan_text(base: Base, edit: Edit) -> Edit | str:
     text = " ".join(edit.text.split())
     if not text or len(text) > _MAX_CHARS or _LINE_START.match(text):
         return f"the new words must be plain sentences of at most {_MAX_CHARS} characters"
-    said = CITATION.sub(lambda found: base.markers.get(int(found.group(1)), ""), normalize_markers(text))
     old: SentenceCheck | None = None
     if edit.action is EditAction.REWORD:
         piece = base.document.find_piece(edit.target)
         if piece.row:
             return "a row of a table cannot be re-worded; drop it and add a sentence"
         old = base.find_check(piece)
-        own = (base.markers[number] for number in piece.cited if number in base.markers)
-        said += "".join(f" {marker}" for marker in own if marker not in said)  # citations are never lost by new words
     elif "." in edit.target:
         base.document.find_piece(edit.target)
     else:
         base.document.list_pieces(edit.target)
-    checked = check_new_text(base, said)
+    checked = check_new_text(base, _cite_new_text(base, edit))
     problem = _explain_problem(checked, old, adds=edit.action is EditAction.ADD)
     return problem or replace(edit, text=translate_body(checked.draft.body.strip(), base.frame))
+
+
+def _cite_new_text(base: Base, edit: Edit) -> str:
+    """Return new words with their markers and all those of the old ones: new words never lose a citation."""
+    said = CITATION.sub(lambda found: base.markers.get(int(found.group(1)), ""), normalize_markers(edit.text))
+    said = " ".join(said.split())
+    if edit.action is not EditAction.REWORD:
+        return said
+    own = (base.markers[number] for number in base.document.find_piece(edit.target).cited if number in base.markers)
+    return said + "".join(f" {marker}" for marker in own if marker not in said)
+
+
+def check_edits(base: Base, changes: Sequence[Change]) -> tuple[SentenceCheck, ...]:
+    """Return the checks of all new words, those of refused changes included: a model may rule on what is unclear."""
+    written = [each.edit for each in changes if each.edit.action in (EditAction.REWORD, EditAction.ADD)]
+    places = {piece.id for piece in base.document.pieces} | set(base.document.sections)
+    texts = [_cite_new_text(base, edit) for edit in written if edit.target in places]
+    return tuple(check for text in texts for check in check_new_text(base, text).checks)
 
 
 def check_new_text(base: Base, text: str) -> CheckedDraft:
     """Check new words as a writer's words are checked, sentence by sentence against the quotes that they cite."""
     found = base.report.findings
     known = (found.title, base.report.question, *(part.text for part in found.sub_questions))
-    return check_draft(Draft("", text), base.facts, [each for each in known if each])
+    return check_draft(Draft("", text), base.facts, [each for each in known if each], rulings=base.rulings)
 
 
 def _explain_problem(checked: CheckedDraft, old: SentenceCheck | None, *, adds: bool) -> str:
@@ -237,6 +249,10 @@ def _list_lost_words(piece: Piece, now: Piece | None) -> Iterator[Loss]:
         for word in find_claim_words(piece.words):
             if fold_text(word) not in said:
                 yield Loss("detail", f"{word} (of {piece.id})")
+        old, new = set(stem_text(piece.words)), set(stem_text(now.words))
+        if len(old - new) > len(new - old):  # it is cut, not said with other words
+            gone = [word for word in piece.words.split() if set(stem_text(word)) - new]
+            yield Loss("words", f"{' '.join(gone)} (of {piece.id})")
 
 
 def _list_cited(document: Document) -> set[int]:
@@ -303,7 +319,7 @@ def build_version(
         seal="",
         previous=previous,
     )
-    return replace(edited, markdown=_lay_out(edited, document))
+    return replace(edited, markdown=lay_out_version(edited, document))
 
 
 def _refuse_silent_loss(base: Base, after: Document, accepted: Sequence[Change]) -> None:
@@ -354,46 +370,6 @@ def _update_checks(base: Base, parts: Sequence[Edit], after: Document) -> tuple[
 
 def _is_cell(check: SentenceCheck, piece: Piece) -> bool:
     return piece.row and bool(check.sentence) and _fold(check.sentence) in _fold(piece.words)
-
-
-def _lay_out(report: Report, document: Document) -> str:
-    """Return the Markdown of a version: the sections of code anew, all else as it stands."""
-    frame = find_frame(report.language, report.translation)
-    status = re.compile(r"(?m)^\*(?!\*).*\*$")  # the first line in italics
-    head = status.sub(lambda _: f"*{_escape(render_status(report, frame))}*", document.head, count=1)
-    methodology, account, sources = (
-        f"## {frame.translate(title)}" for title in ("Methodology", phrases.ACCOUNT, "Sources")
-    )
-    anew = {
-        methodology: _add_note(_find_section(document.tail, methodology), render_methodology(report, frame)),
-        account: render_account(report, frame),
-        sources: render_sources(report.citations, frame),
-    }
-    blocks = [document.tail.partition("\n## ")[0]]
-    for section in _split_sections(document.tail):
-        title = section.partition("\n")[0]
-        text = _escape(anew[title]) if title in anew else section.rstrip("\n")
-        blocks += [f"\n{text}\n"] if text else []
-    return f"{head}{document.body}{''.join(blocks)}".rstrip("\n") + "\n"
-
-
-def _split_sections(tail: str) -> list[str]:
-    lines = tail.split("\n")
-    starts = [at for at, line in enumerate(lines) if line.startswith("## ") and is_heading(line)]
-    return ["\n".join(lines[start:end]) for start, end in zip(starts, [*starts[1:], len(lines)], strict=True)]
-
-
-def _find_section(tail: str, title: str) -> str:
-    return next((each for each in _split_sections(tail) if each.partition("\n")[0] == title), "")
-
-
-def _add_note(old: str, new: str) -> str:
-    """Return the methodology as it stands, with the last line of the new one: the note on this version."""
-    return f"{old.rstrip()}\n{new.rstrip().rpartition(chr(10))[2]}" if old else ""
-
-
-def _escape(text: str) -> str:
-    return sanitize_text(escape_markdown(text))
 
 
 def _fold(text: str) -> str:

@@ -34,7 +34,7 @@ from corrobora.text import phrases
 from corrobora.text.claims import CitedEvidence
 from corrobora.text.derivations import DerivationKind, ReadingSet, check_derivation
 from corrobora.text.mentions import find_claim_words
-from corrobora.text.support import Evidence, SupportCheck, check_support
+from corrobora.text.support import Evidence, SupportCheck, check_support, find_numbers
 from corrobora.text.tokens import read_inline, token_overlap
 
 _ITEM = re.compile(r"\s*(?:(?:[-*+]|\d{1,3}[.)])\s+)?")  # what stands before the sentences of a line
@@ -63,6 +63,7 @@ class CheckedDraft:
     repeated_lines: int = 0
 
 
+RULED = (Support.PARTLY, Support.UNCLEAR, Support.UNSUPPORTED)  # what code doubts, and a model may rule on
 Rulings = Mapping[tuple[str, tuple[str, ...]], str]  # sentence and facts: "" if carried, else what is not
 
 
@@ -171,7 +172,7 @@ def _check_line(line: str, evidence: _Evidence) -> tuple[str, list[SentenceCheck
         known = [marker for marker in cited if marker in evidence.by_marker][: LIMITS.citations_per_sentence]
         lost += len(cited) - len(known)
         check, carrying = _check_sentence(read_inline(text), cited, known, evidence)
-        check = _apply_ruling(check, evidence.rulings)
+        check = _apply_ruling(check, evidence.rulings, _list_quotes(known, evidence))
         checks.append(check)
         printed.append(_print_sentence(text, check, carrying))
     return lead + " ".join(printed) if printed else "", checks, lost
@@ -209,14 +210,21 @@ def _check_sentence(
     return SentenceCheck(text, ids, status, overlap, reasons, derived.kind, derived.steps, why), known
 
 
-def _apply_ruling(check: SentenceCheck, rulings: Rulings) -> SentenceCheck:
-    """Take a model's word on a sentence that code could not decide; what code decides stays."""
+def _apply_ruling(check: SentenceCheck, rulings: Rulings, quotes: Sequence[str]) -> SentenceCheck:
+    """Take a model's word on a sentence that code doubts; what code knows to be false stays withheld.
+
+    What both doubt is withheld. No model confirms a number that code finds in no quote: that stays unclear.
+    """
     ruled = rulings.get((check.sentence, check.facts))
-    if ruled is None or check.support is not Support.UNCLEAR or check.withheld:
+    if ruled is None or check.support not in RULED or check.withheld:
         return check
-    if not ruled:
-        return replace(check, support=Support.SUPPORTED, reasons=(phrases.CONFIRMED,))
-    return replace(check, support=Support.UNSUPPORTED, reasons=(f"{phrases.NOT_CONFIRMED}: {ruled}",))
+    if ruled:
+        why = _tidy_reason(f"{phrases.NOT_CONFIRMED}: {ruled}")
+        return replace(check, support=Support.UNSUPPORTED, reasons=(why, *check.reasons), withheld=why)
+    foreign = find_numbers(check.sentence) - find_numbers("\n".join(quotes))
+    if foreign:
+        return replace(check, support=Support.UNCLEAR)
+    return replace(check, support=Support.SUPPORTED, reasons=(phrases.CONFIRMED,))
 
 
 def _record_check(
@@ -234,6 +242,12 @@ def is_copied(sentence: str, quotes: Sequence[str]) -> bool:
     """True if a sentence stands in a quote character by character, white space and the final stop apart."""
     said = " ".join(sentence.split()).rstrip(".")
     return bool(said) and any(said in " ".join(quote.split()) for quote in quotes)
+
+
+def _list_quotes(markers: Sequence[str], evidence: _Evidence) -> list[str]:
+    """Return the quotes behind some markers, with what their sources say about themselves."""
+    held = [fact for marker in markers for fact in evidence.by_marker.get(marker, ())]
+    return [f"{fact.quote}\n{make_evidence(fact).context}" for fact in held]
 
 
 def _tidy_reason(reason: str) -> str:
@@ -285,7 +299,8 @@ def _check_row(line: str, evidence: _Evidence) -> tuple[str, list[SentenceCheck]
         checks.append(check)
     if not checks:
         checks = _check_uncited_row(line, evidence)
-    checks = [_apply_ruling(check, evidence.rulings) for check in checks]
+    known = [match.group() for match in MARKER.finditer(line)]
+    checks = [_apply_ruling(check, evidence.rulings, _list_quotes(known, evidence)) for check in checks]
     for check in checks:
         if check.withheld or check.support in _LABELS:
             line = _mark_cell(line, check)

@@ -94,16 +94,16 @@ def convert_edits(given: Editing, filled: WireEdits) -> Edits:
             raise UnusableAnswer(f"`{each.action}` of {target} needs `text`.")
         if each.action == "move" and not after:
             raise UnusableAnswer(f"`move` of {target} needs `after`.")
-        if given.named and not _is_named(target, given.named):
+        if given.named and not _is_named(each.action, target, given.named):
             continue
         text = " ".join(each.text.split()) if each.action in ("add", "reword", "research") else ""
         made.append(Edit(EditAction(each.action), target, text, after if each.action == "move" else ""))
     return Edits(tuple(dict.fromkeys(made)), " ".join(filled.unclear.split()))
 
 
-def _is_named(target: str, named: frozenset[str]) -> bool:
-    """True for an id that the feedback names, and for the section in which one of them stands."""
-    return target in named or any(each.partition(".")[0] == target for each in named)
+def _is_named(action: str, target: str, named: frozenset[str]) -> bool:
+    """True for an id that the feedback names, and for what only adds to the section in which one of them stands."""
+    return target in named or (action in ("add", "research") and target in {each.partition(".")[0] for each in named})
 
 
 def _make_example() -> Editing:

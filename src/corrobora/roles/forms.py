@@ -77,6 +77,12 @@ def clean_query(text: str) -> str:
     return " ".join(_URL.sub(" ", text).split())[: LIMITS.query_max_chars]
 
 
+def name_origin(publisher: str, host: str) -> tuple[str, str]:
+    """Return who published a source and at which host; a publisher that is only the host is not named twice."""
+    shown = host.removeprefix("www.")
+    return ("" if publisher.removeprefix("www.") == shown.partition(":")[0] else publisher), shown
+
+
 def match_subjects(names: Iterable[str], subjects: Sequence[Subject]) -> tuple[str, ...]:
     """Give subjects their own names, whatever alias or case the model used; unknown names are dropped."""
     known = {alias.casefold(): s.name for s in reversed(subjects) for alias in (*s.aliases, s.name)}

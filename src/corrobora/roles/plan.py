@@ -13,9 +13,20 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.plan import Brief, Criteria, Gate, Node, Plan, Split, SubQuestion, TaskSpec, collect_leaves
+from corrobora.domain.plan import (
+    Brief,
+    Criteria,
+    Gate,
+    Node,
+    Plan,
+    Record,
+    Split,
+    SubQuestion,
+    TaskSpec,
+    collect_leaves,
+)
 from corrobora.ports import Role
-from corrobora.roles.forms import BRIEF, STRICT, Names, Score, UnusableAnswer
+from corrobora.roles.forms import BRIEF, RECORD, STRICT, Names, Score, UnusableAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +53,7 @@ class Planning:
     dynamic_angles: bool = False
     discovery: bool = False
     suggested_plan: str = ""
+    record: Record = field(default_factory=Record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,6 +317,7 @@ def _make_example() -> Planning:
         dynamic_angles=True,
         discovery=True,
         suggested_plan="first the flow",
+        record=RECORD,
     )
 
 

@@ -10,11 +10,21 @@ from typing import Annotated
 
 from pydantic import Field
 
-from corrobora.domain.evidence import LinkedSource
-from corrobora.domain.plan import Node, TaskSpec, collect_leaves
+from corrobora.domain.evidence import Fact, LinkedSource
+from corrobora.domain.plan import Node, Record, TaskSpec, collect_leaves
 from corrobora.domain.thread import Gap
 from corrobora.ports import Role
-from corrobora.roles.forms import GAPS, NODE, STRICT, UnusableAnswer, choose_from, clean_texts, drop_duplicates
+from corrobora.roles.forms import (
+    FACTS,
+    GAPS,
+    NODE,
+    RECORD,
+    STRICT,
+    UnusableAnswer,
+    choose_from,
+    clean_texts,
+    drop_duplicates,
+)
 from corrobora.roles.plan import WireSpec, make_spec
 
 
@@ -29,6 +39,8 @@ class Shortfall:
     gaps: tuple[Gap, ...]
     linked: tuple[LinkedSource, ...]
     asked: tuple[str, ...]  # queries already used below this node
+    record: Record = field(default_factory=Record)
+    known: tuple[Fact, ...] = ()  # the best facts of this part
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -101,7 +113,9 @@ def convert_refinement(given: Shortfall, filled: WireRefinement) -> Refinement:
 
 
 def _make_example() -> Shortfall:
-    return Shortfall("root/1", NODE, 2, ("two sources",), GAPS, (LinkedSource("Manual 3", "see Manual 3"),), ("pump",))
+    return Shortfall(
+        "root/1", NODE, 2, ("two sources",), GAPS, (LinkedSource("Manual 3", "see Manual 3"),), ("pump",), RECORD, FACTS
+    )
 
 
 refine: Role[Shortfall, Refinement] = Role(

@@ -11,6 +11,7 @@ from typing import Annotated
 from pydantic import Field
 
 from corrobora.domain.evidence import Query
+from corrobora.domain.plan import Record
 from corrobora.domain.thread import Escape, Intent, Phase, Saturation, ScopeInput
 from corrobora.ports import Role
 from corrobora.roles.forms import (
@@ -19,6 +20,8 @@ from corrobora.roles.forms import (
     QUESTIONS,
     RECORD,
     SUBJECTS,
+    Ids,
+    Names,
     Score,
     UnusableAnswer,
     choose_from,
@@ -52,8 +55,27 @@ class WireIntent:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class WireNext:
+    """What the next round looks for, and its queries."""
+
+    goal: str = ""
+    queries: list[WireSearch] = field(default_factory=list[WireSearch])
+    targets: Ids = field(default_factory=list[str])
+    subjects: Names = field(default_factory=list[str])
+
+
 def convert_intent(given: ScopeInput, filled: WireIntent) -> Intent:
     """Take as many queries as the phase allows, each once; ids and names must have been shown."""
+    made = make_intent(given, filled, filled.reasoning)
+    if len(made.queries) < given.phase.min_queries:
+        least, most = given.phase.min_queries, given.phase.max_queries
+        raise UnusableAnswer(f"This phase needs {least} to {most} different queries.")
+    return made
+
+
+def make_intent(given: ScopeInput, filled: WireIntent | WireNext, reasoning: str) -> Intent:
+    """Make the intent of a round of what was filled in; too few queries are left for code to add to."""
     phase = given.phase
     sites = {hint.strip().removeprefix("site:") for hint in phase.query_hints if hint.strip().startswith("site:")}
     queries: dict[str, Query] = {}
@@ -61,8 +83,6 @@ def convert_intent(given: ScopeInput, filled: WireIntent) -> Intent:
         if text := clean_query(search.text):
             site = search.site.strip().removeprefix("site:")
             queries.setdefault(text.casefold(), Query(text, site if site in sites else "", filled.goal))
-    if len(queries) < max(1, phase.min_queries):
-        raise UnusableAnswer(f"This phase needs {phase.min_queries} to {phase.max_queries} different queries.")
     ids = {question.id for question in given.open_questions}
     subjects = match_subjects(filled.subjects, given.uncovered)
     forced = given.forced_subject
@@ -71,12 +91,13 @@ def convert_intent(given: ScopeInput, filled: WireIntent) -> Intent:
         queries=tuple(queries.values())[: max(1, phase.max_queries)],
         targets=tuple(each for each in drop_duplicates(filled.targets) if each in ids),
         subjects=drop_duplicates((forced, *subjects)) if forced else subjects,
-        reasoning=filled.reasoning,
+        reasoning=reasoning,
         forced=f"subject {forced} has had no round" if forced else "",
     )
 
 
-def _make_example() -> ScopeInput:
+def make_scope_example() -> ScopeInput:
+    """Return the input of the imaginary manual; a reflection has it, too."""
     return ScopeInput(
         path="root/1",
         question=QUESTION,
@@ -100,13 +121,14 @@ def _make_example() -> ScopeInput:
         out_of_scope="price",
         url="https://example.org/pump",
         record=RECORD,
+        refused=("pump speed",),
         all_questions=("sq-1", "sq-2"),
         all_subjects=("Pump", "Valve"),
     )
 
 
 scope: Role[ScopeInput, Intent] = Role(
-    "scope", ScopeInput, Intent, "scope", wire=WireIntent, convert=convert_intent, example=_make_example
+    "scope", ScopeInput, Intent, "scope", wire=WireIntent, convert=convert_intent, example=make_scope_example
 )
 
 
@@ -133,6 +155,7 @@ class Sweep:
     themes: tuple[str, ...]
     candidates: tuple[Candidate, ...]
     limit: int = 10
+    record: Record = field(default_factory=Record)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -211,7 +234,7 @@ def convert_shortlist(given: Sweep, filled: WireShortlist) -> Shortlist:
 
 def _make_scout_example() -> Sweep:
     manual = Candidate("https://example.org/a", "Manual A", "about A", "A scan", "2017", "Maker", ("pump",), 1)
-    return Sweep("root", "Find manuals", ("limits",), (manual, Candidate("S3", "Manual B", "about B")), 5)
+    return Sweep("root", "Find manuals", ("limits",), (manual, Candidate("S3", "Manual B", "about B")), 5, RECORD)
 
 
 scout: Role[Sweep, Shortlist] = Role(

@@ -15,7 +15,7 @@ from pydantic import Field
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
 from corrobora.domain.plan import Record, Subject, SubQuestion
 from corrobora.domain.report import Draft
-from corrobora.domain.thread import Gap, Proposal
+from corrobora.domain.thread import Gap, Proposal, ScopeInput
 from corrobora.ports import Role
 from corrobora.roles.forms import (
     CONFLICT,
@@ -32,6 +32,7 @@ from corrobora.roles.forms import (
     clean_texts,
     drop_duplicates,
 )
+from corrobora.roles.scope import WireNext, make_intent, make_scope_example
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,8 @@ class Learned:
     output_format: str = ""
     unread: tuple[tuple[str, str], ...] = ()  # address and title of what was found or named and not read yet
     record: Record = field(default_factory=Record)
+    coming: ScopeInput | None = None  # what the next round would be scoped from; None if it is scoped apart
+    rounds_left: int = 0  # of which the reflection words the first one
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -96,6 +99,7 @@ class WireProposal:
     contradictions: list[WireContradiction] = field(default_factory=list[WireContradiction])
     new_sub_questions: list[str] = field(default_factory=list[str])
     terms: list[str] = field(default_factory=list[str])
+    next: WireNext = field(default_factory=WireNext)
 
 
 def convert_proposal(given: Learned, filled: WireProposal) -> Proposal:
@@ -107,6 +111,10 @@ def convert_proposal(given: Learned, filled: WireProposal) -> Proposal:
         _make_contradiction(each) for each in filled.contradictions if {each.a, each.b} <= facts and each.a != each.b
     )
     url = filled.url.strip()
+    made = None
+    if given.coming is not None and given.rounds_left:  # what it does not count as answered may be its target
+        coming = replace(given.coming, open_questions=given.sub_questions)
+        made = make_intent(coming, filled.next, filled.reasoning)
     return Proposal(
         summary=filled.summary,
         gaps=tuple(Gap(gap.text.strip(), gap.target.strip()) for gap in filled.gaps if gap.text.strip()),
@@ -120,6 +128,7 @@ def convert_proposal(given: Learned, filled: WireProposal) -> Proposal:
         judged=True,
         new_sub_questions=drop_duplicates(clean_texts(filled.new_sub_questions)),
         terms=drop_duplicates(clean_texts(filled.terms)),
+        next=made if made is not None and made.queries else None,
     )
 
 
@@ -139,7 +148,8 @@ def _make_contradiction(filled: WireContradiction) -> Contradiction:
 def _make_reflect_example() -> Learned:
     known = (QUESTIONS, SUBJECTS, FACTS, (CONFLICT,), ("pump flow",), ("displacement",))
     unread = (("https://a.example/b", "Manual"),)
-    return Learned("root/1", QUESTION, "Find the flow", 2, *known, 2, "a table", unread, RECORD)
+    coming = make_scope_example()
+    return Learned("root/1", QUESTION, "Find the flow", 2, *known, 2, "a table", unread, RECORD, coming, 2)
 
 
 reflect: Role[Learned, Proposal] = Role(
@@ -180,6 +190,7 @@ class Material:
     words_max: int = 1_500
     uncovered: tuple[str, ...] = ()
     output_format: str = ""
+    today: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +258,7 @@ def _make_example() -> Material:
         words_min=100,
         uncovered=("risks",),
         output_format="a report",
+        today="2026-05-04",
     )
 
 

@@ -73,9 +73,14 @@ class ParsedPrompt:
         rows = next((found for label in labels if (found := self.lines(label))), list[str]())
         return [(row.split(" ")[0], row.split(" | ")[1]) for row in rows if " | " in row]
 
+    def past_queries(self) -> list[str]:
+        """Return the queries of all rounds so far."""
+        rows = [row.split(" | ", 1)[-1] for _, inside in self.all(r"Its queries \(") for row in inside.split("\n")]
+        return list(dict.fromkeys((*filter(str.strip, rows), *self.lines("Your queries for this round were refused"))))
+
     def facts(self) -> list[FactLine]:
         """Return all facts, in order, each once."""
-        rows = [row for _, inside in self.all(r"\(id, marker") for row in inside.split("\n")]
+        rows = [row for _, inside in self.blocks for row in inside.split("\n")]
         return list(dict.fromkeys(fact for row in rows if (fact := FactLine.read(row)) is not None))
 
 
@@ -158,16 +163,16 @@ def _choose_queries(page: ParsedPrompt) -> Mapping[str, object]:
     found = re.search(r"(\d+) to (\d+) queries", page.text)
     least, most = (int(found.group(1)), int(found.group(2))) if found else (1, 3)
     asked = page.questions()
-    past = {line.casefold() for line in page.lines("Queries so far:")}
+    past = {line.casefold() for line in page.past_queries()}
     open_texts = [text for _, text in asked]
-    terms = page.lines("Words that the sources use:")
+    terms = page.lines("Words that the sources use:") or page.lines("Words of the sources:")
     wishes = [
         page.after("Forced subject"),
         page.after("Proposed after the last round:"),
         *page.lines("Queries that the planner suggests:"),
         *open_texts,
         *(f"{text} {term}" for text in open_texts[:1] for term in terms[:3]),
-        *(row.split(" | ")[0] for row in page.lines("Gaps:")),
+        *(row.split(" | ")[0] for row in (*page.lines("Gaps:"), *page.lines("Gaps after it:"))),
     ]
     question = page.after("The question of the whole research:")
     pairs = (" ".join(pair) for pair in combinations(_ASPECTS, 2))  # enough for every iteration of a tree
@@ -253,6 +258,7 @@ def _list_gaps(page: ParsedPrompt) -> Mapping[str, object]:
         "done": not missing,
         "should_continue": bool(missing),
         "next_topic": missing[0][1] if missing else "",
+        "next": _choose_queries(page) if "The next round, phase" in page.text else {},
     }
 
 

@@ -1,19 +1,22 @@
-"""The answer test: whether one statement answers a question, as far as words can tell.
+"""The answer test: whether statements answer a question, as far as words can tell.
 
-Knows the kind of answer a question asks for, the names in it and its topic. Does not know who says the statement, and
-does not know whether it is true.
+Knows the kind of answer a question asks for, the names in it and its topic; and fitted weights by which the statements
+that were read are rated together (`python -m bench.fit_answers` makes them, `corrobora/data/abstention.json` holds
+them). Does not know who says a statement, and does not know whether it is true.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from importlib import resources
-from typing import NamedTuple
+from statistics import fmean, pstdev
+from typing import TYPE_CHECKING, NamedTuple
 
 from corrobora.text.answers import (
     FITS_KIND,
@@ -34,10 +37,22 @@ from corrobora.text.questions import (
     find_differing_sides,
     find_subjects,
     read_expectation,
+    weigh_terms,
 )
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import is_same_family, stem_text
-from corrobora.text.vocabulary import Equivalence, add_aliased_stems, map_aliases, map_compounds
+from corrobora.text.vocabulary import (
+    Aliases,
+    Equivalence,
+    add_aliased_stems,
+    compare_stems,
+    map_aliases,
+    map_compounds,
+    weigh_stem,
+)
+
+if TYPE_CHECKING:
+    from corrobora.text.vocabulary import Matrix
 
 NEAR_SHARE = 0.5  # of a topic that a statement holds which is near the question
 TOPIC_SHARE = 0.6  # of the topic that a statement must hold, its title and headings included
@@ -49,25 +64,99 @@ _PLAINLY = re.compile(r"(?i)\b(?:always|never|do not|don['’]t|ha(?:ve|s) to|ne
 _WHEN = frozenset((AnswerKind.DATE, AnswerKind.CLOCK))
 
 
-class Calibration(NamedTuple):
-    """Fitted on development data, in `corrobora/data/abstention.json`: what a rating of a question must reach."""
+class Rating(NamedTuple):
+    """Fitted weights of one logistic rating, and the rating from which a question counts as answered."""
 
-    nearby: float  # for passages to be near it
     intercept: float
-    likely: float  # weight of the rating
-    share: float  # weight of the share of the topic in the statement that holds most
+    weights: tuple[float, ...]
+    answered: float
 
-    def is_answered(self, likely: float, share: float) -> bool:
-        """True if statements that fit a question also answer it, more likely than not."""
-        return self.intercept + self.likely * likely + self.share * share >= 0
+    def rate(self, features: Sequence[float]) -> float:
+        """Return the probability that an opening holds the answer, 0 to 1."""
+        total = self.intercept + sum(w * value for w, value in zip(self.weights, features, strict=True))
+        return 1.0 / (1.0 + math.exp(-total))
 
 
 @lru_cache(maxsize=1)
-def read_calibration() -> Calibration:
-    """Read the fitted values that ship with the package."""
+def read_ratings() -> tuple[float, Rating, Rating]:
+    """Read the weights that ship with the package.
+
+    Returns the rating of a question from which passages of a library are near it, and how answers are rated with that
+    rating and without one.
+    """
     stored = json.loads(resources.files("corrobora.data").joinpath("abstention.json").read_text("ascii"))
-    own = stored["answered"]
-    return Calibration(stored["nearby"], own["intercept"], own["likely"], own["share"])
+    kinds = [
+        Rating(each["intercept"], tuple(each["weights"][name] for name in names), each["answered"])
+        for each, names in ((stored["rated"], RATED), (stored["unrated"], UNRATED))
+    ]
+    return stored["nearby"], kinds[0], kinds[1]
+
+
+class Standing(NamedTuple):
+    """How the statements that were read stand to a question."""
+
+    share: float  # of the question's words, the rarer the heavier, in the statement that holds most of them
+    apart: float  # how far that statement stands above the others, in deviations
+    kind: float  # how well the best of the first statements fit the kind of answer asked for; 1.0 if any does
+
+
+RATED = ("likely", "apart", "kind")  # features where what is searched can tell how likely it holds an answer
+UNRATED = ("share", "kind")
+_FIRST = 3  # statements that a reader sees at once
+_COMPARED = 5  # statements at least: of fewer, the missing ones hold nothing
+_SPREAD = 0.1  # added to the deviation, as a few statements may be all alike
+_LEAST_RATING = 1e-3
+_COMMON = 0.05  # weight of a word that tells nothing
+
+
+@lru_cache(maxsize=2_000)
+def measure_standing(question: str, statements: tuple[tuple[str, str], ...]) -> Standing:
+    """Return how statements stand to a question; each is a quote with its title and headings."""
+    asked = weigh_terms(question).weights
+    terms = sorted(asked)
+    weights = [asked[term] * (_COMMON + weigh_stem(term)) for term in terms]
+    total = sum(weights)
+    if not total or not statements:
+        return Standing(0.0, 0.0, 0.0)
+    said = [frozenset(stem_text(quote)) for quote, _ in statements]
+    headed = [frozenset(stem_text(context)) for _, context in statements]
+    shares, ranks = [0.0] * len(said), [0.0] * len(said)
+    held = sorted(frozenset[str]().union(*said, *headed))
+    place, near = {stem: at for at, stem in enumerate(held)}, compare_stems(terms, held)
+    for at, (own, above) in enumerate(zip(said, headed, strict=True)):
+        mine, over = (_cover(near, [place[stem] for stem in each]) for each in (own, above))
+        shares[at] = sum(w for w, value in zip(weights, mine, strict=True) if value >= 1.0) / total
+        best = (max(one, _HEADED * other) for one, other in zip(mine, over, strict=True))
+        ranks[at] = sum(w * value for w, value in zip(weights, best, strict=True)) / total
+    others = [*shares, *[0.0] * (_COMPARED - len(shares))]
+    apart = (max(shares) - fmean(others)) / (pstdev(others) + _SPREAD)
+    kind = classify_question(question)
+    first = sorted(range(len(said)), key=lambda at: -ranks[at])[:_FIRST]
+    quotes = (statements[at][0] for at in first)
+    fits = (score_answer_fit(quote[span.start : span.end], kind) for quote in quotes for span in split_sentences(quote))
+    return Standing(max(shares), apart, max(fits, default=0.0) if kind.kinds or kind.duty else 1.0)
+
+
+_HEADED = 0.6  # what a word in a title or heading counts against one in the statement
+
+
+def _cover(near: Matrix, columns: Sequence[int]) -> list[float]:
+    return near[:, columns].max(axis=1).tolist() if columns else [0.0] * near.shape[0]
+
+
+def list_features(standing: Standing, likely: float | None) -> tuple[float, ...]:
+    """Return the features of a question in the order of `RATED`, or of `UNRATED` where its rating is unknown."""
+    if likely is None:
+        return standing.share, standing.kind
+    sure = min(max(likely, _LEAST_RATING), 1.0 - _LEAST_RATING)
+    return math.log(sure / (1.0 - sure)), standing.apart, standing.kind
+
+
+def is_answered(question: str, statements: tuple[tuple[str, str], ...], likely: float | None) -> bool:
+    """True if statements answer a question by the fitted rating; `likely` is what the library says, if it can."""
+    _, rated, unrated = read_ratings()
+    rating = unrated if likely is None else rated
+    return rating.rate(list_features(measure_standing(question, statements), likely)) >= rating.answered
 
 
 class Lack(StrEnum):
@@ -89,7 +178,7 @@ class AnswerCheck:
 
     share: float
     lack: Lack = Lack.NOTHING
-    what: str = ""  # the missing name, or the kind in words: "gives a date"
+    what: str = ""  # the missing name, or the kind in words: "clearly gives a date"
     suits: bool = True
 
     @property
@@ -128,7 +217,7 @@ def check_answer(
         pairs: other names of things, as the sources give them.
     """
     needs = _read_needs(question)
-    other_names = {**map_compounds(question), **map_aliases(needs.topic, pairs)}
+    other_names = _map_names(question, pairs)
     above = frozenset(add_aliased_stems(stem_text(context), other_names))
     held = frozenset(add_aliased_stems(stem_text(statement), other_names))
     own = frozenset(term for term in needs.topic if any(is_same_family(term, each) for each in held))
@@ -140,18 +229,33 @@ def check_answer(
     missing = [name for name in needs.names if not mentions_name(known, small, name)]
     releases = find_asked_releases(question)
     other_release = bool(releases.numbers) and not releases.is_named_in(f"{statement} {context} {around}")
-    of_kind = not needs.kind_in_words or any(_is_of_kind(each, needs) for each in _split(statement))
+    of_kind, fits = _check_kind(question, statement)
     states = bool(own) or not needs.topic  # a heading alone states nothing
     named = not meant or len(missing) < len(needs.names) or not meant.isdisjoint(known)
     dated = bool(needs.kind.kinds & _WHEN) and _is_of_kind(context, needs)
     suits = (states or not meant.isdisjoint(held)) and (of_kind or needs.duty or dated) and named and not other_release
-    if share < (TOPIC_SHARE_OF_KIND if _fits(statement, needs.kind) else TOPIC_SHARE) or not states:
+    if share < (TOPIC_SHARE_OF_KIND if fits else TOPIC_SHARE) or not states:
         return AnswerCheck(share, Lack.TOPIC, suits=suits)
     if missing or other_release:
         return AnswerCheck(share, Lack.NAME, (*missing, *releases.numbers)[0], suits=suits)
     if not of_kind:
         return AnswerCheck(share, Lack.KIND, needs.kind_in_words, suits=suits)
     return AnswerCheck(share)
+
+
+@lru_cache(maxsize=20_000)  # what else is known of a source grows with every round, this stays
+def _check_kind(question: str, statement: str) -> tuple[bool, bool]:
+    """Say whether a statement gives what is asked for, and whether one of its sentences fits that kind well."""
+    needs = _read_needs(question)
+    sentences = [statement[span.start : span.end] for span in split_sentences(statement)]
+    of_kind = not needs.kind_in_words or any(_is_of_kind(each, needs) for each in sentences)
+    fits = bool(needs.kind.kinds) and any(score_answer_fit(each, needs.kind) >= FITS_KIND for each in sentences)
+    return of_kind, fits
+
+
+@lru_cache(maxsize=200)  # every statement of a thread is tested with the same ones
+def _map_names(question: str, pairs: tuple[Equivalence, ...]) -> Aliases:
+    return {**map_compounds(question), **map_aliases(_read_needs(question).topic, pairs)}
 
 
 @lru_cache(maxsize=1_000)
@@ -167,13 +271,13 @@ def _read_needs(question: str) -> _Needs:
     duty = wanted.obligation and not kind.kinds and _FOR_ME.search(question) is None
     words = ""
     if kind.quantified:
-        words = "gives the number that is asked for"
+        words = "clearly gives the number that is asked for"
     elif kind.kinds & _WHEN:
-        words = "gives a date"
+        words = "clearly gives a date"
     elif kind.kinds & {AnswerKind.PERSON, AnswerKind.PLACE}:
-        words = "gives a name"
+        words = "clearly gives a name"
     elif duty:
-        words = "says what must, should or may be"
+        words = "clearly says what must, should or may be"
     asked_otherwise = topic - find_duty_stems(question) if duty else topic
     return _Needs(kind, asked_otherwise or topic, names, words, duty)
 
@@ -181,15 +285,6 @@ def _read_needs(question: str) -> _Needs:
 @lru_cache(maxsize=2_000)
 def _read_surroundings(text: str) -> tuple[frozenset[str], str]:
     return frozenset(stem_text(text)), strip_to_alphanumeric(text)
-
-
-def _split(statement: str) -> Iterator[str]:
-    for span in split_sentences(statement):
-        yield statement[span.start : span.end]
-
-
-def _fits(statement: str, kind: ExpectedAnswer) -> bool:
-    return bool(kind.kinds) and any(score_answer_fit(each, kind) >= FITS_KIND for each in _split(statement))
 
 
 def _is_of_kind(sentence: str, needs: _Needs) -> bool:

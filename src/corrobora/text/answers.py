@@ -285,7 +285,8 @@ def _score_kind(text: str, kind: AnswerKind, wanted: ExpectedAnswer) -> float:  
         case AnswerKind.AMOUNT:
             return 0.8 if find_quantities(text) else _score_plain_number(text)
         case AnswerKind.DATE:
-            return 1.0 if find_dates(text) or find_years(text) or _DAY.search(text) else 0.0
+            years = (year for year in find_years(text) if str(year) not in wanted.named)  # its own year is no answer
+            return 1.0 if find_dates(text) or any(years) or _DAY.search(text) else 0.0
         case AnswerKind.PERSON:
             return _score_person(text, wanted.named)
         case AnswerKind.PLACE:

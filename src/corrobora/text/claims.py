@@ -44,6 +44,7 @@ class QuotedNumber:
     number: Number
     words: frozenset[str]
     years: frozenset[int]
+    end: str = ""  # of a change that the evidence itself tells: "from" or "to"
 
 
 _DIGITS = r"\d{1,15}(?:,\d{3})*(?:\.\d{1,9})?"
@@ -52,6 +53,8 @@ _NUMBER = re.compile(
     rf"(?i)(?<![\w.,/-])(?<!\d[–-])([$€£]?)({_DIGITS}|{_WORDED})(?![\d])(?:[\s-]({'|'.join(SCALES)})\b)?"
     r"(\s?(?:%|percentage points?\b|per\s?cent\b))?(?![\w]|[./-]\d|,\d|-[A-Z])"
 )
+_END = re.compile(r"(?i)\b(from|to)\s+(?:about\s+)?$")
+_END_ROOM = 16  # characters before a number in which its preposition stands
 _NAMING = frozenset("revision version rev section table figure chapter release part level step page no sp".split())
 _IN_YEAR = ("in", "since", "until", "during")
 _NO_UNIT = frozenset("more fewer less higher lower longer shorter larger smaller greater times".split())
@@ -107,7 +110,8 @@ def list_quoted_numbers(cited: Sequence[CitedEvidence]) -> tuple[QuotedNumber, .
             clause = told.quote[begin:end]
             years = find_years(clause) or find_years(told.quote) or find_years(f"{label} {told.before} {told.after}")
             words = name_words(f"{clause} {label}") | {str(year) for year in years}
-            found.append(QuotedNumber(number, words, frozenset(years)))
+            end = _END.search(told.quote[max(0, number.start - _END_ROOM) : number.start])
+            found.append(QuotedNumber(number, words, frozenset(years), end.group(1).lower() if end else ""))
     return tuple(found)
 
 
@@ -165,6 +169,8 @@ _COMPARED = re.compile(
     rf"\b(?:(?P<up>{_UP}|exceeds?|exceeded)|(?P<down>{_DOWN}))\b(?=.*\bthan\b|.*\b(?:exceeds?|exceeded)\b|\s+#)"
     r"|\b(?P<same>the same|equal|identical|as (?:many|much|long|high) )\b"
 )
+BOUNDS = frozenset(("above", "below"))
+_IS = (["is"], ["are"], ["was"], ["were"], ["lies"], ["lie"], ["lay"], ["stays"], ["stayed"])
 _COUNTED = re.compile(r"\b(?:more|fewer|less|as many|as much) ([a-z]+)\b")
 _TREND = re.compile(rf"\b(?:(?P<up>{_ROSE})|(?P<down>{_FELL})|(?P<same>{_STAYED}))\b")
 _APPROXIMATE = re.compile(r"(?:about|around|roughly|nearly|almost|approximately|some)\s+(?:a |an )?$")
@@ -205,7 +211,7 @@ def read_claim(sentence: str, quoted: Sequence[QuotedNumber], *, pieces: int) ->
     masked = _mask_numbers(sentence, numbers)
     operator, cue = _find_operator(masked)
     moved = None if re.search(r"\bthan\b", masked) else _TREND.search(masked)
-    compared = moved or _COMPARED.search(masked)
+    compared = moved or next((each for each in _COMPARED.finditer(masked) if not _is_bound(each, masked)), None)
     if not operator and compared is None:
         return None
     factor = next((_FACTORS[word] for word in split_words(masked) if word in _FACTORS), 0.0)
@@ -230,6 +236,12 @@ def read_claim(sentence: str, quoted: Sequence[QuotedNumber], *, pieces: int) ->
         re.sub(r"[#@]\d+[#@]", "", cue or (compared.group() if compared else "")),
         stem_word(counted.group(1)) if (counted := _COUNTED.search(masked)) else "",
     )
+
+
+def _is_bound(compared: re.Match[str], masked: str) -> bool:
+    """True for "values above 64 are refused": what stands before is what is bounded, and nothing is compared."""
+    before = masked[: compared.start()].split()[-1:]
+    return compared.group() in BOUNDS and before not in _IS
 
 
 def _find_operator(masked: str) -> tuple[str, str]:

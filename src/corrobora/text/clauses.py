@@ -59,7 +59,8 @@ _FORCES = {  # the first that matches at a place decides
     "needless": r"""need(?:_not|n['’]t) no_longer_requires?
         (?:does|do|did|will)(?:_not|n['’]t)_(?:have_to|need|require) optional voluntary
         BE(?:not|no_longer)_(?:be_)?(?:required|mandatory|needed|obliged|compulsory|necessary)""",
-    "required": r"""must shall (?:has|have|had)_to needs?_to requires? BE(?:required|obliged|bound) mandatory compulsory
+    "required": r"""must shall (?:has|have|had)_to needs?_to requires? BE(?:required|obliged)
+        (?:is|are|was|were|be)_bound_to(?!_(?:an?|the|its|their)\b) mandatory compulsory
         obligatory""",
     "recommended": r"should ought_to recommends? advises? encourages? BE(?:recommended|advised|encouraged)",
     "permitted": r"may BE(?:permitted|allowed|free_to) permits? allows?",

@@ -99,14 +99,17 @@ def _parse_part(text: str, shown: str) -> Statement:
     return Statement(shown, topic, duties, clause, measures, find_dates(text))
 
 
-def iter_statements(text: str) -> Iterator[Statement]:
-    """Yield the sentences of a text, parsed; items of a list are read together with the line that leads them in."""
+@lru_cache(maxsize=4_000)  # a quote is compared with every other one of its source
+def list_statements(text: str) -> tuple[Statement, ...]:
+    """Return the sentences of a text, parsed; items of a list are read together with the line that leads them in."""
     lead = ""
+    found: list[Statement] = []
     for span in split_sentences(text):
         said = text[span.start : span.end]
         item = _ITEM.match(said)
-        yield parse_statement(said[item.end() :] if item else said, lead if item else "")
+        found.append(parse_statement(said[item.end() :] if item else said, lead if item else ""))
         lead = said if said.rstrip().endswith(":") else lead if item else ""
+    return tuple(found)
 
 
 def compare_topics(a: Statement, b: Statement) -> float:
@@ -137,8 +140,8 @@ def find_difference(a: Statement, b: Statement) -> Difference | None:
 def find_differences(one: str, other: str) -> tuple[Difference, ...]:
     """Return the differences between the sentences of two texts, each with its closest counterpart, nearest first."""
     found: list[Difference] = []
-    theirs = tuple(iter_statements(other))
-    for mine in iter_statements(one):
+    theirs = list_statements(other)
+    for mine in list_statements(one):
         nearest = sorted(theirs, key=lambda each: -compare_topics(mine, each))[:1]
         found += [differs for each in nearest if (differs := find_difference(mine, each)) is not None]
     return tuple(sorted(found, key=lambda each: -each.alike))

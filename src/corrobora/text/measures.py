@@ -91,7 +91,7 @@ _SMALL = "|".join(sorted((*_SMALL_WORDS, "hundred", "thousand", "million", "bill
 _SPELLED = re.compile(
     rf"(?i)(?<![\w-])(?:(half)(?: (?:of|an?|the)\b)?|(an?|one|two|three|four|five|seven|nine)[\s-]({'|'.join(_PARTS)})"
     rf"|(?:an? (?=(?:hundred|thousand|million|billion|dozen)\b))?"
-    rf"((?:{_SMALL})(?:(?:[\s-]|\sand\s)(?:{_SMALL}))*s?))(?!\w|-in-)"
+    rf"((?:{_SMALL})(?:(?:[\s-]|(?:(?<=hundred)|(?<=thousand)|(?<=[mb]illion))\sand\s)(?:{_SMALL}))*s?))(?!\w|-in-)"
 )
 _DIGITS = re.compile(
     r"(?<![\w.])((?<!/)[-−+])?([$€£¥])?"
@@ -248,7 +248,8 @@ def _read_words(text: str, match: re.Match[str]) -> Measure | None:
     share = _SHARE.match(text, match.end())
     if words.lower() == "one" and _read_unit(text, match.end())[0] is not None:
         return replace(_finish(text, 1.0, match.start(), match.end(), "", spelled=True), vague=True)  # or "one day"
-    if (words.lower() == "one" and not (share and _SPELLED.match(text, share.end()))) or words.lower().endswith("ss"):
+    pronoun = words.lower() == "one" and not (share and _SPELLED.match(text, share.end()))
+    if pronoun or words.lower() == "ones" or words.lower().endswith("ss"):
         return None  # more often a pronoun than a number
     total = current = 0.0
     for word in re.split(r"[\s-]+", words.lower().removesuffix("s")):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from corrobora.text.claims import (
+    BOUNDS,
     OPERATOR_STEMS,
     CitedEvidence,
     Claim,
@@ -201,12 +202,7 @@ def _execute_pair(claim: Claim, kind: DerivationKind, one: QuotedNumber, other: 
     a, b = one.number.value, other.number.value
     shown = (_format(a), _format(b))
     if claim.operator in ("comparison", "trend"):
-        first, last = (a, b) if claim.operator == "comparison" else (b, a)
-        got = (first > last) - (first < last)
-        sign = {1: ">", 0: "=", -1: "<"}[(a > b) - (a < b)]
-        holds = got == claim.direction
-        step = f"{shown[0]} {sign} {shown[1]}"
-        return Derivation.confirm(kind, step) if holds else _refuse(claim, kind, step, "the numbers say otherwise")
+        return _compare_pair(claim, kind, one, other)
     a, b = (b, a) if claim.over_time else (a, b)
     left, right = reversed(shown) if claim.over_time else shown
     agree = True
@@ -223,11 +219,23 @@ def _execute_pair(claim: Claim, kind: DerivationKind, one: QuotedNumber, other: 
     else:
         got, step = a - b, f"{left} - {right}"
         agree = claim.result is None or share_unit(claim.result.unit, one.number.unit)
+        if not agree and BOUNDS.intersection(claim.cue.split()):
+            return Derivation.leave_open(kind, "it states bounds, and no difference")
     if claim.operator == "difference":
         if claim.direction and (got > 0) != (claim.direction > 0):
             return _refuse(claim, kind, f"{step} = {_format(got)}", "the numbers say otherwise")
         got = abs(got)
     return _judge(claim, kind, got, step, units_agree=agree)
+
+
+def _compare_pair(claim: Claim, kind: DerivationKind, one: QuotedNumber, other: QuotedNumber) -> Derivation:
+    a, b = one.number.value, other.number.value
+    first, last = (a, b) if claim.operator == "comparison" else (b, a)
+    holds = (first > last) - (first < last) == claim.direction
+    step = f"{_format(a)} {'>' if a > b else '<' if a < b else '='} {_format(b)}"
+    if claim.operator == "trend" and (one.end, other.end) == ("to", "from"):
+        return _refuse(claim, kind, step, "its source tells the change the other way round")
+    return Derivation.confirm(kind, step) if holds else _refuse(claim, kind, step, "the numbers say otherwise")
 
 
 def _judge(claim: Claim, kind: DerivationKind, got: float, step: str, *, units_agree: bool) -> Derivation:

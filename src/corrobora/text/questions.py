@@ -30,6 +30,7 @@ _DIFFER = re.compile(
     r"(?:differ|compare|vary)\b"
 )
 _EITHER = re.compile(r"(?i)(?:,|:)\s*([^,:;?]{2,120}?),?\s+or\s+([^,;?]{2,120})\?*\s*$")
+_ASKS = re.compile(r"(?i)\b(?:which|what|how|when|where|whom?|whose|why)\b")
 # Words that say what happened to a topic rather than what the topic is: they frame a question.
 FRAMING_WORDS = frozenset(
     "change changed changes changing differ differs different difference differences compare compared comparison "
@@ -236,7 +237,8 @@ def find_compared_sides(question: str) -> tuple[str, ...]:
         match = pattern.search(question[:2_000])
         if match is not None:
             found = tuple(side.strip(" ,;:?.\"'") for side in match.groups())
-            if all(stem_text(side) or find_mentions(side) for side in found):
+            asks = pattern is _EITHER and any(map(_ASKS.search, found))  # "... and at which level is it used or set"
+            if not asks and all(stem_text(side) or find_mentions(side) for side in found):
                 return found
     return ()
 

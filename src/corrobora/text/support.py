@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from corrobora.domain.report import Support
 from corrobora.text.alignment import NEAR_COPY, align_copy, find_cut, find_slices, find_substitute
 from corrobora.text.clauses import Clause, split_statement
+from corrobora.text.crossings import find_crossings
 from corrobora.text.measures import find_identifiers, find_measures, find_unit
 from corrobora.text.mentions import MentionKind, find_mentions, strip_to_alphanumeric
 from corrobora.text.segmentation import split_sentences
@@ -189,9 +190,8 @@ class Comparison(NamedTuple):
         return any(self.copied or not each.scored for each in self.problems)
 
 
-_TELLING, _ALIKE = 0.35, 0.65  # weight from which a word tells something, and nearness from which another says it
-_FOREIGN = 0.4  # share of a sentence's telling words without a like from which it says something else
 _HELD, _MISSED = 0.7, 0.3  # shares of a clause's words from which one half of a sentence is supported and the other not
+_OTHERWISE = "its sources say this in other words, if they say it"
 _LITERAL = re.compile(r"(?<![\w./])(?:\.[A-Za-z]\w*|[\w.-]*[/_][\w./-]*\w|[#?]{2,})")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
@@ -210,9 +210,10 @@ def check_support(sentence: str, evidence: Sequence[Evidence]) -> SupportCheck:
     problems = list(found.problems)
     status = _decide_status(sentence, found)
     failing = [each.words for each in problems if each.words and each.words.lower() in sentence.lower()]
-    if status is Support.UNSUPPORTED and not problems:
+    if status in (Support.UNSUPPORTED, Support.UNCLEAR) and not problems:
         missing = _find_missing_words(sentence, found.reading)
-        problems, failing = [Problem("its sources do not say this", ", ".join(missing))], missing
+        told = "its sources do not say this" if status is Support.UNSUPPORTED else _OTHERWISE
+        problems, failing = [Problem(told, ", ".join(missing))], missing
     elif status is Support.SUPPORTED:
         problems, failing = [], []
     return SupportCheck(
@@ -242,7 +243,7 @@ def compare_evidence(sentence: str, evidence: Sequence[Evidence]) -> Comparison 
     if not copied and all(each.scored for each in problems):
         substitutes = (find_substitute(sentence, unit.text, reading.stems) for unit in reading.units)
         problems += [found for found in substitutes if found is not None]
-    problems += [] if copied else find_foreign_words(sentence, reading)
+    problems += find_crossings(sentence, units)
     return Comparison(reading, tuple(sorted(problems, key=lambda each: not each.false)), copied)
 
 
@@ -297,21 +298,6 @@ def find_numbers(text: str) -> frozenset[str]:
         )
         found.add(whole.rstrip("0").rstrip(".") if "." in whole else whole)
     return frozenset(found)
-
-
-def find_foreign_words(sentence: str, reading: Reading) -> list[Problem]:
-    """Tell the words that say something else, if many of a sentence's telling words have no like in the evidence."""
-    measured = frozenset(stem_text(" ".join(each.text for each in find_measures(sentence))))
-    telling = [stem for stem in dict.fromkeys(_list_stems(sentence)) if weigh_stem(stem) >= _TELLING]
-    telling, held = [stem for stem in telling if stem not in measured], sorted(reading.stems)
-    if not telling or not held:
-        return []
-    near = _match_stems(telling, held, frozenset(_list_stems(sentence))).max(axis=1)
-    foreign = [stem for stem, nearness in zip(telling, near, strict=True) if nearness < _ALIKE]
-    words = [word for word in split_words(sentence) if stem_word(word) in foreign]
-    if len(foreign) < _FOREIGN * len(telling):
-        return []
-    return [Problem(f"its sources say nothing like “{', '.join(dict.fromkeys(words))}”", words[0])]
 
 
 def find_foreign_names(sentence: str, reading: Reading) -> Iterator[Problem]:

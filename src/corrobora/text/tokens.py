@@ -11,7 +11,8 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
 TOKENIZER_VERSION = 1
+_START = 2  # letters of a word that its stem keeps; a stem of no more letters keeps the first: "eying", "ei"
 
 STOP_WORDS = frozenset(
     "a about above after again against all also am an and any are aren as at be because been before being below "
@@ -112,6 +114,19 @@ def stem_text(text: str) -> tuple[str, ...]:
     return tuple(filter(None, map(stem_word, split_words(text))))
 
 
+def count_stems(texts: Sequence[str], wanted: Collection[str]) -> list[Counter[str]]:
+    """Count the stems of each text that are among those wanted.
+
+    A word is stemmed once for all texts, and only if it begins like a stem that is wanted: stems differ at the end.
+    """
+    words = [split_words(text) for text in texts]
+    starts = {stem[:_START] for stem in wanted if len(stem) > _START}
+    first = {stem[:1] for stem in wanted if len(stem) <= _START}
+    likely = {word for each in words for word in each if word[:_START] in starts or word[0] in first}
+    forms = {word: stem for word in likely if (stem := stem_word(word)) in wanted and stem}
+    return [Counter(forms[word] for word in each if word in forms) for each in words]
+
+
 _WORDS_OF_LANGUAGE = {
     "de": "der die das den dem des ein eine einen einem einer eines und oder aber nicht kein keine mit von vom zu zum "
     "zur im in am an auf aus bei beim nach seit vor für über unter um durch gegen ohne bis ist sind war waren wird "
@@ -173,8 +188,8 @@ def is_same_family(one: str, other: str) -> bool:
     """True if two stems belong to one word family: "direct" and "director", "nation" and "national"."""
     if one == other:
         return True
-    short, long = sorted((one, other), key=len)
-    return len(short) >= FAMILY_LETTERS and long.startswith(short) and len(long) - len(short) <= _ENDING_LETTERS
+    short, long = (one, other) if len(one) < len(other) else (other, one)
+    return long.startswith(short) and len(short) >= FAMILY_LETTERS and len(long) - len(short) <= _ENDING_LETTERS
 
 
 def token_overlap(sentence: str, evidence: str) -> float:

@@ -54,6 +54,8 @@ class Reading:
     operands: tuple[Measure, ...]  # of the sentences: what a number may be computed from
 
 
+_DENYING = ("forbidden", "discouraged", "needless")
+_DENIED = "it and its sources differ in a negation"
 _YEAR = re.compile(r"(?<![\w.,$€£])(1[0-9]\d\d|20\d\d)(?![\w%]|[.,]\d)")
 _NEXT_YEAR = re.compile(r"(?i)\b(?:an?|the|previous|next|last|following) year\b")
 NEGATED = re.compile(r"(un|in|im|ir|non|dis)([a-z]{3,})")
@@ -293,8 +295,11 @@ def _compare_duties(clause: Clause, whole: Clause, unit: Clause, reading: Readin
 
 
 def _compare_polarity(clause: Clause, unit: Clause, reading: Reading, *, same: bool) -> Iterator[Problem]:
-    if clause.duties and unit.duties:
-        return  # compared with their obligations
+    if clause.duties and unit.duties:  # what these deny is compared with them
+        beside = [max(0, len(each.negated) - sum(d.kind in _DENYING for d in each.duties)) for each in (clause, unit)]
+        if sum(beside) % 2:
+            yield Problem(_DENIED, "not" if clause.negations else "")
+        return
     parts = [parse_clause(part) for part in split_statement(unit.text)]
     for stem in sorted((unit.negated & clause.stems) - clause.negated):
         own = next((part for part in parts if stem in part.negated), unit)
@@ -320,7 +325,7 @@ def _compare_polarity(clause: Clause, unit: Clause, reading: Reading, *, same: b
             return
     own = next(iter(find_nearest(clause, parts)), unit)
     if (_count_negations(clause, own) - _count_negations(own, clause)) % 2:
-        yield Problem("it and its sources differ in a negation", "not" if clause.negations else "")
+        yield Problem(_DENIED, "not" if clause.negations else "")
 
 
 def _is_carried(duty: Shade, whole: Clause) -> bool:

@@ -37,6 +37,16 @@ def test_every_form_fits_the_rules_of_strict_decoding(role: Any, given: Any):
     assert '"minimum":' not in json.dumps(form.closed_schema)
 
 
+@pytest.mark.parametrize("chosen", [("F1", "F2"), ()])
+@pytest.mark.parametrize(("role", "given"), SAMPLES, ids=[role.prompt for role, _ in SAMPLES])
+def test_the_form_of_one_call_is_strict_as_if_it_were_written_for_it(role: Any, given: Any, chosen: tuple[str, ...]):
+    narrow = _make_form(role).form.narrow(lambda fields: chosen)
+    alone = Form(narrow.name, narrow.description, narrow.schema)
+    assert narrow.strict_schema == alone.strict_schema
+    assert narrow.closed_schema == alone.closed_schema
+    assert json.dumps(narrow.strict_schema).count('"F2"') == json.dumps(narrow.schema).count('"F2"')
+
+
 def test_what_a_decoder_does_not_know_moves_into_the_description_and_references_stand_alone():
     schema = {
         "type": "object",

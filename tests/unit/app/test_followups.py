@@ -49,7 +49,7 @@ async def test_a_follow_up_reads_the_evidence_of_its_run_first_and_says_where_it
     workspace: Workspace,
 ) -> None:
     run = await research(workspace)
-    near = await ask(workspace, run, "What draws rats to the sluice gates?")
+    near = await ask(workspace, run, "What draws rats?")
     assert (near.previous, near.methodology.providers) == (run, ("evidence",))
     assert near.from_previous == tuple(each.number for each in near.citations)
     assert "Animal fat draws rats" in near.markdown

@@ -66,7 +66,7 @@ def test_triplet_blanks_of_reading_prompts_are_filled() -> None:
 def test_tree_a_rubric_names_scope_questions_and_target_confidence() -> None:
     text = build_rubric(thread())
     assert "Tide mills" in text
-    assert "Look for: sq-1" in text
+    assert "Look for: all sub-questions" in text
     assert "0.7" in text
     assert "Sections" not in text
 

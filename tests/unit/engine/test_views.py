@@ -33,6 +33,15 @@ def test_answering_facts_come_first_then_the_better_grades() -> None:
     assert select_best_facts((strong, weak, plain), 3) == select_best_facts((plain, weak, strong), 3)
 
 
+def test_the_order_of_facts_that_rank_alike_does_not_follow_the_order_in_which_pages_arrived() -> None:
+    texts = [f"The harbour of Ardal was dug in {year}." for year in range(1860, 1880)]
+    arrived = [fact(text, source=f"S{number}") for number, text in enumerate(texts)]
+    again = [fact(text, source=f"S{len(texts) - number}") for number, text in enumerate(texts)]
+    assert [each.quote for each in select_best_facts(again, 30)] == [
+        each.quote for each in select_best_facts(arrived, 30)
+    ]
+
+
 def test_triplet_needs_hold_what_is_open_and_not_what_was_given_up() -> None:
     last = one_round(1, "a", decision=decided(Gap("who it was", "sq-1"), Gap("why so", "sq-3")), query="ardal harbour")
     seen = scope_input(thread(last, sub_questions=(OPEN, DONE, GIVEN_UP), subjects=(Subject("Ardal"),)), Record())

@@ -80,6 +80,14 @@ def test_a_statement_that_its_source_dropped_is_gone_and_a_new_source_is_news() 
     }
 
 
+def test_chapters_that_share_an_address_are_told_apart() -> None:
+    one, two = (replace(said(quote, "a.example", text), title=text) for quote, text in ((OPENED, "1"), (DEPTH, "2")))
+    after = replace(said(DEPTH, "a.example", "3"), title="2")
+    kept, other = compare_reports(report(one, two), report(one)), compare_reports(report(one, two), report(one, after))
+    assert sorted((each.text, each.kind.value) for each in kept.sources) == [("1", "same"), ("2", "gone")]
+    assert sorted((each.text, each.kind.value) for each in other.sources) == [("1", "same"), ("2", "changed")]
+
+
 def test_answers_gaps_contradictions_and_scores_are_compared() -> None:
     asked = SubQuestion("sq-1", "When was it opened?", SubQuestionStatus.ANSWERED, finding=OPENED)
     one, two = said(OPENED, "a.example"), said("The harbour of Ardal was opened to steamers in 1880.", "b.example")

@@ -128,12 +128,30 @@ def test_a_dropped_sentence_takes_its_line_its_item_and_a_lead_in_that_introduce
     assert drop("2").endswith("may enter. [3]\n") or "Trade" not in drop("2")
 
 
+def test_a_label_belongs_to_the_sentence_before_it_also_inside_a_paragraph() -> None:
+    said = ("It was dug in 1874. [1] *(unclear)*", "It has two piers. [1]", "Fish came. [1][2] *(not supported)*")
+    line = " ".join((*said, "Ships left. [2]"))
+    document = split_document(TEXT.replace("The harbour was opened in 1874. [1]", line))
+    pieces = [piece for piece in document.pieces if piece.id]
+    assert [piece.label for piece in pieces][:4] == ["*(unclear)*", "", "*(not supported)*", ""]
+    assert document.text.count(line) == 1
+    assert apply_edit(document, Edit(EditAction.DROP, pieces[2].id)).text.count("not supported") == 0
+    assert "[1] *(unclear)* Fish came" in apply_edit(document, Edit(EditAction.DROP, pieces[1].id)).text
+    other = apply_edit(document, Edit(EditAction.REWORD, pieces[1].id, "Two piers. [1]")).text
+    assert "*(unclear)* Two piers. [1] Fish" in other
+
+
 def test_sentences_and_sections_move_and_a_new_one_becomes_a_paragraph_of_its_section() -> None:
     moved = apply_edit(DOCUMENT, Edit(EditAction.MOVE, "2.4", after="0.1"))
     assert "in 1874. [1] Fish came in autumn. [1] It has two" in moved.text
     sections = apply_edit(DOCUMENT, Edit(EditAction.MOVE, "1", after="2"))
     assert sections.body.index("## Trade") < sections.body.index("## Depth")
     assert sorted(sections.text.split("\n")) == sorted(TEXT.split("\n"))
+    first = apply_edit(DOCUMENT, Edit(EditAction.MOVE, "2.4", after="1"))
+    assert "## Depth\n\nFish came in autumn. [1]\n\n" in first.text
+    assert (
+        apply_edit(DOCUMENT, Edit(EditAction.MOVE, "2.4", after="0")).body.lstrip().startswith("Fish came in autumn.")
+    )
     added = apply_edit(DOCUMENT, Edit(EditAction.ADD, "1", "Pilots are needed. [3]"))
     assert "may enter. [3]\n\nPilots are needed. [3]\n\n## Trade" in added.text
     below = apply_edit(DOCUMENT, Edit(EditAction.ADD, "2.1", "Ships are counted. [3]"))

@@ -90,7 +90,7 @@ def test_words_that_are_worse_than_the_old_ones_are_refused(target: str, text: s
 def test_details_that_new_words_leave_out_are_listed() -> None:
     change = reword("0.2", "The harbour basin is deep at low water.")
     assert not change.refused
-    assert [loss.kind for loss in change.losses] == ["detail"]
+    assert [loss.kind for loss in change.losses] == ["detail", "words"]
     assert "9" in change.losses[0].text
 
 

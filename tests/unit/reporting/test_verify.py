@@ -20,10 +20,10 @@ TEXT = (
 )
 
 
-def _fact() -> Fact:
+def _fact(text: str = TEXT) -> Fact:
     source = Source(SourceId("S1"), "Rules", "rules.md", "hash")
-    passage = Passage(PassageId("C1"), source.id, TEXT, 0, len(TEXT))
-    fact = Fact.from_quote(Document(source, TEXT, (passage,)), passage, TEXT)
+    passage = Passage(PassageId("C1"), source.id, text, 0, len(text))
+    fact = Fact.from_quote(Document(source, text, (passage,)), passage, text)
     assert fact is not None
     return fact
 
@@ -97,6 +97,23 @@ def test_negation_is_compared_with_the_sentence_of_the_quote_that_speaks_of_it()
         Draft("t", "Verifiers shall require users to change secrets periodically. [S1:C1]"), [_fact()]
     )
     assert inverted.checks[0].support is Support.CONTRADICTED
+
+
+def test_no_model_confirms_a_number_that_no_quote_holds() -> None:
+    facts = [
+        _fact("At AAL3, authentication of the subscriber SHALL be repeated at least once per 12 hours."),
+        _fact("Reauthentication of the subscriber SHALL be repeated following any inactivity of 15 minutes or longer."),
+    ]
+    sentence = "The draft shortens the overall limit at AAL3 from 12 hours to 8 hours."
+    draft = Draft("t", f"{sentence} {facts[0].marker}")
+    [doubted] = check_draft(draft, facts).checks
+    assert (doubted.support, doubted.withheld) == (Support.UNCLEAR, "")
+    key = (doubted.sentence, doubted.facts)
+    [confirmed] = check_draft(draft, facts, rulings={key: ""}).checks
+    assert confirmed.support is Support.UNCLEAR
+    denied = check_draft(draft, facts, rulings={key: "8 hours"})
+    assert "8 hours" in denied.checks[0].withheld
+    assert sentence not in denied.draft.body
 
 
 def test_a_heading_without_anything_below_it_goes() -> None:

@@ -22,6 +22,7 @@ from corrobora.roles.forms import (
     clean_text,
     find_literal,
     make_delimiter,
+    name_origin,
     quote_rows,
     quote_text,
     show_identifier,
@@ -271,3 +272,8 @@ def test_every_part_of_a_text_is_a_literal_quote_of_it(text: str, data):
 def test_whatever_is_found_stands_in_the_text(text: str, said: str):
     found = find_literal(said, text)
     assert found is None or found in text
+
+
+def test_a_publisher_that_is_only_the_host_is_not_named_twice():
+    assert name_origin("example.org", "www.example.org:8080") == ("", "example.org:8080")
+    assert name_origin("Pump makers", "example.org") == ("Pump makers", "example.org")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.text.answer_test import Lack, check_answer, covers_both_sides
+from corrobora.text.answer_test import Lack, check_answer, covers_both_sides, is_answered, measure_standing
 from corrobora.text.vocabulary import Equivalence
 
 
@@ -58,3 +58,34 @@ def test_any_text_can_be_tested(question: str, statement: str, context: str) -> 
     found = check_answer(question, statement, context)
     assert 0.0 <= found.share <= 1.0
     assert found.passed == (found.lack is Lack.NOTHING)
+
+
+def test_the_year_of_a_question_is_no_date_that_answers_it() -> None:
+    question = "When did the council of 1874 open the harbour of Ardal?"
+    assert check_answer(question, "The council of 1874 opened the harbour of Ardal.").lack is Lack.KIND
+    assert check_answer(question, "The council of 1874 opened the harbour of Ardal in 1876.").passed
+
+
+ASKED = "How high is the tower of Oldby?"
+ANSWER = ("The tower of Oldby is 41 metres high.", "Oldby")
+ASIDE = tuple((f"The market of Oldby sells {what}.", "Oldby") for what in ("bread", "fish", "wool", "salt", "tin"))
+
+
+def test_a_question_is_answered_by_a_statement_that_stands_above_the_others() -> None:
+    assert is_answered(ASKED, (ANSWER, *ASIDE), 0.99)
+    assert not is_answered(ASKED, ASIDE, 0.99), "none stands above the others"
+    assert not is_answered(ASKED, (ANSWER, *ASIDE), 0.01), "what is searched is hardly likely to answer it"
+    assert not is_answered(ASKED, (), 0.99)
+
+
+def test_where_nothing_rates_a_question_the_statement_must_hold_most_of_it() -> None:
+    assert is_answered(ASKED, (ANSWER,), None)
+    assert not is_answered("How high is the northern tower of Oldby castle?", (ANSWER,), None)
+
+
+def test_how_statements_stand_to_a_question_does_not_depend_on_their_order() -> None:
+    one, other = measure_standing(ASKED, (ANSWER, *ASIDE)), measure_standing(ASKED, (*ASIDE, ANSWER))
+    assert one == pytest.approx(other)
+    assert one.share == pytest.approx(1.0)
+    assert one.kind == 1.0
+    assert measure_standing(ASKED, ASIDE).kind < 1.0

@@ -175,3 +175,32 @@ def test_numbers_that_name_something_are_no_operands() -> None:
         12,
         2022,
     ]
+
+
+RAISED = "The default of retention.hours is raised from 72 to 96 hours: three days did not cover a long weekend."
+LOWERED = "The default of retention.hours is lowered from 168 to 72 hours, because disks were full."
+
+
+def test_a_change_that_its_source_tells_the_other_way_round_is_false():
+    cited = [cite(RAISED, "Release notes", "2024-08", "S1"), cite(LOWERED, "Older notes", "2023-11", "S2")]
+    for some in (cited[:1], cited):
+        told = check_derivation("Version 3.1 lowered the default of retention.hours from 96 to 72 hours.", some)
+        assert told.holds is False, some
+        true = check_derivation("Version 3.1 raised the default of retention.hours from 72 to 96 hours.", some)
+        assert true.holds is not False, some
+
+
+LIMITS = (
+    "The setting message.max_bytes limits the size of one message. Its default is 8 MiB. "
+    "Values above 64 MiB are refused at start."
+)
+
+
+def test_a_bound_is_no_comparison():
+    cited = [cite(LIMITS, "Reference 3.2", "2025-03", "S1")]
+    cited.append(cite("Values above 16 MiB are refused at start.", "Reference 2.8", "2022-06", "S2"))
+    for sentence in (
+        "The reference gives a default of 8 MiB and refuses values above 64 MiB.",
+        "Version 3.2 refuses values above 64 MiB at start; 2.8 refuses values above 16 MiB.",
+    ):
+        assert check_derivation(sentence, cited).holds is not False, sentence

@@ -77,3 +77,9 @@ def test_separators_change_nothing(number: int, unit: str) -> None:
 
 def test_a_margin_of_error_is_no_negative_number() -> None:
     assert [each.value for each in find_measures("a mean of 1.4 +/- 0.09, at -3 degrees")] == [1.4, 0.09, -3.0]
+
+
+def test_numbers_that_and_joins_are_two_unless_a_hundred_stands_before() -> None:
+    assert [each.value for each in find_measures("Between five and nine attempts are made.")] == [5.0, 9.0]
+    assert [each.value for each in find_measures("The hall holds two hundred and five guests.")] == [205.0]
+    assert find_measures("The old lamps burn longer than the new ones.") == ()

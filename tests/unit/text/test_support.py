@@ -223,8 +223,8 @@ def test_a_text_overlaps_itself_wholly_or_says_nothing(text: str) -> None:
             "Old and new ledgers are compared with the tool saltfold.",
         ),
         (
-            "Books are lent by the library for 28 days and films for one week.",
-            "Books are lent by the library for 28 days and films for one month.",
+            "The library lends out books for 28 days and films for one week.",
+            "The library lends out books for 28 days and films for one month.",
             "The library lends out books for four weeks and films for seven days.",
         ),
         (
@@ -263,7 +263,8 @@ def test_truth_3_words_without_a_like_in_the_evidence_are_named() -> None:
         "The pilots of the harbour decorate the weekly newspaper.", "The clerks of the harbour count the weekly catch."
     )
     assert found.support is not Support.SUPPORTED
-    assert any("decorate" in reason for reason in found.reasons)
+    assert "decorate" in found.failing
+    assert found.reasons
 
 
 def test_truth_3_what_is_said_instead_of_something_denies_nothing() -> None:

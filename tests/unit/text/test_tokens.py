@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from markdown_it import MarkdownIt
 
 from corrobora.reporting.verify import normalize_markers
 from corrobora.text.tokens import (
+    count_stems,
     escape_text,
     fold_whitespace,
     is_table_row,
@@ -19,6 +21,7 @@ from corrobora.text.tokens import (
     sanitize_json,
     sanitize_text,
     skip_item_mark,
+    stem_text,
 )
 
 
@@ -87,3 +90,10 @@ def test_a_json_document_keeps_everything_else(text: str) -> None:
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", value)
     if not OBEYED.search(text):
         assert value == text
+
+
+@given(st.lists(st.text("aeiostydngmc ", max_size=60), max_size=4), st.text("aeiostydngmc ", max_size=30))
+def test_wanted_stems_are_counted_as_if_every_word_was_stemmed(texts, wanted):
+    stems = frozenset(stem_text(wanted))
+    counted = [Counter(stem for stem in stem_text(text) if stem in stems) for text in texts]
+    assert count_stems(texts, stems) == counted

@@ -107,3 +107,16 @@ def test_a_denial_withholds_only_a_sentence_about_the_same_thing() -> None:
 def test_only_the_ends_of_a_range_hold_what_lies_between(sentence: str, false: bool) -> None:
     reading = read_evidence(("The cable has 47 metres.", "The rope has 15 metres."), "")
     assert any(problem.false for problem in compare_sentence(sentence, reading)) is false
+
+
+def test_a_negation_beside_an_obligation_is_compared() -> None:
+    reading = read_evidence(("The keeper must lock the gate when the lamp is lit.",), "")
+    told = compare_sentence("The keeper must lock the gate when the lamp is not lit.", reading)
+    assert any("negation" in each.reason for each in told)
+    assert compare_sentence("When the lamp is lit, the keeper must lock the gate.", reading) == ()
+
+
+def test_what_is_bound_to_a_thing_is_no_obligation() -> None:
+    reading = read_evidence(("A lamp bound to a pole collides with the boats.",), "")
+    told = compare_sentence("A lamp bound to a pole does not collide with the boats.", reading)
+    assert any(each.contradicts for each in told)

@@ -233,9 +233,10 @@ class PageShape(NamedTuple):
 
 
 def measure_shape(html: str) -> PageShape:
-    """Count tags, links, the attributes of the richest tag and the depth of nesting, in one pass."""
+    """Count tags, links, the depth of nesting and, if they can be too many, the attributes of the richest tag."""
     tags = attributes = depth = deepest = links = 0
     last = -1
+    rich = html.count("=") > MAX_ATTRIBUTES  # else no tag is
     for match in _TAG.finditer(html):
         tags += 1
         name = match[2].lower()
@@ -247,7 +248,7 @@ def measure_shape(html: str) -> PageShape:
             depth += 1
             deepest = max(deepest, depth)
         links += name == "a" and not match[1]
-        if last >= 0:
+        if rich and last >= 0:
             attributes = max(attributes, html.count("=", last, match.start()))
         last = match.end()
         if tags > MAX_TAGS:

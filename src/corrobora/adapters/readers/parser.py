@@ -131,7 +131,8 @@ class ParserProcess:
         """Read a document in the child.
 
         Raises:
-            ReadError: what the reader found, `timeout` at the limit of time, `broken` if the process died.
+            ReadError: what the reader found, `timeout` at the limit of time, `broken` if the process crashed, or was
+                killed twice.
         """
         if len(data) > LIMITS.file_max_bytes:
             raise ReadError(ReadOutcome.TOO_LARGE, f"It has {len(data)} bytes (limit {LIMITS.file_max_bytes}).")
@@ -149,7 +150,10 @@ class ParserProcess:
         async with self._lock:
             await self._ensure_process()
 
-    async def _request_answer(self, reader: FormatReader, data: bytes, charset: str) -> dict[str, Any]:
+    async def _request_answer(
+        self, reader: FormatReader, data: bytes, charset: str, *, again: bool = False
+    ) -> dict[str, Any]:
+        """Have a document read; once more by a fresh process if this one was killed, which may not be its fault."""
         seconds = self._seconds or reader.cpu_seconds
         fresh = not self._served
         process = await self._ensure_process()
@@ -164,6 +168,8 @@ class ParserProcess:
             code = await self._await_exit()
             if code is not None and -code == _SIGXCPU:
                 raise ReadError(ReadOutcome.TIMEOUT, f"Reading it took more than {seconds:g} s of CPU.") from error
+            if code is not None and -code == _SIGKILL and not again:
+                return await self._request_answer(reader, data, charset, again=True)
             raise ReadError(ReadOutcome.BROKEN, "The reader crashed on it.") from error
         except asyncio.CancelledError:
             await self._kill_process()
@@ -218,7 +224,7 @@ class ParserProcess:
         await self.close()
 
 
-_SIGXCPU = 24
+_SIGKILL, _SIGXCPU = 9, 24
 
 
 async def _exchange_frames(process: Process, head: bytes, data: bytes) -> dict[str, Any]:

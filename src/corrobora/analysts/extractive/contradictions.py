@@ -24,7 +24,7 @@ from corrobora.text.comparison import (
     compare_topics,
     find_difference,
     find_differences,
-    iter_statements,
+    list_statements,
 )
 from corrobora.text.mentions import MentionKind, find_mentions
 from corrobora.text.quantities import MONTH_NAMES, MONTHS, find_years
@@ -64,7 +64,7 @@ def find_contradictions(facts: Sequence[Fact]) -> tuple[Contradiction, ...]:
     pair of sentences is reported once, and the order of the facts does not matter.
     """
     ordered = sorted(facts, key=lambda fact: fact.id)
-    said = [ComparedSentence(fact, statement) for fact in ordered for statement in iter_statements(fact.quote)]
+    said = [ComparedSentence(fact, statement) for fact in ordered for statement in list_statements(fact.quote)]
     found: dict[frozenset[str], tuple[int, float, Contradiction]] = {}
     for alike, first, second in _match_sentences(said):
         made = _build_contradiction(said[first], said[second])

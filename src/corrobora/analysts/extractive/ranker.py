@@ -17,7 +17,7 @@ from importlib import resources
 
 from corrobora.text.answers import classify_question, score_answer_fit
 from corrobora.text.questions import find_framing_stems, weigh_terms
-from corrobora.text.tokens import is_same_family
+from corrobora.text.tokens import FAMILY_LETTERS, is_same_family
 from corrobora.text.vocabulary import Aliases
 
 FEATURES = (
@@ -77,6 +77,9 @@ class QuestionTerms:
         read = weigh_terms(question)
         self.terms = tuple(read.weights)
         self._bits = {term: 1 << at for at, term in enumerate(self.terms)}
+        self._families: dict[str, list[str]] = {}  # the terms by what all of a family begin with
+        for term in self.terms:
+            self._families.setdefault(term[:FAMILY_LETTERS], []).append(term)
         self._names = [
             (name, self._bits[term]) for term, names in aliases.items() if term in self._bits for name in names
         ]
@@ -100,7 +103,8 @@ class QuestionTerms:
         self._shares: dict[int, float] = {0: 0.0}
 
     def _match(self, stem: str) -> int:
-        return sum(bit for term, bit in self._bits.items() if is_same_family(term, stem))
+        near = self._families.get(stem[:FAMILY_LETTERS], ())
+        return sum(self._bits[term] for term in near if is_same_family(term, stem))
 
     def read(self, stems: Iterable[str]) -> int:
         """Return the words of the question, as bits, that some stems express."""

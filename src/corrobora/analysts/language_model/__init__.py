@@ -19,6 +19,7 @@ Ending = Literal["stop", "length", "refusal"]
 Tier = Literal["lead", "worker", "fast", "judge"]
 Effort = Literal["low", "medium", "high"]  # how much a model thinks before it answers
 TIERS: tuple[Tier, ...] = get_args(Tier)
+Choose = Callable[[Sequence[str]], Sequence[str]]  # what the fields of an input hold, by the paths of these fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +52,13 @@ class Form:
     name: str
     description: str
     schema: Mapping[str, Any]
+    narrowed: tuple[Form, Choose] | None = None  # the form that this one is for one call, and what was chosen
 
-    def narrow(self, choose: Callable[[Sequence[str]], Sequence[str]]) -> Form:
+    def narrow(self, choose: Choose) -> Form:
         """Return the form of one call: what is chosen from fields of its input is an enum of what they hold."""
-        return replace(self, schema=_narrow_value(self.schema, choose)) if self._has_choices else self
+        if not self._has_choices:
+            return self
+        return replace(self, schema=_narrow_value(self.schema, choose), narrowed=(self, choose))
 
     @cached_property
     def _has_choices(self) -> bool:
@@ -71,11 +75,17 @@ class Form:
     @cached_property
     def strict_schema(self) -> dict[str, Any]:
         """The schema for strict decoding by OpenAI's rules: every property required, nothing else allowed."""
+        if self.narrowed is not None:  # the form of all calls is rewritten once
+            form, choose = self.narrowed
+            return _narrow_value(form.strict_schema, choose)
         return _tighten(self.schema, _REFUSED_BY_OPENAI, require_all=True)
 
     @cached_property
     def closed_schema(self) -> dict[str, Any]:
         """The schema for native output by Anthropic's rules: no further properties, no ranges of numbers."""
+        if self.narrowed is not None:
+            form, choose = self.narrowed
+            return _narrow_value(form.closed_schema, choose)
         return _tighten(self.schema, _REFUSED_BY_OPENAI | _RANGES, require_all=False)
 
 
@@ -83,7 +93,7 @@ _REFUSED_BY_OPENAI = frozenset({"minLength", "maxLength", "minItems", "maxItems"
 _RANGES = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
 
 
-def _narrow_value(value: Any, choose: Callable[[Sequence[str]], Sequence[str]]) -> Any:
+def _narrow_value(value: Any, choose: Choose) -> Any:
     if isinstance(value, list):
         return [_narrow_value(each, choose) for each in cast("list[Any]", value)]
     if not isinstance(value, Mapping):

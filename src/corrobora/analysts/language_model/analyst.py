@@ -160,6 +160,8 @@ def _make_form(role: Role[Any, Any]) -> _RoleForm:
     schema = adapter.json_schema()
     description = str(schema.pop("description", "") or role.prompt)
     version = hashlib.sha256(json.dumps(schema, sort_keys=True).encode()).hexdigest()[:8]
+    for part in schema.get("$defs", {}).values():  # what the prompt says already is not paid twice
+        part.pop("description", None)
     return _RoleForm(Form(role.prompt, description, schema), adapter, version)
 
 

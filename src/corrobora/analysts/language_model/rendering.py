@@ -22,9 +22,9 @@ from corrobora.analysts.language_model import Prompt
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Contradiction, Fact, Grade, LinkedSource, Passage
 from corrobora.domain.plan import Node, QueryYield, SourceYield, Subject, SubQuestion, collect_leaves
-from corrobora.domain.thread import Gap
+from corrobora.domain.thread import Escape, Gap
 from corrobora.ports import Role
-from corrobora.roles.forms import Shown, quote_rows, quote_text, show_identifier
+from corrobora.roles.forms import Shown, name_origin, quote_rows, quote_text, show_identifier
 from corrobora.roles.review import Doubt
 from corrobora.roles.synthesize import Material, Part, synthesize
 
@@ -39,7 +39,17 @@ _LANGUAGE = (
     "\n\nThe language of this research is {}, whatever language the question is in. Write in it all that you write "
     "yourself: questions, queries, claims, summaries, titles and the report. Quotes stay letter for letter."
 )
-NOT_SHOWN = frozenset({"path", "all_questions", "all_subjects"})  # for code: a journal key, and what shapes a form
+_ESCAPES = {
+    Escape.REFORMULATE: "change at least half of the terms; synonyms, another form of question.",
+    Escape.SHIFT_SOURCES: "look for another kind of source than before.",
+    Escape.LATERAL: "look for related entities, people, predecessors or effects, not for the target itself.",
+    Escape.NEGATIVE: 'look for what should exist and does not ("no records of", "withdrawn", "not listed in").',
+    Escape.COMMUNITY: "look for reports of experience, discussions, questions that practitioners ask.",
+    Escape.FRACTAL: "ask which hidden assumption of the question may be wrong, and search as if it were.",
+}
+NOT_SHOWN = frozenset(  # for code: a journal key, what shapes a form, what the record of rounds shows
+    {"path", "all_questions", "all_subjects", "past_queries"}
+)
 
 
 def render_prompt(role: Role[I, O], given: I, *, folder: Path | None = None, language: str = "") -> Prompt:
@@ -179,7 +189,7 @@ def _show_found(facts: Sequence[Fact]) -> Shown:
 def _show_origins(facts: Iterable[Fact]) -> Shown:
     """The sources of facts, each once: id, title, version, date, publisher, host."""
     told = {
-        str(fact.source): (fact.title, fact.version, fact.published, fact.publisher, fact.host.removeprefix("www."))
+        str(fact.source): (fact.title, fact.version, fact.published, *name_origin(fact.publisher, fact.host))
         for fact in facts
     }
     return quote_rows(told.items())
@@ -194,9 +204,11 @@ def _show_claims(facts: Sequence[Fact]) -> Shown:
 
 
 def _show_grades(facts: Sequence[Fact]) -> Shown:
-    """The ids of the facts of each grade."""
+    """The ids of the facts of each grade; of the most common one only that all others have it."""
     by_grade = {grade: [fact.id for fact in facts if fact.grade is grade] for grade in Grade}
-    return quote_rows((grade.value, (" ".join(ids),)) for grade, ids in by_grade.items() if ids)
+    common = max(by_grade, key=lambda grade: len(by_grade[grade]))
+    rows = [(grade.value, " ".join(ids)) for grade, ids in by_grade.items() if ids and grade is not common]
+    return quote_rows((grade, (ids,)) for grade, ids in (*rows, (common.value, "all others" if rows else "all")))
 
 
 def _show_yields(queries: Sequence[QueryYield]) -> Shown:
@@ -283,6 +295,10 @@ def _show_word(value: Enum) -> Shown:
     return show_identifier(value.value)
 
 
+def _describe_escape(escape: Escape) -> Shown:
+    return Shown(f"{escape.value}: {_ESCAPES[escape]}")
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "quote": quote_text,
     "rows": quote_rows,
@@ -312,6 +328,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "quotes_of": _show_quotes,
     "cited_of": _show_cited,
     "word": _show_word,
+    "escape_of": _describe_escape,
 }
 
 

@@ -85,7 +85,7 @@ def _explain(error: CorroboraError | ValidationError) -> str:
 
 def add_tools(server: MCPServer[Any], workspace: Workspace) -> None:
     """Add the tools to a server."""
-    for add in (_add_run_tools, _add_control_tools, _add_evidence_tools, _add_search_pair):
+    for add in (_add_run_tools, _add_follow_up, _add_control_tools, _add_evidence_tools, _add_search_pair):
         add(server, workspace)
 
 
@@ -130,6 +130,22 @@ def _add_run_tools(server: MCPServer[Any], workspace: Workspace) -> None:
             for row in rows
         ]
         return make_result({"runs": found})
+
+
+def _add_follow_up(server: MCPServer[Any], workspace: Workspace) -> None:
+    @server.tool(annotations=_STARTS)
+    @explain_errors
+    async def ask(
+        run_id: RunName,
+        question: QuestionText,
+        search: Annotated[bool, Field(description="False: read only what the run has stored.")] = True,  # noqa: FBT002 - by name
+    ) -> CallToolResult:
+        """Ask a follow-up question on the evidence of a run that has a report; return the run_id of the answer.
+
+        What the run has stored is read first; if it does not answer, its libraries and providers are searched. Then
+        call status and report with the new run_id: `from_previous` are the citations that the earlier run had read.
+        """
+        return await _tell_run(workspace, await service.ask_run(workspace, run_id, question, search=search))
 
 
 def _add_control_tools(server: MCPServer[Any], workspace: Workspace) -> None:

@@ -79,8 +79,10 @@ async def describe_report(workspace: Workspace, row: RunRow, *, offset: int = 0)
     text = str(report["markdown"])
     part = text[offset : offset + MAX_CHARS]
     end = offset + len(part)
+    earlier = {name: report[name] for name in ("previous", "from_previous")} if report.get("previous") else {}
     return {
         "run_id": row.id,
+        **earlier,
         "title": report["title"],
         "outcome": report["outcome"],
         "text": part,

@@ -5,6 +5,7 @@ Knows where the application keeps them. Does not know any page.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -23,6 +24,7 @@ from corrobora.text.phrases import describe_code
 _TEMPLATES = Path(__file__).parent / "templates"
 _SHARED = Path(str(resources.files("corrobora.reporting"))) / "templates"  # of exported pages
 _HOUR = 3600
+_HIT_CHARS = 3  # a shorter word of a search is not marked
 
 
 def get_workspace(request: Request) -> Workspace:
@@ -48,7 +50,13 @@ def load_templates() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
     )
-    filters = {"one_line": one_line, "words": _describe_code, "clock": _format_clock}
+    filters = {
+        "one_line": one_line,
+        "words": _describe_code,
+        "clock": _format_clock,
+        "arrows": _set_arrows,
+        "split_hits": split_hits,
+    }
     environment.filters.update(filters)  # pyright: ignore[reportUnknownMemberType] - not typed there
     return environment
 
@@ -59,6 +67,18 @@ def _describe_code(code: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def _set_arrows(text: str) -> str:
+    """Return what differs with an arrow between its sides."""
+    return text.replace(" -> ", " → ")
+
+
+def split_hits(text: str, words: str) -> list[tuple[str, bool]]:
+    """Return a text in pieces, each with whether it is one of the words that were searched."""
+    wanted = [re.escape(each) for each in words.split() if len(each) >= _HIT_CHARS]
+    pieces = re.split(f"({'|'.join(wanted)})", text, flags=re.IGNORECASE) if wanted else [text]
+    return [(piece, place % 2 == 1) for place, piece in enumerate(pieces) if piece]
+
+
 def _format_clock(seconds: float) -> str:
     """Return seconds as minutes and seconds, with hours from one on."""
     whole = max(0, int(seconds))
@@ -67,9 +87,13 @@ def _format_clock(seconds: float) -> str:
 
 
 def render_page(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-    """Render a template as a page; it knows `request`, `csrf` (for forms) and `version` beside the given values."""
-    text = load_templates().get_template(template)
+    """Render a template as a page; it knows `request`, `csrf` (for forms), `version` and `signed_in` too."""
+    text, access = load_templates().get_template(template), get_access(request)
     shown = text.render(
-        request=request, csrf=get_access(request).make_form_token(request.scope), version=__version__, **values
+        request=request,
+        csrf=access.make_form_token(request.scope),
+        version=__version__,
+        signed_in=bool(access.tokens) and access.identify(request.scope) is not None,
+        **values,
     )
     return HTMLResponse(shown, status_code=status)

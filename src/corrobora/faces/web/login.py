@@ -5,25 +5,15 @@ Knows the form and the cookie. Which tokens there are and what they allow, `secu
 
 from __future__ import annotations
 
-from urllib.parse import parse_qsl
-
 from fastapi import APIRouter, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
-from corrobora.faces.web.context import get_access, render_page
-from corrobora.faces.web.security import COOKIE, FORM_FIELD
+from corrobora.faces.web.context import Allowed, render_page
+from corrobora.faces.web.forms import SentForm, go_to
+from corrobora.faces.web.security import COOKIE
 
 router = APIRouter(include_in_schema=False)
 _COOKIE_SECONDS = 30 * 24 * 3600
-_MAX_FIELDS = 200
-
-
-async def read_form(request: Request) -> dict[str, str]:
-    """Return the fields of a form that a page of this server sent. Raises `UserError` `form_stale` for any other."""
-    text = (await request.body()).decode("utf-8", "replace")
-    fields = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_MAX_FIELDS))
-    get_access(request).check_form_token(request.scope, fields.pop(FORM_FIELD, ""))
-    return fields
 
 
 @router.get("/login")
@@ -33,13 +23,12 @@ async def show_login(request: Request) -> Response:
 
 
 @router.post("/login")
-async def log_in(request: Request) -> Response:
+async def log_in(request: Request, access: Allowed, form: SentForm) -> Response:
     """Give the browser of somebody who knows a token its cookie."""
-    access = get_access(request)
-    token = access.find_token((await read_form(request)).get("token", "").strip())
+    token = access.find_token(form.text("token"))
     if token is None:
         return render_page(request, "login.html", status=403, refused=True)
-    answer = RedirectResponse("/", 303)
+    answer = go_to("/")
     if access.tokens:
         secure = request.url.scheme == "https"
         value = access.make_cookie(token)
@@ -48,9 +37,8 @@ async def log_in(request: Request) -> Response:
 
 
 @router.post("/logout")
-async def log_out(request: Request) -> Response:
+async def log_out(form: SentForm) -> Response:  # noqa: ARG001 - the form has the token
     """Take the cookie back."""
-    await read_form(request)
-    answer = RedirectResponse("/login", 303)
+    answer = go_to("/login")
     answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return answer

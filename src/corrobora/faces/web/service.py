@@ -12,10 +12,12 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from hashlib import sha256
 from typing import Any
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
+from corrobora.app.followups import submit_follow_up
 from corrobora.app.runs import (
     FINISH_TOPIC,
     PAUSE_TOPIC,
@@ -34,10 +36,15 @@ from corrobora.config import Settings
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.run import Event, RunId, RunRow, RunStatus
 from corrobora.faces.cli.library import DEMO, list_libraries, resolve_libraries, unknown_library_error
+from corrobora.faces.request import parse_question
 from corrobora.faces.web.new_run import NewRun, make_request
 from corrobora.storage.journal.events import read_events
-from corrobora.storage.journal.runs import Artifact
+from corrobora.storage.journal.runs import Artifact, new_run_id
 
+_CLAIM_KEY = """
+INSERT INTO request_key (digest, run) VALUES (%(digest)s, %(run)s)
+ON CONFLICT (digest) DO UPDATE SET run = request_key.run RETURNING run
+"""
 _FINAL = tuple(status for status in RunStatus if status.final)
 
 
@@ -84,6 +91,31 @@ async def start_run(workspace: Workspace, wanted: NewRun, *, run: RunId | None =
     profile = resolve_profile(workspace.settings, request)
     workspace.wiring.check_request(request, profile)  # the worker is this process, so its keys count
     return await read_run(workspace, await submit_run(workspace, request, run=run))
+
+
+async def ask_run(workspace: Workspace, run: str, question: str, *, search: bool = True) -> RunRow:
+    """Store a follow-up question on the evidence of a run as a run of its own, and queue it.
+
+    Its facts and passages are read first; if they do not answer, its libraries and providers are searched, unless
+    `search` is False.
+
+    Raises:
+        UserError: there is no such run, or the question cannot be used.
+        NoEvidence: `report_missing`: the run has no report.
+    """
+    asked = parse_question(question)
+    made = await submit_follow_up(workspace, run, asked.text, search=search)
+    await workspace.queue.submit(made)
+    return await read_run(workspace, made)
+
+
+async def find_keyed_run(workspace: Workspace, caller: str, key: str) -> RunId:
+    """Return the id of the run that a key of a caller stands for: always the same over one database."""
+    digest = sha256(f"{caller}\0{key}".encode()).hexdigest()  # the key itself is not stored
+    values = {"digest": digest, "run": new_run_id()}
+    row = await workspace.database.fetch_one(_CLAIM_KEY, values, where="finding the run of a key")
+    assert row is not None
+    return RunId(str(row[0]))
 
 
 async def _find_libraries(workspace: Workspace, given: Sequence[str]) -> tuple[str, ...]:

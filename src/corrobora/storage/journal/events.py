@@ -13,7 +13,7 @@ import json
 from collections.abc import AsyncGenerator, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import LiteralString, Self, cast
+from typing import Any, LiteralString, Self, cast
 
 import psycopg
 from psycopg import sql
@@ -41,6 +41,11 @@ SELECT seq, at, type, key, path, round, data FROM run_events WHERE run = %s AND 
 """
 _CALL_TIMES: LiteralString = "SELECT key, meta, at FROM journal WHERE run = %s AND epoch = %s ORDER BY at, key"
 _STATUS: LiteralString = "SELECT status FROM runs WHERE id = %s"
+_LAST: LiteralString = """
+SELECT id, status, (SELECT max(seq) FROM run_events WHERE run = id) FROM runs WHERE id = ANY(%s)
+"""
+
+_Look = tuple[bool, Sequence[Event]]  # whether a run has ended, and events of it
 
 
 async def read_events(database: Database, run: str, *, after: int = 0, limit: int = _PAGE) -> Sequence[Event]:
@@ -71,8 +76,9 @@ def _is_rewound(event: Event) -> bool:
 class EventLog:
     """Follows the events of many runs over one listening connection. Use it as a context.
 
-    A lost notification or connection only costs time, because every follower also polls every `poll_seconds`. To wait
-    for a status, listen to that channel alone, or every event wakes the waiter.
+    A lost notification or connection only costs time: one query every `poll_seconds` looks at all followed runs.
+    Followers of a run that wait for the same event share the query that reads it. To wait for a status, listen to that
+    channel alone, or every event wakes the waiter.
     """
 
     def __init__(
@@ -86,15 +92,19 @@ class EventLog:
         self._channels = channels
         self._poll_seconds = poll_seconds
         self._followers: dict[str, set[asyncio.Event]] = {}
-        self._task: asyncio.Task[None] | None = None
+        self._reads: dict[str, dict[tuple[int, tuple[str, ...]], asyncio.Task[_Look]]] = {}  # since the last change
+        self._tasks: tuple[asyncio.Task[None], ...] = ()
 
     async def __aenter__(self) -> Self:
-        self._task = asyncio.create_task(self._listen_for_changes(), name="event listener")
+        self._tasks = (
+            asyncio.create_task(self._listen_for_changes(), name="event listener"),
+            asyncio.create_task(self._poll_for_changes(), name="event poll"),
+        )
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._task is not None:
-            await cancel_tasks(self._task)
+        reads = [task for tasks in self._reads.values() for task in tasks.values()]
+        await cancel_tasks(*self._tasks, *reads)
 
     async def follow(
         self, run: str, after: int = 0, *, ends: Collection[str] = FINAL_STATUSES
@@ -105,20 +115,35 @@ class EventLog:
         reader misses nothing, because it reads from the table.
         """
         with self.watch_runs([run]) as changed:
+            look = self._look(run, after, ends)  # its own: what others have read may be older than this follower
             while True:
                 changed.clear()
-                final = await self._has_ended(run, ends)  # asked before reading, so that no last event is missed
-                events = await read_events(self._database, run, after=after)
+                final, events = await look
                 for event in events:
                     after = event.seq
                     yield event
                     if event.type is EventType.RUN_FINISHED and not _is_rewound(event):
                         return
                 if len(events) == _PAGE:
+                    look = self._look(run, after, ends)
                     continue
                 if final:
                     return
-                await self.wait_for_change(changed)
+                await changed.wait()
+                look = self._share_look(run, after, ends)
+
+    async def _look(self, run: str, after: int, ends: Collection[str]) -> _Look:
+        """Return whether the run has ended, and its events after a number; asked in this order, so none is missed."""
+        row = await self._database.fetch_one(_STATUS, [run], where="reading a run")
+        return row is None or row[0] in ends, await read_events(self._database, run, after=after)
+
+    async def _share_look(self, run: str, after: int, ends: Collection[str]) -> _Look:
+        """Look at a run once for all followers that the same change woke; the next change begins a new look."""
+        reads = self._reads.setdefault(run, {})
+        key = (after, tuple(ends))
+        if key not in reads:
+            reads[key] = asyncio.create_task(self._look(run, after, ends), name="look at a run")
+        return await asyncio.shield(reads[key])  # a follower that leaves must not cancel what others wait for
 
     @contextlib.contextmanager
     def watch_runs(self, runs: Iterable[str]) -> Generator[asyncio.Event]:
@@ -134,6 +159,7 @@ class EventLog:
                 self._followers[run].discard(changed)
                 if not self._followers[run]:
                     del self._followers[run]
+                    self._reads.pop(run, None)
 
     async def wait_for_change(self, changed: asyncio.Event) -> None:
         """Wait until `changed` is set, but not longer than one poll."""
@@ -141,9 +167,18 @@ class EventLog:
             async with asyncio.timeout(self._poll_seconds):
                 await changed.wait()
 
-    async def _has_ended(self, run: str, ends: Collection[str]) -> bool:
-        row = await self._database.fetch_one(_STATUS, [run], where="reading a run")
-        return row is None or row[0] in ends
+    async def _poll_for_changes(self) -> None:
+        """Wake the followers of each run that changed since the last look, until cancelled."""
+        known: dict[str, list[object]] = {}
+        while True:
+            await asyncio.sleep(self._poll_seconds)
+            if not self._followers:
+                continue
+            with contextlib.suppress(JournalError):  # a lost connection; the next look tells what was missed
+                rows = await self._database.fetch_all(_LAST, [list(self._followers)], where="looking for changes")
+                now = {str(run): state for run, *state in rows}
+                self._wake_followers([run for run in self._followers if known.get(run) != now.get(run)])
+                known = {run: state for run, state in now.items() if run in self._followers}
 
     async def _listen_for_changes(self) -> None:
         """Listen until cancelled; when the connection is lost, connect again while the followers poll."""
@@ -159,17 +194,18 @@ class EventLog:
 
     def _wake_followers(self, runs: Iterable[str]) -> None:
         for run in runs:
+            self._reads.pop(run, None)
             for changed in self._followers.get(run, ()):
                 changed.set()
 
 
-async def cancel_tasks(*tasks: asyncio.Task[None] | asyncio.Task[bool]) -> None:
+async def cancel_tasks(*tasks: asyncio.Task[Any]) -> None:
     """Cancel tasks until they have ended.
 
     Once is not enough: before Python 3.12 `asyncio.wait_for`, which psycopg uses, loses a cancellation that arrives
     together with its result.
     """
-    left: set[asyncio.Task[None] | asyncio.Task[bool]] = set(tasks)
+    left: set[asyncio.Task[Any]] = set(tasks)
     while left:
         for task in left:
             task.cancel()

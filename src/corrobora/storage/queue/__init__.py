@@ -35,6 +35,7 @@ from corrobora.storage.queue.statements import (
     ATTEMPT_TASK,
     DEAD_AFTER_SECONDS,
     POLL_SECONDS,
+    SILENT_AFTER_SECONDS,
     has_ended,
     is_alive_here,
     this_process,
@@ -196,7 +197,8 @@ class Queue:
 
         `execute` ends its attempt with `Runs.finish`. If it raises, the run is marked failed, except that the run goes
         on elsewhere after an outage of the database. When `stop` is set (SIGTERM), attempts get the grace time, are
-        cancelled, and their runs are handed back. A dead worker's runs are taken over after fifteen missed heartbeats.
+        cancelled, and their runs are handed back. A dead worker's runs are taken over after fifteen missed heartbeats,
+        or three if its process is seen to have ended.
         """
         from corrobora.storage.queue.attempts import AttemptWorker  # noqa: PLC0415 - only workers need the library
 
@@ -229,14 +231,16 @@ class Queue:
         """Close the rows of dead workers, queue runs that should continue, and start due schedules.
 
         Each statement is safe in every worker at once. `lost` are job rows that this process knows it has lost. A
-        worker is dead without heartbeats, unless its process is seen to live on this machine, however busy that is.
+        worker is dead without heartbeats, unless its process is seen to live on this machine, however busy that is; one
+        whose process is seen to have ended is dead at once.
         """
         values = self._with_defaults({"mine": list(self._active), "attempts": _MAX_ATTEMPTS})
         rows = await self._database.fetch_all(sql.READ_LATE_JOBS, values, where="looking for dead workers")
-        late = [job for job, owner, since in rows if since > ABANDONED_AFTER_SECONDS or not is_alive_here(owner)]
+        ended = [job for job, owner, _, running in rows if running and has_ended(owner)]
+        late = [job for job, owner, since, _ in rows if since > ABANDONED_AFTER_SECONDS or not is_alive_here(owner)]
         swept = None
-        if late or lost:
-            values |= {"late": late, "lost": list(lost)}
+        if late or ended or lost:
+            values |= {"late": late, "lost": [*lost, *ended]}
             swept = await self._database.fetch_one(sql.SWEEP_DEAD_WORKERS, values, where="sweeping")
         again = await self._database.fetch_one(sql.RECONCILE_RUNS, self._with_defaults({}), where="reconciling runs")
         turns = await self._schedules.start_due_runs(ATTEMPT_TASK, SHARED_QUEUE)
@@ -268,6 +272,7 @@ class Queue:
             "shared": SHARED_QUEUE,
             "channel": STATUS_CHANNEL,
             "dead": DEAD_AFTER_SECONDS,
+            "silent": SILENT_AFTER_SECONDS,
             "final": list(FINAL_STATUSES),
         }
         return shared | dict(values)

@@ -22,6 +22,7 @@ from corrobora.storage.postgres import Database
 ATTEMPT_TASK = "corrobora.attempt"
 POLL_SECONDS = 1.0
 DEAD_AFTER_SECONDS = 15.0  # of missed heartbeats, if the worker's process cannot be seen; the same in every worker
+SILENT_AFTER_SECONDS = 3.0  # of missed heartbeats, if the worker's process is seen to have ended
 ABANDONED_AFTER_SECONDS = 120.0  # and if it can be seen and lives: a busy machine is not dead, a loop that ended is
 _NAMESPACE = Path("/proc/self/ns/pid")
 
@@ -115,10 +116,11 @@ SELECT pg_notify(%(channel)s, id) FROM wanted
 
 # Rows without a heartbeat, with the process that owns the run: whether it is dead, its machine knows better.
 READ_LATE_JOBS: LiteralString = """
-SELECT j.id, coalesce(r.owner, ''), coalesce(extract(epoch FROM now() - w.last_heartbeat)::float8, 'infinity')
+SELECT j.id, coalesce(r.owner, ''), coalesce(extract(epoch FROM now() - w.last_heartbeat)::float8, 'infinity'),
+    r.status = 'running'  -- else the owner is that of an earlier attempt
 FROM procrastinate_jobs j LEFT JOIN procrastinate_workers w ON w.id = j.worker_id LEFT JOIN runs r ON r.id = j.lock
 WHERE j.status = 'doing' AND j.task_name = %(task)s AND j.lock <> ALL(%(mine)s::text[])
-    AND (w.id IS NULL OR w.last_heartbeat < now() - make_interval(secs => %(dead)s))
+    AND (w.id IS NULL OR w.last_heartbeat < now() - make_interval(secs => %(silent)s))
 """
 
 # Close the rows of dead workers and insert a new row for each run that may continue. A run that a command started on a

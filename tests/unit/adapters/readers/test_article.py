@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from corrobora.adapters.readers.html import read_html
 
 MANUAL = """<html><head><title>Build options - The manual</title></head><body>
@@ -97,3 +99,20 @@ def test_lines_of_a_block_of_code_stay_lines():
     code = "<pre><code class='language-bash'>$ build --warn naming\n$ build --warn case\n</code></pre>"
     found = read_html(f"<html><body><main><h1>Groups</h1>{text}{code}{text}</main></body></html>".encode()).text
     assert "\n$ build --warn naming\n$ build --warn case\n" in found
+
+
+@pytest.mark.parametrize(
+    ("declared", "site"),
+    [
+        ('<meta property="og:site_name" content="harbour news">', "Harbour News"),
+        ('<meta name="twitter:site" content="@harbour">', "Harbour"),
+        ('<link rel="canonical" href="https://www.harbour.example/lamps">', "harbour.example"),
+        ('<script type="application/ld+json">{"publisher": [1, {"name": 2}]</script>', ""),
+    ],
+)
+def test_a_page_tells_its_site_by_name_or_by_its_address(declared, site):
+    said = "".join(
+        f"<p>Lamp {each} of the harbour is inspected every {each} months by two people.</p>" for each in range(9)
+    )
+    page = f"<html><head><title>Lamps</title>{declared}</head><body><article>{said}</article></body></html>"
+    assert read_html(page.encode()).publisher == site

@@ -40,6 +40,27 @@ async def test_a_process_that_is_killed_is_replaced():
         assert process is not None
         process.kill()
         await process.wait()
+        assert (await child.parse_document(b"Text.", name="a.txt")).text == "Text."
+        assert child._process is not process
+
+
+class Struck(ParserProcess):
+    """A parser whose process is killed in the midst of its first documents."""
+
+    kills = 1
+
+    async def _ensure_process(self):
+        process = await super()._ensure_process()
+        if self.kills:
+            self.kills -= 1
+            asyncio.get_running_loop().call_soon(process.kill)
+        return process
+
+
+async def test_a_document_whose_process_was_killed_is_read_once_more_and_not_twice():
+    async with Struck() as child:
+        assert (await child.parse_document(b"Text.", name="a.txt")).text == "Text."
+        child.kills = 2
         assert await outcome(child, b"Text.", "a.txt") == "broken"
         assert (await child.parse_document(b"Text.", name="a.txt")).text == "Text."
 

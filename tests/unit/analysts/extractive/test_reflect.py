@@ -108,7 +108,7 @@ def test_how_often_is_answered_without_any_number():
         ("The hotel had 40 guests at a time. The harbour was quiet.", 0.9, "PARTIAL"),  # it holds little of the topic
         ("The hotel had 40 guests at a time. The harbour was quiet.", 0.1, "OPEN"),
         ("The hotel had 40 guests at a time. The harbour was quiet.", None, "OPEN"),
-        ("The harbour hotel had 40 guests in summer, all by steamer. The harbour was quiet.", 0.9, "ANSWERED"),
+        ("In the busy summer season 40 guests of the old harbour hotel came by steamer.", 0.99, "ANSWERED"),
     ],
 )
 def test_a_question_is_answered_if_the_library_is_likely_to_and_a_statement_of_its_kind_holds_its_topic(

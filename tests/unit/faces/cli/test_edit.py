@@ -26,7 +26,8 @@ def test_edits_are_named_by_options_and_wait_for_their_reader(finished: tuple[An
     assert found["status"] == "changes_proposed"
     told = {each["edit"]["action"]: each for each in found["changes"]}
     assert list(told) == ["reword", "add", "move", "research", "shorten", "drop"]
-    assert [loss["kind"] for loss in told["reword"]["losses"]] == ["detail"]
+    assert [loss["kind"] for loss in told["reword"]["losses"]] == ["detail", "words"]
+    assert "carries two lanes traffic" in told["reword"]["losses"][1]["text"]
     assert told["add"]["edit"]["text"] == f"{OPENED} [1]"
     assert "nothing was found" in told["research"]["refused"]
     assert "another change" in told["move"]["refused"]

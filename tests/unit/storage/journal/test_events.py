@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -84,6 +85,31 @@ async def test_a_follower_outlives_its_listening_connection(database: Database) 
             )
         journal.emit(event("end", EventType.RUN_FINISHED))
         assert await follower == [1, 2, 3, 4, 5]
+
+
+class CountedLog(EventLog):
+    """Counts how often it asks the database for a run."""
+
+    looks = 0
+
+    async def _look(self, *given: Any) -> Any:
+        self.looks += 1
+        return await super()._look(*given)
+
+
+async def test_followers_of_one_run_share_what_they_read(database: Database) -> None:
+    """A thousand listeners must not cost the database a thousand queries an event."""
+    async with JournalWriter(database.conninfo) as writer, CountedLog(database, poll_seconds=60) as log:
+        journal = await attempt(database, writer)
+        followers = [asyncio.create_task(numbers(log, journal.run)) for _ in range(40)]
+        while log.looks < len(followers):  # noqa: ASYNC110 - until each has had its first look
+            await asyncio.sleep(0.01)
+        for number in range(5):
+            journal.emit(event(str(number)))
+            await journal.flush()
+        journal.emit(event("end", EventType.RUN_FINISHED))
+        assert await asyncio.gather(*followers) == [[1, 2, 3, 4, 5, 6]] * 40
+        assert log.looks - len(followers) <= 2 * 6
 
 
 async def test_a_follower_of_an_unknown_run_ends(database: Database) -> None:

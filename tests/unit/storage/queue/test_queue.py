@@ -256,6 +256,23 @@ async def test_a_person_need_not_wait_for_the_heartbeats_of_a_command_that_was_k
     assert (row.status, row.epoch) == (RunStatus.DONE, 2)
 
 
+async def test_a_worker_that_is_seen_to_have_ended_is_dead_after_three_heartbeats(database: Database) -> None:
+    runs, queue = Runs(database), Queue(database)
+    run = await runs.create(Request("Which?"))
+    await queue.submit(run)
+    await lost_worker(database, run)
+    ended = f"{this_process().split('/')[0]}/{os.getpid()}/1.00"
+    await database.execute("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '5 seconds'")
+    assert (await queue.sweep()).closed == 0, "it cannot be seen"
+    await database.execute("UPDATE runs SET owner = %s", [this_process()])
+    assert (await queue.sweep()).closed == 0, "it is busy"
+    await database.execute("UPDATE runs SET owner = %s, status = 'queued'", [ended])
+    assert (await queue.sweep()).closed == 0, "that is who had the run before; who has it now has not said so"
+    await database.execute("UPDATE runs SET status = 'running'")
+    assert (await queue.sweep()).closed == 1
+    assert (await runs.get(run)).status is RunStatus.QUEUED
+
+
 async def test_the_run_of_a_dead_worker_is_cancelled_at_once(database: Database) -> None:
     runs, queue = Runs(database), Queue(database)
     run = await runs.create(Request("Which?"))

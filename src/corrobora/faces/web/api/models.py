@@ -11,6 +11,7 @@ from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from corrobora.domain.evidence import Contradiction, Fact, Passage, Source
+from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import Event, RunRow, RunStatus
 from corrobora.domain.thread import Gap
 from corrobora.faces.web import service
@@ -18,6 +19,7 @@ from corrobora.faces.web import service
 RunName = Annotated[
     str, Path(pattern="^[a-z0-9_-]{1,64}$", description="Id of a run, the unique start of one, or `last`.")
 ]
+WholeRunName = Annotated[str, Path(pattern="^[a-z0-9_-]{1,64}$", description="The whole id of a run.")]
 SourceName = Annotated[str, Path(pattern="^S[0-9]{1,9}$", description="Id of a source, as a report shows it: S186.")]
 LibraryName = Annotated[str, Path(pattern="^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$", description="Name of a library.")]
 
@@ -209,6 +211,13 @@ class HitInfo(BaseModel):
     score: float
     source: str | None
     passage: str | None
+
+
+class FollowUp(Strict):
+    """A question on the evidence of a run."""
+
+    question: str = Field(min_length=1, max_length=LIMITS.question_max_chars)
+    search: bool = Field(default=True, description="False: read only what the run has stored.")
 
 
 class ReportText(Strict):

@@ -5,28 +5,27 @@ Knows the headers Idempotency-Key and Prefer. Does not know how a run is worked 
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import re
-from base64 import b32encode
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Request, Response
 
-from corrobora.domain.run import RunId, RunRow, RunStatus
+from corrobora.domain.errors import UserError
+from corrobora.domain.run import RunRow, RunStatus
 from corrobora.faces.web import service
 from corrobora.faces.web.api.models import (
     Authorization,
+    FollowUp,
     Hint,
     PlanBody,
     RunInfo,
     RunName,
     RunPage,
+    WholeRunName,
     describe_run,
 )
 from corrobora.faces.web.context import Allowed, Opened
 from corrobora.faces.web.new_run import NewRun
-from corrobora.faces.web.security import Access
 
 router = APIRouter(prefix="/api/v1/runs", tags=["runs"])
 _WAIT = re.compile(r"\bwait=(\d{1,4})\b")
@@ -50,7 +49,10 @@ async def create_run(  # noqa: PLR0913, PLR0917 - one parameter for each part of
     ] = None,
 ) -> RunInfo:
     """Start a run and return at once; follow it by its events."""
-    run = name_repeatable_run(access, request, idempotency_key) if idempotency_key is not None else None
+    run = None
+    if idempotency_key is not None:
+        caller = access.identify(request.scope)
+        run = await service.find_keyed_run(workspace, caller.name if caller else "", idempotency_key)
     row = await service.start_run(workspace, wanted, run=run)
     wait = _WAIT.search(prefer or "")
     if wait is not None:
@@ -58,16 +60,6 @@ async def create_run(  # noqa: PLR0913, PLR0917 - one parameter for each part of
         response.headers["Preference-Applied"] = wait[0]
     response.headers["Location"] = f"/api/v1/runs/{row.id}"
     return describe_run(row)
-
-
-def name_repeatable_run(access: Access, request: Request, key: str) -> RunId:
-    """Return the id of the run that a key of this caller stands for, so that a repeated request finds it again.
-
-    Nobody else can compute it, and it needs no table: it holds as long as the key file of the server.
-    """
-    caller = access.identify(request.scope)
-    digest = hmac.new(access.secret, f"run\0{caller.name if caller else ''}\0{key}".encode(), hashlib.sha256).digest()
-    return RunId(f"r_{b32encode(digest[:16]).decode().rstrip('=').lower()}")
 
 
 @router.get("")
@@ -95,9 +87,17 @@ async def get_run(run: RunName, workspace: Opened) -> RunInfo:
 
 
 @router.delete("/{run}", status_code=204)
-async def remove_run(run: RunName, workspace: Opened) -> None:
+async def remove_run(run: WholeRunName, workspace: Opened) -> None:
     """Remove a run with its journal, events and files; libraries keep their documents."""
-    await service.remove(workspace, run)
+    await service.remove(workspace, await _require_whole_id(workspace, run))
+
+
+@router.post("/{run}/ask", status_code=202)
+async def ask_run(run: RunName, body: FollowUp, workspace: Opened, response: Response) -> RunInfo:
+    """Ask a follow-up question on the evidence of a run; its answer is a run of its own."""
+    row = await service.ask_run(workspace, run, body.question, search=body.search)
+    response.headers["Location"] = f"/api/v1/runs/{row.id}"
+    return describe_run(row)
 
 
 @router.get("/{run}/plan")
@@ -147,6 +147,16 @@ async def finish_run(run: RunName, workspace: Opened) -> RunInfo:
 
 
 @router.post("/{run}/cancel", status_code=202)
-async def cancel_run(run: RunName, workspace: Opened) -> RunInfo:
+async def cancel_run(run: WholeRunName, workspace: Opened) -> RunInfo:
     """End a run without a report."""
-    return describe_run(await service.cancel(workspace, run))
+    return describe_run(await service.cancel(workspace, await _require_whole_id(workspace, run)))
+
+
+async def _require_whole_id(workspace: Opened, run: str) -> str:
+    """Return an id that is written out: what cannot be taken back names its run. Raises `UserError` for a start."""
+    row = await service.read_run(workspace, run)
+    if row.id != run:
+        raise UserError(
+            "run_id_whole", f"{run} is not the whole id of a run.", next_step=f"If it is meant, write: {row.id}"
+        )
+    return row.id

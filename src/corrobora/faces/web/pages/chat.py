@@ -15,9 +15,9 @@ from corrobora.app.dialogues import DialogueManager, first_message, open_dialogu
 from corrobora.domain.errors import CorroboraError
 from corrobora.faces.cli.library import DEMO, resolve_libraries
 from corrobora.faces.web.context import Opened, render_page
+from corrobora.faces.web.forms import SentForm, go_to
 from corrobora.faces.web.libraries import list_libraries, list_profiles
 from corrobora.faces.web.new_run import make_request
-from corrobora.faces.web.pages.forms import SentForm, go_to
 from corrobora.faces.web.pages.start import list_providers, read_new_run
 
 router = APIRouter()
@@ -85,6 +85,7 @@ def _render_dialogue(request: Request, manager: DialogueManager, error: Corrobor
         manager=manager,
         turns=turns,
         phrase=manager.dialogue.phrase,
+        offered=() if manager.agreed or manager.dialogue.scoping is None else manager.dialogue.scoping.narrower,
     )
 
 

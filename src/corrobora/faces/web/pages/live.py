@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,14 +25,15 @@ from corrobora.faces.event_text import thread_label
 from corrobora.faces.run_view import Lane, ReadSource, RunView, fold_event
 from corrobora.faces.web import service
 from corrobora.faces.web.context import Allowed, Opened, load_templates, render_page
-from corrobora.faces.web.pages.forms import SentForm, go_to
+from corrobora.faces.web.forms import SentForm, go_to
 
 router = APIRouter()
-PANELS = ("status", "budget", "tree", "activity", "sources", "coverage", "rounds", "conflicts", "spoken")
+PANELS = ("tabs", "status", "budget", "tree", "activity", "sources", "coverage", "rounds", "conflicts", "spoken")
 _TICK_SECONDS = 1.0  # how often the clock of a running run moves
 _IDLE_SECONDS = 15.0  # between two signs of life where nothing changes
 _REST_SECONDS = 0.25  # at most four updates a second
 _MATRIX_SOURCES = 8
+_TROUBLES = 3  # different warnings that a run without a report shows
 _BAR = 1000
 
 
@@ -66,6 +68,16 @@ class LiveState:
     def can_steer(self) -> bool:
         """True if the run pauses between two rounds and takes a hint."""
         return self.row.status is RunStatus.PAUSED and self.row.outcome == "paused"
+
+    @property
+    def has_report(self) -> bool:
+        """True if the run ended with a report."""
+        return self.row.status is RunStatus.DONE and self.view.words > 0
+
+    @property
+    def troubles(self) -> Sequence[tuple[str, int]]:
+        """The warnings that came most often, each with how often it came."""
+        return Counter(line.text for line in self.view.lines if line.kind == "warn").most_common(_TROUBLES)
 
     @property
     def time_bar(self) -> TimeBar | None:

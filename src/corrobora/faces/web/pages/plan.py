@@ -19,7 +19,7 @@ from corrobora.domain.plan import Plan, collect_leaves, executor_depth
 from corrobora.domain.run import RunRow, RunStatus
 from corrobora.faces.web import service
 from corrobora.faces.web.context import Opened, render_page
-from corrobora.faces.web.pages.forms import Form, SentForm, go_to
+from corrobora.faces.web.forms import Form, SentForm, go_to
 from corrobora.faces.web.pages.live import load_view
 from corrobora.faces.web.pages.plan_edits import edit_plan
 from corrobora.policies.overlap import find_overlaps

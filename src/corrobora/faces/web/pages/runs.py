@@ -11,7 +11,7 @@ from corrobora.domain.run import RunStatus
 from corrobora.faces.cli.runs import list_score_changes
 from corrobora.faces.web import service
 from corrobora.faces.web.context import Opened, render_page
-from corrobora.faces.web.pages.forms import SentForm, go_to
+from corrobora.faces.web.forms import SentForm, go_to
 
 router = APIRouter()
 _PAGE = 40

@@ -5,11 +5,11 @@ Knows the form of a new run. What may be asked for is checked where every face c
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import ValidationError
 
@@ -18,13 +18,13 @@ from corrobora.app.dialogues import AUTHORIZATION_PHRASE
 from corrobora.app.runs import resolve_profile
 from corrobora.domain.errors import CorroboraError, UserError
 from corrobora.domain.plan import Node, Plan
+from corrobora.domain.run import RunRow
 from corrobora.faces.cli.library import DEMO
 from corrobora.faces.web import service
 from corrobora.faces.web.context import Opened, render_page
+from corrobora.faces.web.forms import Form, SentForm, go_to
 from corrobora.faces.web.libraries import list_libraries, list_profiles
 from corrobora.faces.web.new_run import NewRun, make_request
-from corrobora.faces.web.pages.forms import Form, SentForm, go_to
-from corrobora.registry import list_parts, load_part
 from corrobora.reporting.thread_json import describe_estimate
 
 router = APIRouter()
@@ -34,9 +34,15 @@ _YEAR_SECONDS = 365 * 24 * 3600
 
 
 @router.get("/")
-async def show_start(request: Request, workspace: Opened) -> HTMLResponse:
-    """Show the form of a new run and the latest runs."""
-    return await _render_start(request, workspace, {})
+async def show_start(
+    request: Request, workspace: Opened, again: Annotated[str, Query(max_length=64)] = ""
+) -> HTMLResponse:
+    """Show the form of a new run and the latest runs; `again` names a run whose question is asked once more."""
+    if not again:
+        return await _render_start(request, workspace, {})
+    asked = (await service.read_run(workspace, again)).request
+    given = {"question": asked.question, "profile": asked.profile, "library": asked.libraries}
+    return await _render_start(request, workspace, given | {"provider": asked.providers})
 
 
 @router.post("/runs")
@@ -81,6 +87,7 @@ async def _render_start(
     libraries = await list_libraries(workspace)
     names = {space.name for space in libraries}
     settings = workspace.settings
+    recent = await service.list_runs(workspace, limit=_RECENT)
     return render_page(
         request,
         "start.html",
@@ -92,12 +99,20 @@ async def _render_start(
         chosen=given.get("profile") or settings.profile,
         libraries=libraries,
         demo=DEMO if DEMO not in names else "",
-        checked=given.get("library", settings.libraries or ((DEMO,) if not names else ())),
+        checked=given.get("library", settings.libraries or suggest_libraries(recent, names)),
         providers=list_providers(workspace),
         checked_providers=given.get("provider", settings.providers),
         settings=settings,
-        recent=await service.list_runs(workspace, limit=_RECENT),
+        recent=recent,
     )
+
+
+def suggest_libraries(recent: Sequence[RunRow], names: Collection[str]) -> Sequence[str]:
+    """Return the libraries that are checked first: those of the last run, else the only one, else the demo."""
+    for row in recent:
+        if kept := [each for each in row.request.libraries if each in names]:
+            return kept
+    return tuple(names) if len(names) == 1 else () if names else (DEMO,)
 
 
 def _filled_fields(form: Form) -> dict[str, Any]:
@@ -108,13 +123,9 @@ def _filled_fields(form: Form) -> dict[str, Any]:
 
 
 def list_providers(workspace: Workspace) -> Sequence[str]:
-    """Return the web providers that can be used now: those without a key, and those whose key is set."""
-    settings = workspace.settings
-    if settings.offline:
-        return ()
-    parts = {name: load_part("search", name) for name in list_parts("search")}
-    usable = [name for name, part in parts.items() if not part.needs_key or settings.key(name).set]
-    return tuple(dict.fromkeys((*settings.providers, *usable)))
+    """Return the web searches that can be used now: key and address are set where they are needed."""
+    named = () if workspace.settings.offline else workspace.settings.providers
+    return tuple(dict.fromkeys((*named, *workspace.wiring.list_usable_searches())))
 
 
 def read_new_run(form: Form) -> NewRun:
@@ -149,7 +160,8 @@ def _read_number(text: str, what: str) -> float | None:
     try:
         return float(text)
     except ValueError:
-        raise UserError("form_field", f"{what} is not a number: {text[:40]!r}.", next_step="Correct it.") from None
+        step = "Write a number such as 5 or 0.5, or leave the field empty."
+        raise UserError("form_field", f"{what} is not a number: {text[:40]!r}.", next_step=step) from None
 
 
 async def estimate_run(workspace: Workspace, wanted: NewRun) -> str:

@@ -5,31 +5,43 @@ Knows paths and forms. What a screen shows is made by `views`. Every screen is w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib import resources
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, Response
 
+from corrobora.app import Workspace
 from corrobora.app.exports import list_events
-from corrobora.app.followups import compare_runs, follow_request, require_report
+from corrobora.app.followups import compare_runs, require_report, submit_follow_up
 from corrobora.app.ratings import CRITERIA, dump_rating, list_ratings, make_rating, store_rating
-from corrobora.app.runs import resolve_profile, submit_run
 from corrobora.app.sources import Reference, complete_evidence, read_source
-from corrobora.domain.errors import NoEvidence, UserError
+from corrobora.domain.errors import CorroboraError, NoEvidence, UserError
 from corrobora.domain.report import Report
-from corrobora.domain.run import RequestOption, RunRow
+from corrobora.domain.run import RunRow
 from corrobora.faces.request import parse_question
-from corrobora.faces.web import service
+from corrobora.faces.web import evidence, service
 from corrobora.faces.web.context import Opened, render_page
+from corrobora.faces.web.forms import SentForm, go_to
 from corrobora.faces.web.reader import views
-from corrobora.faces.web.reader.forms import SentForm
 from corrobora.reporting.html_page import render_body
 from corrobora.reporting.plots import draw_plots
-from corrobora.reporting.report_format import REPORT_FILES
+from corrobora.text.frames import find_frame
 
 router = APIRouter()
+EXPORTS = {  # formats of the menu, and how it calls them
+    "md": "Markdown",
+    "html": "One HTML page",
+    "docx": "Word",
+    "pdf": "PDF",
+    "json": "JSON",
+    "bundle": "Bundle to check offline",
+    "bib": "References: BibTeX",
+    "ris": "References: RIS",
+    "csl": "References: CSL-JSON",
+}
 
 
 @router.get("/reader.css", include_in_schema=False)
@@ -49,16 +61,28 @@ async def _load(workspace: Opened, run: str) -> tuple[RunRow, Report]:
 @router.get("/runs/{run}/report", include_in_schema=False)
 async def show_report(request: Request, run: str, workspace: Opened) -> HTMLResponse:
     """Show the report: every number opens its quote; verdicts, conflicts and gaps stand beside it."""
+    return await _render_report(request, workspace, run)
+
+
+async def _render_report(
+    request: Request, workspace: Workspace, run: str, error: CorroboraError | None = None, said: str = ""
+) -> HTMLResponse:
     row, report = await _load(workspace, run)
     if not report.markdown:
         raise NoEvidence("report_missing", f"Run {row.id} has no report: {report.reason or report.outcome}.")
+    frame = find_frame(report.language, report.translation)
     return render_page(
         request,
         "reader/report.html",
+        status=200 if error is None else 422,
+        error=error,
+        said=said,
+        frame=frame,
         row=row,
         report=report,
         body=render_body(report),
         side=views.build_side(report),
+        exports=EXPORTS,
         stored=views.source_link(row.id),
         ratings=await list_ratings(workspace, row.id),
         show=views.show_text,
@@ -67,15 +91,11 @@ async def show_report(request: Request, run: str, workspace: Opened) -> HTMLResp
 
 @router.get("/runs/{run}/report.{form}", include_in_schema=False)
 async def export_report(run: str, form: str, workspace: Opened) -> Response:
-    """Return the delivered report as a file to save: Markdown, HTML or JSON."""
-    if form not in REPORT_FILES:
-        raise UserError(
-            "export_format", f"{form[:20]!r} is no format.", next_step=f"Formats: {', '.join(REPORT_FILES)}."
-        )
-    stored = await service.read_file(workspace, run, REPORT_FILES[form])
-    kinds = {"md": "text/markdown", "html": "application/octet-stream", "json": "application/json"}
-    headers = {"Content-Disposition": f'attachment; filename="report.{form}"'}
-    return Response(stored.content, media_type=kinds[form], headers=headers)
+    """Return the report as a file to save, in any format of `corrobora export`."""
+    file = await evidence.export_report(workspace, run, form)
+    name = file.name.rpartition("/")[2]
+    kind = "application/octet-stream" if form == "html" else file.media_type  # never shown as a page of this server
+    return Response(file.content, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'})
 
 
 @router.get("/runs/{run}/sources/{source}", include_in_schema=False)
@@ -122,13 +142,17 @@ async def choose_comparison(
     workspace: Opened,
     a: Annotated[str, Query(max_length=64)] = "",
     b: Annotated[str, Query(max_length=64)] = "",
+    run: Annotated[Sequence[str], Query(max_length=50)] = (),
 ) -> Response:
-    """Let a person choose two runs, or go to their comparison."""
+    """Let a person choose two runs, or go to their comparison; of two `run` the older one is the earlier."""
+    if len(run) == 2:  # noqa: PLR2004 - a comparison has two sides
+        chosen = sorted([await service.read_run(workspace, each) for each in run], key=lambda row: row.created_at)
+        a, b = chosen[0].id, chosen[1].id
     if a and b:
         before, after = await service.read_run(workspace, a), await service.read_run(workspace, b)
-        return RedirectResponse(f"/compare/{before.id}/{after.id}", status_code=303)
+        return go_to(f"/compare/{before.id}/{after.id}")
     rows = [row for row in await service.list_runs(workspace, limit=200) if row.outcome]
-    return render_page(request, "reader/choose.html", rows=rows, a=a, b=b, show=views.show_text)
+    return render_page(request, "reader/choose.html", rows=rows, a=a, b=b, marked=len(run), show=views.show_text)
 
 
 @router.get("/compare/{a}/{b}", include_in_schema=False)
@@ -175,18 +199,19 @@ async def rate_report(run: str, workspace: Opened, form: SentForm) -> Response:
     row, _ = await _load(workspace, run)
     steps = {each: form.text(each) for each in CRITERIA}
     await store_rating(workspace, row.id, make_rating(form.text("rater"), steps, form.text("comment")))
-    return RedirectResponse(f"/runs/{row.id}/rating#given", status_code=303)
+    return go_to(f"/runs/{row.id}/rating#given")
 
 
 @router.post("/runs/{run}/follow-up", include_in_schema=False)
-async def ask_follow_up(run: str, workspace: Opened, form: SentForm) -> Response:
+async def ask_follow_up(request: Request, run: str, workspace: Opened, form: SentForm) -> Response:
     """Ask a question on the evidence of a run: it becomes a run of its own, over the same sources."""
-    row, _ = await _load(workspace, run)
-    question = parse_question(form.text("question"))
-    kept = tuple(pair for pair in row.request.metadata if pair[0] != RequestOption.FOLLOW_UP)
-    request = follow_request(row, question=question.text, metadata=(*kept, (str(RequestOption.FOLLOW_UP), "ask")))
-    workspace.wiring.check_request(request, resolve_profile(workspace.settings, request))
-    return RedirectResponse(f"/runs/{await submit_run(workspace, request)}", status_code=303)
+    question = form.text("question")
+    try:
+        made = await submit_follow_up(workspace, run, parse_question(question).text)
+    except CorroboraError as error:
+        return await _render_report(request, workspace, run, error, question)
+    await workspace.queue.submit(made)
+    return go_to(f"/runs/{made}")
 
 
 @router.get("/api/v1/runs/{run}/ratings", tags=["evidence"])

@@ -16,6 +16,7 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Fact, Passage, Relation
 from corrobora.domain.report import CitedPassage, CitedQuote, MarkerEvidence, Report, SentenceCheck, Support, Verdict
 from corrobora.domain.run import Event, EventType, RunRow
+from corrobora.faces.event_text import thread_label, thread_path
 from corrobora.reporting.cards import VERDICTS, Segment, Window, link_passage, mark_spans
 from corrobora.reporting.comparison import Change, ChangeKind, Comparison
 from corrobora.reporting.evidence import StoredText
@@ -288,13 +289,15 @@ class Audit:
     """What stands on what, and what was decided and spent."""
 
     columns: tuple[Column, ...]
-    rows: tuple[Sentence, ...]
+    rows: tuple[tuple[Sentence, int], ...]  # each with how often the report says it
+    tones: Mapping[str, str]  # of the counts
     counts: Mapping[str, int]
     decisions: tuple[LogLine, ...]
     troubles: tuple[LogLine, ...]
     judge: Mapping[str, float] | None
 
 
+_ROUND = "iteration"  # of a decision; the line names the round
 _TROUBLES = (EventType.RETRY, EventType.EXHAUSTED, EventType.FALLBACK, EventType.LEAF_FAILED, EventType.WARNING)
 
 
@@ -308,9 +311,12 @@ def build_audit(report: Report, events: Sequence[Event]) -> Audit:
         Column(source, first[source].title, tuple(held), first[source].passage) for source, held in numbers.items()
     )
     rows = build_side(report).sentences
+    first_said = {(each.text, each.verdict, each.withheld): each for each in reversed(rows)}
+    times = Counter((each.text, each.verdict, each.withheld) for each in rows)
     return Audit(
         columns=columns,
-        rows=rows,
+        rows=tuple((first_said[key], count) for key, count in times.items()),
+        tones={"withheld" if each.withheld else each.verdict: each.tone for each in rows},
         counts=Counter("withheld" if each.withheld else each.verdict for each in rows),
         decisions=tuple(_log(each) for each in events if each.type is EventType.DECISION),
         troubles=tuple(_log(each) for each in events if each.type in _TROUBLES),
@@ -319,8 +325,13 @@ def build_audit(report: Report, events: Sequence[Event]) -> Audit:
 
 
 def _log(event: Event) -> LogLine:
-    said = "; ".join(f"{describe_code(name)}: {_say(value)}" for name, value in event.data.items() if _say(value))
-    return LogLine(event.at[11:19], describe_code(event.type), event.path, event.round, said)
+    told = dict(event.data)
+    goes_on = told.pop("shouldContinue", None)
+    parts = [f"{describe_code(name)}: {_say(value)}" for name, value in told.items() if name != _ROUND and _say(value)]
+    parts += [] if goes_on is None else ["goes on" if goes_on else "stops"]
+    return LogLine(
+        event.at[11:19], describe_code(event.type), thread_label(thread_path(event.path)), event.round, "; ".join(parts)
+    )
 
 
 def _say(value: object) -> str:

@@ -132,6 +132,20 @@ function acceptDrops(zone) {
   });
 }
 
+/** A form is sent once: a second press while the answer is awaited does nothing, and the button says that it works. */
+function sendOnce(form) {
+  form.addEventListener("submit", (event) => {
+    if (form.dataset.sent) return event.preventDefault();
+    form.dataset.sent = "yes";
+    event.submitter?.setAttribute("aria-busy", "true");
+  });
+}
+addEventListener("pageshow", () => {
+  for (const each of document.querySelectorAll("form[data-sent]")) delete each.dataset.sent;
+  for (const each of document.querySelectorAll("[aria-busy]")) each.removeAttribute("aria-busy");
+});
+
+for (const each of document.querySelectorAll("form[method=post]")) sendOnce(each);
 for (const each of document.querySelectorAll("[data-stream]")) new LiveView(each);
 for (const each of document.querySelectorAll(".drop")) acceptDrops(each);
 for (const each of document.querySelectorAll("[data-follow]")) each.scrollTop = each.scrollHeight;

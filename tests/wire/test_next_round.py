@@ -1,0 +1,92 @@
+"""A reflection words the round after it: no model is asked to scope it again, and code keeps its rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.wire.methods import WireRun, run_over_wire
+
+from corrobora.domain.run import EventType
+from corrobora.testing.scripted_model import ParsedPrompt
+
+QUESTION = "How often must the harbour cranes of Brenhaven be inspected, and what load may they lift?"
+
+
+def reflect(*queries: str) -> Any:
+    """A reflection that is never content and asks these queries next."""
+
+    def answer(_page: ParsedPrompt) -> Mapping[str, Any]:
+        return {
+            "summary": "s", "reasoning": "why", "answered": [], "gaps": [{"text": "more of it"}],
+            "done": False, "should_continue": True,
+            "next": {"goal": "the record", "queries": [{"text": each} for each in queries], "targets": ["sq-1", "x"]},
+        }  # fmt: skip
+
+    return answer
+
+
+def list_queries(done: WireRun, number: int) -> list[str]:
+    events = (event for event in done.run.journal.events if event.type is EventType.SEARCH)
+    return [str(event.data["query"]) for event in events if event.round == number]
+
+
+async def test_the_queries_of_a_reflection_are_searched_and_nobody_scopes_the_round_again():
+    answers = {"reflect": reflect("crane inspection record years", "herring of the market")}
+    done = await run_over_wire("timed", answers, question=QUESTION, stop=("max_rounds",), max_rounds=2, escapes=False)
+    assert len(done.prompts("scope")) == 1
+    assert list_queries(done, 2)[:2] == ["crane inspection record years", "herring of the market"]
+    [thought] = [
+        event.data
+        for event in done.run.journal.events
+        if event.type is EventType.THOUGHT and event.round == 2 and event.data["queries"]
+    ]
+    assert thought["text"] == "why"
+    assert thought["targets"] == ("sq-1",), "an id that was not shown is no target"
+
+
+async def test_a_reflection_is_told_what_the_next_round_allows_and_after_the_last_that_none_follows():
+    done = await run_over_wire(
+        "timed", {"reflect": reflect("a")}, question=QUESTION, stop=("max_rounds",), max_rounds=2
+    )
+    first, last = done.prompts("reflect")
+    assert "The next round, phase research" in first
+    assert "1 to 3 queries." in first
+    assert "No round follows" in last
+    assert "The next round" not in last
+
+
+async def test_a_reflection_without_queries_leaves_the_round_to_be_scoped():
+    done = await run_over_wire("timed", {"reflect": reflect()}, question=QUESTION, stop=("max_rounds",), max_rounds=2)
+    assert len(done.prompts("scope")) == 2
+
+
+async def test_an_escape_is_told_to_the_reflection_and_a_query_that_ignores_it_is_reworded_without_a_call():
+    """The second round finds nothing, so at least half of the terms of the third must change."""
+    answers = {"reflect": reflect("zyxw vutsr")}
+    done = await run_over_wire("timed", answers, question=QUESTION, stop=("max_rounds",), max_rounds=4)
+    assert any("Ordered escape, query_reformulation: change at least half" in each for each in done.prompts("reflect"))
+    third = list_queries(done, 3)
+    assert third
+    assert "zyxw vutsr" not in third
+
+
+async def test_the_record_names_a_gap_by_the_id_of_its_question_and_words_it_once():
+    done = await run_over_wire(
+        "timed", {"reflect": reflect("a")}, question=QUESTION, stop=("max_rounds",), max_rounds=2
+    )
+    page = ParsedPrompt.read("# Role: reflect\n", done.prompts("reflect")[1])
+    gaps = page.lines("Gaps after it:")
+    named = [line for line in gaps if line.startswith(("sq-1: ", "sq-2: "))]
+    assert named
+    texts = [text for _, text in page.questions()]
+    assert not [line for line in gaps if any(text in line for text in texts)]
+
+
+async def test_a_first_round_is_told_that_nothing_was_searched_and_no_saturation():
+    done = await run_over_wire("timed", {"reflect": reflect()}, question=QUESTION, stop=("max_rounds",), max_rounds=2)
+    first, second = done.prompts("scope")
+    assert "It is the first round" in first
+    assert "Saturation" not in first
+    assert "It is the first round" not in second
+    assert "Saturation of the last round" in second
