@@ -120,7 +120,11 @@ async def test_mistakes_are_explained_and_prompts_say_who_authorizes(filled_url:
     )
     async with open_service(settings, work=False) as workspace, Client(build_server(workspace)) as client:
         run = (await call(client, "research", question=CLEAR, libraries=["docs"]))["run_id"]
-        await call(client, "cancel", run_id=run)
+        for short in (run[:14], "last"):
+            refused = await client.call_tool("cancel", {"run_id": short})
+            assert (refused.is_error, "run_id_whole" in read_text(refused)) == (True, True)
+        assert (await call(client, "status", run_id=run, wait_seconds=0))["status"] == "queued"
+        assert (await call(client, "cancel", run_id=run))["status"] == "cancelled"
         before = (await call(client, "runs", limit=100))["runs"]
         for tool, arguments, reason in (
             ("research", {"question": CLEAR, "libraries": ["nowhere"]}, "library_unknown"),
@@ -218,6 +222,8 @@ async def test_a_whole_run_as_a_task_over_http_with_a_token(filled_url: str, tmp
             assert state["status"] == "completed"
             assert "412 metres" in state["result"]["structuredContent"]["text"]
             await client.call_tool("research", {"question": CLEAR, "libraries": ["docs"], "profile": "tree"})
+            with pytest.raises(MCPError, match="no task"):
+                await ask_task(client, "tasks/cancel", taskId=tasks.made[1]["taskId"][:14])
             await ask_task(client, "tasks/cancel", taskId=tasks.made[1]["taskId"])
             state = await poll_task(client, tasks.made[1]["taskId"])
             assert state["status"] == "cancelled"

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import select
+import socket
+import time
+
 import httpx2
 from tests.plugins.serving import Site
 
@@ -48,6 +53,28 @@ def test_a_report_is_checked_against_its_stored_sources(site: Site) -> None:
     forged = text.replace(quoted[:40], "The opposite of what is known is true, as")
     bad = httpx2.post(f"{site.url}/api/v1/verify", json={"text": forged}, timeout=120).json()
     assert not bad["passed"]
+
+
+def test_other_requests_are_answered_while_a_large_report_is_checked(site: Site) -> None:
+    """A server that checks on its own loop would answer only what came before the long part of the check."""
+    text = httpx2.get(f"{site.url}/api/v1/runs/{site.run}/report.md").text
+    cited = next(line for line in text.splitlines() if "[1]" in line and line[:1].isalpha())
+    body = json.dumps({"text": text.replace(cited, "\n\n".join([cited] * 400))}).encode()
+    address = httpx2.URL(site.url)
+    asked: list[float] = []  # when each request was sent that was answered while the check went on
+    with socket.create_connection((str(address.host), address.port or 80)) as checking, httpx2.Client() as client:
+        head = f"POST /api/v1/verify HTTP/1.1\r\nHost: {address.host}:{address.port}\r\nContent-Length: {len(body)}"
+        begun = time.monotonic()
+        checking.sendall(f"{head}\r\nContent-Type: application/json\r\n\r\n".encode() + body)
+        while True:
+            sent = time.monotonic()
+            assert client.get(f"{site.url}/healthz", timeout=300).status_code == 200
+            if select.select([checking], [], [], 0)[0]:
+                break
+            asked.append(sent)
+        assert checking.recv(15) == b"HTTP/1.1 200 OK"
+    middle = (begun + time.monotonic()) / 2
+    assert [each for each in asked if each > middle], "nothing was answered in the second half of the check"
 
 
 def test_profiles_say_what_they_ask_for(site: Site) -> None:

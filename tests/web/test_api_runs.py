@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import psycopg
 import pytest
 from tests.plugins.serving import Site, serve_settings, wait_for_status
 from tests.plugins.shell import DOCUMENTS, _fill
@@ -64,6 +65,19 @@ def test_a_key_gives_the_same_run_again_also_after_a_restart(own: Settings) -> N
     with serve_settings(elsewhere, work=False) as url:
         assert ask(url, headers=key).json()["id"] == first
         assert len(httpx2.get(f"{url}/api/v1/runs").json()["runs"]) == 2
+        assert httpx2.delete(f"{url}/api/v1/runs/{first}").status_code == 204
+        assert count_keys(own, first) == 0
+        made = ask(url, headers=key, max_rounds=2)
+        assert (made.status_code, made.json()["id"] != first) == (202, True)
+
+
+def count_keys(settings: Settings, run: str) -> int:
+    """Return how many keys stand for a run."""
+    assert settings.database_url is not None
+    with psycopg.connect(settings.database_url.reveal()) as connection:
+        row = connection.execute("SELECT count(*) FROM request_key WHERE run = %s", [run]).fetchone()
+    assert row is not None
+    return int(row[0])
 
 
 def test_runs_are_listed_in_pages_searched_and_filtered(idle: str) -> None:

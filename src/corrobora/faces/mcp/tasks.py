@@ -166,9 +166,12 @@ class Tasks(Extension):
                 data={"requiredCapabilities": {"extensions": {EXTENSION_ID: {}}}},
             )
         try:
-            return await look_at_run(self._workspace, params.task_id)
+            view = await look_at_run(self._workspace, params.task_id)
         except CorroboraError as error:
             raise MCPError(code=INVALID_PARAMS, message=f"There is no task {params.task_id}.") from error
+        if view.row.id != params.task_id:
+            raise MCPError(code=INVALID_PARAMS, message=f"There is no task {params.task_id}.")
+        return view
 
 
 def _declares_tasks(ctx: ServerRequestContext[Any, Any]) -> bool:

@@ -169,7 +169,9 @@ def _add_control_tools(server: MCPServer[Any], workspace: Workspace) -> None:
 
     @server.tool(annotations=_ENDS)
     @explain_errors
-    async def cancel(run_id: RunName) -> CallToolResult:
+    async def cancel(
+        run_id: Annotated[str, Field(description="The whole id of a run.", max_length=64)],
+    ) -> CallToolResult:
         """Cancel a run. What it has found stays stored, and resume goes on with it."""
         return await _tell_run(workspace, await service.cancel(workspace, run_id), wait_seconds=5.0)
 

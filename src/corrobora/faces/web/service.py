@@ -39,12 +39,8 @@ from corrobora.faces.cli.library import DEMO, list_libraries, resolve_libraries,
 from corrobora.faces.request import parse_question
 from corrobora.faces.web.new_run import NewRun, make_request
 from corrobora.storage.journal.events import read_events
-from corrobora.storage.journal.runs import Artifact, new_run_id
+from corrobora.storage.journal.runs import Artifact
 
-_CLAIM_KEY = """
-INSERT INTO request_key (digest, run) VALUES (%(digest)s, %(run)s)
-ON CONFLICT (digest) DO UPDATE SET run = request_key.run RETURNING run
-"""
 _FINAL = tuple(status for status in RunStatus if status.final)
 
 
@@ -110,12 +106,8 @@ async def ask_run(workspace: Workspace, run: str, question: str, *, search: bool
 
 
 async def find_keyed_run(workspace: Workspace, caller: str, key: str) -> RunId:
-    """Return the id of the run that a key of a caller stands for: always the same over one database."""
-    digest = sha256(f"{caller}\0{key}".encode()).hexdigest()  # the key itself is not stored
-    values = {"digest": digest, "run": new_run_id()}
-    row = await workspace.database.fetch_one(_CLAIM_KEY, values, where="finding the run of a key")
-    assert row is not None
-    return RunId(str(row[0]))
+    """Return the id of the run that a key of a caller stands for; the key itself is not stored."""
+    return await workspace.runs.claim_key(sha256(f"{caller}\0{key}".encode()).hexdigest())
 
 
 async def _find_libraries(workspace: Workspace, given: Sequence[str]) -> tuple[str, ...]:
@@ -146,6 +138,19 @@ async def count_runs(workspace: Workspace) -> Mapping[str, int]:
 async def read_run(workspace: Workspace, run: str) -> RunRow:
     """Return a run by its id, the unique start of one, or `last`. Raises `UserError` `run_unknown`."""
     return await workspace.runs.get(await workspace.runs.find_id(run))
+
+
+async def _read_named_run(workspace: Workspace, run: str) -> RunRow:
+    """Return a run whose id is written out: what cannot be taken back names its run.
+
+    Raises `UserError` `run_id_whole` for the start of an id and for `last`.
+    """
+    row = await read_run(workspace, run)
+    if row.id != run:
+        raise UserError(
+            "run_id_whole", f"{run} is not the whole id of a run.", next_step=f"If it is meant, write: {row.id}"
+        )
+    return row
 
 
 def follow_run(workspace: Workspace, run: str, after: int = 0, *, live: bool = True) -> AsyncGenerator[Event]:
@@ -220,16 +225,19 @@ async def pause(workspace: Workspace, run: str) -> RunRow:
 
 
 async def cancel(workspace: Workspace, run: str) -> RunRow:
-    """End a run without a report, wherever it is worked on."""
-    row = await read_run(workspace, run)
+    """End a run without a report, wherever it is worked on. Raises `UserError` `run_id_whole` for a start of an id."""
+    row = await _read_named_run(workspace, run)
     if not row.status.final:
         await workspace.queue.cancel(row.id)
     return await read_run(workspace, row.id)
 
 
 async def remove(workspace: Workspace, run: str) -> None:
-    """Remove a run with its journal, events and files; libraries keep their documents."""
-    await workspace.runs.remove((await read_run(workspace, run)).id)
+    """Remove a run with its journal, events and files; libraries keep their documents.
+
+    Raises `UserError` `run_id_whole` for a start of an id.
+    """
+    await workspace.runs.remove((await _read_named_run(workspace, run)).id)
 
 
 async def read_report(workspace: Workspace, run: str) -> Mapping[str, Any]:

@@ -65,8 +65,13 @@ WITH gone AS (DELETE FROM runs WHERE id = %(run)s RETURNING id),
     entries AS (DELETE FROM journal WHERE run = %(run)s),
     intents AS (DELETE FROM journal_intent WHERE run = %(run)s),
     events AS (DELETE FROM run_events WHERE run = %(run)s),
+    keys AS (DELETE FROM request_key WHERE run = %(run)s),
     jobs AS (DELETE FROM procrastinate_jobs WHERE lock = %(run)s)
 SELECT id FROM gone
+"""
+_CLAIM_KEY: LiteralString = """
+INSERT INTO request_key (digest, run) VALUES (%s, %s)
+ON CONFLICT (digest) DO UPDATE SET run = request_key.run RETURNING run
 """
 
 
@@ -203,6 +208,12 @@ class Runs:
         """Remove a run with its journal, events, answers and artifacts. A live attempt learns that it is stale."""
         row = await self._database.fetch_one(_REMOVE, {"run": validate_id(run)}, where="removing a run")
         return row is not None
+
+    async def claim_key(self, digest: str) -> RunId:
+        """Return the id of the run that a key stands for, by the key's digest: the same until that run is removed."""
+        row = await self._database.fetch_one(_CLAIM_KEY, [digest, new_run_id()], where="finding the run of a key")
+        assert row is not None
+        return RunId(str(row[0]))
 
     async def claim(self, run: str, owner: str) -> int | None:
         """Begin a new attempt and return its epoch; None if the run is final, cancelled or unknown.

@@ -25,6 +25,7 @@ from pathlib import Path
 from corrobora.domain.errors import JournalError
 from corrobora.storage.postgres.processes import (
     Account,
+    folder_mark,
     is_running,
     list_processes,
     runs_in,
@@ -148,7 +149,8 @@ class Cluster:
         """
         sockets = self._socket_folder()
         there = "../run" if self._works_inside and sockets == self.base / "run" else str(sockets)
-        settings = {**_SETTINGS, "unix_socket_directories": '"' + there.replace('"', '""') + '"'}
+        place = '"' + there.replace('"', '""') + '"'
+        settings = {**_SETTINGS, "unix_socket_directories": place, "cluster_name": folder_mark(self.data)}
         self._write_access_rules()
         self._remove_stale_pid(sockets)
         begin = self.log.stat().st_size if self.log.exists() else 0
@@ -268,7 +270,7 @@ class Cluster:
 
     def _socket_folder(self) -> Path:
         """Return a private folder with a path short enough for a socket: in the cluster, or a run-time folder."""
-        name = "corrobora-" + sha256(os.fsencode(self.data)).hexdigest()[:12]
+        name = folder_mark(self.data)
         candidates = [self.base / "run"]
         if runtime := os.environ.get("XDG_RUNTIME_DIR", ""):
             candidates.append(Path(runtime) / name)

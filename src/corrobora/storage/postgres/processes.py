@@ -14,6 +14,7 @@ import stat
 import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import TypeVar
 
@@ -185,13 +186,27 @@ def is_running(pid: int) -> bool:
         return False
 
 
+def folder_mark(folder: Path) -> str:
+    """Return a name for a folder, which a process that works there shows in its command line."""
+    return "corrobora-" + sha256(os.fsencode(folder)).hexdigest()[:12]
+
+
 def runs_in(pid: int, folder: Path, program: str) -> bool:
-    """True if process `pid` is `program` and its working folder is `folder`."""
+    """True if process `pid` is `program` and its working folder is `folder`.
+
+    Root of a container may not ask for the working folder of another account's process; there its command line counts,
+    which shows the mark of the folder.
+    """
     import psutil  # noqa: PLC0415 - see `is_running`
 
     try:
         process = psutil.Process(pid)
-        return process.name().startswith(program) and Path(process.cwd()) == folder
+        if not process.name().startswith(program):
+            return False
+        try:
+            return Path(process.cwd()) == folder
+        except psutil.AccessDenied:
+            return folder_mark(folder) in " ".join(process.cmdline())
     except (psutil.NoSuchProcess, psutil.AccessDenied):
         return False
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -17,6 +19,26 @@ def test_db_start_status_stop(shell: Any) -> None:
     finally:
         assert shell("db", "stop").out == "stopped\n"
     assert shell("db", "stop").out == "was not running\n"
+
+
+_UNTRACED = (  # the rights of root in a container: none over the processes of other accounts
+    "import ctypes, os, sys; ctypes.CDLL(None).prctl(24, 19, 0, 0, 0); "
+    "os.execv(sys.executable, [sys.executable, '-m', 'corrobora', *sys.argv[1:]])"
+)
+
+
+def test_db_stop_finds_the_server_where_a_container_hides_its_folder(shell: Any) -> None:
+    def run(*args: str) -> str:
+        done = subprocess.run([sys.executable, "-c", _UNTRACED, *args], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    try:
+        assert run("db", "start").startswith("running: ")
+        assert json.loads(run("db", "status", "--json"))["running"] is True
+    finally:
+        assert run("db", "stop") == "stopped\n"
+    assert "running   no" in shell("db", "status").out
 
 
 def test_db_is_not_for_a_server_that_was_named(shell: Any) -> None:

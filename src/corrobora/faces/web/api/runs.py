@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Request, Response
 
-from corrobora.domain.errors import UserError
 from corrobora.domain.run import RunRow, RunStatus
 from corrobora.faces.web import service
 from corrobora.faces.web.api.models import (
@@ -89,7 +88,7 @@ async def get_run(run: RunName, workspace: Opened) -> RunInfo:
 @router.delete("/{run}", status_code=204)
 async def remove_run(run: WholeRunName, workspace: Opened) -> None:
     """Remove a run with its journal, events and files; libraries keep their documents."""
-    await service.remove(workspace, await _require_whole_id(workspace, run))
+    await service.remove(workspace, run)
 
 
 @router.post("/{run}/ask", status_code=202)
@@ -149,14 +148,4 @@ async def finish_run(run: RunName, workspace: Opened) -> RunInfo:
 @router.post("/{run}/cancel", status_code=202)
 async def cancel_run(run: WholeRunName, workspace: Opened) -> RunInfo:
     """End a run without a report."""
-    return describe_run(await service.cancel(workspace, await _require_whole_id(workspace, run)))
-
-
-async def _require_whole_id(workspace: Opened, run: str) -> str:
-    """Return an id that is written out: what cannot be taken back names its run. Raises `UserError` for a start."""
-    row = await service.read_run(workspace, run)
-    if row.id != run:
-        raise UserError(
-            "run_id_whole", f"{run} is not the whole id of a run.", next_step=f"If it is meant, write: {row.id}"
-        )
-    return row.id
+    return describe_run(await service.cancel(workspace, run))

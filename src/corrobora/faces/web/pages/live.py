@@ -221,7 +221,7 @@ async def control_run(request: Request, run: str, workspace: Opened, form: SentF
             case "finish":
                 await service.finish_now(workspace, row.id)
             case "stop":
-                await service.cancel(workspace, row.id)
+                await service.cancel(workspace, run)
             case other:
                 raise UserError("form_field", f"There is no action {other[:40]!r}.", next_step="Open the page anew.")
     except CorroboraError as error:

@@ -15,13 +15,12 @@ from fastapi.responses import HTMLResponse, Response
 
 from corrobora.app import Workspace
 from corrobora.app.exports import list_events
-from corrobora.app.followups import compare_runs, require_report, submit_follow_up
+from corrobora.app.followups import compare_runs, require_report
 from corrobora.app.ratings import CRITERIA, dump_rating, list_ratings, make_rating, store_rating
 from corrobora.app.sources import Reference, complete_evidence, read_source
 from corrobora.domain.errors import CorroboraError, NoEvidence, UserError
 from corrobora.domain.report import Report
 from corrobora.domain.run import RunRow
-from corrobora.faces.request import parse_question
 from corrobora.faces.web import evidence, service
 from corrobora.faces.web.context import Opened, render_page
 from corrobora.faces.web.forms import SentForm, go_to
@@ -207,11 +206,10 @@ async def ask_follow_up(request: Request, run: str, workspace: Opened, form: Sen
     """Ask a question on the evidence of a run: it becomes a run of its own, over the same sources."""
     question = form.text("question")
     try:
-        made = await submit_follow_up(workspace, run, parse_question(question).text)
+        made = await service.ask_run(workspace, run, question)
     except CorroboraError as error:
         return await _render_report(request, workspace, run, error, question)
-    await workspace.queue.submit(made)
-    return go_to(f"/runs/{made}")
+    return go_to(f"/runs/{made.id}")
 
 
 @router.get("/api/v1/runs/{run}/ratings", tags=["evidence"])
