@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import itertools
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,8 +17,14 @@ from corrobora.domain.thread import StopReason
 from corrobora.text import phrases
 from corrobora.text.frames import ENGLISH, dump_frame, find_frame, list_frames, parse_frame
 
-EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "examples"
+ROOT = Path(__file__).resolve().parents[3]
+EXAMPLES, SOURCE = ROOT / "docs" / "examples", ROOT / "src" / "corrobora"
 GERMAN = find_frame("de")
+PARTS = ("it cites 3 of 7 sources read", "7 words of queries and 1 whole query")
+SLOTS = ("7", "Tide", "3 rounds", "the extractive analyst", "", *PARTS)  # what may stand in a place of a text
+REASONS = ("Problem", "refuse", "_refuse", "leave_open")  # calls that give a reason for what a reader is shown
+NOTED = re.compile(r"_?(?:describe|mark|keep|note)_")  # functions of the engine whose sentences become notes
+TOLD_ELSEWHERE = ("engine/inputs.py", "engine/planning.py", "engine/session/journal.py")  # to a model, or to nobody
 
 
 def list_lines_of_code() -> set[str]:
@@ -49,6 +58,91 @@ def test_every_code_and_fixed_wording_has_a_german_text():
         own = [text for text in GERMAN.texts if text.startswith(opening)]
         assert own, opening
         assert phrases.is_written_by_code(GERMAN.restore(GERMAN.texts[own[0]])), opening
+
+
+def read_template(node: ast.AST) -> list[str] | None:
+    """Return a text of code in parts, "\0" for each place that is filled in; None for what is no text."""
+    if isinstance(node, ast.Constant):
+        return [node.value] if isinstance(node.value, str) else None
+    if not isinstance(node, ast.JoinedStr):
+        return None
+    parts: list[str] = []
+    for each in node.values:
+        inner = each.value if isinstance(each, ast.FormattedValue) else each
+        fixed = isinstance(inner, ast.Attribute) and getattr(inner.value, "id", "") == "phrases"
+        named = getattr(phrases, getattr(inner, "attr", "")) if fixed else ""
+        parts.append(str(inner.value) if isinstance(inner, ast.Constant) else named or "\0")
+    return parts
+
+
+def iter_translated(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield what a module gives to `translate`, and what it gives as a reason for withholding a sentence."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if called in ("say", "translate", *REASONS):
+                first = [each for each in node.args if not isinstance(each, ast.Name | ast.Attribute)][:1]
+                yield from itertools.chain(*([x.body, x.orelse] if isinstance(x, ast.IfExp) else [x] for x in first))
+            yield from (each.value for each in node.keywords if each.arg == "withheld")
+
+
+def iter_notes(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield the sentences of functions that describe what a run did, and what is called a note."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and [getattr(each, "id", "") for each in node.targets] == ["note"]:
+            yield node.value
+        if isinstance(node, ast.FunctionDef) and NOTED.match(node.name):
+            texts = [each for each in ast.walk(node) if isinstance(each, ast.JoinedStr)]
+            inside = {id(part) for each in texts for part in list(ast.walk(each))[1:]}
+            parts = {id(each.value) for each in ast.walk(node) if isinstance(each, ast.Assign)}
+            yield from (each for each in texts if id(each) not in inside | parts)
+
+
+def list_untranslated(text: str, name: str) -> list[str]:
+    """Return the texts of a module for a report that have no German one, whatever stands in their places."""
+    tree, shown = ast.parse(text), list[ast.AST]()
+    if name.startswith(("text/", "reporting/")):
+        shown += iter_translated(tree)
+    elif name.startswith(("engine/", "policies/outcome")) and name not in TOLD_ELSEWHERE:
+        shown += iter_notes(tree)
+    found: list[str] = []
+    for node in shown:
+        parts = read_template(node) or []
+        if len(" ".join(parts).split()) < 2 or not re.search("[a-z]{2}", "".join(parts)):
+            continue
+        ways = itertools.product(SLOTS, repeat=parts.count("\0"))
+        pieces = "".join(parts).split("\0")
+        filled = ("".join(itertools.chain(*itertools.zip_longest(pieces, way, fillvalue=""))) for way in ways)
+        if not any(GERMAN.can_translate(each) for each in filled):
+            found.append("".join(parts).replace("\0", "{}"))
+    return found
+
+
+def test_every_text_of_a_report_in_the_code_has_a_german_one():
+    """Of the texts that code gives to `translate`, of reasons for withholding and of notes on a run."""
+    files = sorted(SOURCE.rglob("*.py"))
+    missing = {
+        str(each.relative_to(SOURCE)): list_untranslated(each.read_text(), str(each.relative_to(SOURCE)))
+        for each in files
+    }
+    assert {name: texts for name, texts in missing.items() if texts} == {}
+    planted = 'def describe_tide(n):\n    return f"The tide took {n} sentences."\nsay("Low water is near")\n'
+    assert list_untranslated(planted, "engine/tide.py") == ["The tide took {} sentences."]
+    assert list_untranslated(planted, "reporting/tide.py") == ["Low water is near"]
+
+
+def test_every_phrase_has_a_german_text():
+    texts = [text for name, text in vars(phrases).items() if name.isupper() and isinstance(text, str)]
+    begun = [text for text in texts if not any(each.startswith(text) for each in GERMAN.texts)]
+    assert (len(texts) > 30, begun) == (True, [])
+
+
+@pytest.mark.parametrize("why", ["", ": the year 1931"])
+def test_what_a_model_rules_is_a_whole_sentence_with_and_without_its_words(why: str):
+    for said in (f"{phrases.NOT_CONFIRMED}{why}", phrases.CONFIRMED):
+        assert said.endswith(("in its sources", "1931"))
+        assert GERMAN.translate(said) != said
+        assert GERMAN.restore(GERMAN.translate(said)) == said
 
 
 @pytest.mark.parametrize("text", sorted(GERMAN.texts))
