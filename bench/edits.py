@@ -385,7 +385,7 @@ def cut_lines(given: Stored, names: Collection[str]) -> list[str]:
             if lines and lines[-1] in leads:
                 lines.pop()
             continue
-        lines.append(re.sub(r"\s*\0\s*", " ", line).strip() if "\0" in line else line.rstrip())
+        lines.append(re.sub(r"\s*(?:\0\s*)+", " ", line).strip() if "\0" in line else line.rstrip())
     return lines
 
 

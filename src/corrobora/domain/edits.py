@@ -43,7 +43,7 @@ class EditRequest:
 class Loss:
     """What the report no longer says after an edit."""
 
-    kind: str  # statement | citation | detail: a number or name | words: what a sentence that was cut said
+    kind: str  # statement | citation | detail: a number, name or negation | words: what a cut sentence, or source, said
     text: str
 
 

@@ -40,7 +40,7 @@ from corrobora.roles.synthesize import synthesize
 from corrobora.text.tokens import sanitize_json, sanitize_text
 
 ACCEPT_TOPIC = "edits"  # of the answer with which a reader accepts changes
-MAX_TRIES = 4  # how often a model is asked for words that pass the check
+MAX_TRIES = 6  # how often a model is asked for words that pass the check
 MAX_ADDED = 5  # statements of a part that is researched again
 _WRITTEN = (EditAction.REWORD, EditAction.ADD)
 
@@ -135,9 +135,10 @@ def edit_input(base: Base, feedback: str, turn: int = 1, refused: Sequence[str] 
 
 
 def _is_worth_another_try(change: Change, given: EditRequest) -> bool:
-    """True for words of a model that failed the check, or that leave out what the sentence said."""
+    """True for words of a model that failed the check, or that leave out what the sentence, or its source, said."""
     by_model = bool(given.feedback) and change.edit not in given.edits and change.edit.action in _WRITTEN
-    return by_model and (bool(change.refused) or any(loss.kind == "detail" for loss in change.losses))
+    kinds = ("detail", "words") if change.edit.action is EditAction.ADD else ("detail",)
+    return by_model and (bool(change.refused) or any(loss.kind in kinds for loss in change.losses))
 
 
 def _explain(change: Change) -> str:

@@ -24,7 +24,8 @@ from corrobora.reporting.edits import (
     list_shortening,
     parse_document,
 )
-from corrobora.reporting.markdown import MARKER, escape_markdown, normalize_markers
+from corrobora.reporting.losses import list_breaks, list_cited, list_losses
+from corrobora.reporting.markdown import MARKER, escape_markdown, iter_cited_sentences, normalize_markers
 from corrobora.reporting.render import (
     CitedSource,
     build_citations,
@@ -33,8 +34,7 @@ from corrobora.reporting.translate import translate_body
 from corrobora.reporting.verify import CheckedDraft, Rulings, check_draft
 from corrobora.reporting.version_layout import lay_out_version
 from corrobora.text.frames import Frame, find_frame
-from corrobora.text.mentions import find_claim_words
-from corrobora.text.tokens import fold_text, sanitize_text, stem_text
+from corrobora.text.tokens import sanitize_text
 
 _RANK = {
     Support.SUPPORTED: 5,
@@ -88,20 +88,11 @@ def plan_changes(base: Base, edits: Sequence[Edit]) -> tuple[Change, ...]:
     """Check every edit against the report and its facts; one that may not be made says why."""
     planned: list[Change] = []
     taken: set[str] = set()
-    gone = {edit.target for edit in edits if edit.action is EditAction.DROP and "." not in edit.target}
     for number, edit in enumerate(edits, 1):
         place = {edit.target} if edit.action is not EditAction.ADD else set[str]()
-        places = {edit.target, edit.after} - {""}
-        drops = {edit.target} if edit.action is EditAction.DROP else set[str]()
-        lost = {each.partition(".")[0] for each in places} & (gone - drops)
+        why = f"another change already concerns {edit.target}" if place & taken else _find_conflict(edit, edits)
         try:
-            if place & taken:
-                planned.append(Change(number, edit, refused=f"another change already concerns {edit.target}"))
-                continue
-            if lost:
-                planned.append(Change(number, edit, refused=f"another change drops the section {min(lost)}"))
-                continue
-            change = _plan_change(base, number, edit)
+            change = Change(number, edit, refused=why) if why else _plan_change(base, number, edit)
         except UnknownPlace as error:
             change = Change(number, edit, refused=f"{error}")
         parts = {each.target for each in change.parts if each.action is not EditAction.ADD}
@@ -110,6 +101,18 @@ def plan_changes(base: Base, edits: Sequence[Edit]) -> tuple[Change, ...]:
         taken |= set[str]() if change.refused else place | parts
         planned.append(change)
     return tuple(planned)
+
+
+def _find_conflict(edit: Edit, edits: Sequence[Edit]) -> str:
+    """Say why an edit cannot be made beside the others: one of them drops what another one, made or refused, needs."""
+    dropped = {each.target for each in edits if each.action is EditAction.DROP}
+    if edit.action is EditAction.DROP:
+        keep = (each for each in edits if each.action in (EditAction.REWORD, EditAction.ADD, EditAction.MOVE))
+        needed = {place for each in keep for place in (each.target, each.after) if "." in place}
+        told = f"another change keeps {edit.target}; to put other words in its place, re-word it"
+        return told if edit.target in needed else ""
+    gone = {place.partition(".")[0] for place in (edit.target, edit.after)} & dropped
+    return f"another change drops the section {min(gone)}" if gone else ""
 
 
 def plan_additions(base: Base, number: int, edit: Edit, texts: Sequence[str]) -> Change:
@@ -224,42 +227,26 @@ def _describe(base: Base, change: Change) -> Change:
             put += [line for line in new[start:end] if line.strip()]
     if change.edit.action is EditAction.MOVE and not taken:
         put = []
-    return replace(change, before=tuple(taken), after=tuple(put), losses=tuple(_list_losses(base, after)))
+    return replace(
+        change,
+        before=tuple(taken),
+        after=tuple(put),
+        losses=(*_list_losses(base, after), *_list_breaks(base, change.parts)),
+    )
 
 
 def _list_losses(base: Base, after: Document) -> Iterator[Loss]:
-    """List statements that are gone, details that new words left out, and references that nothing cites any more."""
-    left = {piece.id: piece for piece in after.pieces if piece.id}
-    for piece in (each for each in base.document.pieces if each.id):
-        yield from _list_lost_words(piece, left.get(piece.id))
-    for section in (each for each in base.document.sections if each not in after.sections):
-        if title := base.document.read_title(section):
-            yield Loss("statement", f"the section {title!r}")
-    gone = _list_cited(base.document) - _list_cited(after)
-    for cited in (each for each in base.report.citations if each.number in gone):
-        yield Loss("citation", f"[{cited.number}] {cited.title}")
+    return list_losses(base.document, after, base.report.citations)
 
 
-def _list_lost_words(piece: Piece, now: Piece | None) -> Iterator[Loss]:
-    if now is None:
-        if piece.cited or find_claim_words(piece.words):
-            yield Loss("statement", piece.words)
-    elif now.text != piece.text:
-        said = fold_text(now.words)
-        for word in find_claim_words(piece.words):
-            if fold_text(word) not in said:
-                yield Loss("detail", f"{word} (of {piece.id})")
-        old, new = set(stem_text(piece.words)), set(stem_text(now.words))
-        if len(old - new) > len(new - old):  # it is cut, not said with other words
-            gone = [word for word in piece.words.split() if set(stem_text(word)) - new]
-            yield Loss("words", f"{' '.join(gone)} (of {piece.id})")
-
-
-def _list_cited(document: Document) -> set[int]:
-    """The numbers that the body and the table of contradictions cite."""
-    rows = [line for line in document.tail.split("\n## ")[1:2] if "\n|" in line]  # code begins with contradictions
-    told = {int(number) for line in rows for number in CITATION.findall(line)}
-    return {number for piece in document.pieces for number in piece.cited} | told
+def _list_breaks(base: Base, parts: Sequence[Edit]) -> Iterator[Loss]:
+    """List with what the sentences of the sources go on where added ones, copied from them, break off."""
+    quotes: dict[str, list[str]] = {}
+    for fact in base.facts:
+        quotes.setdefault(fact.marker, []).append(fact.quote)
+    for part in (each for each in parts if each.action is EditAction.ADD):
+        for said, cited in iter_cited_sentences(part.text):
+            yield from list_breaks(said, [quote for marker in cited for quote in quotes.get(marker, ())])
 
 
 def apply_parts(base: Base, parts: Sequence[Edit], numbers: dict[str, int] | None = None) -> Document:
@@ -298,12 +285,12 @@ def build_version(
     report, parts = base.report, [part for change in accepted for part in change.parts]
     numbers = base.numbers
     document = apply_parts(base, parts, numbers)
-    _refuse_silent_loss(base, document, accepted)
-    used = _list_cited(document)
+    refuse_silent_loss(base, document, accepted)
+    used = list_cited(document)
     cited = {each.number: each for each in report.citations}
     new = {marker: number for marker, number in numbers.items() if number not in cited and number in used}
     citations = (
-        *(each for each in report.citations if each.number in used or each.number not in _list_cited(base.document)),
+        *(each for each in report.citations if each.number in used or each.number not in list_cited(base.document)),
         *build_citations(new, base.facts, sources),
     )
     facts = {fact.id: fact for fact in base.facts}
@@ -322,7 +309,12 @@ def build_version(
     return replace(edited, markdown=lay_out_version(edited, document))
 
 
-def _refuse_silent_loss(base: Base, after: Document, accepted: Sequence[Change]) -> None:
+def refuse_silent_loss(base: Base, after: Document, accepted: Sequence[Change]) -> None:
+    """Compare a new version with the report: what no change names must stand there, and what is lost must be listed.
+
+    Raises:
+        ValueError: something is changed or lost that no change tells: a bug of ours.
+    """
     named = {part.target for change in accepted for part in change.parts if part.action is not EditAction.ADD}
     left = {piece.id: piece.text for piece in after.pieces if piece.id}
     for piece in base.document.pieces:
@@ -331,7 +323,7 @@ def _refuse_silent_loss(base: Base, after: Document, accepted: Sequence[Change])
             message = f"the edit would change {piece.id}, which no change names"
             raise ValueError(message)
     told = {loss.text for change in accepted for loss in change.losses}
-    gone = _list_cited(base.document) - _list_cited(after)
+    gone = list_cited(base.document) - list_cited(after)
     titles = {f"[{each.number}] {each.title}" for each in base.report.citations if each.number in gone}
     if len(accepted) == 1 and titles - told:
         message = f"the edit would lose {min(titles - told)}, which is not listed"

@@ -29,6 +29,7 @@ _WHOLE = 0.9  # share of a sentence from which it was copied as a whole
 _PASSIVE = re.compile(r"\b(?:is|are|was|were|be|been|being)(?: [\w-]+){0,2} \w+(?:ed|en|[wu]n|d|t) by (?!\d)")
 _KEPT = 0.6  # share of a sentence's stems in one sentence from which a word in the place of another counts
 _RUN = 4  # words in a row that were copied
+_LEAST_COPIED = 3  # words in a row, at the end or at the begin, of a copy that breaks off
 _HARMLESS = frozenset(  # function words that a copy may put in; any other may change its meaning
     "a an the this that these those it its he she they them their his her we us our you your i my is are was were be "
     "been being am has have had having do does did of to in on at for by with from into as about which who whom whose "
@@ -107,6 +108,41 @@ def find_cut(head: str, tail: str, said: str = "") -> Problem | None:
             if part is head or shade.family in ("condition", "population") or shade.kind in ("only", "said"):
                 return Problem(f"it cuts off “{shade.text}” of its sentence", "")
     return None
+
+
+def find_break(said: str, whole: str) -> str | None:
+    """Return the words of a sentence that a copy of it cuts off: "" if it cuts off none, None if it is no copy.
+
+    It is a copy if half of its words, and at least three, stand there in one run that reaches its end or its begin.
+    What lies beyond is cut off if the copy does not say most of it elsewhere.
+
+    Example:
+        >>> find_break("In short, the pump starts.", "The pump starts only below four bar.")
+        'only below four bar'
+    """
+    words, theirs = fold_words(said), fold_words(whole)
+    cuts = (_find_rest(words, theirs), _find_rest(words[::-1], theirs[::-1]))
+    if cuts == (None, None):
+        return None
+    rests = (cuts[0] or (), (cuts[1] or ())[::-1])
+    told = set(map(stem_word, words))
+    return next((" ".join(rest) for rest in rests if _is_mostly_new(set(map(stem_word, rest)) - {""}, told)), "")
+
+
+def _is_mostly_new(stems: set[str], told: set[str]) -> bool:
+    return len(stems - told) > len(stems & told)
+
+
+def _find_rest(words: Sequence[str], theirs: Sequence[str]) -> Sequence[str] | None:
+    """Return what follows the longest run with which `words` end; None if there is no run long enough."""
+    longest = (0, 0)
+    for end in range(1, len(theirs) + 1):
+        run = 0
+        while run < min(len(words), end) and words[-1 - run] == theirs[end - 1 - run]:
+            run += 1
+        longest = max(longest, (run, end))
+    run, end = longest
+    return theirs[end:] if run >= max(_LEAST_COPIED, len(words) / 2) else None
 
 
 def align_copy(sentence: str, units: Sequence[str]) -> Copy:

@@ -83,6 +83,70 @@ async def test_a_model_that_always_breaks_its_words_changes_nothing(workspace: W
     assert await load_report(workspace, made) is None
 
 
+def rule_on(words: str, *, carried: bool, drops: bool = False) -> Callable[[WireRequest], str]:
+    """Return a model that gives a sentence these words, may drop it as well, and rules on them as `confirm`."""
+
+    def answer(request: WireRequest) -> str:
+        page = ParsedPrompt.read(request.system, request.user)
+        said = answer_prompt(request.system, request.user)
+        if page.role == "confirm":
+            labels = [found.group(1) for found, _ in page.all(r"(D\d+):\s*$")]
+            missing = "" if carried else "who greases them"
+            return json.dumps({"rulings": [{"sentence": x, "carried": carried, "missing": missing} for x in labels]})
+        if page.role != "edit":
+            return said
+        filled = json.loads(said)
+        for each in filled["edits"]:
+            each["text"] = words
+        drop = {"action": "drop", "target": filled["edits"][0]["target"], "text": "", "after": ""}
+        return json.dumps({**filled, "edits": filled["edits"] + [drop] * drops})
+
+    return answer
+
+
+DOUBTED = "Whatever the weather, the gates of Orrin mill want grease each 14 days."
+
+
+@pytest.mark.parametrize(("words", "carried", "status"), [
+    (DOUBTED, True, RunStatus.DONE),
+    (DOUBTED, False, RunStatus.FAILED),
+    (DOUBTED.replace("the gates", "the 417 gates"), True, RunStatus.FAILED),  # no model confirms a number
+])  # fmt: skip
+async def test_new_words_that_code_doubts_are_ruled_on_by_the_model_and_a_foreign_number_by_nobody(
+    workspace: Workspace, words: str, carried: bool, status: RunStatus
+) -> None:
+    run = await research(workspace)
+    target = next(each.id for each in (await read_outline(workspace, run)).pieces if "14 days" in each.text)
+    async with ModelServer(rule_on(words, carried=carried)) as server:
+        made = await edit(
+            workspace, run, EditRequest(feedback=f"Re-word {target} please."), "all with losses", server.url
+        )
+        rulings = [each for each in server.asked if "# Role: confirm" in each.system]
+    row = await workspace.runs.get(made)
+    assert row.status is status
+    if words == DOUBTED:
+        assert len(rulings) == 1
+        assert words in rulings[0].user
+    if status is RunStatus.DONE:
+        assert words in await markdown(workspace, made)
+    elif words == DOUBTED:
+        assert "a model does not find all of it in its sources: who greases them" in row.reason
+
+
+async def test_a_model_does_not_drop_the_sentence_that_it_was_asked_to_reword(workspace: Workspace) -> None:
+    run = await research(workspace)
+    before = await read_outline(workspace, run)
+    target = next(each.id for each in before.pieces if "14 days" in each.text)
+    async with ModelServer(rule_on(DOUBTED, carried=False, drops=True)) as server:
+        made = await edit(
+            workspace, run, EditRequest(feedback=f"Re-word {target} please."), "all with losses", server.url
+        )
+    row = await workspace.runs.get(made)
+    assert (row.status, row.outcome) == (RunStatus.FAILED, "edit_nothing")
+    assert f"drop {target}: another change keeps {target}" in row.reason
+    assert await load_report(workspace, made) is None
+
+
 async def test_changes_wait_for_their_reader_and_versions_are_kept_and_restored(workspace: Workspace) -> None:
     run = await research(workspace)
     first = (await read_outline(workspace, run)).pieces[0].id or "0.1"

@@ -12,8 +12,17 @@ from tests.unit.policies.threads import fact
 
 from corrobora.domain.edits import Change, Edit, EditAction, Loss, Proposed, choose_changes
 from corrobora.domain.report import Draft, Findings, Report
+from corrobora.reporting.edits import apply_edit
 from corrobora.reporting.render import CitedSource, build_citations, number_citations, render_markdown
-from corrobora.reporting.revision import Base, build_version, list_joint_losses, plan_additions, plan_changes
+from corrobora.reporting.revision import (
+    Base,
+    apply_parts,
+    build_version,
+    list_joint_losses,
+    plan_additions,
+    plan_changes,
+    refuse_silent_loss,
+)
 from corrobora.reporting.verify import check_draft
 
 OPENED = fact("The harbour of Ardal was opened to steamers in 1874.", passage="C1")
@@ -138,6 +147,51 @@ def test_two_edits_of_one_place_or_into_a_section_that_goes_are_refused() -> Non
     assert "drops the section" in moved.refused
     assert not dropped.refused
     assert "## People" not in build(dropped).markdown
+
+
+@pytest.mark.parametrize("needs", [
+    Edit(EditAction.ADD, "0.1", f"{PILOTS.quote} {PILOTS.marker}"),
+    Edit(EditAction.REWORD, "0.1", "In 1884 the harbour of Ardal was opened to steamers."),  # refused itself
+    Edit(EditAction.MOVE, "1.1", after="0.1"),
+])  # fmt: skip
+def test_what_one_edit_needs_another_one_does_not_drop(needs: Edit) -> None:
+    drop = Edit(EditAction.DROP, "0.1")
+    for edits in ((needs, drop), (drop, needs)):
+        [dropped] = [each for each in plan(*edits) if each.edit is drop]
+        assert "another change" in dropped.refused
+    assert not plan(drop)[0].refused
+
+
+@pytest.mark.parametrize(("text", "rest"), [
+    (PILOTS.quote, ""),
+    ("Ships of more than 80 metres.", "must take a pilot"),
+    ("More than 80 metres must take a pilot.", "ships of"),
+    ("A pilot must be taken by ships of more than 80 metres.", ""),
+])  # fmt: skip
+def test_an_added_sentence_that_breaks_its_source_off_says_so(text: str, rest: str) -> None:
+    [change] = plan(Edit(EditAction.ADD, "1.1", f"{text} {PILOTS.marker}"))
+    told = [loss.text for loss in change.losses if loss.kind == "words"]
+    assert told == ([f"{rest} (of the sentence of its source)"] if rest else [])
+
+
+def test_new_words_that_break_off_or_turn_a_sentence_say_so() -> None:
+    cut, denied = (
+        "Told in brief and short, the harbour basin is 9 metres deep.",
+        "What is not more, the harbour basin is 9 metres deep at low water.",
+    )
+    carried = replace(BASE, rulings={(text, (DEPTH.id,)): "" for text in (cut, denied)})  # a model takes both
+    first, second = (plan_changes(carried, [Edit(EditAction.REWORD, "0.2", text)])[0] for text in (cut, denied))
+    assert (first.refused, second.refused) == ("", "")
+    assert ("words", "at low water (of 0.2)") in [(loss.kind, loss.text) for loss in first.losses]
+    assert [(loss.kind, "negation" in loss.text) for loss in second.losses] == [("detail", True)]
+
+
+def test_a_version_that_changes_what_no_change_names_is_refused() -> None:
+    change = reword("0.1", "In 1874 the harbour of Ardal was opened to steamers.")
+    refuse_silent_loss(BASE, apply_parts(BASE, change.parts), [change])
+    for other in (Edit(EditAction.REWORD, "0.2", "It is deep."), Edit(EditAction.DROP, "1.1")):
+        with pytest.raises(ValueError, match=rf"would change {other.target}, which no change names"):
+            refuse_silent_loss(BASE, apply_edit(BASE.document, other), [change])
 
 
 def test_a_reader_accepts_what_loses_nothing_or_the_losses_by_number() -> None:
