@@ -47,6 +47,8 @@ _CLOSERS = "\"'”’)]»›*_"
 _MARKER = re.compile(r"(?:[-*•‣◦–+#>|]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[\d[\d:./ T-]{3,24}\])(?=\s)")
 _GOES_ON = frozenset(",-–—'\"’”()/&")
 _SHORT_LINE = 40
+# The name of a field at the start of a line (RFC 5322, section 2.2): "Requires-Dist: ", "Apologies for absence: ".
+_FIELD = re.compile(r"[A-Z][\w-]{0,30}(?: [\w-]{1,20}){0,2}: ")
 # Never end a sentence or a heading at the end of a line: the phrase continues on the next line.
 _CONTINUING_WORDS = frozenset(
     "a an the this these those of and or for with by from as our your their its his her any each every no which whose "
@@ -117,6 +119,8 @@ def _line_ends(text: str, line: int, start: int, end: int) -> bool:
     if text[last - 12 if last - line > 12 else line : last + 1].rsplit(None, 1)[-1].lower() in _CONTINUING_WORDS:  # noqa: PLR2004 - a word
         return False
     if " | " in text[line:start] or _is_row(text, end) or _is_value_row(text, line, start, end):
+        return True
+    if _FIELD.match(text, end) and _FIELD.match(text, line):
         return True
     return last - line < _SHORT_LINE and (text[end].isupper() or text[end].isdigit())
 
