@@ -338,12 +338,8 @@ def _find_literals(sentence: str, reading: Reading) -> Iterator[str]:
 def _is_spelled_alike(word: str, reading: Reading) -> bool:
     """True if the evidence has a word that no dictionary holds, or one of its family, British or American."""
     forms = (word, match.group(2)) if (match := NEGATED.match(word)) else (word,)
-    stems = [_fold_spelling(stem_word(form)) for form in forms]
-    return any(is_same_family(stem, _fold_spelling(each)) for stem in stems for each in reading.stems)
-
-
-def _fold_spelling(stem: str) -> str:
-    return stem.replace("ae", "e").replace("oe", "e").replace("our", "or")
+    stems = list(map(stem_word, forms))
+    return any(is_same_family(stem, each) for stem in stems for each in reading.stems)
 
 
 def _is_abbreviated(name: str, text: str) -> bool:

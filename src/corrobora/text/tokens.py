@@ -1,9 +1,10 @@
 """Tokens: the terms of a text that search and analysis share, and its signs: list items, citations, Markdown, controls.
 
-Knows case and accent folding, stop words, the Porter stem, scripts without spaces, and the function words of German,
-French, Spanish, Italian, Portuguese and Dutch; one version number stamps it all. Knows which characters CommonMark and
-citation markers give a meaning, and which a terminal obeys: readers, storage, reports and the terminal call it at their
-borders. Does not know any index and does not translate: the same text always gives the same terms.
+Knows case and accent folding, stop words, the Porter stem, British and American spellings, scripts without spaces, and
+the function words of German, French, Spanish, Italian, Portuguese and Dutch; one version number stamps it all. Knows
+which characters CommonMark and citation markers give a meaning, and which a terminal obeys: readers, storage, reports
+and the terminal call it at their borders. Does not know any index and does not translate: the same text always gives
+the same terms.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import cache, lru_cache
+from importlib import resources
 from typing import TYPE_CHECKING
 
 import Stemmer
@@ -21,7 +23,7 @@ import Stemmer
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-TOKENIZER_VERSION = 1
+TOKENIZER_VERSION = 2
 _START = 2  # letters of a word that its stem keeps; a stem of no more letters keeps the first: "eying", "ei"
 
 STOP_WORDS = frozenset(
@@ -49,7 +51,8 @@ _stemmer = Stemmer.Stemmer("porter", 0)  # without a cache of its own: `stem_wor
 
 def tokenizer_fingerprint() -> str:
     """Identify the tokenizer: indexes with different fingerprints must never be mixed."""
-    words = hashlib.sha256(" ".join(sorted(STOP_WORDS)).encode()).hexdigest()[:12]
+    parts = (*sorted(STOP_WORDS), *(f"{stem} {other}" for stem, other in sorted(_read_spellings().items())))
+    words = hashlib.sha256(" ".join(parts).encode()).hexdigest()[:12]
     return f"porter-{TOKENIZER_VERSION}-{words}"
 
 
@@ -105,8 +108,20 @@ def _character_pairs(word: str) -> list[str]:
 
 @lru_cache(maxsize=200_000)
 def stem_word(word: str) -> str:
-    """Return the Porter stem of a folded word, or "" for a stop word."""
-    return "" if word in STOP_WORDS else _stemmer.stemWord(word)
+    """Return the Porter stem of a folded word, that of its American spelling if it has one, or "" for a stop word."""
+    if word in STOP_WORDS:
+        return ""
+    stem = _stemmer.stemWord(word)
+    return _read_spellings().get(stem, stem)
+
+
+@cache
+def _read_spellings() -> dict[str, str]:
+    """Return the stems of British spellings with those of the American ones."""
+    lines = resources.files("corrobora.data").joinpath("spellings.txt").read_text(encoding="utf-8").splitlines()
+    pairs = [line.split() for line in lines if line and not line.startswith("#")]
+    found = {_stemmer.stemWord(one): _stemmer.stemWord(other) for one, other in pairs}
+    return {one: other for one, other in found.items() if one != other}
 
 
 def stem_text(text: str) -> tuple[str, ...]:

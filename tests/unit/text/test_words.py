@@ -27,12 +27,20 @@ def test_stop_words_have_no_stem():
     assert stem_word("the") == ""
 
 
+def test_british_and_american_spellings_have_one_stem():
+    british = "The licences of organisations that catalogue coloured paediatric centres, analysed and authorised"
+    american = "The licenses of organizations that catalog colored pediatric centers, analyzed and authorized"
+    assert stem_text(british) == stem_text(american)
+    assert stem_word("advise") != stem_word("advice")
+    assert stem_word("prise") != stem_word("prize")
+
+
 def test_scripts_without_spaces_give_pairs():
     assert split_words("北京大学 x") == ["北京", "京大", "大学", "x"]
 
 
 def test_fingerprint_names_version_and_list():
-    assert tokenizer_fingerprint().startswith("porter-1-")
+    assert tokenizer_fingerprint().startswith("porter-2-")
     assert all(fold_text(word) == word for word in STOP_WORDS)
 
 

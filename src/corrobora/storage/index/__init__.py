@@ -158,6 +158,7 @@ class PostgresLibrary:
 
     async def _catch_up(self, ask: Callable[[], Awaitable[T]]) -> T:
         """Ask the index; if it missed what is stored, index that and ask again."""
+        await self.catalog.adopt_tokenizer()
         found = await ask()
         if self._postings.behind:
             await self.catalog.index_pending(self.spaces)
@@ -273,6 +274,7 @@ class PostgresLibrary:
 
     async def recall(self, text: str, *, limit: int = 20) -> Sequence[Fact]:
         """Return stored facts that share words with `text`, best first, from sources of the spaces of this library."""
+        await self.catalog.adopt_tokenizer()
         spaces = await self.catalog.space_numbers(self.spaces)
         async with self._database.connection("recalling facts") as connection:
             return await facts.query_facts(connection, self._tokenizer, spaces, text, limit=limit)
@@ -283,6 +285,7 @@ class PostgresLibrary:
             return await facts.insert_insights(connection, self._tokenizer, insights_, run=run)
 
     async def recall_insights(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
+        await self.catalog.adopt_tokenizer()
         spaces = await self.catalog.space_numbers(self.spaces)
         async with self._database.connection("looking for insights") as connection:
             return await facts.query_insights(connection, self._tokenizer, spaces, text, limit=limit)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, LiteralString
 
-from corrobora.domain.errors import JournalError, UserError
+from corrobora.domain.errors import UserError
 from corrobora.ports import IngestItem
-from corrobora.storage.index import links, segments
+from corrobora.storage.index import facts, links, segments
 from corrobora.storage.index.posting_lists import Fields, Tokenizer
 from corrobora.storage.index.prepared import DocumentKey, PreparedDocument, StoredDocument, make_fields
 from corrobora.text.segmentation import PassageSpan
@@ -53,6 +53,16 @@ select s.id, s.title, s.publisher, p.id, p.body, p.heading, p.meta from source s
 where s.space = %s and not s.indexed order by p.id
 """
 
+# made of passages and titles
+_INDEX_TABLES: tuple[LiteralString, ...] = (
+    "lex_post",
+    "lex_rare",
+    "lex_new",
+    "lex_seg",
+    "alias",
+    "mention",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class SpaceInfo:
@@ -86,7 +96,7 @@ class Catalog:
 
     async def open(self, name: str, *, root: str = "") -> int:
         """Return the number of a space, made if it does not exist; `root`, if given, joins those it is read from."""
-        await self._check_tokenizer()
+        await self.adopt_tokenizer()
         row = await self._database.fetch_one(
             "insert into space (name, root, read) values (%s, %s, now()) on conflict (name) do update set"
             " read = case when excluded.root = '' then space.read else excluded.read end, root = case"
@@ -108,25 +118,29 @@ class Catalog:
             row = await cursor.fetchone()
             if row is None:
                 return False
-            for table in ("lex_post", "lex_rare", "lex_new", "alias", "mention", "passage", "source"):
+            for table in (*_INDEX_TABLES, "passage", "source"):
                 await connection.execute(f"delete from {table} where space = %s", (row[0],))  # noqa: S608
             await _drop_orphans(connection)
         return True
 
-    async def _check_tokenizer(self) -> None:
+    async def adopt_tokenizer(self) -> None:
+        """Forget an index that another tokenizer made; `index_pending` makes it anew from the stored passages."""
         if self._checked:
             return
+        own = tokenizer_fingerprint()
         await self._database.execute(
-            "insert into library_setting values ('tokenizer', %s) on conflict do nothing", (tokenizer_fingerprint(),)
-        )  # by itself: one statement would not see the row that another process has just inserted
-        row = await self._database.fetch_one("select value from library_setting where name = 'tokenizer'")
-        if row is None or row[0] != tokenizer_fingerprint():
-            raise JournalError(
-                "library_version",
-                f"The library was indexed as {row[0] if row else 'unknown'}, "
-                f"this program indexes as {tokenizer_fingerprint()}.",
-                next_step="Remove the libraries and add them again, or use the version that wrote them.",
+            "insert into library_setting values ('tokenizer', %s) on conflict do nothing", (own,)
+        )
+        async with self._database.connection("comparing tokenizers") as connection, connection.transaction():
+            cursor = await connection.execute(
+                "update library_setting set value = %s where name = 'tokenizer' and value <> %s returning true",
+                (own, own),
             )
+            if await cursor.fetchone() is not None:
+                for table in _INDEX_TABLES:
+                    await connection.execute(f"delete from {table}")  # noqa: S608
+                await connection.execute("update source set indexed = false where gone is null")
+                await facts.renumber_terms(connection, self._tokenizer)
         self._checked = True
 
     async def store(self, space: int, items: Sequence[IngestItem]) -> list[StoredDocument]:
@@ -134,7 +148,7 @@ class Catalog:
 
         A document with a `path` replaces the one that was read from the same path before.
         """
-        await self._check_tokenizer()
+        await self.adopt_tokenizer()
         prepared = [PreparedDocument(item) for item in items]
         async with self._database.connection("storing documents") as connection, connection.transaction():
             await lock_space(connection, space)

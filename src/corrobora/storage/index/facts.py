@@ -75,6 +75,11 @@ from (
 where f.id = w.id and f.source = w.source
 """
 
+_NUMBERED: tuple[tuple[LiteralString, LiteralString, LiteralString], ...] = (  # table, key, text
+    ("fact", "id, source", "claim"),
+    ("insight", "source, kind, digest", "text || ' ' || why"),
+)
+
 
 async def insert_facts(connection: Connection, tokenizer: Tokenizer, facts: Sequence[Fact], *, run: str) -> int:
     """Insert facts; the same quote of a source, or nearly the same claim of the same origin, is merged.
@@ -284,3 +289,17 @@ async def query_insights(
         Insight(InsightKind(kind), text_, SourceId(f"S{source}"), why, confidence, title)
         for kind, text_, source, why, confidence, title, _ in ranked
     ]
+
+
+async def renumber_terms(connection: Connection, tokenizer: Tokenizer) -> None:
+    """Number the words of all facts and insights anew, for another tokenizer."""
+    for table, key, text in _NUMBERED:
+        cursor = await connection.execute(f"select jsonb_build_array({key}), {text} from {table}")  # noqa: S608
+        rows = await cursor.fetchall()
+        numbered = tokenizer.query_terms_batch([words for _, words in rows])
+        given = [[row[0], sorted(set(terms))] for row, terms in zip(rows, numbered, strict=True)]
+        await connection.execute(
+            f"update {table} set terms = array(select jsonb_array_elements_text(g.row -> 1)::int4)"  # noqa: S608
+            f" from jsonb_array_elements(%s) as g(row) where jsonb_build_array({key}) = g.row -> 0",
+            [Jsonb(given)],
+        )

@@ -14,6 +14,7 @@ from corrobora.storage.index import PostgresLibrary
 from corrobora.storage.index.catalog import PASSAGES_A_STEP, Catalog, lock_space
 from corrobora.storage.index.posting_lists import Tokenizer
 from corrobora.storage.index.prepared import clean_text
+from corrobora.text.tokens import tokenizer_fingerprint
 
 
 async def test_the_same_text_under_the_same_address_is_stored_once(database):
@@ -96,10 +97,17 @@ async def test_a_removed_space_leaves_nothing_behind(database):
         assert row[0] == 0, table
 
 
-async def test_k12_an_index_of_another_tokenizer_is_refused(database):
-    await database.execute("insert into library_setting values ('tokenizer', 'porter-0-other')")
-    with pytest.raises(JournalError, match="indexed as porter-0-other"):
-        await Catalog(database).open("lib")
+async def test_k12_an_index_of_another_tokenizer_is_made_anew_when_it_is_next_searched(database):
+    catalog = await shelves.fill(database, [shelves.made(at) for at in range(300)])
+    await catalog.upkeep(await catalog.open("lib"))
+    library = PostgresLibrary(database, ["lib"])
+    before = [hit.passage for hit in await library.hybrid_search("king n17")]
+    await database.execute("update library_setting set value = 'porter-0-other' where name = 'tokenizer'")
+    await database.execute("delete from lex_post")
+    await database.execute("delete from lex_rare")
+    assert [hit.passage for hit in await PostgresLibrary(database, ["lib"]).hybrid_search("king n17")] == before
+    row = await database.fetch_one("select value from library_setting where name = 'tokenizer'")
+    assert row[0] == tokenizer_fingerprint()
 
 
 @pytest.mark.parametrize(("table", "word"), [("lex_post", "king"), ("lex_rare", "n17")])

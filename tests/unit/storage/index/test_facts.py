@@ -35,6 +35,17 @@ async def test_a_fact_is_recalled_with_its_citation(database):
     assert await PostgresLibrary(database, ["other"]).recall("passwords") == []
 
 
+async def test_facts_that_another_tokenizer_numbered_are_found(database):
+    library = PostgresLibrary(database, ["lib"])
+    fact = await facts(library, 1)
+    await library.remember([fact], run="r1")
+    await database.execute("update fact set terms = '{1}'")
+    await database.execute("update library_setting set value = 'porter-0-other'")
+    assert await library.recall("passwords characters") == []  # it compared the tokenizers before
+    (found,) = await PostgresLibrary(database, ["lib"]).recall("passwords characters")
+    assert found.id == fact.id
+
+
 async def test_near_duplicates_of_one_origin_are_merged_to_the_better(database):
     library = PostgresLibrary(database, ["lib"])
     fact = await facts(library, 1)
