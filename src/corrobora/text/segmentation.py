@@ -113,14 +113,14 @@ def _line_ends(text: str, line: int, start: int, end: int) -> bool:
         last -= 1
     if last < line or _MARKER.match(text, end):
         return True
+    if _FIELD.match(text, end) and _FIELD.match(text, line):
+        return True
     tail = text[last]
     if not tail.isalnum() and tail not in _GOES_ON:
         return True
     if text[last - 12 if last - line > 12 else line : last + 1].rsplit(None, 1)[-1].lower() in _CONTINUING_WORDS:  # noqa: PLR2004 - a word
         return False
     if " | " in text[line:start] or _is_row(text, end) or _is_value_row(text, line, start, end):
-        return True
-    if _FIELD.match(text, end) and _FIELD.match(text, line):
         return True
     return last - line < _SHORT_LINE and (text[end].isupper() or text[end].isdigit())
 
