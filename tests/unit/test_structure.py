@@ -56,6 +56,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "faces/web/reader/views.py": "browser/test_reading.py",
     "faces/web/routers.py": "web/test_server.py",
     "faces/web/service.py": "web/test_server.py",
+    "app/webhooks.py": "web/test_webhooks.py",  # over HTTP, to receivers on loopback
+    "storage/queue/webhooks.py": "web/test_webhooks.py",
 }
 
 # The places that may catch everything. Anything else hides bugs as "no evidence".

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from corrobora.storage.journal.runs import Runs
     from corrobora.storage.postgres import Database
     from corrobora.storage.queue import Queue, Schedules
+    from corrobora.storage.queue.webhooks import Webhooks
 
     OpenWeb = Callable[[Settings, Clock], WebAccess]
 
@@ -99,6 +100,12 @@ class Workspace:
         from corrobora.storage.queue import Queue  # noqa: PLC0415
 
         return Queue(self.database)
+
+    @cached_property
+    def webhooks(self) -> Webhooks:
+        from corrobora.storage.queue.webhooks import Webhooks  # noqa: PLC0415
+
+        return Webhooks(self.database)
 
     @cached_property
     def schedules(self) -> Schedules:

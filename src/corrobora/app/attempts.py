@@ -32,6 +32,7 @@ from corrobora.app.runs import (
     run_folder,
 )
 from corrobora.app.telemetry import export_attempt
+from corrobora.app.webhooks import send_webhooks
 from corrobora.app.wiring import run_allowance
 from corrobora.domain.errors import CorroboraError, JournalError, NeedsHuman, Stale, UserError
 from corrobora.domain.plan import Brief, Plan
@@ -75,7 +76,11 @@ async def serve_queue(workspace: Workspace, *, concurrency: int) -> None:
     stop = asyncio.Event()
     with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # where a platform cannot
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    await workspace.queue.run_worker(partial(execute_run, workspace), concurrency=concurrency, stop=stop)
+    sender = asyncio.create_task(send_webhooks(workspace), name="webhooks")
+    try:
+        await workspace.queue.run_worker(partial(execute_run, workspace), concurrency=concurrency, stop=stop)
+    finally:
+        await cancel_tasks(sender)
 
 
 async def execute_run(workspace: Workspace, run: RunId, epoch: int) -> None:

@@ -49,13 +49,13 @@ def resolve_profile(settings: Settings, request: Request) -> Profile:
 
 
 async def submit_run(
-    workspace: Workspace, request: Request, *, run: RunId | None = None, deferred: bool = True
+    workspace: Workspace, request: Request, *, run: RunId | None = None, deferred: bool = True, webhook: str = ""
 ) -> RunId:
-    """Store a run; queue it unless this process works on it itself.
+    """Store a run; queue it unless this process works on it itself. Its end is told to the address `webhook`.
 
     Raises:
-        UserError: a bad profile, plan or target; where this process works on it, also a model or a web provider
-            that cannot be used. Nothing was stored and nothing was paid.
+        UserError: a bad profile, plan, target or webhook; where this process works on it, also a model or a web
+            provider that cannot be used. Nothing was stored and nothing was paid.
     """
     from corrobora.app.delivery import check_targets  # noqa: PLC0415
 
@@ -67,17 +67,21 @@ async def submit_run(
 
         check_suggested_plan(request.plan_file, profile)
     check_targets(request, settings)
+    if webhook:
+        from corrobora.app.webhooks import check_request_webhook  # noqa: PLC0415
+
+        check_request_webhook(settings, webhook)
     if not deferred:  # else the worker's settings count: it may have keys that this process has not
         workspace.wiring.check_request(request, profile)
         await workspace.wiring.check_model_servers(request, profile)
-    made = await workspace.runs.create(request, run=run)
+    made = await workspace.runs.create(request, run=run, webhook=webhook)
     if deferred:
         await workspace.queue.submit(made)
     return made
 
 
-async def find_repeated(workspace: Workspace, request: Request, run: RunId) -> RunRow | None:
-    """Return the run of an id if it was made with this request, None if there is none.
+async def find_repeated(workspace: Workspace, request: Request, run: RunId, webhook: str = "") -> RunRow | None:
+    """Return the run of an id if it was made with this request and webhook, None if there is none.
 
     Raises `UserError` `run_exists` if it was made with another.
     """
@@ -86,7 +90,7 @@ async def find_repeated(workspace: Workspace, request: Request, run: RunId) -> R
         row = await workspace.runs.get(run)
     except UserError:
         return None
-    if row.request != request:
+    if row.request != request or await workspace.webhooks.find_url(run) != webhook:
         raise UserError(
             "run_exists", f"The run {run} exists already, with another request.", next_step="Choose another key."
         )

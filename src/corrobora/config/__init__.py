@@ -8,8 +8,8 @@ from corrobora.config.languages import resolve_language
 from corrobora.config.layers import find_user_file
 from corrobora.config.loading import load_settings
 from corrobora.config.profiles import list_presets, load_profile, override_profile, resolve_profile
-from corrobora.config.settings import Endpoint, Origin, Price, Settings
-from corrobora.config.values import Secret, read_small_file
+from corrobora.config.settings import Endpoint, Price, Settings
+from corrobora.config.values import Origin, Secret, read_small_file
 
 __all__ = [
     "Endpoint",

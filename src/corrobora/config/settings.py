@@ -25,6 +25,7 @@ from corrobora.config.values import (
     Model,
     Names,
     Number,
+    Origin,
     RunMinutes,
     Secret,
     Url,
@@ -92,17 +93,6 @@ class Price:
     input: Annotated[Number, Ge(0), Le(100_000)]
     output: Annotated[Number, Ge(0), Le(100_000)]
     cached: Annotated[Number, Ge(0), Le(100_000)] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a value was written: the layer, and the flag, variable or file with its line."""
-
-    layer: str  # flag | environment | vendor environment | project file | user file | default
-    where: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.layer} ({self.where})" if self.where else self.layer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,6 +292,12 @@ class Settings:
     webhook_url: Annotated[
         Url | None, Setting("delivery.webhook_url", "Endpoint to which finished reports are sent, signed.")
     ] = None
+    webhook_hosts: Annotated[
+        Names,
+        Setting(
+            "delivery.webhook_hosts", "Hosts that a request may name for its webhook: HOST, HOST:PORT, or * for all."
+        ),
+    ] = ()
     channel_urls: Annotated[
         Mapping[str, Url],
         Setting("delivery.*_url", "Address of this delivery channel.", names=partial(list_added, "delivery")),

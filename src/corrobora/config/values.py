@@ -40,6 +40,17 @@ _REASONS = {
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value was written: the layer, and the flag, variable or file with its line."""
+
+    layer: str  # flag | environment | vendor environment | project file | user file | default
+    where: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.layer} ({self.where})" if self.where else self.layer
+
+
+@dataclass(frozen=True, slots=True)
 class Secret:
     """One secret. `repr` and `str` never show the value; `reveal` is the only way to it."""
 

@@ -128,17 +128,30 @@ def show_run(*, run: str, as_json: bool, config_file: Path | None) -> None:
     """Show one run: what was asked, where it stands, its files."""
     validate_id(run)
 
-    async def load_run(workspace: Workspace) -> tuple[RunRow, Sequence[str]]:
-        row = await workspace.runs.get(await workspace.runs.find_id(run))
-        return row, await workspace.runs.list_artifacts(row.id)
+    async def load_run(workspace: Workspace) -> tuple[RunRow, Sequence[str], list[dict[str, Any]]]:
+        from corrobora.app.webhooks import describe_webhook  # noqa: PLC0415 - only here
 
-    row, files = with_workspace(open_settings(config_file), load_run)
+        row = await workspace.runs.get(await workspace.runs.find_id(run))
+        sent = [describe_webhook(each) for each in await workspace.webhooks.list(row.id)]
+        return row, await workspace.runs.list_artifacts(row.id), sent
+
+    row, files, webhooks = with_workspace(open_settings(config_file), load_run)
     if as_json:
-        print_json(_row_json(row) | {"files": list(files)})
+        print_json(_row_json(row) | {"files": list(files)} | ({"webhooks": webhooks} if webhooks else {}))
         return
     for name, text in _describe_run(row).items():
         click.echo(f"{name:<10} {one_line(text, 2_000)}")
+    for each in webhooks:
+        click.echo(f"{'webhook':<10} {each['event']} to {each['host']}: {_describe_delivery(each)}")
     click.echo(f"{'files':<10} {', '.join(files) or '-'}")
+
+
+def _describe_delivery(webhook: Mapping[str, Any]) -> str:
+    """Say what became of a delivery in one line."""
+    tries, state = webhook["attempts"], str(webhook["state"]).replace("_", " ")
+    last = f", last {tries[-1]['result'] or 'without a result'}" if tries else ""
+    due = f", next {webhook['next_at'][:19].replace('T', ' ')} UTC" if webhook["next_at"] else ""
+    return f"{state} ({len(tries)} attempts{last}{due})"
 
 
 def _describe_run(row: RunRow) -> dict[str, str]:

@@ -80,6 +80,9 @@ class NewRun(BaseModel):
     deliver: list[str] = Field(
         default=[], max_length=16, description="Where the report goes: `email:ADDRESS` or `webhook`."
     )
+    webhook: str = Field(
+        default="", max_length=2_000, description="Address that is told the end of the run; its host must be allowed."
+    )
 
 
 def make_request(settings: Settings, wanted: NewRun) -> Request:

@@ -32,13 +32,14 @@ from corrobora.app.runs import (
     submit_run,
     suggest_plan,
 )
+from corrobora.app.webhooks import describe_webhook, send_webhooks
 from corrobora.config import Settings
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.run import Event, RunId, RunRow, RunStatus
 from corrobora.faces.cli.library import DEMO, list_libraries, resolve_libraries, unknown_library_error
 from corrobora.faces.request import parse_question
 from corrobora.faces.web.new_run import NewRun, make_request
-from corrobora.storage.journal.events import read_events
+from corrobora.storage.journal.events import cancel_tasks, read_events
 from corrobora.storage.journal.runs import Artifact
 
 _FINAL = tuple(status for status in RunStatus if status.final)
@@ -64,9 +65,11 @@ async def open_service(
             grace_seconds=grace_seconds,
         )
         worker = asyncio.create_task(runs, name="runs of the server")
+        sender = asyncio.create_task(send_webhooks(workspace), name="webhooks of the server")
         try:
             yield workspace
         finally:
+            await cancel_tasks(sender)
             stop.set()  # not cancelled: a second cancellation would leave the runs without handing them back
             await asyncio.gather(worker, return_exceptions=True)
 
@@ -82,11 +85,11 @@ async def start_run(workspace: Workspace, wanted: NewRun, *, run: RunId | None =
     """
     request = make_request(workspace.settings, wanted)
     request = replace(request, libraries=await _find_libraries(workspace, request.libraries))
-    if run is not None and (known := await find_repeated(workspace, request, run)) is not None:
+    if run is not None and (known := await find_repeated(workspace, request, run, wanted.webhook)) is not None:
         return known
     profile = resolve_profile(workspace.settings, request)
     workspace.wiring.check_request(request, profile)  # the worker is this process, so its keys count
-    return await read_run(workspace, await submit_run(workspace, request, run=run))
+    return await read_run(workspace, await submit_run(workspace, request, run=run, webhook=wanted.webhook))
 
 
 async def ask_run(workspace: Workspace, run: str, question: str, *, search: bool = True) -> RunRow:
@@ -230,6 +233,12 @@ async def cancel(workspace: Workspace, run: str) -> RunRow:
     if not row.status.final:
         await workspace.queue.cancel(row.id)
     return await read_run(workspace, row.id)
+
+
+async def list_webhooks(workspace: Workspace, run: str) -> Sequence[Mapping[str, Any]]:
+    """Return the deliveries of the end of a run to its webhook, as JSON values; oldest first."""
+    row = await read_run(workspace, run)
+    return [describe_webhook(each) for each in await workspace.webhooks.list(row.id)]
 
 
 async def remove(workspace: Workspace, run: str) -> None:

@@ -139,18 +139,19 @@ class Runs:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def create(self, request: Request, *, run: RunId | None = None) -> RunId:
+    async def create(self, request: Request, *, run: RunId | None = None, webhook: str = "") -> RunId:
         """Store a request as a new run with status `queued`; it starts when it is submitted or claimed.
 
-        With an id of the caller's own the call may be repeated: the same request gives the same run.
+        Its end is told to the address `webhook`. With an id of the caller's own the call may be repeated: the same
+        request gives the same run.
 
         Raises:
             UserError: the id is taken by another request (`run_exists`), or does not look like an id.
         """
         identity, text = validate_id(run) if run is not None else new_run_id(), dump_request(request)
         made = await self._database.execute(
-            "INSERT INTO runs (id, request) VALUES (%s, %s) ON CONFLICT DO NOTHING",
-            [identity, text],
+            "INSERT INTO runs (id, request, webhook) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
+            [identity, text, webhook],
             where="creating a run",
         )
         if not made and (await self.get(identity)).request != request:

@@ -100,6 +100,25 @@ class Hint(Strict):
     hint: str = Field(max_length=2_000, description="What to look at; empty to go on without a hint.")
 
 
+class WebhookAttemptInfo(BaseModel):
+    """One attempt to tell the end of a run."""
+
+    at: str
+    result: str = Field(description="What the receiver answered, or why it was not reached; empty while it is sent.")
+
+
+class WebhookInfo(BaseModel):
+    """A delivery of the end of a run, with its attempts."""
+
+    id: str = Field(description="The header webhook-id, the same in every attempt.")
+    host: str = Field(description="Where it goes; the rest of the address is not shown.")
+    event: str = Field(description="run.done, run.failed or run.cancelled.")
+    state: Literal["waiting", "delivered", "given_up"]
+    ended_at: str
+    next_at: str | None = Field(description="When it is sent next; null if it is not.")
+    attempts: list[WebhookAttemptInfo]
+
+
 class PlanBody(Strict):
     """A plan in place of the one that waits."""
 

@@ -20,6 +20,7 @@ from corrobora.faces.web.api.models import (
     RunInfo,
     RunName,
     RunPage,
+    WebhookInfo,
     WholeRunName,
     describe_run,
 )
@@ -121,6 +122,12 @@ async def authorize_run(run: RunName, body: Authorization, workspace: Opened) ->
 async def steer_run(run: RunName, body: Hint, workspace: Opened) -> RunInfo:
     """Give a run that pauses between two rounds a hint, and let it go on."""
     return describe_run(await service.steer(workspace, run, body.hint))
+
+
+@router.get("/{run}/webhooks")
+async def list_webhooks(run: RunName, workspace: Opened) -> list[WebhookInfo]:
+    """List the deliveries of the end of a run to its webhook, with every attempt; empty before its end."""
+    return [WebhookInfo.model_validate(each) for each in await service.list_webhooks(workspace, run)]
 
 
 async def _describe_again(workspace: Opened, row: RunRow) -> RunInfo:

@@ -140,9 +140,16 @@ async def _render_run(
     request: Request, workspace: Workspace, row: RunRow, error: CorroboraError | None = None
 ) -> HTMLResponse:
     state = read_state(row, await load_view(workspace, row.id))
-    status = 200 if error is None else 409
     return render_page(
-        request, "run.html", status=status, state=state, view=state.view, row=row, label=thread_label, error=error
+        request,
+        "run.html",
+        status=200 if error is None else 409,
+        state=state,
+        view=state.view,
+        row=row,
+        label=thread_label,
+        error=error,
+        webhooks=await service.list_webhooks(workspace, row.id),
     )
 
 
