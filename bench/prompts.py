@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import re
 import subprocess
 import tempfile
 from collections import defaultdict
@@ -54,7 +53,6 @@ THREAD = "\n".join(
         f'[brief]\nquestion = "{QUESTION}"',
     )
 )
-_PASSAGE = re.compile(r"^Passage C\d+(?:, under [^\n]*)?:\n<data-(\w+)>\n(.*?)</data-\1>", re.DOTALL | re.MULTILINE)
 _CHARACTERS_PER_TOKEN = 4
 
 
@@ -101,7 +99,7 @@ def list_prompts(asked: Sequence[WireRequest], answers: Sequence[str]) -> list[P
         text = f"{json.dumps(form)}\n{each.system}\n{each.user}"
         role = each.system.partition("# Role: ")[2].partition("\n")[0]
         repeated = max((measure_shared(text, other.text) for other in found), default=0)
-        source = sum(len(passage.group(2)) for passage in _PASSAGE.finditer(each.user))
+        source = sum(len(passage) for _, passage in ParsedPrompt.read(each.system, each.user).passages())
         found.append(Prompt(role, text, repeated, source, len(answer)))
     return found
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from itertools import count
 from typing import Any
 
+import pytest
 from tests.wire.methods import WireRun, run_over_wire
 
 from corrobora.domain.run import EventType
@@ -128,6 +129,62 @@ async def test_angles_8_the_lead_chooses_from_the_seven_angles_of_the_method_and
     [repair] = [each for each in done.asked if each.turns]
     assert "history-of-art" not in str(done.json("plan.json"))
     assert "Every task needs one of these angles" in repair.user
+
+
+async def test_angles_17_the_last_reflection_of_a_sub_agent_writes_its_summary():
+    def reflect(page: ParsedPrompt) -> Mapping[str, Any]:
+        marker = re.search(r"\[S\d+:C\d+\]", page.text)
+        said = f"What {page.after('This line of research:')} comes to {marker.group()}." if marker else ""
+        return {**never_content(page), "findings": said}
+
+    done = await run_over_wire("angles", {"plan": make_plan(SLUGS[:2]), "reflect": reflect})
+    assert not done.prompts("summarize")
+    [report] = done.prompts("synthesize")
+    for slug in SLUGS[:2]:
+        summary = done.json(f"subagents/{slug}.json")["summary"]
+        assert summary.startswith(f"What Find what is said of {slug.replace('-', ' ')}")
+        assert summary in report
+    asked = [page for page in done.prompts("reflect") if "It closes this line of research" in page]
+    assert len(asked) == 4, "in the last round, and in the second, after which it may end"
+
+
+@pytest.mark.parametrize("said", ["", "A summary that cites nothing."])
+async def test_angles_17_a_summary_that_no_reflection_wrote_is_asked_for(said: str):
+    answers = {"plan": make_plan(SLUGS[:2]), "reflect": lambda page: {**never_content(page), "findings": said}}
+    done = await run_over_wire("angles", answers)
+    asked = done.prompts("summarize")
+    assert len(asked) == 2
+    for slug in SLUGS[:2]:
+        summary = done.json(f"subagents/{slug}.json")["summary"]
+        assert re.search(r"\[S\d+:C\d+\]", summary)
+        assert "cites nothing" not in summary
+    objectives = [ParsedPrompt.read("", page).after("This line of research asks:") for page in asked]
+    assert sorted(objectives) == sorted(f"Find what is said of {slug.replace('-', ' ')}." for slug in SLUGS[:2])
+    wholes = {ParsedPrompt.read("", page).after("The question of the whole research:") for page in asked}
+    assert wholes == {done.run.session.brief.question}, "not the objective of the part"
+
+
+async def test_angles_20_reflections_of_all_sub_agents_begin_alike_and_keep_to_their_own_questions():
+    def reflect(page: ParsedPrompt) -> Mapping[str, Any]:
+        own = {each for each, _ in page.questions()}
+        others = sorted({"sq-1", "sq-2", "sq-3", "sq-4"} - own)
+        gaps = [{"text": f"what belongs to {each}", "target": each} for each in others]
+        return {**never_content(page), "answered": others, "gaps": gaps}
+
+    tasks = make_plan(SLUGS[:2])
+    for number, task in enumerate(tasks["tasks"], 1):
+        task["sub_questions"] = [f"Who inspects harbour cranes of class {number}?"]
+    done = await run_over_wire("angles", {"plan": tasks, "reflect": reflect})
+    sent = [each for each in done.asked if "# Role: reflect\n" in each.system]
+    assert len({each.user.partition("This line of research:")[2].partition("</data")[0] for each in sent}) == 2
+    assert len({json.dumps(each.body["response_format"]) for each in sent}) == 1
+    assert len({each.user.partition("This line of research:")[0] for each in sent}) == 1
+    for part in done.report.findings.children:
+        own = {each.id for each in part.sub_questions}
+        proposals = [each.decision.proposal for each in part.rounds if each.decision]
+        assert proposals
+        assert all(not each.answered for each in proposals)
+        assert {gap.target for each in proposals for gap in each.gaps} <= own | {""}
 
 
 async def test_angles_18_the_result_of_a_sub_agent_is_complete():

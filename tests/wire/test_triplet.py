@@ -98,9 +98,8 @@ async def test_triplet_19_no_query_holds_words_of_the_programs_own_instructions(
 
 async def test_triplet_30_five_new_facts_are_low_saturation():
     def quote_all(page: ParsedPrompt) -> Mapping[str, Any]:
-        rows = [(found.group(1), text) for found, text in page.all(r"Passage (C\d+)(?:, under)?:?\s*$")]
+        rows = page.passages()
         lines = [(name, line) for name, text in rows for line in text.split("\n") if line.endswith(".")]
-        lines += [("", line) for _, text in page.blocks for line in text.split("\n") if line.endswith(".")]
         name = rows[0][0] if rows else "C1"
         quotes = [{"passage": at or name, "quote": text, "claim": text, "confidence": 0.8} for at, text in lines]
         return {"relevant": True, "quotes": quotes}

@@ -27,6 +27,7 @@ from corrobora.policies.stop import measure_saturation
 from corrobora.roles.extract import Excerpt
 from corrobora.roles.forms import name_origin
 from corrobora.roles.synthesize import Learned, Material, Part
+from corrobora.text import phrases
 
 if TYPE_CHECKING:
     from corrobora.engine.session import Session
@@ -38,6 +39,7 @@ MAX_RECALLED_SHOWN = 8  # facts of earlier runs that a reader is told
 WORDS_OPENING, WORDS_OF_QUESTION, WORDS_OF_FACT = 200, 150, 15  # that a report has room for
 MAX_FACTS_WRITTEN = 120  # to a writer of the whole report
 MIN_FACTS_OF_PART = 12
+FIRST_DONE = 2  # the round from which on a reflection that is content sums up its thread in the same answer
 
 
 def collect_terms(thread: ThreadState, limit: int = 24) -> tuple[str, ...]:
@@ -126,13 +128,15 @@ def select_best_facts(
 
 
 def reflect_input(
-    thread: ThreadState, begun: Record, *, most: int = MAX_FACTS_SHOWN, after: ThreadState | None = None
+    thread: ThreadState, run: Session, *, most: int = MAX_FACTS_SHOWN, after: ThreadState | None = None
 ) -> Learned:
     """What the thread has learned so far: the input of `reflect`, with its best facts.
 
     `after` is the thread as its next round finds it, if the same answer words that round.
     """
     last = thread.last
+    left = after.course.max_rounds - after.number if after is not None and after.open else 0
+    may_end = after is not None and (not left or thread.number >= FIRST_DONE)
     return Learned(
         path=thread.last_path,
         question=thread.brief.question,
@@ -147,9 +151,12 @@ def reflect_input(
         new_facts=last.new_facts if last else 0,
         output_format=_describe_result(thread),
         unread=list_unread_sources(thread, MAX_UNREAD_SHOWN),
-        record=build_record(thread, begun),
+        record=build_record(thread, run.record),
         coming=scope_input(after, Record()) if after is not None else None,
-        rounds_left=after.course.max_rounds - after.number if after is not None and after.open else 0,
+        rounds_left=left,
+        closing=run.leaves > 1 and may_end,
+        run_questions=tuple(question.id for question in run.questions),
+        run_subjects=tuple(subject.name for subject in run.brief.subjects),
     )
 
 
@@ -167,6 +174,7 @@ def summary_input(thread: ThreadState) -> Material:
         path=thread.path,
         purpose="summary",
         question=thread.objective or thread.brief.question,
+        whole=thread.brief.question if thread.objective not in ("", thread.brief.question) else "",
         title=thread.title,
         parts=(part,),
         sub_questions=thread.sub_questions,
@@ -190,6 +198,7 @@ def node_synthesis_input(node: Node, question: str, parts: Sequence[Findings]) -
         path=node.path,
         purpose="gathering",
         question=node.objective or question,
+        whole=question if node.objective not in ("", question) else "",
         title=node.title,
         parts=build_parts(parts, MAX_FACTS_SHOWN),
         sub_questions=(questions := merge_questions(parts)),
@@ -222,9 +231,11 @@ def _is_shortlist(found: Findings) -> bool:
 
 def build_part(found: Findings, limit: int) -> Part:
     """One child's findings as a part for a writer."""
-    gaps = tuple(gap.text for gap in found.gaps)
+    weak = tuple(gap.text for gap in found.gaps if gap.text.startswith(phrases.UNKNOWN_STANDING))
+    gaps = tuple(gap.text for gap in found.gaps if gap.text not in weak)
+    asked = tuple(text.removeprefix(f"{phrases.UNKNOWN_STANDING}: ") for text in weak)
     facts = select_best_facts(found.facts, limit, found.contradictions, found.summary)
-    return Part(found.path, found.title, found.summary, facts, gaps, found.failed, found.angle)
+    return Part(found.path, found.title, found.summary, facts, gaps, found.failed, found.angle, asked)
 
 
 def merge_part_contradictions(parts: Sequence[Findings]) -> tuple[Contradiction, ...]:

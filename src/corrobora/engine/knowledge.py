@@ -365,7 +365,7 @@ def _build_source(reading: Reading) -> SourceYield:
 
 def _iter_told(reading: Reading) -> Iterator[str]:
     if reading.others:
-        yield f"{len(reading.others)} facts for questions of other tasks"
+        yield f"{len(reading.others)} for other tasks"
     yield from (f"names {link.reference}: {link.context}" for link in reading.linked)
     yield from (f"its reader asked for {name}, which was not found" for name in reading.missing)
     yield from (f"asks {each.question}" for each in reading.follow_ups)

@@ -72,19 +72,26 @@ async def reflect_round(thread: ThreadState, run: Session) -> Proposal:
     Phase and escape of that one come from the rounds alone, so that they are known before.
     """
     if not run.evidence.has_model():  # only a prompt has an end
-        return await run.call(reflect, reflect_input(thread, run.record, most=len(thread.facts)))
+        return await run.call(reflect, reflect_input(thread, run, most=len(thread.facts)))
     after = thread.apply_transition(run.advance(thread))
-    return await run.call(reflect, reflect_input(thread, run.record, after=after))
+    return await run.call(reflect, reflect_input(thread, run, after=after))
 
 
 async def write_summary(thread: ThreadState, run: Session) -> Draft:
-    """Return what the writer of the report reads of a thread; of a single one a model has said it after each round."""
+    """Return what the writer of the report reads of a thread; of a single one a model has said it after each round.
+
+    A reflection that was the last one has written it (ANGLES-17); where code ended the thread before one knew, it is
+    asked for.
+    """
     if not thread.facts:
         return Draft(thread.title, "")
-    if run.leaves > 1 or not run.evidence.has_model():
-        return await run.call(summarize, replace(summary_input(thread), today=run.record.today))
     last = thread.last.decision if thread.last is not None else None
-    return Draft(thread.title, last.proposal.summary if last is not None else "")
+    said = last.proposal if last is not None else Proposal("")
+    if run.leaves == 1 and run.evidence.has_model():
+        return Draft(thread.title, said.summary)
+    if any(fact.marker in said.findings for fact in thread.facts):
+        return Draft(thread.title, said.findings)
+    return await run.call(summarize, replace(summary_input(thread), today=run.record.today))
 
 
 def _round_start_data(thread: ThreadState, run: Session) -> dict[str, object]:

@@ -18,6 +18,7 @@ from corrobora.roles.forms import name_origin
 from corrobora.roles.review import Confirming, Doubt, Reviewing, Revising, confirm
 from corrobora.text.derivations import ReadDocument, ReadingSet, find_mention, is_about_reading
 
+MAX_LEFT_OUT_SHOWN = 40  # facts that a draft does not cite
 MAX_FAILING_SHOWN = 40  # sentences that a check did not pass
 _NOT_OPENED = (ReadOutcome.SKIPPED, ReadOutcome.CUT, ReadOutcome.DRIFTED)
 
@@ -105,8 +106,13 @@ def _find_rows(body: str) -> dict[str, str]:
 
 
 def critique_input(checked: CheckedDraft, findings: Findings, run: Session, *, draft: Draft) -> Reviewing:
-    """What the critic of a draft is given: the draft as written, with what the check says of it."""
-    facts = select_best_facts(findings.facts, MAX_FACTS_WRITTEN)
+    """What the critic of a draft is given: the draft as written, with what the check says of it.
+
+    All that it cites, and the best of what it leaves out.
+    """
+    cited = sum(fact.marker in draft.body for fact in findings.facts)
+    most = min(MAX_FACTS_WRITTEN, cited + MAX_LEFT_OUT_SHOWN)
+    facts = select_best_facts(findings.facts, most, findings.contradictions, draft.body)
     low, high = run.profile.words_min, run.profile.words_max
     return Reviewing("root/critique", run.brief.question, draft, facts, low, high, list_failing(checked))
 

@@ -20,8 +20,6 @@ from corrobora.roles.forms import (
     QUESTIONS,
     RECORD,
     SUBJECTS,
-    Ids,
-    Names,
     Score,
     UnusableAnswer,
     choose_from,
@@ -61,8 +59,8 @@ class WireNext:
 
     goal: str = ""
     queries: list[WireSearch] = field(default_factory=list[WireSearch])
-    targets: Ids = field(default_factory=list[str])
-    subjects: Names = field(default_factory=list[str])
+    targets: list[Annotated[str, choose_from("ids")]] = field(default_factory=list[str])
+    subjects: list[Annotated[str, choose_from("names")]] = field(default_factory=list[str])
 
 
 def convert_intent(given: ScopeInput, filled: WireIntent) -> Intent:

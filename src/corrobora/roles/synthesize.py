@@ -25,7 +25,6 @@ from corrobora.roles.forms import (
     QUESTIONS,
     RECORD,
     SUBJECTS,
-    Ids,
     UnusableAnswer,
     choose_from,
     clean_query,
@@ -55,11 +54,29 @@ class Learned:
     record: Record = field(default_factory=Record)
     coming: ScopeInput | None = None  # what the next round would be scoped from; None if it is scoped apart
     rounds_left: int = 0  # of which the reflection words the first one
+    closing: bool = False  # the answer may be the last one, and then sums up what was found for the writer
+    run_questions: tuple[str, ...] = ()  # ids of those of the whole run: all its reflections have one form
+    run_subjects: tuple[str, ...] = ()  # names
+
+    @property
+    def own_targets(self) -> tuple[str, ...]:
+        """What a gap may belong to: a sub-question, a subject or neither."""
+        return (*(each.id for each in self.sub_questions), *(each.name for each in self.subjects), "")
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """What the form offers for sub-questions."""
+        return drop_duplicates((*self.run_questions, *(each.id for each in self.sub_questions)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the form offers for subjects."""
+        return drop_duplicates((*self.run_subjects, *(each.name for each in self.subjects)))
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """What a gap may belong to: a sub-question, a subject or neither."""
-        return (*(asked.id for asked in self.sub_questions), *(each.name for each in self.subjects), "")
+        """What the form offers for what a gap belongs to."""
+        return (*self.ids, *self.names, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +107,7 @@ class WireProposal:
 
     summary: str
     reasoning: str
-    answered: Ids
+    answered: Annotated[list[Annotated[str, choose_from("ids")]], Field(description="Ids exactly as shown.")]
     gaps: list[WireGap]
     done: bool
     should_continue: bool
@@ -100,6 +117,7 @@ class WireProposal:
     new_sub_questions: list[str] = field(default_factory=list[str])
     terms: list[str] = field(default_factory=list[str])
     next: WireNext = field(default_factory=WireNext)
+    findings: str = ""
 
 
 def convert_proposal(given: Learned, filled: WireProposal) -> Proposal:
@@ -117,7 +135,7 @@ def convert_proposal(given: Learned, filled: WireProposal) -> Proposal:
         made = make_intent(coming, filled.next, filled.reasoning)
     return Proposal(
         summary=filled.summary,
-        gaps=tuple(Gap(gap.text.strip(), gap.target.strip()) for gap in filled.gaps if gap.text.strip()),
+        gaps=tuple(_make_gap(given, gap) for gap in filled.gaps if gap.text.strip()),
         done=filled.done,
         next_topic=clean_query(filled.next_topic),
         url=url if url and (url in given.question or url in dict(given.unread)) else "",
@@ -129,7 +147,14 @@ def convert_proposal(given: Learned, filled: WireProposal) -> Proposal:
         new_sub_questions=drop_duplicates(clean_texts(filled.new_sub_questions)),
         terms=drop_duplicates(clean_texts(filled.terms)),
         next=made if made is not None and made.queries else None,
+        findings=filled.findings.strip() if given.closing else "",
     )
+
+
+def _make_gap(given: Learned, filled: WireGap) -> Gap:
+    """Take a gap; what belongs to another line of research belongs to nothing here."""
+    target = filled.target.strip()
+    return Gap(filled.text.strip(), target if target in given.own_targets else "")
 
 
 def _make_contradiction(filled: WireContradiction) -> Contradiction:
@@ -149,7 +174,8 @@ def _make_reflect_example() -> Learned:
     known = (QUESTIONS, SUBJECTS, FACTS, (CONFLICT,), ("pump flow",), ("displacement",))
     unread = (("https://a.example/b", "Manual"),)
     coming = make_scope_example()
-    return Learned("root/1", QUESTION, "Find the flow", 2, *known, 2, "a table", unread, RECORD, coming, 2)
+    shown = ("a table", unread, RECORD, coming, 2)
+    return Learned("root/1", QUESTION, "Find the flow", 2, *known, 2, *shown, closing=True)
 
 
 reflect: Role[Learned, Proposal] = Role(
@@ -171,6 +197,7 @@ class Part:
     gaps: tuple[str, ...] = ()
     failed: str = ""
     angle: str = ""
+    weak: tuple[str, ...] = ()  # questions that only sources of unknown standing answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +218,7 @@ class Material:
     uncovered: tuple[str, ...] = ()
     output_format: str = ""
     today: str = ""
+    whole: str = ""  # the question of the whole research, where `question` is what one part of it asks
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +273,7 @@ def convert_report(given: Material, filled: WireReport) -> Draft:
 
 
 def _make_example() -> Material:
-    flow = Part("root/1", "Flow", "It moves [S3:C7].", FACTS, ("date",), angle="background")
+    flow = Part("root/1", "Flow", "It moves [S3:C7].", FACTS, ("date",), angle="background", weak=("price",))
     return Material(
         "root",
         "report",
@@ -259,6 +287,7 @@ def _make_example() -> Material:
         uncovered=("risks",),
         output_format="a report",
         today="2026-05-04",
+        whole="How do pumps work?",
     )
 
 

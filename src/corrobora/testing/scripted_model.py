@@ -17,6 +17,7 @@ from corrobora.text.tokens import stem_text
 
 _BLOCK = re.compile(r"<data-([0-9a-f]{10})>\n?(.*?)\n?</data-\1>", re.DOTALL)
 _ROLE = re.compile(r"^# Role: (\w+)", re.MULTILINE)
+_PASSAGE = re.compile(r"^Passage (C\d+)(?:, under [^\n]*)?:$", re.MULTILINE)
 _MIN_QUOTE, _MAX_QUOTE = 25, 600
 _QUOTES_OF_A_PASSAGE = 2
 _FACTS_OF_A_PART = 5
@@ -77,6 +78,12 @@ class ParsedPrompt:
         """Return the queries of all rounds so far."""
         rows = [row.split(" | ", 1)[-1] for _, inside in self.all(r"Its queries \(") for row in inside.split("\n")]
         return list(dict.fromkeys((*filter(str.strip, rows), *self.lines("Your queries for this round were refused"))))
+
+    def passages(self) -> list[tuple[str, str]]:
+        """Return ids and texts of the passages of all sources."""
+        shown = (inside for before, inside in self.blocks if before.endswith("Its passages:"))
+        parts = (_PASSAGE.split(inside)[1:] for inside in shown)
+        return [(name, text.strip("\n")) for each in parts for name, text in zip(each[::2], each[1::2], strict=True)]
 
     def facts(self) -> list[FactLine]:
         """Return all facts, in order, each once."""
@@ -207,19 +214,12 @@ def _extract_pick_quotes(page: ParsedPrompt) -> Mapping[str, object]:
     wanted = {each: set(stem_text(text)) for each, text in asked}
     whole = set(stem_text(page.after("The question of the research:"))).union(*wanted.values())
     quotes: list[dict[str, object]] = []
-    for found, inside in page.all(r"Passage (C\d+)(?:, under)?:?\s*$"):
-        text = inside
-        if found.group().rstrip().endswith("under"):  # the heading stands first, the passage in the next block
-            text = next((b for before, b in page.blocks[_index_of(page, inside) + 1 :] if before == ":"), "")
-        quotes += _pick_quotes(found.group(1), text, wanted, whole)
+    for name, text in page.passages():
+        quotes += _pick_quotes(name, text, wanted, whole)
     said = "It speaks to the questions." if quotes else ""
     sources = re.findall(r"^The source (S\d+): <data-", page.text, re.MULTILINE)  # of a single one no id is shown
     summary = " ".join(f"{source}: {said}" for source in sources) or said
     return {"relevant": bool(quotes), "quotes": quotes, "summary": summary}
-
-
-def _index_of(page: ParsedPrompt, inside: str) -> int:
-    return next(at for at, (_, each) in enumerate(page.blocks) if each is inside)
 
 
 def _pick_quotes(passage: str, text: str, wanted: Mapping[str, set[str]], whole: set[str]) -> list[dict[str, object]]:
@@ -250,7 +250,9 @@ def _list_gaps(page: ParsedPrompt) -> Mapping[str, object]:
     facts = page.facts()
     answered = {each for fact in facts for each in fact.answers if each}
     missing = [(each, text) for each, text in page.questions() if each not in answered]
+    closes = "\nWrite `findings`." in page.text
     return {
+        "findings": str(_write_report(page)["body"]) if closes else "",
         "summary": f"{len(facts)} facts so far.",
         "reasoning": "Sub-questions without facts are open.",
         "answered": [each for each, _ in page.questions() if each in answered],

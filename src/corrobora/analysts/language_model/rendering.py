@@ -48,7 +48,7 @@ _ESCAPES = {
     Escape.FRACTAL: "ask which hidden assumption of the question may be wrong, and search as if it were.",
 }
 NOT_SHOWN = frozenset(  # for code: a journal key, what shapes a form, what the record of rounds shows
-    {"path", "all_questions", "all_subjects", "past_queries"}
+    {"path", "all_questions", "all_subjects", "run_questions", "run_subjects", "past_queries"}
 )
 
 
@@ -235,6 +235,19 @@ def _choose_heading(passages: Sequence[Passage], at: int) -> str:
     return " > ".join(told[:-1] if told and passages[at].text.lstrip("# ").startswith(told[-1]) else told)
 
 
+def _show_passages(passages: Sequence[Passage]) -> Shown:
+    """All passages of a source as one block, each after a line with its id and what is new of its headings.
+
+    A text that imitates such a line gains nothing: code looks for each quote in all passages that were shown.
+    """
+    headings = (_choose_heading(passages, at) for at in range(len(passages)))
+    labels = (
+        f"Passage {show_identifier(each.id)}{', under ' if heading else ''}{' '.join(heading.split())}:"
+        for each, heading in zip(passages, headings, strict=True)
+    )
+    return quote_text("\n".join(f"{label}\n{each.text}" for label, each in zip(labels, passages, strict=True)))
+
+
 def _show_contradictions(contradictions: Sequence[Contradiction]) -> Shown:
     return quote_rows(
         (f"{c.a} {c.relation.value} {c.b} {c.severity.value}", (c.claim, c.difference, c.scope)) for c in contradictions
@@ -318,7 +331,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "yields_of": _show_yields,
     "sources_of": _show_sources,
     "sections_of": _show_sections,
-    "new_heading": _choose_heading,
+    "passages_of": _show_passages,
     "contradictions_of": _show_contradictions,
     "links_of": _show_links,
     "facts_of_part": _show_facts_of_part,

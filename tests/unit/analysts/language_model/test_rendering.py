@@ -152,20 +152,20 @@ def test_hostile_passages_stay_inside_their_tags():
 
 
 FROZEN = {
-    "edit": "edit@9694339cb049.0f35ec11",
-    "clarify": "clarify@15ff5f3c86f1.2343b163",
-    "plan": "plan@f4b98aea2382.7840720d",
-    "refine": "refine@b98174f0cc5d.411a1166",
-    "scope": "scope@8bc0986f9573.4051b729",
-    "scout": "scout@d66ab1aa75b6.99f96c6c",
-    "extract": "extract@b7707ddb1bc2.0ef24b56",
-    "reflect": "reflect@ee4fa45e3a82.33cd08d3",
-    "synthesize": "synthesize@abb67782cb82.7999585e",
-    "summarize": "summarize@fb2ff79d3272.e062b737",
-    "confirm": "confirm@61a17b73dcf6.bb752e7b",
-    "critique": "critique@0df71cc184a5.00539e47",
-    "revise": "revise@819323d6ca30.e062b737",
-    "judge": "judge@18276626218c.aed8607e",
+    "edit": "edit@6bafbc335870.0f35ec11",
+    "clarify": "clarify@2fd65e2c53ec.2343b163",
+    "plan": "plan@2ad212c61ad1.7840720d",
+    "refine": "refine@a4b4392605bb.411a1166",
+    "scope": "scope@f02cb7733f9a.4051b729",
+    "scout": "scout@3af2e47fbb84.99f96c6c",
+    "extract": "extract@f2d82d03173b.0ef24b56",
+    "reflect": "reflect@eeb7ff78a167.92887fff",
+    "synthesize": "synthesize@71b71f357419.7999585e",
+    "summarize": "summarize@363896ea5ef8.e062b737",
+    "confirm": "confirm@9ad3401d93e0.bb752e7b",
+    "critique": "critique@7f84768ffb6b.00539e47",
+    "revise": "revise@ff32f5c488ee.e062b737",
+    "judge": "judge@bb415400b326.aed8607e",
 }
 
 
