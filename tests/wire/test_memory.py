@@ -60,3 +60,27 @@ async def test_tree_33_a_store_of_facts_that_is_down_is_a_note_and_the_run_goes_
     await store.close()
     assert "12 months" in done.report.markdown
     assert any("store of facts could not be used" in note for note in done.report.methodology.notes)
+
+
+SAME_TITLE = {
+    "rules-2021.md": "# Rules\n\nHarbour cranes of Brenhaven must be inspected every 24 months by the mole office.\n",
+    "rules-2024.md": "# Rules\n\nHarbour cranes of Brenhaven must be inspected every 12 months since the storm.\n",
+    "log.md": "# Log of the harbour\n\nThe harbour cranes of Brenhaven were inspected in May by two men.\n",
+}
+
+
+async def test_every_role_can_tell_sources_of_one_title_apart():
+    def doubt(page: Any) -> dict[str, Any]:
+        facts = [fact for fact in page.facts() if "must be inspected" in fact.quote]
+        body = " ".join(f"An inspection of each crane is due in a fixed rhythm {fact.marker}." for fact in facts)
+        return {"title": "Cranes", "body": body}
+
+    answers = {"plan": PLAN, "synthesize": doubt}
+    done = await run_over_wire("full", answers, question=INSPECTED, documents=SAME_TITLE)
+    for role in ("reflect", "synthesize", "critique", "judge", "confirm"):
+        prompts = done.prompts(role)
+        assert prompts, role
+        rows = {line for line in prompts[-1].split("\n") if "Rules" in line}
+        assert len({line for line in rows if "rules-2021.md" in line}) == 1, role
+        assert len({line for line in rows if "rules-2024.md" in line}) == 1, role
+    assert "log.md" not in "".join(done.prompts("synthesize")), "where titles differ they are enough"

@@ -260,6 +260,7 @@ class SourceYield:
     outcome: str
     facts: int
     told: tuple[str, ...] = ()  # questions it raises, gaps it admits, documents it names
+    place: str = ""  # host and path: the origin of one whose title another one has
 
 
 @dataclass(frozen=True, slots=True)

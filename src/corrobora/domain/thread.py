@@ -127,6 +127,7 @@ class Proposal:
     new_sub_questions: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()  # vocabulary of the sources, worth searching for
     next: Intent | None = None  # what a model looks for in the round after it, if code lets one follow
+    first_hand: tuple[str, ...] = ()  # ids of sources that the subject of a question itself publishes
     findings: str = ""  # the summary with markers that ends a thread of several, if its analyst has written it
 
 

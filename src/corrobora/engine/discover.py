@@ -23,6 +23,7 @@ from corrobora.engine.session import CALL_TOKENS, Session
 from corrobora.engine.session.budget import UsageLedger
 from corrobora.engine.session.journal import RoundBuffer
 from corrobora.policies.selection import cluster_copies, list_given_hits
+from corrobora.roles.forms import shorten_title
 from corrobora.roles.scope import Candidate, Shortlist, Sweep, scope, scout
 
 _SOURCE_ID = re.compile(r"\bS[0-9]+\b")
@@ -49,7 +50,7 @@ def make_phase_scout(node: Node, gate: Gate, turn: int) -> Node:
     leaves = [leaf for leaf in collect_leaves(node) if not leaf.discovery]
     return Node(
         f"{node.path}/scout~{turn}",
-        f"Sources for {node.title}"[:160],
+        shorten_title(f"Sources for {node.title}"),
         node.objective,
         sub_questions=tuple({q.id: q for leaf in leaves for q in leaf.sub_questions}.values()),
         subjects=tuple({s.name: s for leaf in leaves for s in leaf.subjects}.values()),

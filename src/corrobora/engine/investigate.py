@@ -95,7 +95,7 @@ async def _run_children(node: Node, gate: Gate, turn: int, run: Session, before:
     """Work on all children, discovery first, and synthesize what they found."""
     scouts = [child for child in node.children if child.discovery]
     scouts += [make_phase_scout(node, gate, turn)] if gate.discovery else []
-    scouted = tuple([await run_isolated(sweep_sources, each, run) for each in scouts])
+    scouted = tuple([await scout_sources(each, node, run) for each in scouts])
     with enter_level(node, run):
         parts = (*scouted, *await run.run_siblings(investigate, share_shortlist(node, scouted)))
     parts = spread_facts(await reload_results(parts, run))  # from their artifacts, not from memory (ANGLES-21)
@@ -117,6 +117,21 @@ async def _run_children(node: Node, gate: Gate, turn: int, run: Session, before:
     except Exception as error:  # noqa: BLE001 - what was found is kept, with the summaries of the parts (ENGINE-4)
         return keep_findings(node, found, "the synthesis", error, run)
     return replace(found, summary=draft.body)
+
+
+async def scout_sources(scout: Node, node: Node, run: Session) -> Findings:
+    """Sweep for a node, or repeat a sweep that a refinement left alone; new sources are news to all its tasks."""
+    task = name_task(scout.path)
+    before = run.worked.get(task)
+    if before is not None and scout.path in run.settled:
+        return repeat_findings(scout, before)
+    found = await run_isolated(sweep_sources, scout, run)
+    linked = {link.reference: link for link in (*(before.linked if before is not None else ()), *found.linked)}
+    if before is None or len(linked) > len(before.linked):
+        run.settled -= {each.path for each in walk_nodes(node)}
+    if not found.failed:
+        run.worked[task] = replace(found, linked=tuple(linked.values()))
+    return found
 
 
 @contextmanager
@@ -158,18 +173,14 @@ def name_task(path: str) -> str:
 def list_settled(node: Node, change: Refinement, run: Session) -> set[str]:
     """The parts of a refined node that its refinement left alone: what they found stands, and nobody is asked again.
 
-    If it changed none, or if a phase brings new sources, all of them work again.
+    If it changed none, all of them work again.
     """
     changed = {task for part in (change.queries, change.sources, change.questions, change.specs) for task, _ in part}
     changed = {name_task(task) for task in changed}
-    below = [each for each in walk_nodes(node) if each is not node]
-    if not changed or any(
-        each.discovery for each in (*below, *(gate for each in (node, *below) for gate in each.gates))
-    ):
-        return set()
+    below = (each for each in walk_nodes(node) if each is not node)
     return {
         each.path
-        for each in below
+        for each in (below if changed else ())
         if name_task(each.path) in run.worked and not changed & {name_task(leaf.path) for leaf in collect_leaves(each)}
     }
 

@@ -45,6 +45,7 @@ from corrobora.policies.selection import (
     select_sections,
 )
 from corrobora.ports import Entry
+from corrobora.roles.forms import name_place
 from corrobora.text.tokens import token_overlap
 
 if TYPE_CHECKING:
@@ -317,7 +318,22 @@ def build_record(thread: ThreadState, begun: Record) -> Record:
         found = [fact for reading in done.readings for fact in reading.facts if fact.id not in seen]
         seen |= {fact.id for fact in found}
         rounds.append(_build_round(done, found, asked))
-    return replace(begun, recalled=thread.recalled, rounds=tuple(rounds))
+    return replace(begun, recalled=thread.recalled, rounds=tuple(_tell_sources_apart(rounds)))
+
+
+def _tell_sources_apart(rounds: Sequence[PastRound]) -> Iterator[PastRound]:
+    """Give the path to sources whose title another one has, of their round or an earlier one: no line changes later."""
+    called: dict[str, set[str]] = {}
+    for done in rounds:
+        for each in done.sources:
+            called.setdefault(each.title, set()).add(each.place)
+        shown = (_add_place(each) if len(called[each.title]) > 1 else each for each in done.sources)
+        yield replace(done, sources=tuple(shown))
+
+
+def _add_place(source: SourceYield) -> SourceYield:
+    own = source.place.startswith(source.origin.removeprefix("www."))  # it holds the host
+    return replace(source, origin=source.place if own else f"{source.origin}, {source.place}")
 
 
 def _build_round(done: Round, found: Sequence[Fact], asked: Mapping[str, str]) -> PastRound:
@@ -360,7 +376,8 @@ def _build_source(reading: Reading) -> SourceYield:
     version = next((fact.version for fact in reading.facts), "")
     origin = version or urlsplit(reading.hit.url).netloc
     title, name = reading.title or reading.hit.title, reading.source or ""
-    return SourceYield(name, title, origin, reading.outcome.value, len(reading.facts), told)
+    place = name_place(reading.hit.url)
+    return SourceYield(name, title, origin, reading.outcome.value, len(reading.facts), told, place)
 
 
 def _iter_told(reading: Reading) -> Iterator[str]:

@@ -5,6 +5,8 @@ Knows findings, stored texts and what the check says of a draft. Does not check 
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
@@ -14,7 +16,7 @@ from corrobora.engine.inputs import MAX_FACTS_WRITTEN, select_best_facts
 from corrobora.engine.session import Session
 from corrobora.reporting.markdown import MARKER, is_row, is_rule, iter_row_statements, split_cells
 from corrobora.reporting.verify import RULED, CheckedDraft, add_code_sections
-from corrobora.roles.forms import name_origin
+from corrobora.roles.forms import name_origin, name_place
 from corrobora.roles.review import Confirming, Doubt, Reviewing, Revising, confirm
 from corrobora.text.derivations import ReadDocument, ReadingSet, find_mention, is_about_reading
 
@@ -58,7 +60,8 @@ def list_failing(checked: CheckedDraft, *, withheld: bool = False) -> tuple[str,
 def confirm_input(checked: CheckedDraft, draft: Draft, findings: Findings, run: Session) -> Confirming:
     """What a model rules on: the sentences that code doubts and that it has not ruled on yet."""
     rows = _find_rows(draft.body)
-    quotes = {str(fact.id): (_name_source(fact), fact.quote) for fact in findings.facts}
+    names = _name_sources(findings.facts)
+    quotes = {str(fact.id): (names[str(fact.id)], fact.quote) for fact in findings.facts}
     doubts = [
         Doubt(
             each.sentence,
@@ -84,10 +87,23 @@ async def ask_rulings(given: Confirming, run: Session) -> bool:
     return True
 
 
-def _name_source(fact: Fact) -> str:
-    """Return title, version, publisher and host of a fact's source."""
+def _name_source(fact: Fact, place: str = "") -> str:
+    """Return title, version, publisher and host of a fact's source, or its `place` if that tells more than the host."""
     named = f"{fact.title} {fact.version}".strip()
-    return ", ".join(filter(None, (named, *name_origin(fact.publisher, fact.host))))
+    publisher, host = name_origin(fact.publisher, fact.host)
+    return ", ".join(filter(None, (named, publisher, place or host)))
+
+
+def _name_sources(facts: Sequence[Fact]) -> Mapping[str, str]:
+    """Name the source of each fact; of sources that would be called the same, with their paths."""
+    plain = {fact.source: _name_source(fact) for fact in facts}
+    shared = Counter(plain.values())
+    return {
+        str(fact.id): plain[fact.source]
+        if shared[plain[fact.source]] == 1
+        else _name_source(fact, name_place(fact.url))
+        for fact in facts
+    }
 
 
 def _find_rows(body: str) -> dict[str, str]:

@@ -8,12 +8,12 @@ continues: `stop` decides that from this value, and everything that is told of a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade
+from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade, Relation
 from corrobora.domain.plan import Coverage, Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.thread import Assessment, Gap, Proposal, Round, ThreadState
-from corrobora.policies.grading import GRADE_RANK, grade_facts, sort_by_grade
+from corrobora.policies.grading import GRADE_RANK, grade_facts, group_witnesses, sort_by_grade
 from corrobora.policies.queries import is_exhausted
 from corrobora.text import phrases
 from corrobora.text.answer_test import AnswerCheck, Lack, check_answer, covers_both_sides, is_answered
@@ -56,9 +56,9 @@ def assess_thread(
     names = name_subject(thread)
     facts, statements = grade_facts(merge_facts(thread.facts, found), names, thread.course.publishers)
     view = EvidenceView(facts, read_equivalences(thread, facts, proposal))
-    judged = _read_judgement(thread, proposal)
     proposed = (*contradictions, *(proposal.contradictions if proposal else ()))
     conflicts = merge_contradictions(thread.contradictions, proposed, facts)
+    judged = _read_judgement(thread, proposal, conflicts)
     changes = find_changes(thread.sub_questions, conflicts, view)
     results = [_assess_question(asked, view, judged, changes.get(asked.id, ())) for asked in thread.sub_questions]
     questions = tuple(
@@ -101,7 +101,7 @@ def assess_questions(
 ) -> tuple[tuple[Fact, ...], tuple[SubQuestion, ...], tuple[Gap, ...]]:
     """Assess facts without a thread: return them graded, the questions with their status, and the gaps."""
     graded, _ = grade_facts(merge_facts((), facts), names, credible)
-    results = [_assess_question(asked, EvidenceView(graded), {}) for asked in questions]
+    results = [_assess_question(asked, EvidenceView(graded), _Judgement()) for asked in questions]
     assessed = tuple(result.question for result in results)
     return graded, assessed, _list_gaps(assessed, [result.reason for result in results], None)
 
@@ -180,16 +180,32 @@ def find_changes(
     return {asked: tuple(facts) for asked, facts in found.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class _Judgement:
+    """What an analyst has made of questions and sources so far."""
+
+    answered: Mapping[str, bool] = field(default_factory=dict[str, bool])  # by question; one not judged is absent
+    first_hand: frozenset[str] = frozenset()  # sources that the subject itself publishes
+    disputed: frozenset[FactId] = frozenset()  # facts of open contradictions
+
+    def vouches(self, facts: Sequence[Fact]) -> bool:
+        """True if facts of unknown standing answer together: two independent publishers, or one that must know."""
+        sound = [fact for fact in facts if fact.id not in self.disputed]
+        return len(group_witnesses(sound)) > 1 or any(fact.source in self.first_hand for fact in sound)
+
+
 def _assess_question(
-    asked: SubQuestion, view: EvidenceView, judged: Mapping[str, bool], changed: Sequence[FactId] = ()
+    asked: SubQuestion, view: EvidenceView, judged: _Judgement, changed: Sequence[FactId] = ()
 ) -> _Result:
     """Assess one question by the statements, the differences that answer it, and what the analyst `judged`.
 
     A statement answers if it passes the answer test, or suits a question that the library is likely to answer, or suits
     one that a model counts as answered by it: several statements may then answer together what no single one does.
+    Of sources of unknown standing it takes two publishers, or the subject's own, and the model's verdict: what they
+    answer is plausible, whatever the grade of each fact.
     """
     checked = view.check(asked.text)
-    claimed = judged.get(asked.id)
+    claimed = judged.answered.get(asked.id)
     likely = asked.likely is not None and not asked.is_unlikely
     passing = sort_by_grade(
         fact
@@ -197,13 +213,16 @@ def _assess_question(
         if check.passed or fact.id in changed or (check.suits and (likely or (claimed and asked.id in fact.answers)))
     )
     best = passing[0] if passing else None
+    grade = best.grade if best is not None else Grade.UNVERIFIED
+    if claimed and GRADE_RANK[grade] < GRADE_RANK[Grade.PLAUSIBLE]:
+        grade = Grade.PLAUSIBLE if judged.vouches([fact for fact, check in checked if check.passed]) else grade
     reason = ""
     if best is None:
         unlikely = asked.is_unlikely and any(check.suits for _, check in checked)
         reason = phrases.CLAIMED if claimed else phrases.UNLIKELY if unlikely else _explain_miss(checked)
     elif not _has_both_sides(asked.text, view.facts if likely or claimed else passing):
         best, reason = None, phrases.OTHER_SIDE
-    elif GRADE_RANK[best.grade] < GRADE_RANK[Grade.PLAUSIBLE]:
+    elif GRADE_RANK[grade] < GRADE_RANK[Grade.PLAUSIBLE]:
         reason = phrases.UNKNOWN_STANDING
     elif claimed is False:
         reason = phrases.DOUBTED
@@ -217,7 +236,7 @@ def _assess_question(
     question = replace(
         asked,
         standing=standing,
-        grade=best.grade if best is not None else None,
+        grade=grade if best is not None else None,
         finding=_select_claim(passing, asked.text) if best is not None else "",
         evidence=tuple(evidence),
     )
@@ -262,8 +281,8 @@ def _list_gaps(questions: Sequence[SubQuestion], reasons: Sequence[str], proposa
     return tuple(dict.fromkeys((*gaps, *(gap for gap in proposed if gap.target not in ids))))
 
 
-def _read_judgement(thread: ThreadState, proposal: Proposal | None) -> Mapping[str, bool]:
-    """Map questions to whether the analyst counts them as answered; a question it did not judge is absent.
+def _read_judgement(thread: ThreadState, proposal: Proposal | None, conflicts: Sequence[Contradiction]) -> _Judgement:
+    """Return whether the analyst counts each question as answered, and which sources it counts as first-hand.
 
     What was once counted stays counted until a gap of the last proposal names the question.
     """
@@ -274,7 +293,11 @@ def _read_judgement(thread: ThreadState, proposal: Proposal | None) -> Mapping[s
     verdicts = dict.fromkeys((each.id for each in thread.sub_questions), False) if judged else {}
     verdicts |= dict.fromkeys((asked for each in earlier for asked in each.answered), True)
     verdicts |= dict.fromkeys((gap.target for each in last for gap in each.gaps), False)
-    return verdicts | dict.fromkeys((asked for each in last for asked in each.answered), True)
+    verdicts |= dict.fromkeys((asked for each in last for asked in each.answered), True)
+    disputes = (each for each in conflicts if each.relation is Relation.CONTRADICTS and not each.resolved)
+    sides = (side for each in disputes for side in (each.a, each.b))
+    own = (source for each in (*earlier, *last) for source in each.first_hand)
+    return _Judgement(verdicts, frozenset(own), frozenset(sides))
 
 
 def _count_attempt(

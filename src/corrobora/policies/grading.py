@@ -113,18 +113,23 @@ def combine_confidence(facts: Iterable[Fact]) -> float:
 
 def _make_statement(facts: Sequence[Fact], names: Sequence[str], credible: Sequence[str]) -> Statement:
     standings = {judge_publisher(fact, names, credible) for fact in facts}
-    independent = _Groups(len(facts))
-    for at, fact in enumerate(facts):
-        for before, other in enumerate(facts[:at]):
-            if _is_one_witness(other, fact):
-                independent.join(before, at)
-    witnesses = independent.list_groups()
+    witnesses = group_witnesses(facts)
     if Standing.OFFICIAL in standings or len(witnesses) > 1:
         grade = Grade.VERIFIED
     else:
         grade = Grade.PLAUSIBLE if Standing.CREDIBLE in standings else Grade.UNVERIFIED
     publishers = tuple(sorted(identify_witness(facts[members[0]]) for members in witnesses))
     return Statement(tuple(fact.id for fact in facts), publishers, grade)
+
+
+def group_witnesses(facts: Sequence[Fact]) -> Sequence[Sequence[int]]:
+    """Group facts, by their places, into independent witnesses: publishers, origins and copies count once."""
+    independent = _Groups(len(facts))
+    for at, fact in enumerate(facts):
+        for before, other in enumerate(facts[:at]):
+            if _is_one_witness(other, fact):
+                independent.join(before, at)
+    return independent.list_groups()
 
 
 def _is_one_witness(one: Fact, other: Fact) -> bool:

@@ -77,10 +77,30 @@ def clean_query(text: str) -> str:
     return " ".join(_URL.sub(" ", text).split())[: LIMITS.query_max_chars]
 
 
+_TITLE_CHARS = 160
+
+
+def shorten_title(text: str) -> str:
+    """Return a text as a title on one line, cut after a word if too long."""
+    line = " ".join(text.split())
+    if len(line) > _TITLE_CHARS:
+        return f"{line[:_TITLE_CHARS].rsplit(' ', 1)[0].rstrip(' ,;:')} …"
+    return line.rstrip(" ,;:")
+
+
 def name_origin(publisher: str, host: str) -> tuple[str, str]:
     """Return who published a source and at which host; a publisher that is only the host is not named twice."""
     shown = host.removeprefix("www.")
     return ("" if publisher.removeprefix("www.") == shown.partition(":")[0] else publisher), shown
+
+
+_PLACE_CHARS = 100
+
+
+def name_place(address: str) -> str:
+    """Return host and path of an address, or the path of a file: what tells two sources of one title apart."""
+    place = (address.partition("://")[2] or address).removeprefix("www.")
+    return place if len(place) <= _PLACE_CHARS else f"…{place[1 - _PLACE_CHARS :]}"
 
 
 def match_subjects(names: Iterable[str], subjects: Sequence[Subject]) -> tuple[str, ...]:

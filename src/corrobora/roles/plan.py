@@ -26,7 +26,7 @@ from corrobora.domain.plan import (
     collect_leaves,
 )
 from corrobora.ports import Role
-from corrobora.roles.forms import BRIEF, RECORD, STRICT, Names, Score, UnusableAnswer
+from corrobora.roles.forms import BRIEF, RECORD, STRICT, Names, Score, UnusableAnswer, shorten_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ def convert_plan(given: Planning, filled: WirePlan) -> Plan:
         children = tuple(_make_node(task, f"{given.path}/{at}", below, pool) for at, task in enumerate(top, start=1))
         question = given.brief.question
         gates = tuple(map(_make_gate, filled.phases))
-        root = Node(given.path, " ".join(question.split())[:160], f"Answer: {question}", children, gates=gates)
+        root = Node(given.path, shorten_title(question), f"Answer: {question}", children, gates=gates)
     whole = pool.place_rest(root)
     whole = _merge_tasks(whole) if given.split == "questions" else whole
     answer = _WIRE_PLAN.dump_json(filled).decode()
@@ -261,7 +261,7 @@ def _make_node(task: WireTask, path: str, below: Mapping[str, list[WireTask]], p
     known = pool.brief.subjects
     return Node(
         path=path,
-        title=" ".join(task.title.split())[:160] or " ".join(task.objective.split())[:160],
+        title=shorten_title(task.title) or shorten_title(task.objective),
         objective=task.objective.strip() or task.title.strip(),
         children=children,
         sub_questions=pool.take_questions(task.sub_questions),

@@ -118,6 +118,7 @@ class WireProposal:
     terms: list[str] = field(default_factory=list[str])
     next: WireNext = field(default_factory=WireNext)
     findings: str = ""
+    first_hand: Annotated[list[str], Field(description="Ids of sources, like S3.")] = field(default_factory=list[str])
 
 
 def convert_proposal(given: Learned, filled: WireProposal) -> Proposal:
@@ -147,6 +148,7 @@ def convert_proposal(given: Learned, filled: WireProposal) -> Proposal:
         new_sub_questions=drop_duplicates(clean_texts(filled.new_sub_questions)),
         terms=drop_duplicates(clean_texts(filled.terms)),
         next=made if made is not None and made.queries else None,
+        first_hand=tuple(each for each in drop_duplicates(filled.first_hand) if each in {f.source for f in shown}),
         findings=filled.findings.strip() if given.closing else "",
     )
 

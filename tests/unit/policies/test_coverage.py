@@ -335,3 +335,44 @@ def test_a_name_that_some_statement_has_is_not_said_to_be_missing() -> None:
     named = replace(fact("KR-512 is a list."), source=SourceId("S99"))
     _, _, gaps = assess_questions((question,), (near, named))
     assert [gap.text for gap in gaps] == [f"{phrases.NO_ANSWER}: {question.text}"]
+
+
+HERE, THERE = (
+    fact(kind="web", url="https://example.com/x", source="S1"),
+    fact(
+        "The harbour of Ardal was opened to steamers in 1874, after 3 years of dredging.",
+        kind="web",
+        url="https://third.example/z",
+        source="S3",
+    ),
+)
+COUNTED = Proposal("", answered=("sq-1",), judged=True)
+
+
+@pytest.mark.parametrize(
+    ("proposal", "facts", "answered"),
+    [
+        (COUNTED, (HERE,), False),
+        (COUNTED, (HERE, replace(HERE, id=FactId("F9"), url="https://example.com/2", source=SourceId("S9"))), False),
+        (COUNTED, (HERE, THERE), True),
+        (replace(COUNTED, answered=()), (HERE, THERE), False),
+        (replace(COUNTED, first_hand=("S1",)), (HERE,), True),
+        (replace(COUNTED, first_hand=("S1",), answered=()), (HERE,), False),
+        (replace(COUNTED, first_hand=("S3",)), (HERE,), False),
+        (replace(COUNTED, contradictions=(Contradiction("year", HERE.id, THERE.id),)), (HERE, THERE), False),
+        (
+            replace(COUNTED, contradictions=(Contradiction("year", HERE.id, THERE.id, resolved=True),)),
+            (HERE, THERE),
+            True,
+        ),
+    ],
+)
+def test_pages_of_unknown_standing_answer_by_two_publishers_or_the_subjects_own_and_the_verdict_of_the_model(
+    proposal: Proposal, facts, answered: bool
+) -> None:
+    state, told = settled(proposal, *facts, questions=(asked(1),))
+    [question] = state.sub_questions
+    assert (question.standing is SubQuestionStatus.ANSWERED) == answered
+    assert (question.grade is Grade.PLAUSIBLE) == answered
+    assert bool(told.gaps) != answered
+    assert {each.grade for each in state.facts} == {Grade.UNVERIFIED}, "no fact is worth more for it"

@@ -15,6 +15,7 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Brief, Criteria, Gate, Node, Plan, Subject, SubQuestion, TaskSpec
 from corrobora.policies.intake import TIERS, angle_range, read_suggested
 from corrobora.policies.queries import is_near_duplicate
+from corrobora.roles.forms import shorten_title
 from corrobora.roles.plan import Angle, Planning
 from corrobora.roles.refine import Refinement, Shortfall
 from corrobora.text.questions import find_compared_sides, find_framing_stems, find_topic_stems
@@ -24,7 +25,6 @@ from corrobora.text.tokens import STOP_WORDS, fold_text, stem_text, stem_word
 _THEME_SIZE = 3  # sub-questions below one inner node of a tree
 _QUERIES_OF_A_LEAF = 4
 _TOPIC_WORDS = 4  # of the question in an angle's query, or all angles would ask the same
-_TITLE_CHARS = 160
 _SAME = 0.85  # two queries as alike as this are one
 
 
@@ -52,7 +52,7 @@ def _make_leaf(path: str, title: str, brief: Brief, asked: tuple[SubQuestion, ..
     queries = distinct_queries(texts, ())[:_QUERIES_OF_A_LEAF]
     return Node(
         path=path,
-        title=_shorten_title(title),
+        title=shorten_title(title),
         objective=f"Find literal evidence for: {title}",
         sub_questions=asked,
         subjects=_relevant_subjects(brief, texts if len(asked) > 1 or not asked else [asked[0].text]),
@@ -79,14 +79,6 @@ def _task_specs(asked: tuple[SubQuestion, ...]) -> tuple[TaskSpec, ...]:
 def _relevant_subjects(brief: Brief, texts: Sequence[str]) -> tuple[Subject, ...]:
     said = set(stem_text(" ".join(texts)))
     return tuple(s for s in brief.subjects if set(stem_text(s.name)) & said or not stem_text(s.name)) or brief.subjects
-
-
-def _shorten_title(text: str) -> str:
-    """Return a text as a title on one line, cut after a word if too long."""
-    line = " ".join(text.split())
-    if len(line) > _TITLE_CHARS:
-        return f"{line[:_TITLE_CHARS].rsplit(' ', 1)[0].rstrip(' ,;:')} …"
-    return line.rstrip(" ,;:")
 
 
 def _make_child(path: str, brief: Brief, asked: tuple[SubQuestion, ...], given: Planning) -> Node:
@@ -127,7 +119,7 @@ def _plan_tree(given: Planning) -> Node:
             children.append(
                 Node(
                     path,
-                    _shorten_title(_shared_theme(taken)),
+                    shorten_title(_shared_theme(taken)),
                     f"Gather: {_shared_theme(taken)}",
                     below,
                     taken,
@@ -143,7 +135,7 @@ def _plan_tree(given: Planning) -> Node:
             ]
     return Node(
         given.path,
-        _shorten_title(brief.question),
+        shorten_title(brief.question),
         f"Answer: {brief.question}",
         tuple(children),
         asked,
@@ -194,7 +186,7 @@ def _plan_angles(given: Planning, tier: str) -> Node:
         children.append(
             Node(
                 f"{given.path}/{number}",
-                _shorten_title(f"{angle.title}: {', '.join(s.name for s in brief.subjects[:2]) or topic}"),
+                shorten_title(f"{angle.title}: {', '.join(s.name for s in brief.subjects[:2]) or topic}"),
                 f"{angle.title}: find literal evidence on {topic}. {angle.guidance}".strip(),
                 sub_questions=_deal_questions(brief, number, len(chosen)),
                 subjects=brief.subjects,
@@ -207,7 +199,7 @@ def _plan_angles(given: Planning, tier: str) -> Node:
         )
     return Node(
         given.path,
-        _shorten_title(brief.question),
+        shorten_title(brief.question),
         f"Report on: {brief.question}",
         tuple(children),
         brief.sub_questions,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
@@ -24,7 +25,7 @@ from corrobora.domain.evidence import Contradiction, Fact, Grade, LinkedSource, 
 from corrobora.domain.plan import Node, QueryYield, SourceYield, Subject, SubQuestion, collect_leaves
 from corrobora.domain.thread import Escape, Gap
 from corrobora.ports import Role
-from corrobora.roles.forms import Shown, name_origin, quote_rows, quote_text, show_identifier
+from corrobora.roles.forms import Shown, name_origin, name_place, quote_rows, quote_text, show_identifier
 from corrobora.roles.review import Doubt
 from corrobora.roles.synthesize import Material, Part, synthesize
 
@@ -187,12 +188,15 @@ def _show_found(facts: Sequence[Fact]) -> Shown:
 
 
 def _show_origins(facts: Iterable[Fact]) -> Shown:
-    """The sources of facts, each once: id, title, version, date, publisher, host."""
-    told = {
-        str(fact.source): (fact.title, fact.version, fact.published, *name_origin(fact.publisher, fact.host))
-        for fact in facts
-    }
-    return quote_rows(told.items())
+    """The sources of facts, each once: id, title, version, date, publisher, host; of one title with their paths."""
+    sources = {str(fact.source): fact for fact in facts}
+    titles = Counter(fact.title for fact in sources.values())
+    rows: list[tuple[str, Sequence[str]]] = []
+    for source, fact in sources.items():
+        publisher, host = name_origin(fact.publisher, fact.host)
+        place = name_place(fact.url) if titles[fact.title] > 1 else host
+        rows.append((source, (fact.title, fact.version, fact.published, publisher, place)))
+    return quote_rows(rows)
 
 
 def _show_origins_of_parts(parts: Sequence[Part]) -> Shown:

@@ -159,7 +159,7 @@ FROZEN = {
     "scope": "scope@f02cb7733f9a.4051b729",
     "scout": "scout@3af2e47fbb84.99f96c6c",
     "extract": "extract@f2d82d03173b.0ef24b56",
-    "reflect": "reflect@eeb7ff78a167.92887fff",
+    "reflect": "reflect@869b71c8ef63.2dec22d2",
     "synthesize": "synthesize@71b71f357419.7999585e",
     "summarize": "summarize@363896ea5ef8.e062b737",
     "confirm": "confirm@9ad3401d93e0.bb752e7b",
