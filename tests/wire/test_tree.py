@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.profiles.research import Mixed, make_run
-from tests.wire.methods import WireRun, run_over_wire
+from tests.wire.methods import run_over_wire
 
 from corrobora.domain.plan import Plan
 from corrobora.domain.report import Findings
@@ -371,48 +371,6 @@ async def test_tree_26_a_task_that_a_refinement_leaves_alone_rests_and_a_changed
     assert "must be inspected every 12 months" in again.partition("Known from earlier research")[2]
     found = " ".join(fact.quote for fact in done.report.findings.facts)
     assert all(words in found for words in ("12 months", "35 tonnes", "1874")), "what the others found stands"
-
-
-def change_inspected(page: ParsedPrompt) -> dict[str, Any]:
-    task = next(row.split(" | ")[0] for row in page.lines("Its tasks, each") if INSPECTED in row)
-    return {"changes": [{"task": task, "queries": ["herring at the fish market"]}], "why": "Fish."}
-
-
-def list_second_passes(done: WireRun) -> set[str]:
-    begun = [event.path for event in done.run.journal.events if event.type is EventType.ROUND_STARTED]
-    return {path.partition("/round")[0] for path in begun if "~2" in path}
-
-
-async def test_tree_26_a_scout_and_the_tasks_beside_it_rest_where_a_refinement_left_them_alone():
-    sweep = make_task("sources", "Sources on cranes", discovery=True, queries=["harbour cranes inspected"])
-    phase = {"name": "agree", "themes": ["herring"], "max_iterations": 2}
-    plan = make_plan(sweep, make_task("inspected", INSPECTED), make_task("load", LOAD), phases=[phase])
-    done = await run_over_wire("tree", {"plan": plan, "refine": change_inspected})
-    assert len(done.prompts("scout")) == 1
-    assert list_second_passes(done) == {"root/2~2"}
-    shortlists = [part for part in done.report.findings.children if part.linked and not part.rounds]
-    assert shortlists, "what the scout found stands"
-
-
-@pytest.mark.parametrize(("news", "passes"), [(False, {"root/1~2"}), (True, {"root/1~2", "root/2~2"})])
-async def test_tree_26_new_sources_of_a_phase_are_news_to_all_tasks_and_known_ones_to_none(
-    news: bool, passes: set[str]
-):
-    chosen: list[str] = []
-
-    def choose(page: ParsedPrompt) -> Mapping[str, Any]:
-        titles = [re.findall(r">([^<>]+)</data-\w+> <data", block)[0] for block in page.text.split("\n- K")[1:]]
-        fitting = [title for title in titles if not chosen or (title in chosen) != news]
-        chosen.append(fitting[0])
-        scores = dict.fromkeys(("authority", "recency", "coverage", "diversity"), 0.5)
-        label = f"K{titles.index(fitting[0]) + 1}"
-        return {"sources": [{"candidate": label, **scores, "rationale": "It speaks of it."}]}
-
-    phase = {"name": "agree", "themes": ["herring"], "max_iterations": 2, "discovery": True}
-    plan = make_flat_plan(phases=[phase])
-    done = await run_over_wire("tree", {"plan": plan, "refine": change_inspected, "scout": choose})
-    assert len(chosen) == 2, "the phase looks for sources before each pass"
-    assert list_second_passes(done) == passes
 
 
 @pytest.mark.parametrize("budget", ["2,500 tokens", "9 sources"])

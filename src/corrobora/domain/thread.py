@@ -1,7 +1,6 @@
 """The thread: one line of research, folded from its rounds.
 
-Knows rounds, phases, escapes, decisions and how a round changes a thread. Does not know clocks, models or policies:
-what fires, what is next and what a fact is worth is decided by policies and passed in as values.
+Knows rounds, phases, escapes, decisions and how a round changes a thread. Policies decide what fires and what is next.
 """
 
 from __future__ import annotations
@@ -128,7 +127,7 @@ class Proposal:
     terms: tuple[str, ...] = ()  # vocabulary of the sources, worth searching for
     next: Intent | None = None  # what a model looks for in the round after it, if code lets one follow
     first_hand: tuple[str, ...] = ()  # ids of sources that the subject of a question itself publishes
-    findings: str = ""  # the summary with markers that ends a thread of several, if its analyst has written it
+    findings: str = ""  # the summary with markers that ends a thread of several, if its analyst wrote it
 
 
 @dataclass(frozen=True, slots=True)
