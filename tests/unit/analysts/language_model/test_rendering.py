@@ -152,7 +152,7 @@ def test_hostile_passages_stay_inside_their_tags():
 
 
 FROZEN = {
-    "edit": "edit@6bafbc335870.0f35ec11",
+    "edit": "edit@4462c10909a2.0f35ec11",
     "clarify": "clarify@2fd65e2c53ec.2343b163",
     "plan": "plan@2ad212c61ad1.7840720d",
     "refine": "refine@a4b4392605bb.411a1166",
