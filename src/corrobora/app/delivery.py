@@ -34,7 +34,7 @@ async def send_report(report: Report, run: Session, settings: Settings, runs: Ru
     Raises:
         ProviderError: a target did not take it; the report is kept, and the stage can be done again.
     """
-    if not report.markdown:
+    if not (report.markdown and run.request.output):
         return
     files: dict[str, bytes] = {}
     for name in (*REPORT_FILES.values(), "changes.md"):

@@ -275,7 +275,8 @@ async def _extract_facts(
         thread.brief.known_facts, facts, tuple(t for e in found for t in e.contradicts_known)
     )
     asks, missing = await resolve_requests([name for e in found for name in e.read_next], document, hit, run)
-    telling = [e for e in found if has_insight_trigger(e, passages, discovery_intense=intense, disputed=bool(against))]
+    beside = [e for e in found if e.follow_ups or e.gaps or e.linked]  # to compare all quotes of a source takes long
+    telling = [e for e in beside if has_insight_trigger(e, passages, discovery_intense=intense, disputed=bool(against))]
     return Reading(
         hit,
         ReadOutcome.READ,

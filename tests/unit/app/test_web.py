@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -205,3 +207,12 @@ async def test_named_sources_are_read_although_no_provider_is_named(tmp_path: Pa
     web = WebAccess(settings, SystemClock())
     assert len(open_web_readers(settings, Request("what?", sources=("https://a.example/x",)), web, library, "web")) == 1
     await web.close()
+
+
+def test_what_a_run_over_the_web_imports_needs_no_arrays() -> None:
+    """The library of a web run is only stored into: numpy comes with the first search."""
+    code = (
+        "import sys, corrobora.app.attempts, corrobora.app.wiring, corrobora.adapters.readers.pages\n"
+        "sys.exit('numpy' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,30 +1,25 @@
 """The library: stored documents and passages, the search over them, and what runs have learned from them.
 
-Knows the spaces it was opened with, joins words, links, boosts and vectors into one ranked list, and caches what was
-read lately. The modules below are its index. Does not know files, the web or who asks.
+Knows the spaces it was opened with, and caches what was read lately. The modules below are its index, which is loaded
+with the first question to it. Does not know files, the web or who asks.
 """
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
-from typing import TYPE_CHECKING, LiteralString, TypeVar
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, LiteralString
 
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import Fact, Hit, Insight, Passage, PassageId, ReadOutcome, Source, SourceId
 from corrobora.domain.limits import LIMITS
 from corrobora.ports import IngestItem
 from corrobora.storage.index import facts
-from corrobora.storage.index.bm25 import Scorer
 from corrobora.storage.index.catalog import Catalog
-from corrobora.storage.index.coverage import CoverageRater
-from corrobora.storage.index.posting_cache import PostingCache
-from corrobora.storage.index.posting_lists import Tokenizer
-from corrobora.storage.index.search import FoundPassage, Search
+from corrobora.storage.index.tokenizer import Tokenizer
 from corrobora.storage.index.vectors import VectorIndex
 
-T = TypeVar("T")
 MAX_CACHED_CHARACTERS = 1_000_000  # of document texts
 MAX_CACHED_PASSAGES = 1_000
 
@@ -84,10 +79,9 @@ class DocumentCache:
 
 if TYPE_CHECKING:
     from corrobora.ports import Embedder, Heading
+    from corrobora.storage.index.queries import IndexReader
     from corrobora.storage.postgres import Database
 
-DEPTH = 100  # passages ranked before boosts and links
-_SNIPPET_CHARS = 1_200
 _TITLES_SHOWN = 12  # of a description
 
 
@@ -110,19 +104,13 @@ class PostgresLibrary:
         self._tokenizer = tokenizer or Tokenizer()
         self._vectors = VectorIndex(database, embedder) if embedder is not None else None
         self.catalog = Catalog(database, self._tokenizer, vectors=self._vectors)
-        self._scorers: list[Scorer] = []
-        self._postings = PostingCache(spaces)
-        self._coverage = CoverageRater(spaces, self._postings, self._tokenizer)
         self._documents = DocumentCache()
 
-    @contextlib.contextmanager
-    def _lend_scorer(self) -> Generator[Scorer]:
-        """Lend a scorer, whose buffers serve one question at a time."""
-        scorer = self._scorers.pop() if self._scorers else Scorer()
-        try:
-            yield scorer
-        finally:
-            self._scorers.append(scorer)
+    @cached_property
+    def _index(self) -> IndexReader:
+        from corrobora.storage.index.queries import IndexReader  # noqa: PLC0415 - numpy: a run over the web asks nothing
+
+        return IndexReader(self._database, self.catalog, self.spaces, self._tokenizer, self._vectors)
 
     async def hybrid_search(self, text: str, *, limit: int = 10) -> Sequence[Hit]:
         """Return the best passages for `text`: BM25, boosts for sources and dates it names, links, vectors if any.
@@ -131,46 +119,16 @@ class PostgresLibrary:
         """
         text = text[: LIMITS.question_max_chars]
         terms = self._tokenizer.query_terms(text)
-        if not terms or limit < 1:
-            return ()
-        return await self._catch_up(lambda: self._search(text, terms, limit))
-
-    async def _search(self, text: str, terms: Sequence[int], limit: int) -> Sequence[Hit]:
-        near: Sequence[int] = ()
-        if self._vectors is not None:
-            await self.catalog.index_pending(self.spaces)  # else a page that was just stored would have no vector
-            near = await self._vectors.find_nearest(text, await self.catalog.space_numbers(self.spaces), DEPTH)
-        async with self._database.connection("searching the library") as connection:
-            with self._lend_scorer() as scorer:
-                search = Search(connection, self._postings, text, scorer, self._tokenizer)
-                search.near = near
-                found = await search.find_passages(terms, max(DEPTH, 2 * limit), limit)
-            bodies = await search.read_bodies([each.row.id for each in found])
-        return [_make_hit(each, bodies.get(each.row.id, ""), text) for each in found]
+        return await self._index.find_hits(text, terms, limit) if terms and limit >= 1 else ()
 
     async def rate_question(self, text: str) -> float | None:
         """Return how likely these spaces answer `text`, 0 to 1; None if they are too small to tell."""
-        return await self._catch_up(lambda: self._rate(text[: LIMITS.question_max_chars]))
-
-    async def _rate(self, text: str) -> float | None:
-        async with self._database.connection("rating a question") as connection:
-            return await self._coverage.rate(connection, text)
-
-    async def _catch_up(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """Ask the index; if it missed what is stored, index that and ask again."""
-        await self.catalog.adopt_tokenizer()
-        found = await ask()
-        if self._postings.behind:
-            await self.catalog.index_pending(self.spaces)
-            found = await ask()
-        return found
+        return await self._index.rate_question(text[: LIMITS.question_max_chars])
 
     async def find_words(self, words: Sequence[str]) -> frozenset[str]:
         """Return those of the folded words that stand in these spaces: in texts, headings, titles or addresses."""
         terms = {word: self._tokenizer.query_terms(word) for word in words}
-        wanted = sorted({term for own in terms.values() for term in own})
-        async with self._database.connection("looking for words") as connection:
-            held = (await self._postings.read(connection, wanted)).postings.frequencies
+        held = await self._index.find_held_terms(sorted({term for own in terms.values() for term in own}))
         rows = await self._database.fetch_all(
             "select w from unnest(%s::text[]) w where exists (select from source s join space x on x.id = s.space"
             " where x.name = any(%s) and strpos(lower(s.title || ' ' || s.url), w) > 0)",
@@ -294,19 +252,3 @@ class PostgresLibrary:
 def _parse_number(id_: str) -> int:
     digits = id_[1:]
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 10 else -1  # noqa: PLR2004 - int4
-
-
-def _make_hit(found: FoundPassage, body: str, query: str) -> Hit:
-    row = found.row
-    return Hit(
-        url=row.url,
-        title=row.title,
-        snippet=body[:_SNIPPET_CHARS],
-        score=found.score,
-        provider="library",
-        query=query,
-        published=row.published,
-        source=SourceId(f"S{row.source}"),
-        passage=PassageId(f"C{row.id}"),
-        linked_from=found.linked_from,
-    )

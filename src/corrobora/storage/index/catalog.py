@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, LiteralString
 
 from corrobora.domain.errors import UserError
 from corrobora.ports import IngestItem
-from corrobora.storage.index import facts, links, segments
-from corrobora.storage.index.posting_lists import Fields, Tokenizer
+from corrobora.storage.index import facts
 from corrobora.storage.index.prepared import DocumentKey, PreparedDocument, StoredDocument, make_fields
+from corrobora.storage.index.tokenizer import Fields, Tokenizer
 from corrobora.text.segmentation import PassageSpan
 from corrobora.text.tokens import tokenizer_fingerprint
 
@@ -206,12 +206,15 @@ class Catalog:
         self, connection: Connection, space: int, titles: dict[int, str], rows: Iterator[tuple[int, Fields, str]]
     ) -> None:
         """Index passages (number, fields, publisher) of new sources (number to title) in the caller's transaction."""
+        from corrobora.storage.index import links, posting_lists, segments  # noqa: PLC0415 - numpy, not needed by all
+
         await links.add_aliases(connection, space, titles, self._tokenizer)
         while step := list(islice(rows, PASSAGES_A_STEP)):  # never all passages of a long text at once
             ids, fields, publishers = zip(*step, strict=True)
             bodies = dict(zip(ids, (each.body for each in fields), strict=True))
             await links.refresh_mentions(connection, space, bodies)
-            await segments.add_passages(connection, space, ids, self._tokenizer.index_batch(fields), publishers)
+            postings = posting_lists.index_batch(self._tokenizer, fields)
+            await segments.add_passages(connection, space, ids, postings, publishers)
 
     async def store_unindexed(self, space: str, item: IngestItem) -> StoredDocument:
         """Store one document with one statement; `index_pending` makes it searchable. The space is made if missing."""
@@ -276,6 +279,8 @@ class Catalog:
         )
         gone = [row[0] for row in await cursor.fetchall()]
         if gone:
+            from corrobora.storage.index import links  # noqa: PLC0415 - as above
+
             await connection.execute("delete from passage where source = any(%s)", (gone,))
             await links.remove_links(connection, space, gone)
         return len(gone)
@@ -308,6 +313,8 @@ class Catalog:
 
     async def upkeep(self, space: int, *, deleted: bool = False) -> None:
         """Fold and merge what is due. Never call it within a request: a large merge takes seconds."""
+        from corrobora.storage.index import segments  # noqa: PLC0415 - as above
+
         async with self._database.connection("merging the index") as connection:
             await segments.maintain_index(connection, space, deleted=deleted)
 

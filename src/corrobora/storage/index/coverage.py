@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from corrobora.storage.index.bm25 import QueryPostings
 from corrobora.storage.index.posting_cache import PostingCache, array_literal
-from corrobora.storage.index.posting_lists import Tokenizer, term_id
+from corrobora.storage.index.tokenizer import Tokenizer, term_id
 from corrobora.text.questions import weigh_terms
 from corrobora.text.segmentation import split_sentences
 

@@ -1,100 +1,32 @@
-"""Postings: from the words of passages to term numbers, posting blobs and rows of a binary COPY, and back to arrays.
+"""Postings: from the terms of passages to posting blobs and rows of a binary COPY, and back to arrays.
 
-Knows how words are tokenized and numbered in bulk, the two-byte code of a posting, and the layout of the blobs in
+Knows how often terms stand in fields, the two-byte code of a posting, and the layout of the blobs in
 `lex_post` (one row for a term) and `lex_rare` (one row for the rare terms of a range of term numbers). Does not know
 SQL, ranking, segments, or which passages still exist.
 """
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corrobora.domain.errors import JournalError
-from corrobora.text.tokens import fold_to_ascii, split_words, stem_word
 
-_BITS = 19  # of a slot's number: a library has some hundred thousand words
-_STEP = 65_536  # words looked up together; what one step adds to the table is found by the next
-_HALF = 8  # bytes compared at once; a word has two halves, and a longer word is looked up by itself
-_MIX = (np.uint64(0x9E37_79B9_7F4A_7C15), np.uint64(0xC2B2_AE3D_27D4_EB4F))
-_SHIFT = np.uint64(64 - _BITS)
-_MASKS = np.array([(1 << 8 * n) - 1 for n in range(_HALF + 1)], np.uint64)
-_IN_WORD = bytes(chr(byte) in "abcdefghijklmnopqrstuvwxyz0123456789" for byte in range(256))
-
-
-class NumberedWords(NamedTuple):
-    """The words of a text: where each starts, rising, and its number."""
-
-    starts: NDArray[np.int64]
-    numbers: NDArray[np.int32]
-
-
-class WordTable:
-    """A hash table from words to numbers, vectorised. A collision is never taken for a match."""
-
-    def __init__(self, number: Callable[[str], int]) -> None:
-        self._number = number
-        self._halves = np.zeros((2, 1 << _BITS), np.uint64)  # the letters of the word in each slot
-        self._numbers = np.zeros(1 << _BITS, np.int32)
-
-    def number_words(self, text: str) -> NumberedWords:
-        """Number every run of a-z and 0-9 of an ASCII text, in order."""
-        data = text.encode("ascii")
-        padded = b"\0%b%b" % (data, bytes(2 * _HALF))
-        inside = np.frombuffer(padded.translate(_IN_WORD), np.uint8)  # three times as fast as `take` of an array
-        borders = np.flatnonzero(inside[1:] != inside[:-1])
-        starts, lengths = borders[::2], borders[1::2] - borders[::2]
-        letters = np.ndarray(
-            (len(padded) - _HALF,), "<u8", padded, offset=1, strides=(1,)
-        )  # the eight bytes from each position
-        numbers = np.empty(len(starts), np.int32)
-        for at in range(0, len(starts), _STEP):
-            part = slice(at, at + _STEP)
-            numbers[part] = self._look_up(data, letters, starts[part], lengths[part])
-        return NumberedWords(starts, numbers)
-
-    def _look_up(
-        self, data: bytes, letters: NDArray[np.uint64], starts: NDArray[np.int64], lengths: NDArray[np.int64]
-    ) -> NDArray[np.int32]:
-        first = letters[starts] & _MASKS[np.minimum(lengths, _HALF)]
-        second = np.zeros(len(starts), np.uint64)
-        longer = np.flatnonzero(lengths > _HALF)
-        second[longer] = letters[starts[longer] + _HALF] & _MASKS[np.minimum(lengths[longer] - _HALF, _HALF)]
-        slots = ((first * _MIX[0]) ^ (second * _MIX[1])) >> _SHIFT
-        numbers = self._numbers[slots]
-        here = (self._halves[0][slots] == first) & (self._halves[1][slots] == second) & (lengths <= 2 * _HALF)
-        new = np.flatnonzero(~here)
-        spans = zip(starts[new].tolist(), (starts[new] + lengths[new]).tolist(), strict=True)
-        numbers[new] = [self._number(data[start:end].decode("ascii")) for start, end in spans]
-        new = new[(self._halves[0][slots[new]] == 0) & (lengths[new] <= 2 * _HALF)]
-        slot = slots[new]  # the first word keeps the slot: common words come early
-        self._halves[0][slot], self._halves[1][slot], self._numbers[slot] = first[new], second[new], numbers[new]
-        return numbers
-
+if TYPE_CHECKING:
+    from corrobora.storage.index.tokenizer import Fields, Tokenizer
 
 Ints = NDArray[np.int32]
 Codes = NDArray[np.uint16]
 
 TITLE_WEIGHT = 2
 _MAX_TF = 255
-_MEMO_WORDS = 500_000
-STOP_WORD = -1
 _FIELDS = 3
 _WEIGHT_BITS = 2
 POSTING_BYTES = 6  # a document number and its code
-
-
-class Fields(NamedTuple):
-    """The indexed fields of a passage. `title` weighs more than `body`, and `meta` as much as the body."""
-
-    title: str
-    body: str
-    meta: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,68 +48,9 @@ class PostingBatch:
             yield doc, length, end - start, terms[start:end].tobytes() + codes[start:end].tobytes()
 
 
-class _Memo(dict[str, int]):
-    """Folded word to term number, filled on demand, emptied when it grows too large."""
-
-    def __missing__(self, word: str) -> int:
-        if len(self) > _MEMO_WORDS:
-            self.clear()
-        found = stem_word(word)
-        self[word] = number = term_id(found) if found else STOP_WORD
-        return number
-
-
-def term_id(stemmed: str) -> int:
-    """Number a stem by a checksum, so that no vocabulary is stored (about 80 colliding pairs at 400,000 stems)."""
-    return zlib.crc32(stemmed.encode()) % 1_000_000_000
-
-
-class Tokenizer:
-    """Turns text into term numbers. Its only state is a cache; two tokenizers always agree."""
-
-    def __init__(self) -> None:
-        self._memo = _Memo()
-        self._numbering = WordTable(self._memo.__getitem__)
-
-    def number_terms(self, text: str) -> list[int]:
-        """Return the term number of every word in order, `STOP_WORD` for stop words."""
-        return list(map(self._memo.__getitem__, split_words(text)))
-
-    def query_terms(self, text: str) -> list[int]:
-        """Return the distinct terms of a question in order of first use, stop words dropped."""
-        return [term for term in dict.fromkeys(self.number_terms(text)) if term != STOP_WORD]
-
-    def index_batch(self, batch: Sequence[Fields]) -> PostingBatch:
-        """Index a batch: term frequencies with the title's weight, capped at 255, and length codes."""
-        return _count_terms(*self._number_batch([text for fields in batch for text in fields]), len(batch))
-
-    def query_terms_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return `query_terms` of each text, in a fraction of the time if there are many."""
-        terms, places, sizes = self._number_batch(texts)
-        ends = np.cumsum(sizes).tolist()
-        found: list[list[int]] = [[] for _ in texts]
-        numbers = terms.tolist()
-        for place, start, end in zip(places.tolist(), [0, *ends], ends, strict=False):
-            found[place] += dict.fromkeys(term for term in numbers[start:end] if term != STOP_WORD)
-        return found
-
-    def _number_batch(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.int64], NDArray[np.int64]]:
-        """Return the terms of all texts in spans, which text each span is of, and how many terms it has."""
-        ready = [fold_to_ascii(text) for text in texts]
-        others = {
-            at: self.number_terms(text)
-            for at, (text, as_is) in enumerate(zip(texts, ready, strict=True))
-            if as_is is None
-        }
-        found = self._numbering.number_words("\n".join([as_is or "" for as_is in ready]))
-        ends = np.cumsum(np.array([len(as_is or "") + 1 for as_is in ready], np.int64))
-        sizes = np.diff(np.searchsorted(found.starts, ends), prepend=0)
-        places = np.arange(len(texts))
-        if not others:
-            return found.numbers, places, sizes
-        terms = np.concatenate((found.numbers, np.array([term for each in others.values() for term in each], np.int32)))
-        places = np.concatenate((places, np.array(list(others), np.int64)))
-        return terms, places, np.concatenate((sizes, [*map(len, others.values())]))
+def index_batch(tokenizer: Tokenizer, batch: Sequence[Fields]) -> PostingBatch:
+    """Index a batch: term frequencies with the title's weight, capped at 255, and length codes."""
+    return _count_terms(*tokenizer.number_batch([text for fields in batch for text in fields]), len(batch))
 
 
 def _count_terms(terms: Ints, fields: NDArray[np.int64], sizes: NDArray[np.int64], n_docs: int) -> PostingBatch:

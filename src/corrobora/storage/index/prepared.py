@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Passage, PassageId, Source, SourceId
 from corrobora.ports import IngestItem
-from corrobora.storage.index.posting_lists import Fields
+from corrobora.storage.index.tokenizer import Fields
 from corrobora.text.segmentation import PassageSpan, segment_passages
 from corrobora.text.tokens import sanitize_text
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
 from corrobora.storage.index import bm25, links
 from corrobora.storage.index.posting_cache import array_literal
-from corrobora.storage.index.posting_lists import term_id
+from corrobora.storage.index.tokenizer import term_id
 from corrobora.text import ranking
 from corrobora.text.ranking import split_clauses
 from corrobora.text.tokens import stem_text
@@ -19,7 +19,7 @@ from corrobora.text.tokens import stem_text
 if TYPE_CHECKING:
     from corrobora.storage.index.bm25 import Scorer
     from corrobora.storage.index.posting_cache import PostingCache, PublisherNames
-    from corrobora.storage.index.posting_lists import Tokenizer
+    from corrobora.storage.index.tokenizer import Tokenizer
     from corrobora.storage.postgres import Connection
 
 # Rows of passages, with the texts of the likeliest; the candidates from sources that the question names; the links from

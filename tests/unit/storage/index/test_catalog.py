@@ -12,8 +12,8 @@ from corrobora.domain.errors import JournalError, UserError
 from corrobora.domain.evidence import SourceId
 from corrobora.storage.index import PostgresLibrary
 from corrobora.storage.index.catalog import PASSAGES_A_STEP, Catalog, lock_space
-from corrobora.storage.index.posting_lists import Tokenizer
 from corrobora.storage.index.prepared import clean_text
+from corrobora.storage.index.tokenizer import Fields, Tokenizer
 from corrobora.text.tokens import tokenizer_fingerprint
 
 
@@ -33,9 +33,9 @@ async def test_the_passages_of_a_long_document_are_indexed_in_steps(database):
     steps: list[int] = []
 
     class CountingTokenizer(Tokenizer):
-        def index_batch(self, batch):
-            steps.append(len(batch))
-            return super().index_batch(batch)
+        def number_batch(self, texts):
+            steps.append(len(texts) // len(Fields._fields))
+            return super().number_batch(texts)
 
     text = "\n\n".join(f"Note {at} says that Crane {at} lifts the load of ship {at}. " * 8 for at in range(8_600))
     catalog = Catalog(database, CountingTokenizer())

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.storage.index.posting_lists import WordTable
+from corrobora.storage.index.numbering import WordTable
 
 
 def number(word: str) -> int:

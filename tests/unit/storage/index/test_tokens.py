@@ -8,15 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.storage.index.posting_lists import (
-    LENGTHS,
-    TITLE_WEIGHT,
-    Fields,
-    Tokenizer,
-    length_codes,
-    term_id,
-    unpack_blob,
-)
+from corrobora.storage.index.posting_lists import LENGTHS, TITLE_WEIGHT, index_batch, length_codes, unpack_blob
+from corrobora.storage.index.tokenizer import Fields, Tokenizer, term_id
 from corrobora.text.tokens import split_words, stem_word
 
 _WORDS = st.lists(st.sampled_from(["king", "kings", "the", "Queen", "10", "é", "of", "Rome"]), max_size=30).map(
@@ -35,7 +28,7 @@ def counted(fields: Fields) -> Counter[int]:
 
 @given(st.lists(st.builds(Fields, _WORDS, _WORDS, _WORDS), max_size=8))
 def test_postings_equal_a_plain_count(batch):
-    postings = Tokenizer().index_batch(batch)
+    postings = index_batch(Tokenizer(), batch)
     found = {
         (int(d), int(t)): int(c) >> 8 for d, t, c in zip(postings.docs, postings.terms, postings.codes, strict=True)
     }
@@ -47,7 +40,7 @@ def test_postings_equal_a_plain_count(batch):
 
 @given(st.lists(st.builds(Fields, _WORDS, _WORDS), min_size=1, max_size=8))
 def test_both_layouts_hold_the_same_postings(batch):
-    postings = Tokenizer().index_batch(batch)
+    postings = index_batch(Tokenizer(), batch)
     by_term = set(zip(*map(np.ndarray.tolist, (postings.terms, postings.docs, postings.codes)), strict=True))
     by_doc = {
         (t, d, c)
@@ -58,7 +51,7 @@ def test_both_layouts_hold_the_same_postings(batch):
 
 
 def test_a_count_over_255_is_capped():
-    assert int(Tokenizer().index_batch([Fields("", "king " * 300)]).codes[0]) >> 8 == 255
+    assert int(index_batch(Tokenizer(), [Fields("", "king " * 300)]).codes[0]) >> 8 == 255
 
 
 @given(st.integers(0, 1_000_000))

@@ -1,0 +1,79 @@
+"""The tokenizer: from texts to the term numbers by which the index knows words.
+
+Knows how one word is stemmed and numbered, and keeps what it numbered. What is done in bulk is left to `numbering`,
+which is loaded with numpy when the first batch comes: a run over the web stores pages and asks the index nothing.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from corrobora.text.tokens import split_words, stem_word
+
+if TYPE_CHECKING:
+    from corrobora.storage.index.numbering import BatchNumbering, NumberedTexts
+
+_MEMO_WORDS = 500_000
+STOP_WORD = -1
+
+
+class Fields(NamedTuple):
+    """The indexed fields of a passage. `title` weighs more than `body`, and `meta` as much as the body."""
+
+    title: str
+    body: str
+    meta: str = ""
+
+
+class _Memo(dict[str, int]):
+    """Folded word to term number, filled on demand, emptied when it grows too large."""
+
+    def __missing__(self, word: str) -> int:
+        if len(self) > _MEMO_WORDS:
+            self.clear()
+        found = stem_word(word)
+        self[word] = number = term_id(found) if found else STOP_WORD
+        return number
+
+
+def term_id(stemmed: str) -> int:
+    """Number a stem by a checksum, so that no vocabulary is stored (about 80 colliding pairs at 400,000 stems)."""
+    return zlib.crc32(stemmed.encode()) % 1_000_000_000
+
+
+class Tokenizer:
+    """Turns text into term numbers. Its only state is a cache; two tokenizers always agree."""
+
+    def __init__(self) -> None:
+        self._memo = _Memo()
+
+    def number_terms(self, text: str) -> list[int]:
+        """Return the term number of every word in order, `STOP_WORD` for stop words."""
+        return list(map(self._memo.__getitem__, split_words(text)))
+
+    def query_terms(self, text: str) -> list[int]:
+        """Return the distinct terms of a question in order of first use, stop words dropped."""
+        return [term for term in dict.fromkeys(self.number_terms(text)) if term != STOP_WORD]
+
+    def number_batch(self, texts: Sequence[str]) -> NumberedTexts:
+        """Return the term numbers of many texts, in a fraction of the time if there are many."""
+        return self._numbering.number_texts(texts)
+
+    def query_terms_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return `query_terms` of each text, in a fraction of the time if there are many."""
+        terms, places, sizes = self._numbering.number_texts(texts)
+        found: list[list[int]] = [[] for _ in texts]
+        numbers, start = terms.tolist(), 0
+        for place, size in zip(places.tolist(), sizes.tolist(), strict=True):
+            found[place] += dict.fromkeys(term for term in numbers[start : start + size] if term != STOP_WORD)
+            start += size
+        return found
+
+    @cached_property
+    def _numbering(self) -> BatchNumbering:
+        from corrobora.storage.index.numbering import BatchNumbering  # noqa: PLC0415 - numpy, see above
+
+        return BatchNumbering(self._memo.__getitem__, self.number_terms)
