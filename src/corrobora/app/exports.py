@@ -149,6 +149,7 @@ async def _list_sources(
                 "version": each.version,
                 "published": each.published,
                 "publisher": publisher,
+                "authors": list(each.authors),
                 "stored_at": added.astimezone(UTC).isoformat(timespec="seconds") if added else "",
                 "passages": parts[each.source],
             },

@@ -22,6 +22,7 @@ from corrobora.domain.errors import ReadError, UserError
 from corrobora.domain.evidence import ReadOutcome, Source, SourceId
 from corrobora.domain.limits import LIMITS
 from corrobora.ports import IngestItem, ParsedDocument
+from corrobora.text.authors import clean_authors, read_byline
 
 MANIFEST = "manifest.jsonl"
 MAX_FILES = 200_000
@@ -255,7 +256,14 @@ def _build_source(file: ListedFile, parsed: ParsedDocument) -> Source:
         published=manifest_text("published", parsed.published),
         publisher=manifest_text("publisher", parsed.publisher),
         primary=file.about.get("primary") is True,
+        authors=_read_authors(file.about.get("authors")) or parsed.authors,
     )
+
+
+def _read_authors(stated: object) -> tuple[str, ...]:
+    """Return the authors that a manifest names, as a text or a list of texts."""
+    listed = cast("list[object]", stated) if isinstance(stated, list) else [stated]
+    return clean_authors(name for each in listed if isinstance(each, str) for name in read_byline(each))
 
 
 def read_bytes(path: Path) -> bytes:

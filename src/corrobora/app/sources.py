@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from corrobora.app import Workspace
 
 _SOURCE = """
-SELECT s.id, s.title, s.url, s.snapshot, s.origin, s.version, s.published, s.publisher, s.kind, s.official, n.body
+SELECT s.id, s.title, s.url, s.snapshot, s.origin, s.version, s.published, s.publisher, s.kind, s.official, s.authors,
+    n.body
 FROM source s JOIN snapshot n ON n.sha = s.snapshot WHERE s.id = %s
 """
 _PASSAGES = "SELECT id, source, starts, ends, heading FROM passage WHERE source = %s ORDER BY place"
@@ -68,13 +69,13 @@ async def read_source(workspace: Workspace, source: str) -> StoredText:
             f"No source {source[:20]} is stored here.",
             next_step="List the sources of a library with: corrobora library show NAME",
         )
-    text = str(row[10])
+    text = str(row[11])
     rows = await workspace.database.fetch_all(_PASSAGES, [number], where="reading passages")
     passages = [
         Passage(PassageId(f"C{id_}"), SourceId(f"S{of}"), text[start:end], start, end, heading)
         for id_, of, start, end, heading in rows
     ]
-    return StoredText(Source(SourceId(f"S{row[0]}"), *row[1:10]), text, passages)
+    return StoredText(Source(SourceId(f"S{row[0]}"), *row[1:10], authors=tuple(row[10])), text, passages)
 
 
 async def list_quotes(workspace: Workspace, stored: StoredText) -> list[Quote]:

@@ -68,6 +68,7 @@ class Source:
     publisher: str = ""  # site, outlet or issuing body, "" if unknown
     kind: str = "document"  # document | web
     primary: bool = False  # an official or first-hand source, as far as code can tell
+    authors: tuple[str, ...] = ()  # "Family, Given" of a person, any other name as it is stated
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,7 @@ class Hit:
     passage: PassageId | None = None
     linked_from: str = ""  # the title or alias whose mention led here
     identifier: str = ""  # of a work: "doi:10.1000/182", "arXiv:2301.00001v1", "PMID 123"
+    authors: tuple[str, ...] = ()  # as a register of works names them
 
     @property
     def key(self) -> str:

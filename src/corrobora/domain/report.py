@@ -157,6 +157,7 @@ class Citation:
     published: str = ""
     heading: str = ""
     notice: str = ""  # a retraction, withdrawal or correction, in the source's own words
+    authors: tuple[str, ...] = ()  # "Family, Given" of a person, any other name as it is stated
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,11 @@ from corrobora.reporting.render import CitedSource
 
 
 async def read_cited_sources(library: Library, sources: Sequence[SourceId]) -> dict[str, CitedSource]:
-    """Return the content hashes of stored sources, and what each says about its own standing."""
+    """Return the content hashes of stored sources, what each says about its own standing, and their authors."""
     found: dict[str, CitedSource] = {}
     for each in dict.fromkeys(sources):
         source, text = await library.document(each)
-        found[each] = CitedSource(source.snapshot, find_notice(source.title, text))
+        found[each] = CitedSource(source.snapshot, find_notice(source.title, text), source.authors)
     return found
 
 

@@ -1,7 +1,8 @@
 """The cited sources for reference managers: CSL-JSON, BibTeX and RIS.
 
 Knows what is stored of a source (title, address, edition, date, publisher, when it was stored), and finds DOI, arXiv
-number and PMID in edition and address. Authors are not stored, so none are named. Does not know what was cited of it.
+number and PMID in edition and address. Authors are persons ("Family, Given") or other names, which stay as they are.
+Does not know what was cited of it.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 from urllib.parse import quote
 
+from corrobora.text.authors import clean_authors, split_name
 from corrobora.text.tokens import sanitize_text
 
 _DOI = re.compile(r"(?i)(?:\bdoi:\s*|doi\.org/)(10\.\d{4,9}/[^\s;]+)")
@@ -43,6 +46,7 @@ class CitedWork:
     published: str = ""  # an ISO date, or a year, or what the source says
     publisher: str = ""
     accessed: str = ""  # the ISO date on which its text was stored
+    authors: tuple[str, ...] = ()  # as `text.authors` writes names
 
     @classmethod
     def from_record(cls, record: Mapping[str, object]) -> CitedWork:
@@ -52,7 +56,9 @@ class CitedWork:
             name: " ".join(sanitize_text(str(record.get(names.get(name, name), ""))).split())
             for name in ("key", "title", "url", "version", "published", "publisher", "accessed")
         }
-        return cls(**{**values, "accessed": values["accessed"][:10]})
+        named = record.get("authors")  # a bundle of an earlier version has none
+        authors = clean_authors(map(str, cast("list[object]", named))) if isinstance(named, list) else ()
+        return cls(**{**values, "accessed": values["accessed"][:10]}, authors=authors)
 
     @property
     def doi(self) -> str:
@@ -104,8 +110,14 @@ def _make_csl(work: CitedWork) -> dict[str, object]:
         "note": "" if work.is_web else work.url,
     }
     dates = {"issued": _make_csl_date(work.published), "accessed": _make_csl_date(work.accessed)}
-    known = {name: value for name, value in {**texts, **dates}.items() if value}
+    authors = {"author": [_make_csl_name(each) for each in work.authors]}
+    known = {name: value for name, value in {**texts, **authors, **dates}.items() if value}
     return {"id": work.key, "type": kind, **known}
+
+
+def _make_csl_name(name: str) -> dict[str, str]:
+    family, given = split_name(name)
+    return {"family": family, "given": given} if given else {"literal": name}
 
 
 def _make_csl_date(text: str) -> dict[str, object]:
@@ -130,6 +142,7 @@ def write_bibtex(works: Sequence[CitedWork]) -> str:
 def _make_bibtex(work: CitedWork) -> str:
     date = _split_date(work.published)
     fields = {
+        "author": " and ".join(map(_make_bibtex_name, work.authors)),
         "title": f"{{{_escape_latex(work.title)}}}",
         "year": str(date[0]) if date else _escape_latex(work.published),
         "month": _MONTHS[date[1] - 1] if len(date) > 1 else "",
@@ -147,6 +160,15 @@ def _make_bibtex(work: CitedWork) -> str:
     kind = "article" if work.doi or work.pmid else "misc"
     rows = "".join(f",\n  {name} = {{{value}}}" for name, value in fields.items() if value)
     return f"@{kind}{{{work.key}{rows}\n}}\n"
+
+
+def _make_bibtex_name(name: str) -> str:
+    """Return a name as BibTeX reads it; what is no person's stands in braces, because BibTeX would take it apart."""
+    family, given = split_name(name)
+    told = [_escape_latex(each) for each in (family, given) if each]
+    if given and " and " not in f" {name} ":
+        return ", ".join(f"{{{each}}}" if "," in each else each for each in told)
+    return f"{{{', '.join(told)}}}"
 
 
 def _escape_latex(text: str) -> str:
@@ -170,6 +192,7 @@ def _list_ris(work: CitedWork) -> Iterable[tuple[str, str]]:
     rows = [
         ("TY", kind),
         ("ID", work.key),
+        *(("AU", name) for name in work.authors),
         ("TI", work.title),
         ("PY", str(date[0]) if date else ""),
         ("DA", _make_ris_date(work.published)),

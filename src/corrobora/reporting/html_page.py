@@ -21,6 +21,7 @@ from corrobora.reporting.occurrences import find_marks, make_parser, split_sourc
 from corrobora.reporting.render import format_source_details
 from corrobora.reporting.seal import strip_seal
 from corrobora.text import phrases
+from corrobora.text.authors import join_authors
 from corrobora.text.frames import Frame, find_frame
 from corrobora.text.tokens import sanitize_text
 
@@ -207,12 +208,16 @@ def _render_source(cited: Citation, frame: Frame) -> str:
     details = format_source_details(cited).lstrip(" ,")
     meta = f'<p class="meta">{escape(details, quote=False)}</p>\n' if details else ""
     quotes = "".join(f"<p>{escape(' '.join(sanitize_text(each).split()), quote=False)}</p>\n" for each in cited.quotes)
-    label = escape(frame.translate(phrases.NOTICE))
-    notice = f"<p><strong>{label}:</strong> {escape(cited.notice, quote=False)}</p>\n" if cited.notice else ""
+    told = ((phrases.AUTHORS, join_authors(cited.authors)), (phrases.NOTICE, cited.notice))
+    notices = "".join(
+        f"<p><strong>{escape(frame.translate(label))}:</strong> {escape(text, quote=False)}</p>\n"
+        for label, text in told
+        if text
+    )
     mark = f"{escape(cited.source)}:{escape(cited.passage)} sha256:{escape(cited.snapshot)}"
     return (
         f'<section id="s{cited.number}">\n<h3>[{cited.number}] {escape(cited.title, quote=False)}</h3>\n{meta}'
-        f"<p>{_render_address(cited)}</p>\n{notice}<blockquote>\n{quotes}</blockquote>\n"
+        f"<p>{_render_address(cited)}</p>\n{notices}<blockquote>\n{quotes}</blockquote>\n"
         f'<p class="meta"><code>{mark}</code></p>\n'
         "</section>\n"
     )

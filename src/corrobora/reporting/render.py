@@ -18,6 +18,7 @@ from corrobora.reporting.markdown import MARKER, escape_markdown, format_cell, f
 from corrobora.reporting.translate import translate_body
 from corrobora.text import phrases
 from corrobora.text.alignment import find_cut, find_slices
+from corrobora.text.authors import join_authors
 from corrobora.text.comparison import find_differing_sentences
 from corrobora.text.frames import ENGLISH, Frame, find_frame
 from corrobora.text.phrases import describe_code
@@ -121,8 +122,6 @@ _TWICE = re.compile(r"(\[\d+\])\1+")
 CitationFormat = Callable[[Fact], str]  # how a fact is cited: a marker, or a number
 _SIDE_CHARS = 600  # of what one side of a contradiction says
 _TITLE_CHARS, _EDITION_CHARS, _HEADING_CHARS, _NOTICE_CHARS = 200, 120, 160, 300
-
-
 _SCHEME = re.compile(r"\b(?:https?|ftp)://(?:www\.)?|\bwww\.(?=\S)")
 
 
@@ -158,10 +157,11 @@ def renumber_sections(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CitedSource:
-    """What the stored source of a citation adds to it: its hash, and a notice about its own standing."""
+    """What the stored source of a citation adds to it: its hash, a notice about its own standing, and its authors."""
 
     snapshot: str
     notice: str = ""
+    authors: tuple[str, ...] = ()
 
 
 def build_citations(
@@ -186,6 +186,7 @@ def build_citations(
             version=held[0].version,
             published=held[0].published,
             heading=sanitize_text(held[0].heading),
+            authors=sources.get(held[0].source, unknown).authors,
         )
         for marker, number in sorted(numbers.items(), key=lambda item: item[1])
         if (held := by_marker.get(marker))
@@ -380,8 +381,8 @@ def render_sources(cited: Sequence[Citation], frame: Frame = ENGLISH) -> str:
         head = f"[{citation.number}] **{title}**{format_source_details(citation, escape_text)}"
         head += "" if head.endswith((".**", "!**", "?**")) else "."  # a title may be a sentence
         head += f" {citation.url} `{citation.source}:{citation.passage}` `sha256:{citation.snapshot}`"
-        notice = escape_text(citation.notice[:_NOTICE_CHARS])
-        head += f"\n\n**{frame.translate(phrases.NOTICE)}:** {notice}" if notice else ""
+        told = {phrases.AUTHORS: join_authors(citation.authors), phrases.NOTICE: citation.notice[:_NOTICE_CHARS]}
+        head += "".join(f"\n\n**{frame.translate(name)}:** {escape_text(text)}" for name, text in told.items() if text)
         quotes = "\n>\n".join(f"> {escape_text(sanitize_text(quote))}" for quote in citation.quotes)
         blocks.append(f"{head}\n\n{quotes}")
     return f"## {frame.translate('Sources')}\n\n" + "\n\n".join(blocks)

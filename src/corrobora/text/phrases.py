@@ -42,6 +42,7 @@ FAILED = "Not covered, because it failed"
 CONFLICTS = "Contradictions and changes"
 ACCOUNT = "Account of checking"
 NOTICE = "Notice in this source"
+AUTHORS = "Authors of this source"
 WITHHELD = "[One sentence withheld"
 WITHHELD_CELL = "[One cell withheld"
 LABELS = ("partly supported", "unclear", "not supported")  # behind a sentence that code could not confirm
@@ -49,7 +50,7 @@ LABELS = ("partly supported", "unclear", "not supported")  # behind a sentence t
 OPENINGS = (
     *(NO_EVIDENCE, NEAREST, PARTLY, ABOVE, ELSEWHERE, SIDE_BY_SIDE, NO_COVERAGE, COUNTED, OTHER_GAPS),
     *(STATED_IN, GAP, FAILED, UNNAMED, UNSTATED, UNLIKELY, NEAR, UNKNOWN_STANDING, CLAIMED, DOUBTED, UNCERTAIN),
-    *(WITHHELD, WITHHELD_CELL, NOTICE),
+    *(WITHHELD, WITHHELD_CELL, NOTICE, AUTHORS),
 )
 
 

@@ -97,6 +97,26 @@ def test_a_paper_has_its_numbers_and_dates_in_all_three() -> None:
     assert (ris["date"], ris["access_date"], ris["urls"]) == ("2023/04/05/", "2026/11/22/", ["https://a.example/x"])
 
 
+NAMES = ["van der Lund, Greta", "Tide Board and Sons", "Brandt, Ole {O.} & \\\\Co", "北京太郎"]
+
+
+def test_authors_are_persons_or_whole_names_in_all_three() -> None:
+    work = CitedWork.from_record({"source": "S7", "title": "T", "authors": [*NAMES, 7, "admin"]})
+    (item,) = json.loads(write_csl([work]))
+    assert item["author"][:2] == [{"family": "van der Lund", "given": "Greta"}, {"literal": "Tide Board and Sons"}]
+    assert len(item["author"]) == len(NAMES)
+    library = parse_string(
+        write_bibtex([work]),
+        append_middleware=[middlewares.SeparateCoAuthors(), middlewares.LatexDecodingMiddleware()],
+    )
+    assert library.failed_blocks == []
+    written = library.entries[0]["author"]
+    assert [each.strip("{}") for each in written[:2]] == NAMES[:2]
+    assert len(written) == len(NAMES)
+    assert read_ris(write_ris([work]))["authors"] == NAMES
+    assert "author" not in json.loads(write_csl([make_work()]))[0]
+
+
 @pytest.mark.parametrize(
     ("url", "doi", "arxiv", "pmid"),
     [

@@ -11,11 +11,12 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.ports import Heading, ParsedDocument
+from corrobora.text.authors import clean_authors
 from corrobora.text.tokens import sanitize_text
 
 _MAGIC = (
@@ -190,6 +191,7 @@ class TextWriter:
         publisher: str = "",
         truncated: bool = False,
         note: str = "",
+        authors: Iterable[str] = (),
     ) -> ParsedDocument:
         """Return what was written, titled by `title` or the first heading."""
         return ParsedDocument(
@@ -201,6 +203,7 @@ class TextWriter:
             publisher=publisher,
             truncated=truncated,
             note=note,
+            authors=clean_authors(authors),
         )
 
 

@@ -17,6 +17,7 @@ from markdown_it.token import Token
 from corrobora.adapters.readers import TextWriter, decode_text
 from corrobora.adapters.readers.html import is_element, read_tags
 from corrobora.ports import ParsedDocument
+from corrobora.text.authors import read_byline
 
 _TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,500}>")
 _TEMPLATE = re.compile(
@@ -24,7 +25,8 @@ _TEMPLATE = re.compile(
 )
 _ANCHOR = re.compile(r"\s*\{[:#.][^{}\n]{0,200}\}$")  # of a heading
 _LABELLED = re.compile(r"[*_]{0,3}[A-Z][\w '’/()-]{1,40}(?::[*_]{0,3}|[*_]{1,3}:) \S")
-_FRONT = frozenset({"title", "date", "published", "version", "publisher", "site", "author"})
+_FRONT = frozenset({"title", "date", "published", "version", "publisher", "site", "author", "authors"})
+_LISTED = re.compile(r"\s*-\s+(?:name:\s*)?(.+)")  # an item of a list of names
 
 
 def read_markdown(data: bytes, charset: str = "") -> ParsedDocument:
@@ -37,23 +39,40 @@ def read_markdown(data: bytes, charset: str = "") -> ParsedDocument:
         published=front.get("date", front.get("published", ""))[:10],
         version=front.get("version", ""),
         publisher=front.get("publisher", front.get("site", "")),
+        authors=read_byline(front.get("authors") or front.get("author") or ""),
     )
 
 
 def split_front_matter(text: str) -> tuple[dict[str, str], str]:
-    """Split off `key: value` lines between two lines of three dashes; nested values are left out."""
+    """Split off `key: value` lines between two lines of three dashes.
+
+    Nested values are left out, but for a list of authors, which is joined by semicolons.
+    """
     if not text.startswith("---\n"):
         return {}, text
     end = text.find("\n---", 3)
     if end < 0 or end > 20_000:  # noqa: PLR2004 - no front matter is that long
         return {}, text
     found: dict[str, str] = {}
+    last = ""
     for line in text[4:end].split("\n"):
         key, colon, value = line.partition(":")
-        if colon and key.strip().lower() in _FRONT and key[:1].strip():
-            found[key.strip().lower()] = value.strip().strip("\"'")
+        item = _LISTED.fullmatch(line)
+        if item is not None and last in ("author", "authors"):
+            found[last] = "; ".join(filter(None, (found.get(last, ""), item[1].strip().strip("\"'"))))
+        elif colon and key[:1].strip():
+            last = key.strip().lower()
+            found |= {last: _read_value(value)} if last in _FRONT else {}
     after = text.find("\n", end + 1)
     return found, text[after + 1 :] if after >= 0 else ""
+
+
+def _read_value(text: str) -> str:
+    """Return a value without its quotation marks; a list in brackets is joined by semicolons."""
+    plain = text.strip()
+    if plain.startswith("[") and plain.endswith("]"):
+        return "; ".join(each.strip().strip("\"'") for each in plain[1:-1].split(","))
+    return plain.strip("\"'")
 
 
 class _BlockWriter:

@@ -19,6 +19,7 @@ from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS
 from corrobora.ports import ParsedDocument
+from corrobora.text.authors import read_byline
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import sanitize_text
 
@@ -56,7 +57,8 @@ def read_docx(data: bytes, charset: str = "") -> ParsedDocument:
     title = _BodyWriter(writer, _heading_levels(styles)).write_body(document)
     stated = (core.findtext(f"{_DC}title") or "") if core is not None else ""
     published = (core.findtext(f"{_TERMS}created") or "")[:10] if core is not None else ""
-    parsed = writer.build_parsed(stated or title, published=published)
+    creator = (core.findtext(f"{_DC}creator") or "") if core is not None else ""
+    parsed = writer.build_parsed(stated or title, published=published, authors=read_byline(creator))
     if not parsed.text.strip():
         raise ReadError(ReadOutcome.EMPTY, "The document has no text.")
     return parsed
@@ -187,7 +189,7 @@ def read_pdf(data: bytes, charset: str = "", *, max_pages: int = LIMITS.pdf_max_
         document = PdfDocument(data, password="")
         total = len(document)
         pages = _read_pages(document, min(total, max_pages))
-        title, published = _read_metadata(document)
+        title, published, authors = _read_metadata(document)
     except PdfiumError as error:
         if "password" in str(error).lower():
             raise ReadError(
@@ -212,6 +214,7 @@ def read_pdf(data: bytes, charset: str = "", *, max_pages: int = LIMITS.pdf_max_
         published=published,
         truncated=total > max_pages,
         note=f"only the first {max_pages} of {total} pages were read" if total > max_pages else "",
+        authors=authors,
     )
 
 
@@ -230,14 +233,14 @@ def _read_pages(document: PdfDocument, count: int) -> list[str]:
     return pages
 
 
-def _read_metadata(document: PdfDocument) -> tuple[str, str]:
-    """Return title and date that the file states of itself."""
+def _read_metadata(document: PdfDocument) -> tuple[str, str, list[str]]:
+    """Return title, date and authors that the file states of itself."""
     about = document.get_metadata_dict()
     title = about.get("Title", "").strip()
     stated = _DATE.match(about.get("CreationDate", ""))
     published = "-".join(part for part in stated.groups() if part) if stated else ""
     worthless = title.lower().endswith((".doc", ".docx", ".indd", ".tex", ".dvi")) or title.lower() == "untitled"
-    return ("" if worthless else title), published
+    return ("" if worthless else title), published, read_byline(about.get("Author", ""))
 
 
 def drop_running_lines(pages: list[str]) -> list[str]:

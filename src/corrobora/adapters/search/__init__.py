@@ -35,6 +35,7 @@ from corrobora.domain.evidence import Hit, Query
 from corrobora.domain.limits import LIMITS
 from corrobora.ports import Clock, Limiter
 from corrobora.registry import key_variable
+from corrobora.text.authors import clean_authors
 
 CALL_SECONDS = 30.0  # a whole call, from connection to the last byte
 _QUOTA = frozenset({402, 432, 433})  # 432 and 433 are Tavily's own: plan and pay-as-you-go limits
@@ -270,6 +271,7 @@ class ResultRow:
     score: object = None
     published: object = None
     identifier: object = ""
+    authors: Sequence[str] = ()
 
 
 def is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:
@@ -325,6 +327,7 @@ def _build_hit(row: ResultRow, provider: str, query: Query, now: str) -> Hit | N
         query=query.text,
         published=parse_published(row.published, now),
         identifier=clean_line(row.identifier)[:_IDENTIFIER_CHARS],
+        authors=clean_authors(row.authors),
     )
 
 

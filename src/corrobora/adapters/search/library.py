@@ -35,6 +35,7 @@ async def store_page(  # noqa: PLR0913 - the parts of one snapshot
         publisher=host,
         kind="web",
         primary=is_official(url),
+        authors=hit.authors or parsed.authors,  # a register of works knows better than a page
     )
     stored, passages = await library.store(source, parsed.text, space=space, headings=parsed.headings)
     chosen = select_passages(passages, hit.query, hit.snippet)

@@ -7,7 +7,7 @@ call, and a contact address in what it sends. Does not know profiles, budgets, t
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import unescape
 from typing import cast
 from urllib.parse import urlencode
@@ -16,6 +16,7 @@ from xml.etree import ElementTree as ET
 from corrobora.adapters.search import KeyedProvider, ResultRow, build_hits, clean_line, is_mapping
 from corrobora.domain.errors import ProviderError, UserError
 from corrobora.domain.evidence import Hit, Query
+from corrobora.text.authors import MOST_AUTHORS, name_group, name_person
 from corrobora.text.tokens import split_words, stem_word
 
 _MOST = 20  # results that one call asks for
@@ -185,9 +186,22 @@ def _read_crossref(row: Mapping[str, object]) -> ResultRow:
     doi = clean_line(row.get("DOI"))
     date = _write_date(_first(_pick(row.get("published"), "date-parts")))
     told = _plain(row.get("abstract")) or _first(row.get("container-title"))
-    return ResultRow(
-        row.get("URL"), _plain(_first(row.get("title"))), told, row.get("score"), date, f"doi:{doi}" if doi else ""
-    )
+    named = f"doi:{doi}" if doi else ""
+    title, authors = _plain(_first(row.get("title"))), _read_authors(row.get("author"), _name_crossref)
+    return ResultRow(row.get("URL"), title, told, row.get("score"), date, named, authors)
+
+
+def _name_crossref(author: Mapping[str, object]) -> str:
+    """Return the name of a person, or of a group, which has neither a family nor a given name."""
+    family, given = clean_line(author.get("family")), clean_line(author.get("given"))
+    if family and given:
+        return name_person(f"{family}, {given}")
+    return name_group(family or clean_line(author.get("name")))
+
+
+def _read_authors(rows: object, read: Callable[[Mapping[str, object]], str]) -> list[str]:
+    listed = cast("list[object]", rows)[:MOST_AUTHORS] if isinstance(rows, list) else []
+    return [read(each) for each in listed if is_mapping(each)]
 
 
 def _write_date(parts: object) -> str:
@@ -227,14 +241,17 @@ class ArXiv(OpenProvider):
 
 def _read_entry(entry: ET.Element) -> Mapping[str, object]:
     names = {"id": _ATOM, "title": _ATOM, "summary": _ATOM, "published": _ATOM, "doi": _ARXIV}
-    return {name: (entry.findtext(f"{space}{name}") or "").strip() for name, space in names.items()}
+    texts = {name: (entry.findtext(f"{space}{name}") or "").strip() for name, space in names.items()}
+    listed = entry.findall(f"{_ATOM}author/{_ATOM}name")[:MOST_AUTHORS]
+    return {**texts, "authors": [name_person(each.text or "") for each in listed]}
 
 
 def _read_arxiv(row: Mapping[str, object]) -> ResultRow:
     url = str(row["id"]).replace("http://", "https://", 1)
     number = url.rpartition("/abs/")[2] if "/abs/" in url else ""
     named = "; ".join(filter(None, (f"arXiv:{number}" if number else "", f"doi:{row['doi']}" if row["doi"] else "")))
-    return ResultRow(url, row["title"], " ".join(str(row["summary"]).split()), None, row["published"], named)
+    authors = cast("list[str]", row["authors"])
+    return ResultRow(url, row["title"], " ".join(str(row["summary"]).split()), None, row["published"], named, authors)
 
 
 class PubMed(OpenProvider):
@@ -270,4 +287,13 @@ def _read_pubmed(row: Mapping[str, object]) -> ResultRow:
     date = clean_line(row.get("sortpubdate")).partition(" ")[0].replace("/", "-")
     named = "; ".join(filter(None, (f"PMID {number}", f"doi:{doi}" if doi else "")))
     url = f"https://pubmed.ncbi.nlm.nih.gov/{number}/" if number.isdigit() else None
-    return ResultRow(url, _plain(row.get("title")), row.get("fulljournalname"), None, date, named)
+    authors = _read_authors(row.get("authors"), _name_pubmed)
+    return ResultRow(url, _plain(row.get("title")), row.get("fulljournalname"), None, date, named, authors)
+
+
+def _name_pubmed(author: Mapping[str, object]) -> str:
+    """Return a name such as "Lund GA", family name first, as one of a person; that of a group as it is."""
+    name = clean_line(author.get("name"))
+    family, _, initials = name.rpartition(" ")
+    person = author.get("authtype") == "Author" and initials.isupper() and family
+    return name_person(f"{family}, {initials}") if person else name_group(name)

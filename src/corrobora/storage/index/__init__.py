@@ -153,8 +153,8 @@ class PostgresLibrary:
             return cached
         row = await self._database.fetch_one(
             "select s.id, s.title, s.url, s.snapshot, s.origin, s.version, s.published, s.publisher, s.kind,"
-            " s.official, n.body from source s join snapshot n on n.sha = s.snapshot join space p on p.id = s.space"
-            " where s.id = %s and p.name = any(%s)",
+            " s.official, s.authors, n.body from source s join snapshot n on n.sha = s.snapshot"
+            " join space p on p.id = s.space where s.id = %s and p.name = any(%s)",
             (_parse_number(source), list(self.spaces)),
         )
         if row is None:
@@ -163,9 +163,9 @@ class PostgresLibrary:
                 f"The source {source} is not in the library ({', '.join(self.spaces)}).",
                 next_step="List the sources with: corrobora library show NAME.",
             )
-        found = Source(SourceId(f"S{row[0]}"), *row[1:10])
-        self._documents.put_document(found, row[10])
-        return found, row[10]
+        found = Source(SourceId(f"S{row[0]}"), *row[1:10], authors=tuple(row[10]))
+        self._documents.put_document(found, row[11])
+        return found, row[11]
 
     async def describe(self) -> str:
         """Say what is stored: each library with its number of documents, and titles from all over them."""

@@ -37,8 +37,9 @@ with held as materialized (
 ), kept as (
   insert into snapshot (sha, body) select %s, %s from held on conflict do nothing
 ), made as (
-  insert into source (space, snapshot, url, title, origin, version, published, publisher, kind, official, indexed)
-  select id, %s, %s, %s, %s, %s, %s, %s, %s, %s, false from held on conflict do nothing returning id, space
+  insert into source
+    (space, snapshot, url, title, origin, version, published, publisher, kind, official, authors, indexed)
+  select id, %s, %s, %s, %s, %s, %s, %s, %s, %s, %b::text[], false from held on conflict do nothing returning id, space
 ), cut as (
   insert into passage (space, source, title, meta, place, starts, ends, heading, body)
   select made.space, made.id, %s, %s, c.place - 1, c.starts, c.ends, c.heading, c.body
@@ -223,8 +224,8 @@ class Catalog:
         starts, ends, headings = zip(*prepared.cuts, strict=True)
         given = (
             *(_SNAPSHOT_LOCK, space, prepared.sha, prepared.text, prepared.sha, it.url, it.title),
-            *(it.origin or prepared.sha, it.version, it.published, it.publisher, it.kind, it.primary, it.title),
-            *(prepared.meta, list(starts), list(ends), list(headings), spans),
+            *(it.origin or prepared.sha, it.version, it.published, it.publisher, it.kind, it.primary),
+            *(list(it.authors), it.title, prepared.meta, list(starts), list(ends), list(headings), spans),
         )
         row = await self._database.fetch_one(_STORE, given, where="storing a page")
         if row is None or not row[0]:
@@ -338,15 +339,15 @@ async def _copy_rows(connection: Connection, space: int, stored: Sequence[Stored
     async with connection.cursor() as cursor:
         async with cursor.copy(
             "copy source (id, space, snapshot, url, title, origin, version, published, publisher, kind, official,"
-            " path, digest) from stdin (format binary)"
+            " path, digest, authors) from stdin (format binary)"
         ) as copy:
-            copy.set_types(("int4", "int4", *("text",) * 8, "bool", "text", "text"))
+            copy.set_types(("int4", "int4", *("text",) * 8, "bool", "text", "text", "text[]"))
             for each, number, *_ in stored:
                 it = each.source
                 await copy.write_row(
                     (
                         *(number, space, each.sha, it.url, it.title, it.origin or each.sha, it.version, it.published),
-                        *(it.publisher, it.kind, it.primary, each.item.path, each.item.digest),
+                        *(it.publisher, it.kind, it.primary, each.item.path, each.item.digest, list(it.authors)),
                     )
                 )
         async with cursor.copy(

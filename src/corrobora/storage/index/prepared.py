@@ -48,6 +48,7 @@ class PreparedDocument:
             SourceId(f"S{number}"),
             *(it.title, it.url, self.sha, it.origin or self.sha, it.version, it.published, it.publisher, it.kind),
             primary=it.primary,
+            authors=it.authors,
         )
 
     @property
@@ -79,7 +80,7 @@ def _hash_text(text: str) -> str:
 
 
 def _is_clean(source: Source) -> bool:
-    words = f"{source.title}{source.url}{source.version}{source.published}{source.publisher}"
+    words = f"{source.title}{source.url}{source.version}{source.published}{source.publisher}{''.join(source.authors)}"
     return words.isascii() and words.isprintable()
 
 
@@ -91,6 +92,7 @@ def _clean_source(source: Source) -> Source:
         version=clean_text(source.version),
         published=clean_text(source.published),
         publisher=clean_text(source.publisher),
+        authors=tuple(map(clean_text, source.authors)),
     )
 
 

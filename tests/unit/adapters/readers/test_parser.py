@@ -111,9 +111,11 @@ def test_headings_outside_the_text_are_dropped():
         **dict.fromkeys(("title", "published", "version", "publisher", "note"), ""),
         "text": "ab",
         "truncated": False,
+        "authors": ["Lund, Greta", "admin"],
         "headings": [{"start": 5, "level": 1, "title": "x"}, {"start": 1, "level": 1, "title": "b"}],
     }
-    assert [heading.title for heading in load_parsed(raw).headings] == ["b"]
+    parsed = load_parsed(raw)
+    assert ([heading.title for heading in parsed.headings], parsed.authors) == (["b"], ("Lund, Greta",))
 
 
 ENDS = {  # of each hostile PDF; where two are named, the speed of the machine decides which comes first

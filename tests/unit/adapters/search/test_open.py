@@ -166,6 +166,8 @@ FEED = """<?xml version="1.0" encoding="UTF-8"?>
     <title>Iron electrodes
       for air cells</title>
     <summary>  We measure iron electrodes. </summary>
+    <author><name>Greta Lund</name></author>
+    <author><name>Ole van der Berg</name></author>
     <arxiv:doi>10.1000/iron.1</arxiv:doi>
   </entry>
 </feed>"""
@@ -175,6 +177,7 @@ async def test_arxiv_answers_in_atom_and_the_number_of_the_paper_is_kept():
     (hit,), sent = await ask(ArXiv, FEED.encode(), text="How do iron air batteries age?")
     assert (hit.url, hit.title) == ("https://arxiv.org/abs/2401.01234v2", "Iron electrodes for air cells")
     assert (hit.published, hit.identifier) == ("2024-01-02", "arXiv:2401.01234v2; doi:10.1000/iron.1")
+    assert hit.authors == ("Lund, Greta", "van der Berg, Ole")
     assert params_of(sent[0])["search_query"] == "all:iron OR all:air OR all:batteries OR all:age"
     assert "me@lab.example" in sent[0].headers["user-agent"]
     assert ArXiv.calls_per_second <= 1 / 3
@@ -205,10 +208,14 @@ async def test_pubmed_finds_numbers_and_describes_them():
         "pubdate": "2023 Dec 5",
     }
     ids = [{"idtype": "pubmed", "value": "38000001"}, {"idtype": "doi", "value": "10.1000/fe"}]
+    row |= {
+        "authors": [{"name": "Lund GA", "authtype": "Author"}, {"name": "Iron, Group", "authtype": "CollectiveName"}]
+    }
     told = {"result": {"uids": ["38000001"], "38000001": {**row, "fulljournalname": "Iron", "articleids": ids}}}
     (hit,), sent = await ask(PubMed, json.dumps(found).encode(), json.dumps(told).encode())
     assert (hit.url, hit.title) == ("https://pubmed.ncbi.nlm.nih.gov/38000001/", "Iron in vivo.")
     assert (hit.published, hit.identifier) == ("2023-12-05", "PMID 38000001; doi:10.1000/fe")
+    assert hit.authors == ("Lund, GA", "Iron Group")
     assert [urlsplit(each.path).path.rpartition("/")[2] for each in sent] == ["esearch.fcgi", "esummary.fcgi"]
     assert {(params_of(each)["tool"], params_of(each)["email"]) for each in sent} == {("corrobora", "me@lab.example")}
     assert PubMed.calls_per_second < 3
@@ -221,9 +228,11 @@ async def test_pubmed_finds_numbers_and_describes_them():
 async def test_crossref_keeps_the_doi_and_sends_the_contact():
     item = {"DOI": "10.1000/XyZ", "URL": "https://doi.org/10.1000/xyz", "title": ["Iron &amp; air"], "score": 12.5}
     item |= {"abstract": "<jats:p>We measure.</jats:p>", "published": {"date-parts": [[2021, 3]]}}
+    item |= {"author": [{"given": "Greta", "family": "Lund"}, {"name": "The Iron, Group"}, "odd", {"family": 7}]}
     (hit,), sent = await ask(Crossref, json.dumps({"message": {"items": [item]}}).encode())
     assert (hit.title, hit.snippet, hit.published) == ("Iron & air", "We measure.", "2021")
     assert hit.identifier == "doi:10.1000/XyZ"
+    assert hit.authors == ("Lund, Greta", "The Iron Group")
     assert params_of(sent[0])["mailto"] == "me@lab.example"
 
 

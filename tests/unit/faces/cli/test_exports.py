@@ -75,3 +75,50 @@ def test_word_and_pdf_of_a_run(finished: tuple[Any, str]) -> None:
     assert (shell.folder / "out" / "report.pdf").read_bytes().startswith(b"%PDF-")
     assert "is no text" in shell("export", run, "-f", "pdf", "-o", "-").complaint
     assert shell("export", run, "-f", "pdf", "-o", "mine.pdf").out == "mine.pdf\n"
+
+
+FRONT = """---
+title: The tide of Ardal
+authors:
+  - Lund, Greta
+  - name: The Tide Board
+---
+# The tide of Ardal
+
+The tide gauge of Ardal was set up in 1931 and stands 4 metres above the quay.
+"""
+PAGE = """<html><head><title>The mill of Orrin</title>
+<script type="application/ld+json">
+{"@type": "Article", "author": {"@type": "Person", "name": "Ole [1] <b>Brandt"}}</script>
+</head><body><article><h1>The mill of Orrin</h1><p>The mill of Orrin was built in 1790 by the council of the town, and
+it grinds barley for all farms of the valley until today.</p></article></body></html>"""
+
+
+def test_authors_stand_in_the_report_and_its_references_and_every_check_passes(served: Any) -> None:
+    notes = served.folder / "notes"
+    notes.mkdir()
+    (notes / "tide.md").write_text(FRONT)
+    (notes / "mill.html").write_text(PAGE)
+    question = "When was the tide gauge of Ardal set up, and when was the mill of Orrin built?"
+    asked = served("research", question, "-l", str(notes), "--yes", "--offline", "--json", "-q", "--no-input")
+    report = json.loads(asked.out)
+    run = report["run_id"]
+    named = {each["title"]: each["authors"] for each in report["citations"]}
+    tide, mill = ["Lund, Greta", "The Tide Board"], ["Brandt, Ole 1 b"]
+    assert named == {"The tide of Ardal": tide, "The mill of Orrin": mill}
+    assert "**Authors of this source:** Lund, Greta; The Tide Board\n" in report["markdown"]
+    assert served("export", run, "-f", "md,html,csl,bib,ris,bundle", "-o", "out").code == 0
+    files = {path.name: path for path in (served.folder / "out").iterdir()}
+    assert "<strong>Authors of this source:</strong> Lund, Greta" in files["report.html"].read_text()
+    for name in ("report.md", "report.html", "bundle.zip"):
+        assert (name, served("verify", str(files[name])).code) == (name, 0)
+    items = {each["title"]: each["author"] for each in json.loads(files["references.csl.json"].read_text())}
+    assert items["The tide of Ardal"] == [{"family": "Lund", "given": "Greta"}, {"literal": "The Tide Board"}]
+    assert "author = {Lund, Greta and {The Tide Board}}" in files["references.bib"].read_text()
+    works = {each["title"]: each["authors"] for each in rispy.loads(files["references.ris"].read_text())}
+    assert works == {"The tide of Ardal": tide, "The mill of Orrin": mill}
+    dropped = served("edit", run, "--drop", "0.1", "--accept", "1", "-q")
+    assert (dropped.code, "**Authors of this source:**" in dropped.out) == (0, True)
+    forged = files["report.md"].read_text().replace("Lund, Greta;", "Lund, Asta;")
+    files["report.md"].write_text(forged)
+    assert served("verify", str(files["report.md"])).code != 0

@@ -1,0 +1,143 @@
+"""What a page declares of itself for programs: schema.org in JSON-LD, and the meta tags of scholarly publishers.
+
+Title, authors, dates and publisher are the page's own word: they name it, and no grade rests on them. What it declares
+may be hostile: size, number and depth are bounded, and what is no JSON or has another shape is left out. Runs in the
+parser's process.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, cast
+
+from corrobora.text.authors import clean_authors, name_group, name_person, read_byline
+
+_MOST_BLOCKS, _BLOCK_CHARS, _MOST_NODES = 20, 200_000, 5_000
+_ARTICLE = re.compile(r"(?:^|[/:#])(?:\w*Article|BlogPosting|Report|ScholarlyWork|Thesis|Book|Chapter|CreativeWork)$")
+_GROUP = re.compile(r"(?:^|[/:#])(?:\w*Organization|Corporation|\w*University|Library|Periodical)$")
+_DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?(?![\d-])")
+_CITED = ("citation_author", "dc.creator", "dcterms.creator", "bepress_citation_author")  # a name in each
+_BYLINES = ("author", "parsely-author", "sailthru.author", "article:author")  # one field may hold several
+_MOST_CHARS = 300
+
+
+class Declared(NamedTuple):
+    """What a page says of itself; "" and () are unknown. Dates are ISO dates, months or years."""
+
+    title: str = ""
+    authors: tuple[str, ...] = ()
+    published: str = ""
+    modified: str = ""
+    publisher: str = ""
+
+
+def read_declared(tree: Any) -> Declared:
+    """Return what the JSON-LD of a page declares of its article, with the authors of its meta tags before those.
+
+    `tree` is the page as an element of lxml.
+    """
+    found = _read_article(_load_blocks(tree))
+    cited, bylines = list[str](), list[str]()
+    for each in tree.iter("meta"):
+        name, content = str(each.get("name") or each.get("property") or "").lower(), str(each.get("content") or "")
+        if content and len(content) <= 10 * _MOST_CHARS:
+            cited += [name_person(content)] if name in _CITED else []
+            bylines += read_byline(content) if name in _BYLINES else []
+    named = clean_authors(cited) or found.authors or clean_authors(bylines)
+    return found._replace(authors=named)
+
+
+def _load_blocks(tree: Any) -> Iterator[object]:
+    """Yield the values of the blocks of JSON-LD that may be read."""
+    blocks = (each for each in tree.iter("script") if "ld+json" in str(each.get("type") or "").lower())
+    for at, each in enumerate(blocks):
+        text = str(each.text or "")
+        if at >= _MOST_BLOCKS or len(text) > _BLOCK_CHARS:
+            continue
+        try:
+            yield json.loads(text.strip().removeprefix("<![CDATA[").removesuffix("]]>"), strict=False)
+        except (ValueError, RecursionError):
+            continue
+
+
+def _read_article(blocks: Iterator[object]) -> Declared:
+    """Return what the first article declares; persons may be named in another place of the graph by their id."""
+    nodes = list(_iter_nodes(list(blocks)))
+    by_id = {str(node["@id"]): node for node in nodes if isinstance(node.get("@id"), str) and len(node) > 1}
+    article = next((node for node in nodes if any(_ARTICLE.search(kind) for kind in _list_kinds(node))), None)
+    if article is None:
+        return Declared()
+    writers = _list_values(article.get("author")) or _list_values(article.get("creator"))
+    return Declared(
+        _read_text(article.get("headline")) or _read_text(article.get("name")),
+        clean_authors(name for each in writers[:_MOST_CHARS] for name in _name_writer(each, by_id)),
+        _read_date(article.get("datePublished")) or _read_date(article.get("dateCreated")),
+        _read_date(article.get("dateModified")),
+        next(filter(None, (_name_of(each, by_id) for each in _list_values(article.get("publisher")))), ""),
+    )
+
+
+def _iter_nodes(value: object) -> Iterator[Mapping[str, object]]:
+    """Yield the objects in a value, outer ones first, at most as many as any honest page has."""
+    waiting, seen = [value], 0
+    while waiting and seen < _MOST_NODES:
+        each = waiting.pop(0) if len(waiting) < _MOST_NODES else waiting.pop()
+        seen += 1
+        if isinstance(each, dict):
+            node = cast("dict[str, object]", each)
+            yield node
+            waiting += [part for part in node.values() if isinstance(part, dict | list)]
+        elif isinstance(each, list):
+            waiting += [part for part in cast("list[object]", each)[:_MOST_NODES] if isinstance(part, dict | list)]
+
+
+def _list_kinds(node: Mapping[str, object]) -> list[str]:
+    return [each[:_MOST_CHARS] for each in _list_values(node.get("@type")) if isinstance(each, str)]
+
+
+def _list_values(value: object) -> list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else [] if value is None else [value]
+
+
+def _resolve(value: object, by_id: Mapping[str, Mapping[str, object]]) -> object:
+    if isinstance(value, dict) and len(cast("dict[str, object]", value)) == 1:
+        return by_id.get(str(cast("dict[str, object]", value).get("@id")), cast("dict[str, object]", value))
+    return cast("object", value)
+
+
+def _name_writer(value: object, by_id: Mapping[str, Mapping[str, object]]) -> list[str]:
+    told = _resolve(value, by_id)
+    if isinstance(told, str):
+        return read_byline(told[: 10 * _MOST_CHARS])
+    if not isinstance(told, dict):
+        return []
+    node = cast("dict[str, object]", told)
+    family, given = _read_text(node.get("familyName")), _read_text(node.get("givenName"))
+    if family and given:
+        return [name_person(f"{family}, {given}")]
+    names = [_read_text(each) for each in _list_values(node.get("name"))]
+    if any(_GROUP.search(kind) for kind in _list_kinds(node)):
+        return [name_group(name) for name in names]
+    return [each for name in names for each in ([name_person(name)] if name.count(",") <= 1 else read_byline(name))]
+
+
+def _name_of(value: object, by_id: Mapping[str, Mapping[str, object]]) -> str:
+    told = _resolve(value, by_id)
+    return _read_text(cast("dict[str, object]", told).get("name") if isinstance(told, dict) else told)
+
+
+def _read_text(value: object) -> str:
+    return " ".join(value[: 4 * _MOST_CHARS].split())[:_MOST_CHARS] if isinstance(value, str) else ""
+
+
+def _read_date(value: object) -> str:
+    """Return the date at the begin of a text: a day, a month or a year; "" for an impossible one."""
+    found = _DATE.match(value.strip()[:40]) if isinstance(value, str) else None
+    if found is None:
+        return ""
+    year, month, day = found.groups()
+    if int(year) < 1 or not 1 <= int(month or 1) <= 12 or not 1 <= int(day or 1) <= 31:  # noqa: PLR2004 - of a calendar
+        return ""
+    return "-".join(filter(None, (year, month, day)))

@@ -1,0 +1,68 @@
+"""Names of authors: persons as reference managers split them, other names whole, and nothing that is no name."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrobora.text.authors import (
+    MOST_AUTHORS,
+    clean_authors,
+    join_authors,
+    name_group,
+    name_person,
+    read_byline,
+    split_name,
+)
+
+
+@pytest.mark.parametrize(("name", "told"), [
+    ("Greta Lund", "Lund, Greta"),
+    ("Greta A. van der Lund", "van der Lund, Greta A."),
+    ("Lund, Greta", "Lund, Greta"),
+    ("Greta Lund Jr.", "Lund, Greta"),
+    ("Lund, Greta, PhD", "Lund, Greta"),
+    ("Plato", "Plato"),
+    ("北京太郎", "北京太郎"),
+])  # fmt: skip
+def test_a_person_is_family_and_given_name(name: str, told: str) -> None:
+    assert name_person(name) == told
+    assert name_person(told) == told
+
+
+@pytest.mark.parametrize(("text", "names"), [
+    ("By Greta Lund", ["Greta Lund"]),
+    ("Lund, Greta", ["Lund, Greta"]),
+    ("Greta Lund, Ole Brandt", ["Greta Lund", "Ole Brandt"]),
+    ("Lund, Greta; The Tide Group", ["Lund, Greta", "The Tide Group"]),
+    (" ; ", []),
+])  # fmt: skip
+def test_a_field_may_hold_several_names(text: str, names: list[str]) -> None:
+    assert read_byline(text) == names
+
+
+def test_what_is_no_name_is_left_out_and_of_many_the_first_are_kept() -> None:
+    odd = [
+        "admin",
+        "https://social.example/greta",
+        "greta@a.example",
+        "@greta",
+        "7",
+        "",
+        "Lund\n\x1b[31m, Greta",
+        "Lund , Greta",
+    ]
+    assert clean_authors(odd) == ("Lund, Greta",)
+    assert clean_authors(["x" * 9_000]) == ("x" * 120,)
+    assert len(clean_authors(f"Author {n}" for n in range(9_999))) == MOST_AUTHORS
+    assert join_authors([f"A{n}" for n in range(14)], most=2) == "A0; A1; … (14)"
+
+
+@given(st.text())
+def test_every_text_gives_names_on_one_line_and_only_persons_have_a_comma(text: str) -> None:
+    for name in clean_authors([name_group(text)]):
+        assert split_name(name) == (name, "")
+    for name in clean_authors([name_person(text), *read_byline(text)]):
+        assert "\n" not in name
+        assert len(name) <= 120
