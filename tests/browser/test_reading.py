@@ -77,6 +77,30 @@ def test_every_number_opens_its_own_quote_in_page_export_and_json(  # noqa: PLR0
     context.close()
 
 
+def test_plots_of_an_export_open_on_a_press_and_are_printed_open(
+    open_page: OpenPage, site: Site, browser: Browser, reading: Mapping[str, str], tmp_path: Path
+) -> None:
+    file = save_export(site, open_page("/"), reading["demo"], tmp_path).as_uri()
+    inks = set[str]()
+    for scheme, width in (("light", 1000), ("dark", 360)):
+        context = browser.new_context(offline=True, color_scheme=scheme, viewport={"width": width, "height": 800})
+        page = context.new_page()
+        page.goto(file)
+        plots = page.locator("#plots svg")
+        assert plots.count() >= 4
+        expect(plots.first).to_be_hidden()
+        page.locator("#plots summary").press("Enter")
+        expect(plots.first).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        inks.add(plots.first.evaluate("each => getComputedStyle(each).color"))
+        page.locator("#plots summary").press("Enter")
+        expect(plots.first).to_be_hidden()
+        page.emulate_media(media="print")
+        expect(plots.first).to_be_visible()
+        context.close()
+    assert len(inks) == 2
+
+
 def check_opening(page: Page) -> None:
     """Open the card of the second number by hover, by focus and by click; Escape closes it."""
     marker, card = page.locator("button.n").nth(1), page.locator(".ev").nth(1)

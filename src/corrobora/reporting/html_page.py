@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 
 from corrobora.domain.report import Citation, Report
 from corrobora.reporting.cards import Card, Window, build_cards, link_passage, open_templates
-from corrobora.reporting.html_reader import EVIDENCE
+from corrobora.reporting.html_reader import EVIDENCE, PLOTS
 from corrobora.reporting.occurrences import find_marks, make_parser, split_sources
+from corrobora.reporting.plots import draw_plots
 from corrobora.reporting.render import format_source_details
 from corrobora.reporting.seal import strip_seal
 from corrobora.text import phrases
@@ -76,6 +77,9 @@ def render_html(report: Report) -> str:
     """Render one self-contained page: no script, no remote load, HTML of sources escaped (SAFE-4)."""
     body, frame = render_body(report), find_frame(report.language, report.translation)
     html, contents = body.html, body.contents
+    if plots := _render_plots(report, frame):
+        contents.append(("plots", frame.translate(PLOTS)))
+        html += plots
     if body.has_sources:
         listed = frame.translate("Sources")
         contents.append(("sources", listed))
@@ -201,6 +205,20 @@ def _insert_contents(body: str, contents: Sequence[tuple[str, str]], frame: Fram
     nav = f'<nav aria-label="{name}">\n<details>\n<summary>{name}</summary>\n<ol>\n{items}</ol>\n</details>\n</nav>\n'
     before, mark, after = body.partition('<h2 id="part-1">')
     return f"{before}{nav}{mark}{after}"
+
+
+def _render_plots(report: Report, frame: Frame) -> str:
+    """Render what a report tells of its run as pictures, below a heading that opens them.
+
+    The time line is not among them: it needs the events of the run, which a report does not hold.
+    """
+    pictures = draw_plots(report=report)
+    shown = "".join(
+        f'<div class="plot" tabindex="0" role="group" aria-label="{escape(kind)}">\n{picture}</div>\n'
+        for kind, picture in pictures.items()
+    )
+    name = escape(frame.translate(PLOTS))
+    return f'<details id="plots">\n<summary><h2>{name}</h2></summary>\n{shown}</details>\n' if shown else ""
 
 
 def _render_source(cited: Citation, frame: Frame) -> str:

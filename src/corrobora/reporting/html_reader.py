@@ -10,6 +10,7 @@ import re
 from html.parser import HTMLParser
 
 EVIDENCE = "Evidence of each number"  # the heading of the notes of our page
+PLOTS = "Plots of the run"  # the heading of its pictures
 _BLOCKS = frozenset("h1 h2 h3 h4 h5 h6 p li tr blockquote section main div pre hr".split())
 _HIDDEN = frozenset(("head", "style", "script", "nav", "template"))
 _START = {"li": "- ", **{f"h{level}": "#" * level + " " for level in range(1, 7)}}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from corrobora.domain.evidence import fold_typography
-from corrobora.reporting.html_reader import EVIDENCE
+from corrobora.reporting.html_reader import EVIDENCE, PLOTS
 from corrobora.reporting.markdown import (
     fold_quotes,
     goes_on,
@@ -39,7 +39,7 @@ _CITED = re.compile(f"{_INLINE.pattern}|{_MARK.pattern}")
 _ITEM = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s")
 _LEAD = re.compile(r"[#>\s]+")
 _CODE_SECTIONS = ("methodology", "sources", "references", "gaps", "bibliography", phrases.ACCOUNT.lower())
-_OWN_SECTIONS = ("methodology", "gaps", phrases.ACCOUNT.lower(), EVIDENCE.lower())
+_OWN_SECTIONS = ("methodology", "gaps", phrases.ACCOUNT.lower(), EVIDENCE.lower(), PLOTS.lower())
 _STATUS_PLACE = 2  # the status stands below the title
 _BRACKET = "\ue000"  # stands for one that opens no citation
 _UNDERLINE = re.compile(r"={3,}|-{3,}")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from tests.unit.domain.test_report import REPORT
 
-from corrobora.domain.report import Citation
+from corrobora.domain.limits import Usage
+from corrobora.domain.report import Citation, RoleSpend
 from corrobora.reporting.html_page import render_html
 from corrobora.reporting.html_reader import html_to_markdown, is_html
 from corrobora.reporting.render import render_sources
 from corrobora.reporting.report_parser import find_statements, parse_report
-from corrobora.reporting.seal import fold_layout
+from corrobora.reporting.seal import SealStatus, check_seal, fold_layout, seal_files
 
 HASH = "ab" * 32
 BODY = """# Ardal & <its> port
@@ -52,3 +54,25 @@ def test_a_page_reads_back_as_its_markdown() -> None:
         assert (read.url, read.snapshot, read.quotes, read.source, read.passage) == (
             *(reference.url, reference.snapshot, reference.quotes, reference.source, reference.passage),
         )
+
+
+def test_a_page_has_plots_that_are_sealed_closed_and_no_statements_of_the_report() -> None:
+    markdown = f"{BODY}\n{render_sources(CITED)}\n"
+    plain = replace(REPORT, title="Ardal", markdown=markdown, citations=())
+    spent = (RoleSpend("write", 3, Usage(calls=3, input_tokens=70, output_tokens=5)),)
+    report = replace(plain, citations=CITED, methodology=replace(plain.methodology, spend=spent))
+    page = render_html(report)
+    assert '<details id="plots">\n<summary><h2>Plots of the run</h2></summary>' in page
+    assert {"publishers", "spend"} <= set(
+        re.findall(r'class="plot" tabindex="0" role="group" aria-label="(\w+)"', page)
+    )
+    assert '<li><a href="#plots">Plots of the run</a></li>' in page
+    assert "style=" not in page.partition("<body>")[2]
+    said = [fold_layout(each.text) for each in find_statements(parse_report(html_to_markdown(page)))]
+    assert said == [fold_layout(each.text) for each in find_statements(parse_report(markdown))]
+    files, _ = seal_files({"report.md": markdown, "report.html": page, "report.json": '{"language": "en"}'}, "r_1")
+    for wrong, status in (("3 calls", SealStatus.UNKNOWN), ("9 calls", SealStatus.BROKEN)):
+        shown = html_to_markdown(files["report.html"].replace("3 calls", wrong))
+        assert check_seal(shown, None)[0] is status
+    assert "Diagramme des Laufs" in render_html(replace(report, language="de"))
+    assert 'id="plots"' not in render_html(plain)
