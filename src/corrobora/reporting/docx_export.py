@@ -3,9 +3,9 @@
 Knows the parts of such a document: styles, tables, bookmarks at the sources and links to them. Equal reports give equal
 bytes. Does not read Markdown: it is given blocks.
 
-Citations are numbers that link to the numbered source with its quotes, and no footnotes: python-docx (1.2) makes none, so
-the parts, separators, styles and relationships of footnotes would be XML of our own; and a number that is cited ten times
-would need ten footnotes with the same quotes, where one entry in the list of sources serves all of them.
+Citations are numbers that link to the numbered source with its quotes, and no footnotes: python-docx (1.2) makes none,
+so the parts, separators, styles and relationships of footnotes would be XML of our own; and a number that is cited ten
+times would need ten footnotes with the same quotes, where one entry in the list of sources serves all of them.
 """
 
 from __future__ import annotations
