@@ -82,7 +82,8 @@ def test_plots_of_an_export_open_on_a_press_and_are_printed_open(
 ) -> None:
     file = save_export(site, open_page("/"), reading["demo"], tmp_path).as_uri()
     inks = set[str]()
-    for scheme, width in (("light", 1000), ("dark", 360)):
+    for dark, width in ((False, 1000), (True, 360)):
+        scheme = "dark" if dark else "light"
         context = browser.new_context(offline=True, color_scheme=scheme, viewport={"width": width, "height": 800})
         page = context.new_page()
         page.goto(file)

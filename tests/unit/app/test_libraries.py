@@ -146,7 +146,9 @@ async def test_the_manifest_says_what_a_file_does_not_and_a_broken_line_is_repor
     rows = [
         json.dumps({"path": "a.md", "doc": "SP 1", "version": "Rev 3", "url": "http://x/a", "publisher": "NIST"}),
         "{broken",
-        json.dumps({"path": "b.md", "title": "Queens", "published": "2020-01-02", "primary": True}),
+        json.dumps(
+            {"path": "b.md", "title": "Queens", "published": "2020-01-02", "primary": True, "authors": ["Lund, Greta"]}
+        ),
     ]
     (tmp_path / "manifest.jsonl").write_text("\n".join(rows))
     report = await ingest.add_path("lib", tmp_path)
@@ -165,6 +167,7 @@ async def test_the_manifest_says_what_a_file_does_not_and_a_broken_line_is_repor
     assert queen.source is not None
     source, _ = await library.document(queen.source)
     assert (source.title, source.published, source.primary) == ("Queens", "2020-01-02", True)
+    assert source.authors == ("Lund, Greta",)
 
 
 async def test_k04_strange_names_work_or_are_escaped(ingest, tmp_path):

@@ -40,6 +40,13 @@ def test_the_document_reads_as_a_person_would():
     assert (parsed.title, parsed.headings[0].level) == ("Rules", 1)
 
 
+def test_the_authors_are_those_that_the_file_states():
+    core = '<x xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:creator>{}</dc:creator></x>'
+    said = {"Lund, Greta; Ole Brandt": ("Lund, Greta", "Ole Brandt"), "Microsoft Office User": ()}
+    for creator, authors in said.items():
+        assert read_docx(packed(extra={"docProps/core.xml": core.format(creator).encode()})).authors == authors
+
+
 def test_d10_a_bomb_is_too_large():
     assert outcome(packed(extra={"word/media/x": b"\0" * 50_000_000})) == "too_large"
     assert outcome(packed(extra={f"x{n}": b"" for n in range(MAX_ENTRIES)})) == "too_large"

@@ -53,6 +53,15 @@ def encrypted(user: str) -> bytes:
     return out.getvalue()
 
 
+def test_the_authors_are_those_that_the_file_states():
+    for author, authors in {"Lund, Greta; Ole Brandt": ("Lund, Greta", "Ole Brandt"), "admin": ()}.items():
+        writer = PdfWriter(clone_from=PdfReader(io.BytesIO(made("The crane stands on the quay."))))
+        writer.add_metadata({"/Author": author})
+        out = io.BytesIO()
+        writer.write(out)
+        assert read_pdf(out.getvalue()).authors == authors
+
+
 def outcome(data):
     with pytest.raises(ReadError) as caught:
         read_pdf(data)
