@@ -322,9 +322,8 @@ def _move_place(given: Document, name: str, after: str) -> Document:
     given.list_pieces(after)
     rest = _drop_place(given, name)
     inside = [at for at, line in enumerate(rest.lines) if line.section == after]
-    if not inside:
-        message = "it is the only sentence of its section"
-        raise UnknownPlace(message)
+    if not inside:  # the only sentence of its section stands at its begin
+        return given
     headed = is_heading(rest.lines[inside[0]].raw)
     return _insert_lines(rest, inside[0] if headed else inside[0] - 1, replace(piece, lead=""))
 

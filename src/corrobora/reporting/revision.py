@@ -87,32 +87,36 @@ class Base:
 def plan_changes(base: Base, edits: Sequence[Edit]) -> tuple[Change, ...]:
     """Check every edit against the report and its facts; one that may not be made says why."""
     planned: list[Change] = []
+    made: list[Edit] = []
     taken: set[str] = set()
     for number, edit in enumerate(edits, 1):
         place = {edit.target} if edit.action is not EditAction.ADD else set[str]()
         why = f"another change already concerns {edit.target}" if place & taken else _find_conflict(edit, edits)
         try:
             change = Change(number, edit, refused=why) if why else _plan_change(base, number, edit)
+            apply_parts(base, [*made, *change.parts])  # an edit before this one may have emptied its section
         except UnknownPlace as error:
             change = Change(number, edit, refused=f"{error}")
         parts = {each.target for each in change.parts if each.action is not EditAction.ADD}
         if parts & taken:
             change = Change(number, edit, refused=f"another change already concerns {min(parts & taken)}")
         taken |= set[str]() if change.refused else place | parts
+        made += () if change.refused else change.parts
         planned.append(change)
     return tuple(planned)
 
 
 def _find_conflict(edit: Edit, edits: Sequence[Edit]) -> str:
     """Say why an edit cannot be made beside the others: one of them drops what another one, made or refused, needs."""
-    dropped = {each.target for each in edits if each.action is EditAction.DROP}
-    if edit.action is EditAction.DROP:
-        keep = (each for each in edits if each.action in (EditAction.REWORD, EditAction.ADD, EditAction.MOVE))
-        needed = {place for each in keep for place in (each.target, each.after) if "." in place}
-        told = f"another change keeps {edit.target}; to put other words in its place, re-word it"
-        return told if edit.target in needed else ""
+    dropped = {each.target for each in edits if each.action is EditAction.DROP and each is not edit}
     gone = {place.partition(".")[0] for place in (edit.target, edit.after)} & dropped
-    return f"another change drops the section {min(gone)}" if gone else ""
+    if gone:
+        return f"another change drops the section {min(gone)}"
+    keep = (each for each in edits if each.action in (EditAction.REWORD, EditAction.ADD, EditAction.MOVE))
+    needed = {place for each in keep for place in (each.target, each.after) if "." in place}
+    if edit.action is EditAction.DROP and edit.target in needed:
+        return f"another change keeps {edit.target}; to put other words in its place, re-word it"
+    return ""
 
 
 def plan_additions(base: Base, number: int, edit: Edit, texts: Sequence[str]) -> Change:

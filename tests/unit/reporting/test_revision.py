@@ -214,6 +214,15 @@ def test_a_change_that_would_lose_something_unsaid_is_a_bug_that_is_refused() ->
         build(silent)
 
 
+def test_a_change_that_the_ones_before_it_leave_no_place_for_is_refused() -> None:
+    away = [Edit(EditAction.MOVE, each, after="1.1") for each in ("0.1", "0.2")]
+    back = Edit(EditAction.MOVE, "1.2", after="0")
+    *moved, lost = plan(*away, back)
+    assert ([each.refused for each in moved], "no section '0'" in lost.refused) == (["", ""], True)
+    assert build(*moved).markdown.count(DEPTH.quote) >= 1
+    assert not plan(away[0], Edit(EditAction.MOVE, "0.2", after="0"))[1].refused  # it stands there already
+
+
 IDS = ["0.1", "0.2", "1.1", "1.2"]
 EDITS = st.one_of(
     st.builds(Edit, st.just(EditAction.DROP), st.sampled_from([*IDS, "1"])),
