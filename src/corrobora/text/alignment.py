@@ -114,7 +114,7 @@ def find_break(said: str, whole: str) -> str | None:
     """Return the words of a sentence that a copy of it cuts off: "" if it cuts off none, None if it is no copy.
 
     It is a copy if half of its words, and at least three, stand there in one run that reaches its end or its begin.
-    What lies beyond is cut off if the copy does not say most of it elsewhere.
+    What lies beyond is cut off if the copy does not say most of it in its other half.
 
     Example:
         >>> find_break("In short, the pump starts.", "The pump starts only below four bar.")
@@ -122,19 +122,12 @@ def find_break(said: str, whole: str) -> str | None:
     """
     words, theirs = fold_words(said), fold_words(whole)
     cuts = (_find_rest(words, theirs), _find_rest(words[::-1], theirs[::-1]))
-    if cuts == (None, None):
-        return None
-    rests = (cuts[0] or (), (cuts[1] or ())[::-1])
-    told = set(map(stem_word, words))
-    return next((" ".join(rest) for rest in rests if _is_mostly_new(set(map(stem_word, rest)) - {""}, told)), "")
+    rests = [cuts[0] or "", " ".join((cuts[1] or "").split()[::-1])]
+    return None if cuts == (None, None) else next(filter(None, rests), "")
 
 
-def _is_mostly_new(stems: set[str], told: set[str]) -> bool:
-    return len(stems - told) > len(stems & told)
-
-
-def _find_rest(words: Sequence[str], theirs: Sequence[str]) -> Sequence[str] | None:
-    """Return what follows the longest run with which `words` end; None if there is no run long enough."""
+def _find_rest(words: Sequence[str], theirs: Sequence[str]) -> str | None:
+    """Return what follows the longest run with which `words` end, if it is new; None if no run is long enough."""
     longest = (0, 0)
     for end in range(1, len(theirs) + 1):
         run = 0
@@ -142,7 +135,11 @@ def _find_rest(words: Sequence[str], theirs: Sequence[str]) -> Sequence[str] | N
             run += 1
         longest = max(longest, (run, end))
     run, end = longest
-    return theirs[end:] if run >= max(_LEAST_COPIED, len(words) / 2) else None
+    if run < max(_LEAST_COPIED, len(words) / 2):
+        return None
+    rest = {stem_word(word) for word in theirs[end:]} - {""}
+    told = {stem_word(word) for word in words[: len(words) - run]}
+    return " ".join(theirs[end:]) if len(rest - told) > len(rest & told) else ""
 
 
 def align_copy(sentence: str, units: Sequence[str]) -> Copy:

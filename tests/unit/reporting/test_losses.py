@@ -39,10 +39,13 @@ def test_a_dropped_section_lists_its_statements_and_its_title() -> None:
 @pytest.mark.parametrize(("said", "quotes", "told"), [
     (DEEP, [DEEP], []),
     ("The basin is 9 metres deep.", [DEEP], ["at low water (of the sentence of its source)"]),
+    ("In short, a basin fills.", ["A basin fills below its sill; a basin."], ["below its sill a basin (of"]),
     ("The basin is 9 metres deep.", [DEEP, "The basin is 9 metres deep."], []),
     ("Nine metres of water stand there.", [DEEP], []),
 ])  # fmt: skip
 def test_a_copy_that_breaks_off_lists_with_what_its_source_goes_on(
     said: str, quotes: list[str], told: list[str]
 ) -> None:
-    assert [loss.text for loss in list_breaks(said, quotes)] == told
+    found = [loss.text for loss in list_breaks(said, quotes)]
+    assert len(found) == len(told)
+    assert all(text.startswith(begin) for text, begin in zip(found, told, strict=True))
