@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tests.integration.harness import DOCUMENTS, Ended, Harness, good, open_harness, passages_sent
+from tests.integration.harness import DOCUMENTS, QUESTION, Ended, Harness, good, open_harness, passages_sent
 
 from corrobora.app.followups import submit_follow_up
+from corrobora.domain.report import Outcome
 from corrobora.testing.server import ModelServer
 
 POND = "Why was the level of the mill pond of Orrin lowered to 210 centimetres?"
@@ -34,6 +35,22 @@ async def test_what_the_run_has_read_answers_and_nothing_is_searched(database_ur
     assert "scripted-large" in found.report.methodology.analyst
 
 
+async def test_what_its_facts_answer_is_written_at_once(database_url: str) -> None:
+    async with ModelServer() as server, open_harness(database_url) as harness:
+        first = await harness.run(server)
+        asked = len(server.asked)
+        found = await ask(harness, first.row.id, QUESTION)
+    assert first.report is not None
+    assert found.report is not None
+    assert found.report.findings.rounds == ()
+    told = found.report.methodology
+    assert (told.providers, told.searches, told.outcomes) == ((), 0, ())
+    assert told.sources_read == len({each.source for each in found.report.findings.facts})
+    assert (found.report.outcome, found.report.findings.gaps) == (Outcome.COMPLETE, ())
+    assert found.report.citations
+    assert len(server.asked) - asked <= 5, "clarify, plan, reflect, and writing"
+
+
 async def test_what_it_has_not_read_is_searched_for_unless_nobody_may_search(database_url: str, tmp_path) -> None:
     """The geese came into the library after the first run."""
     from corrobora.app.libraries import ingest_files
@@ -56,3 +73,19 @@ async def test_what_it_has_not_read_is_searched_for_unless_nobody_may_search(dat
     assert passages_sent(server) - before, "the new page was sent to the model"
     assert kept.report.methodology.providers in ((), ("evidence",))
     assert "40 geese" not in kept.markdown
+
+
+async def test_a_follow_up_ends_when_it_is_answered_and_is_not_filled_to_the_length_of_the_first_report(
+    database_url: str,
+) -> None:
+    """The profile `rounds` knows no other end than its third round, and wants 2,000 words."""
+    async with ModelServer() as server, open_harness(database_url) as harness:
+        first = await harness.run(server, "rounds")
+        found = await ask(harness, first.row.id, POND)
+    assert first.report is not None
+    assert found.report is not None
+    assert first.report.methodology.rounds == 3
+    assert found.report.methodology.rounds < 2
+    assert set(found.report.methodology.providers) <= {"evidence"}
+    assert any("2000 or more" in note for note in first.report.methodology.notes)
+    assert not any("2000 or more" in note for note in found.report.methodology.notes)

@@ -330,6 +330,15 @@ def test_time_budget_per_round_a_round_that_hangs_is_cut_and_the_next_begins():
     assert all(r.cut for r in report.findings.rounds)
 
 
+@pytest.mark.parametrize(("time", "ends"), [("unlimited", [3_000, 7_000, 10_000]), ("30", [480, 1_080, 1_500])])
+def test_rounds_28_a_round_has_its_share_of_the_time_that_was_asked_for(time: str, ends: list[int]):
+    profile = profile_asked_for(SMALL, "--profile", "rounds", "--time", time)
+    made = make_web_run(profile, PAGES, question=SMALL, engines=engines(seconds=1_000.0))
+    done(made)
+    ended = [event.data["elapsed"] for event in made.told(EventType.ROUND_FINISHED)]
+    assert ended == pytest.approx(ends, abs=5)
+
+
 def test_time_budget_total_of_twelve_to_sixteen_minutes():
     profile = load_profile("rounds")
     rounds = sum(phase.minutes or 0 for phase in profile.phases)

@@ -56,6 +56,29 @@ async def test_a_reflection_is_told_what_the_next_round_allows_and_after_the_las
     assert "The next round" not in last
 
 
+async def test_the_next_topic_of_a_reflection_takes_none_of_its_queries_away():
+    wanted = ("crane inspection record years", "herring of the market", "wages of crane drivers")
+
+    def answer(page: ParsedPrompt) -> Mapping[str, Any]:
+        return {**reflect(*wanted)(page), "next_topic": "ropes of the old ferry"}
+
+    done = await run_over_wire(
+        "timed", {"reflect": answer}, question=QUESTION, stop=("max_rounds",), max_rounds=2, escapes=False
+    )
+    assert list_queries(done, 2)[:3] == list(wanted)
+    assert not any("ferry" in each for each in list_queries(done, 2))
+
+
+async def test_facts_that_disagree_need_no_further_words_and_cost_no_second_answer():
+    pair = {"a": "F1", "b": "F2", "relation": "qualifies", "difference": "8 -> 12", "severity": "low"}
+
+    def answer(page: ParsedPrompt) -> Mapping[str, Any]:
+        return {**reflect("herring of the market")(page), "contradictions": [pair]}
+
+    done = await run_over_wire("timed", {"reflect": answer}, question=QUESTION, stop=("max_rounds",), max_rounds=2)
+    assert len(done.prompts("reflect")) == 2
+
+
 async def test_a_reflection_without_queries_leaves_the_round_to_be_scoped():
     done = await run_over_wire("timed", {"reflect": reflect()}, question=QUESTION, stop=("max_rounds",), max_rounds=2)
     assert len(done.prompts("scope")) == 2

@@ -90,6 +90,8 @@ async def submit_follow_up(  # noqa: PLR0913 - what a follow-up may change
     row = await workspace.runs.get(await find_reported(workspace, run))
     await require_report(workspace, row.id)
     wanted = {RequestOption.FOLLOW_UP.value: ASK if question else UPDATE}
+    if question:  # a further question is rarely as wide as the first one
+        overrides = (("words_min", "0"), *overrides)
     if question and not search:
         wanted[RequestOption.NO_SEARCH.value] = "yes"
         overrides = (*overrides, ("max_rounds", "1"))

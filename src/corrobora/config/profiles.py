@@ -53,10 +53,13 @@ def load_profile(name_or_path: str, overrides: Sequence[tuple[str, str]] = ()) -
             profile_conflict. Nothing was run and nothing was paid.
     """
     table = _read_chain(name_or_path)
+    before, changed = table.get("minutes"), {key for key, _ in overrides}
     deep = _apply_overrides(table, overrides)
-    if any(key == "minutes" for key, _ in overrides) and all(key != "reserve_minutes" for key, _ in overrides):
+    if "minutes" in changed and "reserve_minutes" not in changed:
         table.pop("reserve_minutes", None)  # it was chosen for another time limit: the formula holds again
     profile = _build_profile(table, where=f"profile {name_or_path}")
+    if "minutes" in changed and "phases" not in changed:
+        profile = _fit_phases(profile, before)
     if deep:
         profile = _deepen_profile(profile, overrides)
     _check_profile(profile)
@@ -264,6 +267,19 @@ def _read_phases(value: object, *, where: str) -> tuple[Phase, ...]:
             raise UserError("profile_bad_value", f"{place}: has no name.", next_step='Add name = "...".')
         phases.append(Phase(**found))
     return tuple(phases)
+
+
+def _fit_phases(profile: Profile, before: object) -> Profile:
+    """Give the phases the share of the run's new time that they had of the time `before`; without a limit, none."""
+    if profile.minutes is None:
+        factor = None
+    elif isinstance(before, int | float):
+        factor = profile.minutes / before
+    else:
+        return profile
+    minutes = [None if factor is None or each.minutes is None else each.minutes * factor for each in profile.phases]
+    fitted = [dataclasses.replace(each, minutes=one) for each, one in zip(profile.phases, minutes, strict=True)]
+    return dataclasses.replace(profile, phases=tuple(fitted))
 
 
 def _deepen_profile(profile: Profile, overrides: Sequence[tuple[str, str]]) -> Profile:

@@ -112,6 +112,11 @@ class Request:
         """Return an entry of the metadata, "" if it has none."""
         return dict(self.metadata).get(option, "")
 
+    @property
+    def is_follow_up(self) -> bool:
+        """True if it asks a further question on the evidence of another run."""
+        return self.get_option(RequestOption.FOLLOW_UP) == "ask"
+
 
 @dataclass(frozen=True, slots=True)
 class RunRow:

@@ -145,7 +145,7 @@ def build_methodology(found: Findings, checked: CheckedDraft, cited: int, run: S
         searches=searches,
         failed_searches=sum(len(r.failures) for r in rounds),
         hits=found_and_read.hits,
-        sources_read=len(found_and_read.sources),
+        sources_read=len({*found_and_read.sources, *(fact.source for fact in found.facts)}),  # recalled ones, too
         sources_cited=cited,
         facts=len(found.facts),
         outcomes=found_and_read.outcomes,

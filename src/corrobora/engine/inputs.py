@@ -105,10 +105,9 @@ def select_best_facts(
 ) -> tuple[Fact, ...]:
     """The best facts: answering ones, better grades, higher confidence; ties by what they say.
 
-    Ids follow the order in which pages arrived, which a resumed run need not repeat.
-
-    Where not all are shown, both sides of each of the `conflicts` and what the `summary` cites are, and each
-    sub-question and each source has its best ones among them: no long document and no easy question hides the others.
+    Ids follow the order in which pages arrived, which a resumed run need not repeat. Where not all are shown, both
+    sides of each of the `conflicts` and what the `summary` cites are, and each sub-question and each source has its best
+    ones among them: no long document and no easy question hides the others.
     """
     grades = {Grade.VERIFIED: 0, Grade.PLAUSIBLE: 1, Grade.UNVERIFIED: 2}
     ranked = sorted(
@@ -121,6 +120,10 @@ def select_best_facts(
     for fact in ranked:
         turn[fact.id] = min((seen[answer, fact.source] for answer in fact.answers), default=len(ranked))
         seen.update((answer, fact.source) for answer in fact.answers)
+    held: Counter[str] = Counter()  # what one long page answers has as many facts shown as any other question
+    for fact in sorted(ranked, key=lambda fact: turn[fact.id]):
+        turn[fact.id] = min((held[answer] for answer in fact.answers), default=len(ranked))
+        held.update(fact.answers)
     turn |= dict.fromkeys((side for one in conflicts for side in (one.a, one.b)), -1)
     turn |= dict.fromkeys((fact.id for fact in facts if fact.marker in summary), -1)
     kept = {fact.id for fact in sorted(ranked, key=lambda fact: turn[fact.id])[:limit]}  # stable: best first in a turn
@@ -186,10 +189,10 @@ def summary_input(thread: ThreadState) -> Material:
 
 
 def list_open_gaps(thread: ThreadState) -> tuple[Gap, ...]:
-    """What the thread did not find: the gaps of its last assessment; all it was asked before there is one."""
-    if thread.last is not None and thread.last.decision is not None:
+    """What the thread did not find: the gaps of its last assessment; before there is one, all that is not answered."""
+    if thread.last and thread.last.decision:
         return thread.gaps
-    return tuple(Gap(q.text, q.id) for q in thread.sub_questions)
+    return tuple(Gap(q.text, q.id) for q in thread.sub_questions if q.standing is not SubQuestionStatus.ANSWERED)
 
 
 def node_synthesis_input(node: Node, question: str, parts: Sequence[Findings]) -> Material:

@@ -31,7 +31,7 @@ from corrobora.domain.evidence import (
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import PastRound, QueryYield, Record, SourceYield, SubQuestion
 from corrobora.domain.report import Findings, iter_threads
-from corrobora.domain.run import EventType, RequestOption
+from corrobora.domain.run import EventType
 from corrobora.domain.thread import Gap, Round, ThreadState
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, decode, encode, hash_parts
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 MAX_RECALLED = 20  # stored facts that are looked at
 MIN_FACT_OVERLAP = 0.6  # share of a sub-question's content words that a stored fact must hold
+MIN_ASKED_OVERLAP = 1 / 3  # the same for a fact of the run that a follow-up asks about, if a model judges it
 MIN_INSIGHT_OVERLAP = 0.4  # the same for an insight: it only says where to look
 MAX_INSIGHTS = 3  # of each kind that a thread starts with
 
@@ -161,27 +162,35 @@ async def _recall_facts(thread: ThreadState, run: Session) -> tuple[str, CallMet
     found: dict[str, Fact] = {}
     for question in _list_questions(thread):
         found |= {fact.id: found.get(fact.id, fact) for fact in run.scouted if question.id in fact.answers}
-        for fact in (*_list_previous_facts(run), *await _recall_stored(question.text, run)):
-            if token_overlap(question.text, f"{fact.title} {fact.heading} {fact.quote}") < MIN_FACT_OVERLAP:
-                continue
+        for fact, said in (*_rate_previous_facts(question.text, run), *await _rate_stored_facts(question.text, run)):
             if fact.id not in found and not await _quote_stands(fact, run):
                 continue
-            answers = (*found.get(fact.id, replace(fact, answers=())).answers, *([question.id] if question.id else []))
-            found[fact.id] = replace(fact, answers=tuple(dict.fromkeys(answers)))
+            known = found.get(fact.id, replace(fact, answers=()))
+            answers = (*known.answers, question.id) if question.id and said >= MIN_FACT_OVERLAP else known.answers
+            found[fact.id] = replace(known, answers=tuple(dict.fromkeys(answers)))
     return encode(tuple[Fact, ...], tuple(found.values())), CallMeta()
 
 
 def _list_previous_facts(run: Session) -> Sequence[Fact]:
     """The facts of the run that a follow-up asks about; they answer its questions anew."""
-    asked = run.request.get_option(RequestOption.FOLLOW_UP) == "ask"
-    previous = run.outside.previous if asked else None
+    previous = run.outside.previous if run.request.is_follow_up else None
     return [] if previous is None else [replace(fact, answers=(), subjects=()) for fact in previous.findings.facts]
 
 
-async def _recall_stored(question: str, run: Session) -> Sequence[Fact]:
+def _rate_previous_facts(question: str, run: Session) -> Sequence[tuple[Fact, float]]:
+    """The facts of the run that a follow-up asks about, with the share of a question that they and their claims hold."""
+    least, most = (MIN_ASKED_OVERLAP, MAX_RECALLED) if run.evidence.has_model() else (MIN_FACT_OVERLAP, None)
+    texts = [(fact, f"{fact.title} {fact.heading} {fact.quote} {fact.claim}") for fact in _list_previous_facts(run)]
+    rated = [(fact, said) for fact, text in texts if (said := token_overlap(question, text)) >= least]
+    return sorted(rated, key=lambda each: -each[1])[:most]
+
+
+async def _rate_stored_facts(question: str, run: Session) -> Sequence[tuple[Fact, float]]:
     if not (run.profile.recall_facts or run.profile.share_facts):
         return ()
-    return await run.facts.recall(question, limit=MAX_RECALLED)
+    stored = await run.facts.recall(question, limit=MAX_RECALLED)
+    texts = [(fact, f"{fact.title} {fact.heading} {fact.quote}") for fact in stored]
+    return [(fact, said) for fact, text in texts if (said := token_overlap(question, text)) >= MIN_FACT_OVERLAP]
 
 
 async def _recall_insights(thread: ThreadState, run: Session) -> tuple[str, CallMeta]:
@@ -295,6 +304,7 @@ async def _find_named_document(name: str, asking: SourceId, run: Session) -> Hit
 
 MAX_ROUND_FACTS = 40  # of one round; the best ones
 STORED = "library"  # the provider of stored documents
+EARLIER = "evidence"  # and of those that the run has read which a follow-up asks about
 MAX_TOLD = 4  # questions, gaps and references of one source
 
 
@@ -304,8 +314,9 @@ async def begin_record(run: Session) -> Record:
     async def describe_places() -> tuple[str, CallMeta]:
         names = tuple(run.outside.searches)
         held = f"the documents of {await run.library.describe()}" if STORED in names else ""
-        web = ", ".join(name for name in names if name != STORED)
-        return "; ".join(each for each in (held, f"the web, by {web}" if web else "") if each), CallMeta()
+        before = "what the earlier run has read" if EARLIER in names else ""
+        web = ", ".join(name for name in names if name not in (STORED, EARLIER))
+        return "; ".join(filter(None, (before, held, f"the web, by {web}" if web else ""))), CallMeta()
 
     return Record(run.started_at[:10], await run.call_once("searched", describe_places, paid=False))
 

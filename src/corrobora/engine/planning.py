@@ -27,7 +27,7 @@ from corrobora.domain.plan import (
     executor_depth,
 )
 from corrobora.domain.report import Findings, iter_threads
-from corrobora.domain.run import EventType, RequestOption
+from corrobora.domain.run import EventType
 from corrobora.engine.inputs import select_best_facts
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, get_type_adapter
@@ -52,8 +52,7 @@ def clarify_input(brief: Brief, profile: Profile, dialogue: tuple[str, ...] = ()
 
 def describe_earlier(run: Session) -> tuple[str, ...]:
     """What a follow-up follows up on: without it "the draft" or "it" of its question means nothing."""
-    asked = run.request.get_option(RequestOption.FOLLOW_UP) == "ask"
-    before = run.outside.previous if asked else None
+    before = run.outside.previous if run.request.is_follow_up else None
     if before is None:
         return ()
     return (f"This follows up on an earlier question, which has a report: {before.question}",)

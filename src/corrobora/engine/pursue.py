@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 
 from corrobora.domain.errors import RoleError
-from corrobora.domain.evidence import Grade, ReadOutcome
-from corrobora.domain.plan import SubQuestionStatus
+from corrobora.domain.evidence import Fact, Grade, ReadOutcome
+from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Draft, Findings
 from corrobora.domain.run import EventType, write_loop_decision
 from corrobora.domain.thread import Intent, Proposal, Round, StopReason, StopRule, ThreadState
@@ -33,11 +33,12 @@ from corrobora.policies.stop import (
     url_overlap,
 )
 from corrobora.roles.synthesize import reflect, summarize
+from corrobora.text.answers import FITS_KIND, AnswerKind, classify_question, score_answer_fit
 
 
 async def pursue(thread: ThreadState, run: Session) -> Findings:
     """Advance one thread round by round until a rule says stop (ANGLES-13, TIMED-4, ROUNDS-4, TRIPLET-9)."""
-    thread = await recall_knowledge(thread, run)
+    thread = await answer_from_memory(await recall_knowledge(thread, run), run)
     while thread.open and not run.budget.finishing:
         gathered = RoundBuffer()
         run.emit(EventType.ROUND_STARTED, thread.round_path, _round_start_data(thread, run), number=thread.number + 1)
@@ -64,6 +65,27 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
     thread = thread.close(StopReason.CANCELLED)  # by a person who asked to finish, before or between its rounds
     await share_thread_facts(thread, run)
     return build_thread_findings(thread, await write_summary(thread, run), seconds=run.budget.elapsed)
+
+
+async def answer_from_memory(thread: ThreadState, run: Session) -> ThreadState:
+    """Close the thread of a follow-up before its first round if the earlier run's facts answer all that it asks.
+
+    Both must say so, as after a round: the answer test and the model that is shown these facts. Why something is so is
+    looked up, unless a fact gives a reason.
+    """
+    if not (run.request.is_follow_up and thread.recalled and thread.sub_questions and run.evidence.has_model()):
+        return thread
+    if not all(_gives_reason(asked, thread.recalled) for asked in thread.sub_questions):
+        return thread
+    known, proposal = settle_round(thread, await run.call(reflect, reflect_input(thread, run.record)))
+    return thread if proposal.gaps else known.close(StopReason.GAPS_EMPTY)
+
+
+def _gives_reason(asked: SubQuestion, facts: Sequence[Fact]) -> bool:
+    """True if a question asks for no reason, or if one of its facts gives one."""
+    wanted = classify_question(asked.text)
+    own = (fact.quote for fact in facts if asked.id in fact.answers)
+    return AnswerKind.REASON not in wanted.kinds or any(score_answer_fit(each, wanted) >= FITS_KIND for each in own)
 
 
 async def reflect_round(thread: ThreadState, run: Session) -> Proposal:

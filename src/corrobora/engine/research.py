@@ -130,9 +130,13 @@ async def research(brief: Brief, run: Session) -> Report:
 
 
 def _searches_early(run: Session) -> bool:
-    """True if nobody must authorize a search, one thread works on the question, and a model thinks meanwhile."""
+    """True if nobody must authorize a search, one thread works on the question, and a model thinks meanwhile.
+
+    A follow-up looks at what it knows first, and may then need no search.
+    """
     allowed = run.profile.authorize == "auto" or bool(run.request.authorized)
-    return allowed and run.profile.split in ("questions", "leaf") and run.evidence.has_model()
+    early = allowed and not run.request.is_follow_up
+    return early and run.profile.split in ("questions", "leaf") and run.evidence.has_model()
 
 
 def begin_run(brief: Brief, run: Session) -> None:
@@ -199,6 +203,8 @@ def begin_synthesis(findings: Findings, run: Session) -> None:
     sources = {hit.url for done in rounds for hit in done.hits}
     counted = format_count(len(sources), "source was", "sources were")
     text = f"Synthesizing the findings of {format_count(len(rounds), 'round')}: {counted} found."
+    if not rounds and findings.facts:
+        text = f"Synthesizing {format_count(len(findings.facts), 'fact')} of earlier research; nothing was searched."
     number = get_synthesis_badge(findings)
     run.emit(EventType.THOUGHT, "root", {"text": text, "queries": []}, number=number, part="synthesis")
 

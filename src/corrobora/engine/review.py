@@ -95,15 +95,19 @@ def _name_source(fact: Fact, place: str = "") -> str:
 
 
 def _name_sources(facts: Sequence[Fact]) -> Mapping[str, str]:
-    """Name the source of each fact; of sources that would be called the same, with their paths."""
+    """Name the source of each fact, with its section: a heading may say what a quote is of.
+
+    Sources that would be called the same are told apart by their paths.
+    """
     plain = {fact.source: _name_source(fact) for fact in facts}
     shared = Counter(plain.values())
-    return {
-        str(fact.id): plain[fact.source]
-        if shared[plain[fact.source]] == 1
-        else _name_source(fact, name_place(fact.url))
-        for fact in facts
-    }
+    found: dict[str, str] = {}
+    for fact in facts:
+        alone = shared[plain[fact.source]] == 1
+        named, section = plain[fact.source], fact.heading.rpartition(" > ")[2]
+        named = named if alone else _name_source(fact, name_place(fact.url))
+        found[str(fact.id)] = named if not section or section in named else f"{named}, under {section}"
+    return found
 
 
 def _find_rows(body: str) -> dict[str, str]:

@@ -93,7 +93,7 @@ class WireContradiction:
 
     a: Annotated[str, Field(description="Id of a fact, like F0123456789ab.")]
     b: str
-    claim: str
+    claim: Annotated[str, Field(description="What the two disagree about, in a few words.")] = ""
     relation: Literal["supports", "contradicts", "qualifies", "supersedes"] = "contradicts"
     severity: Literal["low", "medium", "high"] = "medium"
     difference: str = ""
@@ -161,7 +161,7 @@ def _make_gap(given: Learned, filled: WireGap) -> Gap:
 
 def _make_contradiction(filled: WireContradiction) -> Contradiction:
     return Contradiction(
-        claim=filled.claim,
+        claim=filled.claim or filled.difference,
         a=FactId(filled.a),
         b=FactId(filled.b),
         relation=Relation(filled.relation),

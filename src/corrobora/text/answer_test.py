@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from importlib import resources
@@ -233,7 +233,8 @@ def check_answer(
     states = bool(own) or not needs.topic  # a heading alone states nothing
     named = not meant or len(missing) < len(needs.names) or not meant.isdisjoint(known)
     dated = bool(needs.kind.kinds & _WHEN) and _is_of_kind(context, needs)
-    suits = (states or not meant.isdisjoint(held)) and (of_kind or needs.duty or dated) and named and not other_release
+    plain = of_kind or (needs.kind.duty and _gives_number(question, statement))
+    suits = (states or not meant.isdisjoint(held)) and (plain or needs.duty or dated) and named and not other_release
     if share < (TOPIC_SHARE_OF_KIND if fits else TOPIC_SHARE) or not states:
         return AnswerCheck(share, Lack.TOPIC, suits=suits)
     if missing or other_release:
@@ -251,6 +252,12 @@ def _check_kind(question: str, statement: str) -> tuple[bool, bool]:
     of_kind = not needs.kind_in_words or any(_is_of_kind(each, needs) for each in sentences)
     fits = bool(needs.kind.kinds) and any(score_answer_fit(each, needs.kind) >= FITS_KIND for each in sentences)
     return of_kind, fits
+
+
+def _gives_number(question: str, statement: str) -> bool:
+    """True if a statement gives the number that is asked for; "minimum" asks for a word of duty as well."""
+    needs = _read_needs(question)
+    return bool(needs.kind.kinds) and _is_of_kind(statement, replace(needs, kind=replace(needs.kind, duty=False)))
 
 
 @lru_cache(maxsize=200)  # every statement of a thread is tested with the same ones

@@ -171,6 +171,7 @@ _SEGMENT = re.compile(r"[,;:]\s|\s(?:and|but|then|while|whereas|although|when|wh
 _BORDER = re.compile(
     r"(?i);\s+|\s[—–]\s|,?\s+(?=(?:but|whereas|while|although|though|because|yet)\s)"
     r"|,\s+(?=(?:and|so|which|who|or)\s)|\s+(?=and\s)"
+    r"|,?\s+(?=nor\s+(?:is|are|was|were|does|do|did|has|have|had|can|could|will|would|may|must|shall|should)\s)"
 )
 _FINITE = frozenset(
     "is are was were has have had will would can may must shall should does did do cannot could might isn't aren't "

@@ -49,7 +49,8 @@ _SENTENCE_OPENERS = frozenset(
     "describe explain list name tell give summarize discuss analyze analyse assess evaluate examine explore "
     "investigate identify outline determine summarise the a an this that these those it its he she they we you "
     "his her their our my your one two three some many most all each every any no not there here however also both "
-    "then thus so as with without yes please note see using for example e.g i.e within across per".split()
+    "then thus so as with without yes please note see using for example e.g i.e within across per whoever whomever "
+    "whatever whichever whenever wherever".split()
 )
 _CAPITALIZED_KEYWORDS = frozenset(
     "shall must may should can not no and or the required recommended optional only all note".split()
@@ -293,7 +294,7 @@ _OBLIGATION = re.compile(
 _LEFT_OPEN = re.compile(  # said of the reading: whatever else is not found, opened or settled is a claim
     r"(?i)\b(?:(?:not|nowhere|never) (?:to )?(?:be )?found (?:in|among) (?:what\b(?! year)|(?:any of )?"
     r"(?:the|these|those|its|our|all|any)(?: [\w-]+){0,2} (?:documents?|sources?|materials?|pages?|texts?)\b(?! of\b))|"
-    r"(?:is|are|was|were) not answered\b|remains? unanswered\b)"
+    r"(?:is|are|was|were) not (?:answered|read)\b|remains? (?:unanswered|unread)\b)"
 )
 
 

@@ -154,3 +154,9 @@ def test_a_denial_about_the_world_still_needs_a_source(sentence: str) -> None:
 def test_what_was_not_found_while_reading_claims_nothing(sentence: str) -> None:
     known = ["Did Novel-7 reduce mortality at Arnholm?"]
     assert find_claim_words(sentence, known) == ()
+
+
+def test_what_was_not_read_is_said_without_a_source() -> None:
+    known = ("fixes of data corruption in the change log of Keeper after 1.1.11",)
+    assert find_claim_words("The entries of the change log of Keeper after 1.1.11 were not read.", known) == ()
+    assert find_claim_words("The entries of the change log of Otter after 1.1.11 were not read.", known)

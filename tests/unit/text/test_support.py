@@ -274,3 +274,30 @@ def test_truth_3_what_is_said_instead_of_something_denies_nothing() -> None:
     found = check("The works ended in August 2010 rather than in December 2009 as expected.", quote)
     assert not found.withholds
     assert found.support is not Support.CONTRADICTED
+
+
+SPOOFED = (
+    "This vulnerability does not disclose plaintext to the attacker, nor does it affect the authenticity of archives."
+)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "It disclosed plaintext to the attacker and affected the authenticity of archives.",
+        "It affected the authenticity of archives.",
+    ],
+)
+def test_truth_3_not_and_nor_deny_two_things_and_do_not_cancel_each_other(said: str) -> None:
+    assert check_support(said, [Evidence(SPOOFED)]).support is Support.CONTRADICTED
+
+
+def test_truth_3_what_neither_and_nor_deny_may_be_said_in_other_words() -> None:
+    said = "It neither discloses plaintext to the attacker nor affects the authenticity of archives."
+    assert not check_support(said, [Evidence(SPOOFED)]).withholds
+
+
+def test_a_sentence_may_begin_with_whoever() -> None:
+    told = "The crane is locked when somebody opens the gate."
+    check = check_support("Whoever opens the gate locks the crane.", [Evidence(told)])
+    assert not any("Whoever" in reason for reason in check.reasons)

@@ -15,6 +15,7 @@ from corrobora.domain.limits import LIMITS
 from corrobora.policies.grading import is_official
 from corrobora.policies.selection import score_passages
 from corrobora.ports import Library, ParsedDocument, QuestionRater
+from corrobora.text.tokens import split_words
 
 _WIDER = 10  # results of a library for each one that may lie in given sources
 _OPENING = 3  # passages of a page in which no word of the query occurs
@@ -27,7 +28,7 @@ async def store_page(  # noqa: PLR0913 - the parts of one snapshot
     host = host_of(url)
     source = Source(
         id=SourceId(""),
-        title=parsed.title or hit.title or url,
+        title=_name_site(parsed.title, parsed.publisher, host) or hit.title or url,
         url=url,
         snapshot="",
         version="; ".join(filter(None, (parsed.version, hit.identifier))),
@@ -40,6 +41,16 @@ async def store_page(  # noqa: PLR0913 - the parts of one snapshot
     stored, passages = await library.store(source, parsed.text, space=space, headings=parsed.headings)
     chosen = select_passages(passages, hit.query, hit.snippet)
     return Document(stored, parsed.text, chosen, truncated=parsed.truncated)
+
+
+def _name_site(title: str, site: str, host: str) -> str:
+    """Add the name of its site to a title such as "Introduction", which tells nothing of what it introduces.
+
+    A site whose name is that of its host is told by the host; a release ("restic 0.14.0 documentation") never is.
+    """
+    release = any(letter.isdigit() for letter in site)
+    called = any(len(word) > 2 and word in host for word in split_words(site))  # noqa: PLR2004 - not "of"
+    return f"{title} — {site}" if title and site and site not in title and (release or not called) else title
 
 
 def select_passages(

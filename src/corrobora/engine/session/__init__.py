@@ -49,6 +49,7 @@ from corrobora.engine.session.journal import (
 )
 from corrobora.policies.outcome import EvidencePolicy, choose_evidence_policy
 from corrobora.policies.queries import compute_backoff
+from corrobora.policies.stop import no_gaps
 from corrobora.ports import (
     CALL_SCOPE,
     Analyst,
@@ -151,8 +152,8 @@ class Session:
 
     @property
     def rules(self) -> tuple[tuple[str, StopRule], ...]:
-        """The profile's stop rules, after the one of a person who asked to finish."""
-        return (("finish_asked", self._finish_asked), *self.stop)
+        """The profile's stop rules, after that of a person who asked to finish; an answered follow-up ends."""
+        return (("finish_asked", self._finish_asked), *(("no_gaps", no_gaps),) * self.request.is_follow_up, *self.stop)
 
     def _finish_asked(self, thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG002 - one signature
         return StopReason.CANCELLED if self.budget.finishing else None

@@ -116,3 +116,27 @@ def test_a_page_tells_its_site_by_name_or_by_its_address(declared, site):
     )
     page = f"<html><head><title>Lamps</title>{declared}</head><body><article>{said}</article></body></html>"
     assert read_html(page.encode()).publisher == site
+
+
+LISTING = """<html><head><title>Introduction — Keeper - A Program for Copies 1.2.4 documentation</title></head>
+<body><main>
+<h1>Introduction<a class="headerlink" href="#i">¶</a></h1>
+<p>The keeper stores copies of files, and only what changed is stored again, which saves room on the disk.</p>
+<pre>$ keeper create ::Saturday
+Time (start): Sat, 2016-02-27 14:48:13
+Archive name: Saturday</pre>
+<p>Every copy can be opened like a folder, so that single files are easily found again and taken out of it.</p>
+{mark}</main></body></html>"""
+
+
+@pytest.mark.parametrize(
+    ("mark", "published"),
+    [("", ""), ('<p class="published">2021-03-04</p>', "2021-03-04"), ("<time>2020-05-06</time>", "2020-05-06")],
+)
+def test_a_date_in_a_listing_is_not_that_of_the_page(mark: str, published: str):
+    assert read_html(LISTING.replace("{mark}", mark).encode()).published == published
+
+
+def test_a_title_that_names_the_site_gives_its_whole_name():
+    parsed = read_html(LISTING.replace("{mark}", "").encode())
+    assert (parsed.title, parsed.publisher) == ("Introduction", "Keeper - A Program for Copies 1.2.4 documentation")
