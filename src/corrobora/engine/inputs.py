@@ -106,8 +106,8 @@ def select_best_facts(
     """The best facts: answering ones, better grades, higher confidence; ties by what they say.
 
     Ids follow the order in which pages arrived, which a resumed run need not repeat. Where not all are shown, both
-    sides of each of the `conflicts` and what the `summary` cites are, and each sub-question and each source has its best
-    ones among them: no long document and no easy question hides the others.
+    sides of each of the `conflicts` and what the `summary` cites are, and each sub-question and each source has its
+    best ones among them: no long document and no easy question hides the others.
     """
     grades = {Grade.VERIFIED: 0, Grade.PLAUSIBLE: 1, Grade.UNVERIFIED: 2}
     ranked = sorted(

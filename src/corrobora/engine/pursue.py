@@ -77,7 +77,7 @@ async def answer_from_memory(thread: ThreadState, run: Session) -> ThreadState:
         return thread
     if not all(_gives_reason(asked, thread.recalled) for asked in thread.sub_questions):
         return thread
-    known, proposal = settle_round(thread, await run.call(reflect, reflect_input(thread, run.record)))
+    known, proposal = settle_round(thread, await run.call(reflect, reflect_input(thread, run)))
     return thread if proposal.gaps else known.close(StopReason.GAPS_EMPTY)
 
 
