@@ -129,6 +129,10 @@ class Catalog:
         if self._checked:
             return
         own = tokenizer_fingerprint()
+        row = await self._database.fetch_one("select value from library_setting where name = 'tokenizer'")
+        if row is not None and row[0] == own:  # nothing is written, so that a role that may only read can search
+            self._checked = True
+            return
         await self._database.execute(
             "insert into library_setting values ('tokenizer', %s) on conflict do nothing", (own,)
         )

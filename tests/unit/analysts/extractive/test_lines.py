@@ -57,7 +57,7 @@ def test_sentences_of_other_languages_are_statements():
 def test_a_line_that_leads_in_a_list_is_read_with_its_items_and_each_sentence_with_its_term():
     text = "Plain.\n\nIt has these modes:\n\n- slow: Counts drops. Default: four.\n- rapid: Counts litres.\n\nOther."
     read = {line.text: line.sentence.above for line in lines_of(text)}
-    assert {"slow", "rapid", "litr"} <= read["It has these modes:"]
+    assert {"slow", "rapid", "liter"} <= read["It has these modes:"]
     assert "slow" in read["Default: four."]
     assert not {"slow", "rapid"} & read["Other."]
     assert not {"slow", "rapid"} & read["Plain."]
