@@ -56,6 +56,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "faces/web/reader/views.py": "browser/test_reading.py",
     "faces/web/routers.py": "web/test_server.py",
     "faces/web/service.py": "web/test_server.py",
+    "faces/web/openai/response_events.py": "web/test_openai.py",
     "app/webhooks.py": "web/test_webhooks.py",  # over HTTP, to receivers on loopback
     "storage/queue/webhooks.py": "web/test_webhooks.py",
 }

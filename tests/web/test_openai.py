@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import httpx2
 import openai
 import pytest
-from openai.types.responses import Response, ResponseFunctionWebSearch, ResponseOutputMessage
+from openai.types.responses import (
+    Response,
+    ResponseCompletedEvent,
+    ResponseCreatedEvent,
+    ResponseFailedEvent,
+    ResponseFunctionWebSearch,
+    ResponseOutputMessage,
+    ResponseStreamEvent,
+)
 from openai.types.responses.response_output_text import AnnotationURLCitation, ResponseOutputText
+from openai.types.responses.response_output_text_annotation_added_event import AnnotationURLCitation as StreamedCitation
 from pydantic import BaseModel
 from starlette.requests import Request
 from tests.paths.starts import CLEAR, PHRASE
@@ -157,6 +166,121 @@ def test_a_response_is_cancelled_and_a_plan_is_authorized_by_the_next_one(client
     assert client.responses.retrieve(other.id).status == "cancelled"
 
 
+def write_down(events: Iterable[ResponseStreamEvent]) -> list[ResponseStreamEvent]:
+    """Return all events of a stream, whose numbers have no gaps."""
+    found = list(events)
+    first = found[0].sequence_number
+    assert [each.sequence_number for each in found] == list(range(first, first + len(found)))
+    return found
+
+
+def join_text(events: Iterable[ResponseStreamEvent]) -> str:
+    return "".join(each.delta for each in events if each.type == "response.output_text.delta")
+
+
+def test_a_streamed_response_has_its_searches_text_and_citations_in_order(client: openai.OpenAI) -> None:
+    events = write_down(client.responses.create(model="corrobora:timed", input=CLEAR, stream=True, extra_body=DOCS))
+    kinds = [each.type for each in events]
+    assert kinds[:2] == ["response.created", "response.in_progress"]
+    search = ["response.output_item.added"]
+    search += [f"response.web_search_call.{each}" for each in ("in_progress", "searching", "completed")]
+    assert kinds[2:7] == [*search, "response.output_item.done"]
+    assert kinds[-4:] == [
+        "response.output_text.done",
+        "response.content_part.done",
+        "response.output_item.done",
+        "response.completed",
+    ]
+    text, last = join_text(events), events[-1]
+    assert isinstance(last, ResponseCompletedEvent)
+    assert (last.response.status, last.response.output_text) == ("completed", text)
+    assert "412 metres" in text
+    told = [each for each in events if each.type == "response.output_text.annotation.added"]
+    assert told
+    for number, each in enumerate(told):
+        assert isinstance(each.annotation, StreamedCitation)
+        assert each.annotation_index == number
+        assert text[each.annotation.start_index : each.annotation.end_index].endswith(f"]({each.annotation.url})")
+        before = join_text(events[: events.index(each)])
+        assert len(before) >= each.annotation.end_index  # what is cited has been sent
+    done = [each.item for each in events if each.type == "response.output_item.done"]
+    assert [each.id for each in done] == [each.id for each in last.response.output]
+    assert last.response.model_dump() == client.responses.retrieve(last.response.id).model_dump() | {
+        "background": False
+    }
+
+
+def test_the_stream_of_the_official_client_gives_the_final_response(client: openai.OpenAI) -> None:
+    with client.responses.stream(model="corrobora:timed", input=CLEAR, extra_body=DOCS) as stream:
+        seen = [event.type for event in stream]
+        final = stream.get_final_response()
+    assert "response.output_text.delta" in seen
+    assert "412 metres" in final.output_text
+
+
+def test_a_stream_that_breaks_goes_on_from_its_cursor_also_at_another_server(
+    client: openai.OpenAI, site_settings: Settings
+) -> None:
+    first: list[ResponseStreamEvent] = []
+    with client.responses.create(
+        model="corrobora:timed", input=CLEAR, stream=True, background=True, extra_body=DOCS
+    ) as stream:
+        for event in stream:
+            first.append(event)
+            if event.type == "response.web_search_call.searching":
+                break  # the connection is closed here
+    assert isinstance(first[0], ResponseCreatedEvent)
+    assert first[0].response.status == "queued"
+    name, cursor = first[0].response.id, first[-1].sequence_number
+    with (
+        serve_settings(site_settings, work=False) as url,
+        openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=300) as other,
+    ):
+        rest = write_down(other.responses.retrieve(name, stream=True, starting_after=cursor))
+    assert rest[0].sequence_number == cursor + 1
+    assert rest[-1].type == "response.completed"
+    again = write_down(client.responses.retrieve(name, stream=True))
+    assert [each.type for each in again] == [each.type for each in (*first, *rest)]
+    assert "412 metres" in join_text(rest)
+    assert not list(client.responses.retrieve(name, stream=True, starting_after=again[-1].sequence_number))
+
+
+def test_a_plan_is_streamed_authorized_by_the_next_response_and_streamed_again(client: openai.OpenAI) -> None:
+    plan = write_down(client.responses.create(model="corrobora:tree", input=CLEAR, stream=True, extra_body=DOCS))
+    assert PHRASE in join_text(plan)
+    assert isinstance(plan[0], ResponseCreatedEvent)
+    name = plan[0].response.id
+    begun = write_down(
+        client.responses.create(
+            model="corrobora:tree", input=PHRASE, previous_response_id=name, stream=True, extra_body=DOCS
+        )
+    )
+    assert "412 metres" in join_text(begun)
+    again = write_down(client.responses.retrieve(name, stream=True))
+    assert [each.type for each in again] == [each.type for each in plan]
+    assert join_text(again) == join_text(plan)
+
+
+def test_a_stream_ends_when_its_response_is_cancelled(site_settings: Settings) -> None:
+    with (
+        serve_settings(site_settings, work=False) as url,
+        openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=300) as idle,
+    ):
+        kinds: list[str] = []
+        with idle.responses.create(
+            model="corrobora:timed", input=CLEAR, stream=True, background=True, extra_body={**DOCS, "deep": True}
+        ) as stream:
+            for event in stream:
+                kinds.append(event.type)
+                if isinstance(event, ResponseCreatedEvent):
+                    idle.responses.cancel(event.response.id)
+                if isinstance(event, ResponseFailedEvent):
+                    assert event.response.status == "cancelled"
+    assert kinds[0] == "response.created"
+    assert kinds[-1] == "response.failed"
+    assert "response.output_text.delta" not in kinds
+
+
 def test_mistakes_have_the_form_that_clients_of_openai_read(client: openai.OpenAI, site: Site) -> None:
     ask: Any = client.chat.completions.create
     question = [{"role": "user", "content": CLEAR}]
@@ -171,10 +295,12 @@ def test_mistakes_have_the_form_that_clients_of_openai_read(client: openai.OpenA
             ask(**arguments)
         assert raised.value.status_code in (404, 422)
         assert raised.value.code
-    with pytest.raises(openai.APIStatusError, match="not streamed"):
-        client.responses.create(model="corrobora:timed", input=CLEAR, stream=True, extra_body=DOCS)
     with pytest.raises(openai.NotFoundError):
         client.responses.retrieve("resp_nothing")
+    with pytest.raises(openai.NotFoundError):
+        client.responses.retrieve("resp_nothing", stream=True)
+    with pytest.raises(openai.APIStatusError, match="gpt-4o"):
+        client.responses.create(model="gpt-4o", input=CLEAR, stream=True, extra_body=DOCS)
     assert "error" in httpx2.post(f"{site.url}/v1/chat/completions", content=b"{").json()
 
 

@@ -1,33 +1,37 @@
-"""Responses: research in the background, polled by its id, with its searches as items; and cancelled.
+"""Responses: research in the background, polled by its id or streamed, with its searches as items; and cancelled.
 
-Knows the objects of the responses API. The id names the run, so a response outlives the server. Streams are not
-offered: chat completions have them.
+Knows the objects of the responses API. The id names the run, so a response outlives the server, and a stream of it can
+be begun again from any event. The order of those events is in `response_events`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from pydantic import Field
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from corrobora.app.runs import PLAN_TOPIC
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import RunRow, RunStatus
 from corrobora.faces.web import service
 from corrobora.faces.web.context import Opened
-from corrobora.faces.web.following import answer_run, find_awaited
+from corrobora.faces.web.following import answer_run, find_awaited, read_plan_event
 from corrobora.faces.web.openai.chat import read_usage
 from corrobora.faces.web.openai.content import Content
+from corrobora.faces.web.openai.response_events import EventWriter
 from corrobora.faces.web.openai.turns import (
     ResearchFields,
     Turn,
     answer_turn,
     describe_plan,
     enter_run,
+    follow_searches,
     list_searches,
     wait_for_run,
 )
@@ -61,14 +65,10 @@ class ResponseRequest(ResearchFields):
 @router.post("/responses")
 async def create_response(wanted: ResponseRequest, request: Request, workspace: Opened) -> Response:
     """Start research; return at once with `background`, else when it has ended or waits for a person."""
-    if wanted.stream:
-        raise UserError(
-            "stream_unavailable",
-            "Responses are not streamed.",
-            next_step="Set background, or stream a chat completion.",
-        )
     turns = [Turn(role="user", content=wanted.input)] if isinstance(wanted.input, str) else wanted.input
     row, suffix = await _enter(workspace, wanted, turns)
+    if wanted.stream:
+        return _stream(workspace, row, request, suffix, model=wanted.model, background=wanted.background)
     if not wanted.background:
         row = await wait_for_run(workspace, row.id)
     return JSONResponse(await _describe(workspace, row, request, wanted.model, suffix, background=wanted.background))
@@ -88,10 +88,18 @@ async def _enter(workspace: Workspace, wanted: ResponseRequest, turns: list[Turn
 
 
 @router.get("/responses/{response}")
-async def get_response(response: str, request: Request, workspace: Opened) -> Response:
-    """Return a response as it stands."""
-    row = await _find(workspace, response)
-    return JSONResponse(await _describe(workspace, row, request, "", "_again" if response.endswith("_again") else ""))
+async def get_response(
+    response: str,
+    request: Request,
+    workspace: Opened,
+    stream: Annotated[bool, Query(description="Follow it by its events.")] = False,  # noqa: FBT002 - by name
+    starting_after: Annotated[int, Query(ge=-1, le=2**62, description="Number of the last event seen.")] = -1,
+) -> Response:
+    """Return a response as it stands, or its events after the last one that was seen."""
+    row, suffix = await _find(workspace, response), "_again" if response.endswith("_again") else ""
+    if stream:
+        return _stream(workspace, row, request, suffix, after=starting_after)
+    return JSONResponse(await _describe(workspace, row, request, "", suffix))
 
 
 @router.post("/responses/{response}/cancel")
@@ -110,46 +118,97 @@ async def _find(workspace: Workspace, response: str) -> RunRow:
     return await service.read_run(workspace, found[1])
 
 
+def _stream(  # noqa: PLR0913 - the parts of one answer
+    workspace: Workspace,
+    row: RunRow,
+    request: Request,
+    suffix: str,
+    *,
+    model: str = "",
+    background: bool = True,
+    after: int = -1,
+) -> StreamingResponse:
+    async def write_events() -> AsyncGenerator[str]:
+        writer, found = EventWriter(after), 0
+        for text in writer.write_begin(_envelope(row, model, suffix, "in_progress", background=background)):
+            yield text
+        last = await _find_plan_shown(workspace, row, suffix)
+        async with aclosing(follow_searches(workspace, row.id, last)) as queries:
+            async for query in queries:
+                if query is None:
+                    yield ": working\n\n"
+                    continue
+                for text in writer.write_search(_search_item(row.id, found, query)):
+                    yield text
+                found += 1
+        ended = await service.read_run(workspace, row.id)
+        told = await _describe(workspace, ended, request, model, suffix, background=background)
+        if told["status"] in ("queued", "in_progress"):
+            return  # it was interrupted: the client comes back
+        if told["output"] and told["output"][-1]["type"] == "message":
+            for text in writer.write_message(told["output"][-1]):
+                yield text
+        for text in writer.write_end(told):
+            yield text
+
+    return StreamingResponse(write_events(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+
+async def _find_plan_shown(workspace: Workspace, row: RunRow, suffix: str) -> int | None:
+    """Return the number of the event whose plan this response showed, and a later one went on from; else None."""
+    if suffix or PLAN_TOPIC not in await workspace.runs.read_answers(row.id):
+        return None
+    plan = await read_plan_event(workspace, row.id)
+    return plan.seq if plan is not None else None
+
+
 async def _describe(  # noqa: PLR0913 - the parts of one answer
     workspace: Workspace, row: RunRow, request: Request, model: str, suffix: str, *, background: bool = True
 ) -> dict[str, Any]:
-    status, error, items = _STATUS[row.status], None, list[dict[str, Any]]()
-    showed_plan = not suffix and PLAN_TOPIC in await workspace.runs.read_answers(row.id)
-    if showed_plan:
-        status, items = "completed", [_message(row, suffix, await describe_plan(workspace, row))]
-    else:
-        items = [
-            _search_item(row.id, number, query) for number, query in enumerate(await list_searches(workspace, row.id))
-        ]
-        if status == "completed":
-            items.append(_message(row, suffix, await answer_turn(workspace, row, request)))
-        elif status == "failed":
-            error = {"code": "server_error", "message": row.reason or row.outcome}
+    status, error = _STATUS[row.status], None
+    shown = await _find_plan_shown(workspace, row, suffix)
+    queries = await list_searches(workspace, row.id, shown)
+    items = [_search_item(row.id, number, query) for number, query in enumerate(queries)]
+    if shown is not None:
+        status = "completed"
+        items.append(_message(row, suffix, await describe_plan(workspace, row)))
+    elif status == "completed":
+        items.append(_message(row, suffix, await answer_turn(workspace, row, request)))
+    elif status == "failed":
+        error = {"code": "server_error", "message": row.reason or row.outcome}
     usage = await read_usage(workspace, row.id)
+    told = _envelope(row, model, suffix, status, background=background)
+    counted = {
+        "input_tokens": usage["prompt_tokens"],
+        "input_tokens_details": {"cached_tokens": 0},
+        "output_tokens": usage["completion_tokens"],
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": usage["total_tokens"],
+    }
+    metadata = {"run": row.id, "outcome": row.outcome}
+    return {**told, "error": error, "metadata": metadata, "output": items, "usage": counted}
+
+
+def _envelope(row: RunRow, model: str, suffix: str, status: str, *, background: bool) -> dict[str, Any]:
+    """Return a response without its output."""
     return {
         "id": f"resp_{row.id}{suffix}",
         "object": "response",
         "created_at": datetime.fromisoformat(row.created_at).timestamp(),
         "status": status,
         "background": background,
-        "error": error,
+        "error": None,
         "incomplete_details": None,
         "instructions": None,
-        "metadata": {"run": row.id, "outcome": row.outcome},
+        "metadata": {"run": row.id},
         "model": model or f"corrobora:{row.request.profile}",
-        "output": items,
+        "output": [],
         "parallel_tool_calls": False,
         "temperature": None,
         "tool_choice": "auto",
         "tools": [],
         "top_p": None,
-        "usage": {
-            "input_tokens": usage["prompt_tokens"],
-            "input_tokens_details": {"cached_tokens": 0},
-            "output_tokens": usage["completion_tokens"],
-            "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": usage["total_tokens"],
-        },
+        "usage": None,
     }
 
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from corrobora.app.runs import resolve_profile
 from corrobora.domain.errors import CorroboraError, NoEvidence, UserError
-from corrobora.domain.run import EventType, RunRow, RunStatus
+from corrobora.domain.run import Event, EventType, RunRow, RunStatus
 from corrobora.faces.cli.display import plain_line
 from corrobora.faces.cli.screen import estimate_text, one_line, plan_lines
 from corrobora.faces.web import service
@@ -92,18 +92,28 @@ async def _find_run(workspace: Workspace, run: str) -> RunRow | None:
         return None
 
 
-async def follow_lines(workspace: Workspace, run: str, after: int = 0) -> AsyncGenerator[str]:
-    """Yield what happens in a run as lines, "" as a sign of life, until it ends or waits for a person."""
+async def follow_events(workspace: Workspace, run: str) -> AsyncGenerator[Event | None]:
+    """Yield what happens in a run, None as a sign of life, until it ends or waits for a person."""
+    after = 0
     while True:
         view = await look_at_run(workspace, run, after=after, wait_seconds=HEARTBEAT_SECONDS)
         for event in view.events:
-            if line := plain_line(event):
-                yield line
+            yield event
         if not view.events:
             if view.row.status not in (RunStatus.QUEUED, RunStatus.RUNNING):
                 return
-            yield ""
+            yield None
         after = view.cursor
+
+
+async def follow_lines(workspace: Workspace, run: str) -> AsyncGenerator[str]:
+    """Yield what happens in a run as lines, "" as a sign of life, until it ends or waits for a person."""
+    async with aclosing(follow_events(workspace, run)) as events:
+        async for event in events:
+            if event is None:
+                yield ""
+            elif line := plain_line(event):
+                yield line
 
 
 async def wait_for_run(workspace: Workspace, run: str) -> RunRow:
@@ -140,11 +150,32 @@ async def describe_plan(workspace: Workspace, row: RunRow) -> Content:
     return Content("\n".join((*told, f"Run {row.id} waits. To start it, reply with exactly: `{phrase}`", "")))
 
 
-async def list_searches(workspace: Workspace, run: str) -> list[str]:
-    """Return the queries of a run, in order."""
+async def list_searches(workspace: Workspace, run: str, last: int | None = None) -> list[str]:
+    """Return the queries of a run so far, in order; only up to the event with the number `last`."""
     found: list[str] = []
     after = 0
     while page := await service.list_events(workspace, run, after=after):
         after = page[-1].seq
-        found += (str(each.data.get("query", "")) for each in page if each.type is EventType.SEARCH)
+        found += (_query(each) for each in page if each.type is EventType.SEARCH and (last is None or each.seq < last))
     return found
+
+
+async def follow_searches(workspace: Workspace, run: str, last: int | None = None) -> AsyncGenerator[str | None]:
+    """Yield the queries of a run in order, None as a sign of life, until it ends or waits for a person.
+
+    With `last` only those up to the event with that number, which are stored.
+    """
+    if last is not None:
+        for query in await list_searches(workspace, run, last):
+            yield query
+        return
+    async with aclosing(follow_events(workspace, run)) as events:
+        async for event in events:
+            if event is None:
+                yield None
+            elif event.type is EventType.SEARCH:
+                yield _query(event)
+
+
+def _query(event: Event) -> str:
+    return str(event.data.get("query", ""))
