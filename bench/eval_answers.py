@@ -1,7 +1,8 @@
 """Whether the answer is said first: known answers against the quotes that reports cite, extractive analyst.
 
-Knows two sets with written answers and one measure: the share of an answer's words that stand in the statements that
-open a report, and in all it cites. Run it as `python -m bench.eval_answers --data DIR`.
+Knows two sets with written answers, some questions also in other words, and one measure: the share of an answer's words
+that stand in the statements that open a report, and in all it cites. With `--embedder FOLDER` passages are found by
+meaning, too. Run it as `python -m bench.eval_answers --data DIR [--embedder FOLDER]`.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from statistics import mean
 from typing import Any
 
 from bench.eval_research import ask, refuses
-from bench.eval_retrieval import SUITES, fill, rows
+from bench.eval_retrieval import SUITES, Suite, fill, read_reworded, rows
 from corrobora.app import Workspace
 from corrobora.config import load_settings
 from corrobora.domain.report import Report
 from corrobora.storage.index.catalog import Catalog
+from corrobora.storage.index.vectors import VectorIndex
 from corrobora.text.tokens import stem_text
 
 FIRST = 3  # statements that a reader sees at once
@@ -39,10 +41,9 @@ class Known:
 
 
 def lihua(data: Path) -> list[Known]:
-    """Questions on dated chats, unanswerable ones among them; yes and no are left out."""
+    """Questions on dated chats, unanswerable ones among them."""
     found = rows(data / "lihua_world" / "queries_dev.jsonl.gz")
-    known = [Known(r["question"], "" if r["type"] == "Null" else r["answer"].split("\t")[0]) for r in found]
-    return [one for one in known if one.answer.strip(". ").lower() not in _NO_WORDS]
+    return [Known(r["question"], "" if r["type"] == "Null" else r["answer"].split("\t")[0]) for r in found]
 
 
 def cookbook(data: Path) -> list[Known]:
@@ -51,6 +52,13 @@ def cookbook(data: Path) -> list[Known]:
 
 
 QUESTIONS = {"lihua": lihua, "cookbook": cookbook}
+
+
+def list_questions(name: str, data: Path, most: int) -> dict[str, list[Known]]:
+    """Return a sample of the questions of a set and those in other words; yes and no are left out."""
+    known = QUESTIONS[name](data)
+    asked = sample([one for one in known if one.answer.strip(". ").lower() not in _NO_WORDS], most)
+    return {name: asked, f"{name}*": [Known(text, known[row].answer) for row, text in read_reworded(name)]}
 
 
 def recall(answer: str, texts: Sequence[str]) -> float:
@@ -84,9 +92,15 @@ def sample(questions: Sequence[Known], most: int) -> list[Known]:
     return list(questions[::step][:most])
 
 
-async def measured(workspace: Workspace, data: Path, name: str, most: int, *, show: bool) -> None:
-    """Ask a sample of one set and print its figures."""
-    await fill(Catalog(workspace.database), SUITES[name](data))
+async def store_suite(workspace: Workspace, suite: Suite) -> None:
+    """Store a set as a library, with vectors if an embedder is configured."""
+    embedder = workspace.embedder
+    vectors = VectorIndex(workspace.database, embedder) if embedder is not None else None
+    await fill(Catalog(workspace.database, vectors=vectors), suite)
+
+
+async def measured(workspace: Workspace, library: str, name: str, asked: Sequence[Known], *, show: bool) -> None:
+    """Ask a library some questions and print the figures."""
     first: list[float] = []
     three: list[float] = []
     every: list[float] = []
@@ -94,8 +108,8 @@ async def measured(workspace: Workspace, data: Path, name: str, most: int, *, sh
     words: list[int] = []
     refused = {True: [0, 0], False: [0, 0]}
     begin = time.process_time()
-    for one in sample(QUESTIONS[name](data), most):
-        report = await ask(workspace, one.text, name)
+    for one in asked:
+        report = await ask(workspace, one.text, library)
         absent = not one.answer
         refused[absent][0] += refuses(report)
         refused[absent][1] += 1
@@ -124,11 +138,14 @@ async def measured(workspace: Workspace, data: Path, name: str, most: int, *, sh
 async def main(options: Any) -> None:
     """Measure the sets that were asked for."""
     with tempfile.TemporaryDirectory(prefix="corrobora-eval-") as folder:
-        settings = load_settings({"home": (folder, "--home")})
+        given = {"home": (folder, "--home"), "embedder.model": (options.embedder, "--embedder")}
+        settings = load_settings({key: value for key, value in given.items() if value[0]})
         async with Workspace.open(settings) as workspace:
             names = options.suite or list(QUESTIONS)
             for name in names:
-                await measured(workspace, options.data, name, options.sample, show=options.show)
+                await store_suite(workspace, SUITES[name](options.data))
+                for label, asked in list_questions(name, options.data, options.sample).items():
+                    await measured(workspace, name, label, asked, show=options.show)
 
 
 def arguments() -> Any:
@@ -137,6 +154,7 @@ def arguments() -> Any:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--suite", action="append", choices=sorted(QUESTIONS))
     parser.add_argument("--sample", type=int, default=60)
+    parser.add_argument("--embedder", help="folder of an embedding model")
     parser.add_argument("--show", action="store_true", help="print the questions whose answer does not stand first")
     return parser.parse_args()
 

@@ -6,10 +6,12 @@ Knows clauses, named publishers, dates and capitalised names. Does not know any 
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from importlib import resources
 from typing import NamedTuple, TypeVar
 
 from corrobora.text.quantities import find_date_prefixes
@@ -85,7 +87,8 @@ def split_clauses(question: str) -> tuple[str, ...]:
 
 
 RRF_K = 10
-DENSE_WEIGHT = 0.5
+MEANING = ("held", "asked")  # what the weight of meaning depends on; `python -m bench.fit_meaning` fits it
+_HELD = 0.05  # added to the share of words that the best passage holds, as it may hold none
 SOURCE_BOOST = 2.0
 DATE_BOOST = 2.0
 LINK_SEEDS = 3
@@ -132,13 +135,44 @@ def list_publisher_names(publisher: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def fuse_rankings(lists: Sequence[tuple[float, Sequence[int]]], *, k: int = RRF_K) -> dict[int, float]:
-    """Fuse ranked lists by weighted reciprocal rank: the sum of weight / (k + rank)."""
-    scores: dict[int, float] = {}
-    for weight, ids in lists:
-        for rank, each in enumerate(ids, start=1):
-            scores[each] = scores.get(each, 0.0) + weight / (k + rank)
-    return scores
+class Candidates(NamedTuple):
+    """How the candidates of one question stand by words and by meaning.
+
+    `words` are scores by words, of any scale; `nearness` is by how many deviations a passage is nearer to the question
+    than usual, at least 0. `held` is the share of the weight of the question's words, `asked`, that the best passage by
+    words holds; a word that it repeats counts more than once.
+    """
+
+    words: Mapping[int, float]
+    nearness: Mapping[int, float]
+    held: float
+    asked: float
+
+
+@lru_cache(maxsize=1)
+def read_meaning_weights() -> tuple[float, ...]:
+    """Return the fitted intercept and the weights of `MEANING`."""
+    stored = json.loads(resources.files("corrobora.data").joinpath("meaning.json").read_text("ascii"))
+    return (stored["intercept"], *(stored["weights"][name] for name in MEANING))
+
+
+def list_meaning_features(held: float, asked: float) -> tuple[float, ...]:
+    """Return the features of a question in the order of `MEANING`."""
+    return math.log(held + _HELD), math.log(asked + 1.0)
+
+
+def join_meaning(found: Candidates) -> dict[int, float]:
+    """Join scores by words and by meaning: the best passage by words gets 1, and each deviation a fitted weight.
+
+    The weight is small where the words of a question stand together in a passage and large where they do not, as in a
+    question in other words than the texts.
+    """
+    intercept, *weights = read_meaning_weights()
+    features = list_meaning_features(found.held, found.asked)
+    weight = math.exp(intercept + sum(w * value for w, value in zip(weights, features, strict=True)))
+    best = max(found.words.values(), default=0.0) or 1.0
+    ids = dict.fromkeys((*found.words, *found.nearness))
+    return {id_: found.words.get(id_, 0.0) / best + weight * found.nearness.get(id_, 0.0) for id_ in ids}
 
 
 def weighted_share(wanted: Mapping[str, float], text: frozenset[str] | set[str]) -> float:

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from corrobora.text.quantities import find_date_prefixes
 from corrobora.text.ranking import (
+    Candidates,
     SourceHints,
     add_clause_scores,
     damp_repeated_sources,
-    fuse_rankings,
+    join_meaning,
     names_publisher,
     score_linked_passage,
     weighted_share,
@@ -46,9 +47,14 @@ def test_a_publisher_is_named_by_its_first_part_too():
     assert not names_publisher(" on the verges of it ", "The Verge")
 
 
-def test_fusion_weighs_ranks():
-    scores = fuse_rankings([(1.0, [1, 2]), (0.5, [2, 3])])
-    assert sorted(scores, key=lambda each: -scores[each]) == [2, 1, 3]
+def test_words_lead_where_they_stand_together_and_meaning_where_they_do_not():
+    words, nearness = {1: 8.0, 2: 4.0}, {2: 1.0, 3: 3.0}
+    told = join_meaning(Candidates(words, nearness, held=1.2, asked=20.0))
+    other = join_meaning(Candidates(words, nearness, held=0.1, asked=20.0))
+    assert sorted(told, key=lambda each: -told[each]) == [1, 2, 3]
+    assert max(other, key=lambda each: other[each]) == 3
+    assert told[1] == other[1] == 1.0
+    assert join_meaning(Candidates({}, {7: 1.0, 8: 0.0}, held=0.0, asked=0.0))[7] > 0
 
 
 def test_a_clause_lifts_what_fits_it_best():

@@ -61,7 +61,7 @@ class IndexReader:
             return (await self._postings.read(connection, terms)).postings.frequencies
 
     async def _search(self, text: str, terms: Sequence[int], limit: int) -> Sequence[Hit]:
-        near: Sequence[int] = ()
+        near = None
         if self._vectors is not None:
             await self._catalog.index_pending(self._spaces)  # else a page that was just stored would have no vector
             near = await self._vectors.find_nearest(text, await self._catalog.space_numbers(self._spaces), DEPTH)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, LiteralString, NamedTuple
 from corrobora.storage.index import bm25, links
 from corrobora.storage.index.posting_cache import array_literal
 from corrobora.storage.index.tokenizer import term_id
+from corrobora.storage.index.vectors import Neighbours, read_cosines
 from corrobora.text import ranking
 from corrobora.text.ranking import split_clauses
 from corrobora.text.tokens import stem_text
@@ -83,22 +84,43 @@ class Search:
         self._bodies: dict[int, str] = {}
         self._links: list[links.Link] = []
         self._followed: set[int] = set()  # the passages whose links were read
-        self.near: Sequence[int] = ()  # passages nearest by vector, if there are vectors
+        self._best = 0.0  # score of the best passage by the words of the whole question
+        self.near: Neighbours | None = None  # by their vectors, if there are any
 
     async def find_passages(self, terms: Sequence[int], depth: int, limit: int) -> list[FoundPassage]:
         """Rank, boost, follow links; return the best `limit` of what was found among `depth` or more, best first."""
         read = await self._kept.read(self._connection, terms, links.question_prefixes(self._text))
         self._named = links.sources_named_in(self._text, read.bearers)
-        scores, parts = self._rank_by_words(read.postings, depth)
+        scores, parts = self.rank_by_words(read.postings, depth)
         fitting = ranking.select_feedback_passages(scores, parts) if len(parts) >= ranking.MIN_FEEDBACK_CLAUSES else {}
-        if self.near:
-            by_words = [id_ for id_, _ in sorted(scores.items(), key=_by_score)]
-            scores = ranking.fuse_rankings([(1.0, by_words), (ranking.DENSE_WEIGHT, self.near)])
+        if self.near is not None:
+            scores = ranking.join_meaning(await self.compare_meaning(self.near, scores, read.postings, terms))
         if self._may_boost(read.publishers):
             found, scores = await self._rank_boosted(scores, limit, fitting)
         else:
             found, scores = await self._rank_first(scores, max(limit, ranking.LINK_SEEDS), fitting)
         return (await self._follow_links(found, scores))[:limit]
+
+    async def compare_meaning(
+        self, near: Neighbours, scores: Scores, postings: bm25.QueryPostings, terms: Sequence[int]
+    ) -> ranking.Candidates:
+        """Return how the candidates stand by words and by meaning; call it right after `rank_by_words` of the terms."""
+        unknown = [id_ for id_ in scores if id_ not in near.cosines]
+        cosines = {**near.cosines, **await read_cosines(self._connection, near, unknown)}
+        others = [id_ for id_ in near.cosines if id_ not in scores]
+        best = self._best or 1.0
+        words = {
+            **scores,
+            **{id_: held / best for id_, held in zip(others, self._scorer.last_scores(others), strict=True)},
+        }
+        frequencies = postings.frequencies
+        asked = sum(bm25.idf(postings.n_docs, frequencies.get(term, 0)) for term in set(terms))
+        return ranking.Candidates(
+            words,
+            {id_: near.measure_nearness(cosine) for id_, cosine in cosines.items()},
+            held=self._best / asked if asked else 0.0,
+            asked=asked,
+        )
 
     def _may_boost(self, publishers: PublisherNames | None) -> bool:
         """True if a candidate may be boosted: the question names a date, or somebody who published something here."""
@@ -180,7 +202,7 @@ class Search:
         self._followed.update(first, (row.id for row in rows.values() if row.source in self._named and candidates))
         return rows
 
-    def _rank_by_words(self, postings: bm25.QueryPostings, depth: int) -> tuple[dict[int, float], list[Ranking]]:
+    def rank_by_words(self, postings: bm25.QueryPostings, depth: int) -> tuple[dict[int, float], list[Ranking]]:
         """Rank the whole question and its clauses over the same postings; the last ranking is the whole one."""
         parts: list[tuple[float, Ranking]] = []
         split = split_clauses(self._text)
@@ -191,6 +213,7 @@ class Search:
                 weight = sum(bm25.idf(postings.n_docs, frequencies[term]) for term in own if term in frequencies)
                 parts.append((weight, self._scorer.rank(postings.keep_terms(own), limit=max(1, depth // 2)).as_pairs()))
         whole = self._scorer.rank(postings, limit=depth).as_pairs()
+        self._best = whole[0][1] if whole else 0.0
         scores = ranking.add_clause_scores(whole, parts) if whole else {}
         return scores, [ranked for _, ranked in parts]
 

@@ -1,7 +1,7 @@
 """Vectors: one halfvec for each passage, computed by the embedding model that a user configures.
 
-Knows pgvector, which model the vectors of a database are from, and how a model that fails is left aside. Does not know
-models, words or how rankings are joined.
+Knows pgvector, which model the vectors of a database are from, how near passages are to a question compared with the
+others, and how a model that fails is left aside. Does not know models, words or how rankings are joined.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, LiteralString
 
 from psycopg import sql
@@ -29,8 +30,25 @@ BATCH_SECONDS = 120.0
 _BATCH = 256
 _EF_SEARCH = 200
 _UNIT = 0.02
+_COMPARED = 5_000  # passages of which the usual cosine to a question is taken
+_LEAST_SPREAD = 1e-4
 _WORDS_ALONE = "Passages are ranked by their words alone."
 _ADD_AGAIN = "The next `corrobora library add` computes them."
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The passages nearest to a question, and the usual cosine of the others, which differs from model to model."""
+
+    vector: str  # of the question, as pgvector reads it
+    stamp: str  # of the model
+    cosines: Mapping[int, float]  # by passage
+    mean: float
+    spread: float
+
+    def measure_nearness(self, cosine: float) -> float:
+        """Return by how many deviations a passage is nearer than usual; 0.0 if it is not."""
+        return max(0.0, (cosine - self.mean) / max(self.spread, _LEAST_SPREAD))
 
 
 class VectorIndex:
@@ -47,23 +65,31 @@ class VectorIndex:
         self._may_replace = may_replace
         self.problem = ""
 
-    async def find_nearest(self, text: str, spaces: Sequence[int], limit: int) -> list[int]:
+    async def find_nearest(self, text: str, spaces: Sequence[int], limit: int) -> Neighbours | None:
         """Return the passages whose vectors are nearest to `text`: exactly below 30,000 vectors, approximately above.
 
-        Returns none, and does not ask the model, if the spaces have no vectors of this model.
+        Returns None, and does not ask the model, if the spaces have no vectors of this model.
         """
         if self.problem or not await self._has_vectors(spaces):
-            return []
+            return None
         found = await self._embed([text], QUESTION_SECONDS)
         if found is None:
             self.problem += f" {_WORDS_ALONE}"
-            return []
+            return None
         async with self._database.connection("searching vectors") as connection, connection.transaction():
-            await connection.execute("lock table passage_vector in access share mode")  # nobody replaces it meanwhile
-            if (stored := await _read_stamp(connection)) != self._stamp:
+            if (stored := await _read_locked_stamp(connection)) != self._stamp:
                 self._report_other_model(stored)
-                return []
-            return await query_nearest(connection, spaces, found[0], limit)
+                return None
+            vector = vector_literal(found[0])
+            nearest = await query_nearest(connection, spaces, vector, limit)
+            cursor = await connection.execute(
+                "select coalesce(avg(d), 0)::float8, coalesce(stddev_pop(d), 0)::float8 from"
+                " (select -(emb <#> %s::halfvec) d from passage_vector where space = any(%s) limit %s) n",
+                (vector, list(spaces), _COMPARED),
+            )
+            row = await cursor.fetchone()
+        mean, spread = row or (0.0, 0.0)
+        return Neighbours(vector, stored, nearest, mean, spread)
 
     async def _has_vectors(self, spaces: Sequence[int]) -> bool:
         """True if some passages have vectors of this model; else `problem` says why not, if there are passages."""
@@ -270,18 +296,33 @@ async def build_index(connection: Connection, dimensions: int) -> bool:
     return True
 
 
-async def query_nearest(
-    connection: Connection, spaces: Sequence[int], vector: Sequence[float], limit: int
-) -> list[int]:
-    """Return the passages with the nearest vectors, best first; call it in a transaction."""
+async def query_nearest(connection: Connection, spaces: Sequence[int], vector: str, limit: int) -> dict[int, float]:
+    """Return the passages with the nearest vectors and their cosines, best first; call it in a transaction."""
     await connection.execute(
         sql.SQL(
             "select set_config('hnsw.ef_search', {ef}, true), set_config('hnsw.iterative_scan', 'strict_order', true)"
         ).format(ef=sql.Literal(str(_EF_SEARCH)))
     )
     cursor = await connection.execute(
-        "select id from (select id, emb <#> %(vector)s::halfvec d from passage_vector where space = any(%(spaces)s)"
+        "select id, -d from (select id, emb <#> %(vector)s::halfvec d from passage_vector where space = any(%(spaces)s)"
         " order by emb <#> %(vector)s::halfvec limit %(limit)s) n order by d, id",
-        {"vector": vector_literal(vector), "spaces": list(spaces), "limit": limit},
+        {"vector": vector, "spaces": list(spaces), "limit": limit},
     )
-    return [row[0] for row in await cursor.fetchall()]
+    return dict(await cursor.fetchall())
+
+
+async def read_cosines(connection: Connection, near: Neighbours, ids: Sequence[int]) -> dict[int, float]:
+    """Return the cosines of these passages to the question of `near`; none if the vectors were replaced since."""
+    async with connection.transaction():
+        if await _read_locked_stamp(connection) != near.stamp:
+            return {}
+        cursor = await connection.execute(
+            "select id, -(emb <#> %s::halfvec) from passage_vector where id = any(%s)", (near.vector, list(ids))
+        )
+        return dict(await cursor.fetchall())
+
+
+async def _read_locked_stamp(connection: Connection) -> str:
+    """Return which model the vectors are from; until the transaction ends nobody replaces them."""
+    await connection.execute("lock table passage_vector in access share mode")
+    return await _read_stamp(connection)

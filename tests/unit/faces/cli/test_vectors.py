@@ -99,6 +99,19 @@ def test_documents_that_share_no_word_with_the_question_are_found(library: Any, 
     assert json.loads(library("library", "add", "papers", "papers", "--json").out)["vector_problem"] == ""
 
 
+def test_meaning_counts_more_the_fewer_words_stand_together(library: Any) -> None:
+    for at in range(12):
+        (library.folder / "papers" / f"other{at}.md").write_text(f"# Hall {at}\n\nHall {at} has a calendar of songs.\n")
+    library("library", "add", "papers", "papers")
+    titles = [hit["title"] for hit in json.loads(search(library, "seas ice calendar").out)]
+    assert titles[0] == "Lakes of the north"
+    assert "Hall 3" in titles
+    told = json.loads(search(library, "hall 3 has a calendar of songs, chilly ice").out)
+    assert told[0]["title"] == "Hall 3"
+    library.setenv(CORROBORA_EMBEDDER_URL="", CORROBORA_EMBEDDER_MODEL="")
+    assert "Lakes of the north" not in [hit["title"] for hit in json.loads(search(library, "seas ice calendar").out)]
+
+
 @pytest.mark.covers("setting embedder.model", "setting embedder.url")
 def test_a_library_from_before_is_embedded_by_the_next_add_and_a_new_model_embeds_anew(
     library: Any, embeddings: Embeddings

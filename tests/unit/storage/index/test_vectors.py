@@ -70,7 +70,28 @@ async def test_nearest_is_exact_below_the_limit_of_the_index(database):
     found = await VectorIndex(database, embedder).find_nearest("king rome gold", [await catalog.open("lib")], 10)
     async with database.connection() as connection:
         assert not await vectors.build_index(connection, 16)
-    assert [near[each] for each in found] == pytest.approx(sorted(near.values(), reverse=True)[:10], abs=2e-3)
+    assert found is not None
+    assert found.mean == pytest.approx(sum(near.values()) / len(near), abs=2e-3)
+    assert [near[each] for each in found.cosines] == pytest.approx(sorted(near.values(), reverse=True)[:10], abs=2e-3)
+
+
+def _narrow(found):
+    """Vectors of a model whose cosines all lie near 1."""
+    return [[0.3 * x for x in vector] + [math.sqrt(1 - 0.09)] for vector in found]
+
+
+async def test_another_scale_of_cosines_changes_no_order(database):
+    catalog = await shelves.fill(database, [shelves.made(at) for at in range(60)])
+    asked = ("king rome gold", "zzzother kinsman goldsmith", "paris", "riverside parish bridges")
+    orders = []
+    for embedder in (Buckets(), Buckets("narrow", 17, _narrow)):
+        embedder._one = lambda text: Buckets()._one(text)
+        assert await embed_all(database, catalog, embedder, may_replace=True) == (60, "")
+        library = PostgresLibrary(database, ["lib"], embedder)
+        orders.append([[hit.url for hit in await library.hybrid_search(text, limit=5)] for text in asked])
+    assert orders[0] == orders[1]
+    plain = PostgresLibrary(database, ["lib"])
+    assert orders[0] != [[hit.url for hit in await plain.hybrid_search(text, limit=5)] for text in asked]
 
 
 async def _never(_):
