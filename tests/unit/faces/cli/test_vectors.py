@@ -99,7 +99,7 @@ def test_documents_that_share_no_word_with_the_question_are_found(library: Any, 
     assert json.loads(library("library", "add", "papers", "papers", "--json").out)["vector_problem"] == ""
 
 
-def test_meaning_counts_more_the_fewer_words_stand_together(library: Any) -> None:
+def test_a_stray_word_does_not_hide_what_fits_by_meaning_nor_meaning_what_the_words_tell(library: Any) -> None:
     for at in range(12):
         (library.folder / "papers" / f"other{at}.md").write_text(f"# Hall {at}\n\nHall {at} has a calendar of songs.\n")
     library("library", "add", "papers", "papers")
