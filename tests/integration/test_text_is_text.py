@@ -12,7 +12,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from markdown_it import MarkdownIt
 from tests.integration.documents import random_sentences, write_formats
 from tests.plugins.shell import Shell
@@ -21,6 +21,10 @@ QUESTION = "How many tonnes do the cranes of Brenhaven lift?"
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 QUOTED = ("quote", "quotes", "snippet", "claim", "content")
 UNHURRIED = {"suppress_health_check": list(HealthCheck), "phases": [Phase.explicit, Phase.reuse, Phase.generate]}
+LINKS_IN_A_DIFFERENCE = [  # what the report tells as a difference holds text that Markdown would read as a picture
+    "3 < 4 > 2 ![i](j) Crane 0 of Brenhaven lifts 3 tonnes Σ _;.",
+    "木水 Crane 1 of Brenhaven lifts 4 tonnes ![i](j) ![i](j) \\( ![i](j).",
+]
 _numbers = itertools.count(1)
 
 
@@ -169,6 +173,7 @@ def check_reading(shell: Shell, url: str, sentences: Sequence[str]) -> None:
 
 
 @settings(max_examples=8, **UNHURRIED)
+@example(sentences=LINKS_IN_A_DIFFERENCE)
 @given(sentences=random_sentences())
 def test_all_that_is_printed_of_a_source_stands_in_its_stored_text(
     served: Shell, database_url: str, sentences: list[str]

@@ -108,11 +108,15 @@ def strip_addresses(text: str, stated: Sequence[str]) -> tuple[str, int]:
 
 
 def strip_findings(found: Findings, question: str) -> Findings:
-    """Return findings whose gaps and contradictions hold no key, and no address that no quote and no person stated."""
+    """Return findings whose gaps and contradictions hold no key, and no address that no quote and no person stated.
+
+    A link in the text of a quote stays as its source writes it: only renderers escape.
+    """
     stated = (question, *(fact.quote for fact in found.facts))
 
     def strip(text: str) -> str:
-        return strip_line(text, stated)
+        quoted = any(text in each for each in stated)
+        return SECRET.sub("[removed]", text) if quoted else strip_line(text, stated)
 
     gaps = tuple(replace(gap, text=strip(gap.text)) for gap in found.gaps)
     pairs = tuple(replace(c, claim=strip(c.claim), difference=strip(c.difference)) for c in found.contradictions)
