@@ -4,8 +4,8 @@ Run it as `nice python -m bench.sabotage [ID...]`, such as `TREE-19`. `sabotage.
 broken; its tests are those of `docs/methods/requirements.md` that go through the wire, a command, the API or a run.
 `--table bench/sabotage_page.toml` breaks the main task of each screen instead.
 The source is broken in a copy, in which all these tests must first pass unbroken. `--results FILE` keeps what was
-noticed, so that a stopped run goes on; `--check` breaks nothing and says which rows are stale or missing. Exits 1 if a
-fault was not noticed.
+noticed, so that a stopped run goes on; `--check` breaks nothing and says which rows of all tables are stale or missing.
+Exits 1 if a fault was not noticed.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from bench.mutations import fault_is_noticed, find_failing
 
 ROOT = Path(__file__).parents[1]
 TABLE = Path(__file__).with_suffix(".toml")
+SCREENS = TABLE.with_name("sabotage_page.toml")
 METHODS = ROOT / "docs" / "methods"
 # tests that use the program as others do; tests of single parts may name a requirement, but do not accept it
 ACCEPTANCE = (
@@ -175,6 +176,12 @@ def sabotage(faults: Sequence[Fault], results: Path) -> tuple[int, list[str]]:
     return noticed, missed
 
 
+def check_table(table: Path) -> bool:
+    """Print what is stale or missing in a table; true if every fault in it can be made."""
+    faults = read_faults(table)
+    return report_table(faults, read_requirements() if table == TABLE else list(faults)) == len(faults)
+
+
 def main(arguments: Sequence[str]) -> int:
     """Check the table, then make all faults or the named ones."""
     parser = argparse.ArgumentParser(prog="python -m bench.sabotage", description="Break each requirement once.")
@@ -182,13 +189,13 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--table", type=Path, default=TABLE, help="the table of faults; sabotage_page.toml: the screens"
     )
-    parser.add_argument("--check", action="store_true", help="only say which faults are stale or missing")
+    parser.add_argument("--check", action="store_true", help="only say which faults of all tables are stale or missing")
     parser.add_argument("--results", type=Path, default=Path("sabotage.jsonl"), help="what was noticed so far")
     options = parser.parse_args(arguments)
-    faults = read_faults(options.table)
-    usable = report_table(faults, read_requirements() if options.table == TABLE else list(faults))
     if options.check:
-        return 0 if usable == len(faults) else 1
+        return 0 if all(check_table(each) for each in {options.table, TABLE, SCREENS}) else 1
+    faults = read_faults(options.table)
+    report_table(faults, read_requirements() if options.table == TABLE else list(faults))
     chosen = [
         each for each in faults.values() if not explain_unusable(each) and (not options.ids or each.id in options.ids)
     ]

@@ -53,16 +53,16 @@ def open_page(browser: Browser, site: Site) -> Iterator[OpenPage]:
     """Open pages of the server; at the end none may have complained, failed or asked another host for anything."""
     contexts, faults = [], list[str]()
 
-    def open_one(path: str, *, expected: str = "", **options: Any) -> Page:
+    def open_one(path: str, *, expected: str = "", at: str = site.url, **options: Any) -> Page:
         context = browser.new_context(reduced_motion="reduce", **options)
         contexts.append(context)
         context.set_default_timeout(MINUTE / 2)
         page = context.new_page()
         page.on("pageerror", lambda error: faults.append(f"error: {error}"))
         page.on("console", lambda message: _note_message(message.type, message.text, expected, faults))
-        page.on("request", lambda request: _note_request(request.url, site.url, faults))
+        page.on("request", lambda request: _note_request(request.url, at, faults))
         page.on("dialog", lambda dialog: dialog.accept())
-        page.goto(site.url + path)
+        page.goto(at + path)
         return page
 
     yield open_one

@@ -99,10 +99,11 @@ def test_the_end_of_a_run_is_told_once_signed_and_logged(
         assert entry["attempts"][0]["result"] == "HTTP 200"
         page = httpx2.get(f"{url}/runs/{run}").text
         assert "run.done to 127.0.0.1" in page
+        assert "Not sent yet" not in page
         assert own.database_url is not None
         shell.setenv(CORROBORA_DATABASE_URL=own.database_url.reveal())
         shown = shell("runs", "show", run)
-        assert "run.done to 127.0.0.1: delivered (1 attempts, last HTTP 200)" in shown.out
+        assert f"run.done to 127.0.0.1: delivered (1 attempt, last HTTP 200), id {entry['id']}" in shown.out
         listed = shell("runs", "show", run, "--json").out
         assert json.loads(listed)["webhooks"] == [entry]
         time.sleep(2)
@@ -157,6 +158,40 @@ def test_a_receiver_that_wants_no_more_or_never_recovers_is_given_up(own: Settin
         assert entry["attempts"][-1]["result"] == f"HTTP {status}"
         time.sleep(2)
     assert len(sink.received) == 2
+
+
+def test_a_delivery_is_sent_once_more_by_hand_whatever_became_of_it(own: Settings, shell: Shell) -> None:
+    assert own.database_url is not None
+    with open_sink(500, 410) as sink, serve_with(own, sink) as url:
+        shell.setenv(CORROBORA_DATABASE_URL=own.database_url.reveal())
+        shell.setenv(CORROBORA_DELIVERY_WEBHOOK_HOSTS=f"127.0.0.1:{sink.port}")
+        run = ask(url, sink.url).json()["id"]
+        wait_for_state(url, run, "waiting", 1)
+        assert "is due now" in shell("runs", "resend", run).out  # it need not wait for the schedule
+        entry = wait_for_state(url, run, "given_up", 2)
+        send = f"{url}/api/v1/runs/{run}/webhooks/{entry['id']}/send"
+        assert httpx2.post(send).status_code == 202
+        wait_for_state(url, run, "delivered", 3)
+        assert httpx2.post(send).status_code == 202
+        again = wait_for_state(url, run, "delivered", 4)
+        missing = httpx2.post(f"{url}/api/v1/runs/{run}/webhooks/none/send")
+        assert (missing.status_code, missing.json()["code"]) == (404, "webhook_unknown")
+        shell.setenv(CORROBORA_DELIVERY_WEBHOOK_HOSTS="hooks.example.org")
+        refused = shell("runs", "resend", run, entry["id"])
+        assert (refused.code, "allows no webhook" in refused.err) == (2, True)
+    assert [each["result"] for each in again["attempts"]] == ["HTTP 500", "HTTP 410", "HTTP 200", "HTTP 200"]
+    assert len({(each.headers["webhook-id"], each.body) for each in sink.received}) == 1
+    assert len(sink.received) == 4
+
+
+def test_an_attempt_that_is_under_way_is_not_doubled_by_hand(own: Settings) -> None:
+    with open_sink(HANG) as sink, serve_with(own, sink) as url:
+        run = ask(url, sink.url).json()["id"]
+        sink.wait_for(1)
+        send = f"{url}/api/v1/runs/{run}/webhooks/{read_log(url, run)[0]['id']}/send"
+        assert httpx2.post(send).json()["code"] == "webhook_sending"
+        time.sleep(2)
+        assert len(sink.received) == 1
 
 
 def test_a_receiver_that_hangs_does_not_delay_the_others(own: Settings) -> None:

@@ -222,6 +222,13 @@ def _flatten_free_table(key: str, table: dict[str, object], where: str, text: st
             yield f"{key}.{own}.{each}", item
 
 
+def check_key(key: str, where: str) -> None:
+    """Refuse a dotted key that names no setting and stands below no free table. Raises `UserError`."""
+    known = {*list_settings(), *list_secrets()}
+    if key not in known and not any(key.startswith(f"{table}.") for table in FREE_TABLES):
+        raise _refuse_key(key, where, "", sorted(known | set(FREE_TABLES)))
+
+
 def _refuse_key(key: str, where: str, text: str, known: Sequence[str]) -> UserError:
     message = f"Unknown setting {mask_controls(key)!r} in {where}{_find_line(text, key)}{_suggest(key, known)}"
     end = "" if message.endswith("?") else "."

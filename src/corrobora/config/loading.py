@@ -15,6 +15,7 @@ from typing import Any, Literal, cast
 from corrobora.config.layers import (
     PROJECT_FILE,
     Layer,
+    check_key,
     find_current_folder,
     find_data_folder,
     find_project_layer,
@@ -63,7 +64,7 @@ def load_settings(  # noqa: PLR0913 - one keyword for each place that settings c
     """Read, merge and check all settings.
 
     Args:
-        flags: key to (value, flag as typed); the strongest layer.
+        flags: key to (value, flag as typed); the strongest layer. A key that is none of a setting is refused.
         env: the environment; the process's own by default.
         folder: where the project file is looked for; the current folder by default.
         config: a file to read in place of the project file; it must exist.
@@ -93,6 +94,8 @@ def _read_own_layers(
 ) -> tuple[list[Layer], Layer]:
     """Return the user's own layers: flags and environment, stronger than a project file, and the user file."""
     values = {key: value for key, (value, _) in flags.items()}
+    for key, (_, flag) in flags.items():
+        check_key(key, flag)
     given = Layer("flag", values, {key: flag for key, (_, flag) in flags.items()})
     user = read_layer(user_file, "user file") if os.path.lexists(user_file) else Layer("user file", {})
     return [given, *read_environment_layers(env)], user

@@ -203,6 +203,14 @@ def estimate_text(data: EventData) -> str:
     return text_field(object_field(data, "estimate"), "text")
 
 
+def item_count(data: EventData, name: str) -> int | None:
+    """Return how many items a field lists, or the number that it holds; None if it is neither."""
+    value = data.get(name)
+    if isinstance(value, (list, tuple)):
+        return len(value)  # pyright: ignore[reportUnknownArgumentType]
+    return value if isinstance(value, int) else None
+
+
 def number_field(data: EventData, *names: str) -> float | None:
     """Return the first of some fields that is a number, None if none is."""
     found = (data.get(name) for name in names)

@@ -18,6 +18,7 @@ from corrobora.faces.event_text import (
     estimate_text,
     event_group,
     event_sign,
+    item_count,
     number_field,
     object_field,
     object_list,
@@ -27,6 +28,7 @@ from corrobora.faces.event_text import (
 )
 
 MAX_LINES = 300  # lines of activity that are kept; older ones are in the log
+_NOT_FAILED = ("read", "drifted", "skipped", "cut")  # outcomes: it was read, or nobody tried to
 _MAX_ROWS = 500  # sources, rounds and conflicts that are kept, each
 
 
@@ -126,7 +128,8 @@ class RunView:
     searches: int = 0
     considered: int = 0  # hits of all searches
     reads: int = 0
-    unread: int = 0
+    unread: int = 0  # could not be read
+    drifted: int = 0  # read, and off the subject
     facts: int = 0
     contradictions: int = 0
     warnings: int = 0
@@ -249,15 +252,16 @@ def _apply_thread_event(view: RunView, event: Event) -> RunView:
     lane = _event_lane(view, event)
     match event.type:
         case EventType.ROUND_STARTED:
-            return _with_lane(view, replace(lane, state="", max_rounds=_item_count(data, "max_rounds") or 0))
+            return _with_lane(view, replace(lane, state="", max_rounds=item_count(data, "max_rounds") or 0))
         case EventType.SEARCH:
             hits = int(number_field(data, "hits") or 0)
             view = replace(view, searches=view.searches + 1, considered=view.considered + hits)
             view = replace(view, latest=f"⌕ {text_field(data, 'query')}")
             return _with_lane(view, replace(lane, searches=lane.searches + 1))
         case EventType.READ:
-            read = text_field(data, "outcome") in ("", "read")
-            view = replace(view, reads=view.reads + read, unread=view.unread + (not read))
+            outcome = text_field(data, "outcome") or "read"
+            read, drifted, unread = outcome == "read", outcome == "drifted", outcome not in _NOT_FAILED
+            view = replace(view, reads=view.reads + read, drifted=view.drifted + drifted, unread=view.unread + unread)
             view = replace(_add_source(view, data), latest=f"▤ {text_field(data, 'title', 'url')}")
             return _with_lane(view, replace(lane, reads=lane.reads + read))
         case EventType.FACT:
@@ -265,7 +269,7 @@ def _apply_thread_event(view: RunView, event: Event) -> RunView:
             return _with_lane(view, replace(lane, facts=lane.facts + 1))
         case EventType.ROUND_FINISHED:
             view = _add_round(replace(view, gauge=_update_gauge(view.gauge, data)), event)
-            return _with_lane(view, replace(lane, gaps=_item_count(data, "gaps") or 0, state=text_field(data, "stop")))
+            return _with_lane(view, replace(lane, gaps=item_count(data, "gaps") or 0, state=text_field(data, "stop")))
         case EventType.LEAF_FAILED:
             return _with_lane(view, replace(lane, state=f"failed: {text_field(data, 'why')}"))
         case _:
@@ -305,11 +309,11 @@ def _add_round(view: RunView, event: Event) -> RunView:
         event.round or 0,
         text_field(data, "phase"),
         int(number_field(data, "new_facts") or 0),
-        _item_count(data, "gaps") or 0,
+        item_count(data, "gaps") or 0,
         text_field(data, "stop"),
         next((each.level for each in view.rounds if (each.path, each.number) == _round_key(event)), 0),
     )
-    others = tuple(each for each in view.rounds if (each.path, each.number) != _round_key(event))
+    others = (each for each in view.rounds if (each.path, each.number) != _round_key(event))
     return replace(view, asked=asked, rounds=(*others, row)[-_MAX_ROWS:])
 
 
@@ -383,13 +387,6 @@ def _add_line(view: RunView, event: Event) -> RunView:
     )
     dropped = max(0, len(view.lines) + 1 - MAX_LINES)
     return replace(view, lines=(*view.lines, line)[-MAX_LINES:], dropped=view.dropped + dropped)
-
-
-def _item_count(data: EventData, name: str) -> int | None:
-    value = data.get(name)
-    if isinstance(value, (list, tuple)):
-        return len(value)  # pyright: ignore[reportUnknownArgumentType]
-    return value if isinstance(value, int) else None
 
 
 def _seconds_between(begin: str, end: str) -> float:

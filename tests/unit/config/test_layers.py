@@ -80,6 +80,18 @@ def test_c03_an_unknown_key_names_the_nearest_one(loading: Any, toml: str, neare
     assert f"did you mean {nearest}?" in str(error)
 
 
+def test_c03_a_key_that_a_program_gives_is_known_too(loading: Any) -> None:
+    error = loading.refused("", flags={"delivery.webhok_url": ("https://a.example", "webhook")})
+    assert error.code == "config_unknown_key"
+    assert "did you mean delivery.webhook_url?" in str(error)
+    known = {
+        "profile": ("rounds", "--profile"),
+        "models.prices.x.input": (1.0, "x"),
+        "models.prices.x.output": (2.0, "x"),
+    }
+    assert loading(flags=known).prices["x"].input == 1.0
+
+
 def test_c03_an_unknown_variable_of_ours_is_noted(loading: Any) -> None:
     assert any("CORROBORA_PROFILE" in note for note in loading(env={"CORROBORA_PROFIL": "x"}).notes)
 

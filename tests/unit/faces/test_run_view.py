@@ -72,6 +72,13 @@ def test_lines_are_filtered_by_group_and_facts_show_their_quote(view: RunView) -
     assert fact.detail.startswith("SP 800-63")
 
 
+def test_only_what_could_not_be_read_is_told_as_not_readable() -> None:
+    outcomes = ("read", "drifted", "drifted", "skipped", "cut", "timeout", "broken", "empty")
+    reads = (event("read", at, "root", 1, url=f"https://a.example/{at}", outcome=it) for at, it in enumerate(outcomes))
+    seen = reduce(fold_event, reads, RunView())
+    assert (seen.reads, seen.drifted, seen.unread) == (1, 2, 3)
+
+
 def test_only_the_last_lines_are_kept(view: RunView) -> None:
     again = [event("thought", second % 60, text=f"thought {second}") for second in range(MAX_LINES)]
     longer = reduce(fold_event, again, view)

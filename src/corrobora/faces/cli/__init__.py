@@ -158,7 +158,7 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "demo": ("new_run:demo", "Research a question over the documents that ship with the package."),
     },
     "Runs": {
-        "runs": ("runs:runs", "List, show, compare and remove runs."),
+        "runs": ("runs:runs", "List, show, compare and remove runs; tell their end once more."),
         "resume": ("runs:resume", "Continue a run."),
         "authorize": ("runs:authorize", "Authorize the waiting plan of a run and continue the run."),
         "steer": ("runs:steer", "Give a paused run a hint for its next round; `corrobora resume` continues it."),

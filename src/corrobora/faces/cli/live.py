@@ -109,6 +109,7 @@ def _counts_line(screen: RunView) -> str:
     optional = (
         (screen.questions, "sub-questions"),
         (screen.gaps, "gaps"),
+        (screen.drifted, "off the subject"),
         (screen.unread, "not readable"),
         (screen.contradictions, "contradictions"),
         (screen.warnings, "warnings"),

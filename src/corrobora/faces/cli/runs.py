@@ -47,6 +47,7 @@ from corrobora.faces.cli.request import (
 )
 from corrobora.faces.cli.run import resume_run
 from corrobora.faces.cli.screen import is_terminal, one_line, write_stderr
+from corrobora.faces.cli.webhooks import describe_delivery, resend_webhook
 from corrobora.text.phrases import describe_code
 
 if TYPE_CHECKING:
@@ -57,10 +58,11 @@ _SHORT = 10  # characters of an id in a list: 40 bits beside its prefix
 
 @click.group()
 def runs() -> None:
-    """List, show, compare and remove runs."""
+    """List, show, compare and remove runs; tell their end once more."""
 
 
 runs.add_command(compare)
+runs.add_command(resend_webhook)
 
 
 @runs.command(name="list")
@@ -142,16 +144,8 @@ def show_run(*, run: str, as_json: bool, config_file: Path | None) -> None:
     for name, text in _describe_run(row).items():
         click.echo(f"{name:<10} {one_line(text, 2_000)}")
     for each in webhooks:
-        click.echo(f"{'webhook':<10} {each['event']} to {each['host']}: {_describe_delivery(each)}")
+        click.echo(f"{'webhook':<10} {each['event']} to {each['host']}: {describe_delivery(each)}")
     click.echo(f"{'files':<10} {', '.join(files) or '-'}")
-
-
-def _describe_delivery(webhook: Mapping[str, Any]) -> str:
-    """Say what became of a delivery in one line."""
-    tries, state = webhook["attempts"], str(webhook["state"]).replace("_", " ")
-    last = f", last {tries[-1]['result'] or 'without a result'}" if tries else ""
-    due = f", next {webhook['next_at'][:19].replace('T', ' ')} UTC" if webhook["next_at"] else ""
-    return f"{state} ({len(tries)} attempts{last}{due})"
 
 
 def _describe_run(row: RunRow) -> dict[str, str]:

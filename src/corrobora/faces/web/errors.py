@@ -26,11 +26,23 @@ _NOT_FOUND = frozenset(  # codes of bad input that name something which does not
         "source_unknown",
         "dialogue_unknown",
         "schedule_unknown",
+        "webhook_unknown",
         "unknown_profile",
         "passage_unknown",
     }
 )
-_CONFLICT = frozenset({"run_busy", "run_active", "run_exists", "not_paused", "not_waiting", "run_ended", "not_running"})
+_CONFLICT = frozenset(
+    {
+        "run_busy",
+        "run_active",
+        "run_exists",
+        "not_paused",
+        "not_waiting",
+        "run_ended",
+        "not_running",
+        "webhook_sending",
+    }
+)
 _HTTP_CODES = {404: "not_found", 405: "method_not_allowed", 413: "body_too_large"}
 
 

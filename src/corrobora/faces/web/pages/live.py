@@ -227,6 +227,8 @@ async def control_run(request: Request, run: str, workspace: Opened, form: SentF
                 await service.steer(workspace, row.id, form.text("hint"))
             case "finish":
                 await service.finish_now(workspace, row.id)
+            case "send":
+                await service.resend_webhook(workspace, row.id, form.text("delivery"))
             case "stop":
                 await service.cancel(workspace, run)
             case other:

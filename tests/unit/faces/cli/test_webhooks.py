@@ -1,0 +1,26 @@
+"""`corrobora runs resend`: what it says where there is nothing to send; tests/web/test_webhooks.py sends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrobora.faces.cli.webhooks import describe_delivery
+
+
+def test_a_run_that_was_started_without_a_webhook_has_nothing_to_send_again(finished: tuple[Any, str]) -> None:
+    shell, run = finished
+    refused = shell("runs", "resend", run)
+    assert refused.code == 2
+    assert f"Run {run} has no webhook delivery. A run has one when it was started with a webhook" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("results", "told"),
+    [((), "waiting (0 attempts, next 2026-01-02 03:04:05 UTC), id d"), (("",), "1 attempt, last without a result")],
+)
+def test_a_delivery_is_told_in_one_line_with_its_id(results: tuple[str, ...], told: str) -> None:
+    tries = [{"at": "2026-01-02T03:04:00.000+00:00", "result": each} for each in results]
+    row = {"id": "d", "state": "waiting", "next_at": "2026-01-02T03:04:05.000+00:00", "attempts": tries}
+    assert told in describe_delivery(row)
