@@ -37,7 +37,9 @@ from corrobora.storage.postgres import Connection, Database, explain_error, open
 _MAX_ROWS = 1_000
 _MAX_CHARACTERS = 8_000_000
 _GATHER_SECONDS = 0.004
-_LATER_SECONDS = 0.02  # what nobody waits for may share the commit of what comes so soon
+# What nobody waits for may share the commit of what comes so soon: a crash would lose what is known of a call that was
+# sent or of a page that was read, but events are made again.
+_LATER_SECONDS, _EVENT_SECONDS = 0.02, 0.15
 _OTHER_PATIENCE_SECONDS = 15.0
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.05, 1.0
 _LOST = (psycopg.OperationalError, psycopg.InterfaceError, JournalError)
@@ -47,11 +49,15 @@ class JournalWriter:
     """Writes for all runs of this process. Use it as a context; leaving it writes what is left.
 
     On an outage it keeps the answers, connects again and repeats the same group for `patience_seconds`; after that, or
-    sooner where waiting cannot help, the runs concerned get a `JournalError`.
+    sooner where waiting cannot help, the runs concerned get a `JournalError`. An event waits at most `event_seconds` for
+    a commit that it can share.
     """
 
-    def __init__(self, conninfo: str, *, patience_seconds: float = 300.0) -> None:
+    def __init__(
+        self, conninfo: str, *, patience_seconds: float = 300.0, event_seconds: float = _EVENT_SECONDS
+    ) -> None:
         self._conninfo = conninfo
+        self._event_seconds = event_seconds
         self._patience_seconds = patience_seconds
         self._answers: deque[AnswerWrite] = deque()
         self._intents: deque[IntentWrite] = deque()
@@ -94,15 +100,19 @@ class JournalWriter:
     def add_event(self, event: EventWrite) -> None:
         """Queue an event."""
         self._events.append(event)
-        self._count_write(event.lane)
+        self._count_write(event.lane, self._event_seconds)
 
-    def _count_write(self, lane: Lane) -> None:
-        """Count a write. If nobody waits for it, as for an intent or an event, it shares the commit of the next."""
+    def _count_write(self, lane: Lane, within: float = _LATER_SECONDS) -> None:
+        """Count a write. If nobody waits for it, as for an intent or an event, it shares the next commit in this time."""
         if self._task is None or self._task.done():
             raise JournalError("journal_closed", "The journal is closed: the program is ending.")
         lane.pending += 1
-        if self._later is None and not self._wake.is_set():
-            self._later = asyncio.get_running_loop().call_later(_LATER_SECONDS, self.flush_now)
+        at = asyncio.get_running_loop().time() + within
+        if self._wake.is_set() or (self._later is not None and self._later.when() <= at):
+            return
+        if self._later is not None:
+            self._later.cancel()
+        self._later = asyncio.get_running_loop().call_at(at, self.flush_now)
 
     def flush_now(self) -> None:
         """Write everything that is queued without further delay."""

@@ -1,14 +1,14 @@
-"""Commits: what one flush of the journal writes, the statements that commit it, and the checksum beside every answer.
+"""Commits: what one flush of the journal writes, who hears of it, and the checksum beside every answer.
 
-Knows how to write answers, intents and events in single statements that hold no lock between round trips, which attempt
-owns a run, and how to repeat a group whose first try may have committed. Does not know when to write, or how a lost
-connection is replaced.
+Knows what the statements are given and what their answers mean: which attempt owns a run, whose answer was first, and
+how to repeat a group whose first try may have committed. Does not know when to write, or how a lost connection is
+replaced.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import LiteralString
@@ -17,6 +17,7 @@ from psycopg.rows import TupleRow
 
 from corrobora.domain.errors import JournalError, Stale
 from corrobora.ports import Entry
+from corrobora.storage.journal.statements import EVENT_CHANNEL, READ_EVENT_KEYS, READ_WINNERS, WRITE_GROUP
 from corrobora.storage.postgres import Connection
 
 
@@ -53,61 +54,6 @@ def verify_entry(run: str, entry: Entry, stored: bytes) -> Entry:
             next_step=f"Restore the database from a copy, or start the run again; run {run} is not used as it is.",
         )
     return entry
-
-
-EVENT_CHANNEL = "corrobora_events"
-
-# FOR SHARE makes the statement wait for a concurrent claim, so that it sees which attempt owns the run. A late answer
-# is stored if its key is free, because it was paid for. An intent of an old attempt is not stored.
-_WRITE_ANSWERS: LiteralString = """
-WITH own AS MATERIALIZED (
-    SELECT id, epoch FROM runs WHERE id = ANY(%b::text[]) ORDER BY id FOR SHARE
-), answered AS (
-    INSERT INTO journal (run, key, epoch, digest, meta, out)
-    SELECT i.* FROM unnest(%b::text[], %b::text[], %b::int[], %b::bytea[], %b::text[], %b::text[])
-        AS i (run, key, epoch, digest, meta, out)
-    WHERE i.run IN (SELECT id FROM own)
-    ON CONFLICT DO NOTHING RETURNING 1
-), begun AS (
-    INSERT INTO journal_intent (run, key, epoch)
-    SELECT i.* FROM unnest(%b::text[], %b::text[], %b::int[]) AS i (run, key, epoch)
-    WHERE (i.run, i.epoch) IN (SELECT id, epoch FROM own)
-    ON CONFLICT DO NOTHING
-)
-SELECT (SELECT count(*) FROM answered), ARRAY(SELECT id FROM own), ARRAY(SELECT epoch FROM own)
-"""
-
-_READ_WINNERS: LiteralString = """
-SELECT j.run, j.key, j.digest, j.meta, j.out
-FROM unnest(%b::text[], %b::text[]) AS i (run, key) JOIN journal j USING (run, key)
-"""
-
-# The statement that inserts also takes the numbers, so they rise in commit order without gaps. `expected` is -1, or the
-# last number that a repeated group saw, so that a first try that committed after all is not written twice.
-_WRITE_EVENTS: LiteralString = """
-WITH own AS (
-    UPDATE runs r SET next_seq = r.next_seq + c.n
-    FROM unnest(%b::text[], %b::int[], %b::bigint[], %b::bigint[]) AS c (run, epoch, n, expected)
-    WHERE r.id = c.run AND r.epoch = c.epoch AND c.expected IN (-1, r.next_seq)
-    RETURNING r.id, r.epoch, r.next_seq - c.n AS base, r.next_seq AS last
-), appended AS (
-    INSERT INTO run_events (run, seq, epoch, type, key, path, round, data)
-    SELECT e.run, own.base + e.n, e.epoch, e.type, e.key, e.path, nullif(e.round, -1), e.data
-    FROM unnest(%b::text[], %b::int[], %b::int[], %b::text[], %b::text[], %b::text[], %b::int[], %b::text[])
-        AS e (run, epoch, n, type, key, path, round, data)
-    JOIN own ON own.id = e.run AND own.epoch = e.epoch
-), notes AS (
-    SELECT string_agg(id || ' ' || last, ',') AS payload
-    FROM (SELECT id, last, (row_number() OVER () - 1) / 90 AS part FROM own) AS numbered GROUP BY part
-)
-SELECT ARRAY(SELECT id FROM own), ARRAY(SELECT epoch FROM own),
-    (SELECT count(pg_notify(%b::text, payload)) FROM notes)
-"""
-
-_READ_EVENT_KEYS: LiteralString = """
-SELECT r.id, r.epoch, r.next_seq, ARRAY(SELECT e.key FROM run_events e WHERE e.run = r.id)
-FROM runs r WHERE r.id = ANY(%b::text[])
-"""
 
 
 @dataclass(slots=True, eq=False)
@@ -185,44 +131,89 @@ class CommitGroup:
 
 
 async def commit_group(connection: Connection, group: CommitGroup, *, again: bool) -> None:
-    """Commit a group: answers and intents first, so that an event never reports an answer that is not committed.
+    """Commit a group in one statement, so that an event never reports an answer that is not committed.
 
-    `again` says that a first try may have committed unnoticed. Committed parts are emptied.
+    `again` says that a first try may have committed unnoticed. What is committed is taken out of the group.
 
     Raises:
         psycopg.Error: as far as is known, what is left in the group is not committed.
     """
-    if group.answers or group.intents:
-        await _write_answers(connection, group)
-    while group.events:
-        await _write_events(connection, group, again=again)
-        again = True  # the rest had an outdated `expected`: read the state again
+    while group:
+        expected = await _drop_committed(connection, group) if again and group.events else {}
+        if group:
+            await _write_once(connection, group, expected, again=again)
+        again = True  # the events that are left had an outdated `expected`: read the state again
 
 
-async def _write_answers(connection: Connection, group: CommitGroup) -> None:
+async def _write_once(connection: Connection, group: CommitGroup, expected: Mapping[str, int], *, again: bool) -> None:
+    """Write what is left of a group; events of a repetition may stay in it, because their number was taken."""
     answers, intents = group.answers, group.intents
-    runs = sorted({item.lane.run for item in (*answers, *intents)})
-    parameters = (
-        runs,
-        [item.lane.run for item in answers],
-        [item.entry.key for item in answers],
-        [item.lane.epoch for item in answers],
-        [entry_digest(item.entry) for item in answers],
-        [item.entry.meta for item in answers],
-        [item.entry.out for item in answers],
-        [item.lane.run for item in intents],
-        [item.key for item in intents],
-        [item.lane.epoch for item in intents],
+    by_lane: dict[Lane, list[EventWrite]] = {}
+    for event in group.events:
+        by_lane.setdefault(event.lane, []).append(event)
+    lanes = sorted(by_lane, key=lambda lane: (lane.run, lane.epoch))
+    runs = sorted({item.lane.run for item in group.uncommitted_items()})
+    row = await _fetch_row(
+        connection,
+        WRITE_GROUP,
+        (runs, *_list_answers(answers), *_list_intents(intents), *_list_events(lanes, by_lane, expected)),
     )
-    row = await _fetch_row(connection, _WRITE_ANSWERS, parameters)
-    owners: dict[str, int] = dict(zip(row[1], row[2], strict=True))
-    winners = {} if row[0] == len(answers) else await _read_winners(connection, answers)
+    count, owners, numbered = row[0], dict(zip(row[1], row[2], strict=True)), set(zip(row[3], row[4], strict=True))
+    winners = {} if count == len(answers) else await _read_winners(connection, answers)
     for item in answers:
         _resolve_answer(item, owners, winners)
     for item in intents:
         item.lane.stale |= owners.get(item.lane.run) != item.lane.epoch
         item.lane.settle_writes(1)
     group.answers, group.intents = [], []
+    left: list[EventWrite] = []
+    for lane in lanes:
+        if again and (lane.run, lane.epoch) not in numbered:
+            left += by_lane[lane]
+            continue
+        lane.stale |= (lane.run, lane.epoch) not in numbered
+        lane.settle_writes(len(by_lane[lane]))
+    group.events = left
+
+
+def _list_answers(answers: Sequence[AnswerWrite]) -> tuple[list[object], ...]:
+    return (
+        [item.lane.run for item in answers],
+        [item.entry.key for item in answers],
+        [item.lane.epoch for item in answers],
+        [entry_digest(item.entry) for item in answers],
+        [item.entry.meta for item in answers],
+        [item.entry.out for item in answers],
+    )
+
+
+def _list_intents(intents: Sequence[IntentWrite]) -> tuple[list[object], ...]:
+    return (
+        [item.lane.run for item in intents],
+        [item.key for item in intents],
+        [item.lane.epoch for item in intents],
+    )
+
+
+def _list_events(
+    lanes: Sequence[Lane], by_lane: Mapping[Lane, Sequence[EventWrite]], expected: Mapping[str, int]
+) -> tuple[list[object] | str, ...]:
+    ordered = [(number, event) for lane in lanes for number, event in enumerate(by_lane[lane], start=1)]
+    return (
+        [lane.run for lane in lanes],
+        [lane.epoch for lane in lanes],
+        [len(by_lane[lane]) for lane in lanes],
+        [expected.get(lane.run, -1) for lane in lanes],
+        [event.lane.run for _, event in ordered],
+        [event.lane.epoch for _, event in ordered],
+        [number for number, _ in ordered],
+        [event.type for _, event in ordered],
+        [event.key for _, event in ordered],
+        [event.path for _, event in ordered],
+        [-1 if event.round is None else event.round for _, event in ordered],
+        [event.data for _, event in ordered],
+        EVENT_CHANNEL,
+    )
 
 
 def _resolve_answer(
@@ -248,7 +239,7 @@ async def _read_winners(
 ) -> dict[tuple[str, str], Entry | JournalError]:
     """Read the journal for keys that were taken: the answer that was committed first wins."""
     runs, keys = [item.lane.run for item in answers], [item.entry.key for item in answers]
-    cursor = await connection.execute(_READ_WINNERS, (runs, keys), prepare=False)
+    cursor = await connection.execute(READ_WINNERS, (runs, keys), prepare=False)
     found: dict[tuple[str, str], Entry | JournalError] = {}
     for run, key, stored, meta, out in await cursor.fetchall():
         try:
@@ -258,54 +249,13 @@ async def _read_winners(
     return found
 
 
-async def _write_events(connection: Connection, group: CommitGroup, *, again: bool) -> None:
-    """Append the events of live attempts; on a repetition, only those that are not stored yet."""
-    expected: dict[str, int] = {}
-    if again:
-        expected = await _drop_committed(connection, group)
-        if not group.events:
-            return
-    by_lane: dict[Lane, list[EventWrite]] = {}
-    for event in group.events:
-        by_lane.setdefault(event.lane, []).append(event)
-    lanes = sorted(by_lane, key=lambda lane: (lane.run, lane.epoch))
-    ordered = [(number, event) for lane in lanes for number, event in enumerate(by_lane[lane], start=1)]
-    parameters = (
-        [lane.run for lane in lanes],
-        [lane.epoch for lane in lanes],
-        [len(by_lane[lane]) for lane in lanes],
-        [expected.get(lane.run, -1) for lane in lanes],
-        [event.lane.run for _, event in ordered],
-        [event.lane.epoch for _, event in ordered],
-        [number for number, _ in ordered],
-        [event.type for _, event in ordered],
-        [event.key for _, event in ordered],
-        [event.path for _, event in ordered],
-        [-1 if event.round is None else event.round for _, event in ordered],
-        [event.data for _, event in ordered],
-        EVENT_CHANNEL,
-    )
-    row = await _fetch_row(connection, _WRITE_EVENTS, parameters)
-    written = set(zip(row[0], row[1], strict=True))
-    left: list[EventWrite] = []
-    for lane in lanes:
-        if (lane.run, lane.epoch) in written:
-            lane.settle_writes(len(by_lane[lane]))
-        elif again:
-            left += by_lane[lane]
-        else:
-            lane.stale = True
-            lane.settle_writes(len(by_lane[lane]))
-    group.events = left
-
-
 async def _drop_committed(connection: Connection, group: CommitGroup) -> dict[str, int]:
     """Drop events that a first try has written after all, and events of stale attempts.
 
     Returns the last number of each run, which the repetition then expects.
     """
     runs = sorted({event.lane.run for event in group.events})
-    cursor = await connection.execute(_READ_EVENT_KEYS, (runs,), prepare=False)
+    cursor = await connection.execute(READ_EVENT_KEYS, (runs,), prepare=False)
     state = {run: (epoch, last, frozenset(keys)) for run, epoch, last, keys in await cursor.fetchall()}
     left: list[EventWrite] = []
     for event in group.events:

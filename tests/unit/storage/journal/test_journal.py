@@ -64,6 +64,36 @@ async def test_what_was_not_paid_for_counts_at_once_and_shares_the_commit_of_the
         assert len(later.keys()) == 9, "what an answer was made of is never committed after it"
 
 
+async def test_events_share_the_commit_of_the_answer_that_follows_and_are_not_held_back_without_one(
+    database: Database,
+) -> None:
+    async with JournalWriter(database.conninfo) as writer:
+        journal = await attempt(database, writer)
+        before = writer.flushes
+        for number in range(5):
+            journal.emit(thought(f"e{number}"))
+            await asyncio.sleep(0.03)  # an intent would be written by now
+        await journal.put(Entry("root/extract", "{}"))
+        await journal.flush()
+        assert writer.flushes <= before + 2, "one with the answer, and one more where this machine was slow"
+        journal.emit(thought("alone"))
+        async with asyncio.timeout(10):
+            while len(await read_events(database, journal.run)) < 6:
+                await asyncio.sleep(0.01)
+
+
+async def test_a_call_about_to_be_sent_is_noted_at_once_though_events_could_wait(
+    database: Database,
+) -> None:
+    async with JournalWriter(database.conninfo, event_seconds=60.0) as writer:
+        journal = await attempt(database, writer)
+        journal.emit(thought("a"))
+        journal.begin("sent")
+        async with asyncio.timeout(10):
+            while await database.fetch_one("SELECT count(*) FROM journal_intent") == (0,):
+                await asyncio.sleep(0.01)
+
+
 async def test_many_answers_at_once_are_committed_in_few_groups(database: Database) -> None:
     async with JournalWriter(database.conninfo) as writer:
         journals = [await attempt(database, writer) for _ in range(5)]
