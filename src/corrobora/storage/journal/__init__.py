@@ -49,8 +49,8 @@ class JournalWriter:
     """Writes for all runs of this process. Use it as a context; leaving it writes what is left.
 
     On an outage it keeps the answers, connects again and repeats the same group for `patience_seconds`; after that, or
-    sooner where waiting cannot help, the runs concerned get a `JournalError`. An event waits at most `event_seconds` for
-    a commit that it can share.
+    sooner where waiting cannot help, the runs concerned get a `JournalError`. An event waits at most `event_seconds`
+    for a commit that it can share.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class JournalWriter:
         self._count_write(event.lane, self._event_seconds)
 
     def _count_write(self, lane: Lane, within: float = _LATER_SECONDS) -> None:
-        """Count a write. If nobody waits for it, as for an intent or an event, it shares the next commit in this time."""
+        """Count a write. If nobody waits for it, as for an intent or an event, it shares the next commit."""
         if self._task is None or self._task.done():
             raise JournalError("journal_closed", "The journal is closed: the program is ending.")
         lane.pending += 1
