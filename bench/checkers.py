@@ -18,9 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.support import Case, read_cases
+from bench.support import Case, judge_sentence, read_cases
 from corrobora.domain.report import Support
-from corrobora.text.support import check_support
 
 SETS = ("support_pairs.txt", "checker_pairs.txt")
 _INSTALL_SECONDS = 900
@@ -97,7 +96,7 @@ def verdict(sentence, passage):
 
 def judge_ours(sentence: str, case: Case) -> str:
     """Return our verdict in the words of the comparison."""
-    found = check_support(sentence, [case.evidence])
+    found = judge_sentence(sentence, case.evidence)
     if found.support is Support.SUPPORTED:
         return "supported"
     denied = found.withholds or found.support in (Support.UNSUPPORTED, Support.CONTRADICTED)
@@ -113,7 +112,7 @@ def ask_rival(rival: Rival, cases: Sequence[Case], folder: Path) -> list[str] | 
             _run_command([sys.executable, "-m", "venv", str(place)], _INSTALL_SECONDS)
         pip = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", rival.package]
         _run_command(pip, _INSTALL_SECONDS)
-        pairs = json.dumps([(case.sentence, case.evidence.quote) for case in cases])
+        pairs = json.dumps([(case.sentence, " ".join(each.quote for each in case.evidence)) for case in cases])
         asked = _run_command([str(python), "-c", _WRAP.format(body=rival.body)], _ASK_SECONDS, pairs)
         return json.loads(asked)
     except (subprocess.SubprocessError, OSError, ValueError) as error:

@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from corrobora.domain.report import Support
+from corrobora.text.claims import CitedEvidence
+from corrobora.text.derivations import check_derivation
 from corrobora.text.quantities import NUMBER_WORDS
 from corrobora.text.support import Evidence, SupportCheck, check_support
 
@@ -54,27 +56,31 @@ class Case(NamedTuple):
 
     kind: str
     sentence: str
-    evidence: Evidence
+    evidence: Sequence[Evidence]
 
 
 def read_cases(path: Path) -> Iterator[Case]:
-    """Read honest restatements and their falsifications."""
-    quote, honest, metadata = "", "", dict[str, str]()
+    """Read honest restatements and their falsifications; ` | ` parts the passages of one source."""
+    quotes, honest, metadata = [""], "", dict[str, str]()
     for line in path.read_text(encoding="utf-8").splitlines():
         mark, _, text = line.partition(": ")
+        evidence = tuple(Evidence(quote, **metadata) for quote in quotes)
         if mark == "Q":
-            quote, metadata = text, {}
+            quotes, metadata = text.split(" | "), {}
         elif mark == "M":
-            metadata = dict([text.split("=", 1)])
+            metadata |= dict([text.split("=", 1)])
         elif mark == "H":
             honest = text
-            yield Case("", honest, Evidence(quote, **metadata))
+            yield Case("", honest, evidence)
+        elif mark == "X":
+            kind, _, forged = text.partition(" | ")
+            yield Case(kind, forged, evidence)
         elif mark == "F":
             kind, old, new = text.split(" | ", 2) if text.count(" | ") > 1 else (*text.split(" | ", 1), "")
             old, new = old.removesuffix(" |"), new.strip()
             if honest.count(old) != 1:
                 raise ValueError(f"{old!r} does not stand once in {honest!r}")
-            yield Case(kind, honest.replace(old, new), Evidence(quote, **metadata))
+            yield Case(kind, honest.replace(old, new), evidence)
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
@@ -87,7 +93,7 @@ def forge_copies(sentences: Sequence[str], chance: random.Random) -> Iterator[Ca
     """Yield copies of sentences with one change each, at most `COPIES` of a kind."""
     made: Counter[str] = Counter()
     for number, sentence in enumerate(sentences):
-        evidence = Evidence(" ".join(sentences[max(0, number - 2) : number + 3]))
+        evidence = (Evidence(" ".join(sentences[max(0, number - 2) : number + 3])),)
         if made["honest"] < COPIES * 2:
             made["honest"] += 1
             yield Case("", sentence, evidence)
@@ -129,12 +135,22 @@ def _perturb_number(number: int, chance: random.Random) -> Iterator[tuple[str, s
     yield "in words", chance.choice([word for word, value in NUMBER_WORDS.items() if value != number and value > 1])
 
 
+def judge_sentence(sentence: str, evidence: Sequence[Evidence]) -> SupportCheck:
+    """Check a sentence as a report's is checked: a derivation is executed, anything else compared."""
+    derived = check_derivation(sentence, [CitedEvidence(each, "source") for each in evidence])
+    found = check_support(sentence, evidence)
+    if derived.holds is None or (not derived.holds and found.withholds and not derived.withholds):
+        return found
+    status = Support.SUPPORTED if derived.holds else Support.CONTRADICTED if derived.withholds else Support.UNCLEAR
+    return SupportCheck(status, found.overlap, (derived.reason,), found.failing, withholds=derived.withholds)
+
+
 def print_cases(title: str, cases: Sequence[Case], *, show: bool) -> None:
     """Check cases; print what becomes of the honest ones and the share of each kind that is not called supported."""
     kinds: defaultdict[str, list[SupportCheck]] = defaultdict(list)
     begin = time.perf_counter()
     for case in cases:
-        found = check_support(case.sentence, [case.evidence])
+        found = judge_sentence(case.sentence, case.evidence)
         kinds[case.kind].append(found)
         if show and (found.support is Support.SUPPORTED) != (not case.kind):
             print(f"   {case.kind or 'honest':14} {found.support}: {case.sentence} | {'; '.join(found.reasons)}")

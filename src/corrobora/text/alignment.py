@@ -17,10 +17,10 @@ from rapidfuzz.distance import Indel
 
 from corrobora.domain.evidence import fold_typography
 from corrobora.text.clauses import fold_words, parse_clause
-from corrobora.text.measures import find_measures, find_unit
+from corrobora.text.measures import find_identifiers, find_measures, find_unit
+from corrobora.text.reading import Problem
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import stem_word
-from corrobora.text.typed import Problem
 from corrobora.text.vocabulary import is_near
 
 NEAR_COPY = 0.8  # share of a sentence's words, in order, in one sentence of the evidence
@@ -44,6 +44,7 @@ _OPENERS = frozenset(
     "in on at by for from during after before since until with without under over as of to because if when while "
     "although unless except where compared among according between only".split()
 )
+_CLAUSE_OPENERS = frozenset("that which who whom whose while whereas but because since although".split())
 _JOINING = frozenset("but and while though although which who whereas".split())  # what follows is another clause
 
 
@@ -191,6 +192,8 @@ def _find_changes(words: Sequence[str], theirs: Sequence[str]) -> Iterator[Probl
             moved = True
         elif changed:
             yield Problem(f"its sources do not say “{' '.join(changed)}” here", " ".join(changed))
+        if other and (subject := _find_other_subject(other, own, words)):
+            yield Problem(f"its sources say this of “{subject}”", "")
         if other and other[0] not in _JOINING:
             left = _list_left_out(words, theirs, other)
             inner = other[-1] != theirs[-1] and other[0] != theirs[0]
@@ -200,6 +203,14 @@ def _find_changes(words: Sequence[str], theirs: Sequence[str]) -> Iterator[Probl
                 yield Problem(f"it leaves out “{left[0]}”", left[0])
     if turned and not moved:
         yield Problem("who does it and to whom differ", "by" if "by" in words else "")
+
+
+def _find_other_subject(gap: Sequence[str], own: Sequence[str], words: Sequence[str]) -> str:
+    """Return what a copy leaves out right before its verb: in "A and B, of which B is new" it is not A that is new."""
+    last = gap[-1]
+    opened = not _CLAUSE_OPENERS.isdisjoint(gap[:-1])
+    said = find_identifiers(" ".join(words))
+    return last if opened and not own and last not in words and find_identifiers(last) and said else ""
 
 
 def _list_gaps(words: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[Sequence[str], Sequence[str]]]:

@@ -48,12 +48,13 @@ def _list_words(words: str) -> str:
 
 _BE = r"(?:(?:is|are|was|were|be|been|being|'s|'re)\s+)?"
 _FORCES = {  # the first that matches at a place decides
-    "forbidden": r"""(?:no|nothing)_(?:[\w/.-]+_){0,4}?(?:may|shall|must|can)\b
+    "forbidden": r"""(?:no|nothing)_(?:[\w/.-]+_){0,4}?(?:may|shall|must|can)\b (?:must|shall)_(?:be_)?avoid(?:ed)?
         (?:must|shall|may|can)\s?(?:not|n['’]t)\b
         (?:must|shall|may|can|should)_never (?:mustn|can)['’]t
         BE(?:not_)(?:be_)?(?:permitted|allowed|acceptable) forbids?
         BE(?:prohibit(?:ed|s)?|forbidden|bann?(?:s|ed)|barred|disallow(?:ed|s))""",
-    "discouraged": r"""(?:no|nothing)_(?:[\w/.-]+_){0,4}?should\b should(?:_not|n['’]t) ought_not
+    "discouraged": r"""(?:no|nothing)_(?:[\w/.-]+_){0,4}?should\b should(?:_not|n['’]t) should_(?:be_)?avoid(?:ed)?
+        ought_not
         BE(?:not_)(?:be_)?(?:recommended|advised|encouraged)
         BE(?:discouraged|advised_against)""",
     "needless": r"""need(?:_not|n['’]t) no_longer_requires?
@@ -90,7 +91,7 @@ _FAMILIES = {
     "quantifier": {
         "all": r"all (?:every|each)(?!_(?:day|hour|minute|second|week|month|year)\b) always entire(?:ly)? everyone",
         "most": r"most(?=_(?:of|\w+s)\b) (?:the|a)_majority mostly usually generally typically mainly largely",
-        "some": r"some(?!_\d) several certain sometimes occasionally partly partially a_few a_number_of",
+        "some": r"some(?!_[$€£¥]?\d) several certain sometimes occasionally partly partially a_few a_number_of",
         "many": r"many often frequently numerous",
         "few": r"(?<!a\s)few rarely seldom a_minority",
         "only": r"(?<!not\s)only solely exclusively",
@@ -105,8 +106,9 @@ _FAMILIES = {
     },
     "hedge": {
         "may": r"""may(?!_\d) might could possibly potentially perhaps likely appear(?:s|ed)?_to seem(?:s|ed)? suspected
-            suggest(?:s|ed|ing)? probabl[ey] presumably preliminary tentative(?:ly)? expect(?:s|ed)? plan(?:s|ned)?_to
-            estimated can""",
+            suggest(?:s|ed|ing)? probabl[ey] presumably preliminary tentative(?:ly)? plan(?:s|ned)?_to estimated
+            can
+            (?:expect(?:s|ed)?|projected|forecasts?|predict(?:s|ed)?|scheduled|proposed|intended)(?:_by_(?:[\w.]+_){1,3}?to\b)?""",
     },
     "attribution": {
         "said": r"""according_to claim(?:s|ed)?(?=_(?:that|to)\b) sa(?:ys|id) argu(?:es|ed) believ(?:es?|ed) told wrote
@@ -233,6 +235,11 @@ def parse_clause(text: str) -> Clause:
         negations,
         tuple(shades),
     )
+
+
+def list_denied(text: str) -> frozenset[str]:
+    """Return the stems of the words that negations govern, "without" and "lack of" among them."""
+    return frozenset(_find_governed(text, match) for match in _NEGATION.finditer(text.lower())) - {""}
 
 
 def _find_governed(text: str, match: re.Match[str]) -> str:

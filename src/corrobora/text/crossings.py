@@ -13,8 +13,8 @@ from itertools import combinations
 
 from corrobora.text.measures import find_identifiers
 from corrobora.text.mentions import MentionKind, find_mentions
+from corrobora.text.reading import Problem
 from corrobora.text.tokens import fold_text, split_words, stem_text, stem_word
-from corrobora.text.typed import Problem
 
 _PART = re.compile(r"[,;:]\s|\s(?:and|but|then|while|whereas|although|when|which|before|after)\s")
 _PREPOSITIONS = frozenset("from to of by in on into onto with for at against than over under through".split())

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
+from corrobora.text.clocks import HALF_DAY, find_clocks
 from corrobora.text.quantities import NUMBER_WORDS, SCALES
 from corrobora.text.tokens import fold_text, stem_word
 
@@ -46,7 +47,7 @@ class Measure:
         if dimensions == {"£", "mass"}:  # "four thousand pounds"
             return self.number == other.number and "pound" in f"{self.text} {other.text}"
         if dimensions == {"clock"} and (self.vague or other.vague):  # "7:40" may be said of the evening
-            return (self.value - other.value) % (_PERIODS[2] / 2) == 0
+            return (self.value - other.value) % HALF_DAY == 0
         same = len(dimensions) == 1 or dimensions <= {"", "ratio"}
         return same and abs(self.value - other.value) <= 1e-6 * max(abs(self.value), abs(other.value))
 
@@ -120,14 +121,14 @@ _BEFORE = (
     (
         ">=",
         _compile_bound(
-            rf"(?:\b(?:at_least|(?:no|not)_LESS(?:_than)?|minimum(?:_\w+)?_of|starting_(?:at|from))|≥|>={_FILL}"
+            rf"(?:\b(?:at_least|(?:no|not)_LESS(?:_than)?|minimum(?:(?:_\w+)?_of)?|starting_(?:at|from))|≥|>={_FILL}"
         ),
     ),
     (
         "<=",
         _compile_bound(rf"(?:\b(?:at_most|(?:no|not)_MORE(?:_than)?|not_exceed(?:ing)?|up_to|limited_to)|≤|<={_FILL}"),
     ),
-    ("<=", _compile_bound(rf"(?:\b(?:max\.|maximum)(?:_\w+)?_of{_FILL}")),
+    ("<=", _compile_bound(rf"(?:\b(?:max\.|maximum)(?:(?:_\w+)?_of)?{_FILL}")),
     (">", _compile_bound(rf"(?:\b(?:MORE_than|over|above|exceed(?:s|ed|ing)?|upwards?_of)|>{_FILL}")),
     ("<", _compile_bound(rf"(?:\b(?:LESS_than|under|below)|<{_FILL}")),
 )
@@ -144,9 +145,6 @@ _DIFFERENCE = re.compile(r"\s(?:fewer|more|less|higher|lower|greater|longer|shor
 _NAMED = re.compile(r"[^\W\d_]\w*[-/+]$|(?:^|\W)\+$|(?<![^\W_])([A-Z][A-Z0-9-]+|[A-Z][a-z]+)\s$")  # before its digits
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b|(?<=\d0)s\b")
 _PERIODS = (60.0, 3600.0, 86400.0)  # "every 15 minutes" is four times an hour
-_CLOCK = re.compile(
-    r"(?i)(?<![\w:.])([01]?\d|2[0-4])(?::([0-5]\d)(?![\w:]))?(?(2)(?:\s?([ap])\.?m\b)?|\s?([ap])\.?m\b)"
-)
 _OF_UNIT = re.compile(r"\s+of\s+an?\s+([^\W\d_]+)\b")
 _SHARE = re.compile(r"(?i)\s(?:in|out of)(?: every)?\s")
 _WINDOW = 28  # characters before a number in which its bound stands
@@ -196,33 +194,25 @@ def find_identifiers(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=4_000)  # every sentence is compared with the same quotes
 def find_measures(text: str) -> tuple[Measure, ...]:
     """Return the numbers of a text in order; those inside identifiers are none."""
-    if not re.search(r"\d", text) and not _SPELLED.search(text):
+    clocks = list(find_clocks(text))
+    if not clocks and not re.search(r"\d", text) and not _SPELLED.search(text):
         return ()
-    clocks = list(_CLOCK.finditer(text))
-    taken = [match.span() for match in (*_IDENTIFIER.finditer(text), *clocks)]
-    found = [_read_clock(clock) for clock in clocks]
+    taken = [match.span() for match in _IDENTIFIER.finditer(text)] + [(each.start, each.end) for each in clocks]
+    found = [
+        Measure(c.seconds, c.number, "clock", text[c.start : c.end], c.start, c.end, vague=c.vague) for c in clocks
+    ]
     found += [
         _read_digits(text, match)
         for match in _DIGITS.finditer(text)
         if not any(start <= match.start(3) < end for start, end in taken)
     ]
     for match in _SPELLED.finditer(text):
-        if any(each.start <= match.start() < each.end for each in found):
+        if any(each.start < match.end() and match.start() < each.end for each in found):
             continue  # the "million" of "4.2 million"
         if (read := _read_words(text, match)) is not None:
             found.append(read)
     found.sort(key=lambda each: each.start)
     return tuple(_share_units(found, text))
-
-
-def _read_clock(match: re.Match[str]) -> Measure:
-    """Read "15:00" and "3 pm"; without am or pm, an hour up to twelve may be either."""
-    hour, minute, half, other = match.groups()
-    half = (half or other or "").lower()
-    value = 3600.0 * (int(hour) % 12 + 12 * (half == "p") if half else int(hour)) + 60 * int(minute or 0)
-    vague = not half and int(hour) <= 12  # noqa: PLR2004 - hours of a half day
-    number = value if minute else float(hour)  # "at seven" may be "at 7 pm"
-    return Measure(value, number, "clock", match.group(), match.start(), match.end(), vague=vague)
 
 
 def _read_digits(text: str, match: re.Match[str]) -> Measure:
@@ -312,6 +302,8 @@ def _read_unit(text: str, at: int) -> tuple[Unit | None, int]:
     if match is None or (unit := find_unit(match.group())) is None or match.group() in ("A", "a", "in"):
         return None, at
     end = match.end()
+    if text[at : at + 1] == " " and unit.dimension in ("time", "month") and re.match(r"-[a-z]", text[end : end + 2]):
+        return None, at  # "-03 year-round"
     if word.startswith(("sq", "cubic")) and unit.dimension == "length":
         power = 3 if word == "cubic" else 2
         unit = Unit(f"length{power}", unit.factor**power)

@@ -20,13 +20,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from corrobora.domain.report import Support
 from corrobora.text.alignment import NEAR_COPY, align_copy, find_cut, find_slices, find_substitute
+from corrobora.text.bindings import find_rebindings
 from corrobora.text.clauses import Clause, split_statement
 from corrobora.text.crossings import find_crossings
 from corrobora.text.measures import find_identifiers, find_measures, find_unit
 from corrobora.text.mentions import MentionKind, find_mentions, strip_to_alphanumeric
+from corrobora.text.polarity import NEGATED
+from corrobora.text.reading import Problem, Reading, read_evidence
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import LIST_ITEM, STOP_WORDS, fold_text, is_same_family, split_words, stem_text, stem_word
-from corrobora.text.typed import NEGATED, Problem, Reading, compare_sentence, read_evidence
+from corrobora.text.typed import compare_sentence
 from corrobora.text.vocabulary import compare_stems, is_common, is_known, weigh_stem, weigh_stems
 
 if TYPE_CHECKING:
@@ -243,7 +246,7 @@ def compare_evidence(sentence: str, evidence: Sequence[Evidence]) -> Comparison 
     if not copied and all(each.scored for each in problems):
         substitutes = (find_substitute(sentence, unit.text, reading.stems) for unit in reading.units)
         problems += [found for found in substitutes if found is not None]
-    problems += find_crossings(sentence, units)
+    problems += [*find_crossings(sentence, units), *find_rebindings(sentence, units)]
     return Comparison(reading, tuple(sorted(problems, key=lambda each: not each.false)), copied)
 
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from itertools import combinations
 from operator import attrgetter
-from typing import NamedTuple
 
 from corrobora.text.cells import select_cells, split_by_cells
 from corrobora.text.clauses import (
@@ -27,59 +25,20 @@ from corrobora.text.clauses import (
 )
 from corrobora.text.dates import Date, find_dates
 from corrobora.text.measures import Measure, find_measures, is_computable
-from corrobora.text.tokens import is_same_family, split_words, stem_text, stem_word
-from corrobora.text.vocabulary import compare_stems, is_akin, weigh_stems
+from corrobora.text.polarity import compare_polarity
+from corrobora.text.reading import YEAR, Problem, Reading, find_nearest, read_evidence
+from corrobora.text.tokens import split_words, stem_text
+from corrobora.text.vocabulary import is_akin
 
-
-class Problem(NamedTuple):
-    """One difference: what it is in plain English, the words that fail, and whether code knows the sentence false."""
-
-    reason: str
-    words: str
-    false: bool = False
-    contradicts: bool = False
-    scored: bool = False  # a paraphrase may differ so: a feature of the score, not a reason of its own
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The evidence of a sentence, parsed: its sentences, and the text of everything that may carry a fact."""
-
-    units: tuple[Clause, ...]  # the sentences of the quotes and their neighbours
-    everything: str  # with titles, versions, dates and headings
-    stems: frozenset[str]
-    measures: tuple[Measure, ...]
-    dates: tuple[Date, ...]
-    years: frozenset[int]
-    operands: tuple[Measure, ...]  # of the sentences: what a number may be computed from
-
-
-_DENYING = ("forbidden", "discouraged", "needless")
-_DENIED = "it and its sources differ in a negation"
-_YEAR = re.compile(r"(?<![\w.,$€£])(1[0-9]\d\d|20\d\d)(?![\w%]|[.,]\d)")
 _NEXT_YEAR = re.compile(r"(?i)\b(?:an?|the|previous|next|last|following) year\b")
-NEGATED = re.compile(r"(un|in|im|ir|non|dis)([a-z]{3,})")
 _NAMED = re.compile(
     r"(?i)\b(revision|version|release|edition|article|section|chapter|clause|table|figure|part|annex|appendix)\s+$"
 )
+_REST = re.compile(r"(?i)\b(?:the (?:rest|others?|remaind\w+|remaining)|all others?|every other)\b")
 _RANGE_WORDS = 3  # between the ends of a range
-_MOST_OPERANDS = 16
-_CLOSE = 0.9  # share of the best sentence's overlap from which another one may be meant as well
 _SAME_SUBJECT = 0.8  # share of a clause's stems in a sentence from which one verb is about one thing
 _NEAR_AMOUNT = 0.1  # how far "about" reaches
 _EXACT_UPTO = 10  # counts in words up to this may count what is listed
-
-
-@lru_cache(maxsize=512)
-def read_evidence(units: tuple[str, ...], context: str) -> Reading:
-    """Parse the sentences of the evidence, and the context that may carry numbers, dates and names."""
-    everything = "\n".join((*units, context))
-    dates, rest = find_dates(everything)
-    years = {date.year for date in dates} | {int(each) for each in _YEAR.findall(rest)}
-    stems = frozenset(stem_text(everything))
-    operands = tuple(measure for unit in units for measure in find_measures(unit))[:_MOST_OPERANDS]
-    clauses = tuple(map(parse_clause, units))
-    return Reading(clauses, everything, stems, find_measures(rest), tuple(dates), frozenset(years), operands)
 
 
 def compare_sentence(sentence: str, reading: Reading) -> tuple[Problem, ...]:
@@ -115,29 +74,13 @@ def _compare_clause(clause: Clause, whole: Clause, reading: Reading) -> list[Pro
     return found
 
 
-def find_nearest(clause: Clause, units: Sequence[Clause]) -> list[Clause]:
-    """Return the sentences of the evidence that come nearest to a clause in words and meaning, the best first."""
-    wanted, held = sorted(clause.stems), sorted(frozenset[str]().union(*(unit.stems for unit in units)))
-    if not wanted or not held:
-        return []
-    near, rows = compare_stems(wanted, held), {stem: row for row, stem in enumerate(held)}
-    weights = weigh_stems(wanted)
-    scored: list[tuple[float, int, int]] = []
-    for at, unit in enumerate(units):
-        inside = [rows[stem] for stem in unit.stems]
-        scored.append((float(weights @ near[:, inside].max(axis=1)) if inside else 0.0, -len(unit.stems), at))
-    scored.sort(reverse=True)
-    best = scored[0][0]
-    return [units[at] for shared, _, at in scored[:4] if shared >= max(_CLOSE * best, 1e-9)]
-
-
 def _compare_numbers(text: str, reading: Reading, units: Sequence[Clause]) -> Iterator[Problem]:
     dates, rest = find_dates(text)
     for date in dates:
         if not _is_date_known(date, reading):
             yield Problem(f"its date {date.text} stands in none of its sources", date.text, false=True)
     measures = find_measures(rest)
-    years = [m for m in measures if _YEAR.fullmatch(m.text) and (not m.nouns or m.number in reading.years)]
+    years = [m for m in measures if YEAR.fullmatch(m.text) and (not m.nouns or m.number in reading.years)]
     for year in years:
         if year.number not in reading.years and not any(other.number == year.number for other in reading.measures):
             false = not _is_counted_year(int(year.number), reading)
@@ -197,13 +140,23 @@ def _compare_number(
         return Problem(f"its sources give {close[0].text if close else alike[0].text}, not {said}", said)
     if measure.vague or (measure.spelled and measure.number <= _EXACT_UPTO and not rivals):
         return Problem(f"its number {said} stands in none of its sources", said)
-    if is_computable(measure, reading.operands, reading.years):
+    if is_computable(measure, reading.operands, reading.years) or _is_rest(measure, reading):
         return Problem(f"its number {said} is in none of its sources and may be computed from them", said)
     if (name := _NAMED.search(before)) and re.search(rf"(?i)\b{name[1]}\s+\d", reading.everything) is None:
         return Problem(f"none of its sources is called {name[1]} {said}", f"{name[1]} {said}")
     kind = "amount" if measure.dimension else "number"
     told = f"; they give {rivals[0].text}" if rivals else ""
     return Problem(f"its {kind} {said} stands in none of its sources{told}", said, false=True, contradicts=bool(rivals))
+
+
+def _is_rest(measure: Measure, reading: Reading) -> bool:
+    """True if a number is what two parts leave of a whole of which the evidence names a rest: "the others failed"."""
+    if _REST.search(reading.everything) is None:
+        return False
+    alike = {each.value for each in reading.operands if each.dimension == measure.dimension}
+    return any(
+        whole - one - other == measure.value for whole in alike for one, other in combinations(alike - {whole}, 2)
+    )
 
 
 def _is_rounded(measure: Measure, close: Sequence[Measure]) -> bool:
@@ -257,7 +210,7 @@ def _compare_words(clause: Clause, whole: Clause, unit: Clause, reading: Reading
     """
     same = len(clause.stems & unit.stems) >= _SAME_SUBJECT * max(1, len(clause.stems))
     yield from _compare_duties(clause, whole, unit, reading, same=same)
-    yield from _compare_polarity(clause, unit, reading, same=same)
+    yield from compare_polarity(clause, unit, reading, same=same)
     yield from _compare_directions(clause, unit)
     yield from _compare_shades(clause, whole, unit, reading)
 
@@ -294,56 +247,11 @@ def _compare_duties(clause: Clause, whole: Clause, unit: Clause, reading: Readin
         yield Problem(f"its sources say “{unit.duties[0].text}”", unit.duties[0].text)
 
 
-def _compare_polarity(clause: Clause, unit: Clause, reading: Reading, *, same: bool) -> Iterator[Problem]:
-    if clause.duties and unit.duties:  # what these deny is compared with them
-        beside = [max(0, len(each.negated) - sum(d.kind in _DENYING for d in each.duties)) for each in (clause, unit)]
-        if sum(beside) % 2:
-            yield Problem(_DENIED, "not" if clause.negations else "")
-        return
-    parts = [parse_clause(part) for part in split_statement(unit.text)]
-    for stem in sorted((unit.negated & clause.stems) - clause.negated):
-        own = next((part for part in parts if stem in part.negated), unit)
-        free = any(stem in each.stems - each.negated for each in (*reading.units, *parts))
-        if same and not free and (clause.negations - own.negations) % 2:
-            yield Problem(
-                f"its sources deny “{_show(clause, stem)}”", _show(clause, stem), false=True, contradicts=True
-            )
-            return
-    for stem in sorted((clause.negated & unit.stems) - unit.negated):
-        own = next((part for part in parts if stem in part.stems), unit)
-        free = any(
-            stem in each.negated or any(shade.kind == "unless" and shade.governs == stem for shade in each.shades)
-            for each in reading.units
-        )
-        if same and not free and (clause.negations - own.negations) % 2:
-            yield Problem(
-                f"it denies “{_show(clause, stem)}”, its sources do not",
-                _show(clause, stem),
-                false=True,
-                contradicts=True,
-            )
-            return
-    own = next(iter(find_nearest(clause, parts)), unit)
-    if (_count_negations(clause, own) - _count_negations(own, clause)) % 2:
-        yield Problem(_DENIED, "not" if clause.negations else "")
-
-
 def _is_carried(duty: Shade, whole: Clause) -> bool:
     """True if a sentence without words of obligation is an order itself, or says "need" for "require"."""
     ordered = next(iter(stem_text(whole.text)), "") == duty.governs
     hedged = duty.kind == "permitted" and bool(whole.kinds("hedge"))
     return ordered or hedged or any(is_akin(stem, own) for stem in stem_text(duty.text) for own in whole.stems)
-
-
-def _count_negations(clause: Clause, other: Clause) -> int:
-    """Count the negations of a clause, "unset" and "undetectable" among them where the other has "set" and "detect"."""
-    bases = [match for word in split_words(clause.text) if (match := NEGATED.match(word))]
-    stems = [(each[1], stem_word(each[2])) for each in bases if stem_word(each.string) not in other.stems]
-    return clause.negations + sum(
-        any((is_akin if prefix == "un" else is_same_family)(stem, each) for each in other.stems)
-        for prefix, stem in stems
-        if stem
-    )
 
 
 def _compare_shades(clause: Clause, whole: Clause, unit: Clause, reading: Reading) -> Iterator[Problem]:

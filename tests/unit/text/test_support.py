@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from corrobora.domain.evidence import fold_typography
 from corrobora.domain.report import Support
+from corrobora.text.reading import read_evidence
 from corrobora.text.support import (
     FEATURES,
     Evidence,
@@ -19,7 +20,6 @@ from corrobora.text.support import (
     score_support,
 )
 from corrobora.text.tokens import token_overlap
-from corrobora.text.typed import read_evidence
 
 WORDS = st.lists(st.sampled_from("lake dam water river stone mill bridge boat".split()), min_size=3, max_size=12)
 

@@ -6,8 +6,9 @@ import re
 
 import pytest
 
+from corrobora.text.reading import read_evidence
 from corrobora.text.support import find_foreign_names
-from corrobora.text.typed import compare_sentence, read_evidence
+from corrobora.text.typed import compare_sentence
 
 UNITS = (
     "The clinic treated 40 women between 3 May and 9 June 2020, and most of them may have been infected abroad.",
@@ -120,3 +121,12 @@ def test_what_is_bound_to_a_thing_is_no_obligation() -> None:
     reading = read_evidence(("A lamp bound to a pole collides with the boats.",), "")
     told = compare_sentence("A lamp bound to a pole does not collide with the boats.", reading)
     assert any(each.contradicts for each in told)
+
+
+def test_what_is_left_of_a_whole_is_not_known_to_be_false() -> None:
+    told = ("Of 1,248 bridges 96 were rated poor and 402 fair; the rest were rated good.",)
+    right, wrong = (
+        compare_sentence(f"{number} bridges were rated good.", read_evidence(told, "")) for number in (750, 760)
+    )
+    assert not any(each.false for each in right)
+    assert any(each.false for each in wrong)

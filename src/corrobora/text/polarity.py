@@ -1,0 +1,92 @@
+"""Polarity: whether a clause and a sentence of its evidence deny the same.
+
+Knows what negations govern, prefixes that negate ("unset"), and restrictions ("only"), which say of something what a
+negation says of the rest. Does not know obligations, whose denials are compared with them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from corrobora.text.clauses import Clause, list_denied, parse_clause, split_statement
+from corrobora.text.reading import Problem, Reading, find_nearest
+from corrobora.text.tokens import is_same_family, split_words, stem_word
+from corrobora.text.vocabulary import is_akin
+
+NEGATED = re.compile(r"(un|in|im|ir|non|dis)([a-z]{3,})")
+_DENYING = ("forbidden", "discouraged", "needless")
+_DENIED = "it and its sources differ in a negation"
+_RESTRICTING = ("only", "unless")  # "only A" says of B what "not B" says
+
+
+def compare_polarity(clause: Clause, unit: Clause, reading: Reading, *, same: bool) -> Iterator[Problem]:
+    """Compare what a clause denies with the nearest sentence of its evidence, `unit`.
+
+    A verb that one side alone denies proves the clause false if both say it of the `same` thing and neither restricts
+    it. Negations of words that the other side does not have are counted only: other words may say them.
+    """
+    if clause.duties and unit.duties:  # what these deny is compared with them
+        beside = [max(0, len(each.negated) - sum(d.kind in _DENYING for d in each.duties)) for each in (clause, unit)]
+        if sum(beside) % 2:
+            yield Problem(_DENIED, "not" if clause.negations else "")
+        return
+    parts = [parse_clause(part) for part in split_statement(unit.text)]
+    found = _find_denial(clause, unit, reading, parts) if same else None
+    if found is not None:
+        restricted = _is_restricted(clause) != _is_restricted(unit)
+        yield Problem(_DENIED, found.words) if restricted else found
+        return
+    own = next(iter(find_nearest(clause, parts)), unit)
+    if (_count_negations(clause, own) - _count_negations(own, clause)) % 2:
+        yield Problem(_DENIED, "not" if clause.negations else "", scored=not _is_denied_there(clause, own))
+
+
+def _find_denial(clause: Clause, unit: Clause, reading: Reading, parts: list[Clause]) -> Problem | None:
+    """Return the problem of a word that one side alone denies."""
+    for stem in sorted((unit.negated & clause.stems) - clause.negated):
+        own = next((part for part in parts if stem in part.negated), unit)
+        free = any(stem in each.stems - each.negated for each in (*reading.units, *parts))
+        if not free and (clause.negations - own.negations) % 2:
+            word = _show(clause, stem)
+            return Problem(f"its sources deny “{word}”", word, false=True, contradicts=True)
+    for stem in sorted((clause.negated & unit.stems) - unit.negated):
+        own = next((part for part in parts if stem in part.stems), unit)
+        free = any(
+            stem in each.negated or any(shade.kind == "unless" and shade.governs == stem for shade in each.shades)
+            for each in reading.units
+        )
+        if not free and (clause.negations - own.negations) % 2:
+            word = _show(clause, stem)
+            return Problem(f"it denies “{word}”, its sources do not", word, false=True, contradicts=True)
+    return None
+
+
+def _is_restricted(clause: Clause) -> bool:
+    return any(shade.kind in _RESTRICTING for shade in clause.shades)
+
+
+def _is_denied_there(clause: Clause, other: Clause) -> bool:
+    """True if a word that one of two clauses denies stands in the other one, or one like it."""
+    for one, two in ((clause, other), (other, clause)):
+        denied = list_denied(one.text) - list_denied(two.text)
+        if any(is_akin(stem, each) for stem in denied for each in two.stems):
+            return True
+    return False
+
+
+def _count_negations(clause: Clause, other: Clause) -> int:
+    """Count the negations of a clause, "unset" and "undetectable" among them where the other has "set" and "detect"."""
+    bases = [match for word in split_words(clause.text) if (match := NEGATED.match(word))]
+    stems = [(each[1], stem_word(each[2])) for each in bases if stem_word(each.string) not in other.stems]
+    return clause.negations + sum(
+        any((is_akin if prefix == "un" else is_same_family)(stem, each) for each in other.stems)
+        for prefix, stem in stems
+        if stem
+    )
+
+
+def _show(clause: Clause, stem: str) -> str:
+    """Return the word of a clause that has a stem."""
+    words = re.findall(r"[^\W_]+", clause.text)
+    return next((word for word in words if stem_word(word.lower()) == stem), stem)

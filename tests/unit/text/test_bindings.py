@@ -1,0 +1,44 @@
+"""Bindings: a name, a number or a time that belongs to something else in the evidence is never supported."""
+
+from __future__ import annotations
+
+import pytest
+
+from corrobora.domain.report import Support
+from corrobora.text.support import Evidence, check_support
+
+FERRY = "The ferry line is forecast by Harbour Watch to earn 3 million euros and crowded out Sailmaster's boats."
+LOCKS = "A small lock is 2^3 = 8 metres wide, a medium lock is 2^4 = 16 metres wide, a large lock is 32 metres wide."
+KEYS = "The cabinet has two keys, KEY-1 and KEY-2, which differ in that KEY-2 is marked in red."
+TOLL = "The long-standing toll was 16 crowns until release 2023a of the tariff."
+
+
+@pytest.mark.parametrize(
+    ("said", "quote"),
+    [
+        ("Sailmaster forecasts that the ferry line is to earn 3 million euros.", FERRY),
+        ("A small lock is 32 metres wide.", LOCKS),
+        ("KEY-1 is marked in red.", KEYS),
+        ("The long-standing toll was 16 crowns from release 2023a of the tariff on.", TOLL),
+        ("The ferry line has earned 3 million euros.", FERRY),
+    ],
+)
+def test_truth_3_what_belongs_to_something_else_is_not_supported(said: str, quote: str) -> None:
+    found = check_support(said, [Evidence(quote)])
+    assert found.support is not Support.SUPPORTED
+    assert found.reasons
+
+
+@pytest.mark.parametrize(
+    ("said", "quote"),
+    [
+        ("Harbour Watch forecasts that the ferry line will earn 3 million euros.", FERRY),
+        ("A large lock is 32 metres wide.", LOCKS),
+        ("KEY-2 is marked in red.", KEYS),
+        ("The toll was 16 crowns until release 2023a of the tariff.", TOLL),
+        ("Harbour Watch, founded in Bergen, told it.", "Harbour Watch was founded in Bergen and told it."),
+    ],
+)
+def test_what_belongs_together_is_no_problem(said: str, quote: str) -> None:
+    reasons = check_support(said, [Evidence(quote)]).reasons
+    assert not any("something else" in each or "of what it says" in each or " then" in each for each in reasons)
