@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from bench.eval_refusals import small
 from bench.eval_retrieval import SUITES, fill, rows
 from corrobora.storage.index.catalog import Catalog
-from corrobora.storage.index.coverage import FEATURES, CoverageRater
 from corrobora.storage.index.posting_cache import PostingCache
+from corrobora.storage.index.queries import FEATURES, CoverageRater
 from corrobora.storage.index.tokenizer import Tokenizer
 from corrobora.storage.postgres import Database
 

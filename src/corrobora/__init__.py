@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from corrobora.domain.errors import CorroboraError, NeedsHuman, NoEvidence, ProviderError, UserError
     from corrobora.domain.report import Outcome, Report
-    from corrobora.faces.followup import ask
     from corrobora.faces.python import (
         Conversation,
         ahybrid_search,
         aresearch,
+        ask,
         chat,
         hybrid_search,
         open_run,
@@ -55,11 +55,11 @@ __all__ = [
 _HOMES = {
     "corrobora.domain.errors": ("CorroboraError", "NeedsHuman", "NoEvidence", "ProviderError", "UserError"),
     "corrobora.domain.report": ("Outcome", "Report"),
-    "corrobora.faces.followup": ("ask",),
     "corrobora.faces.python": (
         "Conversation",
         "ahybrid_search",
         "aresearch",
+        "ask",
         "chat",
         "hybrid_search",
         "open_run",

@@ -14,7 +14,7 @@ import pytest
 from tests.paths.starts import CLEAR
 from tests.plugins.shell import Shell
 
-from corrobora.adapters.readers.mcp_documents import McpReader
+from corrobora.adapters.readers.pages import McpReader
 from corrobora.domain.evidence import Hit
 
 SERVER = Path(__file__).parent / "mcp_documents.py"

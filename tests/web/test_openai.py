@@ -30,9 +30,8 @@ from corrobora.config import Settings
 from corrobora.faces.web.errors import make_problem
 from corrobora.faces.web.openai import render_error
 from corrobora.faces.web.openai.chat import ChatRequest
-from corrobora.faces.web.openai.content import write_content
 from corrobora.faces.web.openai.responses import ResponseRequest
-from corrobora.faces.web.openai.turns import MODEL_PREFIX
+from corrobora.faces.web.openai.turns import MODEL_PREFIX, write_content
 from corrobora.faces.web.security import parse_tokens
 
 DOCS = {"libraries": ["docs"]}

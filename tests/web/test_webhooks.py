@@ -22,7 +22,7 @@ from tests.plugins.shell import DOCUMENTS, Shell, _fill
 from tests.plugins.sink import HANG, Received, Sink, open_sink
 from tests.web.test_restart import serve
 
-from corrobora.app.webhooks import RETRY_SECONDS
+from corrobora.app.delivery import RETRY_SECONDS
 from corrobora.config import Settings, load_settings
 
 QUESTION = "When was the bridge at Arnholm opened?"

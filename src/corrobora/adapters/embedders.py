@@ -55,9 +55,7 @@ class OnnxEmbedder:
             broken: Any = importlib.import_module("onnxruntime.capi.onnxruntime_pybind11_state")
             tokenizers: Any = importlib.import_module("tokenizers")
         except ImportError as error:
-            raise UserError(
-                "embedder_extra", f"{error.name} is not installed.", next_step="pip install 'corrobora[dense]'"
-            ) from error
+            raise UserError.missing_extra("embedder_extra", error, "dense") from None
         unusable: tuple[type[Exception], ...] = tuple(getattr(broken, name) for name in _BROKEN)
         options: Any = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads

@@ -92,10 +92,10 @@ async def read_body(
     """Read at most `wire` bytes and unpack at most `decoded`; with `truncate`, a longer body is cut, not refused.
 
     Raises:
-        TooLarge: a bound was passed; with `truncate`, only by data that unpacks to a hundred times its size. Memory
+        BodyTooLarge: a bound was passed; with `truncate`, only by data that unpacks to a hundred times its size. Memory
             stays within `decoded` and one step.
-        BadCoding: any coding other than one gzip, or damaged data.
-        CutShort: the packed data ends early.
+        BadEncoding: any coding other than one gzip, or damaged data.
+        TruncatedBody: the packed data ends early.
     """
     unpack = _make_decoder(coding)
     out = bytearray()

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corrobora.adapters.search.library import EvidenceSearch
-from corrobora.app.delivery import ThreadReports, send_report
+from corrobora.app.delivery import ThreadReports, send_report, send_webhooks
 from corrobora.app.libraries import open_library
 from corrobora.app.runs import (
     ANYWAY_TOPIC,
@@ -32,7 +32,6 @@ from corrobora.app.runs import (
     run_folder,
 )
 from corrobora.app.telemetry import export_attempt
-from corrobora.app.webhooks import send_webhooks
 from corrobora.app.wiring import run_allowance
 from corrobora.domain.errors import CorroboraError, JournalError, NeedsHuman, Stale, UserError
 from corrobora.domain.plan import Brief, Plan

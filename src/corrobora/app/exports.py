@@ -18,11 +18,9 @@ from corrobora.domain.evidence import locate_quote
 from corrobora.domain.report import Citation, Report
 from corrobora.domain.run import Event, EventType
 from corrobora.reporting.bibliography import CitedWork, write_bibtex, write_csl, write_ris
-from corrobora.reporting.bundle import write_bundle
+from corrobora.reporting.bundle import build_crate, write_bundle
 from corrobora.reporting.bundle_check import list_claims, recheck_members
-from corrobora.reporting.crate import build_crate
-from corrobora.reporting.docx_export import write_docx
-from corrobora.reporting.pdf_export import write_pdf
+from corrobora.reporting.document_formats import write_docx, write_pdf
 from corrobora.reporting.plots import PlotKind, draw_plot
 from corrobora.reporting.report_document import TextBlock, read_document
 from corrobora.reporting.report_format import REPORT_FILES

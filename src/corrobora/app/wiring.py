@@ -212,7 +212,7 @@ def _open_mcp_reader(  # noqa: PLR0913, PLR0917 - as `open_web_readers`
     """Return the reader of documents that the MCP server of the operator has, if it searches in this run."""
     if "mcp" not in provider_names(settings, request):
         return ()
-    from corrobora.adapters.readers.mcp_documents import McpReader  # noqa: PLC0415 - as in `WebAccess`
+    from corrobora.adapters.readers.pages import McpReader  # noqa: PLC0415 - as in `WebAccess`
     from corrobora.adapters.search.mcp_server import McpSearch  # noqa: PLC0415
 
     return (McpReader(_open_provider(McpSearch, settings, clock, limiter), library, space),)

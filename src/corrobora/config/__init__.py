@@ -4,9 +4,8 @@ Knows names, types, precedence, secrets by reference, and what a stranger's fold
 engine or the adapters do with the values.
 """
 
-from corrobora.config.languages import resolve_language
 from corrobora.config.layers import find_user_file
-from corrobora.config.loading import load_settings
+from corrobora.config.loading import load_settings, resolve_language
 from corrobora.config.profiles import list_presets, load_profile, override_profile, resolve_profile
 from corrobora.config.settings import Endpoint, Price, Settings
 from corrobora.config.values import Origin, Secret, read_small_file

@@ -1,7 +1,7 @@
 """Loading: merges the layers, strongest first, into one checked `Settings`.
 
-Knows the precedence (flag, `CORROBORA_` variable, vendor's variable, project file, user file, default), and what a
-project file may not set. Does not know what a setting is used for.
+Knows the precedence (flag, `CORROBORA_` variable, vendor's variable, project file, user file, default), what a project
+file may not set, and how a language is named. Does not know what a setting is used for.
 """
 
 from __future__ import annotations
@@ -45,9 +45,11 @@ from corrobora.config.values import (
     read_environment,
     read_literal,
     read_secret_file,
+    read_small_file,
 )
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import CallOptions
+from corrobora.text.frames import Frame, find_frame, is_language_tag, parse_frame
 
 _SHOWN = 60  # characters of a wrong value that a message repeats
 
@@ -313,3 +315,27 @@ def _show_value(value: object) -> str:
         return "too large to show"
     text = "".join(letter if letter.isprintable() else "?" for letter in text)
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+
+
+_MOST_BYTES = 1_000_000
+
+
+def resolve_language(settings: Settings) -> tuple[str, Frame | None]:
+    """Return the tag of the language that is set, "" for none, and the translation of the user's file, if it is one.
+
+    Raises:
+        UserError: `language_unknown` for what is neither a tag nor a file, `language_file` for a file that cannot be
+            used; or as `read_small_file`.
+    """
+    named = settings.language or ""
+    if not named or is_language_tag(named):
+        return find_frame(named).tag if named else "", None
+    if not (named.endswith(".toml") or "/" in named):
+        raise UserError(
+            "language_unknown",
+            f"{named[:80]!r} is neither the tag of a language nor a file of translations.",
+            next_step="Write a tag such as de, fr or pt-BR, or name a file that ends in .toml.",
+        )
+    path = Path(named).expanduser()
+    frame = parse_frame(read_small_file(path, limit=_MOST_BYTES, what="The translation"), str(path))
+    return frame.tag, frame

@@ -48,6 +48,11 @@ class UserError(CorroboraError):
     exit_code = 2
     http_status = 422
 
+    @classmethod
+    def missing_extra(cls, code: str, error: ImportError, extra: str) -> UserError:
+        """A package that only an extra of this one brings is not installed."""
+        return cls(code, f"{error.name} is not installed.", next_step=f"pip install 'corrobora[{extra}]'")
+
 
 class Infeasible(UserError):
     """A question or plan beyond the limits of feasibility (TREE-13)."""

@@ -150,7 +150,13 @@ async def start(  # noqa: PLR0913 - as `research`
     chosen = settings or load_settings()
     language = str(fields.pop("language", "")) or chosen.language
     async with Workspace.open(replace(chosen, language=language)) as workspace:
-        run = await _submit_request(workspace, question, library, profile, model, authorized=authorized, fields=fields)
+        asked = check_question(question)
+        request = await _resolve_request(workspace, asked, library, profile, model=model, fields=fields)
+        resolved = resolve_profile(workspace.settings, request)
+        needs_phrase = resolved.authorize == "human" and resolved.phrase
+        agreed = authorized == resolved.phrase if needs_phrase else bool(authorized)
+        request = replace(request, authorized="policy" if agreed and workspace.settings.max_usd != 0 else "")
+        run = await submit_run(workspace, request, deferred=False)
         async with _hold_run(workspace, run) as handle:
             await handle.resume()
             yield handle
@@ -180,6 +186,24 @@ async def _hold_run(workspace: Workspace, run: str) -> AsyncGenerator[RunHandle]
         yield handle
     finally:
         await handle.pause()
+
+
+def ask(run: str, question: str, *, search: bool = True, settings: Settings | None = None) -> Report:
+    """Answer a follow-up question on the evidence of a stored run, by its id, the start of one, or `last`.
+
+    Its facts and passages are read first; if they do not answer, its libraries and providers are searched, unless
+    `search` is False. `Report.from_previous` has the numbers of the citations that stand in its sources.
+
+    Raises:
+        UserError: there is no such run, or the question cannot be used.
+        NoEvidence: the run has no report, or nothing answers.
+    """
+    return run_blocking(_ask_run(run, question, search=search, settings=settings))
+
+
+async def _ask_run(run: str, question: str, *, search: bool, settings: Settings | None) -> Report:
+    async with open_run(run, settings=settings) as handle:
+        return await handle.ask(question, search=search)
 
 
 async def stream(  # noqa: PLR0913 - as `research`
@@ -347,25 +371,7 @@ async def ahybrid_search(
         return hits
 
 
-async def _submit_request(  # noqa: PLR0913 - the arguments of the public call
-    workspace: Workspace,
-    question: str,
-    library: str | Path | Sequence[str | Path],
-    profile: str,
-    model: str,
-    *,
-    authorized: bool | str,
-    fields: Mapping[str, bool | float | str],
-) -> str:
-    request = await _resolve_request(workspace, check_question(question), library, profile, model=model, fields=fields)
-    chosen = resolve_profile(workspace.settings, request)
-    asks = chosen.authorize == "human" and chosen.phrase
-    agreed = authorized == chosen.phrase if asks else bool(authorized)
-    request = replace(request, authorized="policy" if agreed and workspace.settings.max_usd != 0 else "")
-    return await submit_run(workspace, request, deferred=False)
-
-
-async def _resolve_request(  # noqa: PLR0913 - as `_submit_request`
+async def _resolve_request(  # noqa: PLR0913 - the arguments of the public calls
     workspace: Workspace,
     question: str,
     library: str | Path | Sequence[str | Path],

@@ -70,9 +70,7 @@ def serve(**flags: Unpack[ServeFlags]) -> None:
     try:
         from corrobora.faces.web.security import check_bind, default_hosts  # noqa: PLC0415 - an extra
     except ImportError as error:
-        raise UserError(
-            "serve_extra", f"{error.name} is not installed.", next_step="pip install 'corrobora[serve]'"
-        ) from None
+        raise UserError.missing_extra("serve_extra", error, "serve") from None
     tokens = read_tokens(flags["token_file"])
     check_bind(flags["host"], tokens)
     listening = bind_socket(flags["host"], flags["port"])

@@ -1,4 +1,4 @@
-"""Feasibility: whether a plan may run, and the repairs that code makes to it.
+"""Feasibility: whether a plan may run, the repairs that code makes to it, and tasks that overlap, for a person to see.
 
 Knows limits of depth, leaves, angles and numbers. Does not plan: what cannot be repaired without changing the meaning
 of the plan is refused, and every repair is noted in the plan.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import combinations, count
 
 from corrobora.domain.errors import Infeasible
 from corrobora.domain.limits import LIMITS
@@ -17,7 +17,7 @@ from corrobora.domain.plan import Gate, Node, Plan, SubQuestion, collect_leaves,
 from corrobora.policies.budget import add_default_criterion
 from corrobora.policies.intake import TIERS, angle_range
 from corrobora.policies.queries import is_near_duplicate, query_core, select_fresh_queries
-from corrobora.text.tokens import fold_text
+from corrobora.text.tokens import find_function_words, fold_text, split_words, stem_word
 
 MAX_ITERATIONS = 7  # the larger cap of TIMED-4 also applies to gates
 PRIORITIES = range(1, 11)
@@ -298,3 +298,35 @@ def _make_id_unique(asked: SubQuestion, texts: dict[str, str], notes: list[str])
     texts[name] = asked.text
     notes.append(f"the sub-question {asked.id} stood twice with different texts; one is now {name}")
     return replace(asked, id=name)
+
+
+ALIKE = 0.6  # share of common words from which two tasks count as overlapping
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Two leaves by their paths, and the share of words that they have in common, 0 to 1."""
+
+    one: str
+    other: str
+    share: float
+
+
+def find_overlaps(root: Node) -> Sequence[Overlap]:
+    """Return the pairs of leaves whose tasks share most of their words, the most alike first."""
+    words = [(leaf.path, _task_words(leaf)) for leaf in collect_leaves(root)]
+    pairs = [
+        Overlap(one, other, round(len(these & those) / len(these | those), 2))
+        for (one, these), (other, those) in combinations(words, 2)
+        if these and those
+    ]
+    return sorted((pair for pair in pairs if pair.share >= ALIKE), key=lambda pair: -pair.share)
+
+
+def _task_words(leaf: Node) -> frozenset[str]:
+    """Return the stems of the title and the questions of a leaf; objectives are worded alike by their planner."""
+    asked = [question.text for question in leaf.sub_questions]
+    asked += [question for spec in leaf.specs for question in spec.questions]
+    text = " ".join((leaf.title, *asked))
+    common = find_function_words(text)
+    return frozenset(stem for word in split_words(text) if word not in common and (stem := stem_word(word)))

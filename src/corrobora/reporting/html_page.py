@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from corrobora.domain.report import Citation, Report
 from corrobora.reporting.cards import Card, Window, build_cards, link_passage, open_templates
+from corrobora.reporting.evidence import find_marks, make_parser, split_sources
 from corrobora.reporting.html_reader import EVIDENCE, PLOTS
-from corrobora.reporting.occurrences import find_marks, make_parser, split_sources
 from corrobora.reporting.plots import draw_plots
 from corrobora.reporting.render import format_source_details
 from corrobora.reporting.seal import strip_seal

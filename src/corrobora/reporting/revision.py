@@ -24,7 +24,6 @@ from corrobora.reporting.edits import (
     list_shortening,
     parse_document,
 )
-from corrobora.reporting.losses import list_breaks, list_cited, list_losses
 from corrobora.reporting.markdown import MARKER, escape_markdown, iter_cited_sentences, normalize_markers
 from corrobora.reporting.render import (
     CitedSource,
@@ -32,7 +31,7 @@ from corrobora.reporting.render import (
 )
 from corrobora.reporting.translate import translate_body
 from corrobora.reporting.verify import CheckedDraft, Rulings, check_draft
-from corrobora.reporting.version_layout import lay_out_version
+from corrobora.reporting.versions import lay_out_version, list_breaks, list_cited, list_losses
 from corrobora.text.frames import Frame, find_frame
 from corrobora.text.tokens import sanitize_text
 

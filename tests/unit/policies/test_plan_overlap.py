@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from corrobora.domain.plan import Node, SubQuestion
-from corrobora.policies.overlap import find_overlaps
+from corrobora.policies.feasibility import find_overlaps
 
 
 def leaf(path: str, title: str, *questions: str) -> Node:

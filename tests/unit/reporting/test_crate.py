@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from tests.profiles.research import make_run
 
-from corrobora.reporting.crate import build_crate
+from corrobora.reporting.bundle import build_crate
 
 
 async def test_the_metadata_has_the_entities_that_the_specification_asks_for() -> None:

@@ -16,11 +16,18 @@ from corrobora.domain.evidence import Document, Fact, FactId, Passage, PassageId
 from corrobora.domain.report import Citation, Report, SentenceCheck, Support
 from corrobora.engine.session.journal import decode, encode
 from corrobora.reporting.cards import build_cards, find_passage, mark_spans
-from corrobora.reporting.evidence import StoredText, build_evidence, read_page, select_quotes
+from corrobora.reporting.evidence import (
+    StoredText,
+    build_evidence,
+    list_occurrences,
+    make_parser,
+    read_page,
+    select_quotes,
+    split_sources,
+)
 from corrobora.reporting.html_page import render_html
 from corrobora.reporting.html_reader import html_to_markdown
 from corrobora.reporting.markdown import strip_source_label
-from corrobora.reporting.occurrences import list_occurrences, make_parser, split_sources
 from corrobora.reporting.seal import compute_digest, strip_seal
 from corrobora.reporting.verify import is_copied
 

@@ -10,9 +10,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from tests.plugins.shell import QUESTION, Shell
 
-from corrobora.domain.event_data import EVENT_DATA, DecisionData
 from corrobora.domain.run import EventType, LoopDecision
-from corrobora.reporting.schemas import VERSIONS, build_schema
+from corrobora.reporting.schemas import EVENT_DATA, VERSIONS, DecisionData, build_schema
 
 ROOT = Path(__file__).resolve().parents[3]
 

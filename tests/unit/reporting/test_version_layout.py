@@ -7,7 +7,7 @@ from dataclasses import replace
 from tests.unit.reporting.test_revision import REPORT_NOW
 
 from corrobora.reporting.edits import parse_document
-from corrobora.reporting.version_layout import lay_out_version
+from corrobora.reporting.versions import lay_out_version
 
 
 def test_the_body_stays_and_the_sections_of_code_follow_the_report() -> None:

@@ -18,6 +18,7 @@ from corrobora.adapters.readers.parser import ParserProcess, map_types
 from corrobora.adapters.search import parse_published
 from corrobora.adapters.search.keyed import Firecrawl, ScrapedPage
 from corrobora.adapters.search.library import store_page
+from corrobora.adapters.search.mcp_server import IDENTIFIER, NAME, McpSearch
 from corrobora.adapters.web import BadUrl, check_url, host_of, normalize_url
 from corrobora.adapters.web.fetcher import PageFetcher
 from corrobora.adapters.web.network import blocked_reason
@@ -227,3 +228,27 @@ def _check_public(url: str) -> str:
     if why is not None:
         raise ReadError(ReadOutcome.REFUSED, f"Not fetched: {why}.")
     return checked
+
+
+class McpReader:
+    """`Reader` of the hits of an MCP server that name a document of it."""
+
+    def __init__(self, server: McpSearch, library: Library, space: str) -> None:
+        self._server = server
+        self._library = library
+        self._space = space
+
+    def accepts(self, hit: Hit) -> bool:
+        return hit.source is None and hit.provider == NAME and hit.identifier.startswith(IDENTIFIER)
+
+    async def read(self, hit: Hit) -> Document:
+        """Fetch and store one document. Raises `ReadError`, or `ProviderError` if the server itself failed."""
+        title, text = await self._server.fetch_document(hit.identifier.removeprefix(IDENTIFIER))
+        if not text:
+            raise ReadError(ReadOutcome.EMPTY, "The MCP server has no text of the document.")
+        parsed = read_markdown(text.encode())
+        parsed = replace(parsed, title=title or hit.title or parsed.title)
+        shown = replace(hit, identifier="")
+        return await store_page(
+            parsed, shown, url=hit.url, published=hit.published, library=self._library, space=self._space
+        )

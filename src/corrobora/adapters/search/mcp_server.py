@@ -99,9 +99,7 @@ class McpSearch(KeyedProvider):
             from mcp import Client, MCPError  # noqa: PLC0415 - an extra
             from mcp.client.stdio import StdioServerParameters, stdio_client  # noqa: PLC0415 - as above
         except ImportError as error:
-            raise UserError(
-                "mcp_extra", f"{error.name} is not installed.", next_step="pip install 'corrobora[serve]'"
-            ) from None
+            raise UserError.missing_extra("mcp_extra", error, "serve") from None
         if self._limiter is not None:
             await self._limiter.acquire()
         server = StdioServerParameters(command=self._command[0], args=self._command[1:])

@@ -30,8 +30,7 @@ import click
 
 from corrobora import __version__
 from corrobora.domain.errors import CorroboraError
-from corrobora.faces.cli.logs import reset_logs
-from corrobora.faces.cli.screen import one_line, prepare_streams, silence_closed_pipe
+from corrobora.faces.cli.screen import one_line, prepare_streams, reset_logs, silence_closed_pipe
 
 _log = logging.getLogger("corrobora")
 _MAX_LINE = 1_000
@@ -163,7 +162,7 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "authorize": ("runs:authorize", "Authorize the waiting plan of a run and continue the run."),
         "steer": ("runs:steer", "Give a paused run a hint for its next round; `corrobora resume` continues it."),
         "cancel": ("runs:cancel", "Cancel a run, also one that a worker on another machine works on."),
-        "schedule": ("runs:schedule", "Add, list or remove scheduled runs."),
+        "schedule": ("worker:schedule", "Add, list or remove scheduled runs."),
         "worker": ("worker:worker", "Work on queued runs until SIGTERM or Ctrl-C."),
     },
     "Reports": {
@@ -181,7 +180,7 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
             "Edit the report of RUN by FEEDBACK, which a model turns into edits, or by edits that are named.",
         ),
         "verify": ("verify:verify", "Check a report against the delivered one and its stored sources."),
-        "source": ("source:source", "Print a stored passage between its neighbours, with its quotes marked."),
+        "source": ("exports:source", "Print a stored passage between its neighbours, with its quotes marked."),
         "export": ("exports:export", "Write the report of a run in one or several formats."),
         "plot": ("exports:plot", "Draw a run as SVG pictures."),
         "schema": (

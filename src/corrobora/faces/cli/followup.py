@@ -31,7 +31,7 @@ from corrobora.faces.cli.options import (
     with_workspace,
 )
 from corrobora.faces.cli.request import OutputFlags, add_output_options, output_options, run_settings
-from corrobora.faces.cli.runs import CRON_NAMES
+from corrobora.faces.cli.worker import CRON_NAMES
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace

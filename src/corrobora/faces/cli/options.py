@@ -27,8 +27,7 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import STAGE_ALIASES, Stage
 from corrobora.faces.cli import print_notice
-from corrobora.faces.cli.logs import set_up_logs
-from corrobora.faces.cli.screen import can_draw
+from corrobora.faces.cli.screen import can_draw, set_up_logs
 from corrobora.faces.request import Question, parse_question
 from corrobora.registry import list_parts
 from corrobora.text.tokens import sanitize_text

@@ -1,57 +1,50 @@
-"""Commands for stored runs: `runs`, `resume`, `authorize`, `cancel`, `steer` and `schedule`.
+"""Commands for stored runs: `runs`, `resume`, `authorize`, `cancel` and `steer`.
 
-Knows how runs and schedules are listed and which words authorize a plan. Does not know how a run is worked on; a
-resumed run repeats nothing that its journal has answered.
+Knows how runs are listed, how a comparison is printed, and which words authorize a plan. Does not know how a run is
+worked on; a resumed run repeats nothing that its journal has answered.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
-from corrobora.app.runs import authorize_run, resolve_profile, schedule_run, steer_run
+from corrobora.app.runs import authorize_run, resolve_profile, steer_run
 from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.domain.run import RunId, RunRow, RunStatus, parse_stage, validate_id
 from corrobora.faces.cli import print_notice
-from corrobora.faces.cli.compare import compare
-from corrobora.faces.cli.library import resolve_libraries
 from corrobora.faces.cli.options import (
     GroupedCommand,
     anyway_option,
     config_option,
-    deliver_option,
-    fields_option,
     json_option,
-    model_option,
     open_settings,
     print_json,
-    read_question,
-    setting_options,
+    print_text,
     stage_option,
     with_workspace,
 )
 from corrobora.faces.cli.request import (
     OutputFlags,
     add_output_options,
-    complete_flags,
     no_input_option,
     output_options,
-    read_request,
     run_settings,
 )
 from corrobora.faces.cli.run import resume_run
 from corrobora.faces.cli.screen import is_terminal, one_line, write_stderr
-from corrobora.faces.cli.webhooks import describe_delivery, resend_webhook
-from corrobora.text.phrases import describe_code
+from corrobora.text.phrases import describe_code, format_count
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
+    from corrobora.reporting.comparison import Comparison
+    from corrobora.storage.queue.webhooks import WebhookRecord
+
 
 _SHORT = 10  # characters of an id in a list: 40 bits beside its prefix
 
@@ -59,10 +52,6 @@ _SHORT = 10  # characters of an id in a list: 40 bits beside its prefix
 @click.group()
 def runs() -> None:
     """List, show, compare and remove runs; tell their end once more."""
-
-
-runs.add_command(compare)
-runs.add_command(resend_webhook)
 
 
 @runs.command(name="list")
@@ -93,6 +82,53 @@ def list_runs(*, limit: int, search: str, as_json: bool, config_file: Path | Non
         click.echo(f"{short[each.id]}  {each.created_at[:16]}  {state:<24} {one_line(each.request.question, 80)}")
     if not found:
         write_stderr("No run's question contains that." if search else "No runs yet.")
+
+
+@runs.command(name="resend")
+@click.argument("run")
+@click.argument("delivery", required=False, default="")
+@config_option
+def resend_webhook(run: str, delivery: str, config_file: Path | None) -> None:
+    """Tell the end of a run to its webhook once more, under the same id.
+
+    DELIVERY is an id that `runs show` prints; without it, it is the last end of the run. `serve` or `worker` sends it.
+    """
+    validate_id(run)
+
+    async def send_again(workspace: Workspace) -> WebhookRecord:
+        from corrobora.app.delivery import send_webhook_again  # noqa: PLC0415 - only here
+
+        return await send_webhook_again(workspace, await workspace.runs.find_id(run), delivery)
+
+    sent = with_workspace(open_settings(config_file), send_again)
+    click.echo(f"{sent.id} is due now; a running `corrobora serve` or `worker` with WEBHOOK_SECRET sends it")
+
+
+@runs.command()
+@click.argument("before")
+@click.argument("after")
+@json_option
+@config_option
+def compare(*, before: str, after: str, as_json: bool, config_file: Path | None) -> None:
+    """Compare the reports of two runs: what is new, changed, gone and the same.
+
+    Statements are compared by what they say; wording, order and copies are no change.
+    """
+    for each in (before, after):
+        validate_id(each)
+
+    async def compare_stored(workspace: Workspace) -> Comparison:
+        from corrobora.app.followups import compare_runs  # noqa: PLC0415 - `--help` must not load the engine
+
+        return await compare_runs(workspace, before, after)
+
+    found = with_workspace(open_settings(config_file), compare_stored)
+    from corrobora.reporting.comparison import dump_comparison, render_comparison  # noqa: PLC0415 - as above
+
+    if as_json:
+        print_json(dump_comparison(found))
+    else:
+        print_text(render_comparison(found))
 
 
 def shorten_ids(names: Sequence[str]) -> dict[str, str]:
@@ -131,7 +167,7 @@ def show_run(*, run: str, as_json: bool, config_file: Path | None) -> None:
     validate_id(run)
 
     async def load_run(workspace: Workspace) -> tuple[RunRow, Sequence[str], list[dict[str, Any]]]:
-        from corrobora.app.webhooks import describe_webhook  # noqa: PLC0415 - only here
+        from corrobora.app.delivery import describe_webhook  # noqa: PLC0415 - only here
 
         row = await workspace.runs.get(await workspace.runs.find_id(run))
         sent = [describe_webhook(each) for each in await workspace.webhooks.list(row.id)]
@@ -305,89 +341,9 @@ def authorize(**flags: Unpack[AuthorizeFlags]) -> int:
     return resume_run(settings, with_workspace(settings, authorize_waiting), None, wanted)
 
 
-CRON_NAMES = {  # words for people; times are UTC
-    "hourly": "0 * * * *",
-    "daily": "0 6 * * *",
-    "weekly": "0 6 * * 1",
-    "monthly": "0 6 1 * *",
-}
-
-
-class ScheduleFlags(TypedDict):
-    """The flags of `schedule add`."""
-
-    name: str
-    question: str
-    cron: str
-    model: tuple[str, ...]
-    fields: tuple[str, ...]
-    deliver: tuple[str, ...]
-    config_file: Path | None
-
-
-@click.group()
-def schedule() -> None:
-    """Add, list or remove scheduled runs."""
-
-
-@schedule.command(name="add")
-@click.argument("name")
-@click.argument("question")
-@click.option(
-    "--cron", required=True, metavar="LINE|weekly", help="Five cron fields in UTC, or hourly, daily, weekly or monthly."
-)
-@setting_options("libraries", "providers", "profile")
-@model_option
-@fields_option
-@deliver_option
-@config_option
-def add_schedule(**flags: Unpack[ScheduleFlags]) -> None:
-    """Run QUESTION at the times of the cron line; the same NAME replaces an earlier schedule."""
-    name, cron = flags["name"], flags["cron"]
-    if not re.fullmatch(r"[a-z0-9_-]{1,64}", name):
-        raise UserError("schedule_name", f"{name[:80]!r} is no name: 1 to 64 of a-z, 0-9, _ and -.")
-    whole = complete_flags({**flags, "yes": True})  # the person who makes the schedule authorizes its plans
-    settings = open_settings(flags["config_file"], run_settings(whole))
-    request = read_request(whole, settings, read_question(flags["question"], None))
-
-    async def store_schedule(workspace: Workspace) -> str:
-        spaces = await resolve_libraries(workspace, request.libraries, show=True)
-        return await schedule_run(
-            workspace, name, CRON_NAMES.get(cron, cron), dataclasses.replace(request, libraries=spaces)
-        )
-
-    click.echo(
-        f"{name}: next on {with_workspace(settings, store_schedule)}; a worker must be running then: corrobora worker"
-    )
-
-
-@schedule.command("list")
-@json_option
-@config_option
-def list_schedules(*, as_json: bool, config_file: Path | None) -> None:
-    """List schedules, the next one first."""
-
-    async def load_schedules(workspace: Workspace) -> list[dict[str, Any]]:
-        return [dataclasses.asdict(each) for each in await workspace.schedules.list()]
-
-    found = with_workspace(open_settings(config_file), load_schedules)
-    if as_json:
-        print_json(found)
-        return
-    for each in found:
-        asked = one_line(str(each["request"]["question"]), 80)
-        click.echo(f"{each['id']}  {each['cron']}  next {each['next_at']}  last {each['last_run'] or '-'}  {asked}")
-
-
-@schedule.command(name="rm")
-@click.argument("name")
-@config_option
-def remove_schedule(name: str, config_file: Path | None) -> None:
-    """Remove a schedule; runs that it made stay."""
-
-    async def remove_stored(workspace: Workspace) -> bool:
-        return await workspace.schedules.remove(name)
-
-    if not with_workspace(open_settings(config_file), remove_stored):
-        raise UserError("schedule_unknown", f"There is no schedule {name[:64]!r}.", next_step="corrobora schedule list")
-    click.echo(f"removed {name}")
+def describe_delivery(webhook: Mapping[str, Any]) -> str:
+    """Say what became of a delivery in one line, with its id."""
+    tries, state = webhook["attempts"], str(webhook["state"]).replace("_", " ")
+    last = f", last {tries[-1]['result'] or 'without a result'}" if tries else ""
+    due = f", next {webhook['next_at'][:19].replace('T', ' ')} UTC" if webhook["next_at"] else ""
+    return f"{state} ({format_count(len(tries), 'attempt')}{last}{due}), id {webhook['id']}"

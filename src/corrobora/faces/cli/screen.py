@@ -1,18 +1,21 @@
-"""The terminal: text made safe to print, streams, and the plan that a person reads and authorizes there.
+"""The terminal: text made safe to print, streams, log lines, and the plan that a person reads and authorizes there.
 
-Knows escape sequences, text direction and how a plan is printed. Decides nothing about a plan: only the words typed
-here or given to `corrobora authorize` count.
+Knows escape sequences, text direction, the form of a log line and how a plan is printed. Decides nothing about a plan:
+only the words typed here or given to `corrobora authorize` count.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
+import logging
 import os
 import select
 import sys
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TextIO, cast
+from typing import Literal, TextIO, cast
 
 from corrobora.domain.run import Event
 from corrobora.faces.event_text import estimate_text, object_field, object_list, text_field
@@ -139,3 +142,62 @@ def ask_authorization(event: Event | None, phrase: str) -> str:
         if given.casefold() == phrase.casefold():
             return given
         write_stderr(f'Not authorized. Type exactly "{phrase}", or an empty line.')
+
+
+_LOG = logging.getLogger("corrobora")
+LogForm = Literal["plain", "json"]
+LOG_FORMS: tuple[LogForm, ...] = ("plain", "json")
+_PARTS = ("run", "attempt", "state", "seconds", "searches", "reads", "model_calls", "dollars")  # of a line about a run
+
+
+def set_up_logs(*, level: int = logging.WARNING, form: LogForm = "plain") -> None:
+    """Write the program's log lines from `level` on to stderr; calling it again keeps the lower level."""
+    level = min(level, _LOG.level or level)
+    handler = _Lines()
+    handler.setFormatter(_JsonLines() if form == "json" else _PlainLines())
+    reset_logs()
+    _LOG.addHandler(handler)
+    _LOG.setLevel(level)
+
+
+def reset_logs() -> None:
+    """Take `set_up_logs` back: a program that calls a command line keeps its own log as it was."""
+    _LOG.handlers[:] = [each for each in _LOG.handlers if not isinstance(each, _Lines)]
+    _LOG.setLevel(logging.NOTSET)
+
+
+class _Lines(logging.Handler):
+    """Writes to what stderr is at that moment; never fails because nobody listens."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        write_stderr(self.format(record))
+
+
+def _time_of(record: logging.LogRecord) -> str:
+    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class _PlainLines(logging.Formatter):
+    """`2026-01-01T00:00:00.000Z INFO run r_…: done`, with the traceback of an unexpected error below."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        lines = [f"{_time_of(record)} {record.levelname} {' '.join(sanitize_text(record.getMessage()).split())}"]
+        if record.exc_info:
+            lines.append(sanitize_text(self.formatException(record.exc_info)))
+        return "\n".join(lines)
+
+
+class _JsonLines(logging.Formatter):
+    """One JSON object a line: time, level, logger, message, and the parts of a line about a run."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        value: dict[str, object] = {
+            "time": _time_of(record),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": sanitize_text(record.getMessage()),
+        }
+        value |= {name: getattr(record, name) for name in _PARTS if hasattr(record, name)}
+        if record.exc_info:
+            value["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(value)

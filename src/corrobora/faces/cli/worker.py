@@ -1,18 +1,36 @@
-"""`corrobora worker`: takes queued runs until it is told to leave, and logs each of them.
+"""Commands for queued and scheduled runs: `worker` and `schedule`.
 
-Knows the form of the log and how many runs it takes. Does not know how a run is worked on.
+Knows the form of a worker's log, how many runs it takes, and how schedules are written and listed. Does not know how a
+run is worked on.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import logging
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import click
 
-from corrobora.faces.cli.logs import LOG_FORMS, LogForm, set_up_logs
-from corrobora.faces.cli.options import config_option, open_settings, with_workspace
+from corrobora.app.runs import schedule_run
+from corrobora.domain.errors import UserError
+from corrobora.faces.cli.library import resolve_libraries
+from corrobora.faces.cli.options import (
+    config_option,
+    deliver_option,
+    fields_option,
+    json_option,
+    model_option,
+    open_settings,
+    print_json,
+    read_question,
+    setting_options,
+    with_workspace,
+)
+from corrobora.faces.cli.request import complete_flags, read_request, run_settings
+from corrobora.faces.cli.screen import LOG_FORMS, LogForm, one_line, set_up_logs
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -42,3 +60,91 @@ def worker(concurrency: str | None, form: LogForm, config_file: Path | None) -> 
         await serve_queue(workspace, concurrency=settings.worker_concurrency)
 
     with_workspace(settings, serve_runs)
+
+
+CRON_NAMES = {  # words for people; times are UTC
+    "hourly": "0 * * * *",
+    "daily": "0 6 * * *",
+    "weekly": "0 6 * * 1",
+    "monthly": "0 6 1 * *",
+}
+
+
+class ScheduleFlags(TypedDict):
+    """The flags of `schedule add`."""
+
+    name: str
+    question: str
+    cron: str
+    model: tuple[str, ...]
+    fields: tuple[str, ...]
+    deliver: tuple[str, ...]
+    config_file: Path | None
+
+
+@click.group()
+def schedule() -> None:
+    """Add, list or remove scheduled runs."""
+
+
+@schedule.command(name="add")
+@click.argument("name")
+@click.argument("question")
+@click.option(
+    "--cron", required=True, metavar="LINE|weekly", help="Five cron fields in UTC, or hourly, daily, weekly or monthly."
+)
+@setting_options("libraries", "providers", "profile")
+@model_option
+@fields_option
+@deliver_option
+@config_option
+def add_schedule(**flags: Unpack[ScheduleFlags]) -> None:
+    """Run QUESTION at the times of the cron line; the same NAME replaces an earlier schedule."""
+    name, cron = flags["name"], flags["cron"]
+    if not re.fullmatch(r"[a-z0-9_-]{1,64}", name):
+        raise UserError("schedule_name", f"{name[:80]!r} is no name: 1 to 64 of a-z, 0-9, _ and -.")
+    whole = complete_flags({**flags, "yes": True})  # the person who makes the schedule authorizes its plans
+    settings = open_settings(flags["config_file"], run_settings(whole))
+    request = read_request(whole, settings, read_question(flags["question"], None))
+
+    async def store_schedule(workspace: Workspace) -> str:
+        spaces = await resolve_libraries(workspace, request.libraries, show=True)
+        return await schedule_run(
+            workspace, name, CRON_NAMES.get(cron, cron), dataclasses.replace(request, libraries=spaces)
+        )
+
+    click.echo(
+        f"{name}: next on {with_workspace(settings, store_schedule)}; a worker must be running then: corrobora worker"
+    )
+
+
+@schedule.command("list")
+@json_option
+@config_option
+def list_schedules(*, as_json: bool, config_file: Path | None) -> None:
+    """List schedules, the next one first."""
+
+    async def load_schedules(workspace: Workspace) -> list[dict[str, Any]]:
+        return [dataclasses.asdict(each) for each in await workspace.schedules.list()]
+
+    found = with_workspace(open_settings(config_file), load_schedules)
+    if as_json:
+        print_json(found)
+        return
+    for each in found:
+        asked = one_line(str(each["request"]["question"]), 80)
+        click.echo(f"{each['id']}  {each['cron']}  next {each['next_at']}  last {each['last_run'] or '-'}  {asked}")
+
+
+@schedule.command(name="rm")
+@click.argument("name")
+@config_option
+def remove_schedule(name: str, config_file: Path | None) -> None:
+    """Remove a schedule; runs that it made stay."""
+
+    async def remove_stored(workspace: Workspace) -> bool:
+        return await workspace.schedules.remove(name)
+
+    if not with_workspace(open_settings(config_file), remove_stored):
+        raise UserError("schedule_unknown", f"There is no schedule {name[:64]!r}.", next_step="corrobora schedule list")
+    click.echo(f"removed {name}")

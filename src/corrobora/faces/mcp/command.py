@@ -65,9 +65,7 @@ def mcp(**flags: Unpack[McpFlags]) -> None:
     try:
         from corrobora.faces.mcp.server import serve_pipes  # noqa: PLC0415 - an extra
     except ImportError as error:
-        raise UserError(
-            "serve_extra", f"{error.name} is not installed.", next_step="pip install 'corrobora[serve]'"
-        ) from None
+        raise UserError.missing_extra("serve_extra", error, "serve") from None
     if flags["http"]:
         _serve_http(settings, flags)
     else:

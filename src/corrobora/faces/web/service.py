@@ -17,6 +17,7 @@ from typing import Any
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
+from corrobora.app.delivery import describe_webhook, send_webhook_again, send_webhooks
 from corrobora.app.followups import submit_follow_up
 from corrobora.app.runs import (
     FINISH_TOPIC,
@@ -32,7 +33,6 @@ from corrobora.app.runs import (
     submit_run,
     suggest_plan,
 )
-from corrobora.app.webhooks import describe_webhook, send_webhook_again, send_webhooks
 from corrobora.config import Settings
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.run import Event, RunId, RunRow, RunStatus

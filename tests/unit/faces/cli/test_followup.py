@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from corrobora.faces.followup import ask
+from corrobora.faces.python import ask
 
 LENGTH = "How long is the bridge at Arnholm?"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrobora.faces.cli.webhooks import describe_delivery
+from corrobora.faces.cli.runs import describe_delivery
 
 
 def test_a_run_that_was_started_without_a_webhook_has_nothing_to_send_again(finished: tuple[Any, str]) -> None:

@@ -1,7 +1,7 @@
 """The OpenAI-compatible API: models, chat completions and responses, so that chat programs can ask for research.
 
-`content` turns a report into text with annotations, `turns` a conversation into a run, `chat` and `responses` are the
-two forms. A model is a profile: `corrobora:timed`. Fields that mean nothing here, such as `temperature`, are ignored.
+`turns` makes a conversation into a run and its report into text with annotations; `chat` and `responses` are the two
+forms. A model is a profile: `corrobora:timed`. Fields that mean nothing here, such as `temperature`, are ignored.
 """
 
 from __future__ import annotations

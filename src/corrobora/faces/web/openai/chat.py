@@ -19,8 +19,15 @@ from starlette.responses import JSONResponse, Response
 from corrobora.domain.errors import CorroboraError
 from corrobora.faces.web import service
 from corrobora.faces.web.context import Opened
-from corrobora.faces.web.openai.content import Content
-from corrobora.faces.web.openai.turns import ResearchFields, Turn, answer_turn, enter_run, follow_lines, wait_for_run
+from corrobora.faces.web.openai.turns import (
+    Content,
+    ResearchFields,
+    Turn,
+    answer_turn,
+    enter_run,
+    follow_lines,
+    wait_for_run,
+)
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace

@@ -1,14 +1,16 @@
 """A conversation as a run: the first question starts it, a waiting plan is a turn, and the phrase is the next one.
 
-Knows that only words of the user authorize, and that the id of the run stands in the turn that shows the plan. Does not
-know the forms of requests and answers.
+Knows that only words of the user authorize, that the id of the run stands in the turn that shows the plan, and where a
+citation of an answer leads: to the page of the web, or to the stored source on this server. Does not know the forms of
+requests and answers.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from fastapi import Request
@@ -22,10 +24,74 @@ from corrobora.faces.cli.screen import estimate_text, one_line, plan_lines
 from corrobora.faces.web import service
 from corrobora.faces.web.following import answer_run, find_awaited, look_at_run, read_plan_event
 from corrobora.faces.web.new_run import NewRun
-from corrobora.faces.web.openai.content import Content, write_content
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
+
+_MARK = re.compile(r"\[(\d{1,4})\](?![(:])")
+_SOURCES = "\n## Sources\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """A citation in a text: its place, and where it leads."""
+
+    start: int
+    end: int
+    url: str
+    title: str
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The text of an answer with its citations; `sources` are the cited ones, each once."""
+
+    text: str
+    cited: tuple[Cited, ...] = ()
+    sources: tuple[Mapping[str, str], ...] = ()
+
+
+def write_content(report: Mapping[str, Any], run: str, server: str) -> Content:
+    """Return a report as text. `server` is the address of this server, with a slash at its end."""
+    body, _, _ = str(report["markdown"]).partition(_SOURCES)
+    known = {int(each["number"]): each for each in report["citations"]}
+    parts: list[str] = []
+    cited: list[Cited] = []
+    at = length = 0
+    for mark in _MARK.finditer(body):
+        number = int(mark[1])
+        source = known.get(number)
+        if source is None:
+            continue
+        url = _link(source, run, server)
+        before, link = (
+            body[at : mark.start()],
+            f"[{number}](<{url}>)" if " " in url or ")" in url else f"[{number}]({url})",
+        )
+        parts += (before, link)
+        start = length + len(before)
+        length = start + len(link)
+        at = mark.end()
+        quotes = source.get("quotes") or [""]
+        cited.append(Cited(start, length, url, one_line(str(source["title"]), 300), str(quotes[0])))
+    text = "".join((*parts, body[at:])).rstrip() + "\n"
+    return Content(text, tuple(cited), tuple(_list_sources(list(known.values()), run, server)))
+
+
+def _link(source: Mapping[str, Any], run: str, server: str) -> str:
+    url = one_line(str(source["url"]), 2_000)
+    return url if url.startswith(("http://", "https://")) else f"{server}runs/{run}/sources/{source['source']}"
+
+
+def _list_sources(cited: Sequence[Mapping[str, Any]], run: str, server: str) -> list[Mapping[str, str]]:
+    found: dict[str, Mapping[str, str]] = {}
+    for each in cited:
+        url, title = _link(each, run, server), one_line(str(each["title"]), 300)
+        quotes = each.get("quotes") or [""]
+        found.setdefault(url, {"title": title, "url": url, "date": str(each["published"]), "snippet": str(quotes[0])})
+    return list(found.values())
+
 
 MODEL_PREFIX = "corrobora:"
 HEARTBEAT_SECONDS = 10.0

@@ -22,7 +22,7 @@ from corrobora.faces.web.context import Opened, render_page
 from corrobora.faces.web.forms import Form, SentForm, go_to
 from corrobora.faces.web.pages.live import load_view
 from corrobora.faces.web.pages.plan_edits import edit_plan
-from corrobora.policies.overlap import find_overlaps
+from corrobora.policies.feasibility import find_overlaps
 
 router = APIRouter()
 _PROPOSE_SECONDS = 20.0  # how long a form waits for the new proposal; after it, the page shows what there is

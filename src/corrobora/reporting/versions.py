@@ -1,20 +1,26 @@
-"""What a report no longer says after an edit, and what an added sentence leaves out of its source.
+"""Versions of an edited report: what a new one no longer says, and how it is laid out.
 
-Knows the sentences of two versions by their ids, and quotes. Does not know checks, models or who accepts a loss.
+Knows the sentences of two versions by their ids, quotes, and which sections code writes anew. Does not know checks,
+models or who accepts a loss.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from corrobora.domain.edits import Loss
-from corrobora.domain.report import Citation
+from corrobora.domain.report import Citation, Report
 from corrobora.reporting.edits import CITATION, Document, Piece
+from corrobora.reporting.markdown import escape_markdown, is_heading
+from corrobora.reporting.render import render_account, render_methodology, render_sources, render_status
+from corrobora.text import phrases
 from corrobora.text.alignment import find_break
 from corrobora.text.clauses import parse_clause
+from corrobora.text.frames import find_frame
 from corrobora.text.mentions import find_claim_words
 from corrobora.text.segmentation import split_sentences
-from corrobora.text.tokens import fold_text, stem_text
+from corrobora.text.tokens import fold_text, sanitize_text, stem_text
 
 _MOST_CHARS = 300  # of words that a sentence of a source goes on with
 
@@ -70,3 +76,43 @@ def list_cited(document: Document) -> set[int]:
     rows = [line for line in document.tail.split("\n## ")[1:2] if "\n|" in line]  # code begins with contradictions
     told = {int(number) for line in rows for number in CITATION.findall(line)}
     return {number for piece in document.pieces for number in piece.cited} | told
+
+
+def lay_out_version(report: Report, document: Document) -> str:
+    """Return the Markdown of a version: the sections of code anew, all else as it stands."""
+    frame = find_frame(report.language, report.translation)
+    status = re.compile(r"(?m)^\*(?!\*).*\*$")  # the first line in italics
+    head = status.sub(lambda _: f"*{_escape_text(render_status(report, frame))}*", document.head, count=1)
+    methodology, account, sources = (
+        f"## {frame.translate(title)}" for title in ("Methodology", phrases.ACCOUNT, "Sources")
+    )
+    anew = {
+        methodology: _add_note(_find_section(document.tail, methodology), render_methodology(report, frame)),
+        account: render_account(report, frame),
+        sources: render_sources(report.citations, frame),
+    }
+    blocks = [document.tail.partition("\n## ")[0]]
+    for section in _split_sections(document.tail):
+        title = section.partition("\n")[0]
+        text = _escape_text(anew[title]) if title in anew else section.rstrip("\n")
+        blocks += [f"\n{text}\n"] if text else []
+    return f"{head}{document.body}{''.join(blocks)}".rstrip("\n") + "\n"
+
+
+def _split_sections(tail: str) -> list[str]:
+    lines = tail.split("\n")
+    starts = [at for at, line in enumerate(lines) if line.startswith("## ") and is_heading(line)]
+    return ["\n".join(lines[start:end]) for start, end in zip(starts, [*starts[1:], len(lines)], strict=True)]
+
+
+def _find_section(tail: str, title: str) -> str:
+    return next((each for each in _split_sections(tail) if each.partition("\n")[0] == title), "")
+
+
+def _add_note(old: str, new: str) -> str:
+    """Return the methodology as it stands, with the last line of the new one: the note on this version."""
+    return f"{old.rstrip()}\n{new.rstrip().rpartition(chr(10))[2]}" if old else ""
+
+
+def _escape_text(text: str) -> str:
+    return sanitize_text(escape_markdown(text))
