@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 from tests.browser.conftest import MINUTE, OpenPage, run_aside
 from tests.paths.starts import CLEAR
-from tests.plugins.serving import Site
+from tests.plugins.serving import Site, serve_settings
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import run_here
@@ -116,6 +116,21 @@ def test_a_page_that_was_offline_catches_up_from_its_cursor(open_page: OpenPage,
     seqs = page.locator("#activity .log li").evaluate_all("all => all.map(each => each.id)")
     assert seqs
     assert len(seqs) == len(set(seqs))
+
+
+def test_a_page_follows_on_when_its_server_is_restarted(open_page: OpenPage, site: Site) -> None:
+    run = run_aside(_store(site))
+    with serve_settings(site.settings, work=False) as url:
+        page = open_page(f"/runs/{run}", at=url, expected="net::ERR_")
+        expect(page.locator("#status")).to_contain_text("Queued")
+        page.evaluate("window.stays = true")
+    run_aside(_work(site, run))
+    with serve_settings(site.settings, port=int(url.rpartition(":")[2]), work=False):
+        expect(page.get_by_role("link", name="Read the report")).to_be_visible(timeout=MINUTE)
+        assert page.evaluate("window.stays") is True, "the page was loaded anew"
+        seqs = page.locator("#activity .log li").evaluate_all("all => all.map(each => each.id)")
+        assert len(seqs) == len(set(seqs)) > 0
+        page.context.close()
 
 
 async def _store(site: Site) -> str:

@@ -35,14 +35,17 @@ class Site:
 
 
 @contextmanager
-def serve_settings(settings: Settings, **options: object) -> Generator[str]:
-    """Serve in a thread until the block ends; yield the address. Options are those of `create_app`."""
+def serve_settings(settings: Settings, *, port: int = 0, **options: object) -> Generator[str]:
+    """Serve in a thread until the block ends; yield the address. Options are those of `create_app`.
+
+    On a free port, or on the given one: that of a server that was stopped, for example.
+    """
     import uvicorn
 
     from corrobora.faces.web import create_app
     from corrobora.faces.web.security import default_hosts
 
-    listening = socket.create_server(("127.0.0.1", 0))
+    listening = socket.create_server(("127.0.0.1", port))
     port = listening.getsockname()[1]
     app = create_app(settings, allowed_hosts=default_hosts("127.0.0.1", port), **options)  # type: ignore[arg-type]
     config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="on", timeout_graceful_shutdown=1)

@@ -25,6 +25,7 @@ from corrobora.reporting.plots import PlotKind, draw_plot
 from corrobora.reporting.report_document import TextBlock, read_document
 from corrobora.reporting.report_format import REPORT_FILES
 from corrobora.storage.journal.events import read_events
+from corrobora.text.frames import ENGLISH, find_frame
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -54,9 +55,13 @@ async def list_events(workspace: Workspace, run: str) -> list[Event]:
 
 
 async def plot_run(workspace: Workspace, run: str, kinds: Sequence[PlotKind]) -> dict[PlotKind, str]:
-    """Return the plots of these kinds that have something to show, each as an SVG file of its own."""
+    """Return the plots of these kinds that have something to show, each as an SVG file of its own.
+
+    Their words are in the language of the report.
+    """
     events, report = await list_events(workspace, run), await load_report(workspace, run)
-    drawn = {kind: draw_plot(kind, events, report, standalone=True) for kind in kinds}
+    frame = ENGLISH if report is None else find_frame(report.language, report.translation)
+    drawn = {kind: draw_plot(kind, events, report, frame=frame, standalone=True) for kind in kinds}
     return {kind: picture for kind, picture in drawn.items() if picture}
 
 

@@ -36,7 +36,7 @@ _FIND_RUNS = """
 SELECT run FROM run_artifact WHERE name = 'report.md' AND position(%s::bytea IN bytes) > 0 ORDER BY at DESC LIMIT 8
 """
 _SOURCES = """
-SELECT s.id, s.title, s.url, s.version, s.published, p.heading, p.id FROM source s
+SELECT s.id, s.title, s.url, s.version, s.published, s.authors, p.heading, p.id FROM source s
 LEFT JOIN passage p ON p.source = s.id AND EXISTS (
   SELECT 1 FROM unnest(%s::int[], %s::int[]) AS quote (begins, stops)
   WHERE quote.begins < p.ends AND quote.stops > p.starts
@@ -195,11 +195,19 @@ def _source_records(workspace: Workspace) -> SourceLookup:
         )
         return [
             StoredSource(
-                Source(SourceId(f"S{number}"), title, url, reference.snapshot, version=version, published=published),
+                Source(
+                    SourceId(f"S{number}"),
+                    title,
+                    url,
+                    reference.snapshot,
+                    version=version,
+                    published=published,
+                    authors=tuple(authors),
+                ),
                 heading,
                 f"C{held}" if held is not None else "",
             )
-            for number, title, url, version, published, heading, held in rows
+            for number, title, url, version, published, authors, heading, held in rows
         ]
 
     return read_sources

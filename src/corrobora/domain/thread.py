@@ -166,7 +166,7 @@ class Round:
     new_facts: int = 0  # set by `add_round`
     confirming_facts: int = 0
     decision: Decision | None = None
-    seconds: float = 0.0
+    seconds: float = 0.0  # of work, from its first call to its decision
     attempts: tuple[Attempt, ...] = ()
     providers: tuple[str, ...] = ()  # providers asked, in order
     prior: tuple[tuple[str, str], ...] = ()  # name and coverage of each subject before this round
@@ -362,11 +362,16 @@ class ThreadState:
         known = {name: getattr(assessed, name) for name in ("facts", "sub_questions", "subjects", "contradictions")}
         return replace(self, **known)
 
-    def record_proposal(self, proposal: Proposal, meter: Meter) -> ThreadState:
-        """Record what the analyst proposed and what the meter showed; nothing is decided yet."""
+    def record_proposal(self, proposal: Proposal, meter: Meter, began: float | None = None) -> ThreadState:
+        """Record what the analyst proposed and what the meter showed; nothing is decided yet.
+
+        `began` is the working time at which the round began, None if it is not known.
+        """
         remaining = None if meter.allowance.seconds is None else meter.remaining_seconds
         decision = Decision(self.number, proposal, None, meter.elapsed_seconds, remaining)
-        return replace(self, rounds=(*self.rounds[:-1], replace(self.rounds[-1], decision=decision)))
+        seconds = 0.0 if began is None else round(max(0.0, meter.elapsed_seconds - began), 3)
+        done = replace(self.rounds[-1], decision=decision, seconds=seconds)
+        return replace(self, rounds=(*self.rounds[:-1], done))
 
     def record_decision(self, stop: StopReason | None, rule: str) -> ThreadState:
         """Record the decision on the last round and the rule that fired; a stop reason closes the thread."""

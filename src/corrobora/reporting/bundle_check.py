@@ -101,6 +101,7 @@ async def recheck_members(members: Mapping[str, bytes]) -> RecheckResult:
             row["snapshot"],
             version=row["version"],
             published=row["published"],
+            authors=tuple(map(str, row.get("authors") or ())),
         )
         named = {str(each["passage"]): str(each["heading"]) for each in row["passages"]}
         return (StoredSource(source, named.get(reference.passage), reference.passage),)

@@ -208,14 +208,10 @@ def _insert_contents(body: str, contents: Sequence[tuple[str, str]], frame: Fram
 
 
 def _render_plots(report: Report, frame: Frame) -> str:
-    """Render what a report tells of its run as pictures, below a heading that opens them.
-
-    The time line is not among them: it needs the events of the run, which a report does not hold.
-    """
-    pictures = draw_plots(report=report)
+    """Render what a report tells of its run as pictures, below a heading that opens them."""
     shown = "".join(
-        f'<div class="plot" tabindex="0" role="group" aria-label="{escape(kind)}">\n{picture}</div>\n'
-        for kind, picture in pictures.items()
+        f'<div class="plot" tabindex="0" role="group" aria-labelledby="plot-{kind}-title">\n{picture}</div>\n'
+        for kind, picture in draw_plots(report=report, frame=frame).items()
     )
     name = escape(frame.translate(PLOTS))
     return f'<details id="plots">\n<summary><h2>{name}</h2></summary>\n{shown}</details>\n' if shown else ""

@@ -1,7 +1,8 @@
 """Plots of a run as SVG: coverage, saturation, publishers and dates of sources, spend, and the time line.
 
 Each is a pure function of the event log and of the report, and "" where there is nothing to show; coverage, saturation
-and the time line need only events, so they can be drawn while a run works. Does not know where either is stored.
+and the time line need only events, so they can be drawn while a run works. Their words are in the language of a frame.
+Does not know where either is stored.
 """
 
 from __future__ import annotations
@@ -9,9 +10,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 from typing import cast
 from urllib.parse import urlsplit
@@ -20,11 +20,12 @@ from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.report import Report, iter_threads
 from corrobora.domain.run import Event, EventType
 from corrobora.reporting import svg
+from corrobora.reporting.timeline import draw_timeline, translate_label
+from corrobora.text.frames import ENGLISH, Frame
 from corrobora.text.phrases import describe_code, format_count
 
 _MOST_ROWS, _MOST_COLUMNS = 24, 40
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
-_LOCAL = "local files"
 
 
 class PlotKind(StrEnum):
@@ -49,26 +50,31 @@ class _Round:
 
 
 def draw_plots(
-    events: Sequence[Event] = (), report: Report | None = None, *, standalone: bool = False
+    events: Sequence[Event] = (), report: Report | None = None, *, frame: Frame = ENGLISH
 ) -> dict[PlotKind, str]:
     """Return every plot that has something to show, by its kind."""
-    drawn = {kind: draw_plot(kind, events, report, standalone=standalone) for kind in PlotKind}
+    drawn = {kind: draw_plot(kind, events, report, frame=frame) for kind in PlotKind}
     return {kind: picture for kind, picture in drawn.items() if picture}
 
 
 def draw_plot(
-    kind: PlotKind, events: Sequence[Event] = (), report: Report | None = None, *, standalone: bool = False
+    kind: PlotKind,
+    events: Sequence[Event] = (),
+    report: Report | None = None,
+    *,
+    frame: Frame = ENGLISH,
+    standalone: bool = False,
 ) -> str:
     """Return one plot as an SVG element, "" if there is nothing to show.
 
     A `standalone` one, for a file of its own, brings its colours for dark and light; one inside a page takes those of
-    the text around it. Where there are no events, coverage and saturation are drawn from the report.
+    the text around it. Where there are no events, coverage, saturation and the time line are drawn from the report.
     """
-    return _DRAW[kind](events, report, standalone)
+    return _DRAW[kind](events, report, frame, standalone)
 
 
-def _draw_coverage(events: Sequence[Event], report: Report | None, standalone: bool) -> str:  # noqa: FBT001 - one of a table
-    asked = _list_questions(events, report)
+def _draw_coverage(events: Sequence[Event], report: Report | None, frame: Frame, standalone: bool) -> str:  # noqa: FBT001 - one of a table
+    asked, say = _list_questions(events, report), frame.translate
     rounds = _list_rounds(events, report)
     shown = list(asked)[:_MOST_ROWS]
     last = min(_MOST_COLUMNS, max((each.number for each in rounds), default=0))
@@ -87,42 +93,48 @@ def _draw_coverage(events: Sequence[Event], report: Report | None, standalone: b
         rows.append(svg.Cells(asked[name], tuple(cells)))
     bare = [asked[name] for name in shown if not any(by_round[n][name] for n in by_round)]
     told = [f"{row.label}: {', '.join(note for _, note in row.cells)}" for row in rows]
+    lead = say("Rows are sub-questions, columns rounds; darker means more statements so far.")
     about = svg.Picture(
         "coverage",
-        "Coverage: statements found for each sub-question, by round",
-        f"Rows are sub-questions, columns rounds; darker means more statements so far. {'; '.join(told)}.",
+        say("Coverage: statements found for each sub-question, by round"),
+        f"{lead} {'; '.join(told)}.",
         (
-            f"Nothing was found for {format_count(len(bare), 'sub-question')}."
+            say(f"Nothing was found for {format_count(len(bare), 'sub-question')}.")
             if bare
-            else "For every sub-question something was found.",
-            *((f"{len(asked) - len(shown)} more sub-questions are not shown.",) if len(asked) > len(shown) else ()),
+            else say("For every sub-question something was found."),
+            *(
+                (say(f"{len(asked) - len(shown)} more sub-questions are not shown."),)
+                if len(asked) > len(shown)
+                else ()
+            ),
         ),
     )
     return svg.draw_matrix(about, [str(n) for n in by_round], rows, standalone=standalone)
 
 
-def _draw_saturation(events: Sequence[Event], report: Report | None, standalone: bool) -> str:  # noqa: FBT001 - as above
-    rounds = _list_rounds(events, report)
+def _draw_saturation(events: Sequence[Event], report: Report | None, frame: Frame, standalone: bool) -> str:  # noqa: FBT001 - as above
+    rounds, say = _list_rounds(events, report), frame.translate
     numbers = sorted({each.number for each in rounds})[:_MOST_COLUMNS]
     new = {n: sum(each.new for each in rounds if each.number == n) for n in numbers}
     again = {n: sum(each.confirming for each in rounds if each.number == n) for n in numbers}
     if not any(new.values()) and not any(again.values()):
         return ""
-    told = "; ".join(f"round {n}: {new[n]} new, {again[n]} confirming" for n in numbers)
+    told = "; ".join(say(f"round {n}: {new[n]} new, {again[n]} confirming") for n in numbers)
     about = svg.Picture(
         "saturation",
-        "Saturation: new and confirming statements of each round",
-        f"One column for each round. {told}.",
-        ("Few new statements and many confirming ones say that more rounds would have told little.",),
-        ("new", "confirming"),
+        say("Saturation: new and confirming statements of each round"),
+        f"{say('One column for each round.')} {told}.",
+        (say("Few new statements and many confirming ones say that more rounds would have told little."),),
+        (translate_label("new", frame), translate_label("confirming", frame)),
     )
     bars = [svg.Bar(str(n), new[n], again[n], str(new[n] + again[n])) for n in numbers]
     return svg.draw_columns(about, bars, standalone=standalone)
 
 
-def _draw_publishers(events: Sequence[Event], report: Report | None, standalone: bool) -> str:  # noqa: FBT001 - as above
-    cited = {each.source: _find_publisher(each.url) for each in report.citations} if report else {}
-    read = {source: _find_publisher(url) for source, url in _iter_read(events, report)}
+def _draw_publishers(events: Sequence[Event], report: Report | None, frame: Frame, standalone: bool) -> str:  # noqa: FBT001 - as above
+    local, say = translate_label("local files", frame), frame.translate
+    cited = {each.source: _find_publisher(each.url, local) for each in report.citations} if report else {}
+    read = {source: _find_publisher(url, local) for source, url in _iter_read(events, report)}
     by_cited = Counter(cited.values())
     by_read = Counter(host for source, host in read.items() if source not in cited)
     hosts = sorted({*by_cited, *by_read}, key=lambda host: (-by_cited[host], -by_read[host], host))
@@ -130,25 +142,26 @@ def _draw_publishers(events: Sequence[Event], report: Report | None, standalone:
         return ""
     shown = hosts[:_MOST_ROWS]
     bars = [
-        svg.Bar(host, by_cited[host], by_read[host], f"{by_cited[host]} cited, {by_read[host]} only read")
+        svg.Bar(host, by_cited[host], by_read[host], say(f"{by_cited[host]} cited, {by_read[host]} only read"))
         for host in shown
     ]
     shares = [count / sum(by_cited.values()) for count in by_cited.values()]
     breadth = math.exp(-sum(share * math.log(share) for share in shares))
-    told = f"As varied as {breadth:.1f} publishers that are cited equally often."
-    notes = (told if len(by_cited) > 1 else "All cited sources are of one publisher.",) if by_cited else ()
-    rest = (f"{len(hosts) - len(shown)} more publishers are not shown.",) if len(hosts) > len(shown) else ()
+    told = say(f"As varied as {breadth:.1f} publishers that are cited equally often.")
+    notes = (told if len(by_cited) > 1 else say("All cited sources are of one publisher."),) if by_cited else ()
+    rest = (say(f"{len(hosts) - len(shown)} more publishers are not shown."),) if len(hosts) > len(shown) else ()
     about = svg.Picture(
         "publishers",
-        "Sources by publisher",
-        f"One row for each publisher. {'; '.join(f'{bar.label}: {bar.note}' for bar in bars)}.",
+        say("Sources by publisher"),
+        f"{say('One row for each publisher.')} {'; '.join(f'{bar.label}: {bar.note}' for bar in bars)}.",
         (*notes, *rest),
-        ("cited", "only read"),
+        (translate_label("cited", frame), translate_label("only read", frame)),
     )
     return svg.draw_bars(about, bars, standalone=standalone)
 
 
-def _draw_dates(_: Sequence[Event], report: Report | None, standalone: bool) -> str:  # noqa: FBT001 - as above
+def _draw_dates(_: Sequence[Event], report: Report | None, frame: Frame, standalone: bool) -> str:  # noqa: FBT001 - as above
+    say = frame.translate
     dates = {each.source: _find_year(each.published, each.version) for each in report.citations} if report else {}
     years = Counter(year for year in dates.values() if year)
     if not years:
@@ -158,88 +171,47 @@ def _draw_dates(_: Sequence[Event], report: Report | None, standalone: bool) -> 
     starts = range(first, last + 1, step)
     counts = [sum(years[year] for year in range(start, start + step)) for start in starts]
     undated = sum(not year for year in dates.values())
+    lead = say("One column for each year." if step == 1 else f"One column for {step} years.")
     told = "; ".join(f"{start}: {count}" for start, count in zip(starts, counts, strict=True) if count)
     about = svg.Picture(
         "dates",
-        "Cited sources by the year that they state",
-        f"One column for {'each year' if step == 1 else f'{step} years'}. {told}. Without a date: {undated}.",
-        (f"{format_count(undated, 'cited source')} of {len(dates)} without a date.",) if undated else (),
+        say("Cited sources by the year that they state"),
+        f"{lead} {told}. {say(f'Without a date: {undated}.')}",
+        (say(f"Cited sources without a date: {undated} of {len(dates)}."),) if undated else (),
     )
     bars = [svg.Bar(str(start), n, note=str(n) if n else "") for start, n in zip(starts, counts, strict=True)]
     return svg.draw_columns(about, bars, standalone=standalone)
 
 
-def _draw_spend(_: Sequence[Event], report: Report | None, standalone: bool) -> str:  # noqa: FBT001 - as above
-    spent = report.methodology.spend if report else ()
+def _draw_spend(_: Sequence[Event], report: Report | None, frame: Frame, standalone: bool) -> str:  # noqa: FBT001 - as above
+    spent, say = report.methodology.spend if report else (), frame.translate
     if not spent:
         return ""
     paid = any(each.usage.input_tokens + each.usage.output_tokens for each in spent)
     bars: list[svg.Bar] = []
     for each in sorted(spent, key=lambda one: (-one.usage.dollars, -one.usage.input_tokens, -one.answers, one.role)):
-        used, calls = each.usage, format_count(each.answers, "call")
-        price = f"${used.dollars:.4f}" if used.priced else "price unknown"
-        tokens = f"{used.input_tokens:,} + {used.output_tokens:,} tokens"
+        used, calls = each.usage, say(format_count(each.answers, "call"))
+        price = f"${used.dollars:.4f}" if used.priced else say("price unknown")
+        tokens = say(f"{used.input_tokens:,} + {used.output_tokens:,} tokens")
         note = f"{calls}, {tokens}, {price}" if paid else calls
         first, second = (used.input_tokens, used.output_tokens) if paid else (each.answers, 0)
-        bars.append(svg.Bar(describe_code(each.role), first, second, note))
+        bars.append(svg.Bar(say(describe_code(each.role)), first, second, note))
     about = svg.Picture(
         "spend",
-        "Spend: tokens of each role" if paid else "Work: calls of each role, without a language model",
-        f"One row for each role. {'; '.join(f'{bar.label}: {bar.note}' for bar in bars)}.",
-        legend=("input tokens", "output tokens") if paid else (),
+        say("Spend: tokens of each role" if paid else "Work: calls of each role, without a language model"),
+        f"{say('One row for each role.')} {'; '.join(f'{bar.label}: {bar.note}' for bar in bars)}.",
+        legend=tuple(translate_label(each, frame) for each in ("input tokens", "output tokens")) if paid else (),
     )
     return svg.draw_bars(about, bars, standalone=standalone)
 
 
-def _draw_timeline(events: Sequence[Event], _: Report | None, standalone: bool) -> str:  # noqa: FBT001 - as above
-    if not any(each.type == EventType.STAGE for each in events):
-        return ""
-    begin, end = _moment(events[0]), _moment(events[-1])
-    stages = [
-        (_moment(each) - begin, str(each.data.get("stage", ""))) for each in events if each.type == EventType.STAGE
-    ]
-    ends = [at for at, _ in stages[1:]] + [end - begin]
-    lanes = [svg.Lane("stages", tuple((at, stop, name) for (at, name), stop in zip(stages, ends, strict=True)))]
-    titles: dict[str, str] = {}
-    opened: dict[str, float] = {}
-    spans: dict[str, list[tuple[float, float, str]]] = {}
-    reads: dict[str, list[float]] = {}
-    for each in events:
-        thread, at = each.path.partition("/round/")[0], _moment(each) - begin
-        if each.type == EventType.ROUND_STARTED:
-            titles.setdefault(thread, str(each.data.get("title") or thread))
-            opened[each.path] = at
-        elif each.type == EventType.ROUND_FINISHED and each.path in opened:
-            spans.setdefault(thread, []).append((opened.pop(each.path), at, f"round {each.round}"))
-        elif each.type == EventType.READ:
-            reads.setdefault(thread, []).append(at)
-    for path, at in opened.items():  # rounds that are under way, or were cut
-        number = path.rpartition("/")[2]
-        spans.setdefault(path.partition("/round/")[0], []).append((at, end - begin, f"round {number}"))
-    shown = list(titles)[:_MOST_ROWS]
-    lanes += [svg.Lane(titles[path], tuple(spans.get(path, ())), tuple(reads.get(path, ()))) for path in shown]
-    told = "; ".join(
-        f"{lane.label}: {', '.join(f'{n} {a:.1f} to {z:.1f} s' for a, z, n in lane.spans)}" for lane in lanes
-    )
-    about = svg.Picture(
-        "timeline",
-        "Time line: stages, rounds of each thread, and reads",
-        f"Seconds since the start. {told}.",
-        (
-            "A small mark below a round is a document that was read.",
-            *((f"{len(titles) - len(shown)} more threads are not shown.",) if len(titles) > len(shown) else ()),
-        ),
-    )
-    return svg.draw_lanes(about, [lane for lane in lanes if lane.spans], "seconds", standalone=standalone)
-
-
-_DRAW: Mapping[PlotKind, Callable[[Sequence[Event], Report | None, bool], str]] = {
+_DRAW: Mapping[PlotKind, Callable[[Sequence[Event], Report | None, Frame, bool], str]] = {
     PlotKind.COVERAGE: _draw_coverage,
     PlotKind.SATURATION: _draw_saturation,
     PlotKind.PUBLISHERS: _draw_publishers,
     PlotKind.DATES: _draw_dates,
     PlotKind.SPEND: _draw_spend,
-    PlotKind.TIMELINE: _draw_timeline,
+    PlotKind.TIMELINE: draw_timeline,
 }
 
 
@@ -272,30 +244,35 @@ def _iter_questions(value: object) -> Iterator[tuple[str, str]]:
 
 
 def _list_rounds(events: Sequence[Event], report: Report | None) -> list[_Round]:
-    """Return what each round gave; of the events if there are any, because a run at work has no report yet."""
+    """Return what each round gave; of the events if there are any, because a run at work has no report yet.
+
+    A statement that is read again answers nothing anew.
+    """
+    known, found = set[tuple[str, str]](), list[_Round]()
     if not events and report is not None:
-        done = (each for leaf in iter_threads(report.findings) for each in leaf.rounds)
-        return [
-            _Round(
-                each.number,
-                Counter(name for reading in each.readings for fact in reading.facts for name in fact.answers),
-                each.new_facts,
-                each.confirming_facts,
-            )
-            for each in done
-        ]
-    found: list[_Round] = []
+        for done in (each for leaf in iter_threads(report.findings) for each in leaf.rounds):
+            facts = (fact for reading in done.readings for fact in reading.facts)
+            answered = _count_new(known, ((name, str(fact.id)) for fact in facts for name in fact.answers))
+            found.append(_Round(done.number, answered, done.new_facts, done.confirming_facts))
+        return found
     for each in events:
         data = each.data
         if each.round is None:
             continue
         if each.type == EventType.FACT:
-            answers = data.get("answers")
+            answers, fact = data.get("answers"), str(data.get("fact") or each.seq)
             names = cast("Sequence[object]", answers) if isinstance(answers, list | tuple) else ()
-            found.append(_Round(each.round, Counter(map(str, names))))
+            found.append(_Round(each.round, _count_new(known, ((str(name), fact) for name in names))))
         elif each.type == EventType.ROUND_FINISHED:
             found.append(_Round(each.round, Counter(), _count(data, "new_facts"), _count(data, "confirming")))
     return found
+
+
+def _count_new(known: set[tuple[str, str]], answers: Iterable[tuple[str, str]]) -> Counter[str]:
+    """Count by sub-question the pairs of sub-question and fact that are not known, and add them to the known ones."""
+    new = set(answers) - known
+    known |= new
+    return Counter(question for question, _ in new)
 
 
 def _count(data: Mapping[str, object], name: str) -> int:
@@ -315,19 +292,15 @@ def _iter_read(events: Sequence[Event], report: Report | None) -> Iterator[tuple
                     yield str(reading.source), reading.hit.url
 
 
-def _find_publisher(url: str) -> str:
-    """Return the host of a web address without `www.`; files of a library have none."""
+def _find_publisher(url: str, local: str) -> str:
+    """Return the host of a web address without `www.`, and `local` for files of a library."""
     try:
-        return (urlsplit(url).hostname or _LOCAL).removeprefix("www.")
+        return (urlsplit(url).hostname or local).removeprefix("www.")
     except ValueError:
-        return _LOCAL
+        return local
 
 
 def _find_year(published: str, version: str) -> int:
     """Return the year that a source states as its date, or as that of its version; 0 if it states none."""
     found = _YEAR.search(published) or _YEAR.search(version)
     return int(found.group()) if found else 0
-
-
-def _moment(event: Event) -> float:
-    return datetime.fromisoformat(event.at).timestamp()

@@ -1,7 +1,7 @@
 """References of a report: what each leads to, and whether it tells of its source what the stored record says.
 
-Knows titles, editions, dates, headings, addresses, passages and quotes. Does not know where sources are stored: it is
-given lookups.
+Knows titles, authors, editions, dates, headings, addresses, passages and quotes. Does not know where sources lie:
+they are given by lookups.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from corrobora.reporting.markdown import unescape_markdown
 from corrobora.reporting.render import format_source_head
 from corrobora.reporting.report_parser import ParsedReport, Reference
 from corrobora.reporting.seal import fold_layout
+from corrobora.text.authors import join_authors
 from corrobora.text.support import Evidence
 from corrobora.text.tokens import read_inline
 
@@ -182,7 +183,15 @@ def _compare_label(reference: Reference, stored: StoredSource) -> str:
         return f"the passage stands below “{stored.heading}”"
     if not _is_address(reference.url, source.url, same=same):
         return f"the stored source has the address {source.url}"
-    return ""
+    return _compare_authors(reference.authors, source.authors)
+
+
+def _compare_authors(told: str, authors: Sequence[str]) -> str:
+    """Say what a line of authors tells otherwise; a reference without one claims nothing."""
+    listed = join_authors(authors)
+    if not told or fold_layout(read_inline(told)) == fold_layout(listed):
+        return ""
+    return f"the stored source names as its authors: {listed}" if listed else "the stored source names no author"
 
 
 def _join_address(reference: Reference, url: str) -> Reference:

@@ -76,6 +76,7 @@ class Reference:
     source: str = ""  # of our own reports, as the passage
     passage: str = ""  # of our own reports: several passages of one document are several references
     line: int = 0
+    authors: str = ""  # of our own reports, as their line lists them
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +197,7 @@ def parse_report(text: str, frames: Sequence[Frame] = ()) -> ParsedReport:
     conflicts: list[Block] = []
     references: dict[int, Reference] = {}
     current = told = 0
-    section = ""
+    section, authors = "", f"**{frame.translate(phrases.AUTHORS)}:**"
     blocks = split_blocks(text, frame)
     ours = any(_OURS.match(block.text) for block in blocks)
     for block in blocks:
@@ -210,6 +211,8 @@ def parse_report(text: str, frames: Sequence[Frame] = ()) -> ParsedReport:
         elif current and block.text.startswith(">"):
             held = references[current]
             references[current] = replace(held, quotes=(*held.quotes, block.text.lstrip("> ")))
+        elif current and block.text.startswith(authors):
+            references[current] = replace(references[current], authors=block.text.removeprefix(authors).strip())
         elif section not in (_OWN_SECTIONS if ours else _CODE_SECTIONS):
             body.append(block)
             conflicts += [block] if ours and section == phrases.CONFLICTS.lower() and is_row(block.text) else []

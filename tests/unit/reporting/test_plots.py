@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from xml.etree import ElementTree as ET
@@ -16,6 +17,7 @@ from corrobora.domain.report import Report, RoleSpend
 from corrobora.domain.run import Event, EventType
 from corrobora.reporting import svg
 from corrobora.reporting.plots import PlotKind, draw_plot, draw_plots
+from corrobora.text.frames import find_frame
 
 HOSTILE = '</svg><script>alert(1)</script> "quoted" & 北京の橋 \x00\x1b[31m\ud800 ' + "long " * 60
 ZERO = datetime(2026, 1, 1, tzinfo=UTC)
@@ -84,12 +86,26 @@ def test_events_alone_give_the_plots_of_a_run_at_work() -> None:
     assert "round 1 2.0 to 5.0 s, round 2 5.0 to 8.0 s, round 3 8.0 to 10.0 s" in told
 
 
+async def test_a_statement_that_is_read_again_is_counted_once(report: Report) -> None:
+    again = [
+        make_event(EventType.FACT, second, "root/1", number, answers=["a"], fact=name)
+        for second, number, name in ((6, 1, "F1"), (6.5, 2, "F1"), (7, 2, "F2"))
+    ]
+    shown = draw_plot(PlotKind.COVERAGE, [*EVENTS[:3], *again])
+    assert [text for text in read_texts(shown) if text.startswith("+")] == ["+1", "+1"]
+    first, *_ = report.findings.rounds
+    twice = replace(report.findings, rounds=(first, replace(first, number=2)))
+    row = describe(draw_plot(PlotKind.COVERAGE, (), replace(report, findings=twice)))
+    assert re.search(r": \+\d+, ·[;.]", row)
+    assert not re.search(r": \+\d+, \+", row)
+
+
 def test_nothing_to_show_is_no_picture() -> None:
     assert draw_plots() == {}
     assert draw_plots(EVENTS[:1]) == {}
 
 
-async def test_the_report_alone_gives_all_but_the_time_line(report: Report) -> None:
+async def test_the_report_alone_gives_all_plots(report: Report) -> None:
     paid = Usage(input_tokens=900, output_tokens=100, dollars=0.0125, calls=3)
     done = replace(report.methodology, spend=(RoleSpend("extract", 3, paid), RoleSpend("plan", 1, Usage(calls=1))))
     first = report.citations[0].source
@@ -97,13 +113,51 @@ async def test_the_report_alone_gives_all_but_the_time_line(report: Report) -> N
         replace(each, published="2019-05-01" if each.source == first else "", version="") for each in report.citations
     ]
     drawn = draw_plots((), replace(report, methodology=done, citations=tuple(cited)))
-    assert list(drawn) == [kind for kind in PlotKind if kind is not PlotKind.TIMELINE]
+    assert list(drawn) == list(PlotKind)
     assert "3 calls, 900 + 100 tokens, $0.0125" in read_texts(drawn[PlotKind.SPEND])
     assert "2019: 1" in describe(drawn[PlotKind.DATES])
     found = {each.source for each in report.citations}
     assert f"Without a date: {len(found) - 1}." in describe(drawn[PlotKind.DATES])
     rounds = report.findings.rounds
     assert f"round 1: {rounds[0].new_facts} new" in describe(drawn[PlotKind.SATURATION])
+
+
+async def test_the_time_line_of_a_report_shows_its_rounds_at_the_time_of_their_decisions(report: Report) -> None:
+    (first, *_), title = report.findings.rounds, report.findings.title
+    assert first.decision is not None
+    decided = replace(first.decision, elapsed_seconds=5.0)
+    rounds = (replace(first, seconds=3.0, decision=decided), *report.findings.rounds[1:1])
+    done = replace(report.methodology, seconds=9.0)
+    shown = draw_plot(
+        PlotKind.TIMELINE, (), replace(report, findings=replace(report.findings, rounds=rounds), methodology=done)
+    )
+    assert "stages: planning 0.0 to 2.0 s, research 2.0 to 5.0 s, writing 5.0 to 9.0 s" in describe(shown)
+    assert f"{title}: round 1 2.0 to 5.0 s" in describe(shown)
+
+
+async def test_every_word_of_a_plot_is_in_the_language_of_the_report(report: Report) -> None:
+    """What a picture says in English and in German differs, but for numbers, content and addresses."""
+    paid = Usage(input_tokens=1900, output_tokens=100, calls=3, priced=False)
+    done = replace(report.methodology, spend=(RoleSpend("extract", 3, paid), RoleSpend("plan", 1, Usage(calls=1))))
+    first, *more = report.citations
+    asked = replace(report.findings.sub_questions[0], id="bare", text="Bare?")
+    report = replace(
+        report,
+        methodology=done,
+        findings=replace(report.findings, sub_questions=(*report.findings.sub_questions, asked)),
+        citations=(replace(first, published="2019"), *(replace(each, published="", version="") for each in more)),
+    )
+    content = {HOSTILE, *(part.text for part in report.findings.sub_questions), report.findings.title, "Where?"}
+    for events in ((), EVENTS):
+        english = draw_plots(events, report)
+        german = draw_plots(events, report, frame=find_frame("de"))
+        assert list(german) == list(english)
+        for kind in english:
+            assert describe(german[kind]) != describe(english[kind])
+            kept = {text for text in read_texts(german[kind]) if text in read_texts(english[kind])}
+            words = {text for text in kept if re.search(r"[^\W\d_]{3}", text)}
+            hosts = {text for text in words if re.fullmatch(r"[\w-]+(\.[\w-]+)+", text)}
+            assert not {text for text in words - hosts if not any(each[:20] in text for each in content)}, kind
 
 
 def test_equal_input_gives_equal_bytes_and_the_colours_of_the_text_around() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -142,13 +143,16 @@ CONFLICT = (
 )
 
 
+AUTHORS = "**Authors of this source:** Doe, J. \\_K.\\_; Institute of Gates\n\n"
+
+
 async def check_rules(change: Callable[[str], str], named: str = "rules") -> RecheckResult:
     """Check a report on two editions with their stored records, after a change."""
     body = f"# Gates\n\n{RULES[0]} [1] {RULES[1]} [2]\n\n## Contradictions and changes\n\n"
     head = "| What differs | One side | Other side | Status |\n|---|---|---|---|\n"
     sources = "".join(
         f"\n[{n}] **Rules** (Revision {n + 2}), Gates > Hours. {named}{n}.md `S{n}:C{n}` "
-        f"`sha256:{RULE_HASHES[n - 1]}`\n\n"
+        f"`sha256:{RULE_HASHES[n - 1]}`\n\n{AUTHORS if n == 2 else ''}"
         f"> {RULES[n - 1]}\n"
         for n in (1, 2)
     )
@@ -159,6 +163,7 @@ async def check_rules(change: Callable[[str], str], named: str = "rules") -> Rec
     async def read_records(reference: Reference, places: Sequence[tuple[int, int]]) -> Sequence[StoredSource]:
         n = RULE_HASHES.index(reference.snapshot) + 1
         source = Source(SourceId(f"S{n}"), "Rules", f"{named}{n}.md", reference.snapshot, version=f"Revision {n + 2}")
+        source = replace(source, authors=("Doe, J. _K._", "Institute of Gates")) if n == 2 else source
         return (StoredSource(source, "Gates > Hours", f"C{n}"),) if len(places) == 3 - n else ()
 
     text = f"{body}{head}{CONFLICT}\n\n## Sources\n{sources}"
@@ -183,6 +188,9 @@ async def test_the_name_of_a_file_may_hold_spaces() -> None:
     [
         ("Gates > Hours. rules2", "Gates > Wages. rules2", "the passage stands below"),
         ("Gates > Hours. rules2", "rules2", "the passage stands below"),
+        ("Doe, J. ", "Roe, J. ", "names as its authors: Doe, J. _K._; Institute of Gates"),
+        ("; Institute of Gates", "", "names as its authors: Doe, J. _K._; Institute of Gates"),
+        ("\n\n> Keepers SHOULD", f"\n\n{AUTHORS}> Keepers SHOULD", "the stored source names no author"),
         ("`S2:C2`", "`S2:C7`", "its quote stands in S2:C2"),
         ("`S2:C2`", "`S1:C2`", "its quote stands in S2:C2"),
         ("| Revision 4: ", "| Revision 9: ", "its source has another title and edition"),
@@ -195,6 +203,11 @@ async def test_a_heading_passage_or_side_that_was_changed_is_found(old: str, new
     found = await check_rules(lambda text: text.replace(old, new))
     told = [*found.problems.values(), *found.misplaced.values(), *(r for each in found.failed for r in each.reasons)]
     assert any(why in each for each in told), told
+
+
+async def test_a_report_may_leave_the_authors_out() -> None:
+    found = await check_rules(lambda text: text.replace(AUTHORS, ""))
+    assert (found.failed, dict(found.problems)) == ((), {})
 
 
 async def test_the_passages_of_another_library_have_other_numbers() -> None:

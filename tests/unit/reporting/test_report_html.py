@@ -64,7 +64,7 @@ def test_a_page_has_plots_that_are_sealed_closed_and_no_statements_of_the_report
     page = render_html(report)
     assert '<details id="plots">\n<summary><h2>Plots of the run</h2></summary>' in page
     assert {"publishers", "spend"} <= set(
-        re.findall(r'class="plot" tabindex="0" role="group" aria-label="(\w+)"', page)
+        re.findall(r'class="plot" tabindex="0" role="group" aria-labelledby="plot-(\w+)-title"', page)
     )
     assert '<li><a href="#plots">Plots of the run</a></li>' in page
     assert "style=" not in page.partition("<body>")[2]
@@ -74,5 +74,7 @@ def test_a_page_has_plots_that_are_sealed_closed_and_no_statements_of_the_report
     for wrong, status in (("3 calls", SealStatus.UNKNOWN), ("9 calls", SealStatus.BROKEN)):
         shown = html_to_markdown(files["report.html"].replace("3 calls", wrong))
         assert check_seal(shown, None)[0] is status
-    assert "Diagramme des Laufs" in render_html(replace(report, language="de"))
+    german = render_html(replace(report, language="de"))
+    assert "Diagramme des Laufs" in german
+    assert "Verbrauch: Token jeder Rolle" in german
     assert 'id="plots"' not in render_html(plain)

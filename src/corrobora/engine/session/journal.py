@@ -248,6 +248,12 @@ def sum_earlier_seconds(journal: Journal) -> float:
     return max((decode_meta(entry).elapsed for entry in entries if entry is not None), default=0.0)
 
 
+def find_begin(journal: Journal, start: str) -> float | None:
+    """Return the working time at which the first answered call was sent whose key begins so; None without one."""
+    metas = [decode_meta(entry) for key in journal.keys(start) if (entry := journal.get(key)) is not None]
+    return min((each.elapsed - each.seconds for each in metas if each.elapsed), default=None)
+
+
 def name_bill(key: str) -> str:
     """Return what the keys of costs begin with that a call had without an answer; with "", those of all calls."""
     return f"bill/{key}/" if key else "bill/"

@@ -61,14 +61,20 @@ _link_option = click.option("--follow-symlinks", is_flag=True, help="Write throu
 @click.command()
 @click.argument("run")
 @click.option(
-    "-f", "--format", "formats", default=",".join(REPORT_FILES), show_default=True, help="Formats, with commas."
+    "-f",
+    "--format",
+    "formats",
+    multiple=True,
+    default=(",".join(REPORT_FILES),),
+    show_default=True,
+    help="Formats, with commas; repeatable.",
 )
 @_output_option
 @_force_option
 @_link_option
 @config_option
 def export(  # noqa: PLR0913 - one parameter for each flag, all by name
-    *, run: str, formats: str, output: Path, force: bool, follow_symlinks: bool, config_file: Path | None
+    *, run: str, formats: tuple[str, ...], output: Path, force: bool, follow_symlinks: bool, config_file: Path | None
 ) -> None:
     """Write the report of a run in one or several formats.
 
@@ -101,8 +107,9 @@ def export(  # noqa: PLR0913 - one parameter for each flag, all by name
         click.echo(str(path))
 
 
-def _split_names(text: str, known: Sequence[str] | Mapping[str, str], flag: str) -> tuple[str, ...]:
-    """Return the names of a list with commas. Raises `UserError` for one that is not known."""
+def _split_names(given: Sequence[str], known: Sequence[str] | Mapping[str, str], flag: str) -> tuple[str, ...]:
+    """Return the names of lists with commas. Raises `UserError` for one that is not known."""
+    text = ",".join(given)
     wanted = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     strange = [part for part in wanted if part not in known]
     if strange or not wanted:
@@ -116,13 +123,20 @@ def _split_names(text: str, known: Sequence[str] | Mapping[str, str], flag: str)
 
 @click.command()
 @click.argument("run")
-@click.option("--kind", "kinds", default=",".join(_PLOTS), show_default=True, help="Plots, with commas.")
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    default=(",".join(_PLOTS),),
+    show_default=True,
+    help="Plots, with commas; repeatable.",
+)
 @_output_option
 @_force_option
 @_link_option
 @config_option
 def plot(  # noqa: PLR0913 - one parameter for each flag, all by name
-    *, run: str, kinds: str, output: Path, force: bool, follow_symlinks: bool, config_file: Path | None
+    *, run: str, kinds: tuple[str, ...], output: Path, force: bool, follow_symlinks: bool, config_file: Path | None
 ) -> None:
     """Draw a run as SVG pictures: coverage, saturation, publishers and dates of sources, spend, time line.
 

@@ -18,6 +18,8 @@ def test_export(finished: tuple[Any, str]) -> None:
     assert shell("export", run, "-o", "out").code == 0
     assert sorted(path.name for path in (shell.folder / "out").iterdir()) == ["report.html", "report.json", "report.md"]
     assert shell("export", run, "-f", "md", "-o", "one.md").out == "one.md\n"
+    assert shell("export", run, "-f", "bib", "-f", "ris", "-o", "both").code == 0
+    assert {each.name for each in (shell.folder / "both").iterdir()} == {"references.bib", "references.ris"}
     assert "'odt' is no format" in shell("export", run, "-f", "odt", "-o", "x").complaint
     assert "--force" in shell("export", run, "-o", "out").complaint
 
