@@ -368,3 +368,25 @@ def test_this_environment_is_the_locked_one() -> None:
         if (name := canonicalize_name(found.metadata["Name"])) in locked and Version(found.version) not in locked[name]
     }
     assert not other, "run: make test"
+
+
+def test_no_package_comes_by_an_extra_alone_whose_name_older_pips_do_not_find() -> None:
+    """pip before 23.3 looks for an extra as it is spelled: `lxml[html_clean]` finds no `html-clean`."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    own = {canonicalize_name(each.name) for each in map(Requirement, project["dependencies"])}
+    todo, seen, lost = [*own], set[str](), set[str]()
+    while todo:
+        name = todo.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        for each in map(Requirement, metadata.requires(name) or ()):
+            if each.marker is not None and not each.marker.evaluate({"extra": ""}):
+                continue
+            todo.append(canonicalize_name(each.name))
+            declared = metadata.metadata(each.name).get_all("Provides-Extra") or []
+            for extra in each.extras - set(declared):
+                behind = map(Requirement, metadata.requires(each.name) or ())
+                found = [it for it in behind if it.marker and it.marker.evaluate({"extra": canonicalize_name(extra)})]
+                lost |= {canonicalize_name(it.name) for it in found} - own
+    assert not lost, f"name in pyproject.toml, too: {lost}"

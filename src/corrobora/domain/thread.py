@@ -362,16 +362,11 @@ class ThreadState:
         known = {name: getattr(assessed, name) for name in ("facts", "sub_questions", "subjects", "contradictions")}
         return replace(self, **known)
 
-    def record_proposal(self, proposal: Proposal, meter: Meter, began: float | None = None) -> ThreadState:
-        """Record what the analyst proposed and what the meter showed; nothing is decided yet.
-
-        `began` is the working time at which the round began, None if it is not known.
-        """
+    def record_proposal(self, proposal: Proposal, meter: Meter, seconds: float = 0.0) -> ThreadState:
+        """Record what the analyst proposed, what the meter showed and the round took; nothing is decided yet."""
         remaining = None if meter.allowance.seconds is None else meter.remaining_seconds
         decision = Decision(self.number, proposal, None, meter.elapsed_seconds, remaining)
-        seconds = 0.0 if began is None else round(max(0.0, meter.elapsed_seconds - began), 3)
-        done = replace(self.rounds[-1], decision=decision, seconds=seconds)
-        return replace(self, rounds=(*self.rounds[:-1], done))
+        return replace(self, rounds=(*self.rounds[:-1], replace(self.rounds[-1], decision=decision, seconds=seconds)))
 
     def record_decision(self, stop: StopReason | None, rule: str) -> ThreadState:
         """Record the decision on the last round and the rule that fired; a stop reason closes the thread."""

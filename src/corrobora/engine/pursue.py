@@ -20,7 +20,7 @@ from corrobora.engine.knowledge import recall_knowledge, share_thread_facts
 from corrobora.engine.read import read_hits, reread_sources
 from corrobora.engine.search import list_attempts, scope_round, search_round
 from corrobora.engine.session import Session
-from corrobora.engine.session.journal import CallMeta, RoundBuffer, find_begin
+from corrobora.engine.session.journal import CallMeta, RoundBuffer, measure_part
 from corrobora.policies.assessment import assess_thread, settle_round
 from corrobora.policies.queries import take_new_questions
 from corrobora.policies.selection import READABLE, select_hits, select_more_hits
@@ -57,7 +57,8 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
         proposal = await reflect_round(thread, run)  # the model proposes gaps ...
         meter = await run.record_meter(thread.last_path)
         thread, proposal = settle_round(take_new_questions(thread, proposal), proposal)
-        thread = thread.record_proposal(proposal, meter, find_begin(run.journal, f"{thread.last_path}/"))
+        seconds = measure_part(run.journal, f"{thread.last_path}/", meter.elapsed_seconds)
+        thread = thread.record_proposal(proposal, meter, seconds)
         thread = thread.record_decision(*find_first_stop(run.rules, thread, meter))  # ... code decides
         thread = thread.apply_transition(run.advance(thread))  # next phase, or an escape
         await report_round(thread, run)  # one round, one report, checked

@@ -16,7 +16,7 @@ from corrobora.domain.run import EventType, Stage
 from corrobora.engine.investigate import enter_level, is_too_deep
 from corrobora.engine.planning import authorize_plan
 from corrobora.engine.session import Session
-from corrobora.engine.session.journal import CallMeta, sum_earlier_seconds
+from corrobora.engine.session.journal import CallMeta, measure_part, sum_earlier_seconds
 from corrobora.ports import Entry
 from corrobora.roles.review import Reviewing, critique
 from corrobora.testing import FakeClock, LoopTime, MemoryJournal, run_virtually
@@ -170,6 +170,23 @@ async def test_the_working_time_of_earlier_attempts_is_read_from_the_journal() -
 
     await made.session.call_once("root/x", nine, paid=False)
     assert sum_earlier_seconds(journal) == 7.0
+
+
+async def test_what_a_part_took_is_read_from_its_calls_so_that_a_resumed_run_says_the_same() -> None:
+    journal = MemoryJournal()
+    made = await make_run("timed", journal=journal, clock=FakeClock())
+    clock = made.session.outside.clock
+
+    async def take_three() -> tuple[str, CallMeta]:
+        await clock.sleep(3.0)
+        return "3", CallMeta()
+
+    await clock.sleep(7.0)
+    for key in ("root/round/1/x", "root/round/1/y", "root/round/2/x"):
+        await made.session.call_once(key, take_three, paid=False)
+    assert measure_part(journal, "root/round/1/", 14.0) == 7.0
+    assert measure_part(journal, "root/round/2/", 17.5) == 4.5
+    assert measure_part(journal, "root/round/3/", 20.0) == 0.0
 
 
 def test_an_analyst_that_hangs_is_given_up_and_asked_ever_more_briefly_until_it_answers() -> None:

@@ -122,19 +122,6 @@ async def test_the_report_alone_gives_all_plots(report: Report) -> None:
     assert f"round 1: {rounds[0].new_facts} new" in describe(drawn[PlotKind.SATURATION])
 
 
-async def test_the_time_line_of_a_report_shows_its_rounds_at_the_time_of_their_decisions(report: Report) -> None:
-    (first, *_), title = report.findings.rounds, report.findings.title
-    assert first.decision is not None
-    decided = replace(first.decision, elapsed_seconds=5.0)
-    rounds = (replace(first, seconds=3.0, decision=decided), *report.findings.rounds[1:1])
-    done = replace(report.methodology, seconds=9.0)
-    shown = draw_plot(
-        PlotKind.TIMELINE, (), replace(report, findings=replace(report.findings, rounds=rounds), methodology=done)
-    )
-    assert "stages: planning 0.0 to 2.0 s, research 2.0 to 5.0 s, writing 5.0 to 9.0 s" in describe(shown)
-    assert f"{title}: round 1 2.0 to 5.0 s" in describe(shown)
-
-
 async def test_every_word_of_a_plot_is_in_the_language_of_the_report(report: Report) -> None:
     """What a picture says in English and in German differs, but for numbers, content and addresses."""
     paid = Usage(input_tokens=1900, output_tokens=100, calls=3, priced=False)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import struct
 import sys
+from contextlib import suppress
 from dataclasses import asdict, replace
 from importlib import import_module
 from typing import BinaryIO
@@ -48,7 +49,8 @@ def main(memory: int, *loads: str) -> None:
     """Import what will be needed, then answer requests until stdin ends."""
     _limit_memory(memory)
     for module in loads:
-        import_module(module)
+        with suppress(ImportError):  # told with the first document that needs it
+            import_module(module)
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     while frame := source.read(_FRAME.size):
         head_size, size = _FRAME.unpack(frame)
@@ -67,6 +69,9 @@ def _parse_request(head: dict[str, str], data: bytes) -> tuple[dict[str, object]
         return {"outcome": ReadOutcome.TOO_LARGE, "message": "Reading it needs more memory than allowed."}, ""
     except RecursionError:
         return {"outcome": ReadOutcome.BROKEN, "message": "It is nested too deeply."}, ""
+    except ImportError as error:
+        why = f"A package that reads it is missing or broken ({str(error)[:200]})."
+        return {"outcome": ReadOutcome.BROKEN, "message": why, "next_step": "Install Corrobora again."}, ""
     return {"parsed": asdict(replace(parsed, text=""))}, parsed.text
 
 

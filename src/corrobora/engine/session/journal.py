@@ -248,10 +248,11 @@ def sum_earlier_seconds(journal: Journal) -> float:
     return max((decode_meta(entry).elapsed for entry in entries if entry is not None), default=0.0)
 
 
-def find_begin(journal: Journal, start: str) -> float | None:
-    """Return the working time at which the first answered call was sent whose key begins so; None without one."""
+def measure_part(journal: Journal, start: str, end: float) -> float:
+    """Return the working time from the first answered call whose key begins with `start` until `end`, 0 without one."""
     metas = [decode_meta(entry) for key in journal.keys(start) if (entry := journal.get(key)) is not None]
-    return min((each.elapsed - each.seconds for each in metas if each.elapsed), default=None)
+    began = min((each.elapsed - each.seconds for each in metas if each.elapsed), default=end)
+    return round(max(0.0, end - began), 3)
 
 
 def name_bill(key: str) -> str:

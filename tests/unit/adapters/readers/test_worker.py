@@ -49,3 +49,12 @@ def test_a_long_text_is_answered_in_pieces_that_are_whole_characters():
 
 def test_no_request_no_answer():
     assert ask() == []
+
+
+def test_a_package_that_is_missing_is_named_and_ends_nothing() -> None:
+    broken = FormatReader("no_such_package:read", (".x",), ())
+    (first, _), (second, *_) = ask((broken, b"Text."), (TEXT, b"Text."))
+    told = json.loads(first)
+    assert told["outcome"] == "broken"
+    assert "A package that reads it is missing or broken (No module named 'no_such_package')" in told["message"]
+    assert "parsed" in json.loads(second)
