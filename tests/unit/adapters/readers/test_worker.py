@@ -53,7 +53,7 @@ def test_no_request_no_answer():
 
 def test_a_package_that_is_missing_is_named_and_ends_nothing() -> None:
     broken = FormatReader("no_such_package:read", (".x",), ())
-    (first, _), (second, *_) = ask((broken, b"Text."), (TEXT, b"Text."))
+    (first,), (second, *_) = ask((broken, b"Text."), (TEXT, b"Text."))
     told = json.loads(first)
     assert told["outcome"] == "broken"
     assert "A package that reads it is missing or broken (No module named 'no_such_package')" in told["message"]
