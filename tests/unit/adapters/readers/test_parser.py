@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 
 import pytest
 from tests.unit.adapters.readers.hostile_pdfs import HOSTILE
@@ -53,6 +54,7 @@ class Struck(ParserProcess):
         process = await super()._ensure_process()
         if self.kills:
             self.kills -= 1
+            process.send_signal(signal.SIGSTOP)  # or a quick one on the other core answers before the kill
             asyncio.get_running_loop().call_soon(process.kill)
         return process
 
