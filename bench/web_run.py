@@ -32,6 +32,7 @@ import psutil
 
 from bench.engine_calls import COMMAND, critical_path, environment, played
 from bench.synthetic import Texts, postmaster, server_cpu
+from corrobora.__main__ import collect_rarely
 from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
 from corrobora.app.runs import submit_run
@@ -185,6 +186,7 @@ def _read_share(process: int) -> int:
 async def measure(home: Path, ports: dict[str, int], profile: str, latency: Latency, counts: Sequence[int]) -> None:
     """Work on the questions in this process and print one JSON object for each measurement."""
     load_part("search", "tavily").calls_per_second = 1_000.0
+    collect_rarely()  # as the program does
     model = (("worker", f"openai-compatible:scripted-large@http://127.0.0.1:{ports['model']}/v1"),)
     async with Workspace.open(connect(home, ports["web"])) as workspace:
         server = await postmaster(workspace.database)

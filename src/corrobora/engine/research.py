@@ -225,10 +225,10 @@ async def review_draft(draft: Draft, findings: Findings, run: Session) -> Draft:
 async def check_whole_draft(draft: Draft, findings: Findings, run: Session) -> CheckedDraft:
     """Check every sentence of a draft against facts and reading set; a model rules on what code cannot decide."""
     reading = await load_reading_set(draft, findings, run)
-    given = confirm_input(check_written_draft(draft, findings, reading, run.rulings), draft, findings, run)
+    checked, known = check_written_draft(draft, findings, reading, run.rulings), len(run.rulings)
     if _has_time(run):
-        await ask_rulings(given, run)
-    return check_written_draft(draft, findings, reading, run.rulings)
+        await ask_rulings(confirm_input(checked, draft, findings, run), run)
+    return checked if len(run.rulings) == known else check_written_draft(draft, findings, reading, run.rulings)
 
 
 async def repair_draft(draft: Draft, findings: Findings, run: Session) -> Draft:

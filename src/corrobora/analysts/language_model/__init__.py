@@ -7,10 +7,10 @@ request and an answer a value. Does not know endpoints, protocols or prices: a `
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol, cast, get_args
+from typing import Any, Literal, Protocol, TypeAlias, cast, get_args
 
 from corrobora.domain.limits import Usage
 from corrobora.roles.forms import CHOICES
@@ -56,13 +56,23 @@ class Form:
 
     def narrow(self, choose: Choose) -> Form:
         """Return the form of one call: what is chosen from fields of its input is an enum of what they hold."""
-        if not self._has_choices:
+        if self._choices is None:
             return self
-        return replace(self, schema=_narrow_value(self.schema, choose), narrowed=(self, choose))
+        return replace(self, schema=_narrow_value(self.schema, choose, self._choices), narrowed=(self, choose))
 
     @cached_property
-    def _has_choices(self) -> bool:
-        return CHOICES in json.dumps(self.schema)
+    def _choices(self) -> _Choices | None:
+        return _map_choices(self.schema)
+
+    @cached_property
+    def strict_choices(self) -> _Choices | None:
+        """Where the strict schema has choices."""
+        return _map_choices(self.strict_schema)
+
+    @cached_property
+    def closed_choices(self) -> _Choices | None:
+        """Where the closed schema has choices."""
+        return _map_choices(self.closed_schema)
 
     @cached_property
     def instructions(self) -> str:
@@ -77,7 +87,7 @@ class Form:
         """The schema for strict decoding by OpenAI's rules: every property required, nothing else allowed."""
         if self.narrowed is not None:  # the form of all calls is rewritten once
             form, choose = self.narrowed
-            return _narrow_value(form.strict_schema, choose)
+            return _narrow_value(form.strict_schema, choose, form.strict_choices or {})
         return _tighten(self.schema, _REFUSED_BY_OPENAI, require_all=True)
 
     @cached_property
@@ -85,7 +95,7 @@ class Form:
         """The schema for native output by Anthropic's rules: no further properties, no ranges of numbers."""
         if self.narrowed is not None:
             form, choose = self.narrowed
-            return _narrow_value(form.closed_schema, choose)
+            return _narrow_value(form.closed_schema, choose, form.closed_choices or {})
         return _tighten(self.schema, _REFUSED_BY_OPENAI | _RANGES, require_all=False)
 
 
@@ -93,13 +103,31 @@ _REFUSED_BY_OPENAI = frozenset({"minLength", "maxLength", "minItems", "maxItems"
 _RANGES = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
 
 
-def _narrow_value(value: Any, choose: Choose) -> Any:
+_Choices: TypeAlias = "Mapping[str | int, _Choices]"
+
+
+def _map_choices(value: Any) -> _Choices | None:
+    """Map the branches of a schema that lead to choices, so that a call copies no others; None without any."""
     if isinstance(value, list):
-        return [_narrow_value(each, choose) for each in cast("list[Any]", value)]
-    if not isinstance(value, Mapping):
-        return value
+        parts: Iterable[tuple[str | int, Any]] = enumerate(cast("list[Any]", value))
+    elif isinstance(value, Mapping):
+        parts = cast("Mapping[str, Any]", value).items()
+    else:
+        return None
+    found = {name: below for name, each in parts if (below := _map_choices(each)) is not None}
+    return found if found or (isinstance(value, Mapping) and CHOICES in value) else None
+
+
+def _narrow_value(value: Any, choose: Choose, choices: _Choices) -> Any:
+    if isinstance(value, list):
+        items = cast("list[Any]", value)
+        return [_narrow_value(each, choose, choices[at]) if at in choices else each for at, each in enumerate(items)]
     fields = cast("Mapping[str, Any]", value)
-    made = {name: _narrow_value(each, choose) for name, each in fields.items() if name != CHOICES}
+    made = {
+        name: _narrow_value(each, choose, choices[name]) if name in choices else each
+        for name, each in fields.items()
+        if name != CHOICES
+    }
     found = choose(fields[CHOICES]) if isinstance(fields.get(CHOICES), list) else ()
     return {**made, "enum": list(found)} if found else made
 

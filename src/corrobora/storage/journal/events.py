@@ -37,6 +37,7 @@ from corrobora.storage.postgres import Database, open_connection
 
 _PAGE = 500
 _AGAIN_SECONDS = 1.0
+_LEFT_OUT = 4  # looks in a row while notifications arrive
 _READ: LiteralString = """
 SELECT seq, at, type, key, path, round, data FROM run_events WHERE run = %s AND seq > %s ORDER BY seq LIMIT %s
 """
@@ -77,7 +78,8 @@ def _is_rewound(event: Event) -> bool:
 class EventLog:
     """Follows the events of many runs over one listening connection. Use it as a context.
 
-    A lost notification or connection only costs time: one query every `poll_seconds` looks at all followed runs.
+    A lost notification or connection only costs time: a query looks at all followed runs, every `poll_seconds` where no
+    notifications arrive, else every fifth time.
     Followers of a run that wait for the same event share the query that reads it. To wait for a status, listen to that
     channel alone, or every event wakes the waiter.
     """
@@ -95,6 +97,7 @@ class EventLog:
         self._followers: dict[str, set[asyncio.Event]] = {}
         self._reads: dict[str, dict[tuple[int, tuple[str, ...]], asyncio.Task[_Look]]] = {}  # since the last change
         self._tasks: tuple[asyncio.Task[None], ...] = ()
+        self._heard = False  # a notification, since the last look
 
     async def __aenter__(self) -> Self:
         self._tasks = (
@@ -169,11 +172,16 @@ class EventLog:
                 await changed.wait()
 
     async def _poll_for_changes(self) -> None:
-        """Wake the followers of each run that changed since the last look, until cancelled."""
+        """Wake the followers of each run that changed, until cancelled; most looks find only what was notified."""
         known: dict[str, list[object]] = {}
+        left_out = 0
         while True:
             await asyncio.sleep(self._poll_seconds)
             if not self._followers:
+                continue
+            heard, self._heard = self._heard, False
+            left_out = left_out + 1 if heard and left_out < _LEFT_OUT else 0
+            if left_out:
                 continue
             with contextlib.suppress(JournalError):  # a lost connection; the next look tells what was missed
                 rows = await self._database.fetch_all(_LAST, [list(self._followers)], where="looking for changes")
@@ -190,6 +198,7 @@ class EventLog:
                         await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
                     self._wake_followers(list(self._followers))  # for what was missed before
                     async for note in connection.notifies():
+                        self._heard = True
                         self._wake_followers(pair.split(" ")[0] for pair in note.payload.split(","))
             await asyncio.sleep(self._poll_seconds)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -110,6 +111,39 @@ async def test_followers_of_one_run_share_what_they_read(database: Database) -> 
         journal.emit(event("end", EventType.RUN_FINISHED))
         assert await asyncio.gather(*followers) == [[1, 2, 3, 4, 5, 6]] * 40
         assert log.looks - len(followers) <= 2 * 6
+
+
+class CountedDatabase:
+    """A database that counts how often it is asked what has changed."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.looks = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._database, name)
+
+    async def fetch_all(self, *given: Any, where: str = "") -> Any:
+        self.looks += where == "looking for changes"
+        return await self._database.fetch_all(*given, where=where)
+
+
+async def test_what_is_notified_is_rarely_looked_for_and_what_is_not_always(database: Database) -> None:
+    counted: Any = CountedDatabase(database)
+    polls = 30
+    async with JournalWriter(database.conninfo) as writer, EventLog(counted, poll_seconds=0.05) as log:
+        journal = await attempt(database, writer)
+        follower = asyncio.create_task(numbers(log, journal.run))
+        began = time.monotonic()
+        for number in range(polls):
+            journal.emit(event(str(number)))
+            await journal.flush()
+            await asyncio.sleep(0.05)
+        heard, took = counted.looks, time.monotonic() - began
+        await asyncio.sleep(took)
+        assert heard <= (counted.looks - heard) / 2
+        journal.emit(event("end", EventType.RUN_FINISHED))
+        assert await follower == list(range(1, polls + 2))
 
 
 async def test_a_follower_of_an_unknown_run_ends(database: Database) -> None:
