@@ -14,10 +14,11 @@ from functools import lru_cache
 
 from corrobora.text.clauses import Clause, find_opposites, parse_clause, split_statement
 from corrobora.text.measures import Measure, find_identifiers, find_measures
-from corrobora.text.quantities import MONTH_NAMES, find_dates
+from corrobora.text.mentions import MentionKind, find_mentions
+from corrobora.text.quantities import MONTH_NAMES, find_date_prefixes, find_dates, find_years
 from corrobora.text.ranking import jaccard_similarity, overlap_coefficient
 from corrobora.text.segmentation import split_sentences
-from corrobora.text.tokens import split_words, stem_word
+from corrobora.text.tokens import split_words, stem_text, stem_word
 
 
 class Aspect(StrEnum):
@@ -95,8 +96,13 @@ def _parse_part(text: str, shown: str) -> Statement:
     said = frozenset(stem_word(word) for duty in clause.duties for word in split_words(duty.text))
     topic = frozenset(s for s in clause.stems if s not in said and s not in _MONTHS and _DIGIT.search(s) is None)
     duties = tuple((" ".join(duty.text.split()), duty.governs) for duty in clause.duties)
-    measures = tuple(each for each in find_measures(text) if not each.nouns & _MONTHS)
+    measures = tuple(m for m in find_measures(text) if not m.nouns & _MONTHS and not _is_year(m, text))
     return Statement(shown, topic, duties, clause, measures, find_dates(text))
+
+
+def _is_year(measure: Measure, text: str) -> bool:
+    """True for "in 1931", whatever follows: "In 1931 boats sank" counts no boats."""
+    return find_years(measure.text) != () and _IN_YEAR.search(text[: measure.start]) is not None
 
 
 @lru_cache(maxsize=4_000)  # a quote is compared with every other one of its source
@@ -176,6 +182,56 @@ def _compare_parts(a: Statement, b: Statement) -> Iterator[Difference]:
         yield from _compare_measures(a, b)
     if len(a.days) == len(b.days) == 1 and a.days != b.days:
         yield Difference(Aspect.DATE, a.days[0], b.days[0])
+    elif times := find_other_time(a, b):
+        yield Difference(Aspect.DATE, *times)
+
+
+_ONCE = frozenset(  # what happens to a thing once, so that two times of it cannot both be true
+    map(stem_word, """founded established created born died opened completed finished built constructed erected invented
+    discovered published launched introduced inaugurated commissioned decommissioned demolished destroyed abolished
+    dissolved closed enacted ratified repealed signed adopted patented released premiered began started ended sank
+    collapsed retired arrived merged renamed unveiled incorporated consecrated""".split())
+)  # fmt: skip
+
+
+def find_other_time(a: Statement, b: Statement) -> tuple[str, str] | None:
+    """Return the two times that statements give for one event that happens once; None if they agree or may both hold.
+
+    Each states one time, and neither names a thing that the other does not: "opened in 1931" against "opened in 1933".
+    """
+    if not _ONCE & a.topic & b.topic or a.clause.negations != b.clause.negations:
+        return None
+    ranks = [frozenset(_RANK.findall(each.text.lower())) for each in (a, b)]
+    if ranks[0] != ranks[1]:  # "the first line", "the second line"
+        return None
+    times = (_list_times(a.text), _list_times(b.text))
+    names = [_list_names(each) for each in (a, b)]
+    if any(len(each) != 1 for each in times) or (names[0] - names[1] and names[1] - names[0]):
+        return None
+    one, other = times[0][0], times[1][0]
+    return None if one.startswith(other) or other.startswith(one) else (one, other)
+
+
+def _list_times(text: str) -> tuple[str, ...]:
+    """Return the distinct days, months or years of a text in ISO form; "about 1931" is none."""
+    plain = _ROUGHLY.sub("~", text)
+    return find_date_prefixes(plain) or tuple(map(str, find_years(plain)))
+
+
+_RANK = re.compile(
+    r"\b(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|new|old|\d+(?:st|nd|rd|th))\b"
+)
+_IN_YEAR = re.compile(r"(?i)\b(?:in|since|until|during|from|by|of)\s$")
+
+
+_ROUGHLY = re.compile(
+    r"(?i)\b(?:about|around|circa|ca\.|c\.|roughly|before|after|by|until|since)\s+(?:[a-z]+\s+)?\d[\w-]*"
+)
+
+
+def _list_names(said: Statement) -> frozenset[str]:
+    found = (each for each in find_mentions(said.text) if each.kind is not MentionKind.QUOTED)
+    return frozenset(stem for each in found for stem in stem_text(each.text)) - _MONTHS
 
 
 def _name_different_things(a: Statement, b: Statement) -> bool:

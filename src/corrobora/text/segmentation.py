@@ -179,6 +179,8 @@ def _full_stop_ends(text: str, begin: int, start: int, follow: int) -> bool:
         return False
     if word.isdigit() and len(word) <= 3 and not text[begin:at].strip():  # noqa: PLR2004 - a list number
         return False
+    if "." in word and word.replace(".", "").isdigit():  # a release, or the number of a section before its title
+        return bool(text[begin:at].strip())
     if folded in _ENDING_ABBREVIATIONS or ("." in word and len(word) <= 6):  # noqa: PLR2004 - "U.S.S.R"
         return _opens_sentence(text, follow)
     return True

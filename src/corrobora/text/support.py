@@ -23,6 +23,7 @@ from corrobora.text.alignment import NEAR_COPY, align_copy, find_cut, find_slice
 from corrobora.text.bindings import find_rebindings
 from corrobora.text.clauses import Clause, split_statement
 from corrobora.text.crossings import find_crossings
+from corrobora.text.dates import find_dates
 from corrobora.text.measures import find_identifiers, find_measures, find_unit
 from corrobora.text.mentions import MentionKind, find_mentions, strip_to_alphanumeric
 from corrobora.text.polarity import NEGATED
@@ -163,10 +164,13 @@ class Evidence:
 
     @property
     def context(self) -> str:
-        """What the source says about itself and around the quote."""
-        return "\n".join(
-            filter(None, (self.title, self.version, self.published, self.heading, self.before, self.after))
-        )
+        """What the source says about itself and around the quote.
+
+        Below a heading with a date of its own, as in a change log, the date of the source is not that of the quote.
+        """
+        own = any(date.year for date in find_dates(self.heading)[0])
+        published = "" if own else self.published
+        return "\n".join(filter(None, (self.title, self.version, published, self.heading, self.before, self.after)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,3 +65,12 @@ def test_spans_are_in_order_and_leave_out_white_space_only(text):
 @pytest.mark.parametrize("unit", [".", "\n", " ", "a. ", "\n ", "!)))", "| ", "\n| | ", "a", "(\n", "1. ", "x.y."])
 def test_k08_hostile_text_is_split_in_linear_time(unit):
     assert split_sentences(unit * (400_000 // len(unit))) is not None  # a quadratic splitter needs minutes here
+
+
+def test_a_release_number_may_end_a_sentence():
+    text = "It names Keeper 1.2.1. Passages near it follow. 1.2. Scope of this"
+    assert [text[span.start : span.end] for span in split_sentences(text)] == [
+        "It names Keeper 1.2.1.",
+        "Passages near it follow.",
+        "1.2. Scope of this",
+    ]

@@ -301,3 +301,12 @@ def test_a_sentence_may_begin_with_whoever() -> None:
     told = "The crane is locked when somebody opens the gate."
     check = check_support("Whoever opens the gate locks the crane.", [Evidence(told)])
     assert not any("Whoever" in reason for reason in check.reasons)
+
+
+def test_below_a_release_of_its_own_day_the_date_of_the_whole_log_dates_nothing() -> None:
+    quote, said = "Copies that were moved are found again.", "In 2023 copies that were moved were found again."
+    whole = Evidence(quote, title="News", published="2023-03-24", heading="Release notes")
+    entry = Evidence(quote, title="News", published="2023-03-24", heading="Version 1.1.11 (2020-03-08)")
+    assert not check_support(said, [whole]).withholds
+    assert check_support(said, [entry]).withholds
+    assert not check_support(said.replace("2023", "2020"), [entry]).withholds

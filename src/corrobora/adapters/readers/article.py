@@ -11,10 +11,11 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from itertools import islice
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, cast
 
 from corrobora.adapters.readers import TextWriter, fold_spaces
 from corrobora.adapters.readers.declared import Declared, read_declared
+from corrobora.adapters.readers.page_dates import Element, drop_quoted_dates, trim_date
 from corrobora.ports import ParsedDocument
 from corrobora.text.tokens import split_words
 
@@ -36,50 +37,10 @@ _FEWEST = 4  # words of a block that is looked for
 # same date was found on each of 99 news pages; without their metadata it found 99 dates, 28 of them wrong, instead of
 # 64 dates, 10 of them wrong.
 _DASHES = " ¶-–—|·:»"
-_ISO_DATE = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?(?!\d)")
-_DATED = frozenset({"head", "script", "time", "abbr", "footer", "address"})  # where a date is one of the page
-_MARKED = re.compile(
-    r"(?i)(?<![a-z])(?:date|time|publi|post(?:ed)?-?(?:on|info|meta)|byline|updated|created|modified|meta)"
-)
 _DATES: dict[str, Any] = {"original_date": True, "extensive_search": False}
 
 
-class _Element(Protocol):
-    """What is used of an element of lxml, which has no types."""
-
-    tag: object
-    text: str | None
-    tail: str | None
-
-    def get(self, key: str, default: str = "") -> str: ...
-
-    def __iter__(self) -> Iterator[_Element]: ...
-
-    def itertext(self) -> Iterator[str]: ...
-
-    def iter(self, *tags: str) -> Iterator[_Element]: ...
-
-    def findtext(self, path: str) -> str | None: ...
-
-    def drop_tag(self) -> None: ...
-
-    def drop_tree(self) -> None: ...
-
-
-def _trim_date(date: str, html: str) -> str:
-    """Return the date, or only its year if its day is written nowhere in the page.
-
-    The extractor completes "January 2024" by the current day; a report would print a day that nobody stated.
-    """
-    if date.count("-") < 2:  # noqa: PLR2004 - no day
-        return date
-    year, month, day = (int(part) for part in date.split("-"))
-    numbers = rf"{year}[-/.]?0?{month}[-/.]?0?{day}|0?{day}[-/.]0?{month}[-/.]|0?{month}[-/.]0?{day}[-/.]"
-    words = rf"0?{day}(?:st|nd|rd|th)?[.,]?\s(?:\w\w\s)?[^\W\d_]{{3,12}}|[^\W\d_]{{3,12}}\.?\s0?{day}"
-    return date if re.search(rf"(?<!\d)(?:{numbers}|{words})(?!\d)", html) else str(year)
-
-
-def _list_titles(tree: _Element) -> list[str]:
+def _list_titles(tree: Element) -> list[str]:
     """Return the titles that a page declares: of its head, and for those who share it."""
     shared = (each.get("content") for each in tree.iter("meta") if each.get("property") == "og:title")
     return [fold_spaces(title) for title in (tree.findtext(".//title"), *shared) if title and title.strip()]
@@ -112,7 +73,7 @@ def extract_article(html: str) -> ParsedDocument | None:
     tree = load_html(html)
     if tree is None:
         return None
-    titles = _list_titles(page := cast("_Element", tree))
+    titles = _list_titles(page := cast("Element", tree))
     _free_headings(page)
     _keep_spaces(page)
     outline = Outline(page)
@@ -126,7 +87,7 @@ def extract_article(html: str) -> ParsedDocument | None:
     title = _choose_title(known.title, titles)
     return writer.build_parsed(
         title,
-        published=_trim_date(known.date, html),
+        published=trim_date(known.date, html),
         publisher=_choose_site(known.site, title, titles),
         authors=declared.authors,
     )
@@ -138,7 +99,7 @@ class _Metadata(NamedTuple):
     site: str
 
 
-def _read_metadata(tree: _Element, declared: Declared) -> _Metadata:
+def _read_metadata(tree: Element, declared: Declared) -> _Metadata:
     """Read title, date and site: what the page declares of its article, else by the extractor's parts for these.
 
     It would look for author, licence, categories and tags as well, in two fifths of the time of a page.
@@ -156,29 +117,12 @@ def _read_metadata(tree: _Element, declared: Declared) -> _Metadata:
     if site and "." not in site and not site[0].isupper():
         site = site.title()
     host = _HOST.match(found.url or "")
-    _drop_quoted_dates(tree)
+    drop_quoted_dates(tree)
     date = declared.published or find_date(page, url=found.url, **_DATES) or declared.modified
     return _Metadata(found.title or "", date, site or (host[1] if host else ""))
 
 
-def _drop_quoted_dates(tree: _Element) -> None:
-    """Take dates out of the text of a page, except where it is marked as a date: there they belong to examples.
-
-    The extractor would date a manual by the first time stamp that one of its listings shows.
-    """
-    waiting = [tree]
-    while waiting:
-        element = waiting.pop()
-        if element.tag in _DATED or _MARKED.search(f"{element.get('class') or ''} {element.get('id') or ''}"):
-            continue
-        for child in element:
-            child.tail = _ISO_DATE.sub("", child.tail) if child.tail else child.tail
-            waiting.append(child)
-        if element.text and isinstance(element.tag, str):
-            element.text = _ISO_DATE.sub("", element.text)
-
-
-def _extract_body(tree: _Element) -> _Element | None:
+def _extract_body(tree: Element) -> Element | None:
     """Find the body of an article.
 
     It is looked for generously: otherwise the extractor drops lists and definitions. But so it takes only the first of
@@ -187,7 +131,7 @@ def _extract_body(tree: _Element) -> _Element | None:
     from trafilatura import bare_extraction  # noqa: PLC0415 - 1 s of CPU that only HTML pays
 
     written = sum(len(piece) for each in tree.iter("p") for piece in each.itertext())
-    best: _Element | None = None
+    best: Element | None = None
     most = -1
     for generous in (True, False):
         if most < _LEAST_SHARE * written:
@@ -195,14 +139,14 @@ def _extract_body(tree: _Element) -> _Element | None:
             found = bare_extraction(
                 cast("Any", deepcopy(tree)), include_comments=False, favor_recall=generous, output_format="txt"
             )
-            body = cast("_Element | None", getattr(found, "body", None))
+            body = cast("Element | None", getattr(found, "body", None))
             size = -1 if body is None else sum(map(len, body.itertext()))
             if size > most:
                 best, most = body, size
     return best
 
 
-def _free_headings(tree: _Element) -> None:
+def _free_headings(tree: Element) -> None:
     """Take buttons, permalink signs and the links around words out of the headings.
 
     Generators of documentation make every heading a link.
@@ -212,7 +156,7 @@ def _free_headings(tree: _Element) -> None:
         part.drop_tag() if named else part.drop_tree()
 
 
-def _keep_spaces(tree: _Element) -> None:
+def _keep_spaces(tree: Element) -> None:
     """Put a sign where white space or the edge of a block parts words: the extractor trims pieces and joins them."""
     for element in tree.iter():
         if isinstance(element.tag, str) and element.tag not in _SILENT:
@@ -241,10 +185,10 @@ class _Mark(NamedTuple):
 class Outline:
     """The headings of a page, each given out before the first block of text that it stands above."""
 
-    def __init__(self, tree: _Element) -> None:
+    def __init__(self, tree: Element) -> None:
         self._words: list[str] = []
         self._marks: list[_Mark] = []
-        stack: list[tuple[_Element, bool]] = [(tree, False)]
+        stack: list[tuple[Element, bool]] = [(tree, False)]
         while stack:
             element, ends = stack.pop()
             readable = isinstance(element.tag, str) and element.tag not in _SILENT  # a comment's tag is a function
@@ -260,7 +204,7 @@ class Outline:
             self._places.setdefault(word, []).append(place)
         self._next = self._cursor = 0
 
-    def _mark_heading(self, element: _Element) -> None:
+    def _mark_heading(self, element: Element) -> None:
         level = HEADINGS.get(str(element.tag))
         if level is not None and (title := _element_text(element)):
             self._marks.append(_Mark(len(self._words), level, title))
@@ -305,8 +249,8 @@ class _ArticleWriter:
         self._writer, self._outline = writer, outline
         self._terms: list[str] = []  # of a list of definitions, until their definition
 
-    def write_body(self, body: _Element) -> None:
-        stack: list[_Element] = list(body)[::-1]
+    def write_body(self, body: Element) -> None:
+        stack: list[Element] = list(body)[::-1]
         self._add_block(body.text)
         while stack:
             element = stack.pop()
@@ -332,7 +276,7 @@ class _ArticleWriter:
                     self._add_block(_element_text(element))
             self._add_block(element.tail)
 
-    def _write_item(self, item: _Element) -> None:
+    def _write_item(self, item: Element) -> None:
         """Write an item of a list, and a definition on one line with its terms: "-p: parse the file"."""
         text, kind = _element_text(item), item.get("rend", "")[:2]
         if kind == "dt":
@@ -360,7 +304,7 @@ class _ArticleWriter:
             self._add_headings(self._outline.take_headings(text))
             self._writer.add_block(bullet + text.replace(_EDGE, " ").lstrip(), tight=bool(bullet))
 
-    def _write_table(self, table: _Element) -> None:
+    def _write_table(self, table: Element) -> None:
         rows = [list(row) for row in table]
         heads = bool(rows) and len(rows[0]) > 1 and all(cell.get("role") == "head" for cell in rows[0])
         cells = [
@@ -371,11 +315,11 @@ class _ArticleWriter:
         self._writer.add_rows(cells[heads:], cells[0] if heads else ())
 
 
-def _element_text(element: _Element) -> str:
+def _element_text(element: Element) -> str:
     return " ".join("".join(_list_pieces(element)).replace(_EDGE, " ").split())
 
 
-def _list_pieces(element: _Element) -> Iterator[str]:
+def _list_pieces(element: Element) -> Iterator[str]:
     """Return the pieces of an element's text, with a space around every block, so that words do not stick together."""
     yield element.text or ""
     for child in element:

@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import Any, Self
 
+from corrobora.adapters.readers.page_dates import date_by_releases
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS
@@ -267,7 +268,7 @@ def load_parsed(raw: dict[str, Any]) -> ParsedDocument:
         title=str(raw["title"]),
         text=text,
         headings=tuple(sorted(headings, key=lambda heading: heading.start)),
-        published=str(raw["published"]),
+        published=date_by_releases(headings, str(raw["published"])),
         version=str(raw["version"]),
         publisher=str(raw["publisher"]),
         truncated=bool(raw["truncated"]),

@@ -24,6 +24,7 @@ from corrobora.text.comparison import (
     compare_topics,
     find_difference,
     find_differences,
+    find_other_time,
     list_statements,
 )
 from corrobora.text.mentions import MentionKind, find_mentions
@@ -134,6 +135,8 @@ def _differ_in_period(one: ComparedSentence, other: ComparedSentence) -> bool:
     """True if each of two statements is limited to a period or release of its own."""
     if one.fact.version and other.fact.version:
         return False
+    if find_other_time(one.statement, other.statement):
+        return False  # of one event, which happens once
     first, second = _list_periods(one.statement.text), _list_periods(other.statement.text)
     return bool(first and second) and first.isdisjoint(second)
 

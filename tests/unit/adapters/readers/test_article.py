@@ -140,3 +140,14 @@ def test_a_date_in_a_listing_is_not_that_of_the_page(mark: str, published: str):
 def test_a_title_that_names_the_site_gives_its_whole_name():
     parsed = read_html(LISTING.replace("{mark}", "").encode())
     assert (parsed.title, parsed.publisher) == ("Introduction", "Keeper - A Program for Copies 1.2.4 documentation")
+
+
+LOG = """<html><head><title>Change Log — Keeper 1.2.4 documentation</title></head><body><main><h1>Change Log</h1>
+<h2>Version 1.2.4 (2023-03-24)</h2><p>Update of the docs for 1.1.18 users, who should read what has changed there.</p>
+<h2>Version 1.1.18 (2022-06-05)</h2><p>Copies of files that were moved are found again and are not stored anew.</p>
+</main><div class="footer">&copy; Copyright 2010-2023 Ann Keeper, 2015-2023 The Keepers. Created with Tool.</div>
+</body></html>"""
+
+
+def test_neither_a_copyright_nor_a_release_number_dates_a_page():
+    assert read_html(LOG.encode()).published == ""

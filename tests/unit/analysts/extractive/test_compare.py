@@ -85,3 +85,17 @@ def test_two_models_and_two_quarters_do_not_contradict_each_other():
     assert differ("Notes of Ruth on kilns", "Care of kilns")
     assert not differ("Kiln K7 manual", "Kiln K9 manual")
     assert not differ("Report on the first quarter of 2024", "Report on the second quarter of 2024")
+
+
+def test_two_years_of_one_event_contradict_and_those_of_repeated_ones_do_not():
+    def found(one: str, other: str) -> list[str]:
+        documents = (document(31, "Guild", one), document(32, "Union", other))
+        facts = facts_of(*documents, question="When was the kiln hall opened, and when did the guild meet?", parts=())
+        return [each.difference for each in find_contradictions(facts)]
+
+    opened, met = "The kiln hall of the guild was opened in {}.", "The guild met for its yearly kiln feast in {}."
+    assert found(opened.format(1931), opened.format(1933)) == ["1931 -> 1933"]
+    assert found(opened.format("May 1931"), opened.format("June 1931")) == ["1931-05 -> 1931-06"]
+    assert not found(opened.format(1931), opened.format("June 1931"))
+    assert not found(opened.format(1931), "The boat hall of the Union was opened in 1933.")
+    assert not found(met.format(1931), met.format(1933))
