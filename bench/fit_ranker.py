@@ -220,7 +220,7 @@ def fit(sets: Mapping[str, Sequence[Pool]], ridge: float) -> Floats:
     x, weight = np.vstack(rows_), np.concatenate(counts) / sum(SMALL.get(name, 1.0) for name in sets)
     scale = np.sqrt((x**2 * weight[:, None]).sum(0)) + 1e-9
     z, fitted = x / scale, np.zeros(x.shape[1])
-    for _ in range(100):
+    for _ in range(30):
         doubt = 1 / (1 + np.exp(z @ fitted))
         slope = ridge * fitted - (z * (weight * doubt)[:, None]).sum(0)
         curve = (z * (weight * doubt * (1 - doubt))[:, None]).T @ z + ridge * np.eye(len(fitted))

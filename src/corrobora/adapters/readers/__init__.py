@@ -13,6 +13,7 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 
+from corrobora.adapters.readers import outline
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.ports import Heading, ParsedDocument
@@ -213,17 +214,11 @@ def fold_spaces(text: str) -> str:
     return "\n".join(line for line in lines if line)
 
 
-_FIRST_LINE_CHARS = 120
-
-
 def read_text(data: bytes, charset: str = "") -> ParsedDocument:
-    """Return the text of a file. Raises `ReadError` if the bytes are no text."""
-    lines = [line.rstrip() for line in decode_text(data, charset).split("\n")]
-    text = "\n".join(lines).strip("\n")
-    first = next((line.strip() for line in lines if line.strip()), "")
-    second = text.find("\n")
-    stands_alone = second >= 0 and text[second + 1 : second + 2] in {"\n", "=", "-"}
-    return ParsedDocument(title=first if stands_alone and len(first) <= _FIRST_LINE_CHARS else "", text=text)
+    """Return the text of a file with its outline. Raises `ReadError` if the bytes are no text."""
+    lines = [line.rstrip() for line in decode_text(data, charset).strip("\n").split("\n")]
+    text, headings = outline.read_outline(lines)
+    return ParsedDocument(title=outline.find_title(lines), text=text, headings=headings)
 
 
 def read_csv(data: bytes, charset: str = "") -> ParsedDocument:

@@ -69,6 +69,10 @@ def grow_quote(lines: Sequence[Line], at: int) -> tuple[int, int]:
         if not fits_quote(lines, first, last + 1):
             break
         last += 1
+    while first and lines[last].end - lines[first].start < LIMITS.quote_min_chars:
+        if not fits_quote(lines, first - 1, last):
+            break
+        first -= 1  # the last line of a passage is quoted from before it
     return first, last
 
 

@@ -17,6 +17,7 @@ from corrobora.roles.extract import Excerpt
 from corrobora.text.segmentation import Span, split_sentences
 from corrobora.text.tokens import (
     LIST_ITEM,
+    fold_text,
     fold_whitespace,
     function_word_share,
     is_table_row,
@@ -37,6 +38,7 @@ _SIGNATURE = re.compile(
     r"(?:\.\. )?(?:[\w:-]+ ){0,2}[\w.:-]*\w\([^()\n]{0,200}\)(?:(?: ->|:) [\w.\[\], ]{1,60})?|"
     r"\.\. [\w:-]+:: [\w.]*[a-zA-Z_]\w*"
 )
+_ADDRESS = re.compile(r"\S+://\S+")
 _VALUE = re.compile(r": .*\d")
 _LABELLED = re.compile(r"[A-Z][\w '’/()-]{1,40}: \S")
 
@@ -70,6 +72,11 @@ def read_lines(given: Excerpt) -> list[Line]:
     return found
 
 
+def stem_heading(heading: str) -> frozenset[str]:
+    """Return the stems of the innermost heading of a path of headings."""
+    return frozenset(stem_text(heading.rsplit(" > ", 1)[-1]))
+
+
 def _split_passage(number: int, passage: Passage, about: frozenset[str], paragraph: int) -> list[Line]:
     text, spans = passage.text, split_sentences(passage.text)
     spoken = find_speaker_turns(text)
@@ -100,7 +107,8 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
             local or passage.heading
         )
         stems = stem_text(split_joined_names(read))
-        sentence = Sentence(read, stems, above, str(passage.id), turn >= 0, item, bool(bare))
+        heading = stem_heading(local or passage.heading)
+        sentence = Sentence(read, stems, above, str(passage.id), turn >= 0, item, bool(bare), heading=heading)
         found.append(Line(number, start, span.end, read, sentence, paragraph, opened, turn, item, head))
         opened = -1
         lead = lead if item else read if read.endswith(":") else ""
@@ -153,7 +161,7 @@ def _states_nothing(text: str) -> bool:
         return True
     if _LABELLED.match(text) or is_table_row(text) or lacks_word_spaces(text):
         return False
-    said = split_words(text)
+    said = split_words(_ADDRESS.sub(" ", text))
     return function_word_share(said) < max(1 / max(1, len(said)), _FUNCTION_WORDS)
 
 
@@ -164,6 +172,7 @@ _TURN = re.compile(
 _LABEL = re.compile(r"^[ \t]{0,4}([A-Z][A-Za-z ]{1,20}):[ \t]+(\S[^\n]{0,160})$")
 _JOINED_NAMES = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 _TURNS, _SHARE = 3, 0.5
+_ENDS_TURN = (".", "!", "?", "…", "。", "！", "？", '"', "”", ")")
 _MAX_LABEL_LINES = 6  # lines at the top that may be labels
 
 
@@ -175,7 +184,10 @@ class SpeakerTurn(NamedTuple):
 
 
 def find_speaker_turns(text: str) -> tuple[SpeakerTurn, ...]:
-    """Return the turns of a conversation: at least three, half of all lines, with a repeated speaker."""
+    """Return the turns of a conversation: at least three, half of all lines, with a repeated speaker.
+
+    A record of labelled values ("Author: ...") is none: hardly any of its lines says a sentence.
+    """
     found = [
         SpeakerTurn(match.start(), match.group(1))
         for match in _TURN.finditer(text)
@@ -187,7 +199,15 @@ def find_speaker_turns(text: str) -> tuple[SpeakerTurn, ...]:
     speakers = {turn.speaker for turn in found}
     if len(found) < _TURNS or len(found) < _SHARE * lines or len(speakers) == len(found):
         return ()
+    if sum(_is_spoken(text[turn.start :].split("\n", 1)[0]) for turn in found) < _SHARE * len(found):
+        return ()
     return tuple(found)
+
+
+def _is_spoken(line: str) -> bool:
+    """True if a turn ends like a sentence, or has a function word as sentences have."""
+    said = line.partition(":")[2].rstrip()
+    return said.endswith(_ENDS_TURN) or function_word_share(fold_text(said).split()) > 0  # an address has none
 
 
 def is_turn(text: str) -> bool:

@@ -31,6 +31,7 @@ FEATURES = (
     "score",  # score of its passage in the search, relative to the best
     "listed",  # an item of a list, or a sentence after a colon
     "asks",  # is itself a question
+    "named",  # share of the heading right above it that the question names
 )
 _CLOSE = 4  # words within which two words stand together
 _ASKS = re.compile(r"\?[^\w.!]*$")
@@ -48,6 +49,7 @@ class Sentence:
     listed: bool = False
     bare: bool = False
     score: float = 0.0  # of its passage in the search; 0.0 if unknown
+    heading: frozenset[str] = frozenset()  # stems of the heading right above it
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,10 @@ class QuestionTerms:
             self._shares[mask] = found
         return found
 
+    def cover_name(self, name: frozenset[str]) -> float:
+        """Return the share of a title or heading that the question names."""
+        return sum(bool(self._known.get(stem, 0)) for stem in name) / len(name) if name else 0.0
+
     def name_terms(self, mask: int) -> frozenset[str]:
         """Return the words of the question that some bits stand for."""
         return frozenset(term for at, term in enumerate(self.terms) if mask >> at & 1)
@@ -178,6 +184,7 @@ def measure_features(
                 scores[one.passage] / best,
                 float(one.listed or below_colon),
                 float(is_question(one.text)),
+                asked.cover_name(one.heading),
             )
         )
     return found, asked

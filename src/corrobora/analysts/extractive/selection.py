@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from corrobora.analysts.extractive.extract import map_categories, map_names
-from corrobora.analysts.extractive.lines import is_turn, split_joined_names
+from corrobora.analysts.extractive.lines import is_turn, split_joined_names, stem_heading
 from corrobora.analysts.extractive.ranker import Ranked, Sentence, rank_sentences
 from corrobora.domain.evidence import Fact
 from corrobora.roles.scope import Candidate, Shortlist, Shortlisted, Sweep
@@ -44,12 +44,13 @@ class RankedFact:
 def _split_fact(fact: Fact, *, spoken: bool) -> tuple[Sentence, ...]:
     """Take a fact apart into its sentences."""
     above = frozenset(stem_text(split_joined_names(f"{fact.title} {fact.heading} {fact.version}")))
+    heading = stem_heading(fact.heading)
     found: list[Sentence] = []
     for span in split_sentences(fact.quote):
         text = fact.quote[span.start : span.end]
         listed = LIST_ITEM.match(text) is not None
         stems = stem_text(split_joined_names(text))
-        found.append(Sentence(text, stems, above, str(fact.passage), spoken, listed, score=fact.score))
+        found.append(Sentence(text, stems, above, str(fact.passage), spoken, listed, score=fact.score, heading=heading))
     items = frozenset(stem for one in found if one.listed for stem in one.stems)
     return tuple(replace(one, above=above | items) if one.text.endswith(":") else one for one in found)
 

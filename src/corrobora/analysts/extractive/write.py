@@ -35,7 +35,7 @@ from corrobora.text.vocabulary import Equivalence
 _SUMMARY_WORDS = 350
 _STATEMENTS = 60  # at most, in one section
 _ENOUGH = 6  # statements of one section, unless more words are asked for
-_WEAK = 0.05  # of the best statement's worth
+_WEAK = 0.12  # of the best statement's worth
 _OPENS = 0.1  # of the worth of the best statement, from which one opens a report beside it
 _ROWS = 8
 _USE = 2.0  # what a statement that passes the answer test counts against one that is only about the topic

@@ -75,7 +75,7 @@ async def test_safe_3_time_and_memory_are_limited():
         assert (await child.parse_document(b"Text.", name="a.txt")).text == "Text."
     async with ParserProcess(memory_bytes=300_000_000) as child:
         await child.parse_document(b"warm", name="a.txt")
-        assert await outcome(child, b"a" + b"\n" * 28_000_000, "a.txt") in {"too_large", "broken"}
+        assert await outcome(child, b"a" + b"\n" * 28_000_000 + b"b", "a.txt") in {"too_large", "broken"}
         assert (await child.parse_document(b"Text.", name="a.txt")).text == "Text."
 
 

@@ -79,3 +79,8 @@ def test_one_item_of_a_list_is_quoted_without_the_others() -> None:
     items = "".join(f"\n- the tool number {n} that the crew of the harbour has in its store" for n in range(1, 9))
     text = f"The crew must carry the following things on each of its long journeys across the bay:\n{items}"
     assert quote(text, "number 7") == "the tool number 7 that the crew of the harbour has in its store"
+
+
+def test_a_short_last_line_is_quoted_with_what_stands_before_it() -> None:
+    text = "Title: ferrymap\nLicense: MIT\nNeeds-Clock: >=3.9"
+    assert quote(text, "Needs-Clock").endswith("License: MIT\nNeeds-Clock: >=3.9")

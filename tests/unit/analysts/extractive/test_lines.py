@@ -61,3 +61,15 @@ def test_a_line_that_leads_in_a_list_is_read_with_its_items_and_each_sentence_wi
     assert "slow" in read["Default: four."]
     assert not {"slow", "rapid"} & read["Other."]
     assert not {"slow", "rapid"} & read["Plain."]
+
+
+def test_a_record_of_labelled_values_is_no_conversation():
+    record = "Name: ferrymap\nLink: https://example.org/ferrymap\nLink: https://example.com/in/map\nLink: https://example.net"
+    assert not any(line.sentence.spoken for line in lines_of(record))
+    assert all(line.sentence.spoken for line in lines_of("Ann: is it open?\nBo: it is\nAnn: Fine."))
+
+
+def test_words_inside_an_address_state_nothing():
+    sentence, badge = lines_of("The state is shown on the page.\n\nImage pump mill https://a.de/it/in/the.svg.")
+    assert badge.sentence.bare
+    assert not sentence.sentence.bare

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,6 +42,16 @@ def test_the_better_passage_of_a_search_counts() -> None:
 @given(st.lists(st.text(max_size=60), max_size=5), st.text(max_size=60))
 def test_any_text_has_a_worth_between_none_and_one(texts: list[str], question: str) -> None:
     assert all(0.0 <= worth <= 1.0 for worth in worths(question, *map(sentence, texts)))
+
+
+def test_a_heading_that_the_question_names_counts() -> None:
+    text, heading = "It takes two hours.", frozenset(stem_text("Cleaning the kiln"))
+    below, elsewhere = worths(
+        "How long is the cleaning of the kiln?",
+        replace(sentence(text), heading=heading, above=heading),
+        replace(sentence(text, "C2"), heading=frozenset(stem_text("Parking"))),
+    )
+    assert below > elsewhere
 
 
 def test_a_question_ends_with_its_mark() -> None:

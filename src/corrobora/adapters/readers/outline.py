@@ -1,0 +1,127 @@
+"""The outline of plain text: its title and headings, and the terms that indented text below them defines.
+
+Knows how people lay out text without markup: underlined and numbered lines, lines that stand out to the left of a body
+that is indented, running heads, and hanging terms. Words are never changed. Does not know manuals, standards or
+changelogs, and does not know any language.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from corrobora.ports import Heading
+
+_RULE = re.compile(r"([=\-~^*#+_\"'.])\1{2,}\s*")
+_NUMBERED = re.compile(r"(\d{1,3}(?:\.\d{1,3}){0,4})\.?[ \t]{1,6}(?=[^\W_a-z])\S.*")
+_CELLS = re.compile(r"[ \t]{3,}|\t")
+_OPENS_BLOCK = re.compile(r".*[:{(\[,]\s*")  # a statement of a program, or what leads in a list, defines nothing
+_MARKED = re.compile(r"\s*(?:[-*•‣◦–+#>|]|\(?\w{1,3}[.)])\s")
+_ENDS_SENTENCE = (".", "!", "?", ";", ":", ",", "…")
+_HEADING_CHARS, _OUTDENT_CHARS, _TERM_CHARS = 100, 60, 60
+_TERMS = 3  # at most, above one definition
+_HANGS = 3  # columns by which a definition is indented below its term
+_INDENTED = 0.5  # share of the lines that are indented where a body is
+_RULED, _RULE_SHARE = 3, 0.6
+
+
+def find_title(lines: Sequence[str]) -> str:
+    """Return the first line if it stands alone, of a running head the first cell; "" if it opens a paragraph."""
+    at = next((at for at, line in enumerate(lines) if line.strip()), -1)
+    if at < 0 or at + 1 >= len(lines):
+        return ""
+    below = lines[at + 1]
+    stands_alone = not below.strip() or _RULE.fullmatch(below) is not None
+    title = _CELLS.split(lines[at].strip())[0]
+    return title if stands_alone and len(title) <= _HEADING_CHARS + 20 else ""
+
+
+def read_outline(lines: Sequence[str]) -> tuple[str, tuple[Heading, ...]]:
+    """Return the text with each term on the line of what defines it, and where its headings begin, in order."""
+    levels = _find_levels(lines)
+    written: list[str] = []
+    headings: list[Heading] = []
+    size = at = 0
+    while at < len(lines):
+        end = _find_definition(lines, levels, at)
+        line = " ".join((lines[at], *(each.strip() for each in lines[at + 1 : end])))
+        if at in levels:
+            headings.append(Heading(size + _indent(line), levels[at], line.strip()))
+        written.append(line)
+        size += len(line) + 1
+        at = max(at + 1, end)
+    return "\n".join(written), tuple(headings)
+
+
+def _find_definition(lines: Sequence[str], levels: Mapping[int, int], at: int) -> int:
+    """Return the line after the first one of a definition if a term for it stands at `at`, else the line after `at`."""
+    before = lines[at - 1] if at else ""
+    opens = not before.strip() or at - 1 in levels or _indent(before) > _indent(lines[at])
+    below = at
+    while opens and below < len(lines) and below - at < _TERMS and below not in levels and _may_be_term(lines[below]):
+        if _indent(lines[below]) != _indent(lines[at]):
+            break
+        below += 1
+    hangs = at < below < len(lines) and lines[below].strip() and below not in levels
+    return below + 1 if hangs and _indent(lines[below]) >= _indent(lines[at]) + _HANGS else at + 1
+
+
+def _may_be_term(line: str) -> bool:
+    said = line.strip()
+    return 0 < len(said) <= _TERM_CHARS and not (
+        _OPENS_BLOCK.fullmatch(said) or _MARKED.match(line) or said.endswith(_ENDS_SENTENCE) or _RULE.fullmatch(said)
+    )
+
+
+def _find_levels(lines: Sequence[str]) -> dict[int, int]:
+    """Return the lines that are headings with their levels, which follow rules, numbers and columns."""
+    body = _find_body_column(lines)
+    rules: list[str] = []
+    found: dict[int, int] = {}
+    for at, line in enumerate(lines):
+        said = line.strip()
+        opens = not at or not lines[at - 1].strip() or at - 1 in found
+        if said and opens and len(said) <= _HEADING_CHARS and _CELLS.search(said) is None:
+            level = _read_level(line, lines[at + 1] if at + 1 < len(lines) else "", body, rules)
+            found |= {at: level} if level else {}
+    return found
+
+
+def _read_level(line: str, below: str, body: int, rules: list[str]) -> int:
+    """Return the level of a line that opens a paragraph if it is a heading, else 0; `rules` are those seen so far."""
+    said = line.strip()
+    if _is_underlined(said, below):
+        rule = below.strip()[0]
+        rules += [rule] if rule not in rules else []
+        return rules.index(rule) + 1
+    if said.endswith(_ENDS_SENTENCE) or not any(map(str.isalpha, said)):
+        return 0
+    numbered = _NUMBERED.fullmatch(said)
+    if numbered is not None and not below.strip() and "..." not in said:
+        return len(rules) + 1 + numbered.group(1).count(".")
+    outside = body and _indent(line) < body and len(said) <= _OUTDENT_CHARS and not _MARKED.match(line)
+    stands = not below.strip() or _indent(below) > _indent(line)
+    return len(rules) + 1 + (_indent(line) > 0) if outside and stands else 0
+
+
+def _is_underlined(said: str, below: str) -> bool:
+    rule = below.strip()
+    return (
+        _RULE.fullmatch(rule) is not None
+        and len(rule) >= max(_RULED, _RULE_SHARE * len(said))
+        and any(map(str.isalpha, said))
+    )
+
+
+def _find_body_column(lines: Sequence[str]) -> int:
+    """Return the column at which most text stands if it is indented, else 0."""
+    columns = Counter(_indent(line) for line in lines if line.strip())
+    indented = sum(count for column, count in columns.items() if column >= _HANGS)
+    if not columns or indented < _INDENTED * sum(columns.values()):
+        return 0
+    return min(sorted(columns, key=lambda column: -columns[column])[:2], key=lambda column: column or len(lines))
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())

@@ -1,0 +1,79 @@
+"""Plain text as people lay it out: headings, running heads, and terms above what defines them."""
+
+from __future__ import annotations
+
+import string
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrobora.adapters.readers import read_text
+from corrobora.adapters.readers.parser import ParserProcess
+
+MANUAL = """MILL(1)                  User Commands                  MILL(1)
+
+NAME
+       mill - grind what stands on standard input
+
+OPTIONS
+   Grinding
+       -c, --coarse
+              grind coarsely; a second pass is
+              not made
+
+       -f FILE
+              Read the grain from FILE.
+
+   Stones
+       The stones turn at 90 revolutions a minute.
+"""
+
+
+def headings(text: str) -> list[tuple[int, str]]:
+    return [(each.level, each.title) for each in read_text(text.encode()).headings]
+
+
+def test_lines_that_stand_out_of_an_indented_body_are_headings() -> None:
+    assert headings(MANUAL) == [(1, "NAME"), (1, "OPTIONS"), (2, "Grinding"), (2, "Stones")]
+
+
+def test_a_running_head_gives_its_first_cell_as_the_title() -> None:
+    assert read_text(MANUAL.encode()).title == "MILL(1)"
+
+
+def test_a_term_stands_on_the_line_of_what_defines_it() -> None:
+    text = read_text(MANUAL.encode()).text
+    assert "-c, --coarse grind coarsely; a second pass is\n" in text
+    assert "-f FILE Read the grain from FILE." in text
+
+
+def test_two_terms_above_one_definition_are_both_read_with_it() -> None:
+    text = read_text(b"Options:\n\n'-q'\n'--quiet'\n     Say nothing.\n").text
+    assert "'-q' '--quiet' Say nothing." in text
+
+
+def test_programs_lists_and_paragraphs_are_left_as_they_are() -> None:
+    for text in ("def f(x):\n    return x", "- one\n  - two", "1. Grind\n   it well", "It grinds.\n    It turns."):
+        assert read_text(text.encode()).text == text
+
+
+def test_underlined_and_numbered_lines_are_headings() -> None:
+    text = "The Mill\n========\n\nWords.\n\nStones\n------\n\nMore words.\n\n2.1 Turning the stones\n\nThey turn.\n"
+    assert headings(text) == [(1, "The Mill"), (2, "Stones"), (4, "2.1 Turning the stones")]
+
+
+def test_sentences_and_rows_of_a_table_of_contents_are_no_headings() -> None:
+    assert headings("1. The mill turns all day.\n\nWords.\n\n2.1 Stones ..... 14\n\n2.2 Wheels     15\n\nMore.\n") == []
+
+
+async def test_the_headings_of_a_text_file_reach_its_passages() -> None:
+    async with ParserProcess() as child:
+        found = await child.parse_document(MANUAL.encode(), name="mill.txt")
+    assert [each.title for each in found.headings] == ["NAME", "OPTIONS", "Grinding", "Stones"]
+
+
+@given(st.text(alphabet=string.ascii_letters + string.digits + string.punctuation + " \n", max_size=400))
+def test_words_are_never_changed_and_headings_stand_where_they_are_said_to(text: str) -> None:
+    found = read_text(text.encode())
+    assert found.text.split() == text.split()
+    assert all(found.text.startswith(each.title, each.start) for each in found.headings)
