@@ -63,7 +63,7 @@ class Bench:
             await asyncio.sleep(random.uniform(0.0, 2.0) * self.mean_seconds)
             await journal.put(Entry(key, _answer(), '{"model":"m","input_tokens":900,"output_tokens":300}'))
             if number < _EVENTS // (_BRANCHES * _LEAVES):
-                journal.emit(Event(EventType.MICRO_REPORT, key, path, number, {"text": "x" * 200}))
+                journal.emit(Event(EventType.THOUGHT, key, path, number, {"text": "x" * 200}))
 
     async def watch(self) -> None:
         """Measure how late the loop wakes a task."""

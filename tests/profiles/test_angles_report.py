@@ -10,7 +10,6 @@ import pytest
 from tests.profiles.angles import angles, lead, plan_of
 from tests.profiles.research import QUESTION, make_run
 
-from corrobora.adapters.models import choose_targets
 from corrobora.domain.errors import NeedsHuman, RoleError
 from corrobora.domain.plan import collect_leaves
 from corrobora.domain.report import Critique, Draft, Verdict
@@ -125,18 +124,6 @@ async def test_angles_the_keyless_report_passes_its_own_judge():
     report = await run.research()
     assert report.verdict is not None
     assert report.verdict.overall >= 0.70
-
-
-def test_angles_models_by_environment_names():
-    env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_MODEL_ID": "sonnet", "ANTHROPIC_SMALL_MODEL_ID": "haiku"}
-    found = choose_targets({}, env)
-    assert {tier: each.model for tier, each in found.items()} == {
-        "lead": "sonnet",
-        "worker": "sonnet",
-        "fast": "haiku",
-        "judge": "sonnet",
-    }
-    assert choose_targets({}, {**env, "ANTHROPIC_LEAD_MODEL_ID": "opus"})["lead"].model == "opus"
 
 
 @pytest.mark.parametrize("stage", list(Stage))

@@ -234,12 +234,7 @@ class WebhookDelivery:
         event = {"type": "report.completed", "timestamp": wall, "data": data}
         body = json.dumps(event, ensure_ascii=False).encode()
         stamp = str(int(datetime.fromisoformat(wall).timestamp()))
-        headers = {
-            "Content-Type": "application/json",
-            "webhook-id": delivery,
-            "webhook-timestamp": stamp,
-            "webhook-signature": sign_payload(self._key, delivery, stamp, body),
-        }
+        headers = {"Content-Type": "application/json", **sign_payload(self._key, delivery, stamp, body)}
         try:
             async with httpx2.AsyncClient(
                 follow_redirects=False, trust_env=False, timeout=httpx2.Timeout(POST_SECONDS), verify=tls_context()
@@ -276,7 +271,8 @@ def parse_signing_key(secret: str) -> bytes:
     return key
 
 
-def sign_payload(key: bytes, identity: str, stamp: str, body: bytes) -> str:
-    """Return `v1,BASE64` of HMAC-SHA-256 over id, timestamp and body, joined by full stops."""
+def sign_payload(key: bytes, identity: str, stamp: str, body: bytes) -> dict[str, str]:
+    """Return the headers of Standard Webhooks: id, timestamp, and HMAC-SHA-256 over both and the body."""
     signed = b".".join((identity.encode(), stamp.encode(), body))
-    return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+    signature = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+    return {"webhook-id": identity, "webhook-timestamp": stamp, "webhook-signature": f"v1,{signature}"}

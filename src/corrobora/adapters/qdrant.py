@@ -10,7 +10,8 @@ import asyncio
 import hashlib
 import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, cast
 
 from pydantic import TypeAdapter
@@ -54,32 +55,20 @@ class QdrantFacts:
         Raises:
             ProviderError: the server failed.
         """
-        try:
-            await self._ensure_collections()
-            new = 0
+        new = 0
+        async with self._open_collections():
             for fact in facts:  # one after the other: a fact may be the twin of the one before
                 new += await self._remember_fact(fact, run)
-        except (UnexpectedResponse, ResponseHandlingException) as error:
-            raise _provider_error(error) from error
         return new
 
     async def recall(self, text: str, *, limit: int = 20) -> Sequence[Fact]:
         """Return stored facts that share words with `text`, the rarest shared words first. Raises `ProviderError`."""
-        vector = _word_vector(text)
-        if not vector.indices:
-            return []
-        try:
-            await self._ensure_collections()
-            found = await self._client.query_points(self._collection, query=vector, using=_VECTOR, limit=limit)
-        except (UnexpectedResponse, ResponseHandlingException) as error:
-            raise _provider_error(error) from error
-        return [_load_fact(point.payload) for point in found.points]
+        return [_load_fact(payload) for payload in await self._find_payloads(self._collection, text, limit)]
 
     async def remember_insights(self, insights: Sequence[Insight], /, *, run: str) -> int:
         """Keep insights in a collection beside the facts, the same of one source once. Raises `ProviderError`."""
         points = {_insight_point(each): each for each in insights if _word_vector(f"{each.text} {each.why}").indices}
-        try:
-            await self._ensure_collections()
+        async with self._open_collections():
             known = {str(point.id) for point in await self._client.retrieve(self._insights, list(points))}
             fresh = [
                 models.PointStruct(
@@ -92,21 +81,21 @@ class QdrantFacts:
             ]
             if fresh:
                 await self._client.upsert(self._insights, fresh, wait=True)
-        except (UnexpectedResponse, ResponseHandlingException) as error:
-            raise _provider_error(error) from error
         return len(fresh)
 
     async def recall_insights(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
         """Return stored insights that share words with `text`, best first. Raises `ProviderError`."""
+        found = await self._find_payloads(self._insights, text, limit)
+        return [_INSIGHT.validate_python(payload["insight"]) for payload in found]
+
+    async def _find_payloads(self, collection: str, text: str, limit: int) -> list[dict[str, Any]]:
+        """Return what is kept under the words of a text, the rarest shared words first."""
         vector = _word_vector(text)
         if not vector.indices:
             return []
-        try:
-            await self._ensure_collections()
-            found = await self._client.query_points(self._insights, query=vector, using=_VECTOR, limit=limit)
-        except (UnexpectedResponse, ResponseHandlingException) as error:
-            raise _provider_error(error) from error
-        return [_INSIGHT.validate_python((point.payload or {})["insight"]) for point in found.points]
+        async with self._open_collections():
+            found = await self._client.query_points(collection, query=vector, using=_VECTOR, limit=limit)
+        return [point.payload or {} for point in found.points]
 
     async def _remember_fact(self, fact: Fact, run: str) -> int:
         twin = await self._find_duplicate(fact)
@@ -144,6 +133,16 @@ class QdrantFacts:
                 return str(point.id), payload
         return None
 
+    @asynccontextmanager
+    async def _open_collections(self) -> AsyncGenerator[None]:
+        """Make the collections where they are missing; what the server fails in meanwhile is a `ProviderError`."""
+        try:
+            await self._ensure_collections()
+            yield
+        except (UnexpectedResponse, ResponseHandlingException) as error:
+            status = error.status_code if isinstance(error, UnexpectedResponse) else None
+            raise ProviderError.request_failed("qdrant", status=status, why=type(error).__name__) from error
+
     async def _ensure_collections(self) -> None:
         async with self._ready:
             if self._made:
@@ -175,10 +174,5 @@ def _insight_point(insight: Insight) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, name))
 
 
-def _load_fact(payload: dict[str, Any] | None) -> Fact:
-    return _FACT.validate_python((payload or {})["fact"])
-
-
-def _provider_error(error: Exception) -> ProviderError:
-    status = error.status_code if isinstance(error, UnexpectedResponse) else None
-    return ProviderError.request_failed("qdrant", status=status, why=type(error).__name__)
+def _load_fact(payload: dict[str, Any]) -> Fact:
+    return _FACT.validate_python(payload["fact"])

@@ -102,16 +102,14 @@ async def post_webhook(url: str, message: WebhookMessage, *, key: bytes, hosts: 
 
 async def _send(url: str, message: WebhookMessage, key: bytes, allow: AllowList) -> int:
     target = parse_url(url)
-    host, stamp = target.raw_host.rstrip(b"."), str(message.at)
+    host = target.raw_host.rstrip(b".")
     headers = {
         "Host": target.netloc.decode("ascii").lower(),
         "User-Agent": USER_AGENT,
         "Content-Type": "application/json",
         "Content-Length": str(len(message.body)),
         "Connection": "close",
-        "webhook-id": message.id,
-        "webhook-timestamp": stamp,
-        "webhook-signature": sign_payload(key, message.id, stamp, message.body),
+        **sign_payload(key, message.id, str(message.at), message.body),
     }
     request = httpcore2.Request(
         "POST",

@@ -37,8 +37,6 @@ _DECISIONS = frozenset(EventType) - {
     EventType.READ,
     EventType.FACT,
     EventType.ROUND_STARTED,
-    EventType.MICRO_REPORT,
-    EventType.BUDGET,
 }
 _TEXTS = "SELECT sha, body FROM snapshot WHERE sha = ANY(%s)"
 _SOURCES = "SELECT id, publisher, added FROM source WHERE id = ANY(%s)"

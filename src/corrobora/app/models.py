@@ -118,7 +118,7 @@ class ModelPool:
                 env[name] = secret.reveal()
         own = {tier: self._parse_own(wishes[tier]) for tier in TIERS if self._is_own(wishes.get(tier, ""))}
         named = {tier: text for tier, text in wishes.items() if tier not in own}
-        found = choose_targets(named, env, lead_thinking=thinking) if named or not own else {}
+        found = choose_targets(named, env, lead_thinking=thinking)
         if own:
             some = own.get("worker") or next(iter(own.values()))
             found = {tier: own.get(tier) or found.get(tier) or some for tier in TIERS}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Passage, PassageId, Source, SourceId
 from corrobora.domain.report import CitedPassage, Report
-from corrobora.reporting.evidence import StoredText, build_evidence, read_page
+from corrobora.reporting.evidence import StoredText, build_evidence
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -116,24 +116,4 @@ def select_passages(stored: StoredText, reference: Reference, *, around: int = 1
         )
     at = at or 0
     chosen = stored.passages[max(0, at - around) : at + around + 1]
-    return [describe_passage(stored, each) for each in chosen]
-
-
-def describe_passage(stored: StoredText, passage: Passage) -> CitedPassage:
-    """Return a passage with what its source says of itself."""
-    source = stored.source
-    return CitedPassage(
-        source=source.id,
-        passage=passage.id,
-        snapshot=source.snapshot,
-        start=passage.start,
-        end=passage.end,
-        text=stored.text[passage.start : passage.end],
-        title=source.title,
-        url=source.url,
-        heading=passage.heading,
-        page=read_page(passage.heading),
-        version=source.version,
-        published=source.published,
-        publisher=source.publisher,
-    )
+    return [stored.cite(each.id, each.heading, each.start, each.end) for each in chosen]

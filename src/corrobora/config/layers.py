@@ -24,6 +24,7 @@ from corrobora.config.trust import digest_text
 from corrobora.config.values import find_fields, read_small_file
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import CallOptions
+from corrobora.registry import list_parts
 
 MAX_CONFIG_BYTES = 1_000_000
 PROJECT_FILE = "corrobora.toml"
@@ -128,7 +129,8 @@ def _read_vendor_layer(env: Mapping[str, str]) -> Layer:
         if worker := found.get("worker"):
             found = dict.fromkeys(("lead", "judge"), worker) | found  # they default to it
         for tier, (name, value) in found.items():
-            values[f"models.{tier}"] = value if value.startswith(f"{vendor}:") else f"{vendor}:{value}"
+            known = ":" in value and value.partition(":")[0].lower() in list_parts("models")
+            values[f"models.{tier}"] = value if known else f"{vendor}:{value}"
             origins[f"models.{tier}"] = name
     if mode := env.get("RESEARCH_MODE", "").strip():
         profiles = {"iterative": "rounds", "parallel": "angles"}

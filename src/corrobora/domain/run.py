@@ -162,7 +162,6 @@ class EventType(StrEnum):
     STAGE = "stage"
     PLAN_PROPOSED = "plan.proposed"
     PLAN_AUTHORIZED = "plan.authorized"
-    PLAN_REFUSED = "plan.refused"
     ROUND_STARTED = "round.started"
     ROUND_FINISHED = "round.finished"
     THOUGHT = "thought"
@@ -176,8 +175,6 @@ class EventType(StrEnum):
     DECISION = "decision"
     RETRY = "retry"
     EXHAUSTED = "exhausted"
-    BUDGET = "budget"
-    MICRO_REPORT = "micro_report"
     FALLBACK = "fallback"  # another analyst played a role, and why
     REPORT = "report"  # draft, revised, final
     VERIFY = "verify"

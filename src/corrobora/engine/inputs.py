@@ -42,11 +42,11 @@ MIN_FACTS_OF_PART = 12
 FIRST_DONE = 2  # the round from which on a reflection that is content sums up its thread in the same answer
 
 
-def collect_terms(thread: ThreadState, limit: int = 24) -> tuple[str, ...]:
+def collect_terms(thread: ThreadState) -> tuple[str, ...]:
     """Vocabulary of the sources, in the order in which it was learned."""
     proposed = (t for r in thread.rounds if r.decision for t in r.decision.proposal.terms)
     read = (t for r in thread.rounds for reading in r.readings for t in reading.terms)
-    return tuple(dict.fromkeys((*proposed, *read)))[:limit]
+    return tuple(dict.fromkeys((*proposed, *read)))[:24]
 
 
 def scope_input(thread: ThreadState, begun: Record) -> ScopeInput:

@@ -99,11 +99,7 @@ async def _run_children(node: Node, gate: Gate, turn: int, run: Session, before:
     with enter_level(node, run):
         parts = (*scouted, *await run.run_siblings(investigate, share_shortlist(node, scouted)))
     parts = spread_facts(await reload_results(parts, run))  # from their artifacts, not from memory (ANGLES-21)
-    for leaf in (leaf for part in parts for leaf in iter_threads(part) if name_task(leaf.path) in run.worked):
-        own = run.worked[name_task(leaf.path)]  # a further iteration begins with what siblings found for it
-        asked = {question.id for question in leaf.sub_questions}
-        found = [fact for fact in leaf.facts if asked & set(fact.answers)]
-        run.worked[name_task(leaf.path)] = replace(own, facts=merge_facts(own.facts, found))
+    remember_shared_facts(parts, run)
     alone = len(parts) == 1 or not any(part.facts for part in parts)  # one part speaks for itself, nothing for nobody
     summaries = "\n\n".join(part.summary for part in parts if part.summary)
     found = merge_findings(node, parts, summaries, before)
@@ -117,6 +113,14 @@ async def _run_children(node: Node, gate: Gate, turn: int, run: Session, before:
     except Exception as error:  # noqa: BLE001 - what was found is kept, with the summaries of the parts (ENGINE-4)
         return keep_findings(node, found, "the synthesis", error, run)
     return replace(found, summary=draft.body)
+
+
+def remember_shared_facts(parts: Sequence[Findings], run: Session) -> None:
+    """Let a further iteration of a leaf begin with what its siblings found for it as well."""
+    for leaf in (leaf for part in parts for leaf in iter_threads(part) if name_task(leaf.path) in run.worked):
+        own, asked = run.worked[name_task(leaf.path)], {question.id for question in leaf.sub_questions}
+        found = [fact for fact in leaf.facts if asked & set(fact.answers)]
+        run.worked[name_task(leaf.path)] = replace(own, facts=merge_facts(own.facts, found))
 
 
 async def scout_sources(scout: Node, node: Node, run: Session) -> Findings:

@@ -69,7 +69,7 @@ from corrobora.roles.clarify import Scoping, clarify
 from corrobora.roles.extract import Extraction
 from corrobora.roles.plan import plan
 from corrobora.roles.review import critique, judge, revise
-from corrobora.roles.synthesize import synthesize
+from corrobora.roles.synthesize import Material, synthesize
 from corrobora.text.mentions import find_names
 from corrobora.text.phrases import format_count
 from corrobora.text.tokens import stem_text
@@ -91,19 +91,7 @@ async def research(brief: Brief, run: Session) -> Report:
         given = parse_thread_file(run.request.thread_file)  # thread and brief are given (TRIPLET-1)
         tree = await plan_from_thread_file(given, run)
     else:
-        early = asyncio.create_task(search_question(run)) if _searches_early(run) else None
-        try:
-            agreed = read_agreed_scope(run.request)  # narrow, split, refuse (TREE-2); a dialogue has done it before
-            scoping = require_feasible(
-                agreed or await run.call(clarify, clarify_input(brief, run.profile, describe_earlier(run)))
-            )
-            run.enter_stage(Stage.PLAN)
-            if run.evidence.has_model() and run.profile.minutes is not None:
-                run.profile = fit_profile(run.profile, await run.record_meter("root/plan"))
-            tree = await make_plan(scoping, run)
-        finally:
-            if early is not None:
-                await early
+        tree = await plan_question(brief, run)
     await open_plan(tree, run)
     await authorize_plan(tree, run)  # "Authorized to execute", or a policy
     run.enter_stage(Stage.INVESTIGATE)
@@ -112,10 +100,7 @@ async def research(brief: Brief, run: Session) -> Report:
         if not findings.facts:
             return await deliver_report(make_empty_draft(findings), None, findings, run)
         begin_synthesis(findings, run)
-        material = replace(report_input(findings, brief.question, run.profile), today=run.record.today)
-        short = needs_short_report(await run.record_meter("root/write"))
-        material = fit_length(material) if run.evidence.has_model() else material
-        material = shorten_material(material) if short else material
+        material = await prepare_material(brief, findings, run)
         draft = await run.call(synthesize, material)
         if draft.outline:
             run.emit(EventType.REPORT, "root", {"stage": "outline", "parts": draft.outline}, part="outline")
@@ -127,6 +112,23 @@ async def research(brief: Brief, run: Session) -> Report:
         checked = await check_whole_draft(draft, findings, run)
         verdict = await judge_draft(checked, findings, run)
         return await deliver_report(checked, verdict, findings, run)
+
+
+async def plan_question(brief: Brief, run: Session) -> Plan:
+    """Narrow a question until it is feasible, and plan it; where it may, the search for it begins meanwhile."""
+    early = asyncio.create_task(search_question(run)) if _searches_early(run) else None
+    try:
+        agreed = read_agreed_scope(run.request)  # narrow, split, refuse (TREE-2); a dialogue has done it before
+        scoping = require_feasible(
+            agreed or await run.call(clarify, clarify_input(brief, run.profile, describe_earlier(run)))
+        )
+        run.enter_stage(Stage.PLAN)
+        if run.evidence.has_model() and run.profile.minutes is not None:
+            run.profile = fit_profile(run.profile, await run.record_meter("root/plan"))
+        return await make_plan(scoping, run)
+    finally:
+        if early is not None:
+            await early
 
 
 def _searches_early(run: Session) -> bool:
@@ -194,6 +196,13 @@ async def plan_from_thread_file(given: ThreadFile, run: Session) -> Plan:
     run.brief, run.profile = given.brief, select_phases(run.profile, given.source_strategy)
     await propose_plan(given.plan, run)
     return given.plan
+
+
+async def prepare_material(brief: Brief, findings: Findings, run: Session) -> Material:
+    """Return what the report is written from; a model is given less of it if the time is short."""
+    material = replace(report_input(findings, brief.question, run.profile), today=run.record.today)
+    material = fit_length(material) if run.evidence.has_model() else material
+    return shorten_material(material) if needs_short_report(await run.record_meter("root/write")) else material
 
 
 def begin_synthesis(findings: Findings, run: Session) -> None:

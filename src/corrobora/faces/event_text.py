@@ -125,7 +125,6 @@ _FORMATTERS: Mapping[EventType, Callable[[EventData], str]] = {
     EventType.STAGE: _fields_text("stage"),
     EventType.PLAN_PROPOSED: _plan_text,
     EventType.PLAN_AUTHORIZED: _fields_text("by", lead="plan authorized by "),
-    EventType.PLAN_REFUSED: _fields_text("why", "reason", lead="plan refused: "),
     EventType.THOUGHT: _thought_text,
     EventType.SEARCH: _search_text,
     EventType.READ: _read_text,
@@ -149,13 +148,12 @@ _FORMATTERS: Mapping[EventType, Callable[[EventData], str]] = {
     EventType.LEAF_FAILED: _fields_text("why", lead="failed: "),
     EventType.WARNING: _fields_text("failed", "message", "why"),
     EventType.COMPLETE: _complete_text,
-}  # events without a line (facts, budget readings, micro-reports, drafts) are for other displays
+}  # events without a line (facts, drafts) are for other displays
 _GLYPHS: Mapping[EventType, str] = {
     EventType.RUN_STARTED: "●",
     EventType.STAGE: "▸",
     EventType.PLAN_PROPOSED: "▣",
     EventType.PLAN_AUTHORIZED: "▣",
-    EventType.PLAN_REFUSED: "▣",
     EventType.THOUGHT: "…",
     EventType.SEARCH: "⌕",
     EventType.READ: "▤",

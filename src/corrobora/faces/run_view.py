@@ -184,8 +184,6 @@ def fold_event(view: RunView, event: Event) -> RunView:
             view = replace(view, stage=text_field(data, "stage") or view.stage)
         case EventType.PLAN_PROPOSED:
             view = _apply_plan(view, data)
-        case EventType.BUDGET:
-            view = replace(view, gauge=_update_gauge(view.gauge, data))
         case EventType.WARNING:
             view = replace(view, warnings=view.warnings + 1, latest=text_field(data, "failed", "message", "why"))
         case EventType.FALLBACK:
@@ -347,22 +345,21 @@ def _with_lane(view: RunView, lane: Lane) -> RunView:
 
 
 def _update_gauge(gauge: Gauge, data: EventData) -> Gauge:
-    elapsed = number_field(data, "elapsed_seconds", "elapsed")
-    reserve = number_field(data, "reserve_seconds", "reserve")
+    elapsed, reserve = number_field(data, "elapsed"), number_field(data, "reserve")
     return replace(
         gauge,
         reserve_seconds=gauge.reserve_seconds if reserve is None else reserve,
         elapsed_seconds=gauge.elapsed_seconds if elapsed is None else elapsed,
         tokens=int(number_field(data, "tokens") or gauge.tokens),
-        dollars=number_field(data, "dollars", "usd") or gauge.dollars,
-        max_dollars=number_field(data, "max_dollars", "max_usd") or gauge.max_dollars,
+        dollars=number_field(data, "dollars") or gauge.dollars,
+        max_dollars=number_field(data, "max_dollars") or gauge.max_dollars,
     )
 
 
 def _move_clock(view: RunView, event: Event) -> RunView:
     """Note when the elapsed seconds were told; the time in which a plan waits for a person is not worked."""
     gauge = view.gauge
-    told = number_field(event.data, "elapsed_seconds", "elapsed") is not None
+    told = number_field(event.data, "elapsed") is not None
     if told or not gauge.read_at or event.type is EventType.PLAN_AUTHORIZED:
         return replace(view, gauge=replace(gauge, read_at=event.at or gauge.read_at))
     if event.type in (EventType.PLAN_PROPOSED, EventType.RUN_FINISHED):

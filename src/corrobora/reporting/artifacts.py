@@ -20,14 +20,15 @@ from corrobora.reporting.markdown import format_cell, format_table
 from corrobora.text.phrases import describe_code
 
 _YAML_WORDS = frozenset("yes no on off true false null y n".split())  # YAML reads these as other types
+_SLUG_CHARS = 48
 
 
-def make_slug(name: str, *, limit: int = 48) -> str:
+def make_slug(name: str) -> str:
     """Make a file name of any text: lower case with hyphens (TRIPLET-31), and a hash if more was lost (SAFE-6)."""
     plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-    if plain and plain == "-".join(name.lower().split()) and len(plain) <= limit:
+    if plain and plain == "-".join(name.lower().split()) and len(plain) <= _SLUG_CHARS:
         return plain
-    return f"{plain[:limit].strip('-') or 'x'}-{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+    return f"{plain[:_SLUG_CHARS].strip('-') or 'x'}-{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
 def name_thread(title: str, path: str) -> str:

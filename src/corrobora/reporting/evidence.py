@@ -148,6 +148,25 @@ class StoredText:
     text: str
     passages: Sequence[Passage]
 
+    def cite(self, passage: str, heading: str, start: int, end: int) -> CitedPassage:
+        """Return characters `start` to `end` as a passage, with what its source says of itself."""
+        source = self.source
+        return CitedPassage(
+            source=source.id,
+            passage=passage,
+            snapshot=source.snapshot,
+            start=start,
+            end=end,
+            text=self.text[start:end],
+            title=source.title,
+            url=source.url,
+            heading=heading,
+            page=read_page(heading),
+            version=source.version,
+            published=source.published,
+            publisher=source.publisher,
+        )
+
 
 def read_page(heading: str) -> int | None:
     """Return the number of the page that a heading names, None if it names none.
@@ -255,22 +274,7 @@ def _find_passage(fact: Fact, stored: StoredText, start: int, end: int) -> Cited
     own = next((each for each in held if each.id == fact.passage), held[0] if held else None)
     if own is not None and own.start <= start and end <= own.end:
         held = [own]
-    source = stored.source
     low = min(start, held[0].start) if held else max(0, start - _AROUND)
     high = max(end, held[-1].end) if held else min(len(stored.text), end + _AROUND)
-    heading = own.heading if own is not None else fact.heading
-    return CitedPassage(
-        source=source.id,
-        passage=own.id if own is not None else fact.passage,
-        snapshot=source.snapshot,
-        start=low,
-        end=high,
-        text=stored.text[low:high],
-        title=source.title,
-        url=source.url,
-        heading=heading,
-        page=read_page(heading),
-        version=source.version,
-        published=source.published,
-        publisher=source.publisher,
-    )
+    passage, heading = (own.id, own.heading) if own is not None else (fact.passage, fact.heading)
+    return stored.cite(passage, heading, low, high)

@@ -287,18 +287,12 @@ class CompleteData:
     seal: Mapping[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ReservedData:
-    """Of a type that no version emits yet."""
-
-
 EVENT_DATA: Mapping[EventType, type] = {
     EventType.RUN_STARTED: RunStartedData,
     EventType.RUN_FINISHED: RunFinishedData,
     EventType.STAGE: StageData,
     EventType.PLAN_PROPOSED: PlanProposedData,
     EventType.PLAN_AUTHORIZED: PlanAuthorizedData,
-    EventType.PLAN_REFUSED: ReservedData,
     EventType.ROUND_STARTED: RoundStartedData,
     EventType.ROUND_FINISHED: RoundFinishedData,
     EventType.THOUGHT: ThoughtData,
@@ -312,8 +306,6 @@ EVENT_DATA: Mapping[EventType, type] = {
     EventType.DECISION: DecisionData,
     EventType.RETRY: RetryData,
     EventType.EXHAUSTED: ExhaustedData,
-    EventType.BUDGET: ReservedData,
-    EventType.MICRO_REPORT: ReservedData,
     EventType.FALLBACK: FallbackData,
     EventType.REPORT: ReportData,
     EventType.VERIFY: VerifyData,

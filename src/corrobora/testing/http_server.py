@@ -168,8 +168,8 @@ async def _endless_parts(part: bytes, *, pause: float = 0.0, parts: int = 1_000_
         await asyncio.sleep(pause)
 
 
-def _redirect_to(location: str, status: int = 302) -> Callable[[Request], Response]:
-    return lambda _: Response(status, headers={"location": location})
+def _redirect_to(location: str) -> Callable[[Request], Response]:
+    return lambda _: Response(302, headers={"location": location})
 
 
 def _fixed_page(

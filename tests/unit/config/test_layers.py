@@ -34,6 +34,12 @@ def test_angles_model_names_of_existing_setups_are_honoured(loading: Any) -> Non
     expected = {"lead": "middle", "worker": "middle", "judge": "middle", "fast": "small"}
     assert loading(env=env).models == {tier: f"anthropic:{name}" for tier, name in expected.items()}
     assert loading(env=env | {"ANTHROPIC_LEAD_MODEL_ID": "big"}).models["lead"] == "anthropic:big"
+    assert loading(env={name.lower(): value for name, value in env.items()}).models["fast"] == "anthropic:small"
+
+
+def test_a_vendors_variable_may_name_the_model_of_another_provider(loading: Any) -> None:
+    assert loading(env={"OPENAI_MODEL_ID": "ollama:llama3.1:8b"}).models["worker"] == "ollama:llama3.1:8b"
+    assert loading(env={"OPENAI_MODEL_ID": "ft:gpt:own"}).models["worker"] == "openai:ft:gpt:own"
 
 
 @pytest.mark.parametrize(("mode", "profile"), [("parallel", "angles"), ("iterative", "rounds")])

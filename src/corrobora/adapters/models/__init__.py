@@ -155,15 +155,6 @@ def find_provider(name: str) -> Provider | None:
     return cast("Provider", entry.load()) if entry is not None else None
 
 
-_ENV_TIERS: Mapping[Tier, str] = {
-    "lead": "LEAD_MODEL_ID",
-    "worker": "MODEL_ID",
-    "fast": "SMALL_MODEL_ID",
-    "judge": "JUDGE_MODEL_ID",
-}
-_ENV_PROVIDERS = (("ANTHROPIC", "anthropic"), ("OPENAI", "openai"))
-
-
 def parse_target(text: str, env: Mapping[str, str], *, base_url: str = "", key: str = "") -> Target:
     """Read "provider:model" or "provider:model@http://host:port/v1".
 
@@ -220,36 +211,24 @@ def _find_key(provider: Provider, given: str, env: Mapping[str, str], *, own_add
 
 
 def choose_targets(
-    wishes: Mapping[str, str], env: Mapping[str, str], *, base_url: str = "", lead_thinking: bool = False
+    wishes: Mapping[str, str], env: Mapping[str, str], *, lead_thinking: bool = False
 ) -> dict[Tier, Target]:
-    """Choose a model for each tier: from `wishes` (tier -> "provider:model"), else from the environment.
+    """Choose a model for each tier from `wishes` (tier -> "provider:model"); {} if there are none.
 
     Where a tier is not named it takes its neighbour's: lead, fast and judge take the worker's, and the worker takes any
-    that is named. Honours ANTHROPIC_LEAD_MODEL_ID, ANTHROPIC_MODEL_ID, ANTHROPIC_SMALL_MODEL_ID, and the same
-    in lower case; likewise OPENAI_. Returns {} if nothing is named. Raises `UserError` as `parse_target`.
+    that is named. Raises `UserError` as `parse_target`.
     """
-    named = {tier: wishes[tier] for tier in TIERS if wishes.get(tier, "").strip()} or _read_environment(env)
+    named = {tier: wishes[tier] for tier in TIERS if wishes.get(tier, "").strip()}
     if not named:
         return {}
-    worker = named.get("worker") or next(named[tier] for tier in TIERS if tier in named)
-    chosen: dict[Tier, Target] = {tier: parse_target(named.get(tier, worker), env, base_url=base_url) for tier in TIERS}
+    worker = named.get("worker") or next(iter(named.values()))
+    chosen: dict[Tier, Target] = {tier: parse_target(named.get(tier, worker), env) for tier in TIERS}
     if lead_thinking:
         chosen["lead"] = replace(chosen["lead"], thinking=True)
     return chosen
 
 
-def _read_environment(env: Mapping[str, str]) -> dict[Tier, str]:
-    for prefix, provider in _ENV_PROVIDERS:
-        found: dict[Tier, str] = {}
-        for tier, suffix in _ENV_TIERS.items():
-            name = f"{prefix}_{suffix}"
-            value = (env.get(name) or env.get(name.lower()) or "").strip()
-            if value:
-                known = value.partition(":")[0] in provider_names() and ":" in value
-                found[tier] = value if known else f"{provider}:{value}"
-        if found:
-            return found
-    return {}
+_LOOK_SECONDS = 0.7  # a server of this machine answers in milliseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +241,7 @@ class LocalServer:
 
 
 async def find_local_servers(
-    env: Mapping[str, str] | None = None, *, seconds: float = 0.7, addresses: Mapping[str, str] | None = None
+    env: Mapping[str, str] | None = None, *, addresses: Mapping[str, str] | None = None
 ) -> tuple[LocalServer, ...]:
     """Ask the known local ports which models they have (`GET /v1/models`); silence and nonsense mean "not there".
 
@@ -270,14 +249,14 @@ async def find_local_servers(
     """
     local = [p for name in provider_names() if (p := find_provider(name)) is not None and p.local]
     known = addresses or {p.name: _find_address(p, "", env or {}) for p in local}
-    found = await asyncio.gather(*(_list_models(name, url, seconds) for name, url in known.items()))
+    found = await asyncio.gather(*(_list_models(name, url) for name, url in known.items()))
     return tuple(server for server in found if server is not None)
 
 
-async def _list_models(name: str, base_url: str, seconds: float) -> LocalServer | None:
-    endpoint = HttpEndpoint(base_url, options=CallOptions(idle_seconds=seconds))
+async def _list_models(name: str, base_url: str) -> LocalServer | None:
+    endpoint = HttpEndpoint(base_url, options=CallOptions(idle_seconds=_LOOK_SECONDS))
     try:
-        async with asyncio.timeout(seconds * 2), endpoint.request("GET", "/models") as answer:
+        async with asyncio.timeout(2 * _LOOK_SECONDS), endpoint.request("GET", "/models") as answer:
             if answer.status != 200:  # noqa: PLR2004 - HTTP
                 return None
             found: object = json.loads(await answer.read_body(1_000_000))

@@ -114,8 +114,14 @@ class KeyedProvider:
         answer = await self._api.post_json(path, body)
         if not is_mapping(answer):
             raise ProviderError.bad_content(self.name, "the answer is no object")
+        return self.list_hits(answer.get(rows), read_row, query, limit)
+
+    def list_hits(
+        self, rows: object, read_row: Callable[[Mapping[str, object]], ResultRow], query: Query, limit: int
+    ) -> Sequence[Hit]:
+        """Return the hits in the rows of an answer, as `build_hits`."""
         now = self._api.clock.utc_time()
-        return build_hits(answer.get(rows), read_row, provider=self.name, query=query, limit=limit, now=now)
+        return build_hits(rows, read_row, provider=self.name, query=query, limit=limit, now=now)
 
 
 class ProviderApi:

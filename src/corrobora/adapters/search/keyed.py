@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 from corrobora.adapters.search import (
     KeyedProvider,
     ResultRow,
-    build_hits,
     clean_line,
     clean_text,
     is_mapping,
@@ -85,8 +84,7 @@ class Firecrawl(KeyedProvider):
     async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
         text = f"{query.text} site:{query.site}" if query.site else query.text
         data = await self._request_data("/v2/search", {"query": text, "limit": max(1, min(limit, _MOST))})
-        now = self._api.clock.utc_time()
-        return build_hits(data.get("web"), _read_firecrawl_row, provider=self.name, query=query, limit=limit, now=now)
+        return self.list_hits(data.get("web"), _read_firecrawl_row, query, limit)
 
     async def scrape_page(self, url: str) -> ScrapedPage:
         """Return one page. Raises `ProviderError`; a page that says 404 is a page with that status."""

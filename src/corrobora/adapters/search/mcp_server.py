@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO, cast
 
-from corrobora.adapters.search import KeyedProvider, ProviderApi, ResultRow, build_hits, clean_text, is_mapping
+from corrobora.adapters.search import KeyedProvider, ProviderApi, ResultRow, clean_text, is_mapping
 from corrobora.domain.errors import ProviderError, UserError
 from corrobora.domain.evidence import Hit, Query
 from corrobora.domain.limits import LIMITS
@@ -46,14 +46,10 @@ class McpSearch(KeyedProvider):
         self._limiter = more.get("limiter")
         self._seconds: float = self.seconds if more.get("seconds") is None else more["seconds"]
 
-    def auth_headers(self, key: str) -> Mapping[str, str]:
-        return {"Authorization": f"Bearer {key}"}
-
     async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
         text = f"{query.text} site:{query.site}" if query.site else query.text
         found = await self.call_tool("search", {"query": text})
-        now = self._api.clock.utc_time()
-        return build_hits(found.get("results"), _read_row, provider=self.name, query=query, limit=limit, now=now)
+        return self.list_hits(found.get("results"), _read_row, query, limit)
 
     async def fetch_document(self, identifier: str) -> tuple[str, str]:
         """Return title and text of a document. Raises `ProviderError`."""

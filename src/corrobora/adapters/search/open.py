@@ -13,7 +13,7 @@ from typing import cast
 from urllib.parse import urlencode
 from xml.etree import ElementTree as ET
 
-from corrobora.adapters.search import KeyedProvider, ResultRow, build_hits, clean_line, is_mapping
+from corrobora.adapters.search import KeyedProvider, ResultRow, clean_line, is_mapping
 from corrobora.domain.errors import ProviderError, UserError
 from corrobora.domain.evidence import Hit, Query
 from corrobora.text.authors import MOST_AUTHORS, name_group, name_person
@@ -59,10 +59,6 @@ class OpenProvider(KeyedProvider):
             raise ProviderError.bad_content(self.name, "the answer is no object")
         return answer
 
-    def _hits(self, rows: object, read: object, query: Query, limit: int) -> Sequence[Hit]:
-        now = self._api.clock.utc_time()
-        return build_hits(rows, read, provider=self.name, query=query, limit=limit, now=now)  # pyright: ignore[reportArgumentType]
-
 
 def _count(limit: int) -> int:
     return max(1, min(limit, _MOST))
@@ -95,7 +91,7 @@ class SearXNG(OpenProvider):
     async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
         language = {"language": query.language} if query.language else {}
         rows = await self.get_rows("/search", {"q": _with_site(query), "format": "json", **language}, "results")
-        return self._hits(rows, _read_searxng, query, limit)
+        return self.list_hits(rows, _read_searxng, query, limit)
 
 
 def _read_searxng(row: Mapping[str, object]) -> ResultRow:
@@ -118,7 +114,7 @@ class Brave(OpenProvider):
         language = {"search_lang": _main_language(query)} if query.language else {}
         answer = await self._get("/res/v1/web/search", {"q": text, "count": _count(limit), **language})
         empty = _pick(answer, "type") == "search" and _pick(answer, "web") is None  # then it has no part `web`
-        return [] if empty else self._hits(_pick(answer, "web", "results"), _read_brave, query, limit)
+        return [] if empty else self.list_hits(_pick(answer, "web", "results"), _read_brave, query, limit)
 
 
 def _read_brave(row: Mapping[str, object]) -> ResultRow:
@@ -155,7 +151,7 @@ class Wikipedia(OpenProvider):
             rows = []
         if isinstance(rows, list):
             rows = sorted(cast("list[object]", rows), key=_index_of_page)
-        return self._hits(rows, _read_wikipedia, query, limit)
+        return self.list_hits(rows, _read_wikipedia, query, limit)
 
 
 def _index_of_page(row: object) -> int:
@@ -179,7 +175,7 @@ class Crossref(OpenProvider):
         contact = {"mailto": self.contact} if self.contact else {}
         params = {"query.bibliographic": query.text, "rows": _count(limit), **contact}
         rows = await self.get_rows("/works", params, "message", "items")
-        return self._hits(rows, _read_crossref, query, limit)
+        return self.list_hits(rows, _read_crossref, query, limit)
 
 
 def _read_crossref(row: Mapping[str, object]) -> ResultRow:
@@ -224,7 +220,7 @@ class ArXiv(OpenProvider):
         asked = " OR ".join(f"all:{word}" for word in words)
         params = {"search_query": asked, "max_results": _count(limit), "sortBy": "relevance"}
         data = await self._api.get_bytes(f"/api/query?{urlencode(params)}")
-        return self._hits([_read_entry(entry) for entry in self._parse_feed(data)], _read_arxiv, query, limit)
+        return self.list_hits([_read_entry(entry) for entry in self._parse_feed(data)], _read_arxiv, query, limit)
 
     def _parse_feed(self, data: bytes) -> list[ET.Element]:
         """Return the entries. A document type is refused: an Atom feed has none, and entities are made there."""
@@ -276,7 +272,7 @@ class PubMed(OpenProvider):
             return []
         found = await self.get_rows("/entrez/eutils/esummary.fcgi", {**whose, "id": ",".join(numbers)}, "result")
         rows = [_pick(found, number) for number in numbers] if is_mapping(found) else None
-        return self._hits(rows, _read_pubmed, query, limit)
+        return self.list_hits(rows, _read_pubmed, query, limit)
 
 
 def _read_pubmed(row: Mapping[str, object]) -> ResultRow:

@@ -163,7 +163,7 @@ async def _conduct_edit(workspace: Workspace, run: RunId, wanted: OutputOptions)
     asks = wanted.may_ask and is_terminal(sys.stdin) and is_terminal(sys.stderr)
     if not asks:
         stored = await workspace.runs.read_artifact(run, "changes.md")
-        print_text(stored.content.decode() if stored else "")
+        print_text(stored.content.decode("utf-8", "replace") if stored else "")
         return Exit.NEEDS_HUMAN
     chosen = _ask_reader(found)
     if chosen is None:

@@ -122,7 +122,7 @@ async def _print_changes(workspace: Workspace, run: RunId, *, as_json: bool) -> 
     if stored is not None and as_json:
         print_json({"run_id": run, **json.loads(stored.content)})
     elif stored is not None:
-        print_text(stored.content.decode())
+        print_text(stored.content.decode("utf-8", "replace"))
 
 
 @click.command(cls=GroupedCommand, example="corrobora watch last --cron daily --deliver folder:./news")

@@ -11,6 +11,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from corrobora.app.exports import list_events
 from corrobora.app.runs import PLAN_TOPIC, pause_topic, resolve_profile
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Event, EventType, RunRow, RunStatus
@@ -97,8 +98,5 @@ async def answer_run(workspace: Workspace, given: str, text: str) -> RunRow:
 
 async def read_plan_event(workspace: Workspace, run: str) -> Event | None:
     """Return the last event that proposed a plan, None if there is none."""
-    found, after = None, 0
-    while events := await service.list_events(workspace, run, after=after):
-        after = events[-1].seq
-        found = next((each for each in reversed(events) if each.type is EventType.PLAN_PROPOSED), found)
-    return found
+    events = reversed(await list_events(workspace, run))
+    return next((each for each in events if each.type is EventType.PLAN_PROPOSED), None)

@@ -69,7 +69,7 @@ def _read_cursor(text: str) -> int:
 
 
 async def with_heartbeat(
-    events: AsyncGenerator[Event], write: Callable[[Event], str], *, silence: str, seconds: float = HEARTBEAT_SECONDS
+    events: AsyncGenerator[Event], write: Callable[[Event], str], *, silence: str
 ) -> AsyncGenerator[str]:
     """Yield what `write` makes of each event, and `silence` whenever there was none for some seconds."""
     async with aclosing(events):
@@ -77,7 +77,7 @@ async def with_heartbeat(
         waiting = asyncio.ensure_future(anext(following, None))
         try:
             while True:
-                done, _ = await asyncio.wait({waiting}, timeout=seconds)
+                done, _ = await asyncio.wait({waiting}, timeout=HEARTBEAT_SECONDS)
                 if not done:
                     yield silence
                     continue

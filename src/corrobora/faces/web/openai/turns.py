@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field
 
+from corrobora.app.exports import list_events
 from corrobora.app.runs import resolve_profile
 from corrobora.domain.errors import CorroboraError, NoEvidence, UserError
 from corrobora.domain.run import Event, EventType, RunRow, RunStatus
@@ -218,12 +219,8 @@ async def describe_plan(workspace: Workspace, row: RunRow) -> Content:
 
 async def list_searches(workspace: Workspace, run: str, last: int | None = None) -> list[str]:
     """Return the queries of a run so far, in order; only up to the event with the number `last`."""
-    found: list[str] = []
-    after = 0
-    while page := await service.list_events(workspace, run, after=after):
-        after = page[-1].seq
-        found += (_query(each) for each in page if each.type is EventType.SEARCH and (last is None or each.seq < last))
-    return found
+    events = await list_events(workspace, run)
+    return [_query(each) for each in events if each.type is EventType.SEARCH and (last is None or each.seq < last)]
 
 
 async def follow_searches(workspace: Workspace, run: str, last: int | None = None) -> AsyncGenerator[str | None]:

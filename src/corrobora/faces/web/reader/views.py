@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from corrobora.app.sources import Reference, describe_passage
+from corrobora.app.sources import Reference
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Fact, Passage, Relation
 from corrobora.domain.report import CitedPassage, CitedQuote, MarkerEvidence, Report, SentenceCheck, Support, Verdict
@@ -249,7 +249,7 @@ def _find_place(stored: StoredText, wanted: Reference) -> int:
 def _show_passage(
     stored: StoredText, passage: Passage, spans: Sequence[tuple[int, int]], wanted: Reference
 ) -> ShownPassage:
-    held = describe_passage(stored, passage)
+    held = stored.cite(passage.id, passage.heading, passage.start, passage.end)
     inside = [
         (max(start, held.start) - held.start, min(end, held.end) - held.start)
         for start, end in spans
