@@ -99,7 +99,7 @@ class Gate:
         probe = await self._wait_for_turn()
         self._sent += 1
         self._open.add(self._sent)
-        slot = Slot(self, self._sent, self.in_flight, probe)
+        slot = Slot(self, self._sent, self.in_flight)
         try:
             yield slot
         finally:
@@ -232,7 +232,6 @@ class Slot:
     gate: Gate
     number: int  # in the order of sending, from 1
     level: int  # calls in flight when it was sent, with itself
-    probe: bool
 
     def report_answer(self) -> None:
         """The provider answered."""

@@ -92,7 +92,7 @@ class Price:
 
     input: Annotated[Number, Ge(0), Le(100_000)]
     output: Annotated[Number, Ge(0), Le(100_000)]
-    cached: Annotated[Number, Ge(0), Le(100_000)] | None = None
+    cached: Annotated[Number, Ge(0), Le(100_000)] | None = None  # of input that the provider had read before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,6 @@ from corrobora.testing.scripted_model import answer_prompt
 Answers = Callable[[WireRequest], str | WireReply]
 MODELS = ("scripted-large", "scripted-small")
 _BYTES_PER_TOKEN = 4
-_PACED_EVENTS = 40
 
 
 @dataclass(frozen=True, slots=True)

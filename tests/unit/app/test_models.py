@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from corrobora.adapters.models import Tokens, meter_reply
 from corrobora.app.models import ModelPool, list_recipients
 from corrobora.config import load_settings
 from corrobora.domain.errors import ProviderError, UserError
@@ -139,6 +140,14 @@ def test_a_price_is_stated_by_the_name_of_the_endpoint_or_of_the_provider(settin
         assert target.price.input_per_million == price
     other = models._choose_targets({"worker": "lan2:big"}, thinking=False)["worker"]
     assert other.price is None, "a price belongs to one endpoint"
+
+
+def test_a_price_may_be_lower_for_what_the_provider_had_read_before(settings_of: Any) -> None:
+    for stated, dollars in (("", 2.0), ("cached = 0.5", 0.875), ("cached = 0", 0.5)):
+        pool = ModelPool(settings_of(OWN + f'[models.prices."lan:big"]\ninput = 2\noutput = 4\n{stated}\n'))
+        target = pool._choose_targets({"worker": "lan:big"}, thinking=False)["worker"]
+        found = meter_reply(target, Tokens(1_000_000, 0, 750_000), sent=10, received=0)
+        assert (found.dollars, found.cached_tokens) == (dollars, 750_000)
 
 
 async def test_closing_closes_what_was_opened(settings_of: Any) -> None:

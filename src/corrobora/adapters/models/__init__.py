@@ -46,6 +46,7 @@ class Price:
 
     input_per_million: float
     output_per_million: float
+    cached_per_million: float | None = None  # of the input that the provider had read before; None: as other input
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,8 +323,10 @@ def find_price(target: Target) -> tuple[float, float] | None:
 
 def _calculate_dollars(target: Target, tokens: Tokens) -> float | None:
     if target.price is not None:
-        price = target.price
-        return (tokens.sent * price.input_per_million + tokens.received * price.output_per_million) / 1_000_000
+        price, again = target.price, min(max(0, tokens.cache_read), tokens.sent)
+        reread = price.input_per_million if price.cached_per_million is None else price.cached_per_million
+        asked = (tokens.sent - again) * price.input_per_million + again * reread
+        return (asked + tokens.received * price.output_per_million) / 1_000_000
     if target.free:
         return 0.0
     from genai_prices import Usage as Priced  # noqa: PLC0415 - 0.15 CPU-s, for billed models only

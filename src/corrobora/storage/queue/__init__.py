@@ -157,9 +157,7 @@ class Queue:
         self._missing: frozenset[int] = frozenset()
         self._sweeps = 0
 
-    async def submit(
-        self, run: str, *, priority: int = 0, deadline_seconds: float | None = None, own: bool = False
-    ) -> bool:
+    async def submit(self, run: str, *, own: bool = False) -> bool:
         """Ask for an attempt at a run; False if the run is final, or already has a live or waiting attempt.
 
         With `own`, only a worker for this very run takes it, and after a crash the run waits for its person. A run
@@ -170,8 +168,6 @@ class Queue:
         values = {
             "run": run,
             "queue": own_queue_name(run) if own else SHARED_QUEUE,
-            "priority": priority,
-            "deadline": deadline_seconds,
             "owner": this_process() if own else None,
         }
         row = await self._database.fetch_one(sql.SUBMIT_RUN, self._with_defaults(values), where="submitting a run")
@@ -283,7 +279,7 @@ class Queue:
             await self._database.execute(sql.FREE_DEAD_OWNER, {"run": run, "owner": row[0]}, where="freeing a run")
 
     async def _run_attempt(self, execute: Execute, context: JobContext, run: RunId) -> None:
-        """Make one attempt: claim the run, execute it within the deadline, and record what happened."""
+        """Make one attempt: claim the run, execute it, and record what happened."""
         from corrobora.storage.queue.attempts import is_user_request  # noqa: PLC0415 - see `run_worker`
 
         epoch = await self._runs.claim(run, this_process())
@@ -292,18 +288,14 @@ class Queue:
         self._active[run] = epoch
         task = asyncio.ensure_future(execute(run, epoch))
         try:
-            row = await self._database.fetch_one(sql.READ_DEADLINE, [run], where="reading a deadline")
-            done, _ = await asyncio.wait({task}, timeout=max(0.0, row[0]) if row and row[0] is not None else None)
-            late = not done
+            await asyncio.wait({task})
         except asyncio.CancelledError:
             await _cancel_and_wait(task)
             await self._finish_cancelled(run, epoch, task, by_user=is_user_request(context))
             return
         finally:
             self._active.pop(run, None)
-        if late:
-            await _cancel_and_wait(task)
-        await self._close_attempt(run, epoch, task, late=late)
+        await self._close_attempt(run, epoch, task)
 
     async def _finish_cancelled(self, run: RunId, epoch: int, task: asyncio.Future[None], *, by_user: bool) -> None:
         """After a cancellation: end the run if a person asked for it, else hand it back for the next worker."""
@@ -315,7 +307,7 @@ class Queue:
                 sql.RELEASE_RUN, self._with_defaults({"run": run, "epoch": epoch}), where="handing a run back"
             )
 
-    async def _close_attempt(self, run: RunId, epoch: int, task: asyncio.Future[None], *, late: bool) -> None:
+    async def _close_attempt(self, run: RunId, epoch: int, task: asyncio.Future[None]) -> None:
         """After the end of `execute`: an error ends the run, unless it is an outage of the database."""
         error = None if task.cancelled() else _first_cause(task.exception())
         if isinstance(error, Stale):
@@ -324,9 +316,7 @@ class Queue:
         if isinstance(error, JournalError) and error.code in _PASSING:
             _log.warning("run %s: attempt %d ended for now: %s", run, epoch, error)
             return
-        if late:
-            reason = "its deadline passed"
-        elif error is None:
+        if error is None:
             reason = "its attempt ended without a result"
         else:
             reason = str(error) if isinstance(error, CorroboraError) else f"{type(error).__name__}: {error}"

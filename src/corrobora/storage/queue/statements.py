@@ -71,20 +71,18 @@ def _machine_name() -> str:
 SUBMIT_RUN: LiteralString = """
 WITH old AS (SELECT id, status FROM runs WHERE id = %(run)s),
 wanted AS (
-    UPDATE runs r SET queue = %(queue)s, priority = %(priority)s,
+    UPDATE runs r SET queue = %(queue)s,
         owner = coalesce(%(owner)s::text, r.owner),  -- who dies before the start leaves a run that is free at once
         status = CASE WHEN r.status = 'running' THEN r.status ELSE 'queued' END,
         cancel_requested = CASE WHEN r.status = 'running' THEN r.cancel_requested ELSE false END,
-        deadline = CASE WHEN %(deadline)s::float8 IS NULL THEN r.deadline
-            ELSE clock_timestamp() + make_interval(secs => %(deadline)s::float8) END,
         updated_at = clock_timestamp()
     WHERE r.id = %(run)s AND r.status <> ALL(%(final)s)
         AND NOT (r.status = 'running' AND EXISTS (
             SELECT 1 FROM procrastinate_jobs j WHERE j.lock = r.id AND j.status = 'doing'))
-    RETURNING r.id, r.queue, r.priority
+    RETURNING r.id, r.queue
 ), queued AS (
-    INSERT INTO procrastinate_jobs (queue_name, task_name, priority, lock, queueing_lock, args)
-    SELECT queue, %(task)s, priority, id, id, jsonb_build_object('run', id) FROM wanted
+    INSERT INTO procrastinate_jobs (queue_name, task_name, lock, queueing_lock, args)
+    SELECT queue, %(task)s, id, id, jsonb_build_object('run', id) FROM wanted
     ON CONFLICT (queueing_lock) WHERE status = 'todo' DO UPDATE SET queue_name = excluded.queue_name
         WHERE procrastinate_jobs.queue_name <> excluded.queue_name  -- that a worker takes it
     RETURNING 1
@@ -123,8 +121,8 @@ WHERE j.status = 'doing' AND j.task_name = %(task)s AND j.lock <> ALL(%(mine)s::
     AND (w.id IS NULL OR w.last_heartbeat < now() - make_interval(secs => %(silent)s))
 """
 
-# Close the rows of dead workers and insert a new row for each run that may continue. A run that a command started on a
-# person's machine waits for that person instead.
+# Close the rows of dead workers and insert a new row for each run that may continue, before runs that have not begun. A
+# run that a command started on a person's machine waits for that person instead.
 SWEEP_DEAD_WORKERS: LiteralString = """
 WITH dead AS (
     SELECT j.id FROM procrastinate_jobs j LEFT JOIN procrastinate_workers w ON w.id = j.worker_id
@@ -145,10 +143,10 @@ WITH dead AS (
         reason = CASE WHEN e.attempts >= %(attempts)s
             THEN 'its worker died ' || e.attempts || ' times in a row' ELSE r.reason END
     FROM ended e WHERE r.id = e.run AND r.status IN ('queued', 'running')
-    RETURNING r.id, r.status, r.queue, r.priority, e.attempts
+    RETURNING r.id, r.status, r.queue, e.attempts
 ), again AS (
     INSERT INTO procrastinate_jobs (queue_name, task_name, priority, lock, queueing_lock, args, attempts)
-    SELECT queue, %(task)s, priority + 1, id, id, jsonb_build_object('run', id), attempts
+    SELECT queue, %(task)s, 1, id, id, jsonb_build_object('run', id), attempts
     FROM judged WHERE status = 'queued' AND queue = %(shared)s
     ON CONFLICT DO NOTHING RETURNING 1
 )
@@ -160,16 +158,15 @@ SELECT (SELECT count(*) FROM ended), (SELECT count(*) FROM again),
 RECONCILE_RUNS: LiteralString = """
 WITH judged AS (
     UPDATE runs r SET updated_at = clock_timestamp(),
-        status = CASE WHEN r.cancel_requested THEN 'cancelled' WHEN r.deadline < now() THEN 'failed'
-            WHEN r.queue = %(shared)s THEN 'queued' ELSE 'interrupted' END,
-        reason = CASE WHEN r.deadline < now() THEN 'its deadline passed while no worker ran it' ELSE r.reason END
+        status = CASE WHEN r.cancel_requested THEN 'cancelled'
+            WHEN r.queue = %(shared)s THEN 'queued' ELSE 'interrupted' END
     WHERE r.status IN ('queued', 'running') AND r.queue <> ''
         AND r.updated_at < now() - make_interval(secs => %(dead)s)
         AND NOT EXISTS (SELECT 1 FROM procrastinate_jobs j WHERE j.lock = r.id AND j.status IN ('todo', 'doing'))
-    RETURNING r.id, r.status, r.queue, r.priority
+    RETURNING r.id, r.status, r.queue
 ), again AS (
     INSERT INTO procrastinate_jobs (queue_name, task_name, priority, lock, queueing_lock, args)
-    SELECT queue, %(task)s, priority + 1, id, id, jsonb_build_object('run', id) FROM judged WHERE status = 'queued'
+    SELECT queue, %(task)s, 1, id, id, jsonb_build_object('run', id) FROM judged WHERE status = 'queued'
     ON CONFLICT DO NOTHING RETURNING 1
 )
 SELECT (SELECT count(*) FROM again),
@@ -181,16 +178,15 @@ RELEASE_RUN: LiteralString = """
 WITH back AS (
     UPDATE runs r SET updated_at = clock_timestamp(),
         status = CASE WHEN r.queue = %(shared)s THEN 'queued' ELSE 'interrupted' END
-    WHERE r.id = %(run)s AND r.epoch = %(epoch)s AND r.status = 'running' RETURNING r.id, r.status, r.queue, r.priority
+    WHERE r.id = %(run)s AND r.epoch = %(epoch)s AND r.status = 'running' RETURNING r.id, r.status, r.queue
 ), again AS (
     INSERT INTO procrastinate_jobs (queue_name, task_name, priority, lock, queueing_lock, args)
-    SELECT queue, %(task)s, priority + 1, id, id, jsonb_build_object('run', id) FROM back WHERE status = 'queued'
+    SELECT queue, %(task)s, 1, id, id, jsonb_build_object('run', id) FROM back WHERE status = 'queued'
     ON CONFLICT DO NOTHING
 )
 SELECT pg_notify(%(channel)s, id) FROM back
 """
 
-READ_DEADLINE: LiteralString = "SELECT extract(epoch FROM deadline - clock_timestamp())::float8 FROM runs WHERE id = %s"
 READ_OWN_JOBS: LiteralString = """
 SELECT id, lock FROM procrastinate_jobs WHERE status = 'doing' AND task_name = %s AND worker_id = %s
 """

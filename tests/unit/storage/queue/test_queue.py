@@ -129,19 +129,6 @@ async def test_a_waiting_run_is_cancelled_without_a_worker(database: Database) -
     assert await runs.claim(run, "test") is None
 
 
-async def test_the_deadline_ends_an_attempt(database: Database) -> None:
-    runs, queue = Runs(database), Queue(database)
-
-    async def execute(_run: RunId, _epoch: int) -> None:
-        await asyncio.Event().wait()
-
-    run = await runs.create(Request("Which?"))
-    await queue.submit(run, deadline_seconds=0.3)
-    async with working(database, execute):
-        assert await queue.wait_for_runs([run], timeout_seconds=HANG_SECONDS) == {run: RunStatus.FAILED}
-    assert (await runs.get(run)).reason == "its deadline passed"
-
-
 async def test_an_error_of_an_attempt_ends_its_run_and_says_why(database: Database) -> None:
     runs, queue = Runs(database), Queue(database)
 
@@ -366,13 +353,3 @@ async def test_who_works_on_a_run_does_not_take_himself_for_dead_after_a_long_sl
     assert (closed, standing) == (0, RunStatus.RUNNING)
     row = await runs.get(run)
     assert (row.status, row.epoch) == (RunStatus.DONE, 1)
-
-
-async def test_higher_priority_goes_first(database: Database) -> None:
-    runs, queue, seen = Runs(database), Queue(database), list[tuple[str, int]]()
-    low, high = [await runs.create(Request("Which?")) for _ in range(2)]
-    await queue.submit(low, priority=-1)
-    await queue.submit(high, priority=5)
-    async with working(database, doing(runs, seen)):
-        await queue.wait_for_runs([low, high], timeout_seconds=HANG_SECONDS)
-    assert [run for run, _ in seen] == [high, low]
