@@ -166,7 +166,9 @@ async def _run_question(site: Site, question: str) -> str:
 
 @HANDS
 def test_find_a_run(open_page: OpenPage, site: Site, hand: str) -> None:
+    other = run_aside(_store_run(site))
     page = open_page("/runs")
+    expect(page.locator(f"tbody a[href='/runs/{other}']")).to_be_visible()
     write(page.get_by_label("Words of the question"), "NIST guidance on password rotation", hand)
     press(page.get_by_role("button", name="Search"), hand)
     page.wait_for_url("**/runs?search=*")

@@ -212,7 +212,13 @@ def test_the_audit_shows_what_stands_on_what(open_page: OpenPage, site: Site, re
     assert table.get_by_role("row").count() == len({each["sentence"] for each in claims}) + 1
     repeated = Counter(each["sentence"] for each in claims).most_common(1)[0]
     expect(table.get_by_role("row", name=repeated[0]).first).to_contain_text(f"({repeated[1]} times)")
-    expect(page.get_by_role("group", name=re.compile("^Plot: "))).not_to_have_count(0)
+    plots = page.get_by_role("group", name=re.compile("^Plot: "))
+    expect(plots).not_to_have_count(0)
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert plots.evaluate_all("all => all.filter(each => each.scrollWidth > each.clientWidth).length") == 0, "cut off"
+    decisions = page.locator("section", has=page.get_by_role("heading", name=re.compile("^Decisions")))
+    expect(decisions).to_contain_text(re.compile("; (stops|goes on)"))
+    expect(decisions).not_to_contain_text(re.compile(r"[a-z][A-Z]|\["))  # no names of fields, no lists of a program
     sources = list(dict.fromkeys(each["source"] for each in report["citations"]))
     assert table.get_by_role("columnheader").count() == len(sources) + 4
     expect(page.get_by_role("row", name=re.compile("overall"))).to_contain_text(f"{mean_score(report):.2f}")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from corrobora.app.attempts import ASK, UPDATE, WATCH
 from corrobora.app.runs import load_report, schedule_run, submit_run
-from corrobora.domain.edits import EditRequest
+from corrobora.domain.edits import EditAction, EditRequest
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.report import Report
 from corrobora.domain.run import Request, RequestOption, RunId, RunRow, RunStatus
@@ -22,6 +22,7 @@ from corrobora.engine.session.journal import encode
 from corrobora.policies.intake import check_question
 from corrobora.reporting.comparison import Comparison, compare_reports
 from corrobora.reporting.edits import Document, parse_document
+from corrobora.reporting.revision import Base, plan_changes
 from corrobora.storage.journal.runs import NEWEST
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ async def submit_edit(
     """Store a run that edits the report of another one; `accept` is what the reader accepts, if that is known.
 
     Raises:
-        UserError: there is no such run, or nothing is asked for.
+        UserError: there is no such run, nothing is asked for, or no named edit can be made.
         NoEvidence: the run has no report.
     """
     if not (wanted.edits or wanted.feedback or wanted.restore):
@@ -142,6 +143,7 @@ async def submit_edit(
     report = await require_report(workspace, row.id)
     if not report.markdown:
         raise NoEvidence("report_missing", f"Run {row.id} found nothing, so there is no report to edit.")
+    _require_possible(report, wanted)
     changes: dict[str, Any] = {"models": models} if models else {}
     overrides = (*row.request.overrides, ("review.judge", "false"))  # a judge scores what a run has written itself
     request = follow_request(row, edits=encode(EditRequest, wanted), overrides=overrides, strict=False, **changes)
@@ -149,6 +151,16 @@ async def submit_edit(
     if accept:
         await workspace.runs.store_answer(made, ACCEPT_TOPIC, accept)
     return made
+
+
+def _require_possible(report: Report, wanted: EditRequest) -> None:
+    """Refuse named edits none of which can be made, before a run is stored for them."""
+    refused = plan_changes(Base.read(report), wanted.edits) if wanted.edits and not wanted.feedback else ()
+    if refused and all(each.refused and each.edit.action is not EditAction.RESEARCH for each in refused):
+        why = "; ".join(f"{each.edit.action.value} {each.edit.target}: {each.refused}" for each in refused)
+        raise UserError(
+            "edit_nothing", f"No change can be made: {why}.", next_step="The ids: corrobora edit RUN --outline"
+        )
 
 
 async def accept_changes(workspace: Workspace, run: str, accept: str) -> None:

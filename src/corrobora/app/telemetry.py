@@ -69,7 +69,7 @@ async def export_attempt(workspace: Workspace, run: str, epoch: int) -> None:
             events.extend(page)
         await asyncio.to_thread(_send_spans, provider, fold_spans(row, calls, events))
     except ImportError:
-        log.warning("OpenTelemetry is asked for, but not installed: pip install 'corrobora[telemetry]'")
+        log.warning("OpenTelemetry is asked for, but not installed: pip install '.[telemetry]' in its checkout")
     except Exception as error:  # noqa: BLE001 - a run does not fail for its telemetry
         log.warning("The spans of run %s were not sent: %s: %s", run, type(error).__name__, error)
 

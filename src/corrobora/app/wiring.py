@@ -292,7 +292,7 @@ def open_fact_store(settings: Settings) -> QdrantFacts | None:
         raise UserError(
             "facts_extra",
             "The setting facts.qdrant_url needs the client of Qdrant, which is not installed.",
-            next_step="pip install 'corrobora[qdrant]'",
+            next_step="In a checkout of Corrobora: pip install '.[qdrant]'",
         )
     from corrobora.adapters.qdrant import QdrantFacts  # noqa: PLC0415 - heavy, and an option
 

@@ -51,7 +51,9 @@ class UserError(CorroboraError):
     @classmethod
     def missing_extra(cls, code: str, error: ImportError, extra: str) -> UserError:
         """A package that only an extra of this one brings is not installed."""
-        return cls(code, f"{error.name} is not installed.", next_step=f"pip install 'corrobora[{extra}]'")
+        return cls(
+            code, f"{error.name} is not installed.", next_step=f"In a checkout of Corrobora: pip install '.[{extra}]'"
+        )
 
 
 class Infeasible(UserError):

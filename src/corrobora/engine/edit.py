@@ -23,6 +23,7 @@ from corrobora.engine.review import ask_rulings, confirm_input
 from corrobora.engine.session import Session, format_json
 from corrobora.engine.session.journal import CallMeta, decode, encode
 from corrobora.policies import dump_profile
+from corrobora.reporting.edits import parse_document
 from corrobora.reporting.html_page import render_html
 from corrobora.reporting.markdown import MARKER, is_heading, iter_cited_sentences
 from corrobora.reporting.revision import (
@@ -234,7 +235,7 @@ def _sum_up(report: Report, files: Mapping[str, str]) -> dict[str, object]:
     return {
         "outcome": report.outcome,
         "reason": report.reason,
-        "words": len(report.markdown.split()),
+        "words": len(parse_document(report).body.split()),
         "sources": report.methodology.sources_cited,
         "citations": len(report.citations),
         "seconds": round(report.methodology.seconds, 1),

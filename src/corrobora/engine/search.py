@@ -34,6 +34,7 @@ from corrobora.policies.queries import (
 )
 from corrobora.ports import Entry, QuestionRater
 from corrobora.roles.scope import scope
+from corrobora.text.phrases import format_count
 
 EVIDENCE = "evidence"  # the provider of what the previous run read: a follow-up reads it first, and nothing else
 STORED_PROVIDERS = (
@@ -125,7 +126,9 @@ def _emit_opening(thread: ThreadState, run: Session) -> None:
     """Say what a round is about to think over (ROUNDS-22)."""
     number, phase = thread.number + 1, thread.phase
     before = (
-        f"Analyzing round {number - 1}: {len(thread.gaps)} gaps are open. Round" if thread.number else "Beginning round"
+        f"Analyzing round {number - 1}: {format_count(len(thread.gaps), 'gap')} open. Round"
+        if thread.number
+        else "Beginning round"
     )
     text = f"{before} {number} ({phase.name}): {phase.goal}"
     run.emit(EventType.THOUGHT, thread.round_path, {"text": text, "queries": []}, number=number, part="opening")

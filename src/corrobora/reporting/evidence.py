@@ -50,8 +50,8 @@ def make_parser() -> MarkdownIt:
 def split_sources(markdown: str, cited: Sequence[Citation], frame: Frame = ENGLISH) -> tuple[str, bool]:
     """Cut off the list of sources, which is written again from the citations; False if it is not ours."""
     body, found, rest = markdown.rpartition(f"\n## {frame.translate('Sources')}\n")
-    notice = f"**{frame.translate(phrases.NOTICE)}"
-    listed = all(not line or line.startswith((">", "[", notice)) for line in rest.split("\n"))
+    told = tuple(f"**{frame.translate(each)}:**" for each in (phrases.NOTICE, phrases.AUTHORS))
+    listed = all(not line or line.startswith((">", "[", *told)) for line in rest.split("\n"))
     return (body, True) if found and cited and listed else (markdown, False)
 
 

@@ -106,6 +106,8 @@ _WORDS: dict[str, str] = {
     RunStatus.AWAITING: "waiting for authorization",  # also an outcome
     "plan_not_authorized": "waiting for authorization",
     "stage_reached": "paused after a stage",
+    "edit_nothing": "nothing was edited",
+    "edit_unclear": "feedback not understood",
     # tasks of an analyst, as a note names them
     "clarify": "checking the question",
     "plan": "planning",

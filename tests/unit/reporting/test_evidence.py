@@ -28,8 +28,10 @@ from corrobora.reporting.evidence import (
 from corrobora.reporting.html_page import render_html
 from corrobora.reporting.html_reader import html_to_markdown
 from corrobora.reporting.markdown import strip_source_label
+from corrobora.reporting.render import render_sources
 from corrobora.reporting.seal import compute_digest, strip_seal
 from corrobora.reporting.verify import is_copied
+from corrobora.text.frames import find_frame
 
 TEXT = (
     "The sluice gates of Orrin are greased every 14 days. Oil is used.\n\nThe pond may stand at most 210 centimetres "
@@ -158,3 +160,19 @@ def test_reports_of_earlier_versions_have_no_evidence_and_are_read() -> None:
     assert "evidence" not in fields
     assert decode(Report, fields, key="") == REPORT
     assert read_page("p. 12 of 30") is None
+
+
+@pytest.mark.parametrize("tag", ["en", "de"])
+def test_a_list_of_sources_with_authors_and_notices_is_written_from_the_citations(tag: str) -> None:
+    """It was taken for a part of the body, where its numbers were statements without evidence."""
+    frame = find_frame(tag)
+    cited = (
+        replace(CITED[0], authors=("Doe, Jane", "Mill Office"), notice="Retracted in 2024.", quotes=(GREASE.quote,)),
+    )
+    markdown = f"# T\n\n{GREASE.quote} [1]\n\n{render_sources(cited, frame)}\n"
+    assert split_sources(markdown, cited, frame)[1]
+    page = render_html(replace(REPORT, markdown=markdown, citations=cited, language=tag))
+    assert page.count("Doe, Jane; Mill Office") == 1
+    body, _, rest = page.partition('<section id="s1">')
+    assert "sha256:" not in body.partition("<body>")[2]
+    assert f"<strong>{frame.translate('Authors of this source')}:</strong> Doe, Jane; Mill Office" in rest

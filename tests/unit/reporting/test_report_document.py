@@ -157,5 +157,5 @@ def test_no_text_leaves_its_literal(text: str) -> None:
 def test_without_the_extra_the_error_says_what_to_install(name: str, write: Any) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, name, None)
-        with pytest.raises(UserError, match=re.escape("pip install 'corrobora[export]'")):
+        with pytest.raises(UserError, match=re.escape("pip install '.[export]'")):
             write("T", ())

@@ -7,7 +7,6 @@ Knows the flags, how the result is printed (for people, as JSON, as SARIF) and w
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +29,7 @@ from corrobora.faces.cli.options import (
 )
 from corrobora.faces.cli.report import missing_report_error
 from corrobora.faces.cli.screen import one_line
-from corrobora.text.phrases import describe_code
+from corrobora.text.phrases import describe_code, format_count
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -41,7 +40,7 @@ _MAX_REPORT_BYTES = 64_000_000
 _MOST_CHANGES = 40
 _SEALS = {
     "delivered": "this is the report that run {run} delivered",
-    "changed": "this is NOT the report that run {run} delivered: {changes} differences",
+    "changed": "this is NOT the report that run {run} delivered: {changes}",
     "unknown_here": "its run is not known here: the seal proves only that nothing was changed after sealing",
     "broken": "BROKEN: the text was changed after it was sealed",
     "none": "none, and no stored report is like it",
@@ -258,7 +257,8 @@ def _print_summary(result: RecheckResult) -> None:
     statuses = {found: result.count_status(found) for found in CitationStatus}
     fates = ", ".join(f"{count} {found.value.replace('_', ' ')}" for found, count in statuses.items() if count)
     if result.ours:
-        click.echo(f"seal        {_SEALS[result.seal.value].format(run=result.run, changes=len(result.changes))}")
+        changes = format_count(len(result.changes), "difference")
+        click.echo(f"seal        {_SEALS[result.seal.value].format(run=result.run, changes=changes)}")
     click.echo(f"statements  {len(result.statements)}, {result.cited} cited (coverage {result.coverage:.0%})")
     click.echo(f"citations   {fates or 'none'}")
     click.echo(f"carried     {result.carried} of {result.checkable} that could be checked")
@@ -323,10 +323,10 @@ def _exit_code(result: RecheckResult, *, min_score: float | None, strict: bool) 
 
 
 def _count_failures(result: RecheckResult) -> str:
-    parts: Mapping[str, int] = {
-        "statements are not carried": len(result.failed),
-        "references are wrong": len(result.problems),
-        "differences from the delivered report": len(result.changes),
-    }
-    said = ", ".join(f"{count} {what}" for what, count in parts.items() if count)
+    parts = (
+        (len(result.failed), "statement is not carried", "statements are not carried"),
+        (len(result.problems), "reference is wrong", "references are wrong"),
+        (len(result.changes), "difference from the delivered report", "differences from the delivered report"),
+    )
+    said = ", ".join(format_count(*each) for each in parts if each[0])
     return f"Not verified: {said or 'the seal is broken'}."

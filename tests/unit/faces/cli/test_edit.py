@@ -35,6 +35,15 @@ def test_edits_are_named_by_options_and_wait_for_their_reader(finished: tuple[An
     assert "9.9" in told["drop"]["refused"]
 
 
+def test_an_edit_that_names_no_sentence_of_the_report_makes_no_run(finished: tuple[Any, str]) -> None:
+    shell, run = finished
+    before = shell("runs", "list", "--json").out
+    refused = shell("edit", run, "--drop", "9.9", "-q")
+    assert refused.code == 2
+    assert "has no sentence '9.9'. The ids: corrobora edit RUN --outline" in refused.complaint
+    assert shell("runs", "list", "--json").out == before
+
+
 @pytest.mark.covers("edit --accept", "edit --accept-losses", "edit --versions", "edit --restore")
 def test_changes_are_accepted_by_number_at_once_or_at_a_terminal_and_versions_stay(finished: tuple[Any, str]) -> None:
     shell, run = finished

@@ -9,7 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, cast
 
 from corrobora.app.sources import Reference
 from corrobora.domain.errors import UserError
@@ -297,7 +297,15 @@ class Audit:
     judge: Mapping[str, float] | None
 
 
-_ROUND = "iteration"  # of a decision; the line names the round
+# Fields of an event in words, "" for those that need none; a decision's round and whether it goes on are told apart.
+_FIELDS = {
+    "summary": "",
+    "gaps": "open",
+    "nextSearchTopic": "next",
+    "urlToSearch": "next page",
+    "timeRemainingMinutes": "minutes left",
+}
+_APART = ("iteration", "shouldContinue")
 _TROUBLES = (EventType.RETRY, EventType.EXHAUSTED, EventType.FALLBACK, EventType.LEAF_FAILED, EventType.WARNING)
 
 
@@ -325,9 +333,9 @@ def build_audit(report: Report, events: Sequence[Event]) -> Audit:
 
 
 def _log(event: Event) -> LogLine:
-    told = dict(event.data)
-    goes_on = told.pop("shouldContinue", None)
-    parts = [f"{describe_code(name)}: {_say(value)}" for name, value in told.items() if name != _ROUND and _say(value)]
+    goes_on = event.data.get("shouldContinue")
+    told = {_FIELDS.get(name, describe_code(name)): _say(it) for name, it in event.data.items() if name not in _APART}
+    parts = [f"{name}: {text}" if name else text for name, text in told.items() if text]
     parts += [] if goes_on is None else ["goes on" if goes_on else "stops"]
     return LogLine(
         event.at[11:19], describe_code(event.type), thread_label(thread_path(event.path)), event.round, "; ".join(parts)
@@ -335,9 +343,13 @@ def _log(event: Event) -> LogLine:
 
 
 def _say(value: object) -> str:
-    if isinstance(value, (list, tuple, dict)):
+    if isinstance(value, dict):
         return json.dumps(value, ensure_ascii=False, default=str)[:600] if value else ""
-    return "" if value is None else str(value)[:600]
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_say, cast("Sequence[object]", value)))[:600]
+    if isinstance(value, float):
+        return f"{value:g}"
+    return "" if value is None else str(value)[:600].rstrip(".")
 
 
 def dump_verdict(report: Report) -> dict[str, float] | None:
