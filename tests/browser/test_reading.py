@@ -15,8 +15,11 @@ from tests.browser.conftest import OpenPage, focus_by_tab, press, run_aside
 from tests.plugins.serving import Site
 
 from corrobora.app import Workspace
-from corrobora.app.runs import read_report_json
+from corrobora.app.attempts import run_here
+from corrobora.app.libraries import ingest_files
+from corrobora.app.runs import read_report_json, submit_run
 from corrobora.app.sources import read_source
+from corrobora.domain.run import Request
 
 MARKERS = """() => [...document.querySelectorAll('button.n')].map(each => [
   Number(each.id.slice(1)),
@@ -74,6 +77,46 @@ def test_every_number_opens_its_own_quote_in_page_export_and_json(  # noqa: PLR0
     export = context.new_page()
     export.goto(save_export(site, page, reading[name], tmp_path).as_uri())
     assert {marker: sorted(marks) for marker, marks in export.evaluate(MARKERS)} == wanted
+    context.close()
+
+
+def test_the_authors_of_a_source_stand_in_its_list_and_at_its_text(
+    open_page: OpenPage, site: Site, tmp_path: Path
+) -> None:
+    run = run_aside(_research_signed(site, tmp_path))
+    page = open_page(f"/runs/{run}/report")
+    listed = page.locator("ol.sources li")
+    expect(listed).to_contain_text("Doe, Jane; Mill Office")
+    assert page.locator("button.n.bad").count() == 0  # a list that is not known as one has numbers without evidence
+    listed.get_by_role("link").click()
+    expect(page.locator("dl.facts")).to_contain_text("Doe, Jane; Mill Office")
+
+
+async def _research_signed(site: Site, folder: Path) -> str:
+    """Research a document whose front matter names its authors."""
+    text = "The mill of Signe was built in 1874 by the millers of Orrin.\n"
+    (folder / "mill.md").write_text(f'---\nauthor: ["Doe, Jane", "Mill Office"]\n---\n\n# Mill\n\n{text}')
+    async with Workspace.open(site.settings) as workspace:
+        await ingest_files(workspace.database, "signed", (folder,), lambda *_: None)
+        run = await submit_run(
+            workspace, Request("When was the mill of Signe built?", "timed", libraries=("signed",)), deferred=False
+        )
+        await run_here(workspace, run)
+        return run
+
+
+def test_a_line_between_sections_is_drawn_once(
+    open_page: OpenPage, site: Site, browser: Browser, reading: Mapping[str, str], tmp_path: Path
+) -> None:
+    """Headings have a line of their own; some profiles write one before them."""
+    page = open_page(f"/runs/{reading['first']}/report")
+    context = browser.new_context(offline=True)
+    export = context.new_page()
+    export.goto(save_export(site, page, reading["first"], tmp_path).as_uri())
+    for shown in (page, export):
+        lines = shown.locator("main hr")
+        assert lines.count() > 0
+        assert lines.evaluate_all("all => all.filter(each => getComputedStyle(each).display !== 'none').length") == 0
     context.close()
 
 
