@@ -26,6 +26,7 @@ _TEMPLATE = re.compile(
 _ANCHOR = re.compile(r"\s*\{[:#.][^{}\n]{0,200}\}$")  # of a heading
 _LABELLED = re.compile(r"[*_]{0,3}[A-Z][\w '’/()-]{1,40}(?::[*_]{0,3}|[*_]{1,3}:) \S")
 _FRONT = frozenset({"title", "date", "published", "version", "publisher", "site", "author", "authors"})
+_FLOW_ITEM = re.compile(r"""\s*(?:"[^"]*"|'[^']*'|[^,]+)""")  # of a list in brackets; a quoted one may hold commas
 _LISTED = re.compile(r"\s*-\s+(?:name:\s*)?(.+)")  # an item of a list of names
 
 
@@ -71,7 +72,7 @@ def _read_value(text: str) -> str:
     """Return a value without its quotation marks; a list in brackets is joined by semicolons."""
     plain = text.strip()
     if plain.startswith("[") and plain.endswith("]"):
-        return "; ".join(each.strip().strip("\"'") for each in plain[1:-1].split(","))
+        return "; ".join(filter(None, (each.strip().strip("\"'") for each in _FLOW_ITEM.findall(plain[1:-1]))))
     return plain.strip("\"'")
 
 

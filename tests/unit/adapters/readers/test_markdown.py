@@ -97,3 +97,16 @@ def test_hostile_markdown_ends(unit):
 )
 def test_only_what_the_format_marks_is_dropped(markdown: bytes, text: str) -> None:
     assert read_markdown(markdown).text == text
+
+
+@pytest.mark.parametrize(
+    ("listed", "authors"),
+    [
+        ('["Doe, Jane", "Mill Office"]', ("Doe, Jane", "Mill Office")),
+        ("['Lund, Greta' , Ole Brandt]", ("Lund, Greta", "Ole Brandt")),
+        ("[Jane Doe, Ole Brandt]", ("Jane Doe", "Ole Brandt")),
+    ],
+)
+def test_a_quoted_name_in_a_list_of_authors_may_hold_a_comma(listed: str, authors: tuple[str, ...]) -> None:
+    parsed = read_markdown(f"---\nauthors: {listed}\n---\n\n# Mill\n\nThe mill was built in 1874.\n".encode())
+    assert parsed.authors == authors
