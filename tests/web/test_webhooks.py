@@ -200,6 +200,8 @@ def test_a_receiver_that_hangs_does_not_delay_the_others(own: Settings) -> None:
         for _ in range(4):
             ask(url, slow.url)
         slow.wait_for(4)
+        sent = [int(each.headers["webhook-timestamp"]) for each in slow.received[:4]]
+        assert max(sent) - min(sent) < 40, "each waited for the one before to be given up"
         run = ask(url, quick.url).json()["id"]
         quick.wait_for(1)
         assert wait_for_state(url, run, "delivered", 1)
