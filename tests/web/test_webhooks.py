@@ -181,6 +181,7 @@ def test_a_delivery_is_sent_once_more_by_hand_whatever_became_of_it(own: Setting
         refused = shell("runs", "resend", run, entry["id"])
         assert (refused.code, "allows no webhook" in refused.err) == (2, True)
     assert [each["result"] for each in again["attempts"]] == ["HTTP 500", "HTTP 410", "HTTP 200", "HTTP 200"]
+    assert again["next_at"] is None
     assert len({(each.headers["webhook-id"], each.body) for each in sink.received}) == 1
     assert len(sink.received) == 4
 
