@@ -89,3 +89,16 @@ async def test_a_follow_up_ends_when_it_is_answered_and_is_not_filled_to_the_len
     assert set(found.report.methodology.providers) <= {"evidence"}
     assert any("2000 or more" in note for note in first.report.methodology.notes)
     assert not any("2000 or more" in note for note in found.report.methodology.notes)
+
+
+async def test_a_question_on_a_follow_up_knows_the_facts_of_all_runs_before_it(database_url: str) -> None:
+    async with ModelServer() as server, open_harness(database_url) as harness:
+        first = await harness.run(server)
+        second = await ask(harness, first.row.id, POND)
+        third = await ask(harness, second.row.id, QUESTION)
+    assert first.report is not None
+    assert second.report is not None
+    assert third.report is not None
+    known = {fact.id for fact in first.report.findings.facts} - {fact.id for fact in second.report.findings.facts}
+    assert known & {fact.id for fact in third.report.findings.facts}
+    assert third.report.findings.rounds == ()

@@ -14,6 +14,7 @@ from typing import Any
 
 from tests.integration.harness import DOCUMENTS, good, open_harness, passages_sent
 
+from corrobora.domain.report import iter_threads
 from corrobora.engine.knowledge import MAX_SECTIONS_LISTED
 from corrobora.policies.selection import READ_CHARS
 from corrobora.testing.protocols import WireRequest
@@ -245,3 +246,36 @@ async def test_another_task_reads_the_same_document_for_itself(database_url: str
     rules = [user for user in prompts(server, "extract") if "tide mill, 2014</data" in user]
     assert len(rules) == 2
     assert [sum(f"criterion {key}" in user for user in rules) for key in ("one", "two")] == [1, 1]
+
+
+async def test_sections_of_one_document_that_a_reader_asks_for_are_shown_as_one_source(database_url: str):
+    asked_for: list[str] = []
+
+    def answer(asked: WireRequest) -> str:
+        said = json.loads(answer_prompt(asked.system, asked.user))
+        listed = re.findall(r"^(C\d+) \| .*Part \d+$", asked.user, re.MULTILINE) if is_role(asked, "extract") else []
+        if listed and not asked_for:
+            asked_for.extend(listed[-2:])
+            said["read_next"] = asked_for
+        return json.dumps(said)
+
+    documents = {"long.md": f"# Counting of gates\n\n{LONG}"}
+    async with ModelServer(answers=answer) as server, open_harness(database_url, documents) as harness:
+        await harness.run(server, "timed")
+    both = next(user for user in prompts(server, "extract") if f"Passage {asked_for[0]}," in user)
+    assert f"Passage {asked_for[1]}" in both
+    assert both.count("Its passages:") == both.count("Other sections of this source") == 1
+    assert not set(asked_for) & set(re.findall(r"^(C\d+) \| ", both, re.MULTILINE))
+    told = next(user for user in prompts(server, "reflect") if "Counting of gates" in user)
+    assert len(re.findall(r"^S\d+ read \d+ facts \| Counting of gates", told, re.MULTILINE)) == 1
+
+
+async def test_a_text_that_stands_under_two_names_is_sent_to_a_model_once(database_url: str):
+    documents = {**DOCUMENTS, "rules-copy.md": DOCUMENTS["rules-2021.md"]}
+    async with ModelServer() as server, open_harness(database_url, documents) as harness:
+        found = await harness.run(server, "timed")
+    read = [list_sources(user) for user in prompts(server, "extract")]
+    assert sum("Rules of the Orrin tide mill, 2021" in each for each in read) == 1
+    assert found.report is not None
+    notes = [r.note for leaf in iter_threads(found.report.findings) for done in leaf.rounds for r in done.readings]
+    assert any(note.startswith("the same text as S") for note in notes)

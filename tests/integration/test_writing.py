@@ -11,6 +11,7 @@ import re
 import pytest
 from tests.integration.harness import QUESTION, good, open_harness
 
+from corrobora.engine.review import MAX_RULED, gather_reasons
 from corrobora.storage.journal.events import read_events
 from corrobora.testing.protocols import WireRequest
 from corrobora.testing.scripted_model import answer_prompt
@@ -180,3 +181,33 @@ async def test_a_cell_of_a_table_is_ruled_on_with_its_row_and_the_headers_of_its
     assert len({row.partition(" | ")[2] for row in rows}) == len(rows), "each quote is shown once"
     cited = {name for names in re.findall(r"^It cites: (.*)$", asked, re.MULTILINE) for name in names.split()}
     assert cited == {row.partition(" | ")[0] for row in rows}
+
+
+async def test_each_call_rules_on_at_most_twenty_sentences_and_all_are_ruled_on(database_url: str):
+    def answer(asked: WireRequest) -> str:
+        said = json.loads(answer_prompt(asked.system, asked.user))
+        if is_role(asked, "synthesize"):
+            marker = re.findall(r"\[S\d+:C\d+\]", said["body"])[0]
+            many = " ".join(f"{UNCLEAR} in yard {chr(97 + at)} {marker}." for at in range(26))
+            said["body"] += f"\n\n## More\n\n{many}"
+        return json.dumps(said)
+
+    async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
+        await harness.run(server, "timed")
+    shown = [re.findall(r"^D\d+: ", asked.user, re.MULTILINE) for asked in server.asked if is_role(asked, "confirm")]
+    assert len(shown) > 1
+    assert max(map(len, shown)) <= MAX_RULED
+    assert sum(map(len, shown)) >= 26
+
+
+def test_what_stands_in_no_source_is_told_once_in_one_line():
+    told = gather_reasons(
+        (
+            "the name Harbour Board stands in none of its sources",
+            "the word board stands in none of its sources",
+            "the letters of Ærø stand in none of its sources",
+            "it leaves out “not”",
+        )
+    )
+    assert told == ("in none of its sources: Harbour Board, Ærø", "it leaves out “not”")
+    assert gather_reasons(("it leaves out “not”",)) == ("it leaves out “not”",)

@@ -34,6 +34,7 @@ from corrobora.app.runs import (
 from corrobora.app.telemetry import export_attempt
 from corrobora.app.wiring import run_allowance
 from corrobora.domain.errors import CorroboraError, JournalError, NeedsHuman, Stale, UserError
+from corrobora.domain.evidence import SourceId
 from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Outcome, Report
 from corrobora.domain.run import EventType, Request, RequestOption, RunId, RunRow, RunStatus
@@ -206,6 +207,8 @@ class Attempt:
         earlier = max(sum_earlier_seconds(journal), self._row.elapsed_seconds)
         estimate = wiring.open_estimator(request, profile)
         previous = await self._load_previous()
+        before = [] if request.edits else [await load_report(workspace, each) for each in earlier_runs[1:]]
+        chain = [each for each in (*reversed(before), previous) if each is not None]  # the oldest first
         session = Session(
             run=run,
             request=request,
@@ -214,7 +217,7 @@ class Attempt:
             advance=resolve_advance(profile),
             outside=RunPorts(
                 analysts=wiring.open_analysts(request, profile),
-                searches=self._open_searches(library, previous),
+                searches=self._open_searches(library, chain),
                 readers=wiring.open_readers(request, library, space),
                 library=library,
                 journal=journal,
@@ -227,6 +230,7 @@ class Attempt:
                 facts=wiring.facts,
                 recipients=wiring.list_recipients(request, profile),
                 previous=previous,
+                earlier=[fact for each in chain if each is not previous for fact in each.findings.facts],
                 answer=self._read_answer,
             ),
             budget=Budget(
@@ -251,12 +255,13 @@ class Attempt:
             return None
         return await load_report(self._workspace, await find_baseline(self._workspace, self._row))
 
-    def _open_searches(self, library: PostgresLibrary, previous: Report | None) -> Mapping[str, SearchProvider]:
-        """Open the search providers; a follow-up begins with what the previous run has read."""
+    def _open_searches(self, library: PostgresLibrary, chain: Sequence[Report]) -> Mapping[str, SearchProvider]:
+        """Open the search providers; a follow-up begins with what the runs that it follows have read."""
         request = self._row.request
-        if previous is None or request.edits or not reads_evidence(request):
+        if not chain or request.edits or not reads_evidence(request):
             return self._workspace.wiring.open_searches(request, library)
-        evidence = {EvidenceSearch.name: EvidenceSearch(library, list_read_sources(previous))}
+        read = frozenset[SourceId]().union(*(list_read_sources(each) for each in chain))
+        evidence = {EvidenceSearch.name: EvidenceSearch(library, read)}
         if request.get_option(RequestOption.NO_SEARCH):
             return evidence
         return {**evidence, **self._workspace.wiring.open_searches(request, library)}

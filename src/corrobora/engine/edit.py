@@ -18,7 +18,7 @@ from corrobora.domain.run import EventType, Stage
 from corrobora.engine.cited import add_evidence, read_cited_sources
 from corrobora.engine.inputs import MAX_FACTS_WRITTEN, report_input, select_best_facts
 from corrobora.engine.investigate import investigate
-from corrobora.engine.knowledge import begin_record
+from corrobora.engine.record import begin_record
 from corrobora.engine.review import ask_rulings, confirm_input
 from corrobora.engine.session import Session, format_json
 from corrobora.engine.session.journal import CallMeta, decode, encode
@@ -90,11 +90,17 @@ async def propose_changes(base: Base, given: EditRequest, run: Session) -> tuple
             next_step="Name the edits: corrobora edit RUN --drop 2.1; the ids: corrobora edit RUN --outline",
         )
     base, changes = await check_changes(base, edits, run)
+    withdrawn: set[tuple[EditAction, str]] = set()  # what the model does not propose again once it knows the reason
     for turn in range(2, MAX_TRIES + 1):
-        failed = [each for each in changes if _is_worth_another_try(each, given)]
+        tried = [each for each in changes if _is_worth_another_try(each, given)]
+        failed = [each for each in tried if (each.edit.action, each.edit.target) not in withdrawn]
         if not failed:
             break
         told = await run.call(propose_edits, edit_input(base, given.feedback, turn, list(map(_explain, failed))))
+        again = {(each.action, each.target) for each in told.edits}
+        if again or told.unclear:
+            withdrawn |= {(each.edit.action, each.edit.target) for each in failed} - again
+        unclear = told.unclear or unclear
         base, changes = await check_changes(base, _replace_words(changes, failed, told.edits, base), run)
     for change in changes:
         if change.edit.action is EditAction.RESEARCH:
@@ -176,6 +182,7 @@ async def research_part(base: Base, change: Change, run: Session) -> tuple[Base,
     texts = _list_statements(draft.body, [fact for fact in found.facts if fact.answers])
     known = {fact.id for fact in base.facts}
     wider = replace(base, facts=(*base.facts, *(fact for fact in found.facts if fact.id not in known)))
+    wider, _ = await check_changes(wider, [Edit(EditAction.ADD, edit.target, text) for text in texts], run)
     return wider, plan_additions(wider, change.number, edit, texts)
 
 

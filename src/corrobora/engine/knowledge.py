@@ -1,19 +1,17 @@
-"""Knowledge: what is stored that a thread starts with, what it leaves for others, and the record of its past.
+"""Knowledge: what is stored that a thread starts with, what it leaves for others, and what is read of a document.
 
 Requirement: TREE-31. Knows the profile's two switches, `recall_facts` over runs and `share_facts` among siblings, which
 parts of a document one call reads, and what its reader asked to see next. A recalled fact counts only if its snapshot
-can still be opened in this run's libraries; stored insights give queries and sources, never statements. The record is
-what analysts are shown of finished rounds: it only grows, so that each prompt of a thread begins like the one before
-it. Does not know what is extracted.
+can still be opened in this run's libraries; stored insights give queries and sources, never statements. Does not know
+what is extracted.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from corrobora.domain.errors import ProviderError, ReadError
 from corrobora.domain.evidence import (
@@ -23,29 +21,30 @@ from corrobora.domain.evidence import (
     Insight,
     InsightKind,
     Passage,
-    Reading,
-    ReadOutcome,
+    Source,
     SourceId,
     locate_quote,
 )
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.plan import PastRound, QueryYield, Record, SourceYield, SubQuestion
+from corrobora.domain.plan import SubQuestion
 from corrobora.domain.report import Findings, iter_threads
 from corrobora.domain.run import EventType
-from corrobora.domain.thread import Gap, Round, ThreadState
+from corrobora.domain.thread import Round, ThreadState
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, decode, encode, hash_parts
 from corrobora.policies.assessment import assess_thread, merge_facts
 from corrobora.policies.outcome import take_shared_facts
 from corrobora.policies.selection import (
     ASKED_PROVIDER,
+    NAMED_SHARE,
     find_best_passage,
+    find_section,
+    interleave,
     list_other_sections,
     read_section,
     select_sections,
 )
 from corrobora.ports import Entry
-from corrobora.roles.forms import name_place
 from corrobora.text.tokens import token_overlap
 
 if TYPE_CHECKING:
@@ -172,9 +171,12 @@ async def _recall_facts(thread: ThreadState, run: Session) -> tuple[str, CallMet
 
 
 def _list_previous_facts(run: Session) -> Sequence[Fact]:
-    """The facts of the run that a follow-up asks about; they answer its questions anew."""
+    """The facts of the run that a follow-up asks about, and of those before it; they answer its questions anew."""
     previous = run.outside.previous if run.request.is_follow_up else None
-    return [] if previous is None else [replace(fact, answers=(), subjects=()) for fact in previous.findings.facts]
+    if previous is None:
+        return []
+    facts = {fact.id: fact for fact in (*run.outside.earlier, *previous.findings.facts)}
+    return [replace(fact, answers=(), subjects=()) for fact in facts.values()]
 
 
 def _rate_previous_facts(question: str, run: Session) -> Sequence[tuple[Fact, float]]:
@@ -224,10 +226,23 @@ async def _quote_stands(fact: Fact, run: Session) -> bool:
     return locate_quote(fact.quote, text) is not None
 
 
-MAX_SECTIONS_LISTED = 40  # of one document, that its reader may ask for
+MAX_SECTIONS_LISTED = 15  # of one document, that its reader may ask for: the nearest to what is asked
 NAMED_DEPTH = 50  # passages that are looked at for a document that a source names
 _SECTION_NUMBER = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){1,4}(?![\d.]*\d)")  # of 5.2.5, not of a year
-NAMED_SHARE = 0.6  # of its name's words that stand in title and heading of what was named
+
+
+async def find_copy(source: Source, run: Session) -> SourceId | None:
+    """Return the source of this run that has the same text, word for word, and was opened first; None if it is new.
+
+    A manual is often served under several addresses. Who came first is journaled, so that a resumed run reads the same.
+    """
+
+    async def claim_text() -> tuple[str, CallMeta]:
+        return source.id, CallMeta()
+
+    text = source.origin or source.snapshot
+    first = await run.call_once(f"text#{text}", claim_text, paid=False) if text else source.id
+    return None if first == source.id else SourceId(first)
 
 
 async def widen_reading(
@@ -239,20 +254,23 @@ async def widen_reading(
     it in an earlier round is left out.
     """
     everything = await run.library.source_passages(document.source.id)
+    searched = tuple(dict.fromkeys((hit.query, *(each.query for each in found))))
+    needs = tuple(q.text for q in (run.questions if run.leaves > 1 else thread.sub_questions))
     if hit.provider == ASKED_PROVIDER and hit.passage is not None:
         chosen = read_section(everything, hit.passage)
     else:
-        here = (each.passage for each in (hit, *found) if each.source == hit.source and each.url == hit.url)
-        near = tuple(dict.fromkeys(each for each in here if each is not None))
-        searched = tuple(dict.fromkeys((hit.query, *(each.query for each in found))))
+        here = [each for each in (hit, *found) if each.source == hit.source and each.url == hit.url]
+        lanes = ([each.passage for each in here if each.query == query] for query in searched)
+        near = tuple(each for each in interleave(lanes) if each is not None)
         if run.leaves > 1:  # one reading serves all siblings: they choose alike, and their own query opens one section
-            near, asked = near or find_best_passage(everything, searched), tuple(q.text for q in run.questions)
+            near, asked = near or find_best_passage(everything, searched), needs
         else:
-            asked = (*searched, *(q.text for q in thread.sub_questions))
+            asked = (*searched, *needs)
         chosen = select_sections(everything, near, tuple(dict.fromkeys(asked)))
     fresh = tuple(passage for passage in chosen if passage.id not in thread.read_passages)
     known = {*thread.read_passages, *(passage.id for passage in fresh)}
-    return replace(document, passages=fresh), list_other_sections(everything, known, MAX_SECTIONS_LISTED)
+    others = list_other_sections(everything, known, MAX_SECTIONS_LISTED, needs or searched)
+    return replace(document, passages=fresh), others
 
 
 async def resolve_requests(
@@ -262,11 +280,12 @@ async def resolve_requests(
     source, asks, missing = document.source, dict[str, Hit](), list[str]()
     here = await run.library.source_passages(source.id) if names else ()
     for name in dict.fromkeys(names):
-        own = next((p for p in here if p.id == name.partition(" ")[0] or _has_number(name, p)), None)
+        own = next((p.id for p in here if p.id == name.partition(" ")[0] or _has_number(name, p)), None)
+        own = own or find_section(here, name)
         found = (
             await _find_named_document(name, source.id, run)
             if own is None
-            else Hit(source.url, source.title, source=source.id, passage=own.id)
+            else Hit(source.url, source.title, source=source.id, passage=own)
         )
         if found is None:
             missing.append(name)
@@ -300,101 +319,3 @@ async def _find_named_document(name: str, asking: SourceId, run: Session) -> Hit
 
     found = decode(tuple[Hit, ...], await run.call_once(key, search_name, paid=False), key=key)
     return found[0] if found else None
-
-
-MAX_ROUND_FACTS = 40  # of one round; the best ones
-STORED = "library"  # the provider of stored documents
-EARLIER = "evidence"  # and of those that the run has read which a follow-up asks about
-MAX_TOLD = 4  # questions, gaps and references of one source
-
-
-async def begin_record(run: Session) -> Record:
-    """Return what every thread of a run begins with; journaled, because libraries grow while a run is paused."""
-
-    async def describe_places() -> tuple[str, CallMeta]:
-        names = tuple(run.outside.searches)
-        held = f"the documents of {await run.library.describe()}" if STORED in names else ""
-        before = "what the earlier run has read" if EARLIER in names else ""
-        web = ", ".join(name for name in names if name not in (STORED, EARLIER))
-        return "; ".join(filter(None, (before, held, f"the web, by {web}" if web else ""))), CallMeta()
-
-    return Record(run.started_at[:10], await run.call_once("searched", describe_places, paid=False))
-
-
-def build_record(thread: ThreadState, begun: Record) -> Record:
-    """Return all that a thread remembers: what is searched, what was known before, and each finished round."""
-    seen, asked = {fact.id for fact in thread.recalled}, {each.id: each.text for each in thread.sub_questions}
-    rounds = [replace(_build_round(done, (), asked), phase=f"{done.phase}, an earlier pass") for done in thread.earlier]
-    for done in thread.rounds:
-        found = [fact for reading in done.readings for fact in reading.facts if fact.id not in seen]
-        seen |= {fact.id for fact in found}
-        rounds.append(_build_round(done, found, asked))
-    return replace(begun, recalled=thread.recalled, rounds=tuple(_tell_sources_apart(rounds)))
-
-
-def _tell_sources_apart(rounds: Sequence[PastRound]) -> Iterator[PastRound]:
-    """Give the path to sources whose title another one has, of their round or an earlier one: no line changes later."""
-    called: dict[str, set[str]] = {}
-    for done in rounds:
-        for each in done.sources:
-            called.setdefault(each.title, set()).add(each.place)
-        shown = (_add_place(each) if len(called[each.title]) > 1 else each for each in done.sources)
-        yield replace(done, sources=tuple(shown))
-
-
-def _add_place(source: SourceYield) -> SourceYield:
-    own = source.place.startswith(source.origin.removeprefix("www."))  # it holds the host
-    return replace(source, origin=source.place if own else f"{source.origin}, {source.place}")
-
-
-def _build_round(done: Round, found: Sequence[Fact], asked: Mapping[str, str]) -> PastRound:
-    once = {fact.id: fact for fact in found}
-    best = sorted(
-        once.values(), key=lambda fact: (not fact.answers, -fact.confidence, -fact.score, fact.quote, fact.url)
-    )
-    queries = (query.text for query in done.intent.queries)
-    settled = done.decision.proposal if done.decision is not None else None
-    return PastRound(
-        done.number,
-        done.phase,
-        done.intent.goal,
-        tuple(_build_yield(query, done) for query in dict.fromkeys((*queries, *(hit.query for hit in done.hits)))),
-        tuple(
-            _build_source(each) for each in done.readings if not each.again and each.outcome is not ReadOutcome.SKIPPED
-        ),
-        tuple(best[:MAX_ROUND_FACTS]),
-        settled.summary if settled else "",
-        tuple(_name_gap(gap, asked) for gap in settled.gaps) if settled else (),
-    )
-
-
-def _name_gap(gap: Gap, asked: Mapping[str, str]) -> str:
-    """Return a gap with the id of its sub-question in place of its words, which stand elsewhere in a prompt."""
-    reason = gap.text.removesuffix(f": {asked.get(gap.target, '')}")
-    return f"{gap.target}: {reason}" if reason != gap.text else gap.text
-
-
-def _build_yield(query: str, done: Round) -> QueryYield:
-    """Count what a query gave; a document that several queries found counts for each of them."""
-    hits = [hit for hit in done.hits if hit.query == query]
-    found = {hit.source or hit.url for hit in hits}
-    read = [r for r in done.readings if r.outcome is ReadOutcome.READ and (r.hit.source or r.hit.url) in found]
-    return QueryYield(query, len(hits), len(read), sum(len(each.facts) for each in read))
-
-
-def _build_source(reading: Reading) -> SourceYield:
-    told = tuple(_iter_told(reading))[:MAX_TOLD]
-    version = next((fact.version for fact in reading.facts), "")
-    origin = version or urlsplit(reading.hit.url).netloc
-    title, name = reading.title or reading.hit.title, reading.source or ""
-    place = name_place(reading.hit.url)
-    return SourceYield(name, title, origin, reading.outcome.value, len(reading.facts), told, place)
-
-
-def _iter_told(reading: Reading) -> Iterator[str]:
-    if reading.others:
-        yield f"{len(reading.others)} for other tasks"
-    yield from (f"names {link.reference}: {link.context}" for link in reading.linked)
-    yield from (f"its reader asked for {name}, which was not found" for name in reading.missing)
-    yield from (f"asks {each.question}" for each in reading.follow_ups)
-    yield from (f"admits {gap}" for gap in reading.gaps)

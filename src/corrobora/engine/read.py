@@ -9,7 +9,6 @@ import asyncio
 import functools
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 
 from corrobora.domain.errors import ProviderError, ReadError
 from corrobora.domain.evidence import (
@@ -27,20 +26,18 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import ThreadState
 from corrobora.engine.inputs import collect_terms, extract_input, name_reading_task
-from corrobora.engine.knowledge import resolve_requests, widen_reading
+from corrobora.engine.insights import has_insight_trigger
+from corrobora.engine.knowledge import find_copy, resolve_requests, widen_reading
 from corrobora.engine.session import Session
 from corrobora.engine.session.egress import STAYS
-from corrobora.engine.session.journal import CallMeta, ReadPart, Shelf, decode, encode, hash_parts
+from corrobora.engine.session.journal import CallMeta, ReadPart, Shelf, decode, encode, hash_parts, join_parts
 from corrobora.policies.drift import detect_drift, find_known_conflicts
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.ports import Reader
 from corrobora.roles.extract import Extraction, Quote, extract
-from corrobora.text.comparison import find_differences
 from corrobora.text.mentions import find_names
 
 _TRANSIENT = (ReadOutcome.FAILED, ReadOutcome.TIMEOUT)
-LOW_CONFIDENCE = 0.5
-LIMITATION_HEADINGS = ("limitation", "future work", "future research", "open question", "further research")
 QUOTE_MAX_PLACES = 5  # a quote that stands more often in its source points nowhere (bad-input M18)
 
 
@@ -167,6 +164,9 @@ async def _read_in_turn(
             run.emit(EventType.DRIFT, thread.round_path, {"url": hit.url, "why": note}, part=f"{hit.url}#{hit.passage}")
             return _emit_reading(drifted, thread, run)
     elsewhere: tuple[Passage, ...] = ()
+    if found is not None and (copied := await find_copy(source, run)) is not None:
+        note = f"the same text as {copied}"
+        return _emit_reading(Reading(hit, ReadOutcome.SKIPPED, note=note, title=source.title), thread, run)
     if found is not None:
         document, elsewhere = await widen_reading(hit, document, found, thread, run)
     together = await turn.wait_turn(ReadPart(source, document.passages, elsewhere))
@@ -297,31 +297,11 @@ async def _extract_facts(
     )
 
 
-def has_insight_trigger(
-    extraction: Extraction, passages: Sequence[Passage], *, discovery_intense: bool, disputed: bool = False
-) -> bool:
-    """Say whether one of the four conditions of TREE-30 holds, so that follow-ups, gaps and linked sources count.
-
-    Low confidence on key claims; explicit limitations or future work; a contradiction within the source or with what
-    was given as known (`disputed`: code found one); a discovery-intense leaf.
-    """
-    if discovery_intense or disputed or extraction.contradicts_known or contradicts_itself(extraction):
-        return True
-    if any(quote.confidence < LOW_CONFIDENCE for quote in extraction.quotes):
-        return True
-    return any(word in f"{p.heading}\n{p.text}".lower() for p in passages for word in LIMITATION_HEADINGS)
-
-
-def contradicts_itself(extraction: Extraction) -> bool:
-    """True if two quotes of one source differ about the same thing (TREE-30)."""
-    return any(find_differences(one.quote, other.quote) for one, other in combinations(extraction.quotes, 2))
-
-
 async def _send_passages(together: Sequence[ReadPart], thread: ThreadState, run: Session) -> None:
     """Claim and send what is free; if this is cut, give it back: nobody waits for an answer that never comes."""
     task = name_reading_task(thread, run)
     free = [replace(part, passages=run.claims.split_claimed(task, part.passages)[0]) for part in together]
-    parts = [part for part in free if part.passages]
+    parts = join_parts([part for part in free if part.passages])
     passages = [passage for part in parts for passage in part.passages]
     claim = run.claims.claim_passages(task, passages)
     answer: Extraction | None = None

@@ -5,6 +5,8 @@ Knows findings, stored texts and what the check says of a draft. Does not check 
 
 from __future__ import annotations
 
+import asyncio
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,9 +21,13 @@ from corrobora.reporting.verify import RULED, CheckedDraft, add_code_sections
 from corrobora.roles.forms import name_origin, name_place
 from corrobora.roles.review import Confirming, Doubt, Reviewing, Revising, confirm
 from corrobora.text.derivations import ReadDocument, ReadingSet, find_mention, is_about_reading
+from corrobora.text.tokens import split_words
 
 MAX_LEFT_OUT_SHOWN = 40  # facts that a draft does not cite
 MAX_FAILING_SHOWN = 40  # sentences that a check did not pass
+MAX_RULED = 20  # sentences of one call: each deserves a look of its own
+MAX_DOUBTS = 4 * MAX_RULED
+_ABSENT = re.compile(r"the (?:name|word|letters of) (.{1,200}) stands? in none of its sources")
 _NOT_OPENED = (ReadOutcome.SKIPPED, ReadOutcome.CUT, ReadOutcome.DRIFTED)
 
 
@@ -66,7 +72,7 @@ def confirm_input(checked: CheckedDraft, draft: Draft, findings: Findings, run: 
         Doubt(
             each.sentence,
             tuple(quotes[name] for name in each.facts),
-            each.reasons,
+            gather_reasons(each.reasons),
             each.facts,
             rows.get(each.sentence, ""),
         )
@@ -74,16 +80,30 @@ def confirm_input(checked: CheckedDraft, draft: Draft, findings: Findings, run: 
         if each.support in RULED and not each.withheld and each.facts
     ]
     fresh = [doubt for doubt in doubts if (doubt.sentence, doubt.facts) not in run.rulings]
-    return Confirming("root/confirm", tuple(fresh[:MAX_FAILING_SHOWN]))
+    return Confirming("root/confirm", tuple(fresh[:MAX_DOUBTS]))
+
+
+def gather_reasons(reasons: Sequence[str]) -> tuple[str, ...]:
+    """Tell in one line what stands in no source, each word once; other reasons stay as they are."""
+    absent: list[str] = []
+    others: list[str] = []
+    for reason in reasons:
+        found = _ABSENT.fullmatch(reason)
+        if found is None:
+            others.append(reason)
+        elif not any(set(split_words(found[1])) <= set(split_words(known)) for known in absent):
+            absent.append(found[1])
+    return (*((f"in none of its sources: {', '.join(absent)}",) if absent else ()), *others)
 
 
 async def ask_rulings(given: Confirming, run: Session) -> bool:
     """Ask a model about the doubts of a check and keep what it rules; False if there is none to ask, or nothing to."""
     if not given.doubts or not run.evidence.has_model():
         return False
-    ruled = await run.call(confirm, given)
-    pairs = zip(given.doubts, ruled.reasons, strict=True)
-    run.rulings |= {(doubt.sentence, doubt.facts): reason for doubt, reason in pairs if reason is not None}
+    asked = [replace(given, doubts=given.doubts[at : at + MAX_RULED]) for at in range(0, len(given.doubts), MAX_RULED)]
+    for part, ruled in zip(asked, await asyncio.gather(*(run.call(confirm, part) for part in asked)), strict=True):
+        pairs = zip(part.doubts, ruled.reasons, strict=True)
+        run.rulings |= {(doubt.sentence, doubt.facts): reason for doubt, reason in pairs if reason is not None}
     return True
 
 

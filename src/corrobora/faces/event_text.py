@@ -6,7 +6,7 @@ Knows the data of every type of event. Does not know where the sentence is shown
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 from corrobora.domain.run import Event, EventType
@@ -44,11 +44,26 @@ def thread_path(path: str) -> str:
     return path.partition("/round/")[0] or "root"
 
 
+def _count_tasks(node: EventData) -> int:
+    """Count the leaves below a node of a plan, itself if it has none."""
+    children = node.get("children")
+    if not isinstance(children, Sequence) or isinstance(children, str) or not children:
+        return 1
+    return sum(_count_tasks(cast("EventData", child)) for child in cast("Sequence[object]", children))
+
+
 def _plan_text(data: EventData) -> str:
     if not data:
         return "plan"
     estimate = estimate_text(data)
-    shape = f"plan: {count_noun(data, 'depth', 'level')}, {text_field(data, 'tier') or 'complexity not rated'}"
+    tasks = _count_tasks(object_field(object_field(data, "plan"), "root"))
+    depth = count_noun(data, "depth", "level") if number_field(data, "depth") else ""
+    shape = ", ".join(
+        (
+            f"plan: {tasks} {'task' if tasks == 1 else 'tasks'}{f' in {depth}' if depth else ''}",
+            text_field(data, "tier") or "complexity not rated",
+        )
+    )
     return f"{shape}; estimate: {estimate}" if estimate else shape
 
 

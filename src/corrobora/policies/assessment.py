@@ -11,15 +11,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade, Relation
-from corrobora.domain.plan import Coverage, Subject, SubQuestion, SubQuestionStatus
+from corrobora.domain.plan import Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.thread import Assessment, Gap, Proposal, Round, ThreadState
+from corrobora.policies.evidence_view import EvidenceView, read_headings
 from corrobora.policies.grading import GRADE_RANK, grade_facts, group_witnesses, sort_by_grade
 from corrobora.policies.queries import is_exhausted
+from corrobora.policies.subjects import assess_subject, select_claim
 from corrobora.text import phrases
-from corrobora.text.answer_test import AnswerCheck, Lack, check_answer, covers_both_sides, is_answered
+from corrobora.text.answer_test import AnswerCheck, Lack, covers_both_sides, is_answered
 from corrobora.text.mentions import find_names
-from corrobora.text.questions import read_expectation
-from corrobora.text.tokens import fold_text, stem_text
+from corrobora.text.questions import read_expectation, split_parts
+from corrobora.text.tokens import detect_language, fold_text
 from corrobora.text.vocabulary import Equivalence, find_equivalences, find_expansions, parse_equivalence
 
 CHANGE_SHARE = 0.5  # of a question's topic that both statements of a difference must hold to answer it
@@ -67,7 +69,7 @@ def assess_thread(
     )
     subjects = thread.subjects
     if done is not None:
-        subjects = tuple(_assess_subject(each, done, facts) for each in thread.subjects)
+        subjects = tuple(assess_subject(each, done, facts) for each in thread.subjects)
     return Assessment(
         facts=facts,
         sub_questions=questions,
@@ -124,36 +126,6 @@ def read_equivalences(thread: ThreadState, facts: Sequence[Fact], proposal: Prop
     return tuple(dict.fromkeys((*learned, *said, *full)))
 
 
-class EvidenceView:
-    """The facts of a thread as the answer test sees them: each with its title and headings and its whole source."""
-
-    def __init__(self, facts: Sequence[Fact], pairs: tuple[Equivalence, ...] = ()) -> None:
-        self.facts = facts
-        self._pairs = pairs
-        texts: dict[str, dict[str, None]] = {}
-        for fact in facts:
-            own = texts.setdefault(fact.source, {})
-            own |= dict.fromkeys((fact.title, fact.version, fact.published, fact.url.replace("/", " ")))
-            own |= dict.fromkeys((fact.heading, fact.quote))
-        self._around = {source: "\n".join(own) for source, own in texts.items()}
-
-    @property
-    def statements(self) -> tuple[tuple[str, str], ...]:
-        """The quotes, each with its title and headings."""
-        return tuple((fact.quote, _headings(fact)) for fact in self.facts)
-
-    def check(self, question: str) -> list[tuple[Fact, AnswerCheck]]:
-        """Return every fact with its result in the answer test for a question."""
-        return [
-            (fact, check_answer(question, fact.quote, _headings(fact), self._around[fact.source], self._pairs))
-            for fact in self.facts
-        ]
-
-
-def _headings(fact: Fact) -> str:
-    return f"{fact.title} {fact.heading} {fact.version} {fact.published}"
-
-
 @dataclass(frozen=True, slots=True)
 class _Result:
     question: SubQuestion
@@ -187,6 +159,11 @@ class _Judgement:
     answered: Mapping[str, bool] = field(default_factory=dict[str, bool])  # by question; one not judged is absent
     first_hand: frozenset[str] = frozenset()  # sources that the subject itself publishes
     disputed: frozenset[FactId] = frozenset()  # facts of open contradictions
+    stored: frozenset[FactId] = frozenset()  # facts of an earlier run: no reader took them for questions of this one
+
+    def may_answer(self, asked: SubQuestion, fact: Fact) -> bool:
+        """True unless the reader of a fact took it for other questions, or for none."""
+        return asked.id in fact.answers or (fact.id in self.stored and not fact.answers)
 
     def vouches(self, facts: Sequence[Fact]) -> bool:
         """True if facts of unknown standing answer together: two independent publishers, or one that must know."""
@@ -207,15 +184,20 @@ def _assess_question(
     checked = view.check(asked.text)
     claimed = judged.answered.get(asked.id)
     likely = asked.likely is not None and not asked.is_unlikely
+    together = _answer_by_parts(asked, view, judged) if claimed else frozenset[FactId]()
     passing = sort_by_grade(
         fact
         for fact, check in checked
-        if check.passed or fact.id in changed or (check.suits and (likely or (claimed and asked.id in fact.answers)))
+        if check.passed
+        or fact.id in changed
+        or fact.id in together
+        or (check.suits and likely)
+        or (claimed and judged.may_answer(asked, fact) and (check.suits or not _can_compare(asked, fact)))
     )
     best = passing[0] if passing else None
     grade = best.grade if best is not None else Grade.UNVERIFIED
     if claimed and GRADE_RANK[grade] < GRADE_RANK[Grade.PLAUSIBLE]:
-        grade = Grade.PLAUSIBLE if judged.vouches([fact for fact, check in checked if check.passed]) else grade
+        grade = Grade.PLAUSIBLE if judged.vouches(passing) else grade
     reason = ""
     if best is None:
         unlikely = asked.is_unlikely and any(check.suits for _, check in checked)
@@ -237,17 +219,54 @@ def _assess_question(
         asked,
         standing=standing,
         grade=grade if best is not None else None,
-        finding=_select_claim(passing, asked.text) if best is not None else "",
+        finding=select_claim(_choose_shown(asked, passing, view, claimed=claimed), asked.text)
+        if best is not None
+        else "",
         evidence=tuple(evidence),
     )
     return _Result(question, reason)
+
+
+def _can_compare(asked: SubQuestion, fact: Fact) -> bool:
+    """True if the answer test knows the words of both: it knows English only."""
+    return not detect_language(asked.text) and not detect_language(fact.quote)
+
+
+def _answer_by_parts(asked: SubQuestion, view: EvidenceView, judged: _Judgement) -> frozenset[FactId]:
+    """Return the facts that answer the parts of a question, none unless each part has one.
+
+    A statement seldom holds the words of "How many cards does it need, and which networks are set up?" together.
+    """
+    parts = split_parts(asked.text)
+    if len(parts) == 1:
+        return frozenset()
+    found = [
+        [
+            fact.id
+            for fact, check in view.check(part)
+            if check.passed or (check.suits and judged.may_answer(asked, fact))
+        ]
+        for part in parts
+    ]
+    return frozenset(each for own in found for each in own) if all(found) else frozenset()
+
+
+def _choose_shown(
+    asked: SubQuestion, passing: Sequence[Fact], view: EvidenceView, *, claimed: bool | None
+) -> Sequence[Fact]:
+    """Return the facts of which one is shown as the finding: those that their reader took for the question, if any.
+
+    Where a model counts the question as answered they need not pass the answer test themselves.
+    """
+    own = sort_by_grade(fact for fact in (view.facts if claimed else passing) if asked.id in fact.answers)
+    return own or passing
 
 
 def _has_both_sides(question: str, passing: Sequence[Fact]) -> bool:
     """True unless a question compares two things or editions and the passing statements speak of one only."""
     if not read_expectation(question).comparison:
         return True
-    texts = tuple(f"{fact.quote} {_headings(fact)}" for fact in passing)
+    texts = tuple(f"{fact.quote} {read_headings(fact)}" for fact in passing)
     if not covers_both_sides(question, texts):
         return False
     versions = {fact.version for fact in passing}
@@ -297,7 +316,8 @@ def _read_judgement(thread: ThreadState, proposal: Proposal | None, conflicts: S
     disputes = (each for each in conflicts if each.relation is Relation.CONTRADICTS and not each.resolved)
     sides = (side for each in disputes for side in (each.a, each.b))
     own = (source for each in (*earlier, *last) for source in each.first_hand)
-    return _Judgement(verdicts, frozenset(own), frozenset(sides))
+    stored = frozenset(fact.id for fact in thread.recalled)
+    return _Judgement(verdicts, frozenset(own), frozenset(sides), stored)
 
 
 def _count_attempt(
@@ -352,44 +372,3 @@ def _merge_fact(before: Fact, again: Fact) -> Fact:
         confidence=max(before.confidence, again.confidence),
         score=max(before.score, again.score),
     )
-
-
-def _assess_subject(subject: Subject, done: Round, facts: Sequence[Fact]) -> Subject:
-    """Count the round if it was dedicated to the subject and read something; grade what is known of it."""
-    dedicated = subject.name in done.intent.subjects and (not done.cut or bool(done.readings))
-    about = sort_by_grade(fact for fact in facts if _is_about_subject(fact, subject))
-    best = about[0] if about else None
-    if best is not None and GRADE_RANK[best.grade] >= GRADE_RANK[Grade.PLAUSIBLE]:
-        coverage = Coverage.COVERED
-    else:
-        coverage = Coverage.PARTIAL if best is not None else subject.coverage
-    return replace(
-        subject,
-        rounds=subject.rounds + (1 if dedicated else 0),
-        coverage=coverage,
-        finding=_select_claim(about, subject.name) or subject.finding,
-    )
-
-
-def _select_claim(facts: Sequence[Fact], asked: str) -> str:
-    """Return the claim to show: among those of the best grade, the one that shares most words with the question."""
-    best = [fact.claim for fact in facts if fact.grade is facts[0].grade]
-    if len(best) < 2:  # noqa: PLR2004 - a pair
-        return "".join(best)
-    wanted = frozenset(stem_text(asked))
-    return max(best, key=lambda claim: len(wanted.intersection(stem_text(claim))))
-
-
-def _is_about_subject(fact: Fact, subject: Subject) -> bool:
-    if subject.name in fact.subjects:
-        return True
-    said = f"{fact.quote} {fact.title}"
-    folded, spoken = fold_text(said), frozenset(stem_text(said))
-    return any(_is_named(name, folded, spoken) for name in (subject.name, *subject.aliases))
-
-
-def _is_named(name: str, folded: str, spoken: frozenset[str]) -> bool:
-    """True if a text contains all words of a name; a name of stop words ("The Who") must occur literally."""
-    parts = set(stem_text(name))
-    plain = fold_text(name).strip()
-    return parts <= spoken if parts else bool(plain) and plain in folded

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Container, Sequence
-from itertools import groupby
+from collections.abc import Container, Iterable, Sequence
+from itertools import chain, groupby, zip_longest
+from typing import TypeVar
 
 from corrobora.domain.evidence import Hit, Passage, PassageId, Reading, ReadOutcome, SourceId
 from corrobora.domain.plan import sum_budgets
@@ -28,6 +29,7 @@ _NAMING_HITS = 2  # read first, for the words they teach
 READABLE = frozenset({ReadOutcome.READ, ReadOutcome.DRIFTED, ReadOutcome.EMPTY})  # outcomes of what could be opened
 _ADDRESS = re.compile(r"https?://\S+\Z")
 _SOURCE_ID = re.compile(r"S\d{1,9}")
+_Item = TypeVar("_Item", bound=object)
 
 
 def select_hits(hits: Sequence[Hit], thread: ThreadState, *, whole: bool = False) -> tuple[Hit, ...]:
@@ -160,6 +162,7 @@ def cluster_copies(texts: Sequence[str]) -> tuple[int, ...]:
 READ_CHARS = 24_000  # of one document in one call: about 6,000 tokens
 SHORT_CHARS = 8_000  # of a document that is read as a whole, whatever is looked for
 _OPENED = 3  # passages at which a document is opened if no search found any of it
+NAMED_SHARE = 0.6  # of its name's words that a heading or title shares with what was named
 _MIN_COVERAGE = 0.5  # of what a query asks for that a passage must hold to be read beside what was found
 _SNIPPET_WEIGHT = 0.3  # the snippet shows where the provider found something; the query says what is looked for
 _SATURATION = 1.2  # BM25's k1
@@ -182,21 +185,33 @@ def score_passages(passages: Sequence[Passage], query: str, snippet: str = "") -
 
 
 def measure_coverage(passages: Sequence[Passage], queries: Sequence[str]) -> list[float]:
-    """Return for each passage of a document how much it holds of what one of the queries asks for, at best.
+    """Return for each passage of a document how much it holds of what one of the queries asks for, at best."""
+    return [max(shares, default=0.0) for shares in zip(*_cover_queries(passages, queries), strict=True)] or [
+        0.0 for _ in passages
+    ]
+
+
+def _cover_queries(passages: Sequence[Passage], queries: Sequence[str]) -> list[list[float]]:
+    """Return for each query how much of what it asks for each passage of a document holds.
 
     1 is each of its words once, weighted by how rare it is in the document; a word that the document lacks is rarest.
     """
     asked = [frozenset(stem_text(query)) for query in queries]
     texts = count_stems([f"{passage.heading} {passage.text}" for passage in passages], frozenset[str]().union(*asked))
     spread = Counter(word for text in texts for word in text)
-    covered = [0.0] * len(texts)
+    covered: list[list[float]] = []
     for words in asked:
         weights = {w: math.log(1 + (len(texts) - spread[w] + 0.5) / (spread[w] + 0.5)) for w in words}
         whole = sum(weights.values()) / (1 + _SATURATION)
-        for at, text in enumerate(texts):
-            held = sum(weight * text[word] / (text[word] + _SATURATION) for word, weight in weights.items())
-            covered[at] = max(covered[at], held / whole if whole else 0.0)
+        held = (sum(weight * text[w] / (text[w] + _SATURATION) for w, weight in weights.items()) for text in texts)
+        covered.append([each / whole if whole else 0.0 for each in held])
     return covered
+
+
+def interleave(lanes: Iterable[Sequence[_Item]]) -> list[_Item]:
+    """Return the first of each lane, then the second of each, and so on, each item once."""
+    turns = zip_longest(*([(item,) for item in lane] for lane in lanes), fillvalue=())
+    return list(dict.fromkeys(item for turn in turns for item in chain.from_iterable(turn)))
 
 
 def select_sections(
@@ -204,19 +219,23 @@ def select_sections(
 ) -> tuple[Passage, ...]:
     """Return the passages of one document to be read in one call, in reading order: at most `most` characters.
 
-    A short document is read as a whole. Of a long one: the sections of what a search found (of a page, where no search
-    says it, of what holds most of a query), then those that hold much of what one of the queries asks for. A section
-    too long for what is left is read around its passage.
+    A short document is read as a whole. Of a long one: the sections of what a search found, the first ones first (of a
+    page, where no search says it, of what holds most of a query), and in turn with them those that hold much of what
+    one of the queries asks for, each query in its turn: none takes the room of the others. A section too long for what
+    is left is read around its passage.
     """
     if sum(len(passage.text) for passage in passages) <= min(SHORT_CHARS, most):
         return tuple(passages)
-    covered = measure_coverage(passages, queries)
+    covered = _cover_queries(passages, queries)
+    lanes = [sorted(range(len(passages)), key=lambda at, shares=shares: (-shares[at], at)) for shares in covered]
+    near = [[at for at in lane if shares[at] >= _MIN_COVERAGE] for lane, shares in zip(lanes, covered, strict=True)]
     places = {passage.id: at for at, passage in enumerate(passages)}
-    by_coverage = sorted(range(len(passages)), key=lambda at: (-covered[at], at))
-    others = [at for at in by_coverage if covered[at] >= _MIN_COVERAGE]
-    chosen: set[int] = set()
     opened = [places[each] for each in found if each in places]
-    for at in dict.fromkeys((*(opened or by_coverage[:_OPENED]), *others)):
+    if not opened:
+        best = measure_coverage(passages, queries)
+        opened = sorted(range(len(passages)), key=lambda at: (-best[at], at))[:_OPENED]
+    chosen: set[int] = set()
+    for at in interleave((opened, interleave(near))):
         if at not in chosen:
             most -= _add_section(at, passages, chosen, most)
     return tuple(passages[at] for at in sorted(chosen))
@@ -246,11 +265,31 @@ def _add_section(at: int, passages: Sequence[Passage], chosen: set[int], most: i
     return taken
 
 
-def list_other_sections(passages: Sequence[Passage], read: Container[PassageId], most: int) -> tuple[Passage, ...]:
-    """Return the first passage of each section of which nothing was read, in reading order."""
+def list_other_sections(
+    passages: Sequence[Passage], read: Container[PassageId], most: int, queries: Sequence[str] = ()
+) -> tuple[Passage, ...]:
+    """Return the first passage of each section of which nothing was read, in reading order.
+
+    Of more than `most`, those that hold most of what one of the queries asks for.
+    """
     sections = [tuple(section) for _, section in groupby(passages, key=lambda passage: passage.heading)]
-    unread = [section[0] for section in sections if not any(passage.id in read for passage in section)]
-    return tuple(unread[:most])
+    unread = [section for section in sections if not any(passage.id in read for passage in section)]
+    if len(unread) > most:
+        shares = dict(zip((each.id for each in passages), measure_coverage(passages, queries), strict=True))
+        best = sorted(unread, key=lambda section: -max(shares[each.id] for each in section))[:most]
+        unread = [section for section in unread if section in best]
+    return tuple(section[0] for section in unread)
+
+
+def find_section(passages: Sequence[Passage], name: str) -> PassageId | None:
+    """Return the passage at which the section or chapter of this name begins, None if no heading is called so."""
+    wanted = frozenset(stem_text(name))
+    best, found = NAMED_SHARE, None
+    for passage in passages:
+        shares = (jaccard_similarity(wanted, frozenset(stem_text(part))) for part in passage.heading.split(" > "))
+        if (share := max(shares)) >= best and (found is None or share > best):
+            best, found = share, passage.id
+    return found
 
 
 def read_section(passages: Sequence[Passage], first: PassageId, *, most: int = READ_CHARS) -> tuple[Passage, ...]:

@@ -7,7 +7,7 @@ out, puts them elsewhere or puts new ones in, and all others stay as they are. D
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from corrobora.domain.edits import Edit, EditAction
@@ -328,10 +328,11 @@ def _move_place(given: Document, name: str, after: str) -> Document:
     return _insert_lines(rest, inside[0] if headed else inside[0] - 1, replace(piece, lead=""))
 
 
-def list_shortening(given: Document, section: str) -> tuple[Edit, ...]:
+def list_shortening(given: Document, section: str, kept: Container[str] = ()) -> tuple[Edit, ...]:
     """Return the drops that leave at most half of the words of a section, its first sentence always included.
 
-    What goes first is what is also cited elsewhere, then what cites nothing, then what comes last.
+    What goes first is what is also cited elsewhere, then what cites nothing, then what comes last. Sentences that are
+    `kept`, because other edits concern them, stay.
     """
     pieces = given.list_pieces(section)
     own = {each.id for each in pieces}
@@ -343,7 +344,7 @@ def list_shortening(given: Document, section: str) -> tuple[Edit, ...]:
     for at, piece in order:
         if left <= most:
             break
-        if at:
+        if at and piece.id not in kept:
             gone.add(piece.id)
             left -= size[piece.id]
     return tuple(Edit(EditAction.DROP, each.id) for each in pieces if each.id in gone)

@@ -92,7 +92,7 @@ def plan_changes(base: Base, edits: Sequence[Edit]) -> tuple[Change, ...]:
         place = {edit.target} if edit.action is not EditAction.ADD else set[str]()
         why = f"another change already concerns {edit.target}" if place & taken else _find_conflict(edit, edits)
         try:
-            change = Change(number, edit, refused=why) if why else _plan_change(base, number, edit)
+            change = Change(number, edit, refused=why) if why else _plan_change(base, number, edit, edits)
             apply_parts(base, [*made, *change.parts])  # an edit before this one may have emptied its section
         except UnknownPlace as error:
             change = Change(number, edit, refused=f"{error}")
@@ -125,7 +125,10 @@ def plan_additions(base: Base, number: int, edit: Edit, texts: Sequence[str]) ->
     found = [_plan_text(base, Edit(EditAction.ADD, edit.target, text)) for text in texts]
     held = [each for each in found if not isinstance(each, str) and not _is_known(each.text, known)]
     if not held:
-        return Change(number, edit, refused="nothing was found that the report does not say already")
+        failed = [each for each in found if isinstance(each, str)]
+        return Change(
+            number, edit, refused=failed[0] if failed else "nothing was found that the report does not say already"
+        )
     whole = replace(held[0], text=" ".join(each.text for each in held))
     return _describe(base, Change(number, edit, parts=(whole,)))
 
@@ -134,7 +137,7 @@ def _is_known(text: str, known: set[str]) -> bool:
     return _fold(Piece("", "", MARKER.sub("", text)).words) in known
 
 
-def _plan_change(base: Base, number: int, edit: Edit) -> Change:
+def _plan_change(base: Base, number: int, edit: Edit, edits: Sequence[Edit]) -> Change:
     document = base.document
     match edit.action:
         case EditAction.REWORD | EditAction.ADD:
@@ -143,7 +146,8 @@ def _plan_change(base: Base, number: int, edit: Edit) -> Change:
                 return Change(number, edit, refused=made)
             return _describe(base, Change(number, edit, parts=(made,)))
         case EditAction.SHORTEN:
-            drops = list_shortening(document, edit.target)
+            kept = {place for each in edits if each is not edit for place in (each.target, each.after)}
+            drops = list_shortening(document, edit.target, kept)
             if not drops:
                 return Change(number, edit, refused=f"section {edit.target} has no sentence that could go")
             return _describe(base, Change(number, edit, parts=drops))

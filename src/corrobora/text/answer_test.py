@@ -27,6 +27,7 @@ from corrobora.text.answers import (
     score_answer_fit,
 )
 from corrobora.text.comparison import parse_statement
+from corrobora.text.measures import find_measures
 from corrobora.text.mentions import find_names, mentions_name, strip_to_alphanumeric
 from corrobora.text.quantities import find_asked_releases
 from corrobora.text.questions import (
@@ -61,6 +62,8 @@ _NEARLY = 0.6  # how well a place without a name fits
 # asks for advice, not for a duty
 _FOR_ME = re.compile(r"(?i)\bshould (?:i|we|you|one)\b|^\s*how (?:should|must|shall)\b")
 _PLAINLY = re.compile(r"(?i)\b(?:always|never|do not|don['’]t|ha(?:ve|s) to|needs? to)\b")
+_GENERAL_WHEN = re.compile(r"(?i)\s*when (?:do|does|is|are|can|may|must|shall|should)\b")
+_CONDITION = re.compile(r"(?i)\b(?:when|whenever|if|once|until|unless|as soon as|before|after)\b")
 _WHEN = frozenset((AnswerKind.DATE, AnswerKind.CLOCK))
 
 
@@ -201,6 +204,7 @@ class _Needs:
     names: tuple[str, ...]
     kind_in_words: str
     duty: bool
+    general: bool = False  # "when does it warn?": a condition or a time span says it, no date
 
 
 @lru_cache(maxsize=40_000)  # after each round every statement of a thread is tested again
@@ -286,7 +290,8 @@ def _read_needs(question: str) -> _Needs:
     elif duty:
         words = "clearly says what must, should or may be"
     asked_otherwise = topic - find_duty_stems(question) if duty else topic
-    return _Needs(kind, asked_otherwise or topic, names, words, duty)
+    general = bool(kind.kinds & _WHEN) and _GENERAL_WHEN.match(question) is not None
+    return _Needs(kind, asked_otherwise or topic, names, words, duty, general)
 
 
 @lru_cache(maxsize=2_000)
@@ -298,6 +303,8 @@ def _is_of_kind(sentence: str, needs: _Needs) -> bool:
     """True if a sentence is of the kind asked for; a name of the question itself is no answer."""
     if needs.duty:
         return bool(parse_statement(sentence).duties) or _PLAINLY.search(sentence) is not None
+    if needs.general and (_CONDITION.search(sentence) or any(m.dimension == "time" for m in find_measures(sentence))):
+        return True
     fit = score_answer_fit(sentence, needs.kind)
     if needs.kind.kinds & {AnswerKind.PERSON, AnswerKind.PLACE}:
         own = needs.kind.named

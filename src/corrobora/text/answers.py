@@ -263,12 +263,15 @@ _FORMS = {
 }
 
 
+_COMPACT_TIME = re.compile(r"(?<![\w.])\d{1,9}(?:[dh]|(?<=\d{3})s)(?![\w'’])")  # of a parameter: "5d", "24h", "300s"
+
+
 def _score_kind(text: str, kind: AnswerKind, wanted: ExpectedAnswer) -> float:  # noqa: C901, PLR0911, PLR0912 - one case for each kind
     match kind:
         case AnswerKind.EXTENT:
             return max(_score_measure(text, _MEASURES), _score_plain_number(text))
         case AnswerKind.DURATION:
-            return _score_measure(text, _TIMES)
+            return 1.0 if _COMPACT_TIME.search(text) else _score_measure(text, _TIMES)
         case AnswerKind.AGE:
             return (1.0 if _AGED.search(text) else 0.6) * _score_measure(text, _TIMES)
         case AnswerKind.FREQUENCY:

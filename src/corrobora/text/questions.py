@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from corrobora.text.mentions import MentionKind, find_mentions
 from corrobora.text.quantities import is_calendar_name, remove_releases
@@ -31,6 +32,13 @@ _DIFFER = re.compile(
 )
 _EITHER = re.compile(r"(?i)(?:,|:)\s*([^,:;?]{2,120}?),?\s+or\s+([^,;?]{2,120})\?*\s*$")
 _ASKS = re.compile(r"(?i)\b(?:which|what|how|when|where|whom?|whose|why)\b")
+_ASKING = (
+    r"(?:which|what|how|when|where|whom?|whose|why|welche[rsmn]?|was|wie|wann|wo(?:her|hin|für|durch|mit)?|wer|wen|wem|"
+    r"warum|weshalb|wessen)"
+)
+_ENDS_ASKING = re.compile(rf"(?i)\b{_ASKING}\Z")
+_CONJUNCTION = re.compile(r"(?i)\A[,;]?\s*(?:and|und|as well as|sowie)\s+")
+_AND_ASKS = re.compile(rf"(?i)[,;]?\s+(?:and|und|as well as|sowie)\s+(?=(?:\w{{2,4}}\s+)?{_ASKING}\b)")
 # Words that say what happened to a topic rather than what the topic is: they frame a question.
 FRAMING_WORDS = frozenset(
     "change changed changes changing differ differs different difference differences compare compared comparison "
@@ -241,6 +249,19 @@ def find_compared_sides(question: str) -> tuple[str, ...]:
             if not asks and all(stem_text(side) or find_mentions(side) for side in found):
                 return found
     return ()
+
+
+def split_parts(question: str) -> tuple[str, ...]:
+    """Return what a question asks one after the other: "Who sails, and when?" asks two things; else the question alone.
+
+    A part begins at a conjunction before a word that asks.
+    """
+    whole = question[:2_000]
+    cuts = [0, *(match.start() for match in _AND_ASKS.finditer(whole)), len(whole)]
+    parts = [_CONJUNCTION.sub("", whole[one:two]).strip(" ,;") for one, two in pairwise(cuts)]
+    broken = any(_ENDS_ASKING.search(part) for part in parts)  # "how and why it fails" asks one thing
+    whole_parts = all(len(stem_text(part)) > 1 for part in parts)  # "and for how long?" says nothing alone
+    return tuple(parts) if len(parts) > 1 and whole_parts and not broken else (question,)
 
 
 def find_differing_sides(question: str) -> tuple[str, ...]:

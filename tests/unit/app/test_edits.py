@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 
 import pytest
@@ -199,3 +200,62 @@ def test_a_model_edits_what_is_shown_and_inside_what_the_feedback_names() -> Non
     ):
         with pytest.raises(UnusableAnswer):
             convert_edits(GIVEN, WireEdits([wrong]))
+
+
+async def test_what_a_model_does_not_propose_again_is_not_asked_for_again(workspace: Workspace) -> None:
+    run = await research(workspace)
+    target = next(each.id for each in (await read_outline(workspace, run)).pieces if "14 days" in each.text)
+    asked: list[str] = []
+
+    def answer(request: WireRequest) -> str:
+        page = ParsedPrompt.read(request.system, request.user)
+        if page.role != "edit":
+            return answer_prompt(request.system, request.user)
+        asked.append(request.user)
+        broken = {"action": "reword", "target": target, "text": "The gates are greased every 40 days.", "after": ""}
+        first = len(asked) == 1
+        return json.dumps({"edits": [broken] * first, "unclear": "" if first else "No fact says every 40 days."})
+
+    async with ModelServer(answer) as server:
+        made = await edit(workspace, run, EditRequest(feedback=f"Say 40 days in {target}."), "all", server.url)
+    assert len(asked) == 2
+    assert (await workspace.runs.get(made)).outcome == "edit_nothing"
+
+
+async def test_a_section_is_shortened_around_the_sentences_that_other_edits_concern(workspace: Workspace) -> None:
+    run = await research(workspace)
+    document = await read_outline(workspace, run)
+    section = max(document.sections, key=lambda each: len(document.list_pieces(each)))
+    pieces = document.list_pieces(section)
+    assert len(pieces) > 2
+    kept = pieces[-1]
+    wanted = (Edit(EditAction.SHORTEN, section), Edit(EditAction.MOVE, kept.id, after=pieces[0].id))
+    made = await edit(workspace, run, EditRequest(wanted), "all with losses")
+    found = await read_changes(workspace, made)
+    assert [each["refused"] for each in found["changes"]] == ["", ""]
+    text = (await markdown(workspace, made)).replace("**", "").partition("\n## Methodology")[0]
+    assert kept.words in text
+    assert any(each.words not in text for each in pieces[1:-1])
+
+
+async def test_what_is_researched_again_is_ruled_on_as_any_other_new_words_are(workspace: Workspace) -> None:
+    run = await research(workspace)
+    bread = "Whoever wants a loaf of rye bread at the mill parts with 4 crowns for it"
+
+    def answer(request: WireRequest) -> str:
+        page = ParsedPrompt.read(request.system, request.user)
+        said = json.loads(answer_prompt(request.system, request.user))
+        if page.role == "synthesize":
+            marker = re.findall(r"\[S\d+:C\d+\]", said["body"])[0]
+            said["body"] = f"{bread} {marker}."
+        if page.role == "confirm":
+            labels = [found.group(1) for found, _ in page.all(r"(D\d+):\s*$")]
+            said = {"rulings": [{"sentence": each, "carried": True, "missing": ""} for each in labels]}
+        return json.dumps(said)
+
+    wanted = Edit(EditAction.RESEARCH, "0", "What does a loaf of rye bread cost?")
+    async with ModelServer(answer) as server:
+        made = await edit(workspace, run, EditRequest((wanted,)), "all", server.url)
+        ruled = [each.user for each in server.asked if "# Role: confirm" in each.system]
+    assert any(bread in each for each in ruled)
+    assert bread in await markdown(workspace, made)

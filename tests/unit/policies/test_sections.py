@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
 from corrobora.domain.evidence import Passage, PassageId, SourceId
-from corrobora.policies.selection import READ_CHARS, list_other_sections, read_section, select_sections
+from corrobora.policies.selection import (
+    READ_CHARS,
+    find_section,
+    list_other_sections,
+    read_section,
+    select_sections,
+)
 
 
 def document(*sections: tuple[str, int], text: str = "plain words " * 80) -> list[Passage]:
@@ -65,3 +73,41 @@ def test_a_section_is_read_from_where_it_was_asked_for_to_its_end() -> None:
     assert [each.id for each in read_section(passages, PassageId("C2"))] == ["C2", "C3", "C4"]
     assert [each.id for each in read_section(passages, PassageId("C2"), most=1_000)] == ["C2"]
     assert read_section(passages, PassageId("C99")) == ()
+
+
+def test_no_query_takes_the_room_of_the_others() -> None:
+    """Three queries, each with a section of its own: the first found ten passages, and the last one still gets in."""
+    passages = document(*((f"part {number}", 1) for number in range(40)), text="gate oak " * 110)
+    for at, text in ((30, "The ferry sails at noon. "), (36, "Rye bread costs four crowns. ")):
+        passages[at] = Passage(PassageId(f"C{at}"), SourceId("S1"), text * 30, 0, 1, f"part {at}")
+    found = [PassageId(f"C{at}") for at in range(0, 20, 2)]
+    queries = ("gate of oak", "When does the ferry sail?", "What does rye bread cost?")
+    chosen = {each.id for each in select_sections(passages, found, queries, most=12_000)}
+    assert {"C0", "C30", "C36"} <= chosen
+    assert "C18" not in chosen
+
+
+def test_of_many_unread_sections_the_nearest_to_what_is_asked_are_listed_in_reading_order() -> None:
+    passages = document(*((f"part {number}", 1) for number in range(9)))
+    for at in (7, 4):
+        passages[at] = Passage(PassageId(f"C{at}"), SourceId("S1"), "The ferry sails at noon.", 0, 1, f"part {at}")
+    assert [each.id for each in list_other_sections(passages, (), 2, ("When does the ferry sail?",))] == ["C4", "C7"]
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("12. Upgrades of the mill", "C1"),
+        ("Chapter 12: Upgrades of the mill", "C1"),
+        ("12.2 Upgrading the wheel", "C2"),
+        ("13. Upgrades of the ferry", None),
+        ("Annals of the county", None),
+    ],
+)
+def test_a_section_or_chapter_is_found_by_its_name(name: str, found: str | None) -> None:
+    headings = (
+        "11. Care",
+        "12. Upgrades of the mill > 12.1 First",
+        "12. Upgrades of the mill > 12.2 Upgrading the wheel",
+    )
+    assert find_section(document(*((heading, 1) for heading in headings)), name) == found

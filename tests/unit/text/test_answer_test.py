@@ -89,3 +89,16 @@ def test_how_statements_stand_to_a_question_does_not_depend_on_their_order() -> 
     assert one.share == pytest.approx(1.0)
     assert one.kind == 1.0
     assert measure_standing(ASKED, ASIDE).kind < 1.0
+
+
+@pytest.mark.parametrize(
+    ("statement", "passed"),
+    [
+        ("The ferry warns its passengers if the bridge is closed.", True),
+        ("The ferry warns its passengers (24h before the bridge is closed).", True),
+        ("The ferry warns its passengers of the bridge with a bell.", False),
+    ],
+)
+def test_when_something_happens_in_general_is_told_by_a_condition_or_a_span(statement: str, *, passed: bool):
+    assert check_answer("When does the ferry warn its passengers of a bridge?", statement).passed is passed
+    assert not check_answer("When did the ferry warn its passengers of a bridge?", statement).passed

@@ -83,3 +83,15 @@ def test_numbers_that_and_joins_are_two_unless_a_hundred_stands_before() -> None
     assert [each.value for each in find_measures("Between five and nine attempts are made.")] == [5.0, 9.0]
     assert [each.value for each in find_measures("The hall holds two hundred and five guests.")] == [205.0]
     assert find_measures("The old lamps burn longer than the new ones.") == ()
+
+
+@pytest.mark.parametrize(("short", "long"), [("5d", "5 days"), ("300s", "5 minutes"), ("4000s", "4000 seconds")])
+def test_a_span_of_a_parameter_is_a_time(short: str, long: str) -> None:
+    assert [m.value for m in find_measures(f"The limit is {short}.")] == [
+        m.value for m in find_measures(f"It is {long}.")
+    ]
+
+
+@pytest.mark.parametrize("decade", ["the 1990s", "the 60s"])
+def test_a_decade_is_no_span_of_a_parameter(decade: str) -> None:
+    assert [m.dimension for m in find_measures(f"Built in {decade}.")] == ["decade"]

@@ -160,3 +160,8 @@ def test_what_was_not_read_is_said_without_a_source() -> None:
     known = ("fixes of data corruption in the change log of Keeper after 1.1.11",)
     assert find_claim_words("The entries of the change log of Keeper after 1.1.11 were not read.", known) == ()
     assert find_claim_words("The entries of the change log of Otter after 1.1.11 were not read.", known)
+
+
+def test_a_span_in_words_needs_a_source_and_one_day_in_a_story_does_not():
+    assert find_claim_words("The sender is warned after one day.") == ("one day",)
+    assert find_claim_words("One day this may change.") == ()

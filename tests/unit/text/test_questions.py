@@ -17,6 +17,7 @@ from corrobora.text.questions import (
     find_topic_stems,
     is_relational,
     read_expectation,
+    split_parts,
     weigh_terms,
 )
 
@@ -96,3 +97,20 @@ def test_two_things_that_differ_are_the_sides():
     assert find_differing_sides("How do the opening dates of Hall 9 and Hall 10 differ?") == ("Hall 9", "Hall 10")
     assert find_differing_sides("How do oak and ash differ?") == ("oak", "ash")
     assert find_differing_sides("What do the rules and the guide say?") == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        ("Who sails the ferry, and when?", ("Who sails the ferry, and when?",)),
+        ("How many cards does it need, and which networks are set up?",
+         ("How many cards does it need", "which networks are set up?")),
+        ("Wie viele Karten braucht er, und welche Netze sind eingerichtet?",
+         ("Wie viele Karten braucht er", "welche Netze sind eingerichtet?")),
+        ("Which hosts are tried and for how long?", ("Which hosts are tried and for how long?",)),
+        ("What does it say about how and why it fails?", ("What does it say about how and why it fails?",)),
+        ("What are bread and butter?", ("What are bread and butter?",)),
+    ],
+)  # fmt: skip
+def test_a_question_is_split_where_it_asks_again(question: str, parts: tuple[str, ...]) -> None:
+    assert split_parts(question) == parts

@@ -46,13 +46,18 @@ def _list_titles(tree: Element) -> list[str]:
     return [fold_spaces(title) for title in (tree.findtext(".//title"), *shared) if title and title.strip()]
 
 
-def _choose_title(found: str, declared: Sequence[str]) -> str:
+def _choose_title(found: str, declared: Sequence[str], text: str) -> str:
     """Return the title that the extractor found, or the declared one if no declared title contains it.
 
-    The extractor guesses from headings and class names, and may name a page after the heading of a help window.
+    The extractor guesses from headings and class names, and may name a page after the heading of a help window. Of
+    "Pump manual - valve(8)" it takes the first half, which may be the name of the site: a half that the `text` of the
+    page does not say is not its name.
     """
     words = " ".join(split_words(found))
-    return found if not declared or any(words in " ".join(split_words(each)) for each in declared) else declared[0]
+    whole = next((each for each in declared if words in " ".join(split_words(each))), None)
+    if not declared or (whole is not None and words in " ".join(split_words(text))):
+        return found
+    return declared[0] if whole is None else whole
 
 
 def _choose_site(found: str, title: str, declared: Sequence[str]) -> str:
@@ -74,6 +79,7 @@ def extract_article(html: str) -> ParsedDocument | None:
     if tree is None:
         return None
     titles = _list_titles(page := cast("Element", tree))
+    said = " ".join(text for each in page.iter("body") for text in each.itertext())
     _free_headings(page)
     _keep_spaces(page)
     outline = Outline(page)
@@ -84,7 +90,7 @@ def extract_article(html: str) -> ParsedDocument | None:
     _ArticleWriter(writer, outline).write_body(body)
     declared = read_declared(page)
     known = _read_metadata(page, declared)
-    title = _choose_title(known.title, titles)
+    title = _choose_title(known.title, titles, said)
     return writer.build_parsed(
         title,
         published=trim_date(known.date, html),

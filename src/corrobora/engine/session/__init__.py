@@ -102,7 +102,8 @@ class RunPorts:
     estimate: Callable[[Plan], Estimate] | None = None  # what a run of a plan may cost, None: nothing
     facts: FactStore | None = None  # where facts are kept for re-use; None: the library keeps them
     recipients: tuple[str, ...] = ()  # who outside this machine is sent what, for people
-    previous: Report | None = None  # the report of the run that this one follows
+    previous: Report | None = None  # the report of the run that this one follows, and facts of those before it:
+    earlier: Sequence[Fact] = ()
     answer: Callable[[str], Awaitable[str | None]] | None = None  # what a person answered on a topic, None: not yet
 
 
@@ -384,8 +385,7 @@ def format_json(value: object) -> str:
 async def run_parallel(work: Sequence[Awaitable[T]]) -> list[T]:
     """Await all in parallel, as one group: if one fails the others are cancelled. Results keep the order.
 
-    Raises the failure itself and not a group of it, so that a caller meets the same errors as if the parts ran in turn:
-    of several the one that concerns the whole run, else the first.
+    Raises the failure itself, as if the parts ran in turn: of several one that concerns the whole run, else the first.
     """
     try:
         async with asyncio.TaskGroup() as group:

@@ -202,6 +202,23 @@ class ReadPart:
     elsewhere: tuple[Passage, ...] = ()
 
 
+def join_parts(parts: Sequence[ReadPart]) -> list[ReadPart]:
+    """Join what is read of one document in one call, in reading order; its other sections are listed once."""
+    joined: dict[str, ReadPart] = {}
+    for part in parts:
+        if (before := joined.get(part.source.id)) is not None:
+            passages = {each.id: each for each in (*before.passages, *part.passages)}
+            shown = {each.heading for each in passages.values()}
+            others = {each.id: each for each in (*before.elsewhere, *part.elsewhere) if each.heading not in shown}
+            part = replace(  # noqa: PLW2901 - the joined one takes its place
+                part,
+                passages=tuple(sorted(passages.values(), key=lambda each: each.start)),
+                elsewhere=tuple(sorted(others.values(), key=lambda each: each.start)),
+            )
+        joined[part.source.id] = part
+    return list(joined.values())
+
+
 @dataclass(slots=True, eq=False)
 class Shelf:
     """The stored documents of a round, until all that can be read are there: then those that fit share a call.

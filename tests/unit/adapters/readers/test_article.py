@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from corrobora.adapters.readers.article import extract_article
 from corrobora.adapters.readers.html import read_html
 
 MANUAL = """<html><head><title>Build options - The manual</title></head><body>
@@ -151,3 +152,16 @@ LOG = """<html><head><title>Change Log — Keeper 1.2.4 documentation</title></h
 
 def test_neither_a_copyright_nor_a_release_number_dates_a_page():
     assert read_html(LOG.encode()).published == ""
+
+
+@pytest.mark.parametrize(
+    ("heading", "title"),
+    [("VALVE(8)", "Pump manual - valve(8)"), ("Pump manual", "Pump manual")],
+)
+def test_a_half_of_a_title_that_the_page_does_not_say_is_not_its_name(heading: str, title: str):
+    """Every page of a manual is called "Pump manual - ...": the first half is the name of the site."""
+    text = "<p>" + "The valve opens when the water stands high enough in the tank. " * 20 + "</p>"
+    page = f"<html><head><title>Pump manual - valve(8)</title></head><body><p>{heading}</p>{text}</body></html>"
+    parsed = extract_article(page)
+    assert parsed is not None
+    assert parsed.title == title

@@ -154,7 +154,7 @@ def test_hostile_passages_stay_inside_their_tags():
 FROZEN = {
     "edit": "edit@4462c10909a2.0f35ec11",
     "clarify": "clarify@2fd65e2c53ec.2343b163",
-    "plan": "plan@2ad212c61ad1.7840720d",
+    "plan": "plan@b2f91f213765.7840720d",
     "refine": "refine@a4b4392605bb.411a1166",
     "scope": "scope@d58596a9a760.4051b729",
     "scout": "scout@3af2e47fbb84.99f96c6c",
