@@ -146,7 +146,7 @@ async def test_documents_that_do_not_fit_into_one_call_are_read_in_several(datab
         await good(await harness.run(server, "timed", overrides=(("max_rounds", "1"),)), harness)
     calls = [list_sources(user) for user in prompts(server, "extract")]
     assert len(calls) > 1
-    assert max(map(len, calls)) == 2
+    assert max(map(len, calls)) < len(long)
     assert max(passages_sent(server).values()) == 1
     assert all(len(user) < READ_CHARS * 1.3 for user in prompts(server, "extract"))
 

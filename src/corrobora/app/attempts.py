@@ -207,8 +207,8 @@ class Attempt:
         earlier = max(sum_earlier_seconds(journal), self._row.elapsed_seconds)
         estimate = wiring.open_estimator(request, profile)
         previous = await self._load_previous()
-        before = [] if request.edits else [await load_report(workspace, each) for each in earlier_runs[1:]]
-        chain = [each for each in (*reversed(before), previous) if each is not None]  # the oldest first
+        before = () if request.edits else reversed([await load_report(workspace, each) for each in earlier_runs[1:]])
+        chain = [each for each in (*before, previous) if each is not None]  # the oldest first
         session = Session(
             run=run,
             request=request,

@@ -322,7 +322,7 @@ def build_rubric(thread: ThreadState, passages: Sequence[Passage] = ()) -> str:
     lines = [
         f"Scope: {'the question' if whole else thread.objective}",
         f"Look for: {wanted or 'confirmation of what is known'}",
-        f"Sections to consider: {'; '.join(sections)[:400]}" if sections else "",
+        f"Sections to consider: {'; '.join(sections)[:240]}" if sections else "",
         f"Leave out: {thread.out_of_scope}" if thread.out_of_scope else "",
         f"Known already: {'; '.join(q.finding for q in known)[:600]}" if known else "",
         "Target confidence: 0.7 or more for each key claim.",

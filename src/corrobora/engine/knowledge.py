@@ -226,7 +226,7 @@ async def _quote_stands(fact: Fact, run: Session) -> bool:
     return locate_quote(fact.quote, text) is not None
 
 
-MAX_SECTIONS_LISTED = 15  # of one document, that its reader may ask for: the nearest to what is asked
+MAX_SECTIONS_LISTED = 10  # of one document, that its reader may ask for: the nearest to what is asked
 NAMED_DEPTH = 50  # passages that are looked at for a document that a source names
 _SECTION_NUMBER = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){1,4}(?![\d.]*\d)")  # of 5.2.5, not of a year
 

@@ -26,7 +26,6 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import ThreadState
 from corrobora.engine.inputs import collect_terms, extract_input, name_reading_task
-from corrobora.engine.insights import has_insight_trigger
 from corrobora.engine.knowledge import find_copy, resolve_requests, widen_reading
 from corrobora.engine.session import Session
 from corrobora.engine.session.egress import STAYS
@@ -34,7 +33,7 @@ from corrobora.engine.session.journal import CallMeta, ReadPart, Shelf, decode, 
 from corrobora.policies.drift import detect_drift, find_known_conflicts
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.ports import Reader
-from corrobora.roles.extract import Extraction, Quote, extract
+from corrobora.roles.extract import Extraction, Quote, extract, has_insight_trigger
 from corrobora.text.mentions import find_names
 
 _TRANSIENT = (ReadOutcome.FAILED, ReadOutcome.TIMEOUT)

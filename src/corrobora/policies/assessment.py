@@ -13,10 +13,16 @@ from dataclasses import dataclass, field, replace
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade, Relation
 from corrobora.domain.plan import Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.thread import Assessment, Gap, Proposal, Round, ThreadState
-from corrobora.policies.evidence_view import EvidenceView, read_headings
-from corrobora.policies.grading import GRADE_RANK, grade_facts, group_witnesses, sort_by_grade
+from corrobora.policies.drift import assess_subject, select_claim
+from corrobora.policies.grading import (
+    GRADE_RANK,
+    EvidenceView,
+    grade_facts,
+    group_witnesses,
+    read_headings,
+    sort_by_grade,
+)
 from corrobora.policies.queries import is_exhausted
-from corrobora.policies.subjects import assess_subject, select_claim
 from corrobora.text import phrases
 from corrobora.text.answer_test import AnswerCheck, Lack, covers_both_sides, is_answered
 from corrobora.text.mentions import find_names
@@ -184,16 +190,7 @@ def _assess_question(
     checked = view.check(asked.text)
     claimed = judged.answered.get(asked.id)
     likely = asked.likely is not None and not asked.is_unlikely
-    together = _answer_by_parts(asked, view, judged) if claimed else frozenset[FactId]()
-    passing = sort_by_grade(
-        fact
-        for fact, check in checked
-        if check.passed
-        or fact.id in changed
-        or fact.id in together
-        or (check.suits and likely)
-        or (claimed and judged.may_answer(asked, fact) and (check.suits or not _can_compare(asked, fact)))
-    )
+    passing = _find_passing(asked, view, judged, changed)
     best = passing[0] if passing else None
     grade = best.grade if best is not None else Grade.UNVERIFIED
     if claimed and GRADE_RANK[grade] < GRADE_RANK[Grade.PLAUSIBLE]:
@@ -225,6 +222,23 @@ def _assess_question(
         evidence=tuple(evidence),
     )
     return _Result(question, reason)
+
+
+def _find_passing(
+    asked: SubQuestion, view: EvidenceView, judged: _Judgement, changed: Sequence[FactId]
+) -> tuple[Fact, ...]:
+    """Return the facts that answer a question, the best grade first."""
+    claimed = judged.answered.get(asked.id)
+    likely = asked.likely is not None and not asked.is_unlikely
+    taken = {*changed, *(_answer_by_parts(asked, view, judged) if claimed else ())}
+    return sort_by_grade(
+        fact
+        for fact, check in view.check(asked.text)
+        if check.passed
+        or fact.id in taken
+        or (check.suits and likely)
+        or (claimed and judged.may_answer(asked, fact) and (check.suits or not _can_compare(asked, fact)))
+    )
 
 
 def _can_compare(asked: SubQuestion, fact: Fact) -> bool:

@@ -21,8 +21,10 @@ from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from corrobora.domain.evidence import Fact, Grade, Statement
+from corrobora.text.answer_test import AnswerCheck, check_answer
 from corrobora.text.mentions import strip_to_alphanumeric
 from corrobora.text.tokens import split_words, stem_text
+from corrobora.text.vocabulary import Equivalence
 
 GRADE_RANK: Mapping[Grade, int] = MappingProxyType({Grade.UNVERIFIED: 0, Grade.PLAUSIBLE: 1, Grade.VERIFIED: 2})
 MIN_AGREEMENT = 0.6  # share of the shorter quote's stems that both must have
@@ -345,3 +347,34 @@ def find_notice(title: str, text: str) -> str:
     start = ends[-1] if ends else 0
     stop = _SENTENCE_END.search(head, found.end())
     return head[start : stop.end() if stop else len(head)].strip()[:_NOTICE_CHARS]
+
+
+class EvidenceView:
+    """The facts of a thread as the answer test sees them: each with its title and headings and its whole source."""
+
+    def __init__(self, facts: Sequence[Fact], pairs: tuple[Equivalence, ...] = ()) -> None:
+        self.facts = facts
+        self._pairs = pairs
+        texts: dict[str, dict[str, None]] = {}
+        for fact in facts:
+            own = texts.setdefault(fact.source, {})
+            own |= dict.fromkeys((fact.title, fact.version, fact.published, fact.url.replace("/", " ")))
+            own |= dict.fromkeys((fact.heading, fact.quote))
+        self._around = {source: "\n".join(own) for source, own in texts.items()}
+
+    @property
+    def statements(self) -> tuple[tuple[str, str], ...]:
+        """The quotes, each with its title and headings."""
+        return tuple((fact.quote, read_headings(fact)) for fact in self.facts)
+
+    def check(self, question: str) -> list[tuple[Fact, AnswerCheck]]:
+        """Return every fact with its result in the answer test for a question."""
+        return [
+            (fact, check_answer(question, fact.quote, read_headings(fact), self._around[fact.source], self._pairs))
+            for fact in self.facts
+        ]
+
+
+def read_headings(fact: Fact) -> str:
+    """Return title, headings, version and date of a fact, which count towards its topic."""
+    return f"{fact.title} {fact.heading} {fact.version} {fact.published}"

@@ -15,7 +15,7 @@ from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Findings, Methodology, Outcome, SentenceCheck, Support, iter_threads
 from corrobora.domain.thread import Gap, Round, StopReason, ThreadState
 from corrobora.policies.assessment import assess_questions, merge_facts
-from corrobora.policies.evidence_view import EvidenceView
+from corrobora.policies.grading import EvidenceView
 from corrobora.policies.queries import COMPLETION_DRIVE
 from corrobora.ports import Analyst
 from corrobora.text.answer_test import NEAR_SHARE, read_ratings

@@ -160,6 +160,9 @@ def cluster_copies(texts: Sequence[str]) -> tuple[int, ...]:
 
 
 READ_CHARS = 24_000  # of one document in one call: about 6,000 tokens
+SECTION_CHARS = 6_000  # of a section around a passage that was found
+NEAR_CHARS = 3_000  # and around one that holds much of a query
+NEAR_PASSAGES = 4  # of one query
 SHORT_CHARS = 8_000  # of a document that is read as a whole, whatever is looked for
 _OPENED = 3  # passages at which a document is opened if no search found any of it
 NAMED_SHARE = 0.6  # of its name's words that a heading or title shares with what was named
@@ -228,7 +231,10 @@ def select_sections(
         return tuple(passages)
     covered = _cover_queries(passages, queries)
     lanes = [sorted(range(len(passages)), key=lambda at, shares=shares: (-shares[at], at)) for shares in covered]
-    near = [[at for at in lane if shares[at] >= _MIN_COVERAGE] for lane, shares in zip(lanes, covered, strict=True)]
+    near = [
+        [at for at in lane[:NEAR_PASSAGES] if shares[at] >= _MIN_COVERAGE]
+        for lane, shares in zip(lanes, covered, strict=True)
+    ]
     places = {passage.id: at for at, passage in enumerate(passages)}
     opened = [places[each] for each in found if each in places]
     if not opened:
@@ -237,7 +243,7 @@ def select_sections(
     chosen: set[int] = set()
     for at in interleave((opened, interleave(near))):
         if at not in chosen:
-            most -= _add_section(at, passages, chosen, most)
+            most -= _add_section(at, passages, chosen, min(most, SECTION_CHARS if at in opened else NEAR_CHARS))
     return tuple(passages[at] for at in sorted(chosen))
 
 
@@ -248,7 +254,10 @@ def find_best_passage(passages: Sequence[Passage], queries: Sequence[str]) -> tu
 
 
 def _add_section(at: int, passages: Sequence[Passage], chosen: set[int], most: int) -> int:
-    """Choose a passage with its neighbours and its section, nearest first; return the characters that this takes."""
+    """Choose a passage with its neighbours and its section, nearest first; return the characters that this takes.
+
+    Of a long section, such as a page without headings, only what stands near is taken.
+    """
     below = above = at
     while below and passages[below - 1].heading == passages[at].heading:
         below -= 1

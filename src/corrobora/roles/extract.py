@@ -6,8 +6,9 @@ Knows documents and what is asked of them. Has no tools, and its quotes are chec
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Annotated
 
 from pydantic import Field
@@ -29,11 +30,14 @@ from corrobora.roles.forms import (
     find_literal,
     match_subjects,
 )
+from corrobora.text.comparison import find_differences
 
 _PLACE = re.compile(r"[\[(\s]{0,3}(?:S\d{1,9}:)?(C\d{1,9})[\])\s:,|-]{1,4}")  # the passage that a text begins with
 _SOURCE_ID = re.compile(r"(?:^|(?<=\s))[\[(*]{0,3}(S\d{1,9})[\])*]{0,3}:[ *]")  # before what is said of a source
 _MAX_NEXT = 3  # sections and documents that one reader may ask for
 _WEAK = 0.5  # below this, evidence for a key claim counts as weak
+LOW_CONFIDENCE = 0.5
+LIMITATION_HEADINGS = ("limitation", "future work", "future research", "open question", "further research")
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +236,26 @@ def _locate_quote(found: WireQuote, passages: Mapping[str, Passage]) -> tuple[st
         if text is not None:
             return each, text
     return named, found.quote
+
+
+def has_insight_trigger(
+    extraction: Extraction, passages: Sequence[Passage], *, discovery_intense: bool, disputed: bool = False
+) -> bool:
+    """Say whether one of the four conditions of TREE-30 holds, so that follow-ups, gaps and linked sources count.
+
+    Low confidence on key claims; explicit limitations or future work; a contradiction within the source or with what
+    was given as known (`disputed`: code found one); a discovery-intense leaf.
+    """
+    if discovery_intense or disputed or extraction.contradicts_known or contradicts_itself(extraction):
+        return True
+    if any(quote.confidence < LOW_CONFIDENCE for quote in extraction.quotes):
+        return True
+    return any(word in f"{p.heading}\n{p.text}".lower() for p in passages for word in LIMITATION_HEADINGS)
+
+
+def contradicts_itself(extraction: Extraction) -> bool:
+    """True if two quotes of one source differ about the same thing (TREE-30)."""
+    return any(find_differences(one.quote, other.quote) for one, other in combinations(extraction.quotes, 2))
 
 
 def _make_example() -> Excerpt:

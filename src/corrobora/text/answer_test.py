@@ -27,7 +27,6 @@ from corrobora.text.answers import (
     score_answer_fit,
 )
 from corrobora.text.comparison import parse_statement
-from corrobora.text.measures import find_measures
 from corrobora.text.mentions import find_names, mentions_name, strip_to_alphanumeric
 from corrobora.text.quantities import find_asked_releases
 from corrobora.text.questions import (
@@ -63,6 +62,7 @@ _NEARLY = 0.6  # how well a place without a name fits
 _FOR_ME = re.compile(r"(?i)\bshould (?:i|we|you|one)\b|^\s*how (?:should|must|shall)\b")
 _PLAINLY = re.compile(r"(?i)\b(?:always|never|do not|don['’]t|ha(?:ve|s) to|needs? to)\b")
 _GENERAL_WHEN = re.compile(r"(?i)\s*when (?:do|does|is|are|can|may|must|shall|should)\b")
+_SPAN = ExpectedAnswer(frozenset((AnswerKind.DURATION,)))
 _CONDITION = re.compile(r"(?i)\b(?:when|whenever|if|once|until|unless|as soon as|before|after)\b")
 _WHEN = frozenset((AnswerKind.DATE, AnswerKind.CLOCK))
 
@@ -303,7 +303,7 @@ def _is_of_kind(sentence: str, needs: _Needs) -> bool:
     """True if a sentence is of the kind asked for; a name of the question itself is no answer."""
     if needs.duty:
         return bool(parse_statement(sentence).duties) or _PLAINLY.search(sentence) is not None
-    if needs.general and (_CONDITION.search(sentence) or any(m.dimension == "time" for m in find_measures(sentence))):
+    if needs.general and (_CONDITION.search(sentence) or score_answer_fit(sentence, _SPAN) >= FITS_KIND):
         return True
     fit = score_answer_fit(sentence, needs.kind)
     if needs.kind.kinds & {AnswerKind.PERSON, AnswerKind.PLACE}:

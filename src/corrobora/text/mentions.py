@@ -13,7 +13,6 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import NamedTuple
 
-from corrobora.text.measures import find_measures
 from corrobora.text.quantities import find_quantities, find_years
 from corrobora.text.tokens import FUNCTION_WORDS, STOP_WORDS, WORD, detect_language, fold_text, split_words, stem_text
 
@@ -286,7 +285,10 @@ def _match_end(text: str, start: int, parts: tuple[str, ...]) -> int:
 
 
 _DIGITS = re.compile(r"(?<![\w.])[$€£]?\d[\d.,:/–-]*(?:\s?%)?(?![\w])|\d+(?:st|nd|rd|th)\b")
-_BEFORE_SPAN = re.compile(r"(?i)\b(?:after|within|every|until|before|for|than|least|most|to)\s+\Z")
+_SPAN = re.compile(
+    r"(?i)\b(?:after|within|every|until|before|for|than|least|most|to)\s+"
+    r"((?:an?|one|half an?)\s+(?:second|minute|hour|day|week|month|quarter|year|decade|century))\b"
+)
 _OBLIGATION = re.compile(
     r"\b(?:shall|must|may (?:not|never)|should|required to|obliged to|prohibited|forbidden|mandatory|recommended)\b"
     r"(?: not\b)?",
@@ -327,8 +329,7 @@ def find_claim_words(sentence: str, known: Sequence[str] = ()) -> tuple[str, ...
         return tuple(year for year in map(str, find_years(said)) if known and not any(year in each for each in known))
     found = [match.group().strip(".,:") for match in _DIGITS.finditer(sentence)]
     found += [each.text for each in find_quantities(sentence)]
-    spans = (each for each in find_measures(sentence) if each.spelled and each.dimension in ("time", "month"))
-    found += [each.text for each in spans if _BEFORE_SPAN.search(sentence[: each.start])]  # "after one day"
+    found += [match.group(1) for match in _SPAN.finditer(sentence)]  # "after one day"
     found += [match.group() for match in _OBLIGATION.finditer(sentence)]
     german = detect_language(sentence) == "de"
     for each in find_mentions(sentence):
