@@ -18,7 +18,7 @@ from corrobora.domain.run import EventType, Stage
 from corrobora.engine.cited import add_evidence, read_cited_sources
 from corrobora.engine.inputs import MAX_FACTS_WRITTEN, report_input, select_best_facts
 from corrobora.engine.investigate import investigate
-from corrobora.engine.record import begin_record
+from corrobora.engine.knowledge import begin_record
 from corrobora.engine.review import ask_rulings, confirm_input
 from corrobora.engine.session import Session, format_json
 from corrobora.engine.session.journal import CallMeta, decode, encode

@@ -17,7 +17,7 @@ from corrobora.domain.evidence import Contradiction, Fact, Grade, Passage
 from corrobora.domain.plan import Coverage, Node, Record, SubQuestion, SubQuestionStatus, describe_task, join_specs
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Escape, Gap, Intent, ScopeInput, ThreadState
-from corrobora.engine.record import build_record
+from corrobora.engine.knowledge import build_record
 from corrobora.engine.session.journal import ReadPart, name_task
 from corrobora.policies.assessment import choose_forced_subject
 from corrobora.policies.drift import select_remaining_terms

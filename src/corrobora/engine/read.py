@@ -26,10 +26,11 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import ThreadState
 from corrobora.engine.inputs import collect_terms, extract_input, name_reading_task
-from corrobora.engine.knowledge import find_copy, resolve_requests, widen_reading
+from corrobora.engine.knowledge import find_copy, widen_reading
 from corrobora.engine.session import Session
 from corrobora.engine.session.egress import STAYS
 from corrobora.engine.session.journal import CallMeta, ReadPart, Shelf, decode, encode, hash_parts, join_parts
+from corrobora.engine.sites import resolve_requests
 from corrobora.policies.drift import detect_drift, find_known_conflicts
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.ports import Reader

@@ -26,6 +26,7 @@ from corrobora.domain.thread import StopReason
 from corrobora.engine.deliver import deliver_report, fallback_if_uncited, make_empty_draft
 from corrobora.engine.inputs import fit_length, report_input, shorten_material
 from corrobora.engine.investigate import investigate
+from corrobora.engine.knowledge import begin_record
 from corrobora.engine.planning import (
     ThreadFile,
     authorize_plan,
@@ -39,7 +40,6 @@ from corrobora.engine.planning import (
     select_phases,
     with_pinned_sources,
 )
-from corrobora.engine.record import begin_record
 from corrobora.engine.review import (
     ask_rulings,
     confirm_input,

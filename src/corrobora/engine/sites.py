@@ -1,22 +1,33 @@
 """Sites: whole sites that a thread was given are crawled once in a run and searched with the queries of its rounds.
 
-Knows crawlers, and what stands in for one that fails. Does not know which queries a round has, nor how hits are read.
+Knows crawlers, and what stands in for one that fails, and how sections and stored documents that a reader names are
+found. Does not know which queries a round has, nor how hits are read.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from corrobora.domain.errors import ProviderError, ReadError
-from corrobora.domain.evidence import Hit, Query
+from corrobora.domain.evidence import Document, Hit, Passage, Query, SourceId
+from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import Intent, ThreadState
 from corrobora.engine.session import Session
 from corrobora.engine.session.egress import STAYS
 from corrobora.engine.session.journal import CallMeta, SearchResults, decode, encode, hash_parts
-from corrobora.policies.selection import GIVEN_PROVIDER, SITE_SUFFIX, list_given_sites
+from corrobora.policies.selection import (
+    ASKED_PROVIDER,
+    GIVEN_PROVIDER,
+    NAMED_SHARE,
+    SITE_SUFFIX,
+    find_section,
+    list_given_sites,
+)
 from corrobora.ports import Crawler, Entry
+from corrobora.text.tokens import token_overlap
 
 SITE_PAGES = 50  # of one site; a crawl is billed by the page
 _SEARCH_DEPTH = 200  # passages of the library looked through for those of the sites
@@ -95,3 +106,55 @@ def _emit_crawl_failure(key: str, url: str, why: str, thread: ThreadState, run: 
     data = {"query": f"{url}*", "provider": "site", "failed": reason}
     run.emit(EventType.WARNING, thread.round_path, data, number=thread.number + 1, part=f"{key}!failed")
     return (reason,) if thread.number == 0 else ()
+
+
+NAMED_DEPTH = 50  # passages that are looked at for a document that a source names
+_SECTION_NUMBER = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){1,4}(?![\d.]*\d)")  # of 5.2.5, not of a year
+
+
+async def resolve_requests(
+    names: Sequence[str], document: Document, hit: Hit, run: Session
+) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
+    """Turn what a reader asked for into hits: sections by id or number, stored documents by their names."""
+    source, asks, missing = document.source, dict[str, Hit](), list[str]()
+    here = await run.library.source_passages(source.id) if names else ()
+    for name in dict.fromkeys(names):
+        own = next((p.id for p in here if p.id == name.partition(" ")[0] or _has_number(name, p)), None)
+        own = own or find_section(here, name)
+        found = (
+            await _find_named_document(name, source.id, run)
+            if own is None
+            else Hit(source.url, source.title, source=source.id, passage=own)
+        )
+        if found is None:
+            missing.append(name)
+        else:
+            asked = replace(found, provider=ASKED_PROVIDER, query=hit.query, linked_from=source.title)
+            asks.setdefault(asked.key, asked)
+    return tuple(asks.values()), tuple(missing)
+
+
+def _has_number(name: str, passage: Passage) -> bool:
+    """True if a passage is in, or begins, the section whose number a name such as "Sec. 5.2.5" gives."""
+    numbers = _SECTION_NUMBER.findall(name)
+    if not numbers:
+        return False
+    begins = re.search(rf"^\W{{0,8}}{re.escape(numbers[-1])}\s", passage.text, re.MULTILINE)
+    return begins is not None or numbers[-1] in _SECTION_NUMBER.findall(passage.heading.rpartition(" > ")[2])
+
+
+async def _find_named_document(name: str, asking: SourceId, run: Session) -> Hit | None:
+    """Find a stored document, or a section of one, that a source names; journaled, because libraries grow."""
+    key = f"named#{hash_parts(name, asking)}"
+
+    async def search_name() -> tuple[str, CallMeta]:
+        hits = await run.library.hybrid_search(name[: LIMITS.query_max_chars], limit=NAMED_DEPTH)
+        others = {hit.passage: hit for hit in hits if hit.passage is not None and hit.source != asking}
+        read = [(others[each.id], each) for each in await run.library.passages(tuple(others))]
+        numbered = [hit for hit, passage in read if _has_number(name, passage)]
+        named = [hit for hit, each in read if token_overlap(name, f"{hit.title} {each.heading}") >= NAMED_SHARE]
+        found = numbered or ([] if _SECTION_NUMBER.search(name) else named)
+        return encode(tuple[Hit, ...], tuple(found[:1])), CallMeta()
+
+    found = decode(tuple[Hit, ...], await run.call_once(key, search_name, paid=False), key=key)
+    return found[0] if found else None

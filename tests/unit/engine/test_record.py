@@ -6,7 +6,7 @@ from tests.unit.policies.threads import decided, fact, one_round, thread
 
 from corrobora.domain.plan import Record
 from corrobora.domain.thread import Gap
-from corrobora.engine.record import build_record
+from corrobora.engine.knowledge import build_record
 
 BEGUN = Record("2026-03-01", "the library")
 FIRST = one_round(
