@@ -204,7 +204,6 @@ class Attempt:
         wiring, space = workspace.wiring, f"run:{run}"
         earlier_runs = await list_previous(workspace, request) if reads_evidence(request) else []
         library = open_library(workspace, (*request.libraries, *(f"run:{each}" for each in earlier_runs), space))
-        earlier = max(sum_earlier_seconds(journal), self._row.elapsed_seconds)
         estimate = wiring.open_estimator(request, profile)
         previous = await self._load_previous()
         before = () if request.edits else reversed([await load_report(workspace, each) for each in earlier_runs[1:]])
@@ -236,7 +235,7 @@ class Attempt:
             budget=Budget(
                 run_allowance(request, profile),
                 wiring.clock,
-                carried_seconds=earlier,
+                carried_seconds=max(sum_earlier_seconds(journal), self._row.elapsed_seconds),
                 carried_usage=sum_usage(journal, ""),
                 carried_searches=sum_searches(journal),
             ),

@@ -1,4 +1,4 @@
-"""Knowledge: what is stored that a thread starts with and leaves for others, what is read of a document, and its record.
+"""Knowledge: what is stored that a thread starts with, what it leaves, what is read of a document, and its record.
 
 Requirement: TREE-31. Knows the profile's two switches, `recall_facts` over runs and `share_facts` among siblings, which
 parts of a document one call reads, and what its reader asked to see next. A recalled fact counts only if its snapshot
