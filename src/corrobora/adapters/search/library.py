@@ -79,9 +79,14 @@ class LibrarySearch:
         self._library = library
 
     async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
-        """Return the best passages, best first. A site hint means nothing in a library."""
-        hits = await self._library.hybrid_search(query.text, limit=limit)
-        return [replace(hit, provider=self.name, query=query.text) for hit in hits]
+        """Return the best passages, best first; of one file in several libraries each once. Site hints mean nothing."""
+        most = limit
+        while True:
+            hits = await self._library.hybrid_search(query.text, limit=most)
+            distinct = _drop_copies(hits)
+            if len(distinct) >= limit or len(hits) < most:
+                return [replace(hit, provider=self.name, query=query.text) for hit in distinct[:limit]]
+            most *= 2
 
     async def rate_question(self, text: str) -> float | None:
         """Return how likely the library answers a question, if it can tell."""
@@ -102,6 +107,12 @@ class EvidenceSearch(LibrarySearch):
         hits = await self._library.hybrid_search(query.text, limit=limit * _WIDER)
         ours = [replace(hit, provider=self.name, query=query.text) for hit in hits if hit.source in self._sources]
         return ours[:limit]
+
+
+def _drop_copies(hits: Sequence[Hit]) -> list[Hit]:
+    """Drop passages that another stored source of the same address has, too; a source may repeat itself."""
+    first: dict[tuple[str, str], SourceId | None] = {}
+    return [hit for hit in hits if first.setdefault((hit.url, hit.snippet), hit.source) == hit.source]
 
 
 class LibraryReader:

@@ -153,7 +153,7 @@ def _is_on_disk(given: str) -> bool:
 
 async def list_libraries(workspace: Workspace) -> list[SpaceInfo]:
     """Return the libraries that people added, without the pages that single runs read from the web."""
-    from corrobora.storage.index.catalog import Catalog  # noqa: PLC0415 - numpy is loaded only where it is needed
+    from corrobora.storage.index.catalog import Catalog  # noqa: PLC0415 - `corrobora --help` must not load it
 
     return [space for space in await Catalog(workspace.database).list_spaces() if not space.name.startswith("run:")]
 
@@ -304,7 +304,7 @@ def show_library(*, name: str, as_json: bool, config_file: Path | None) -> None:
     """Show the documents of a library."""
 
     async def load_files(workspace: Workspace) -> list[str]:
-        from corrobora.storage.index.catalog import Catalog  # noqa: PLC0415 - numpy is loaded only where it is needed
+        from corrobora.storage.index.catalog import Catalog  # noqa: PLC0415 - `corrobora --help` must not load it
 
         catalog = Catalog(workspace.database)
         numbers = await catalog.space_numbers([name])
@@ -360,7 +360,7 @@ def remove_libraries(names: tuple[str, ...], config_file: Path | None) -> None:
     """Remove libraries. Files on disk are not deleted, and reports of earlier runs keep their quotes."""
 
     async def remove_each(workspace: Workspace) -> list[str]:
-        from corrobora.storage.index.catalog import Catalog  # noqa: PLC0415 - numpy is loaded only where it is needed
+        from corrobora.storage.index.catalog import Catalog  # noqa: PLC0415 - `corrobora --help` must not load it
 
         catalog = Catalog(workspace.database)
         return [name for name in names if not await catalog.remove_space(name)]

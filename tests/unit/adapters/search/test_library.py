@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.unit.storage.index import shelves
 
 from corrobora.adapters.search.library import LibraryReader, LibrarySearch
 from corrobora.domain.errors import ReadError
@@ -24,6 +25,28 @@ async def test_a_hit_is_read_with_its_neighbours_and_quotes_are_literal(database
     assert 2 <= len(document.passages) <= 3
     assert set(document.passages) <= set(passages)
     assert all(document.text[each.start : each.end] == each.text for each in document.passages)
+
+
+async def test_a_file_of_two_libraries_is_found_once(database):
+    files = [shelves.item(number, f"Crane {number}", f"It lifts {number} tonnes.") for number in range(30)]
+    await shelves.fill(database, files, space="all")
+    await shelves.fill(database, files[:20], space="some")
+    search = LibrarySearch(PostgresLibrary(database, ["all", "some"]))
+    for limit in (3, 10, 25, 60):
+        hits = await search.search(Query("How many tonnes does a crane lift?"), limit=limit)
+        assert len({hit.url for hit in hits}) == len(hits) == min(limit, 30)
+
+
+async def test_copies_at_other_addresses_and_repeated_passages_of_one_document_are_found_each(database):
+    for name, address in (("one", "https://a.example/"), ("two", "https://b.example/")):
+        await shelves.fill(database, [shelves.item(1, "Crane", "It holds eight tonnes.", url=address)], space=name)
+    twice = "The gate is lifted by a chain. " * 80
+    await shelves.fill(database, [shelves.item(2, "Gate", twice)], space="one")
+    search = LibrarySearch(PostgresLibrary(database, ["one", "two"]))
+    found = await search.search(Query("How many tonnes does the crane hold?"), limit=9)
+    assert {hit.url for hit in found} >= {"https://a.example/", "https://b.example/"}
+    said = [hit.snippet for hit in await search.search(Query("By what is the gate lifted?"), limit=9)]
+    assert len(said) > len(set(said))
 
 
 async def test_a_source_that_is_named_without_a_passage_is_read_where_it_speaks_of_the_query(database):

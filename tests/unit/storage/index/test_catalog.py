@@ -28,6 +28,19 @@ async def test_the_same_text_under_the_same_address_is_stored_once(database):
     assert (info.name, info.sources, info.passages) == ("lib", 1, 1)
 
 
+async def test_a_document_of_two_libraries_has_its_text_stored_once(database):
+    """Passages and postings are each library's own: its statistics, its removal and its rights must not be others'."""
+    files = [shelves.item(number, "Crane", f"Crane {number} lifts.", path=f"/{number}") for number in range(30)]
+    catalog = Catalog(database)
+    await catalog.store(await catalog.open("all"), files)
+    await catalog.store(await catalog.open("some"), files[:20])
+    assert await database.fetch_one("select count(*) from snapshot") == (30,)
+    assert await database.fetch_one("select count(*) from passage") == (50,)
+    await catalog.remove_space("all")
+    assert await database.fetch_one("select count(*) from snapshot") == (20,)
+    assert len(await PostgresLibrary(database, ["some"]).hybrid_search("Which crane lifts?", limit=60)) == 20
+
+
 async def test_the_passages_of_a_long_document_are_indexed_in_steps(database):
     """Counted, not timed: of a document of any size the words of so many passages are in memory and no more."""
     steps: list[int] = []
