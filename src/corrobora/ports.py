@@ -118,8 +118,11 @@ class CallBook(Protocol):
         """
         ...
 
-    def settle(self, most: Usage, cost: Usage) -> None:
-        """Replace a reservation by what is known now."""
+    def settle(self, most: Usage, cost: Usage, failure: str | None = None) -> None:
+        """Replace a reservation by what is known now.
+
+        `failure` is the code of what went wrong, "" after an answer, None for a call that was given up.
+        """
         ...
 
 

@@ -143,6 +143,25 @@ async def test_without_the_provider_the_extractive_analyst_writes_and_the_report
     assert "extractive" in found.markdown.partition("Written by: ")[2].partition("\n")[0]
 
 
+WHY: dict[str, tuple[Sequence[Fault], str]] = {
+    "cut": ([Fault("cut-connection")], "the provider gave no whole answer"),
+    "failing": ([Fault("500")], "the provider failed"),
+    "slow": ([Fault("slow", seconds=120.0)], "the model was too slow"),
+}
+
+
+@pytest.mark.parametrize("row", quick("cut", of=list(WHY)))
+async def test_a_provider_that_never_answers_well_is_not_said_to_be_slow(database_url: str, row: str):
+    faults, why = WHY[row]
+    async with ModelServer(faults=faults, latency=QUICK) as server, open_harness(database_url) as harness:
+        found = await run(harness, server, "timed", overrides=(("minutes", "0.4"),))
+        await good(found, harness)
+    assert found.report is not None
+    assert "instead" in " ".join(found.report.methodology.notes)
+    assert all(why in note for note in found.report.methodology.notes if " instead" in note)
+    assert why in found.markdown.partition("Written by: ")[2].partition("\n")[0]
+
+
 @pytest.mark.parametrize("fault", quick("hang", of=("hang", "drip", "junk", "large", "404")))
 async def test_pages_that_hang_or_hold_nothing_are_counted_and_the_others_carry_the_report(
     database_url: str, fault: str

@@ -64,6 +64,7 @@ class ModelConnection:
         self._call_seconds = target.options.total_seconds or CALL_SECONDS
         self._wire: ModelWire = target.provider.connect(target)
         self._mode: OutputMode = target.options.output_mode or self._wire.mode
+        self._failure = ""  # code of what went wrong last, until there is an answer
 
     @property
     def name(self) -> str:
@@ -113,19 +114,23 @@ class ModelConnection:
             return self._meter(await self._send(request, _Sending()), sent)
         most = bound_cost(self.target, sent=sent + _count_bytes(request.form.instructions), room=request.max_tokens)
         granted = await book.reserve(most, hash(_list_texts(request)))
-        sending, cost = _Sending(), Usage()
+        sending, cost, failure = _Sending(), Usage(), None
         try:
             if granted.dollars < most.dollars or granted.output_tokens < most.output_tokens:
                 request = self._shorten_answer(request, sent, most, granted)
             reply = self._meter(await self._send(request, sending), sent)
-            cost = reply.usage
+            cost, failure, self._failure = reply.usage, "", ""
         except BaseException as error:
+            if isinstance(error, ProviderError):
+                failure = self._failure = error.code
+            elif not sending.begun and self.gate.down:
+                failure = self._failure  # it was given up while it waited for the end of an outage
             asked = sent // _USUAL_BYTES_PER_TOKEN
             lost = replace(most, dollars=granted.dollars, input_tokens=asked, output_tokens=0, uncertain=1)
             cost = _find_cost(error, sending, lost)
             raise
         finally:
-            book.settle(most, cost)
+            book.settle(most, cost, failure)
         return reply
 
     def _meter(self, completion: Completion, sent: int) -> Reply:

@@ -230,7 +230,7 @@ class Session:
                         raise ModelSilent.from_failure(error) from error
                     if isinstance(error, LimitReached) and error.scope == CALL_SCOPE:
                         self.budget.short = error.which
-                    why = error.code if isinstance(error, CorroboraError) else "too_slow"
+                    why = error.code if isinstance(error, CorroboraError) else bill.failure or "too_slow"
                     self.emit(EventType.FALLBACK, getattr(given, "path", "root"), {"role": role.name, "why": why})
                     continue
                 bill.add_unbooked(answer.usage)

@@ -69,6 +69,7 @@ class Bill:
     sent: Counter[int] = field(default_factory=Counter[int])
     unwritten: Usage = field(default_factory=Usage)
     booked: bool = False  # since the last analyst was asked
+    failure: str = ""  # code of what went wrong last, until there is an answer
 
     async def reserve(self, most: Usage, prompt: int) -> Usage:
         """Book a call that is about to be sent; what was spent on those before it has no answer and is written."""
@@ -81,9 +82,10 @@ class Bill:
             self.tell(self.sent[prompt])
         return granted
 
-    def settle(self, most: Usage, cost: Usage) -> None:
+    def settle(self, most: Usage, cost: Usage, failure: str | None = None) -> None:
         """Replace the reservation of a call by its cost."""
         self.booked = True
+        self.failure = self.failure if failure is None else failure
         self.budget.settle_call(most, cost)
         self.unwritten += cost
 
