@@ -122,7 +122,8 @@ def print_figures(found: dict[str, float], cold: float) -> bool:
     parts = f"{found['own']:.2f} self + {found['parser']:.2f} parser + {found['database']:.2f} database"
     print(
         f"web       {found['what']} N={n}: {calls} model calls, {found['reads']} pages, {cpu:.2f} CPU-s ({parts}), "
-        f"{1e3 * cpu / calls:.1f} ms a call (goal {GOALS.get(n, 0):g}), repeats {found['repeats']} (goal 0)"
+        f"{1e3 * cpu / calls:.1f} ms a call (goal {GOALS.get(n, 0):g}), "
+        f"{found['commits']:.0f} commits of the journal a question, repeats {found['repeats']} (goal 0)"
     )
     print(f"web         memory {found['memory']:.0f} MB in all, main process {found['rss']:.0f} MB", end="")
     met = [not found["repeats"]]
@@ -195,7 +196,7 @@ async def measure(home: Path, ports: dict[str, int], profile: str, latency: Late
         for what, numbers in list_measurements(counts):
             requests = [Request(question(each), profile, models=model, authorized="policy") for each in numbers]
             start = time.perf_counter()
-            at_once = what == "warm" and len(numbers) > WARM
+            at_once, written = what == "warm" and len(numbers) > WARM, workspace.writer.flushes
             if at_once:
                 runs = list(await asyncio.gather(*(work_on(workspace, each) for each in requests)))
             else:
@@ -203,7 +204,7 @@ async def measure(home: Path, ports: dict[str, int], profile: str, latency: Late
             wall, spent = time.perf_counter() - start, Cpu.read(server) - before
             calls = [await played(workspace, run) for run in runs]
             found: dict[str, object] = {"what": what, "n": len(runs) if at_once else 1, "runs": len(runs)}
-            found |= {"wall": wall, "rss": read_own_peak()}
+            found |= {"wall": wall, "rss": read_own_peak(), "commits": (workspace.writer.flushes - written) / len(runs)}
             found |= {"calls": sum(map(len, calls)), **await count_answers(workspace, runs), **asdict(spent)}
             paths = [critical_path(each, latency.seconds, latency.per_token_seconds) for each in calls]
             print(json.dumps({**found, "path": sum(paths)}), flush=True)
