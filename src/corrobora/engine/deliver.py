@@ -39,7 +39,7 @@ from corrobora.engine.session.journal import (
     list_uncertain,
     sum_spend,
 )
-from corrobora.policies.outcome import decide_outcome, describe_length, describe_limits
+from corrobora.policies.outcome import decide_outcome, describe_length, describe_limits, explain_refusal
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.reporting.artifacts import render_completion_report
 from corrobora.reporting.html_page import render_html
@@ -226,7 +226,7 @@ def _find_writer_fallback(run: Session) -> str:
     """Return why the last analyst wrote the report in place of a model, "" if it did not."""
     keys = (*run.journal.keys(f"root/uncited/{synthesize.prompt}#"), *run.journal.keys(f"root/{synthesize.prompt}#"))
     entry = run.journal.get(keys[0]) if keys else None
-    if not run.evidence.has_model():
+    if not run.has_model:
         return ""
     return decode_meta(entry).fallback if entry is not None else "too_slow"  # the run was cut before it was written
 
@@ -272,7 +272,8 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
     await run.write_bills()
     findings = strip_findings(findings, run.request.question)
     stated = (run.request.question, *(fact.quote for fact in findings.facts))
-    refused = run.evidence.explain_refusal(run.brief.question, findings.sub_questions, findings.facts)
+    asked = (run.brief.question, findings.sub_questions, findings.facts)
+    refused = "" if run.has_model else explain_refusal(*asked)  # a model has judged what answers
     held = not refused and bool(find_cited_markers(checked.draft, findings))  # prose that cites nothing is no report
     form = _apply_form(checked.draft.body, run) if held else ""
     body, numbers = number_citations(form, findings.facts, _list_disputed_facts(findings) if held else ())

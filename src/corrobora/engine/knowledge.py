@@ -182,7 +182,7 @@ def _list_previous_facts(run: Session) -> Sequence[Fact]:
 
 def _rate_previous_facts(question: str, run: Session) -> Sequence[tuple[Fact, float]]:
     """The facts of the run that a follow-up asks about, with the share of a question that they and claims hold."""
-    least, most = (MIN_ASKED_OVERLAP, MAX_RECALLED) if run.evidence.has_model() else (MIN_FACT_OVERLAP, None)
+    least, most = (MIN_ASKED_OVERLAP, MAX_RECALLED) if run.has_model else (MIN_FACT_OVERLAP, None)
     texts = [(fact, f"{fact.title} {fact.heading} {fact.quote} {fact.claim}") for fact in _list_previous_facts(run)]
     rated = [(fact, said) for fact, text in texts if (said := token_overlap(question, text)) >= least]
     return sorted(rated, key=lambda each: -each[1])[:most]

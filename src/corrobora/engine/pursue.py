@@ -46,7 +46,7 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
             gathered.intent = await scope_round(thread, run)  # what do we not yet know?
             gathered.searched = await search_round(gathered.intent, thread, run)
             found = gathered.searched.hits
-            chosen = select_hits(found, thread, whole=run.evidence.has_model())
+            chosen = select_hits(found, thread, whole=run.has_model)
             async for reading in read_hits(chosen, thread, run, found):
                 gathered.readings.append(reading)
             more = select_more_hits(gathered.readings, thread, found)
@@ -74,7 +74,7 @@ async def answer_from_memory(thread: ThreadState, run: Session) -> ThreadState:
     Both must say so, as after a round: the answer test and the model that is shown these facts. Why something is so is
     looked up, unless a fact gives a reason.
     """
-    if not (run.request.is_follow_up and thread.recalled and thread.sub_questions and run.evidence.has_model()):
+    if not (run.request.is_follow_up and thread.recalled and thread.sub_questions and run.has_model):
         return thread
     if not all(_gives_reason(asked, thread.recalled) for asked in thread.sub_questions):
         return thread
@@ -94,7 +94,7 @@ async def reflect_round(thread: ThreadState, run: Session) -> Proposal:
 
     Phase and escape of that one come from the rounds alone, so that they are known before.
     """
-    if not run.evidence.has_model():  # only a prompt has an end
+    if not run.has_model:  # only a prompt has an end
         return await run.call(reflect, reflect_input(thread, run, most=len(thread.facts)))
     after = thread.apply_transition(run.advance(thread))
     return await run.call(reflect, reflect_input(thread, run, after=after))
@@ -110,7 +110,7 @@ async def write_summary(thread: ThreadState, run: Session) -> Draft:
         return Draft(thread.title, "")
     last = thread.last.decision if thread.last is not None else None
     said = last.proposal if last is not None else Proposal("")
-    if run.leaves == 1 and run.evidence.has_model():
+    if run.leaves == 1 and run.has_model:
         return Draft(thread.title, said.summary)
     if any(fact.marker in said.findings for fact in thread.facts):
         return Draft(thread.title, said.findings)

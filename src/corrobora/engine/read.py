@@ -32,6 +32,7 @@ from corrobora.engine.session.egress import STAYS
 from corrobora.engine.session.journal import CallMeta, ReadPart, Shelf, decode, encode, hash_parts, join_parts
 from corrobora.engine.sites import resolve_requests
 from corrobora.policies.drift import detect_drift, find_known_conflicts
+from corrobora.policies.outcome import list_rereadings
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.ports import Reader
 from corrobora.roles.extract import Extraction, Quote, extract, has_insight_trigger
@@ -58,16 +59,16 @@ async def read_hits(
     """Read the hits in parallel; yield one `Reading` per hit as it is done.
 
     `found` are all results of the round: a model reads whole sections around those of a document; without them a hit
-    is scanned quickly. Hits that the evidence policy wants in order claim their passages in it, whichever is fetched
-    first; of those that a model reads, stored documents that fit into one call share it. Raises nothing for a document
+    is scanned quickly. Without a model, stored documents claim their passages in the order of the hits, whichever
+    loads first; of those that a model reads, the ones that fit into one call share it. Raises nothing for a document
     that cannot be read: that is an outcome.
     """
     tasks: list[asyncio.Task[Reading]] = []
     turns: list[asyncio.Event] = []
-    read_whole = found is not None and run.evidence.has_model()
+    read_whole = found is not None and run.has_model
     shelf = Shelf(sum(hit.source is not None for hit in hits))
     for place, hit in enumerate(score_by_query(hits)):
-        ordered = run.evidence.claims_in_order(hit)
+        ordered = hit.source is not None and not run.has_model
         turn = ReadingTurn(tuple(turns) if ordered else (), place, shelf if read_whole and hit.source else None)
         turns += [turn.own] if ordered else []
         whole = found if read_whole else None
@@ -175,9 +176,9 @@ async def _read_in_turn(
 
 
 async def reread_sources(thread: ThreadState, run: Session) -> list[Reading]:
-    """Read again what the evidence policy asks for, with the terms learned since; a model never gets a page twice."""
+    """Without a model, read again what was read, with the terms learned since; a model never gets a page twice."""
     found: list[Reading] = []
-    for reading in run.evidence.list_rereadings(thread):
+    for reading in () if run.has_model else list_rereadings(thread):
         if reading.source is None:
             continue
         document = await _load_document(reading.source, reading.passages, run)
@@ -291,7 +292,7 @@ async def _extract_facts(
         dropped_quotes=dropped,
         terms=tuple(dict.fromkeys(t for e in found for t in e.terms)),
         against=against,
-        others=others if run.evidence.has_model() else (),
+        others=others if run.has_model else (),
         asks=asks,
         missing=missing,
     )

@@ -123,7 +123,7 @@ async def plan_question(brief: Brief, run: Session) -> Plan:
             agreed or await run.call(clarify, clarify_input(brief, run.profile, describe_earlier(run)))
         )
         run.enter_stage(Stage.PLAN)
-        if run.evidence.has_model() and run.profile.minutes is not None:
+        if run.has_model and run.profile.minutes is not None:
             run.profile = fit_profile(run.profile, await run.record_meter("root/plan"))
         return await make_plan(scoping, run)
     finally:
@@ -138,7 +138,7 @@ def _searches_early(run: Session) -> bool:
     """
     allowed = run.profile.authorize == "auto" or bool(run.request.authorized)
     early = allowed and not run.request.is_follow_up
-    return early and run.profile.split in ("questions", "leaf") and run.evidence.has_model()
+    return early and run.profile.split in ("questions", "leaf") and run.has_model
 
 
 def begin_run(brief: Brief, run: Session) -> None:
@@ -201,7 +201,7 @@ async def plan_from_thread_file(given: ThreadFile, run: Session) -> Plan:
 async def prepare_material(brief: Brief, findings: Findings, run: Session) -> Material:
     """Return what the report is written from; a model is given less of it if the time is short."""
     material = replace(report_input(findings, brief.question, run.profile), today=run.record.today)
-    material = fit_length(material) if run.evidence.has_model() else material
+    material = fit_length(material) if run.has_model else material
     return shorten_material(material) if needs_short_report(await run.record_meter("root/write")) else material
 
 
@@ -246,7 +246,7 @@ async def repair_draft(draft: Draft, findings: Findings, run: Session) -> Draft:
     A repair that withholds no less, or loses most citations, is not taken.
     """
     checked = await check_whole_draft(draft, findings, run)
-    if not checked.removed_sentences or not run.evidence.has_model() or not _has_time(run):
+    if not checked.removed_sentences or not run.has_model or not _has_time(run):
         return draft
     repaired = await run.call(revise, repair_input(checked, draft, findings, run))
     left = (await check_whole_draft(repaired, findings, run)).removed_sentences

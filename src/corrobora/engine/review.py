@@ -98,7 +98,7 @@ def gather_reasons(reasons: Sequence[str]) -> tuple[str, ...]:
 
 async def ask_rulings(given: Confirming, run: Session) -> bool:
     """Ask a model about the doubts of a check and keep what it rules; False if there is none to ask, or nothing to."""
-    if not given.doubts or not run.evidence.has_model():
+    if not given.doubts or not run.has_model:
         return False
     asked = [replace(given, doubts=given.doubts[at : at + MAX_RULED]) for at in range(0, len(given.doubts), MAX_RULED)]
     for part, ruled in zip(asked, await asyncio.gather(*(run.call(confirm, part) for part in asked)), strict=True):

@@ -71,7 +71,7 @@ async def _take_given_intent(thread: ThreadState, run: Session) -> Intent | None
     new, and after a person's hint, which neither of them knew. It is journaled as an answer of the role `scope`.
     """
     intent = _word_first_round(thread) if thread.last is None else _word_next_round(thread)
-    if intent is None or thread.steer or not run.evidence.has_model():
+    if intent is None or thread.steer or not run.has_model:
         return None
     asked = {query_core(query) for query in thread.past_queries}
     if asked.issuperset(query_core(query.text) for query in intent.queries):
@@ -137,7 +137,7 @@ def _emit_opening(thread: ThreadState, run: Session) -> None:
 async def rate_questions(node: Node, run: Session) -> Node:
     """Say of each question of a node how likely it is answered, if all searched parts can tell and no model judges."""
     raters = [provider for provider in run.outside.searches.values() if isinstance(provider, QuestionRater)]
-    if run.evidence.has_model() or not raters or len(raters) < len(run.outside.searches):
+    if run.has_model or not raters or len(raters) < len(run.outside.searches):
         return node
 
     async def rate(text: str) -> tuple[str, CallMeta]:
@@ -271,7 +271,7 @@ def _list_excluded(
     """
     if not (thread.course.whole_documents and name in STORED_PROVIDERS):
         return None
-    if not run.evidence.has_model():
+    if not run.has_model:
         return list_found_documents(thread) | before
     read = (reading.hit.source for done in thread.rounds for reading in done.readings)
     return before.union(source for source in read if source is not None)

@@ -47,7 +47,6 @@ from corrobora.engine.session.journal import (
     sum_usage,
     time_call,
 )
-from corrobora.policies.outcome import EvidencePolicy, choose_evidence_policy
 from corrobora.policies.queries import compute_backoff
 from corrobora.policies.stop import no_gaps
 from corrobora.ports import (
@@ -141,13 +140,13 @@ class Session:
     _inflight: dict[str, asyncio.Task[str]] = field(default_factory=dict[str, asyncio.Task[str]])
     _bills: set[asyncio.Task[Entry]] = field(default_factory=set[asyncio.Task[Entry]])
     _bill_number: int = 0
-    evidence: EvidencePolicy = field(init=False)
+    has_model: bool = field(init=False)  # a language model plays the roles, before the extractive analyst
     egress: Egress = field(init=False)
     _slots: asyncio.Semaphore = field(init=False)
 
     def __post_init__(self) -> None:
-        """Set the bound on leaves that are worked on at once, the analysts' policy, and what may be sent outside."""
-        self.evidence = choose_evidence_policy(self.outside.analysts)
+        """Set the bound on leaves at work, whether a model is asked, and what may be sent outside."""
+        self.has_model = len(self.outside.analysts) > 1  # the last one needs none
         self.egress = Egress.from_request(self.request, self.profile.phases, self.outside.readers)
         self._slots = asyncio.Semaphore(self.profile.max_concurrency)
 
