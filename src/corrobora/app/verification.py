@@ -18,6 +18,7 @@ from corrobora.config import resolve_language
 from corrobora.domain.errors import ReadError, UserError
 from corrobora.domain.evidence import Hit, Source, SourceId
 from corrobora.ports import IngestItem, ParsedDocument
+from corrobora.reporting.html_markup import compare_markup, find_hiding
 from corrobora.reporting.html_reader import html_to_markdown, is_html
 from corrobora.reporting.recheck import RecheckResult, recheck_report
 from corrobora.reporting.references import Lookups, SourceLookup, StoredSource
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+_MARKUP_SHOWN = 200  # characters of an element in a message
 _FETCH_SPACE = "verify"  # where pages that were fetched for a check are stored
 _FIND_RUNS = """
 SELECT run FROM run_artifact WHERE name = 'report.md' AND position(%s::bytea IN bytes) > 0 ORDER BY at DESC LIMIT 8
@@ -56,16 +58,17 @@ class ReportFile:
     markdown: str
     sealed: str
     form: str  # md, html, json
+    page: str = ""  # the HTML of a page
 
 
 def read_report_text(text: str) -> ReportFile:
     """Recognize Markdown, our HTML or our JSON by its first characters."""
     if is_html(text):
         markdown = html_to_markdown(text)
-        return ReportFile(markdown, markdown, "html")
+        return ReportFile(markdown, markdown, "html", text)
     if text.lstrip("\ufeff \r\n\t").startswith("{"):
         try:
-            fields = cast("object", json.loads(text.removeprefix("\ufeff")))
+            fields = cast("object", json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_join_pairs))
         except ValueError:
             return ReportFile(text, text, "md")
         known = cast("dict[str, object]", fields) if isinstance(fields, dict) else {}
@@ -73,9 +76,24 @@ def read_report_text(text: str) -> ReportFile:
             seal = find_seal(str(known.get("seal", "")))
             if seal and known.get("run_id") == seal.run:  # added where a run prints its report
                 del known["run_id"]
-                known.pop("estimate", None)
+                if _is_estimate(known.get("estimate")):
+                    del known["estimate"]
             return ReportFile(str(known["markdown"]), f"{canonical_json(known)}\n\n{known.get('seal', '')}", "json")
     return ReportFile(text, text, "md")
+
+
+def _join_pairs(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return an object. A name that is written twice gets a field of its own: readers take one or the other."""
+    found: dict[str, object] = {}
+    for name, value in pairs:
+        found[f"{name}, written twice" if name in found else name] = value
+    return found
+
+
+def _is_estimate(value: object) -> bool:
+    """True for what is printed beside a report of what a run may cost: it has words in no value."""
+    parts = cast("dict[str, object]", value).values() if isinstance(value, dict) else ()
+    return bool(parts) and not any(isinstance(each, str | dict | list) for each in parts)
 
 
 async def verify_report(
@@ -160,11 +178,32 @@ async def _compare_delivered(
         status, changes = await asyncio.to_thread(check_seal, given.sealed, theirs.sealed)
         if given.form == "json" and status is SealStatus.CHANGED:
             changes = (*find_changes(given.markdown, theirs.markdown), *_compare_fields(given.sealed, theirs.sealed))
+        if given.form == "html" and status is SealStatus.DELIVERED:
+            changes = await asyncio.to_thread(_compare_pages, given, theirs)
+            status = SealStatus.CHANGED if changes else status
         if nearest is None or len(changes) < len(nearest[2]):
             nearest = (run, status, changes)
         if status is SealStatus.DELIVERED:
             break
-    return nearest or ("", *check_seal(given.sealed, None))
+    if nearest is not None:
+        return nearest
+    hiding = _list_hiding(given.page) if seal else []
+    return ("", SealStatus.BROKEN, tuple(hiding)) if hiding else ("", *check_seal(given.sealed, None))
+
+
+def _compare_pages(given: ReportFile, theirs: ReportFile) -> tuple[Change, ...]:
+    """Return what a page with the delivered text shows otherwise than the stored page, or may show if another made it.
+
+    A browser takes what a style sheet, a hidden element or a script says before what the text says.
+    """
+    if not theirs.page:
+        return tuple(_list_hiding(given.page))
+    found = compare_markup(given.page, theirs.page)
+    return tuple(Change(part.line if added else 1, part.text[:_MARKUP_SHOWN], added) for part, added in found)
+
+
+def _list_hiding(page: str) -> list[Change]:
+    return [Change(part.line, part.text[:_MARKUP_SHOWN], added=True) for part in find_hiding(page)]
 
 
 def _compare_fields(given: str, stored: str) -> list[Change]:

@@ -15,11 +15,12 @@ from typing import NoReturn, cast
 
 from corrobora.domain.evidence import Source, SourceId
 from corrobora.reporting.bundle import MANIFEST, SNAPSHOT, BundleBroken, BundleProblem, read_bundle
+from corrobora.reporting.html_markup import find_foreign_text, find_hiding
 from corrobora.reporting.html_reader import html_to_markdown
 from corrobora.reporting.recheck import RecheckResult, recheck_report
 from corrobora.reporting.references import Lookups, StoredSource
 from corrobora.reporting.report_parser import Reference
-from corrobora.reporting.seal import SealStatus, canonical_json, check_seal, find_seal
+from corrobora.reporting.seal import SealStatus, canonical_json, check_seal, find_seal, fold_layout
 
 CRATE = "ro-crate-metadata.json"
 _DROPPED = re.compile(
@@ -62,10 +63,25 @@ async def check_bundle(data: bytes) -> BundleVerdict:
     for name, sealed in _list_sealed(members):
         if check_seal(sealed, None)[0] is not SealStatus.UNKNOWN:
             problem = problem or BundleProblem(name, "seal")
+    problem = problem or _find_page_problem(members)
     claims = json.loads(members["claims.json"])
     if problem is None and claims != json.loads(json.dumps(list_claims(result))):
         problem = BundleProblem("claims.json", "differs")
     return BundleVerdict(problem, found.digest, found.run, found.members, found.quotes, result)
+
+
+def _find_page_problem(members: Mapping[str, bytes]) -> BundleProblem | None:
+    """Return what the page shows otherwise than the report, which alone is checked sentence by sentence."""
+    page, text = members["report.html"].decode("utf-8", "replace"), members["report.md"].decode()
+    if find_hiding(page):
+        return BundleProblem("report.html", "hiding")
+    quoted = [body.decode("utf-8", "replace") for name, body in members.items() if SNAPSHOT.fullmatch(name)]
+    if find_foreign_text(page, text, quoted):
+        return BundleProblem("report.html", "text")
+    title = str(cast("dict[str, object]", json.loads(members["report.json"])).get("title"))
+    if fold_layout(title) != fold_layout(text.partition("\n")[0]):
+        return BundleProblem("report.json", "title")
+    return None
 
 
 def _list_sealed(members: Mapping[str, bytes]) -> list[tuple[str, str]]:

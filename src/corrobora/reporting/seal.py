@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -32,6 +33,8 @@ _LAYOUT = re.compile(  # what a formatter may change: marks of headings, quotes,
     r"|\||--+|==+",
     re.MULTILINE,
 )
+_SIGN = re.compile(r"(?<=\s)[#>+-]\s+[^\s|#>+*-]\S{0,40}")
+_BEGIN = re.compile(r"^\s*(?:(?:[#>*+-]+|\d{1,3}[.)])\s+)*")
 _ESCAPE = re.compile(r"\\(?=[^\w\s]|_)")
 _SPACE = re.compile(r" (?<=\w )(?=\w)")
 
@@ -124,13 +127,59 @@ def check_seal(text: str, stored: str | None) -> tuple[SealStatus, tuple[Change,
     """Say whether a text is the stored one, and where it differs; without a stored one, whether its seal fits."""
     if stored is not None:
         if compute_digest(text) == compute_digest(stored):
-            return SealStatus.DELIVERED, ()
+            moved = _find_moved(strip_seal(text), strip_seal(stored))
+            return (SealStatus.CHANGED if moved else SealStatus.DELIVERED), moved
         changes = find_changes(text, stored)
         return (SealStatus.CHANGED if changes else SealStatus.DELIVERED), changes
     seal = find_seal(text)
     if seal is None:
         return SealStatus.NONE, ()
     return (SealStatus.UNKNOWN if seal.digest == compute_digest(text) else SealStatus.BROKEN), ()
+
+
+def _find_moved(text: str, stored: str) -> tuple[Change, ...]:
+    """Return what the marks of layout alone say otherwise: other cells of a table, "> 8" for "8", "5" for "- 5".
+
+    A mark at the begin of a line may be layout, or a sign of the text where a program wrapped the line before it.
+    """
+    ours, theirs = _count_signs(text), _count_signs(stored)
+    added, lost = ours[0] - theirs[0], theirs[0] - ours[0] - ours[1]
+    found = [Change(_find_line(text, sign), sign, added=True) for sign in added]
+    found += [Change(1, sign, added=False) for sign in lost]
+    return (*found, *_find_moved_cells(text, stored))
+
+
+def _find_moved_cells(text: str, stored: str) -> list[Change]:
+    """Return the rows whose cells have other borders; where rows were wrapped, whether any border differs."""
+    rows = [(at, line) for at, line in enumerate(text.split("\n"), start=1) if is_row(line)]
+    theirs = [_fold_cells(line) for line in stored.split("\n") if is_row(line)]
+    if len(rows) == len(theirs) and all(row.rstrip("> ").endswith("|") for _, row in rows):
+        return [Change(at, row, added=True) for at, row in rows if _fold_cells(row) not in theirs]
+    return [] if _squeeze_cells(text) == _squeeze_cells(stored) else [Change(1, "the cells of a table", added=True)]
+
+
+def _squeeze_cells(text: str) -> str:
+    return "|".join("".join(fold_layout(cell).split()) for cell in text.split("|"))
+
+
+def _count_signs(text: str) -> tuple[Counter[str], Counter[str]]:
+    """Count the signs that stand alone before a word: within a line, and at its begin."""
+    lines = text.split("\n")
+    plain = "\n".join(_BEGIN.sub("", line) for line in lines)
+    begins = (_SIGN.match(f" {line}", 1) for line in lines)
+    return (
+        Counter(" ".join(match.group().split()) for match in _SIGN.finditer(plain)),
+        Counter(" ".join(match.group().split()) for match in begins if match),
+    )
+
+
+def _find_line(text: str, sign: str) -> int:
+    return next((at for at, line in enumerate(text.split("\n"), start=1) if sign in " ".join(line.split())), 1)
+
+
+def _fold_cells(text: str) -> str:
+    """Fold layout, but keep the borders of cells."""
+    return "|".join("".join(fold_layout(cell).split()) for cell in re.split(r"(?<!\\)\|", text))
 
 
 def find_changes(text: str, stored: str) -> tuple[Change, ...]:

@@ -22,6 +22,7 @@ from tests.plugins.shell import QUESTION, Shell
 
 from corrobora.reporting.bundle import MANIFEST, read_bundle, write_bundle
 from corrobora.reporting.bundle_check import check_bundle, check_evidence
+from corrobora.reporting.html_reader import html_to_markdown
 from corrobora.reporting.seal import format_seal, strip_seal
 
 Members = dict[str, bytes]
@@ -267,6 +268,27 @@ async def test_a_changed_statement_is_found_by_reading_the_sentences_again(bundl
     found = await check_bundle(write_bundle(run, members))
     assert found.problem is not None
     assert (found.problem.member, found.problem.code) == ("report.html", "seal")
+
+
+PAGES = {
+    "other words": (lambda page: page.replace("1931", "1932"), "text"),
+    "more words": (lambda page: page.replace("<h2", "<p>It was shut at once.</p><h2", 1), "text"),
+    "hidden words": (lambda page: page.replace("<p>", "<p hidden>", 1), "hiding"),
+    "style sheet": (lambda page: page.replace("</style>", "main p{display:none}</style>"), "hiding"),
+    "script": (lambda page: page.replace("</body>", "<script>1</script></body>"), "hiding"),
+}
+
+
+@pytest.mark.parametrize("kind", PAGES)
+async def test_a_page_that_shows_another_report_is_found_with_a_seal_that_fits(bundle: Path, kind: str) -> None:
+    run, members = read_members(bundle)
+    change, code = PAGES[kind]
+    page = change(re.sub(r'<p class="meta">Sealed: .*?</p>\n?', "", members["report.html"].decode()))
+    shown = format_seal(run, html_to_markdown(page)).replace("`", "").strip("*")
+    members["report.html"] = page.replace("</main>", f'<p class="meta">{shown}</p>\n</main>').encode()
+    found = await check_bundle(write_bundle(run, members))
+    assert found.problem is not None
+    assert (found.problem.member, found.problem.code) == ("report.html", code)
 
 
 def zip_of(members: list[tuple[str, bytes]], method: int = zipfile.ZIP_STORED) -> bytes:

@@ -202,3 +202,40 @@ def test_verify_of_what_cannot_be_checked_is_exit_6(filled: Any) -> None:
     assert filled("verify", "foreign.md").code == 6
     assert "does not exist" in filled("verify", "missing.md").complaint
     assert filled("verify", "r_nowhere").code == 2
+
+
+TURNED: dict[str, tuple[str, Callable[[str], str]]] = {  # the format, and a change that no word or letter shows
+    "hidden words": ("html", lambda page: re.sub(r"opened", '<span style="display:none">opened</span>', page, count=1)),
+    "style sheet": ("html", lambda page: page.replace("</style>", "main p{display:none}</style>")),
+    "script": ("html", lambda page: page.replace("</body>", "<script>document.body.remove()</script></body>")),
+    "picture": ("html", lambda page: page.replace("</main>", '<img alt="It was shut." src="data:,"></main>')),
+    "field twice": ("json", lambda text: '{"title": "Another title", ' + text[1:]),
+    "estimate with words": (
+        "json",
+        lambda text: re.sub(
+            r"^\{(.*run `?(\w+)`?,.*)",
+            r'{"run_id": "\2", "estimate": {"note": "It was shut."}, \1',
+            text,
+            flags=re.DOTALL,
+        ),
+    ),
+    "cells": (
+        "md",
+        lambda text: re.sub(r"\| copied word for word \| (\d+)", r"| copied word for word \1 | ", text),
+    ),
+    "sign": ("md", lambda text: re.sub(r"; (\d+) search", r"; > \1 search", text, count=1)),
+}
+
+
+@pytest.mark.parametrize("kind", TURNED)
+def test_truth_3_a_change_of_marks_alone_is_a_change(finished: tuple[Any, str], kind: str) -> None:
+    """What hides, moves or doubles words is found, although every word is still there."""
+    shell, run = finished
+    form, change = TURNED[kind]
+    text = shell("export", run, "-f", form, "-o", "-").out
+    forged = change(text)
+    assert forged != text
+    for name, given, code in ((f"honest.{form}", text, 0), (f"turned.{form}", forged, 5)):
+        (shell.folder / name).write_text(given)
+        result = shell("verify", name)
+        assert result.code == code, (kind, result.out)
