@@ -1,8 +1,8 @@
 """The outline of plain text: its title and headings, and the terms that indented text below them defines.
 
-Knows how people lay out text without markup: underlined and numbered lines, lines that stand out to the left of a body
-that is indented, running heads, and hanging terms. Words are never changed. Does not know manuals, standards or
-changelogs, and does not know any language.
+Knows how people lay out text without markup: underlined, numbered and starred lines, lines of one form that recur with
+other numbers, lines that stand out to the left of a body that is indented, running heads, and hanging terms. Words are
+never changed. Does not know manuals, standards or changelogs, and does not know any language.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from corrobora.ports import Heading
 
 _RULE = re.compile(r"([=\-~^*#+_\"'.])\1{2,}\s*")
 _NUMBERED = re.compile(r"(\d{1,3}(?:\.\d{1,3}){0,4})\.?[ \t]{1,6}(?=[^\W_a-z])\S.*")
+_STARRED = re.compile(r"(\*{1,5}) +(?=\S)")
+_DIGITS = re.compile(r"\d+")
 _CELLS = re.compile(r"[ \t]{3,}|\t")
 _OPENS_BLOCK = re.compile(r".*[:{(\[,]\s*")  # a statement of a program, or what leads in a list, defines nothing
 _MARKED = re.compile(r"\s*(?:[-*•‣◦–+#>|]|\(?\w{1,3}[.)])\s")
@@ -24,6 +26,8 @@ _TERMS = 3  # at most, above one definition
 _HANGS = 3  # columns by which a definition is indented below its term
 _INDENTED = 0.5  # share of the lines that are indented where a body is
 _RULED, _RULE_SHARE = 3, 0.6
+_SERIES = 3  # lines of one form that stand alone, each with other numbers: releases, chapters, days
+_SAME_WORDS = 2  # with which they begin
 
 
 def find_title(lines: Sequence[str]) -> str:
@@ -47,7 +51,7 @@ def read_outline(lines: Sequence[str]) -> tuple[str, tuple[Heading, ...]]:
         end = _find_definition(lines, levels, at)
         line = " ".join((lines[at], *(each.strip() for each in lines[at + 1 : end])))
         if at in levels:
-            headings.append(Heading(size + _indent(line), levels[at], line.strip()))
+            headings.append(Heading(size + _indent(line), levels[at], _STARRED.sub("", line.strip(), 1)))
         written.append(line)
         size += len(line) + 1
         at = max(at + 1, end)
@@ -76,16 +80,41 @@ def _may_be_term(line: str) -> bool:
 
 def _find_levels(lines: Sequence[str]) -> dict[int, int]:
     """Return the lines that are headings with their levels, which follow rules, numbers and columns."""
-    body = _find_body_column(lines)
+    body, starred = _find_body_column(lines), any(line.startswith("** ") for line in lines)
+    alone = [_stands_alone(lines, at) for at in range(len(lines))]
+    forms = Counter(_read_form(line) for line, by_itself in zip(lines, alone, strict=True) if by_itself)
+    series = {form for form, count in forms.items() if form and count >= _SERIES}
     rules: list[str] = []
     found: dict[int, int] = {}
     for at, line in enumerate(lines):
         said = line.strip()
         opens = not at or not lines[at - 1].strip() or at - 1 in found
         if said and opens and len(said) <= _HEADING_CHARS and _CELLS.search(said) is None:
-            level = _read_level(line, lines[at + 1] if at + 1 < len(lines) else "", body, rules)
+            stars = _STARRED.match(line) if starred and alone[at] else None
+            level = (
+                len(stars.group(1)) + bool(series) if stars else _read_level(line, _read_below(lines, at), body, rules)
+            )
+            level = level or (len(rules) + 1 if alone[at] and _read_form(line) in series else 0)
             found |= {at: level} if level else {}
     return found
+
+
+def _read_below(lines: Sequence[str], at: int) -> str:
+    return lines[at + 1] if at + 1 < len(lines) else ""
+
+
+def _stands_alone(lines: Sequence[str], at: int) -> bool:
+    """True for a short line between blank ones that ends like no sentence."""
+    said = lines[at].strip()
+    between = (not at or not lines[at - 1].strip()) and not _read_below(lines, at).strip()
+    return between and 0 < len(said) <= _HEADING_CHARS and not said.endswith(_ENDS_SENTENCE)
+
+
+def _read_form(line: str) -> str:
+    """Return what a line has in common with the others of its series, its numbers left open; "" without a number."""
+    first = line.split()[:_SAME_WORDS]
+    named = any(map(str.isdigit, line)) and "://" not in line and first[0][0].isalpha()
+    return _DIGITS.sub("0", " ".join(first)) if named else ""
 
 
 def _read_level(line: str, below: str, body: int, rules: list[str]) -> int:
