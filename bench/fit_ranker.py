@@ -40,6 +40,7 @@ from corrobora.text.vocabulary import Equivalence
 HITS = 10
 RIDGE = 0.01
 SMALL = {"demo": 0.25}  # what a set of four questions counts
+OWN = 0.3  # what a set of one's own counts, whose questions may be made from a few patterns
 FORMS = {
     "prose": ("cookbook", "scifact", "multihop", "lihua", "demo"),
     "dialogue": ("lihua",),
@@ -201,6 +202,11 @@ async def collect(data: Path, own: Sequence[Path]) -> dict[str, list[Pool]]:
     return found
 
 
+def weigh_set(name: str) -> float:
+    """Return what a set counts against the others."""
+    return SMALL.get(name, 1.0) if name in FORMS["prose"] else OWN
+
+
 def fit(sets: Mapping[str, Sequence[Pool]], ridge: float) -> Floats:
     """Fit the weights of `FEATURES`: the three best sentences of a question against each that is worth less."""
     rows_: list[Floats] = []
@@ -216,8 +222,8 @@ def fit(sets: Mapping[str, Sequence[Pool]], ridge: float) -> Floats:
                     pairs.append(pool.features[best] - pool.features[less])
                     gains.append(gain[less] / gain[less].sum() * pool.worth[best])
         rows_.append(np.vstack(pairs))
-        counts.append(np.concatenate(gains) / np.concatenate(gains).sum() * SMALL.get(name, 1.0))
-    x, weight = np.vstack(rows_), np.concatenate(counts) / sum(SMALL.get(name, 1.0) for name in sets)
+        counts.append(np.concatenate(gains) / np.concatenate(gains).sum() * weigh_set(name))
+    x, weight = np.vstack(rows_), np.concatenate(counts) / sum(map(weigh_set, sets))
     scale = np.sqrt((x**2 * weight[:, None]).sum(0)) + 1e-9
     z, fitted = x / scale, np.zeros(x.shape[1])
     for _ in range(30):
