@@ -258,9 +258,8 @@ def _is_about(one: Ranked, named: Sequence[frozenset[str]]) -> bool:
 
 
 def _states_something(line: Line) -> bool:
-    """False for references and titles, and for one word between spaces."""
-    several = " " in line.text.strip() or not line.text.isascii() or any(map(str.isdigit, line.text))
-    return several and not line.sentence.bare
+    """False for references and titles."""
+    return not line.sentence.bare
 
 
 def _make_spans(lines: Sequence[Line], chosen: Mapping[int, Mapping[str, float]]) -> list[Span]:

@@ -16,7 +16,7 @@ from functools import lru_cache
 from importlib import resources
 
 from corrobora.text.answers import classify_question, score_answer_fit
-from corrobora.text.questions import find_framing_stems, weigh_terms
+from corrobora.text.questions import weigh_terms
 from corrobora.text.tokens import FAMILY_LETTERS, is_same_family
 from corrobora.text.vocabulary import Aliases
 
@@ -92,12 +92,7 @@ class QuestionTerms:
         self.above = [self.read(one.above) for one in sentences]
         count = [sum(mask >> at & 1 for mask in self.own) for at in range(len(self.terms))]
         rare = [math.log(1 + (len(sentences) - n + 0.5) / (n + 0.5)) for n in count]
-        unsaid = any(not count[at] for at, term in enumerate(self.terms) if term in read.topic)
-        frame = find_framing_stems(question) if unsaid else frozenset[str]()  # said otherwise: the frame counts in full
-        self._weights = [
-            (1.0 if term in frame and read.weights[term] else read.weights[term]) * each
-            for term, each in zip(self.terms, rare, strict=True)
-        ]
+        self._weights = [read.weights[term] * each for term, each in zip(self.terms, rare, strict=True)]
         self._mass = sum(self._weights) or 1.0
         self.near: list[
             int

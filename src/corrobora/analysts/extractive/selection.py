@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from corrobora.analysts.extractive.extract import map_categories, map_names
@@ -51,8 +51,7 @@ def _split_fact(fact: Fact, *, spoken: bool) -> tuple[Sentence, ...]:
         listed = LIST_ITEM.match(text) is not None
         stems = stem_text(split_joined_names(text))
         found.append(Sentence(text, stems, above, str(fact.passage), spoken, listed, score=fact.score, heading=heading))
-    items = frozenset(stem for one in found if one.listed for stem in one.stems)
-    return tuple(replace(one, above=above | items) if one.text.endswith(":") else one for one in found)
+    return tuple(found)
 
 
 def rank_facts(text: str, facts: Sequence[Fact]) -> tuple[RankedFact, ...]:
