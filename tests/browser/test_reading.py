@@ -145,6 +145,31 @@ def test_plots_of_an_export_open_on_a_press_and_are_printed_open(
     assert len(inks) == 2
 
 
+# the words of headings, and of the first and last cells of rows, that stand on two lines
+BROKEN_WORDS = """
+() => [...document.querySelectorAll('th, td:first-child, td:last-child')].flatMap(cell => {
+  const found = [], texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT)
+  while (texts.nextNode()) for (const word of texts.currentNode.data.matchAll(/[A-Za-z]+/g)) {
+    const range = document.createRange(), node = texts.currentNode
+    range.setStart(node, word.index), range.setEnd(node, word.index + word[0].length)
+    if (new Set([...range.getClientRects()].map(each => each.top)).size > 1) found.push(word[0])
+  }
+  return found
+})
+"""
+
+
+def test_words_in_the_narrow_columns_of_a_table_stay_whole(
+    open_page: OpenPage, site: Site, reading: Mapping[str, str], tmp_path: Path
+) -> None:
+    page = open_page(f"/runs/{reading['demo']}/report", viewport={"width": 1100, "height": 800})
+    export = page.context.new_page()
+    export.goto(save_export(site, page, reading["demo"], tmp_path).as_uri())
+    for shown in (page, export):
+        assert shown.locator("th", has_text="What differs").count() == 1
+        assert shown.evaluate(BROKEN_WORDS) == []
+
+
 def check_opening(page: Page) -> None:
     """Open the card of the second number by hover, by focus and by click; Escape closes it."""
     marker, card = page.locator("button.n").nth(1), page.locator(".ev").nth(1)
