@@ -31,7 +31,8 @@ def test_the_flags_that_every_command_has_take_effect(shell: Shell, command: str
         "library add": ["docs", "."], "library rm": ["docs"], "library search": ["docs", CLEAR],
         "library show": ["docs"], "profiles show": ["timed"], "research": [CLEAR], "resume": ["r_1"],
         "runs compare": ["r_1", "r_2"],
-        "runs rm": ["r_1"], "runs show": ["r_1"], "schedule add": ["weekly", CLEAR, "--cron", "weekly"],
+        "runs resend": ["r_1", "whd_1"], "runs rm": ["r_1"], "runs show": ["r_1"],
+        "schedule add": ["weekly", CLEAR, "--cron", "weekly"],
         "schedule rm": ["weekly"], "source": ["S1"], "steer": ["r_1", "north"], "verify": ["r_1"],
     }  # fmt: skip
     result = shell(*command.split(), *arguments.get(command, []), "--config", "mine.toml")

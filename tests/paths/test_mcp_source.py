@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import socket
 import subprocess
 import sys
@@ -18,6 +19,11 @@ from corrobora.adapters.readers.pages import McpReader
 from corrobora.domain.evidence import Hit
 
 SERVER = Path(__file__).parent / "mcp_documents.py"
+
+
+def write_command(log: Path) -> str:
+    """Return the line that starts the server; a path may hold a space."""
+    return shlex.join((sys.executable, str(SERVER), str(log)))
 
 
 @contextmanager
@@ -63,7 +69,7 @@ def test_an_mcp_server_is_searched_and_read_over_http(filled: Shell) -> None:
 @pytest.mark.covers("setting sources.mcp_command")
 def test_an_mcp_server_is_started_by_its_command_without_our_keys(filled: Shell) -> None:
     log = filled.folder / "asked"
-    filled.setenv(CORROBORA_SOURCES_MCP_COMMAND=f"{sys.executable} {SERVER} {log}", TAVILY_API_KEY="a-key")
+    filled.setenv(CORROBORA_SOURCES_MCP_COMMAND=write_command(log), TAVILY_API_KEY="a-key")
     check_report(filled, log)
 
 
@@ -89,7 +95,7 @@ def test_words_of_private_documents_stay_here(served: Shell) -> None:
     (served.folder / "papers" / "offer.md").write_text(
         "# Zanthorium programme\n\nDana Quillfeather says that the bridge at Arnholm is built of Zanthorium steel.\n"
     )
-    served.setenv(CORROBORA_SOURCES_MCP_COMMAND=f"{sys.executable} {SERVER} {log}")
+    served.setenv(CORROBORA_SOURCES_MCP_COMMAND=write_command(log))
     result = served(CLEAR, "-l", "papers", "--provider", "mcp", "-q")
     assert result.code == 0, result.err
     asked = log.read_text().lower()

@@ -16,7 +16,7 @@ def test_completion(shell: Any, name: str) -> None:
 
 ASKED = {
     "lib": {"library"},
-    "runs ": {"list", "show", "rm", "compare"},
+    "runs ": {"list", "show", "rm", "compare", "resend"},
     "research --pro": {"--profile", "--provider"},
     "research --profile t": {"timed", "tree", "triplet"},
     "chat --profile ro": {"rounds"},

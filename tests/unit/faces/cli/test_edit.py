@@ -31,7 +31,7 @@ def test_edits_are_named_by_options_and_wait_for_their_reader(finished: tuple[An
     assert told["add"]["edit"]["text"] == f"{OPENED} [1]"
     assert "nothing was found" in told["research"]["refused"]
     assert "another change" in told["move"]["refused"]
-    assert {loss["kind"] for loss in told["shorten"]["losses"]} == {"statement"}
+    assert {loss["kind"] for loss in told["shorten"]["losses"]} == {"statement", "citation"}
     assert "9.9" in told["drop"]["refused"]
 
 
