@@ -30,7 +30,7 @@ from corrobora.config import load_settings
 from corrobora.domain.report import Report
 from corrobora.policies.assessment import EvidenceView
 from corrobora.storage.index.catalog import Catalog
-from corrobora.text.answer_test import RATED, UNRATED, list_features, measure_standing
+from corrobora.text.answer_match import RATED, UNRATED, list_features, measure_standing
 from corrobora.text.tokens import stem_text
 
 RIGHT = 0.8  # share of the reports called complete that must hold the answer, each kind left out of the fit

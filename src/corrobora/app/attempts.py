@@ -48,7 +48,7 @@ from corrobora.engine.session.journal import PassageClaims, sum_earlier_seconds,
 from corrobora.policies import resolve_advance, resolve_rules
 from corrobora.policies.budget import Estimate
 from corrobora.ports import SearchProvider
-from corrobora.reporting.comparison import Comparison, compare_reports, dump_comparison, render_comparison
+from corrobora.reporting.run_comparison import Comparison, compare_reports, dump_comparison, render_comparison
 from corrobora.reporting.thread_json import describe_estimate, render_round_files
 from corrobora.storage.index import PostgresLibrary
 from corrobora.storage.journal import RunJournal

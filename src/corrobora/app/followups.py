@@ -20,9 +20,9 @@ from corrobora.domain.run import Request, RequestOption, RunId, RunRow, RunStatu
 from corrobora.engine.edit import ACCEPT_TOPIC
 from corrobora.engine.session.journal import encode
 from corrobora.policies.intake import check_question
-from corrobora.reporting.comparison import Comparison, compare_reports
 from corrobora.reporting.edits import Document, parse_document
 from corrobora.reporting.revision import Base, plan_changes
+from corrobora.reporting.run_comparison import Comparison, compare_reports
 from corrobora.storage.journal.runs import NEWEST
 
 if TYPE_CHECKING:

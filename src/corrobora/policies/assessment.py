@@ -24,7 +24,7 @@ from corrobora.policies.grading import (
 )
 from corrobora.policies.queries import is_exhausted
 from corrobora.text import phrases
-from corrobora.text.answer_test import AnswerCheck, Lack, covers_both_sides, is_answered
+from corrobora.text.answer_match import AnswerCheck, Lack, covers_both_sides, is_answered
 from corrobora.text.mentions import find_names
 from corrobora.text.questions import read_expectation, split_parts
 from corrobora.text.tokens import detect_language, fold_text

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from corrobora.domain.evidence import Fact, Grade, Statement
-from corrobora.text.answer_test import AnswerCheck, check_answer
+from corrobora.text.answer_match import AnswerCheck, check_answer
 from corrobora.text.mentions import strip_to_alphanumeric
 from corrobora.text.tokens import split_words, stem_text
 from corrobora.text.vocabulary import Equivalence

@@ -16,7 +16,7 @@ from corrobora.domain.thread import Gap, Round, StopReason, ThreadState
 from corrobora.policies.assessment import assess_questions, merge_facts
 from corrobora.policies.grading import EvidenceView
 from corrobora.policies.queries import COMPLETION_DRIVE
-from corrobora.text.answer_test import NEAR_SHARE, read_ratings
+from corrobora.text.answer_match import NEAR_SHARE, read_ratings
 from corrobora.text.phrases import format_count
 
 

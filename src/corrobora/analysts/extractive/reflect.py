@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from corrobora.analysts.extractive.contradictions import filter_contradictions, find_contradictions
-from corrobora.analysts.extractive.selection import rank_facts
+from corrobora.analysts.extractive.fact_selection import rank_facts
 from corrobora.domain.evidence import Fact, FactId
 from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.thread import Proposal
 from corrobora.roles.synthesize import Learned
-from corrobora.text.answer_test import check_answer
+from corrobora.text.answer_match import check_answer
 from corrobora.text.answers import classify_question, score_answer_fit
 from corrobora.text.comparison import SAME_SUBJECT_SHARE, Statement, compare_topics, parse_statement
 from corrobora.text.mentions import MentionKind, find_mentions

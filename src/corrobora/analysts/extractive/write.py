@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from corrobora.analysts.extractive.contradictions import find_contradictions
+from corrobora.analysts.extractive.fact_selection import RankedFact, fact_equivalences, rank_facts, select_diverse
 from corrobora.analysts.extractive.layouts import (
     FURTHER,
     Page,
@@ -20,13 +21,12 @@ from corrobora.analysts.extractive.layouts import (
     layout_completion,
     layout_summary,
 )
-from corrobora.analysts.extractive.selection import RankedFact, fact_equivalences, rank_facts, select_diverse
 from corrobora.domain.evidence import Contradiction, Fact, Severity
 from corrobora.domain.plan import SubQuestion
 from corrobora.domain.report import Draft
 from corrobora.roles.synthesize import Material, Part
 from corrobora.text import phrases
-from corrobora.text.answer_test import check_answer
+from corrobora.text.answer_match import check_answer
 from corrobora.text.questions import find_topic_stems, read_expectation
 from corrobora.text.ranking import jaccard_similarity
 from corrobora.text.tokens import stem_text

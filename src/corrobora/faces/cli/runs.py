@@ -42,7 +42,7 @@ from corrobora.text.phrases import describe_code, format_count
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
-    from corrobora.reporting.comparison import Comparison
+    from corrobora.reporting.run_comparison import Comparison
     from corrobora.storage.queue.webhooks import WebhookRecord
 
 
@@ -123,7 +123,7 @@ def compare(*, before: str, after: str, as_json: bool, config_file: Path | None)
         return await compare_runs(workspace, before, after)
 
     found = with_workspace(open_settings(config_file), compare_stored)
-    from corrobora.reporting.comparison import dump_comparison, render_comparison  # noqa: PLC0415 - as above
+    from corrobora.reporting.run_comparison import dump_comparison, render_comparison  # noqa: PLC0415 - as above
 
     if as_json:
         print_json(dump_comparison(found))

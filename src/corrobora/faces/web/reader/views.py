@@ -18,9 +18,9 @@ from corrobora.domain.report import CitedPassage, CitedQuote, MarkerEvidence, Re
 from corrobora.domain.run import Event, EventType, RunRow
 from corrobora.faces.event_text import thread_label, thread_path
 from corrobora.reporting.cards import VERDICTS, Segment, Window, link_passage, mark_spans
-from corrobora.reporting.comparison import Change, ChangeKind, Comparison
 from corrobora.reporting.evidence import StoredText
 from corrobora.reporting.render import HOW
+from corrobora.reporting.run_comparison import Change, ChangeKind, Comparison
 from corrobora.text.phrases import describe_code
 from corrobora.text.tokens import sanitize_text
 

@@ -14,7 +14,7 @@ from corrobora.domain.evidence import Contradiction, Fact
 from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Findings, Report, Verdict
 from corrobora.domain.thread import Gap
-from corrobora.reporting.comparison import ChangeKind, compare_reports, render_comparison
+from corrobora.reporting.run_comparison import ChangeKind, compare_reports, render_comparison
 
 OPENED = "The harbour of Ardal was opened to steamers in 1874."
 WHEELS = "The mill of Ardal has two wheels of oak."

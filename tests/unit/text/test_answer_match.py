@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.text.answer_test import Lack, check_answer, covers_both_sides, is_answered, measure_standing
+from corrobora.text.answer_match import Lack, check_answer, covers_both_sides, is_answered, measure_standing
 from corrobora.text.vocabulary import Equivalence
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.analysts.extractive.samples import NEW_DOCUMENT, OLD_DOCUMENT, PARTS, document, facts_of, play
 
-from corrobora.analysts.extractive.selection import rank_facts, select_diverse
+from corrobora.analysts.extractive.fact_selection import rank_facts, select_diverse
 from corrobora.roles.scope import Candidate, Sweep, scout
 
 FACTS = facts_of(OLD_DOCUMENT, NEW_DOCUMENT)
