@@ -18,7 +18,7 @@ from corrobora.domain.evidence import Fact
 from corrobora.domain.report import Report, iter_threads
 from corrobora.faces.python import aresearch, run_blocking
 from corrobora.text.answers import classify_question, score_answer_fit
-from corrobora.text.quantities import find_dates, find_quantities, find_years
+from corrobora.text.quantities import find_days, find_quantities, find_years
 from corrobora.text.tokens import stem_text
 
 Value = str | int | float | None
@@ -217,7 +217,7 @@ def _choose_reader(name: str, kind: Mapping[str, Any]) -> Callable[[str, frozens
         return lambda quote, _: _read_option(quote, [str(each) for each in kind["enum"]])
     match kind.get("type"), kind.get("format"):
         case "string", "date":
-            return lambda quote, _: next(iter(find_dates(quote)), None)
+            return lambda quote, _: next(iter(find_days(quote)), None)
         case "string", None:
             return lambda quote, _: " ".join(quote.split())
         case "integer", _:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from corrobora.text.mentions import MentionKind, find_mentions
-from corrobora.text.quantities import NUMBER_WORDS, SCALES, find_dates, find_quantities, find_years
+from corrobora.text.quantities import NUMBER_WORDS, SCALES, find_days, find_quantities, find_years
 from corrobora.text.tokens import fold_text, split_words, stem_text, stem_word
 
 
@@ -289,7 +289,7 @@ def _score_kind(text: str, kind: AnswerKind, wanted: ExpectedAnswer) -> float:  
             return 0.8 if find_quantities(text) else _score_plain_number(text)
         case AnswerKind.DATE:
             years = (year for year in find_years(text) if str(year) not in wanted.named)  # its own year is no answer
-            return 1.0 if find_dates(text) or any(years) or _DAY.search(text) else 0.0
+            return 1.0 if find_days(text) or any(years) or _DAY.search(text) else 0.0
         case AnswerKind.PERSON:
             return _score_person(text, wanted.named)
         case AnswerKind.PLACE:

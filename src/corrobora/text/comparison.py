@@ -15,7 +15,7 @@ from functools import lru_cache
 from corrobora.text.clauses import Clause, find_opposites, parse_clause, split_statement
 from corrobora.text.measures import Measure, find_identifiers, find_measures
 from corrobora.text.mentions import MentionKind, find_mentions
-from corrobora.text.quantities import MONTH_NAMES, find_date_prefixes, find_dates, find_years
+from corrobora.text.quantities import MONTH_NAMES, find_date_prefixes, find_days, find_years
 from corrobora.text.ranking import jaccard_similarity, overlap_coefficient
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import split_words, stem_text, stem_word
@@ -97,7 +97,7 @@ def _parse_part(text: str, shown: str) -> Statement:
     topic = frozenset(s for s in clause.stems if s not in said and s not in _MONTHS and _DIGIT.search(s) is None)
     duties = tuple((" ".join(duty.text.split()), duty.governs) for duty in clause.duties)
     measures = tuple(m for m in find_measures(text) if not m.nouns & _MONTHS and not _is_year(m, text))
-    return Statement(shown, topic, duties, clause, measures, find_dates(text))
+    return Statement(shown, topic, duties, clause, measures, find_days(text))
 
 
 def _is_year(measure: Measure, text: str) -> bool:

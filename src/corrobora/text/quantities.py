@@ -1,7 +1,7 @@
 """Quantities, dates and version numbers of a text.
 
 Knows digits, number words, units, months and version numbers by their spelling, in linear time. Does not know what is
-measured, nor any product: a decimal with its unit is no version.
+measured, which day it is, nor any product: a decimal with its unit is no version.
 
 Releases: the version numbers that a question names, and which texts speak of them.
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from corrobora.text.tokens import fold_text, stem_word
 
@@ -32,10 +33,6 @@ MONTHS: dict[str, int] = {
     "sept": 9, **{form: number for number, name in enumerate(MONTH_NAMES, start=1) for form in (name, name[:3])}
 }  # fmt: skip
 _YEAR = re.compile(r"(?<![\d.,/-])(1[0-9]\d\d|20\d\d)(?![\d])(?!\.\d|,\d)")
-_DATE = re.compile(
-    r"\b(\d{4})-(\d{2})-(\d{2})\b|\b(\d{1,2})(?:st|nd|rd|th)? ([A-Za-z]{3,9})\.?,? (\d{4})\b"
-    r"|\b([A-Za-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})\b"
-)
 _NUMBER = re.compile(
     r"(?<![\w.,-])([$€£]?)(\d{1,15}(?:,\d{3}){0,4}(?:\.\d{1,6})?)\s?(%|percent\b|per cent\b)?"
     r"(?:[\s-](thousand|million|billion|trillion|hundred)\b)?(?:[\s-]([A-Za-z]{1,20}))?(?![\w-])"
@@ -72,17 +69,55 @@ def find_years(text: str) -> tuple[int, ...]:
     return tuple(sorted({int(match.group(1)) for match in _YEAR.finditer(text)}))
 
 
-def find_dates(text: str) -> tuple[str, ...]:
+class Date(NamedTuple):
+    """A date with 0 for what is not said."""
+
+    year: int
+    month: int
+    day: int
+    text: str
+
+
+_MONTH = (  # whole names: "Marketing 12" and "Decade 2020" are no dates
+    r"(Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
+    r"|Nov(?:ember)?|Dec(?:ember)?)\b\.?"
+)
+_FORMS = (
+    rf"(?<!\d)(?P<y1>\d{{4}})-(?P<m1>\d\d)(?:-(?P<d1>\d\d))?(?!\d)"
+    rf"|\b(?P<d2>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?(?P<m2>{_MONTH})(?:,? (?P<y2>\d{{4}}))?\b"
+    rf"|\b(?P<m3>{_MONTH}) (?P<d3>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:,? (?P<y3>\d{{4}}))?\b"
+    rf"|\b(?P<m4>{_MONTH}),? (?:of )?(?P<y4>\d{{4}})\b"
+    rf"|(?<=\b[io]n )(?P<m5>{_MONTH})(?=[ ,.;]|$)|(?<=(?:late|ince|arly|ntil|d of) )(?P<m6>{_MONTH})(?=[ ,.;]|$)"
+)
+_DATES, _ANY_CASE = re.compile(_FORMS), re.compile(_FORMS, re.IGNORECASE)  # "may" without a year is a verb
+
+
+def find_dates(text: str) -> tuple[list[Date], str]:
+    """Return the dates of a text and the text without them, so that their digits are no numbers."""
+    matches = list(_DATES.finditer(text))
+    return list(map(_read_date, matches)), _DATES.sub(lambda match: "~" * len(match.group()), text)
+
+
+def _read_date(match: re.Match[str]) -> Date:
+    parts = {name[0]: value for name, value in match.groupdict().items() if value}
+    month = parts.get("m", "0")
+    number = int(month) if month.isdigit() else MONTHS.get(month[:3].lower(), 0)
+    return Date(int(parts.get("y", 0)), number, int(parts.get("d", 0)), match.group())
+
+
+def find_days(text: str) -> tuple[str, ...]:
     """Return the distinct full dates of `text` as ISO dates, in order; impossible dates are left out."""
-    found: list[str] = []
-    for match in _DATE.finditer(text):
-        year, month, day, day2, month2, year2, month3, day3, year3 = match.groups()
-        name = month2 or month3
-        number = int(month) if month else MONTHS.get(fold_text(name), 0)
-        of_month = int(day or day2 or day3)
-        if 1 <= number <= 12 and 1 <= of_month <= 31:  # noqa: PLR2004 - a calendar
-            found.append(f"{year or year2 or year3}-{number:02d}-{of_month:02d}")
-    return tuple(dict.fromkeys(found))
+    found = (_read_date(match) for match in _ANY_CASE.finditer(text))
+    days = (f"{y}-{m:02d}-{d:02d}" for y, m, d, _ in found if y and 1 <= m <= 12 and 1 <= d <= 31)  # noqa: PLR2004 - a calendar
+    return tuple(dict.fromkeys(days))
+
+
+def find_date_prefixes(text: str) -> tuple[str, ...]:
+    """Return the days and months that `text` names as sorted ISO prefixes ("2023-10-07", "2023-10")."""
+    dates = [_read_date(match) for match in _ANY_CASE.finditer(text)]
+    days = {f"{y}-{m:02d}-{d:02d}" for y, m, d, _ in dates if y and m and d}
+    months = {f"{y}-{m:02d}" for y, m, d, _ in dates if y and m and not d}
+    return tuple(sorted(days | {each for each in months if not any(day.startswith(each) for day in days)}))
 
 
 def find_quantities(text: str) -> tuple[Quantity, ...]:
@@ -105,31 +140,6 @@ def find_quantities(text: str) -> tuple[Quantity, ...]:
             value = NUMBER_WORDS[fold_text(tens or alone)] + NUMBER_WORDS.get(fold_text(ones or ""), 0)
             found.append((match.start(), Quantity(float(value), unit, match.group())))
     return tuple(quantity for _, quantity in sorted(found, key=lambda pair: pair[0]))
-
-
-_ISO_DATE = re.compile(r"(?<!\d)(\d{4})-(\d{2})(?:-(\d{2}))?(?!\d)")
-_MONTH_FIRST = re.compile(r"(?<![^\W_])([A-Za-z]{3,9})\.? (?:(\d{1,2})(?:st|nd|rd|th)?,? )?(\d{4})(?!\d)")
-_DAY_FIRST = re.compile(r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)? (?:of )?([A-Za-z]{3,9})\.?,? (\d{4})(?!\d)")
-
-
-def find_date_prefixes(text: str) -> tuple[str, ...]:
-    """Return the days and months that `text` names as sorted ISO prefixes ("2023-10-07", "2023-10")."""
-    found: list[str] = []
-    for year, month, day in _ISO_DATE.findall(text):
-        found.append(f"{year}-{month}-{day}" if day else f"{year}-{month}")
-    for name, day, year in _MONTH_FIRST.findall(text):
-        found += _make_date_prefix(year, name, day)
-    for day, name, year in _DAY_FIRST.findall(text):
-        found += _make_date_prefix(year, name, day)
-    days = [each for each in found if len(each) > 7]  # noqa: PLR2004 - a month whose day is named says nothing new
-    return tuple(sorted({each for each in found if each in days or not any(d.startswith(each) for d in days)}))
-
-
-def _make_date_prefix(year: str, name: str, day: str) -> list[str]:
-    month = MONTHS.get(name.lower())
-    if month is None:
-        return []
-    return [f"{year}-{month:02d}-{int(day):02d}" if day else f"{year}-{month:02d}"]
 
 
 _VERSION_NUMBER = re.compile(

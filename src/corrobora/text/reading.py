@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from corrobora.text.clauses import Clause, parse_clause
-from corrobora.text.dates import Date, find_dates
 from corrobora.text.measures import Measure, find_measures
+from corrobora.text.quantities import Date, find_dates
 from corrobora.text.tokens import stem_text
 from corrobora.text.vocabulary import compare_stems, weigh_stems
 

@@ -23,10 +23,10 @@ from corrobora.text.alignment import NEAR_COPY, align_copy, find_cut, find_slice
 from corrobora.text.bindings import find_rebindings
 from corrobora.text.clauses import Clause, split_statement
 from corrobora.text.crossings import find_crossings
-from corrobora.text.dates import find_dates
 from corrobora.text.measures import find_identifiers, find_measures, find_unit
 from corrobora.text.mentions import MentionKind, find_mentions, strip_to_alphanumeric
 from corrobora.text.polarity import NEGATED
+from corrobora.text.quantities import find_dates
 from corrobora.text.reading import Problem, Reading, read_evidence
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import LIST_ITEM, STOP_WORDS, fold_text, is_same_family, split_words, stem_text, stem_word

@@ -23,9 +23,9 @@ from corrobora.text.clauses import (
     parse_clause,
     split_statement,
 )
-from corrobora.text.dates import Date, find_dates
 from corrobora.text.measures import Measure, find_measures, is_computable
 from corrobora.text.polarity import compare_polarity
+from corrobora.text.quantities import Date, find_dates
 from corrobora.text.reading import YEAR, Problem, Reading, find_nearest, read_evidence
 from corrobora.text.tokens import split_words, stem_text
 from corrobora.text.vocabulary import is_akin

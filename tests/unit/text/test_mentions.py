@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.text.mentions import find_claim_words, find_mentions, find_names, mentions_name, strip_to_alphanumeric
-from corrobora.text.quantities import find_dates, find_quantities, find_years, is_calendar_name
+from corrobora.text.quantities import find_days, find_quantities, find_years, is_calendar_name
 from corrobora.text.tokens import stem_text
 
 
@@ -32,7 +32,7 @@ def test_a_quoted_title_is_one_mention():
 
 
 def test_dates_years_and_quantities_are_read():
-    assert find_dates("on 11 November 875, on June 5th, 1962 and on 2021-02-03; not on 99 June 2000") == (
+    assert find_days("on 11 November 875, on June 5th, 1962 and on 2021-02-03; not on 99 June 2000") == (
         "1962-06-05",
         "2021-02-03",
     )
@@ -63,7 +63,7 @@ def test_mentions_stand_where_they_say(text):
 def test_hostile_texts_are_read_to_the_end(hostile):
     find_mentions(hostile)
     find_quantities(hostile)
-    find_dates(hostile)
+    find_days(hostile)
 
 
 def test_numbers_in_words_have_tens_and_ones():

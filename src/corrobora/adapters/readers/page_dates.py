@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from corrobora.ports import Heading
-from corrobora.text.dates import find_dates
+from corrobora.text.quantities import find_dates
 
 _ISO_DATE = re.compile(  # and releases such as 1.1.18, which are no days
     r"(?<!\d)\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?|(?<![\d.])\d{1,2}\.\d{1,2}\.\d\d(?![\d])"

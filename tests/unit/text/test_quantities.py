@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.text.dates import find_dates
+from corrobora.text.quantities import find_date_prefixes, find_dates, find_days
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,17 @@ def test_dates_are_read_with_what_they_leave_open(text: str, date: tuple[int, in
 
 def test_what_may_happen_is_no_month() -> None:
     assert find_dates("It may open on 12 sites.") == ([], "It may open on 12 sites.")
+
+
+@pytest.mark.parametrize("text", ["Marketing 12 sites", "The Decade 2020 report", "Version 12 2023", "Juniper 2021"])
+def test_a_word_that_begins_like_a_month_is_no_date(text: str) -> None:
+    assert find_dates(text)[0] == []
+    assert find_date_prefixes(text) == ()
+
+
+def test_days_are_read_in_any_case_and_impossible_ones_are_left_out() -> None:
+    assert find_days("on 7 october 2023, on 99 June 2000 and in May 2021") == ("2023-10-07",)
+    assert find_date_prefixes("on OCTOBER 7, 2023, that is in October 2023, and in may 2021") == (
+        "2021-05",
+        "2023-10-07",
+    )
