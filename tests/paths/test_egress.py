@@ -39,12 +39,14 @@ PRIVATE = {
 CANARIES = (
     *("quillfeather", "zanthorium", "blueheron", "ostrelund", "vexmoor", "tarnwick", "quarzbeck", "4817", "mercury"),
     *(base64.b64encode(b"Zanthorium").decode().strip("="), "mroihtnaz", "muirohtnaz"),
+    "--.. .- -.",
 )
 PAGES = [
     WebPage.of_html(
         f"/batteries-{at}.html",
         f"<title>{title}</title><p>{text} Iron air batteries are described in more detail by many groups. "
-        f"Reversible rusting stores energy cheaply, as measurements of iron electrodes show.</p>",
+        f"Reversible rusting stores energy cheaply, as measurements of iron electrodes show.</p>"
+        f"<p>Index of terms: {' '.join('ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789')}, with the pages of each letter.</p>",
     )
     for at, (title, text) in enumerate(
         [
@@ -119,7 +121,10 @@ LEAKS: tuple[Callable[[str], str], ...] = (
     lambda name: f"battery{name}energy storage cells",
     lambda name: f"energy storage\u200b{name[:5]}\u200b{name[5:]} battery",
     lambda name: f"site:{name.lower()}.com battery energy",
+    lambda name: f"battery energy {' '.join(_MORSE.get(letter, '---.') for letter in name.lower())}",
+    lambda name: f"battery energy {'-'.join(name)}",
 )
+_MORSE = {"z": "--..", "a": ".-", "n": "-.", "o": "---", "b": "-...", "e": ".", "r": ".-.", "t": "-", "u": "..-"}
 FURTHER = (
     "battery four eight one seven cycles",
     "battery blue heron energy",
@@ -137,8 +142,9 @@ def leak(asked: WireRequest) -> str:
     told = [LEAKS[(at + n) % len(LEAKS)](name) for n, name in enumerate(names)]
     match role:
         case "scope":
+            sites = [*(f"{name.lower()}.com" for name in names), "4817", "energy.4817"]
             more = FURTHER[at % len(FURTHER)] if "Mercury" in asked.user else told[2]
-            answer["queries"] = [{"text": text, "site": f"{names[at % 5].lower()}.com"} for text in (*told[:2], more)]
+            answer["queries"] = [{"text": text, "site": sites[at % len(sites)]} for text in (*told[:2], more)]
         case "reflect":
             answer |= {"done": False, "should_continue": True, "next_topic": told[0], "terms": [*names]}
             answer |= {"url": "https://vexmoor.example/deal-4817", "new_sub_questions": [f"What is {told[1]}?"]}
@@ -169,6 +175,17 @@ def test_no_private_name_is_sent_whatever_a_model_writes(office: Shell, serve: A
     assert any("Zanthorium" in asked.user for asked in model.asked), "the model had seen private text"
     assert not find_leaks(web)
     assert any("batter" in query and "energy" in query for query in web.searches)
+
+
+def test_a_profile_opens_no_word_of_the_private_documents(office: Shell, serve: Any) -> None:
+    """The file of a profile may be a stranger's, who guesses the names that a hostile model is to send."""
+    web, model = open_web(office, serve), serve(ModelServer(leak))
+    hints = '["Zanthorium Quillfeather", "Blueheron of Ostrelund", "Tarnwick Mercury 4817", "reversible rusting"]'
+    own = f'base = "timed"\n[[phases]]\nname = "research"\ngoal = "Find Quarzbeck."\nquery_hints = {hints}\n'
+    (office.folder / "own.toml").write_text(own)
+    ask(office, "./own.toml", "-m", f"openai-compatible:leaky@{model.url}/v1")
+    assert web.searches
+    assert not find_leaks(web)
 
 
 @pytest.mark.covers("research --allow-egress", "setting sources.allow_egress")

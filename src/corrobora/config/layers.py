@@ -157,9 +157,16 @@ def read_project_layer(folder: Path) -> Layer | None:
     if os.path.lexists(own):
         return read_layer(own, "project file")
     shared = folder / "pyproject.toml"
-    if shared.is_file() and "[tool.corrobora" in read_small_file(shared, limit=MAX_CONFIG_BYTES):
-        return read_layer(shared, "project file")
-    return None
+    return read_layer(shared, "project file") if shared.is_file() and _has_table(shared) else None
+
+
+def _has_table(path: Path) -> bool:
+    """True if a file has our table, False also for one that cannot be read: it belongs to other programs."""
+    try:
+        with path.open("rb") as file:
+            return b"\n[tool.corrobora" in b"\n" + file.read(MAX_CONFIG_BYTES)
+    except OSError:
+        return False
 
 
 def read_layer(path: Path, name: Literal["project file", "user file"]) -> Layer:

@@ -122,7 +122,10 @@ def _restrict_layer(
                 next_step=f"Put it into your own file {user_file}, or use a variable of its own.",
             )
         return project
+    own = {key for key in harmless if key.startswith("profiles.") and key in user.values}
+    refused |= dict.fromkeys(own, "your own file has a profile of this name")
     refused = {key: why for key, why in refused.items() if user.values.get(key) != project.values[key]}
+    harmless = {key: value for key, value in harmless.items() if key not in refused}
     if refused and untrusted == "refuse":
         key, why = next(iter(refused.items()))
         more = f" (and {len(refused) - 1} more)" if len(refused) > 1 else ""

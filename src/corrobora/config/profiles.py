@@ -79,7 +79,7 @@ def resolve_profile(settings: Settings, name: str | None = None) -> tuple[str, O
         seen.add(name)
         own = settings.profiles[name]
         changes = (*_flatten_fields(own), *changes)
-        name = str(own.get("base", "timed"))
+        name = str(own.get("base", name if name in list_presets() else "timed"))
     is_file = name.endswith(".toml") or "/" in name
     return (str(Path(name).expanduser().absolute()) if is_file else name), changes
 

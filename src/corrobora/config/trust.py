@@ -69,6 +69,8 @@ def split_harmless(values: Mapping[str, object], folder: Path) -> tuple[dict[str
 def _confine_value(key: str, value: object, folder: Path) -> object:
     """Return a harmless value. Raises `ValueError` with the reason if it is none."""
     if key.startswith("profiles."):
+        if key.removeprefix("profiles.") in list_parts("profiles"):
+            raise ValueError("it changes an installed profile, and who authorizes its plans")
         table = dict(cast("Mapping[str, object]", value))
         return table | ({"base": _confine_profile(table["base"], folder)} if "base" in table else {})
     declared = list_settings().get(key)

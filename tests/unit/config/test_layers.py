@@ -123,3 +123,9 @@ def test_a_folder_that_others_may_enter_is_not_taken_for_a_private_one(tmp_path:
     open_to_all.mkdir()
     open_to_all.chmod(0o755)
     assert find_folder_in("/dev/null/none", tmp_path).startswith("/dev/null/none")
+
+
+@pytest.mark.parametrize("content", [b"#" * 2_000_000, b"\xff[x", b"# see [tool.corrobora]\n[project\n"])
+def test_a_pyproject_without_our_table_is_of_no_concern(loading: Any, content: bytes) -> None:
+    (loading.folder / "pyproject.toml").write_bytes(content)
+    assert not loading().deep

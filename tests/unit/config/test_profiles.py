@@ -138,8 +138,10 @@ def test_a_table_may_stand_on_another_and_what_is_nearer_wins(tmp_path: Path) ->
     assert dict(changes) == {"max_rounds": "2", "attempts": "1"}
 
 
-def test_a_table_of_a_presets_name_starts_from_the_preset(tmp_path: Path) -> None:
-    own = settings(tmp_path, '[profiles.tree]\nbase = "tree"\nmax_rounds = 2\n')
+@pytest.mark.parametrize("base", ['base = "tree"\n', ""])
+def test_a_table_of_a_presets_name_starts_from_the_preset(tmp_path: Path, base: str) -> None:
+    (tmp_path / "user.toml").write_text(f"[profiles.tree]\n{base}max_rounds = 2\n")
+    own = load_settings(env={}, folder=tmp_path, user_file=tmp_path / "user.toml")
     assert resolve_profile(own, "tree") == ("tree", (("max_rounds", "2"),))
 
 

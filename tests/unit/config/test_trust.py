@@ -67,6 +67,8 @@ def test_the_harmless_settings_are_a_short_list_that_a_new_setting_does_not_join
         ("offline = false", "offline"),
         ("profile = '../../outside.toml'", "profile"),
         ("[profiles.a]\nbase = '/etc/hostname.toml'", "profiles.a"),
+        ("[profiles.tree]\nauthorize = 'auto'", "profiles.tree"),  # a person who asks for `tree` authorizes its plan
+        ("[profiles.tree]\nbase = 'timed'", "profiles.tree"),
     ],
 )
 def test_a_project_file_is_refused_by_key_file_and_next_step(loading: Any, toml: str, key: str) -> None:
@@ -104,6 +106,9 @@ def test_what_the_users_own_file_says_alike_is_the_users(loading: Any) -> None:
     toml = "[models]\nlead = 'anthropic:x'"
     assert loading(toml, user_file=loading.user(toml)).models == {"lead": "anthropic:x"}
     loading.refused(toml, user_file=loading.user("[models]\nlead = 'anthropic:y'"))
+    own = "[profiles.mine]\nbase = 'tree'"
+    assert loading(own, user_file=loading.user(own)).profiles["mine"]["base"] == "tree"
+    loading.refused("[profiles.mine]\nauthorize = 'auto'", user_file=loading.user(own))
 
 
 def test_trust_is_for_one_content_of_one_folder(loading: Any) -> None:

@@ -186,6 +186,7 @@ class ParserProcess:
             self._served = 0
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
+                "-P",  # the current folder may be a stranger's: no module is taken from it
                 *("-m", "corrobora.adapters.readers.worker", str(self._memory), *self._loads),
                 stdin=PIPE,
                 stdout=PIPE,

@@ -147,7 +147,7 @@ class Session:
     def __post_init__(self) -> None:
         """Set the bound on leaves at work, whether a model is asked, and what may be sent outside."""
         self.has_model = len(self.outside.analysts) > 1  # the last one needs none
-        self.egress = Egress.from_request(self.request, self.profile.phases, self.outside.readers)
+        self.egress = Egress.from_request(self.request, self.outside.readers)
         self._slots = asyncio.Semaphore(self.profile.max_concurrency)
 
     @property

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -26,7 +27,7 @@ from corrobora.text.tokens import FUNCTION_WORDS, STOP_WORDS, split_words, stem_
 from corrobora.text.vocabulary import is_common
 
 if TYPE_CHECKING:
-    from corrobora.domain.thread import Phase, Round, ThreadState
+    from corrobora.domain.thread import Round, ThreadState
     from corrobora.engine.session import Session
 
 PUBLIC_LIBRARIES = frozenset({"demo"})  # ship with the package
@@ -34,10 +35,13 @@ RUN_SPACE = "run:"  # begins the name of the space in which a run stores its pag
 _MIN_LETTERS = 3  # of a common word: one or two letters may spell out another word
 _SPAN = 12  # words in a row that are joined to look for a name that was taken apart
 _JOINED_LETTERS = 4  # of such a name, at least
-_DOMAIN = 4  # letters of a top-level domain, such as "org"
+_TOP_LEVEL = frozenset(  # ends of the names of hosts; other ends must be words that may be sent
+    "com org net edu gov mil int info eu ac co at au be br ca ch cn cz de dk es fi fr gr hu ie in it jp kr lu mx nl no "
+    "nz pl pt ro se uk us za".split()
+)
 _ENOUGH = 2  # content words that a query must keep to be worth sending
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`|\\^{}\[\]()]{3,2000}")
-_PLAIN = re.compile(r"[\w.,;:!?'\"()\[\]%$€£+\-–—/&#@*=<>°’“”„]*\Z")
+_PLAIN = re.compile(r"[^\w\"]*(\"?)[^\w\"]*(\w+(?:[-–'’./&@:,+]\w+)*[%+#]{0,2})[^\w\"]*(\"?)[^\w\"]*\Z")
 _NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][^\W_]+(?:[ '-][A-Z][^\W_]+)*")  # a capital that begins no sentence
 _SMALL = re.compile(r"(?<![^\W_])[a-z]{3,}(?![^\W_])")
 _NUMBERS = frozenset(
@@ -66,6 +70,7 @@ class Egress:
     guarded: bool = False
     cleared: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])  # texts and sites that may be sent
     _stems: set[str] = field(default_factory=set[str])
+    _beside: set[int] = field(default_factory=set[int])  # hashes of pairs of neighbours, one of which is short
     _texts: set[str] = field(default_factory=set[str])  # whole texts of the person
     _pages: set[str] = field(default_factory=set[str])
     _hosts: set[str] = field(default_factory=set[str])
@@ -74,8 +79,8 @@ class Egress:
     _shown: set[str] = field(default_factory=set[str])
 
     @classmethod
-    def from_request(cls, request: Request, phases: Sequence[Phase] = (), readers: Sized | None = None) -> Egress:
-        """Begin with what the person has said and named, and the hints of the method.
+    def from_request(cls, request: Request, readers: Sized | None = None) -> Egress:
+        """Begin with what the person has said and named.
 
         With one of the `readers`, that of the library, nothing leaves the machine and nothing is noted.
         """
@@ -84,7 +89,6 @@ class Egress:
         found = cls(has_private_libraries(request) and not (opted_in or stays))
         found._texts.add(_fold_spaces(request.question))
         found.open_texts(request.question, *request.sources, request.thread_file, request.plan_file)
-        found.open_texts(*(text for phase in phases for text in (phase.goal, *phase.query_hints)))
         return found
 
     def open_texts(self, *texts: str) -> None:
@@ -92,7 +96,9 @@ class Egress:
         if not self.guarded:
             return
         for text in texts:
-            self._stems.update(stem_word(word) for word in split_words(text))
+            words = split_words(text)
+            self._stems.update(map(stem_word, words))
+            self._beside.update(_iter_pairs(words))
             self._open_addresses(match.group().rstrip(".,;:!?") for match in _ADDRESS.finditer(text))
 
     def open_hits(self, hits: Iterable[Hit]) -> None:
@@ -143,38 +149,65 @@ class Egress:
         """Return a query without the words that may not be sent."""
         if not self.guarded or _fold_spaces(query.text) in self._texts:
             return Cleared(query.text, query.site)
-        tokens = [(token, split_words(token)) for token in query.text.split()]
-        apart = self._find_taken_apart([words for _, words in tokens])
+        tokens = [(token, words) for token in query.text.split() if (words := split_words(token))]
+        site = query.site.lower().removeprefix("site:").removeprefix("www.")
+        labels = split_words(site)
+        own = [each for each in labels if each not in _TOP_LEVEL]
+        apart = self._find_taken_apart([*(words for _, words in tokens), own])
         kept = [
-            each
-            for at, each in enumerate(tokens)
-            if at not in apart and _PLAIN.match(each[0]) and all(map(self.may_send, each[1]))
+            (plain, words)
+            for at, (token, words) in enumerate(tokens)
+            if at not in apart and (plain := _write_plainly(token)) and all(map(self.may_send, words))
         ]
         content = sum(any(stem_word(word) for word in words) for _, words in kept)
         withheld = len(tokens) - len(kept)
         text = " ".join(token for token, _ in kept)
-        if withheld:
-            text = text.replace('"', "") if text.count('"') % 2 else text
-            text = text if content >= _ENOUGH else ""
-        return Cleared(text, query.site if query.site and self._may_name(query.site) else "", withheld)
+        text = text.replace('"', "") if text.count('"') % 2 else text
+        text = text if content >= _ENOUGH or not withheld else ""
+        named = bool(labels) and len(tokens) not in apart and all(map(self.may_send, own))
+        return Cleared(text, query.site if named or site in self._hosts else "", withheld)
 
     def _find_taken_apart(self, tokens: Sequence[Sequence[str]]) -> set[int]:
-        """Find tokens that, joined, are a word that was shown and may not be sent: "blue heron" of "Blueheron"."""
+        """Find tokens that may spell what was shown and may not be sent: "blue heron" of "Blueheron", "d a n a".
+
+        A short word may be a piece of anything. It is sent only beside a word that stood beside it in an open text.
+        """
         words = [(word, at) for at, own in enumerate(tokens) for word in own]
-        dropped: set[int] = set()
+        pairs = [pair in self._beside for pair in _iter_pairs([word for word, _ in words], whole=True)]
+        dropped = {
+            at
+            for place, (word, at) in enumerate(words)
+            if _is_short(word) and not any(pairs[max(0, place - 1) : place + 1]) and word not in _FUNCTION_WORDS
+        }
         for first in range(len(words)):
             for end in range(first + 2, min(len(words), first + _SPAN) + 1):
                 part = words[first:end]
                 joined = "".join(word for word, _ in part)
                 hidden = joined in self._shown and not self.may_send(joined)
-                if hidden and not all(self.is_open(word) for word, _ in part):
+                if hidden and not all(self.is_open(word) and not _is_short(word) for word, _ in part):
                     dropped.update(at for _, at in part)
         return dropped
 
-    def _may_name(self, site: str) -> bool:
-        name = site.lower().removeprefix("site:").removeprefix("www.")
-        labels = split_words(name) or [""]
-        return name in self._hosts or all(map(self.may_send, labels[:-1] if len(labels[-1]) <= _DOMAIN else labels))
+
+def _is_short(word: str) -> bool:
+    return len(word) < _MIN_LETTERS
+
+
+def _iter_pairs(words: Sequence[str], *, whole: bool = False) -> Iterator[int]:
+    """Yield a hash of each pair of neighbours of which one is short, in either order; with `whole` of all pairs."""
+    for one, other in pairwise(words):
+        if whole or _is_short(one) or _is_short(other):
+            yield hash((one, other) if one < other else (other, one))
+
+
+def _write_plainly(token: str) -> str:
+    """Return a token as anybody writes it, "" for what nobody does: marks around a word and odd capitals are a code."""
+    found = _PLAIN.match(token)
+    if found is None:
+        return ""
+    opening, word, closing = found.groups()
+    usual = all(part.islower() or part.isupper() or part[1:].islower() for part in re.findall(r"[^\W\d_]+", word))
+    return f"{opening}{word if usual else word.lower()}{closing}"
 
 
 def has_private_libraries(request: Request) -> bool:
@@ -194,7 +227,9 @@ def _split_address(url: str) -> tuple[str, str]:
         port = f":{parts.port}" if parts.port not in (None, 80, 443) else ""
     except ValueError:
         return "", ""
-    return host, f"{host}{port}{parts.path.rstrip('/')}{f'?{parts.query}' if parts.query else ''}" if host else ""
+    if not host or "@" in parts.netloc:
+        return "", ""
+    return host, f"{host}{port}{parts.path.removesuffix('/')}{f'?{parts.query}' if parts.query else ''}"
 
 
 STAYS = "no result, page, plan or person named this address, and private documents are searched: it was not requested"
@@ -236,10 +271,10 @@ async def show_queries(queries: Iterable[tuple[Query, str]], thread: ThreadState
 
 
 async def open_plan(plan: Plan, run: Session) -> None:
-    """Let the words and addresses of the plan be sent, but for what stands in the private documents.
+    """Let the words and addresses of plan and method be sent, but for what stands in the private documents.
 
-    The planner is asked before anything private is shown, so it can only guess such a word. Where a library cannot tell
-    its words, no word of the plan is added to those of the question.
+    The planner is asked before anything private is shown, and a profile may be a stranger's: both can only guess such a
+    word. Where a library cannot tell its words, none is added to those of the question.
     """
     egress = run.egress
     if not egress.guarded:
@@ -256,13 +291,14 @@ async def open_plan(plan: Plan, run: Session) -> None:
     key = f"egress/plan#{hash_parts(*unsure)}"
     private = frozenset(decode(tuple[str, ...], await run.call_once(key, find_words, paid=False), key=key))
     safe = [token for text in texts for token in text.split() if not private.intersection(_list_forms(token))]
-    egress.open_texts(*(token for token in safe if token.isascii() and not _is_scrambled(token)))
+    egress.open_texts(" ".join(token for token in safe if token.isascii() and not _is_scrambled(token)))
 
 
 def _list_plan_texts(plan: Plan, run: Session) -> list[str]:
     brief = run.brief
     texts = [brief.question, *brief.disambiguation, *(each.text for each in brief.sub_questions)]
     texts += [name for each in brief.subjects for name in (each.name, *each.aliases)]
+    texts += [text for phase in run.profile.phases for text in (phase.goal, *phase.query_hints)]
     for node in walk_nodes(plan.root):
         texts += [node.title, node.objective, *node.queries, *node.sources]
         texts += [each.text for each in node.sub_questions]

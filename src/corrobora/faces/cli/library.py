@@ -243,6 +243,9 @@ def add_documents(*, name: str, paths: tuple[Path, ...], quiet: bool, as_json: b
     """
     check_library_name(name)
     given = check_paths(paths)
+    if name == DEMO and given:  # its words may leave the machine
+        message = "The library demo holds only the documents that ship with the package."
+        raise UserError("library_name", message, next_step="Choose another name: corrobora library add NAME PATH")
 
     async def read_documents(workspace: Workspace) -> dict[str, object]:
         known = await list_libraries(workspace)

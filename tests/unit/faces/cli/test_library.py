@@ -31,6 +31,7 @@ def test_bad_input(folder: Any) -> None:
         (("library", "add", "x", "empty"), "eadable"),
         (("library", "add", "x", "pipe"), "pipe"),
         (("library", "add", "y"), "PATH"),
+        (("library", "add", "demo", "papers"), "only the documents that ship with the package"),  # it is public
         (("library", "show", "lake"), "no library"),
         (("library", "search", "lake", "a text"), "no library"),
         (("library", "search", "lake", ""), "empty"),
@@ -45,3 +46,11 @@ def test_k13_a_query_with_operators_is_text(folder: Any) -> None:
     folder("library", "add", "lakes", "papers", "-q")
     for text in ("perch & pike | !x", "'; drop table runs; --", 'ab:* <-> "cd"', "%perch%"):
         assert folder("library", "search", "lakes", text).code == 0
+
+
+def test_no_module_is_taken_from_the_folder_in_which_a_command_runs(folder: Any) -> None:
+    """What a stranger put into a cloned folder is data: the parser's process imports nothing from there."""
+    for name in ("corrobora", "json", "struct", "selectolax", "pypdfium2"):
+        (folder.folder / f"{name}.py").write_text("open('imported', 'w').close()\nraise SystemExit(7)\n")
+    assert "1 read, 0 unchanged" in folder("library", "add", "lakes", "papers").err
+    assert not (folder.folder / "imported").exists()
