@@ -133,8 +133,9 @@ class ModelSilent(ProviderError):
     """The model that was named for a run never answered a call of it. It ends the run: nothing replaces it unasked."""
 
     @classmethod
-    def from_failure(cls, error: ProviderError) -> ModelSilent:
-        """Return the end of a run whose named model failed with `error` before it answered anything."""
+    def from_failure(cls, failure: ProviderError | str) -> ModelSilent:
+        """Return the end of a run whose named model failed, with an error or for a reason, and answered nothing."""
+        error = ProviderError("", failure) if isinstance(failure, str) else failure
         return cls(
             "provider_silent",
             f"The model never answered: {error.message}",

@@ -14,6 +14,7 @@ from corrobora.domain.errors import (
     Infeasible,
     JournalError,
     LimitReached,
+    ModelSilent,
     ProviderError,
     ReadError,
     RoleError,
@@ -52,7 +53,7 @@ from corrobora.engine.review import (
 from corrobora.engine.search import search_question
 from corrobora.engine.session import Session, run_parallel
 from corrobora.engine.session.egress import open_plan
-from corrobora.engine.session.journal import decode
+from corrobora.engine.session.journal import decode, find_fallback
 from corrobora.policies import dump_profile, fit_profile
 from corrobora.policies.assessment import assess_questions
 from corrobora.policies.budget import needs_short_report
@@ -71,7 +72,7 @@ from corrobora.roles.plan import plan
 from corrobora.roles.review import critique, judge, revise
 from corrobora.roles.synthesize import Material, synthesize
 from corrobora.text.mentions import find_names
-from corrobora.text.phrases import format_count
+from corrobora.text.phrases import describe_code, format_count
 from corrobora.text.tokens import stem_text
 
 REVIEW_SECONDS = 10.0  # with less time than this left, reviewing is shed before the report is
@@ -98,7 +99,7 @@ async def research(brief: Brief, run: Session) -> Report:
     findings = await investigate(tree.root, run)
     async with run.budget.use_reserve():  # time kept for writing
         if not findings.facts:
-            return await deliver_report(make_empty_draft(findings), None, findings, run)
+            return await _deliver(make_empty_draft(findings), None, findings, run)
         begin_synthesis(findings, run)
         material = await prepare_material(brief, findings, run)
         draft = await run.call(synthesize, material)
@@ -111,7 +112,7 @@ async def research(brief: Brief, run: Session) -> Report:
         draft = await fallback_if_uncited(draft, material, findings, run)
         checked = await check_whole_draft(draft, findings, run)
         verdict = await judge_draft(checked, findings, run)
-        return await deliver_report(checked, verdict, findings, run)
+        return await _deliver(checked, verdict, findings, run)
 
 
 async def plan_question(brief: Brief, run: Session) -> Plan:
@@ -281,6 +282,14 @@ def _has_time(run: Session) -> bool:
     return run.budget.until_deadline > REVIEW_SECONDS
 
 
+async def _deliver(checked: CheckedDraft, verdict: Verdict | None, findings: Findings, run: Session) -> Report:
+    """Deliver the report. Raises `ModelSilent` if a named model was asked and never answered: it asked for no other."""
+    usage = run.budget.read_meter().usage
+    if run.is_silent and usage.calls + usage.refused:
+        raise ModelSilent.from_failure(f"{describe_code(find_fallback(run.journal) or 'too_slow')}.")
+    return await deliver_report(checked, verdict, findings, run)
+
+
 async def rescue_report(run: Session, why: StopReason) -> Report:
     """Write the partial report from the journal, with the analyst that always answers."""
     names = find_names(run.brief.question)
@@ -296,7 +305,7 @@ async def rescue_report(run: Session, why: StopReason) -> Report:
     )
     material = shorten_material(report_input(findings, run.brief.question, run.profile))
     draft = (await run.outside.analysts[-1].play(synthesize, replace(material, path="rescue"))).value
-    return await deliver_report(check_written_draft(draft, findings), None, findings, run)
+    return await _deliver(check_written_draft(draft, findings), None, findings, run)
 
 
 async def _restore_facts(run: Session) -> list[Fact]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import signal
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -26,7 +29,8 @@ from corrobora.storage.postgres import (
     explain_error,
     require_version,
 )
-from corrobora.storage.postgres.embedded import server_status
+from corrobora.storage.postgres.embedded import server_status, stop_server
+from corrobora.storage.postgres.processes import is_running
 
 
 async def refusal(url: str | Path) -> JournalError:
@@ -52,6 +56,27 @@ async def test_a_data_folder_gives_an_embedded_database_that_ends_with_its_last_
         await first.execute("INSERT INTO rate_limit (provider) VALUES ('p')")
         assert await second.fetch_one("SELECT provider FROM rate_limit") == ("p",)
     assert not server_status(data_dir).running
+
+
+async def test_a_server_that_was_killed_is_started_again_by_who_uses_it_and_one_that_was_stopped_is_not(
+    data_dir: Path,
+) -> None:
+    async with await Database.connect(data_dir, wait_seconds=30.0) as database:
+        killed = server_status(data_dir).pid
+        assert killed is not None
+        os.kill(killed, signal.SIGKILL)
+        while is_running(killed):
+            pass
+        with contextlib.suppress(JournalError):  # the statement that meets the outage may be lost
+            await database.fetch_one("SELECT 1")
+        assert await database.fetch_one("SELECT 1") == (1,)
+        assert server_status(data_dir).pid not in (None, killed)
+    async with await Database.connect(data_dir, wait_seconds=1.0) as database:
+        stop_server(data_dir)
+        for _ in range(2):
+            with pytest.raises(JournalError):
+                await database.fetch_one("SELECT 1")
+        assert not server_status(data_dir).running
 
 
 async def test_statements_are_transactions_of_their_own(database: Database) -> None:

@@ -40,7 +40,6 @@ from corrobora.engine.session.journal import (
     PassageClaims,
     RoundBuffer,
     decode,
-    decode_meta,
     encode,
     hash_parts,
     name_bill,
@@ -225,7 +224,7 @@ class Session:
                     bill.add_unbooked(error.usage if isinstance(error, CorroboraError) else Usage())
                     if analyst is some[-1] or (isinstance(error, LimitReached) and error.scope == STRICT_SCOPE):
                         raise
-                    if isinstance(error, ProviderError) and self._is_silent(analyst):
+                    if isinstance(error, ProviderError) and analyst is self.outside.analysts[-2] and self.is_silent:
                         raise ModelSilent.from_failure(error) from error
                     if isinstance(error, LimitReached) and error.scope == CALL_SCOPE:
                         self.budget.short = error.which
@@ -261,13 +260,11 @@ class Session:
         """Wait until every cost that was booked is journaled. Raises `Stale` or `JournalError`."""
         await asyncio.gather(*self._bills)
 
-    def _is_silent(self, analyst: Analyst) -> bool:
-        """True for the model that was named for this run, while it has answered no call of the run."""
-        *_, model, _ = self.outside.analysts
-        if analyst is not model or not self.request.get_option(RequestOption.MODEL_REQUIRED):
-            return False
-        entries = (self.journal.get(key) for key in self.journal.keys())  # noqa: SIM118 - a port, not a dict
-        return not any(entry and decode_meta(entry).analyst == analyst.name for entry in entries)
+    @property
+    def is_silent(self) -> bool:
+        """True if a model was named for this run, and no call of it was answered so far."""
+        usage = self.budget.read_meter().usage
+        return usage.calls == usage.uncertain and bool(self.request.get_option(RequestOption.MODEL_REQUIRED))
 
     async def _ask_analyst(self, analyst: Analyst, role: Role[I, O], given: I, *, last: bool) -> Answer[O]:
         """Ask one analyst. All but the last are bounded by patience and by the limits of tokens, money and calls."""

@@ -283,6 +283,12 @@ def sum_usage(journal: Journal, *keys: str) -> Usage:
     return sum((decode_meta(entry).usage or Usage() for entry in found if entry is not None), Usage())
 
 
+def find_fallback(journal: Journal) -> str:
+    """Return why the last analyst did the first task of another one, "" if it did none."""
+    found = (journal.get(key) for key in journal.keys())  # noqa: SIM118 - a port, not a dict
+    return next((meta.fallback for entry in found if entry and (meta := decode_meta(entry)).fallback), "")
+
+
 def sum_searches(journal: Journal) -> int:
     """Return how many searches the calls made, those of a stage that was run again included."""
     found = (journal.get(key) for key in journal.keys())  # noqa: SIM118 - a port, not a dict

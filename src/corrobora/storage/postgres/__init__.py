@@ -95,8 +95,15 @@ class Database:
                 with translate_errors("checking the database"):
                     require_version(connection.info.server_version // 10_000)
                     await apply_migrations(connection)
+
+            async def locate() -> str:
+                """An embedded server that was killed is started again before it is connected to."""
+                if server is not None:
+                    await asyncio.to_thread(server.revive)
+                return conninfo
+
             pool = AsyncConnectionPool[PooledConnection](
-                conninfo,
+                locate,
                 connection_class=PooledConnection,
                 min_size=1,
                 max_size=size,

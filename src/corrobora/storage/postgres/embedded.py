@@ -80,6 +80,13 @@ class EmbeddedServer:
         atexit.register(server.stop_if_last)
         return server
 
+    def revive(self) -> None:
+        """Start the server again if it was killed; one that somebody has stopped stays down. Raises as `start`."""
+        if self._membership is not None and _was_killed(self._cluster):
+            with hold_lock(_lock_file(self.data_dir), timeout_seconds=_START_WAIT_SECONDS):
+                if _was_killed(self._cluster):
+                    self._cluster.start_server()
+
     def stop_if_last(self) -> bool:
         """End this use, and stop the server if nobody else uses it. Returns True if it was stopped.
 
@@ -141,6 +148,11 @@ def stop_server(data_dir: Path) -> bool:
         if running is not None:
             cluster.stop_server(running)
         return running is not None
+
+
+def _was_killed(cluster: Cluster) -> bool:
+    """True if a server has left its pid file behind: one that was stopped has removed it."""
+    return (cluster.data / "postmaster.pid").exists() and cluster.read_pid_file() is None
 
 
 def _resolve_home(data_dir: Path) -> Path:

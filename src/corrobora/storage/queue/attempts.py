@@ -86,8 +86,15 @@ class ResilientJobManager(JobManager):
             try:
                 await super().listen_for_jobs(on_notification=on_notification, queues=queues)
             except ConnectorException as error:
-                _log.warning("listening for jobs failed: %s", error.__cause__)
+                _log.debug("listening for jobs failed: %s", error.__cause__)  # heartbeats tell of it, less often
             await asyncio.sleep(_PAUSE_SECONDS)
+
+    async def list_jobs_to_abort_async(self, queue: str | None = None) -> Iterable[int]:
+        """List the attempts that are to end; during an outage there are none."""
+        try:
+            return await super().list_jobs_to_abort_async(queue)
+        except ConnectorException:
+            return ()
 
     async def unregister_worker(self, worker_id: int) -> None:
         """Unregister; if the database is down, the sweeper of another worker finds this one dead."""

@@ -28,6 +28,27 @@ class RefusingServer(ModelServer):
         return await super()._respond(request)
 
 
+class SpeechlessServer(ModelServer):
+    """A server at the address of a model that has no answer to any call."""
+
+    does: Response | None = None  # None: it is silent
+
+    async def _respond(self, request: Request) -> Response:
+        if request.method == "POST" and self.does is None:
+            await asyncio.Event().wait()
+        return self.does if self.does is not None and request.method == "POST" else await super()._respond(request)
+
+
+SPEECHLESS = {
+    "web pages": Response(200, b"<!doctype html><title>Sign in</title><p>Please sign in.", "text/html"),
+    "web pages of a gateway": Response(502, b"<!doctype html><title>Bad gateway</title>", "text/html"),
+    "busy for a day": Response(429, b"{}", headers={"retry-after": "86400"}),
+    "moved": Response(307, headers={"location": "http://127.0.0.2/v1"}),
+    "nothing": Response(200),
+    "silent": None,
+}
+
+
 @contextmanager
 def serve(server: ModelServer) -> Iterator[str]:
     """Serve in a thread of its own; its address as a model is written."""
@@ -74,6 +95,24 @@ def test_a_model_that_never_answers_ends_the_run(filled: Any, profile: str) -> N
         result = ask(filled, model, "-p", profile, "-y")
     assert result.code == 7
     assert "The model never answered: openai-compatible:scripted refused the key" in result.complaint
+    assert "leave --model out" in result.complaint
+
+
+@pytest.mark.parametrize(
+    ("does", "protocol"),
+    [(each, "openai") for each in SPEECHLESS] + [("web pages", "anthropic"), ("silent", "anthropic")],
+)
+def test_whatever_an_address_does_instead_of_answering_the_run_ends_with_7(
+    filled: Any, does: str, protocol: str
+) -> None:
+    filled.setenv(ANTHROPIC_API_KEY="sk-test")
+    server = SpeechlessServer()
+    server.does = SPEECHLESS[does]
+    with serve(server) as model:
+        address = model if protocol == "openai" else f"anthropic:scripted@{server.url}"
+        result = ask(filled, address, "-t", "8s")
+    assert (result.code, json.loads(result.out)["outcome"]) == (7, None)
+    assert "The model never answered: " in result.complaint
     assert "leave --model out" in result.complaint
 
 
