@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from html import escape
+from textwrap import dedent
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -181,9 +182,13 @@ _LINK = re.compile(r"`([^`<\n]{1,300}?) ?<[^`>\n]{1,600}>`__?")
 _REFERENCE = re.compile(r"`([^`\n]{1,300})`_{0,2}")
 _CODE = re.compile(r"``([^`\n]{1,600})``")
 _STRONG = re.compile(r"(?<![\w*\\])(\*\*|\*)(?=[^*\s])([^*\n]{0,400}[^*\s\\])\1(?![\w*])")
+_CITED = re.compile(r"(\[[\w#*.-]{1,60}\])_(?!\w)")
+_EMPTY = re.compile(r"\\\s+")  # parts marks from letters and is not shown
 _BACKSLASH = re.compile(r"\\([^\w\s])")
 _TARGETED = re.compile(r"^[~!]?(.*?)(?: ?<[^>\n]{1,400}>)?$")
 _DIRECTIVE = re.compile(r"^\.\. ([A-Za-z][\w:-]{0,60})::(?: (.*))?$")
+_NOTE = re.compile(r"^\.\. (\[[^\]\s]{1,60}\])(?: +(.*)|()$)")
+_FIELD = re.compile(r":[A-Za-z][\w -]{0,40}:(?: |$)")
 _OPTION = re.compile(r"^\s+:[A-Za-z][\w-]{0,40}:(?: .*)?$")
 _SKIPPED = frozenset(
     "image figure include toctree raw index contents highlight default-role currentmodule module meta "
@@ -244,11 +249,15 @@ class _LineWriter:
         return first + 2
 
     def _write_explicit(self, at: int) -> int:
-        """Skip a comment or target; write what a directive holds."""
+        """Skip a comment or target; write what a directive or note holds. An empty comment ends before what follows."""
         match = _DIRECTIVE.match(self._lines[at])
         end = at + 1
-        while end < len(self._lines) and (not self._lines[end].strip() or self._lines[end][:1].isspace()):
-            end += 1
+        if self._lines[at].strip() == ".." and not "".join(self._lines[end : end + 1]).strip():
+            return end
+        end = self._find_outside(end)
+        if note := _NOTE.match(self._lines[at]):
+            text = " ".join([note[2] or "", *_outdent_lines(self._lines[at + 1 : end])])
+            self._writer.add_block(strip_inline(f"{note[1]} {text}"))
         if match is None or match[1].lower() in _SKIPPED:
             return end
         if match[2] and match[1].lower() not in {"code-block", "code", "sourcecode", "literalinclude"}:
@@ -259,6 +268,12 @@ class _LineWriter:
         else:
             _LineWriter(_outdent_lines(body), self._writer).write_flat()
         return end
+
+    def _find_outside(self, at: int, depth: int = 0) -> int:
+        """Return the first line from `at` on that is neither blank nor indented by more than `depth`."""
+        while at < len(self._lines) and (not self._lines[at].strip() or _measure_indent(self._lines[at]) > depth):
+            at += 1
+        return at
 
     def write_flat(self) -> None:
         """Write the lines of a directive as paragraphs: headings and directives inside stay text."""
@@ -276,17 +291,31 @@ class _LineWriter:
             rows = [[strip_inline(cell) for cell in row] for row in rows]
             self._writer.add_rows(rows[heads:], rows[0] if heads == 1 else ())
             return end
-        items: list[str] = []
-        for line in block:
-            plain = line.strip()
-            if items and not _starts_item(plain):
-                items[-1] = f"{items[-1]} {plain}"
-            else:
-                items.append(plain)
-        for item in items:
+        for item in _join_items(block):
             text = strip_inline(item)
             self._writer.add_block(text[:-1] if text.endswith("::") else text, tight=_starts_item(item))
-        return end
+        literal = self._find_outside(end, _measure_indent(block[0])) if block[-1].rstrip().endswith("::") else end
+        self._writer.add_verbatim(dedent("\n".join(self._lines[end:literal])))
+        return literal
+
+
+def _join_items(block: Sequence[str]) -> list[str]:
+    """Join the lines of a paragraph, of each item of a list, and of each term with its indented definition."""
+    items: list[str] = []
+    depth, inner = _measure_indent(block[0]), False
+    for line in block:
+        plain, before = line.strip(), inner
+        inner = _measure_indent(line) > depth
+        if not items or _starts_item(plain) or (before and not inner):
+            items.append(plain)
+        else:
+            defines = inner and not before and items[-1][-1] not in ".:!?,;" and not _starts_item(items[-1])
+            items[-1] = f"{items[-1]}{':' if defines else ''} {plain}"
+    return items
+
+
+def _measure_indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _split_grid(lines: Sequence[str]) -> tuple[list[list[str]], int]:
@@ -331,6 +360,8 @@ def _is_adornment(line: str) -> bool:
 
 def _starts_item(line: str) -> bool:
     head, space, _ = line.partition(" ")
+    if _FIELD.match(line):
+        return True
     return bool(space) and (head in {"-", "*", "+", "•", "#."} or (head[:-1].isdigit() and head[-1:] in ".)"))
 
 
@@ -349,4 +380,5 @@ def _strip_marks(text: str) -> str:
         text = _ROLE.sub(lambda match: _TARGETED.sub(r"\1", match[1]), text)
         text = _LINK.sub(r"\1", text)
         text = _REFERENCE.sub(r"\1", text)
-    return _BACKSLASH.sub(r"\1", _STRONG.sub(r"\2", text))
+    text = _CITED.sub(r"\1", text)
+    return _BACKSLASH.sub(r"\1", _EMPTY.sub("", _STRONG.sub(r"\2", text)))

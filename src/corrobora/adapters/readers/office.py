@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import zipfile
 from collections import defaultdict
+from collections.abc import Iterator
 from io import BytesIO
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
@@ -31,6 +32,10 @@ MAX_UNPACKED = 100_000_000
 MAX_RATIO = 100
 _SMALL = 1_000_000  # below this the ratio says nothing: XML packs well
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"  # says again what stands before it
+_TEXTS = frozenset({f"{_W}t", f"{_MATH}t"})
+_SIGNS = {f"{_W}tab": " ", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
 _DC = "{http://purl.org/dc/elements/1.1/}"
 _TERMS = "{http://purl.org/dc/terms/}"
 
@@ -51,10 +56,16 @@ def read_docx(data: bytes, charset: str = "") -> ParsedDocument:
             document = _parse_xml(archive.read("word/document.xml"))
             styles = _parse_xml(archive.read("word/styles.xml")) if "word/styles.xml" in names else None
             core = _parse_xml(archive.read("docProps/core.xml")) if "docProps/core.xml" in names else None
+            notes = {
+                (kind, note.get(f"{_W}id")): _element_text(note)
+                for kind in ("footnote", "endnote")
+                if f"word/{kind}s.xml" in names
+                for note in _parse_xml(archive.read(f"word/{kind}s.xml")).iter(f"{_W}{kind}")
+            }
     except (zipfile.BadZipFile, ET.ParseError, KeyError, EOFError, ValueError, NotImplementedError, OSError) as error:
         raise ReadError(ReadOutcome.BROKEN, f"The DOCX file is damaged ({type(error).__name__}).") from error
     writer = TextWriter()
-    title = _BodyWriter(writer, _heading_levels(styles)).write_body(document)
+    title = _BodyWriter(writer, _heading_levels(styles), notes).write_body(document)
     stated = (core.findtext(f"{_DC}title") or "") if core is not None else ""
     published = (core.findtext(f"{_TERMS}created") or "")[:10] if core is not None else ""
     creator = (core.findtext(f"{_DC}creator") or "") if core is not None else ""
@@ -99,11 +110,12 @@ def _heading_levels(styles: ET.Element | None) -> dict[str, int]:
 
 
 class _BodyWriter:
-    """Walks paragraphs and tables in order."""
+    """Walks paragraphs and tables in order. Notes stand behind the paragraph or table that refers to them."""
 
-    def __init__(self, writer: TextWriter, levels: dict[str, int]) -> None:
+    def __init__(self, writer: TextWriter, levels: dict[str, int], notes: dict[tuple[str, str | None], str]) -> None:
         self._writer = writer
         self._levels = levels
+        self._notes = notes
         self._title = ""
 
     def write_body(self, document: ET.Element) -> str:
@@ -117,10 +129,13 @@ class _BodyWriter:
             elif block.tag == f"{_W}sdt":
                 for inner in block.iter(f"{_W}p"):
                     self._write_paragraph(inner)
+            for kind in ("footnote", "endnote"):
+                for reference in block.iter(f"{_W}{kind}Reference"):
+                    self._writer.add_block(self._notes.pop((kind, reference.get(f"{_W}id")), ""))
         return self._title
 
     def _write_table(self, table: ET.Element) -> None:
-        rows = [[_element_text(cell) for cell in row.iter(f"{_W}tc")] for row in table.iter(f"{_W}tr")]
+        rows = [[_element_text(cell) for cell in _iter_outer(row, "tc")] for row in _iter_outer(table, "tr")]
         look = table.find(f"{_W}tblPr/{_W}tblLook")
         heads = len(rows) > 1 and (
             table.find(f"{_W}tr/{_W}trPr/{_W}tblHeader") is not None
@@ -146,16 +161,30 @@ class _BodyWriter:
             self._writer.add_block(text)
 
 
+def _iter_outer(element: ET.Element, tag: str) -> Iterator[ET.Element]:
+    """Yield the elements of a tag that stand in no other such element, as those of a table in a cell do."""
+    for child in element:
+        if child.tag == f"{_W}{tag}":
+            yield child
+        else:
+            yield from _iter_outer(child, tag)
+
+
 def _element_text(element: ET.Element) -> str:
-    parts: list[str] = []
-    for node in element.iter():
-        if node.tag == f"{_W}t":
-            parts.append(node.text or "")
-        elif node.tag == f"{_W}tab":
-            parts.append(" ")
-        elif node.tag in {f"{_W}br", f"{_W}cr"}:
-            parts.append("\n")
-    return "".join(parts)
+    return "".join(_list_pieces(element)).strip("\n")
+
+
+def _list_pieces(element: ET.Element) -> Iterator[str]:
+    """Yield the pieces of an element's text; a paragraph inside ends its line."""
+    for node in element:
+        if node.tag in _TEXTS:
+            yield node.text or ""
+        elif node.tag in _SIGNS:
+            yield _SIGNS[node.tag]
+        elif node.tag != _FALLBACK:
+            yield from _list_pieces(node)
+            if node.tag == f"{_W}p":
+                yield "\n"
 
 
 _PAGE = "\x01"  # begins each page while lines are joined; no page holds one

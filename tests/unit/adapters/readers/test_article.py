@@ -165,3 +165,13 @@ def test_a_half_of_a_title_that_the_page_does_not_say_is_not_its_name(heading: s
     parsed = extract_article(page)
     assert parsed is not None
     assert parsed.title == title
+
+
+def test_a_heading_above_text_without_spaces_or_with_raised_digits_is_kept():
+    long = "<p>" + "The committee met and decided on the length of all the passwords in federal systems. " * 4 + "</p>"
+    page = (
+        f"<html><body><h1>Areas</h1>{long}<h2>日本語</h2><p>この谷は町の北にあります。山は町の南にあります。</p>"
+        f"<h3>Formulae</h3><p>The area is πr<sup>2</sup> and the volume is a third of it.</p><h2>End</h2>{long}"
+        "</body></html>"
+    )
+    assert {"日本語", "Formulae", "End"} <= {each.title for each in read_html(page.encode()).headings}

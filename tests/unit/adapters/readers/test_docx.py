@@ -67,3 +67,43 @@ def test_another_archive_is_unsupported_and_no_text_is_empty():
         archive.writestr("a.txt", "x")
     assert outcome(out.getvalue()) == "unsupported"
     assert outcome(packed("")) == "empty"
+
+
+_NOTES = f"""<w:footnotes {_W}><w:footnote w:id="0"><w:p/></w:footnote><w:footnote w:id="2"><w:p><w:r>
+<w:t>Closed in 1987.</w:t></w:r></w:p></w:footnote></w:footnotes>"""
+_TWO = "<w:p><w:r><w:t>first line</w:t></w:r></w:p><w:p><w:r><w:t>second line</w:t></w:r></w:p>"
+_COMPATIBLE = 'xmlns:x="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+_INNER = "<w:tbl><w:tr><w:tc><w:p><w:r><w:t>inner</w:t></w:r></w:p></w:tc></w:tr></w:tbl>"
+
+
+def text_of(document: str, **more: object) -> str:
+    return read_docx(packed(document, **more)).text  # type: ignore[arg-type]
+
+
+def test_a_note_stands_behind_the_paragraph_that_refers_to_it():
+    said = '<w:p><w:r><w:t>The road is long.</w:t><w:footnoteReference w:id="2"/></w:r></w:p>'
+    said += "<w:p><w:r><w:t>End.</w:t></w:r></w:p>"
+    text = text_of(said, extra={"word/footnotes.xml": _NOTES.encode()})
+    assert text == "The road is long.\n\nClosed in 1987.\n\nEnd."
+
+
+_FORMULA = """<w:p><w:r><w:t xml:space="preserve">A is </w:t></w:r><m:oMath
+xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"><m:r><m:t>A=b·c</m:t></m:r></m:oMath></w:p>"""
+_TWICE = f"""<w:p><x:AlternateContent {_COMPATIBLE}><x:Choice>{_TWO}</x:Choice><x:Fallback>{_TWO}</x:Fallback>
+</x:AlternateContent></w:p>"""
+
+
+@pytest.mark.parametrize(
+    ("document", "text"),
+    [
+        (
+            f"<w:tbl><w:tr><w:tc>{_TWO}</w:tc><w:tc><w:p/>{_INNER}</w:tc></w:tr></w:tbl>",
+            "first line second line | inner",
+        ),
+        ("<w:p><w:r><w:t>re</w:t><w:noBreakHyphen/><w:t>sign</w:t></w:r></w:p>", "re-sign"),
+        (_FORMULA, "A is A=b·c"),
+        (_TWICE, "first line\nsecond line"),
+    ],
+)
+def test_no_word_is_lost_glued_or_doubled(document: str, text: str):
+    assert text_of(document) == text

@@ -88,3 +88,22 @@ def test_hostile_text_ends(unit):
 )
 def test_only_what_the_format_marks_is_dropped(source: bytes, text: str) -> None:
     assert read_rst(source).text == text
+
+
+def test_notes_quotes_definitions_and_literal_blocks_keep_their_text_and_form():
+    text = read_rst(
+        b"The road was closed [1]_ near H\\ :sub:`2`\\ O works::\n\n    def cross():\n        return 7\n\nDone.\n\n"
+        b"..\n\n   Nobody crosses in winter.\n\nhut\n   A house of wood\n   with one door.\npass\n   A way over.\n\n"
+        b":Author: A. Lund\n:Version: 2\n\n.. [1]\n   In 1987.\n.. [Lund20] A book.\n.. a comment\n"
+    ).text
+    assert text.split("\n\n") == [
+        "The road was closed [1] near H2O works:",
+        "def cross():\n    return 7",
+        "Done.",
+        "Nobody crosses in winter.",
+        "hut: A house of wood with one door.",
+        "pass: A way over.",
+        ":Author: A. Lund\n:Version: 2",
+        "[1] In 1987.",
+        "[Lund20] A book.",
+    ]
