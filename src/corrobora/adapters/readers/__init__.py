@@ -22,6 +22,7 @@ from corrobora.text.tokens import sanitize_text
 
 _MAGIC = (
     (b"%PDF-", "a PDF file"),
+    (b"{\\rtf", "an RTF file"),
     (b"PK\x03\x04", "a ZIP archive or office file"),
     (b"\x89PNG", "a PNG image"),
     (b"GIF8", "a GIF image"),
@@ -38,9 +39,15 @@ _MAGIC = (
     (b"ID3", "audio"),
     (b"RIFF", "audio, video or an image"),
 )
-_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # begins as UTF-16 does
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
 _REFUSED = frozenset({"utf-7", "utf7", "unicode-1-1-utf-7"})
 _BAD_SHARE = 0.05
+_FEW_LETTERS = 10  # with accents, which may stand together in any language
 _LINE_END = re.compile("\r\n|[\r\x0b\x0c\x85]")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 
@@ -49,7 +56,8 @@ def decode_text(data: bytes, declared: str = "") -> str:
     """Return the text of `data`, line ends as single line feeds.
 
     Raises:
-        ReadError: `unsupported` for bytes that are no text, or of which more than 5 % cannot be decoded.
+        ReadError: `unsupported` for bytes that are no text, of which more than 5 % cannot be decoded, or in a character
+            set that nobody names and that is none of a language with Latin letters.
     """
     for magic, what in _MAGIC:
         if data.startswith(magic) and (magic != b"MZ" or b"\x00" in data[:512]):
@@ -70,7 +78,18 @@ def _decode_bytes(data: bytes, declared: str) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        return data.decode(_choose_codec(declared), "replace")
+        mended = data.decode("utf-8", "replace")
+    named = _choose_codec(declared)
+    if named:
+        return data.decode(named, "replace")
+    right = sum(letter > "\x7f" for letter in mended) - mended.count("�")
+    if right > mended.count("�"):  # UTF-8 with some bytes of something else
+        return mended
+    text = data.decode("cp1252", "replace")
+    letters = [letter for letter in text if letter.isalpha()]
+    if sum(letter > "\x7f" for letter in letters) > max(_FEW_LETTERS, len(letters) / 2):
+        raise ReadError(ReadOutcome.UNSUPPORTED, "Its character set is not known.", next_step="Save it as UTF-8.")
+    return text
 
 
 def _guess_utf16(data: bytes) -> str:
@@ -85,15 +104,15 @@ def _guess_utf16(data: bytes) -> str:
 
 
 def _choose_codec(declared: str) -> str:
-    """Return a usable codec: the declared one unless it is unknown, no text codec, or utf-7."""
+    """Return the declared codec, "" for none, for those that are guessed better, no text codecs, and utf-7."""
     name = declared.strip().strip("\"'").lower()
     if not name or name in _REFUSED or name in {"utf-8", "utf8", "ascii", "us-ascii", "iso-8859-1", "latin-1"}:
-        return "cp1252"
+        return ""
     try:
         info = codecs.lookup(name)
     except LookupError:
-        return "cp1252"
-    return info.name if info.name not in _REFUSED and getattr(info, "_is_text_encoding", True) else "cp1252"
+        return ""
+    return info.name if info.name not in _REFUSED and getattr(info, "_is_text_encoding", True) else ""
 
 
 _SPACES = re.compile(r"[^\S\n]+")
@@ -139,9 +158,11 @@ class TextWriter:
 
         Empty cells are left out. A row with another number of cells than the head is written without it.
         """
-        for row in rows or ([head] if head else []):
+        if head and all(len(row) != len(head) for row in rows):
+            rows, head = [head, *rows], ()
+        for row in rows:
             cells = [" ".join(cell.split()) for cell in row]
-            names = [" ".join(name.split()) for name in head] if rows and len(head) == len(row) else []
+            names = [" ".join(name.split()) for name in head] if len(head) == len(row) else []
             named = [f"{name}: {cell}" if name else cell for name, cell in zip(names, cells, strict=False) if cell]
             line = "; ".join(named)
             if any(names) and named:

@@ -38,8 +38,32 @@ def test_h04_a_set_that_hides_text_is_refused(declared):
     assert decode_text("caf\xe9 +ADw-".encode("latin-1"), declared) == "café +ADw-"
 
 
+@pytest.mark.parametrize("declared", ["", "utf-8", "iso-8859-1"])
+def test_k06_utf8_with_a_few_other_bytes_stays_utf8(declared):
+    assert decode_text("Größe und Übermaß ".encode() + b"caf\xe9", declared) == "Größe und Übermaß caf�"
+
+
+@pytest.mark.parametrize("name", ["koi8-r", "cp1251", "iso-8859-7"])
+def test_k06_a_set_that_nobody_names_is_not_guessed(name):
+    data = ("Это документ о журналах и ночах." if name != "iso-8859-7" else "Αυτό είναι ένα έγγραφο.").encode(name)
+    assert decode_text(data, name).startswith(("Это", "Αυτό"))
+    with pytest.raises(ReadError) as caught:
+        decode_text(data)
+    assert caught.value.outcome == "unsupported"
+    assert "UTF-8" in caught.value.next_step
+
+
 @pytest.mark.parametrize(
-    "data", [b"\x89PNG\r\n", b"PK\x03\x04rest", b"\x7fELF", bytes(range(256)) * 4, b"\x1f\x8b\x08", b"MZ\x90\x00"]
+    "data",
+    [
+        b"{\\rtf1\\ansi Text.}",
+        b"\x89PNG\r\n",
+        b"PK\x03\x04rest",
+        b"\x7fELF",
+        bytes(range(256)) * 4,
+        b"\x1f\x8b\x08",
+        b"MZ\x90\x00",
+    ],
 )
 def test_h02_what_is_no_text_is_unsupported(data):
     with pytest.raises(ReadError) as caught:

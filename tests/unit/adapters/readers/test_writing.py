@@ -36,3 +36,11 @@ def test_tight_blocks_stay_close():
 
 def test_spaces_are_folded():
     assert fold_spaces(" a \t b \n\n  c ") == "a b\nc"
+
+
+def test_the_head_of_a_table_is_never_lost():
+    writer = TextWriter()
+    writer.add_rows([["1"], ["1", "2", "3"]], ["year", "share"])
+    assert writer.build_parsed().text == "year | share\n1\n1 | 2 | 3"
+    writer.add_rows([], ["alone"])
+    assert writer.build_parsed().text.endswith("alone")
