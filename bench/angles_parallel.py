@@ -18,7 +18,7 @@ from typing import Any
 
 from corrobora.adapters.pacing import SystemClock
 from corrobora.analysts.extractive import ExtractiveAnalyst
-from corrobora.config import load_profile
+from corrobora.config.profiles import load_profile
 from corrobora.domain.plan import Brief, Node, Plan, SubQuestion
 from corrobora.domain.run import Request, RunId
 from corrobora.engine.research import research

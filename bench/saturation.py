@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from tests.profiles.saturation import BUDGET, SUBJECTS, Outcome, baseline, outcome
 
-from corrobora.config import load_profile
+from corrobora.config.profiles import load_profile
 from corrobora.testing import run_virtually
 
 

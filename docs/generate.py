@@ -172,7 +172,7 @@ def profile_fields(_: str) -> str:
 
 def profiles(_: str) -> str:
     """Every field of every preset, one column a preset."""
-    from corrobora.config import list_presets, load_profile  # noqa: PLC0415
+    from corrobora.config.profiles import list_presets, load_profile  # noqa: PLC0415
     from corrobora.policies import Profile  # noqa: PLC0415
 
     presets = [load_profile(name) for name in list_presets()]

@@ -130,7 +130,7 @@ def test_the_excerpt_of_the_readme_stands_in_the_shipped_report() -> None:
 
 
 def test_the_readme_names_every_seed_profile_and_the_default() -> None:
-    from corrobora.config import load_profile
+    from corrobora.config.profiles import load_profile
 
     named = re.findall(r"^\| `(\w+)`", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert [load_profile(name).name for name in named] == named

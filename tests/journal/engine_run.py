@@ -22,7 +22,7 @@ from corrobora.adapters.pacing import SystemClock
 from corrobora.adapters.search.library import LibraryReader, LibrarySearch
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.app.attempts import StoredHuman
-from corrobora.config import load_profile
+from corrobora.config.profiles import load_profile
 from corrobora.domain.evidence import Document, Hit, Query
 from corrobora.domain.plan import Brief
 from corrobora.domain.run import Event, Request, RunId

@@ -9,7 +9,7 @@ from tests.profiles.research import QUESTION, LibraryRun, Mixed, make_run
 
 from corrobora.analysts.extractive.clarify import clarify_question
 from corrobora.analysts.extractive.plan import make_plan
-from corrobora.config import load_profile
+from corrobora.config.profiles import load_profile
 from corrobora.domain.plan import Brief, Node, Plan, SubQuestion
 from corrobora.engine.planning import plan_input
 from corrobora.policies.feasibility import repair_plan

@@ -9,7 +9,7 @@ from typing import Any
 from tests.profiles.over_wire import OverWire
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
-from corrobora.config import load_profile
+from corrobora.config.profiles import load_profile
 from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Report
 from corrobora.domain.run import Request, RunId

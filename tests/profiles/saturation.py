@@ -12,7 +12,7 @@ from typing import Any
 from tests.profiles.research import Mixed
 from tests.profiles.scripted import Engine, WebRun, make_web_run
 
-from corrobora.config import load_profile
+from corrobora.config.profiles import load_profile
 from corrobora.domain.evidence import Query
 from corrobora.domain.plan import Coverage
 from corrobora.domain.thread import Intent

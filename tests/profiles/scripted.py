@@ -17,7 +17,8 @@ from typing import Any
 from tests.profiles.over_wire import OverWire
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
-from corrobora.config import load_profile, load_settings
+from corrobora.config import load_settings
+from corrobora.config.profiles import load_profile
 from corrobora.domain.errors import ProviderError, ReadError
 from corrobora.domain.evidence import Document, Hit, Query, ReadOutcome, Source, SourceId
 from corrobora.domain.plan import Brief, Plan

@@ -19,8 +19,8 @@ from tests.profiles.scripted import Engine, Growing, WebRun, asked_for, make_web
 from tests.unit.policies.threads import fact, one_round, thread
 
 from corrobora.app.wiring import open_analysts
-from corrobora.config import load_profile, load_settings
-from corrobora.config.profiles import list_fields
+from corrobora.config import load_settings
+from corrobora.config.profiles import list_fields, load_profile
 from corrobora.domain.evidence import Grade, PassageId, Query
 from corrobora.domain.plan import Plan
 from corrobora.domain.report import Critique, Report, Verdict

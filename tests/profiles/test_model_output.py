@@ -9,7 +9,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 from tests.profiles.research import LibraryRun, Mixed, make_run
 
-from corrobora.config import load_profile
+from corrobora.config.profiles import load_profile
 from corrobora.domain.report import Draft, Report, Verdict
 from corrobora.domain.thread import Gap, Proposal
 from corrobora.roles.extract import Extraction, Quote

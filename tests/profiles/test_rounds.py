@@ -17,7 +17,7 @@ from tests.profiles.corpus import PER_THEME, QUESTION, THEMES, corpus
 from tests.profiles.research import Mixed, make_run
 from tests.profiles.scripted import Engine, WebRun, asked_for, make_web_run, profile_asked_for
 
-from corrobora.config import load_profile
+from corrobora.config.profiles import load_profile
 from corrobora.domain.errors import Infeasible, NeedsHuman
 from corrobora.domain.evidence import Query
 from corrobora.domain.plan import Plan

@@ -10,7 +10,7 @@ import pytest
 from tests.profiles.research import Mixed, make_run
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
-from corrobora.config import load_profile
+from corrobora.config.profiles import load_profile
 from corrobora.domain.report import Outcome, Report
 from corrobora.engine.session.journal import hash_parts
 from corrobora.testing import LoopTime

@@ -11,7 +11,7 @@ from tests.profiles.meeting import Meeting
 from tests.profiles.research import DOCUMENTS, QUESTION, Mixed, make_run
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
-from corrobora.config import load_profile
+from corrobora.config.profiles import load_profile
 from corrobora.domain.errors import Infeasible, LimitReached, UserError
 from corrobora.domain.plan import Brief, Criteria, Gate, Node, Plan, SubQuestion, TaskSpec
 from corrobora.domain.report import Outcome

@@ -10,7 +10,7 @@ from tests.profiles.research import Mixed
 from tests.profiles.scripted import Growing, make_web_run
 from tests.profiles.triplet import PAGES, asks, done, endless, front_matter, headings, made, table, thread
 
-from corrobora.config import load_profile
+from corrobora.config.profiles import load_profile
 from corrobora.domain.errors import RoleError, UserError
 from corrobora.domain.evidence import Grade
 from corrobora.domain.plan import Coverage, SubQuestionStatus

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.config import list_presets, load_profile
+from corrobora.config.profiles import list_presets, load_profile
 from corrobora.domain.thread import Course
 from corrobora.policies import Profile, derive_allowance, derive_numbers, resolve_advance, resolve_rules, stop
 

@@ -17,7 +17,7 @@ from corrobora.adapters.models.connection import ModelConnection
 from corrobora.adapters.pacing import Gate, LoopClock, Pace
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
-from corrobora.config import load_profile
+from corrobora.config.profiles import load_profile
 from corrobora.domain.evidence import locate_quote
 from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Outcome, Report

@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from corrobora.config import Settings
-from corrobora.config import resolve_profile as resolve_overrides
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.report import Report
 from corrobora.domain.run import Event, Request, RunId, RunRow, RunStatus, Stage
@@ -36,13 +35,15 @@ _PAUSE_REASON = re.compile(r"(after|before the searches of) round (\d+) of (\S+)
 
 def resolve_request(settings: Settings, request: Request) -> Request:
     """Write out a profile of the settings, so that a worker with other settings or elsewhere does the same."""
-    name, own = resolve_overrides(settings, request.profile)
+    from corrobora.config import profiles  # noqa: PLC0415 - a list of runs needs no policies
+
+    name, own = profiles.resolve_profile(settings, request.profile)
     return replace(request, profile=name, overrides=(*own, *request.overrides))
 
 
 def resolve_profile(settings: Settings, request: Request) -> Profile:
     """Resolve the profile of a request: preset, file or `[profiles.NAME]`, with its overrides."""
-    from corrobora.config import load_profile  # noqa: PLC0415
+    from corrobora.config.profiles import load_profile  # noqa: PLC0415 - as above
 
     known = resolve_request(settings, request)
     return load_profile(known.profile, known.overrides)

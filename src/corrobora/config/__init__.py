@@ -1,12 +1,12 @@
 """Configuration: settings and profiles, declared once, merged from flags, environment and files, with trust.
 
 Knows names, types, precedence, secrets by reference, and what a stranger's folder may set. Does not know what the
-engine or the adapters do with the values.
+engine or the adapters do with the values. Profiles (`corrobora.config.profiles`) are loaded with the policies that they
+choose among, so a command that needs none of them does not import them.
 """
 
 from corrobora.config.layers import find_user_file
 from corrobora.config.loading import load_settings, resolve_language
-from corrobora.config.profiles import list_presets, load_profile, override_profile, resolve_profile
 from corrobora.config.settings import Endpoint, Price, Settings
 from corrobora.config.values import Origin, Secret, read_small_file
 
@@ -17,11 +17,7 @@ __all__ = [
     "Secret",
     "Settings",
     "find_user_file",
-    "list_presets",
-    "load_profile",
     "load_settings",
-    "override_profile",
     "read_small_file",
     "resolve_language",
-    "resolve_profile",
 ]

@@ -28,7 +28,8 @@ from corrobora.engine.search import rate_questions
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, decode, decode_meta, encode, get_type_adapter
 from corrobora.policies.assessment import merge_facts
-from corrobora.policies.budget import describe_delta, find_spent_phase_limit, find_unmet_criteria, has_improved
+from corrobora.policies.budget import find_spent_phase_limit
+from corrobora.policies.gates import describe_delta, find_unmet_criteria, has_improved
 from corrobora.policies.outcome import merge_gaps
 from corrobora.reporting.thread_json import build_leaf_result, name_result_file
 from corrobora.roles.refine import Refinement, Shortfall, refine

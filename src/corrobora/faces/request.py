@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
-from corrobora.config import Settings, override_profile, resolve_language, resolve_profile
+from corrobora.config import Settings, resolve_language
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request, RequestOption
-from corrobora.policies import intake
 from corrobora.registry import load_part
 from corrobora.text.frames import dump_frame
 
@@ -37,6 +36,8 @@ class RequestExtras(TypedDict, total=False):
 
 def parse_question(raw: str) -> Question:
     """Return the question. Raises `UserError` as `policies.intake.check_question`."""
+    from corrobora.policies import intake  # noqa: PLC0415 - commands that ask nothing need no policies
+
     return Question(intake.check_question(raw), intake.count_hidden_characters(raw))
 
 
@@ -56,6 +57,8 @@ def build_request(  # noqa: PLR0913 - one keyword for each thing that is not a s
     Raises:
         UserError: there is nothing to search, or a setting contradicts another; nothing was stored or paid.
     """
+    from corrobora.config.profiles import override_profile, resolve_profile  # noqa: PLC0415 - as above
+
     _check_sources(settings, sources)
     profile, own = resolve_profile(settings)
     return Request(

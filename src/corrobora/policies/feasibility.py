@@ -14,7 +14,7 @@ from itertools import combinations, count
 from corrobora.domain.errors import Infeasible
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Gate, Node, Plan, SubQuestion, collect_leaves, executor_depth, walk_nodes
-from corrobora.policies.budget import add_default_criterion
+from corrobora.policies.gates import add_default_criterion
 from corrobora.policies.intake import TIERS, angle_range
 from corrobora.policies.queries import is_near_duplicate, query_core, select_fresh_queries
 from corrobora.text.tokens import find_function_words, fold_text, split_words, stem_word

@@ -7,7 +7,7 @@ from tests.profiles.research import DOCUMENTS, QUESTION, Mixed, make_run
 
 from corrobora.analysts.extractive.clarify import clarify_question
 from corrobora.app.dialogues import AUTHORIZATION_PHRASE, Dialogue, DialogueManager, reply_to_user
-from corrobora.config import load_profile
+from corrobora.config.profiles import load_profile
 from corrobora.domain.errors import NeedsHuman
 from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Outcome

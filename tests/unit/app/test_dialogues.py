@@ -15,7 +15,7 @@ from corrobora.app import Workspace
 from corrobora.app.attempts import run_here
 from corrobora.app.dialogues import DialogueManager, first_message, open_dialogue
 from corrobora.app.runs import submit_run
-from corrobora.config import load_profile
+from corrobora.config.profiles import load_profile
 from corrobora.domain.errors import ProviderError, Stale, UserError
 from corrobora.domain.run import Request, RunStatus
 from corrobora.storage.journal.events import new_dialogue

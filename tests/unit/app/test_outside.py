@@ -11,7 +11,7 @@ from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.app.libraries import open_embedder
 from corrobora.app.models import ModelPool
 from corrobora.app.wiring import open_analysts, open_searches, run_allowance
-from corrobora.config import load_profile
+from corrobora.config.profiles import load_profile
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request, RequestOption
 from corrobora.storage.index import PostgresLibrary

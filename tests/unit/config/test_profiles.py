@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.config import Settings, list_presets, load_profile, load_settings, resolve_profile
-from corrobora.config.profiles import list_fields, read_fields
+from corrobora.config import Settings, load_settings
+from corrobora.config.profiles import list_fields, list_presets, load_profile, read_fields, resolve_profile
 from corrobora.config.values import find_doc, read_value
 from corrobora.domain.errors import UserError
 from corrobora.domain.thread import Phase

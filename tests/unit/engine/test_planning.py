@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.config import load_profile
+from corrobora.config.profiles import load_profile
 from corrobora.domain.errors import UserError
 from corrobora.domain.plan import Brief, Node, Plan, executor_depth, walk_nodes
 from corrobora.engine.planning import (

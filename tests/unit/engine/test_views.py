@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.unit.policies.threads import decided, fact, one_round, thread
 
-from corrobora.config import load_profile
+from corrobora.config.profiles import load_profile
 from corrobora.domain.evidence import Contradiction, Grade
 from corrobora.domain.plan import Node, Record, Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Findings

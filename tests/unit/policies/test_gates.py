@@ -12,7 +12,7 @@ from tests.unit.policies.threads import asked, fact
 from corrobora.domain.evidence import Contradiction, FactId, Grade
 from corrobora.domain.plan import Coverage, Criteria, Gate, Subject, SubQuestionStatus
 from corrobora.domain.report import Findings
-from corrobora.policies.budget import (
+from corrobora.policies.gates import (
     add_default_criterion,
     describe_delta,
     find_unmet_criteria,

@@ -9,7 +9,7 @@ from typing import Any
 from tests.profiles.research import LibraryRun, Mixed, make_run
 from tests.unit.policies.threads import fact
 
-from corrobora.config import load_profile
+from corrobora.config.profiles import load_profile
 from corrobora.domain.evidence import Contradiction
 from corrobora.domain.report import Critique, Draft, Findings, Verdict
 from corrobora.domain.thread import Gap

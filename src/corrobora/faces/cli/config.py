@@ -14,9 +14,10 @@ from typing import Any, cast
 
 import click
 
-from corrobora.config import Settings, find_user_file, list_presets, load_profile, resolve_profile
+from corrobora.config import Settings, find_user_file
 from corrobora.config.layers import PROJECT_FILE, Layer, read_layer, read_project_layer
 from corrobora.config.loading import find_trust_store, refuse_literals
+from corrobora.config.profiles import list_presets, load_profile, resolve_profile
 from corrobora.config.settings import DATABASE_URL, list_settings
 from corrobora.config.trust import TrustStore, split_harmless
 from corrobora.domain.errors import NeedsHuman, UserError

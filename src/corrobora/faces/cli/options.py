@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from corrobora.config import Settings, list_presets, load_settings, read_small_file
+from corrobora.config import Settings, load_settings, read_small_file
 from corrobora.config.settings import DISPLAYS, TIERS, Declared, list_settings
 from corrobora.config.values import split_annotation
 from corrobora.domain.errors import UserError
@@ -295,7 +295,7 @@ def _complete(
 
 
 _COMPLETIONS = {
-    "profile": _complete(list_presets, paths="else"),
+    "profile": _complete(lambda: list_parts("profiles"), paths="else"),
     "libraries": _complete(lambda: ("demo",), paths="also"),  # stored ones would need the database: too slow
     "providers": _complete(lambda: list_parts("search")),
     "display": _complete(lambda: DISPLAYS),

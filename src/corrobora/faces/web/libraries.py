@@ -16,7 +16,7 @@ from typing import Any
 from corrobora.app import Workspace
 from corrobora.app.libraries import ingest_files, open_library
 from corrobora.app.verification import verify_report as recheck_text
-from corrobora.config import list_presets, load_profile, resolve_profile
+from corrobora.config.profiles import list_presets, load_profile, resolve_profile
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Hit
 from corrobora.domain.limits import LIMITS

@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from corrobora.config import Settings, list_presets
+from corrobora.config import Settings
+from corrobora.config.profiles import list_presets
 from corrobora.config.settings import TIERS, list_settings
 from corrobora.config.values import describe_forms, parse_value
 from corrobora.domain.errors import UserError

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel
 
-from corrobora.config import list_presets
+from corrobora.config.profiles import list_presets
 from corrobora.domain.errors import UserError
 from corrobora.faces.web.context import Opened
 from corrobora.faces.web.errors import RENDERERS, Problem
