@@ -30,12 +30,12 @@ from tests.plugins.shell import Shell, _fill
 
 from corrobora.config import load_settings
 from corrobora.domain.errors import UserError
-from corrobora.faces.mcp.command import DEFAULT_PORT
 from corrobora.faces.mcp.resources import PAGE_KEY, REPORT_VIEW
 from corrobora.faces.mcp.server import build_server
 from corrobora.faces.mcp.tasks import EXTENSION_ID
 from corrobora.faces.mcp.tools import MAX_WAIT_SECONDS
 from corrobora.faces.mcp.views import NOTICE
+from corrobora.faces.serve import MCP_PORT
 from corrobora.faces.web.following import look_at_run
 from corrobora.faces.web.service import open_service
 
@@ -251,7 +251,7 @@ async def poll_task(client: Client, task: str) -> Fields:
 def test_other_machines_need_a_token(shell: Shell) -> None:
     """The same rule as for `serve`."""
     refused = shell("mcp", "--http", "--host", "0.0.0.0")
-    assert str(DEFAULT_PORT) in shell("mcp", "--help").out
+    assert str(MCP_PORT) in shell("mcp", "--help").out
     assert (refused.code, "no token is set" in refused.complaint) == (2, True)
 
 

@@ -67,7 +67,7 @@ class FolderDelivery:
                 "delivery_folder",
                 f"The report cannot be written to {str(base)!r}: {error.strerror or error}.",
                 provider=self.name,
-                next_step="Make room or change the folder, then: corrobora resume RUN --from-stage delivery",
+                next_step="Free space or choose another folder, then: corrobora resume RUN --from-stage delivery",
             ) from error
 
 
@@ -112,7 +112,7 @@ class EmailDelivery:
 
     def __init__(self, server: MailServer, to: str) -> None:
         if "@" not in to or any(letter.isspace() or letter in ",;<>" for letter in to):
-            raise UserError("delivery_address", f"{to[:80]!r} is no e-mail address.", next_step="Write NAME@HOST.")
+            raise UserError("delivery_address", f"{to[:80]!r} is not an e-mail address.", next_step="Write NAME@HOST.")
         self._server = server
         self._to = to
 
@@ -249,7 +249,7 @@ class WebhookDelivery:
     def _delivery_error(self, why: str, *, retryable: bool) -> ProviderError:
         return ProviderError(
             "delivery_webhook",
-            f"The webhook did not take the report: {why}.",
+            f"The webhook did not accept the report: {why}.",
             provider=self.name,
             retryable=retryable,
             next_step="Check the setting delivery.webhook_url, then: corrobora resume RUN --from-stage delivery",

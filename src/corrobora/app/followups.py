@@ -136,8 +136,8 @@ async def submit_edit(
     if not (wanted.edits or wanted.feedback or wanted.restore):
         raise UserError(
             "edit_missing",
-            "Nothing to edit was said.",
-            next_step='Say it: corrobora edit RUN "FEEDBACK", or name edits; the ids: corrobora edit RUN --outline',
+            "No edit was given.",
+            next_step='Say what to change: corrobora edit RUN "FEEDBACK"; or name edits: --outline shows the ids',
         )
     row = await workspace.runs.get(await find_reported(workspace, run))
     report = await require_report(workspace, row.id)
@@ -168,7 +168,7 @@ async def accept_changes(workspace: Workspace, run: str, accept: str) -> None:
     row = await workspace.runs.get(run)
     if not row.request.edits or row.status is not RunStatus.PAUSED:
         raise UserError(
-            "edit_not_waiting", f"Run {run} is no edit that waits for a reader.", next_step="corrobora runs list"
+            "edit_not_waiting", f"Run {run} is not an edit that waits for a reader.", next_step="corrobora runs list"
         )
     await workspace.runs.store_answer(run, ACCEPT_TOPIC, accept)
 

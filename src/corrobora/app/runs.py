@@ -187,7 +187,7 @@ async def ask_attempt(workspace: Workspace, run: str, topic: str) -> None:
     """
     row = await workspace.runs.get(run)
     if row.status not in (RunStatus.QUEUED, RunStatus.RUNNING):
-        raise UserError("not_running", f"Nobody works on run {run}: it is {row.status}.")
+        raise UserError("not_running", f"No worker is working on run {run}: it is {row.status}.")
     epoch = row.epoch + (row.status is RunStatus.QUEUED)
     await workspace.runs.store_answer(run, topic, str(epoch))
 

@@ -236,7 +236,7 @@ def parse_endpoints(settings: Settings) -> AllowList:
         if not 0 < number <= _MAX_PORT:
             raise UserError(
                 "config_value",
-                f"sources.allowed_endpoints holds {text[:60]!r}, which is no host with a port.",
+                f"sources.allowed_endpoints holds {text[:60]!r}, which is not a host with a port.",
                 next_step="Write it as 127.0.0.1:8098, [::1]:8098 or wiki.internal:443.",
             )
         endpoints.add((address, number))

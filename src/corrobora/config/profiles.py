@@ -135,7 +135,7 @@ def _read_chain(name_or_path: str) -> dict[str, object]:
         if base is None:
             break
         if not isinstance(base, str):
-            raise UserError("profile_bad_value", f"{where}: base is no text; allowed: {', '.join(list_presets())}.")
+            raise UserError("profile_bad_value", f"{where}: base must be text; allowed: {', '.join(list_presets())}.")
         name = base
     merged: dict[str, object] = {}
     for table in reversed(chain):
@@ -247,7 +247,7 @@ def _build_profile(table: Mapping[str, object], *, where: str) -> Profile:
         raise _refuse_key(stranger, [*list_fields(Profile), "phases", "review", "base"], where=where)
     values = read_fields(rest, list_fields(Profile), where=where)
     if not isinstance(review, dict):
-        raise UserError("profile_bad_value", f"{where}: review is no table; write [review].")
+        raise UserError("profile_bad_value", f"{where}: review must be a table; write [review].")
     reviewed = read_fields(cast("dict[str, object]", review), list_fields(Review), where=f"{where}, review")
     if phases is not None:
         values["phases"] = _read_phases(phases, where=where)
@@ -256,7 +256,7 @@ def _build_profile(table: Mapping[str, object], *, where: str) -> Profile:
 
 def _read_phases(value: object, *, where: str) -> tuple[Phase, ...]:
     if not isinstance(value, list) or not value:
-        raise UserError("profile_bad_value", f"{where}: phases is no list of tables; write [[phases]].")
+        raise UserError("profile_bad_value", f"{where}: phases must be a list of tables; write [[phases]].")
     phases: list[Phase] = []
     for at, each in enumerate(cast("list[object]", value), 1):
         place = f"{where}, phase {at}"

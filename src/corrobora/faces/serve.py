@@ -1,6 +1,6 @@
-"""`corrobora serve`: the page and the HTTP API on this machine, or with a token for others.
+"""`corrobora serve` and `corrobora mcp`: the servers of this machine, which need a token to serve others.
 
-Knows flags, the token's place, and what is said when the extra is missing. Does not know routes.
+Knows flags, the token's place, and what is said when the extra is missing. Does not know routes or protocols.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ import asyncio
 import os
 import socket
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
 import click
 
@@ -26,41 +26,84 @@ from corrobora.faces.cli.options import config_option, open_settings, with_works
 from corrobora.faces.cli.screen import write_stderr
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
     from corrobora.app import Workspace
     from corrobora.faces.web.security import Token
 
+F = TypeVar("F", bound=Callable[..., Any])
 TOKEN_VARIABLE = "CORROBORA_SERVER_TOKEN"  # noqa: S105 - the name of a variable
-DEFAULT_PORT = 8765
+SERVE_PORT = 8765
+MCP_PORT = 8766
 GRACE_SECONDS = 3  # for answers that are being sent; listeners come back to their cursor
 _MAX_TOKEN_BYTES = 100_000
 
 
-class ServeFlags(TypedDict):
-    """The flags of `serve`."""
+class ServerFlags(TypedDict):
+    """The flags that both commands have: the address, and who is answered there."""
 
     host: str
     port: int
     token_file: Path | None
     allow_host: tuple[str, ...]
-    open_page: bool
-    demo: bool
     config_file: Path | None
 
 
+class ServeFlags(ServerFlags):
+    """The flags of `serve`."""
+
+    open_page: bool
+    demo: bool
+
+
+class McpFlags(ServerFlags):
+    """The flags of `mcp`."""
+
+    http: bool
+
+
+def server_options(port: int, condition: str = "") -> Callable[[F], F]:
+    """Return a decorator that adds the address and callers of `ServerFlags`; a `condition` begins the help of each."""
+
+    def explain(text: str) -> str:
+        return f"{condition}: {text[0].lower()}{text[1:]}" if condition else text
+
+    def add_options(command: F) -> F:
+        for option in (
+            click.option(
+                "--allow-host",
+                multiple=True,
+                metavar="NAME[:PORT]",
+                help=explain("Answer under this name too. Repeatable."),
+            ),
+            click.option(
+                "--token-file",
+                type=click.Path(path_type=Path),
+                metavar="FILE",
+                help=explain(f"Token; or the variable {TOKEN_VARIABLE}."),
+            ),
+            click.option(
+                "--port",
+                type=click.IntRange(0, 65_535),
+                default=port,
+                show_default=True,
+                help=explain("Port; 0 takes a free one."),
+            ),
+            click.option(
+                "--host",
+                default="127.0.0.1",
+                show_default=True,
+                help=explain("Address to listen at; any other needs a token."),
+            ),
+        ):
+            command = option(command)
+        return command
+
+    return add_options
+
+
 @click.command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at; any other needs a token.")
-@click.option(
-    "--port", type=click.IntRange(0, 65_535), default=DEFAULT_PORT, show_default=True, help="Port; 0 takes a free one."
-)
-@click.option(
-    "--token-file", type=click.Path(path_type=Path), metavar="FILE", help=f"Token; or the variable {TOKEN_VARIABLE}."
-)
-@click.option(
-    "--allow-host",
-    multiple=True,
-    metavar="NAME[:PORT]",
-    help="Answer under this name too. Repeatable.",
-)
+@server_options(SERVE_PORT)
 @click.option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
 @click.option("--demo", is_flag=True, help="Show a report: research the shipped question first, unless that was done.")
 @config_option
@@ -68,20 +111,60 @@ def serve(**flags: Unpack[ServeFlags]) -> None:
     """Serve the page and the HTTP API until Ctrl-C; runs that are started there are worked on here."""
     settings = open_settings(flags["config_file"])
     try:
-        from corrobora.faces.web.security import check_bind, default_hosts  # noqa: PLC0415 - an extra
+        from corrobora.faces.web import create_app  # noqa: PLC0415 - an extra
     except ImportError as error:
         raise UserError.missing_extra("serve_extra", error, "serve") from None
-    tokens = read_tokens(flags["token_file"])
-    check_bind(flags["host"], tokens)
-    listening = bind_socket(flags["host"], flags["port"])
-    port = int(listening.getsockname()[1])
-    hosts = (*default_hosts(flags["host"], port), *(name.lower() for name in flags["allow_host"]))
-    address = f"http://{hosts[0]}"
+    listener = open_listener(flags)
+    address = f"http://{listener.hosts[0]}"
     page = f"{address}/runs/{_find_demo(settings)}/report" if flags["demo"] else f"{address}/"
     write_stderr(f"corrobora: {page}")
     if flags["open_page"]:
         webbrowser.open(page)
-    run_server(settings, listening, tokens=tokens, hosts=hosts)
+    run_server(create_app(settings, tokens=listener.tokens, allowed_hosts=listener.hosts), listener)
+
+
+@click.command()
+@click.option("--http", is_flag=True, help="Serve HTTP at /mcp instead of stdin and stdout.")
+@server_options(MCP_PORT, "With --http")
+@config_option
+def mcp(**flags: Unpack[McpFlags]) -> None:
+    """Offer research, sources and libraries to an assistant by the Model Context Protocol.
+
+    The assistant starts this command itself and speaks over stdin and stdout; see docs/guides/mcp.md.
+    """
+    settings = open_settings(flags["config_file"])
+    try:
+        from corrobora.faces.mcp.server import make_http_app, serve_pipes  # noqa: PLC0415 - an extra
+        from corrobora.faces.web.security import Access, read_server_secret  # noqa: PLC0415 - likewise
+    except ImportError as error:
+        raise UserError.missing_extra("serve_extra", error, "serve") from None
+    if not flags["http"]:
+        asyncio.run(serve_pipes(settings))
+        return
+    listener = open_listener(flags)
+    access = Access(listener.tokens, listener.hosts, read_server_secret(settings.home))
+    write_stderr(f"corrobora: http://{listener.hosts[0]}/mcp")
+    run_server(make_http_app(settings, flags["host"], access), listener)
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """A bound socket, the tokens that its callers need, and the values of the header Host that are answered."""
+
+    socket: socket.socket
+    tokens: tuple[Token, ...]
+    hosts: tuple[str, ...]
+
+
+def open_listener(flags: ServerFlags) -> Listener:
+    """Bind the address of the flags. Raises `UserError` if it cannot be used, or serves others without a token."""
+    from corrobora.faces.web.security import check_bind, default_hosts  # noqa: PLC0415 - an extra
+
+    tokens = read_tokens(flags["token_file"])
+    check_bind(flags["host"], tokens)
+    bound = bind_socket(flags["host"], flags["port"])
+    hosts = default_hosts(flags["host"], int(bound.getsockname()[1]))
+    return Listener(bound, tokens, (*hosts, *(name.lower() for name in flags["allow_host"])))
 
 
 def read_tokens(file: Path | None) -> tuple[Token, ...]:
@@ -113,18 +196,15 @@ def bind_socket(host: str, port: int) -> socket.socket:
     return listening
 
 
-def run_server(settings: Settings, listening: socket.socket, *, tokens: Sequence[Token], hosts: Sequence[str]) -> None:
-    """Serve at a bound socket until SIGINT or SIGTERM."""
+def run_server(app: ASGIApp, listener: Listener) -> None:
+    """Serve an application at a bound socket until SIGINT or SIGTERM."""
     import uvicorn  # noqa: PLC0415 - an extra
 
-    from corrobora.faces.web import create_app  # noqa: PLC0415 - as above
-
-    app = create_app(settings, tokens=tokens, allowed_hosts=hosts)
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=GRACE_SECONDS
     )
     with suppress(KeyboardInterrupt):  # Ctrl-C is how a server ends
-        asyncio.run(uvicorn.Server(config).serve([listening]))
+        asyncio.run(uvicorn.Server(config).serve([listener.socket]))
 
 
 def _find_demo(settings: Settings) -> RunId:

@@ -181,7 +181,7 @@ def parse_frame(text: str, where: str) -> Frame:
     known = list_frames()[1].texts
     for english, own in texts.items():
         if english not in known:
-            raise _file_error(where, f"translates {english[:80]!r}, which is no text of a report")
+            raise _file_error(where, f"translates {english[:80]!r}, which is not a text of a report")
         if not own.strip() or "\n" in own or sorted(_SLOT.findall(english)) != sorted(_SLOT.findall(own)):
             raise _file_error(where, f"must give {english[:80]!r} in one line with the same words in braces")
     return Frame(tag, name, own_name or name, texts)

@@ -95,11 +95,6 @@ def fold_to_ascii(text: str) -> str | None:
     return None if _TWO_ENDINGS.search(folded) is not None else _ENDING.sub(" ", folded)
 
 
-def find_unspaced(text: str) -> list[str]:
-    """Return the characters of `text` that belong to scripts without spaces between words."""
-    return _UNSPACED.findall(text)
-
-
 def _character_pairs(word: str) -> list[str]:
     if len(word) == 1 or _UNSPACED.search(word) is None:
         return [word]
@@ -196,7 +191,7 @@ def function_word_share(said: Sequence[str]) -> float:
 
 def lacks_word_spaces(text: str) -> bool:
     """True if much of a text is in a script without spaces between words."""
-    return 2 * len(find_unspaced(text)) >= sum(not c.isspace() for c in text) > 0
+    return 2 * len(_UNSPACED.findall(text)) >= sum(not c.isspace() for c in text) > 0
 
 
 def is_same_family(one: str, other: str) -> bool:

@@ -157,7 +157,7 @@ async def test_changes_wait_for_their_reader_and_versions_are_kept_and_restored(
     await accept_changes(workspace, made, "1")
     await run_here(workspace, made)
     assert (await workspace.runs.get(made)).status is RunStatus.DONE
-    with pytest.raises(UserError, match="no edit that waits"):
+    with pytest.raises(UserError, match="not an edit that waits"):
         await accept_changes(workspace, made, "1")
     back = await edit(workspace, run, EditRequest(restore=True), "")
     again = await edit(workspace, back, EditRequest(restore=True), "")
@@ -182,7 +182,7 @@ async def test_feedback_needs_a_model_and_an_edit_needs_a_wish(workspace: Worksp
     made = await edit(workspace, run, EditRequest(feedback="Make it nicer."), "all")
     row = await workspace.runs.get(made)
     assert (row.outcome, "without a language model" in row.reason) == ("edit_unclear", True)
-    with pytest.raises(UserError, match="Nothing to edit"):
+    with pytest.raises(UserError, match="No edit was given"):
         await submit_edit(workspace, run, EditRequest())
 
 

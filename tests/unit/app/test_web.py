@@ -128,7 +128,7 @@ async def test_without_a_provider_no_page_is_read(tmp_path: Path, library: Postg
     "entry", ["127.0.0.1", "wiki .internal:80", "127.0.0.1:0", "127.0.0.1:99999", "x:y", "10.0.0.0/8:80"]
 )
 def test_an_allowed_endpoint_is_a_host_with_a_port(entry: str, tmp_path: Path):
-    with pytest.raises(UserError, match="no host with a port"):
+    with pytest.raises(UserError, match="not a host with a port"):
         parse_endpoints(_settings(tmp_path, CORROBORA_SOURCES_ALLOWED_ENDPOINTS=entry))
 
 

@@ -304,7 +304,7 @@ class HttpAnswer:
             self.reusable = False  # the body ends with the connection
             return 0 if self.status in (204, 304) else None
         if not (length.isascii() and length.isdigit()):
-            raise BrokenAnswerError("the length of the answer is no number")
+            raise BrokenAnswerError("the length of the answer is not a number")
         return int(length[:18])
 
     async def _read_block(self, *, patient: bool) -> bytes:

@@ -65,7 +65,7 @@ def decode_text(data: bytes, declared: str = "") -> str:
     text = _decode_bytes(data, declared)
     bad = text.count("�") + len(_CONTROL.findall(text))
     if bad > _BAD_SHARE * len(text):
-        raise ReadError(ReadOutcome.UNSUPPORTED, f"It is not text: {bad} of {len(text)} characters make no sense.")
+        raise ReadError(ReadOutcome.UNSUPPORTED, f"It is not text: {bad} of {len(text)} characters are not readable.")
     return sanitize_text(_LINE_END.sub("\n", text))
 
 

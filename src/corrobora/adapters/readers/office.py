@@ -52,7 +52,7 @@ def read_docx(data: bytes, charset: str = "") -> ParsedDocument:
             _check_archive(archive)
             names = set(archive.namelist())
             if "word/document.xml" not in names:
-                raise ReadError(ReadOutcome.UNSUPPORTED, "The archive is no DOCX file.")
+                raise ReadError(ReadOutcome.UNSUPPORTED, "The archive is not a DOCX file.")
             document = _parse_xml(archive.read("word/document.xml"))
             styles = _parse_xml(archive.read("word/styles.xml")) if "word/styles.xml" in names else None
             core = _parse_xml(archive.read("docProps/core.xml")) if "docProps/core.xml" in names else None
@@ -230,13 +230,13 @@ def read_pdf(data: bytes, charset: str = "", *, max_pages: int = LIMITS.pdf_max_
     text = writer.build_parsed().text
     if not any(letter.isalnum() for letter in text):
         raise ReadError(
-            ReadOutcome.EMPTY, "The PDF has no text; it may be a scan.", next_step="Run a text recognition over it."
+            ReadOutcome.EMPTY, "The PDF has no text; it may be a scan.", next_step="Run text recognition (OCR) on it."
         )
     if (share := measure_glue(text)) > _GLUED_SHARE:
         raise ReadError(
             ReadOutcome.NOT_CONTENT,
             f"Its text is poor: {share:.0%} of the letters stand in words of {_GLUED_WORD} or more letters.",
-            next_step="Run a text recognition over it.",
+            next_step="Run text recognition (OCR) on it.",
         )
     return writer.build_parsed(
         title or text.lstrip().split("\n", 1)[0][:150],

@@ -121,7 +121,7 @@ class WebReader:
         type_ = _type_of(head)
         reader = map_types().get(type_ or "text/html")
         if reader is None:
-            raise ReadError(ReadOutcome.UNSUPPORTED, f"Its type is {type_[:80]}, which no reader reads.")
+            raise ReadError(ReadOutcome.UNSUPPORTED, f"Its type is {type_[:80]}, which no reader supports.")
         if reader.whole:
             return Bounds(self._limits.pdf_wire_bytes, self._limits.pdf_decoded_bytes)
         return Bounds(self._limits.page_wire_bytes, self._limits.page_decoded_bytes, truncate=True)

@@ -255,7 +255,7 @@ class ProviderApi:
             text = data.strip()
             if not text or (text[:1] in b"{[" and text[-1:] not in b"}]"):
                 raise ProviderError.request_failed(self.name, why="the answer was cut") from error
-            raise ProviderError.bad_content(self.name, "the answer is no JSON") from error
+            raise ProviderError.bad_content(self.name, "the answer is not JSON") from error
 
 
 SNIPPET_MAX_CHARS = 4_000
@@ -302,7 +302,7 @@ def build_hits(  # noqa: PLR0913 - the parts of one translation
         ProviderError: `rows` is no list, or not one of its rows has an address: the shape has changed (bad-input S02).
     """
     if not isinstance(rows, list):
-        raise ProviderError.bad_content(provider, "its results are no list")
+        raise ProviderError.bad_content(provider, "its results are not a list")
     given = cast("list[object]", rows)
     read_rows = [read(row) for row in given if is_mapping(row)]
     if given and not any(isinstance(row.url, str) and row.url for row in read_rows):

@@ -137,7 +137,7 @@ class Firecrawl(KeyedProvider):
     def _read_pages(self, answer: Mapping[str, object], url: str) -> list[ScrapedPage]:
         data = answer.get("data")
         if not isinstance(data, list):
-            raise ProviderError.bad_content(self.name, "the pages of a crawl are no list")
+            raise ProviderError.bad_content(self.name, "the pages of a crawl are not a list")
         return [self._read_page(row, url) for row in cast("list[object]", data) if is_mapping(row)]
 
     def _read_page(self, data: Mapping[str, object], url: str) -> ScrapedPage:

@@ -264,10 +264,10 @@ class PubMed(OpenProvider):
         params = {**whose, "term": query.text, "retmax": _count(limit), "sort": "relevance"}
         ids = await self.get_rows("/entrez/eutils/esearch.fcgi", params, "esearchresult", "idlist")
         if not isinstance(ids, list):
-            raise ProviderError.bad_content(self.name, "its results are no list")
+            raise ProviderError.bad_content(self.name, "its results are not a list")
         numbers = [each for each in cast("list[object]", ids) if isinstance(each, str) and each.isdigit()]
         if ids and not numbers:
-            raise ProviderError.bad_content(self.name, "its results are no numbers of articles")
+            raise ProviderError.bad_content(self.name, "its results are not article numbers")
         if not numbers:
             return []
         found = await self.get_rows("/entrez/eutils/esummary.fcgi", {**whose, "id": ",".join(numbers)}, "result")

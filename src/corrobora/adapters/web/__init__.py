@@ -102,9 +102,9 @@ def check_host(host: str) -> None:
         return
     name = host.rstrip(".")
     if not name or len(name) > _MAX_HOST or host.endswith("..") or not _HOST.match(name):
-        raise BadUrl("bad_url", "its host is no host name")
+        raise BadUrl("bad_url", "its host is not a valid host name")
     if any(label.startswith("xn--") and not _is_punycode(label) for label in name.split(".")):
-        raise BadUrl("bad_url", "its host is no valid international name")
+        raise BadUrl("bad_url", "its host is not a valid international name")
     if _NUMBER.match(name.rsplit(".", 1)[-1]) and _parse_ip(name) is None:
         raise BadUrl("bad_url", "its host is a number in a form that programs read differently")
 

@@ -278,7 +278,7 @@ def _next_hop(here: str, location: str) -> str:
     try:
         there = check_url(urljoin(here, location))
     except ValueError as error:
-        raise ReadError(ReadOutcome.REFUSED, "Not fetched (bad_url): its redirect is no URL.") from error
+        raise ReadError(ReadOutcome.REFUSED, "Not fetched (bad_url): its redirect is not a URL.") from error
     if here.startswith("https:") and there.startswith("http:"):
         raise ReadError(ReadOutcome.REFUSED, "Not fetched: it redirects from https to http.")
     return there

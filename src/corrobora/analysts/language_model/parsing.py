@@ -157,7 +157,7 @@ def _parse_strictly(text: str, role: str) -> str:
     except ValueError as error:
         raise RoleError("json_invalid", f"The answer for {role} is not valid JSON: {error}.") from None
     if not isinstance(value, dict):
-        raise RoleError("json_invalid", f"The answer for {role} is no JSON object.")
+        raise RoleError("json_invalid", f"The answer for {role} is not a JSON object.")
     if not _is_shallow(value):
         raise _make_depth_error(role)
     try:
@@ -181,7 +181,7 @@ def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    message = f"{name} is no number"
+    message = f"{name} is not a number"
     raise ValueError(message)
 
 

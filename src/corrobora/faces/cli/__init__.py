@@ -119,7 +119,7 @@ def save_traceback(kind: type[BaseException], error: BaseException, trace: Trace
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     name = f"corrobora-bug-{stamp}-{os.getpid()}.txt"
     summary = one_line(f"{kind.__name__}: {error}", 200)
-    for folder in (_bug_folder(), Path(tempfile.gettempdir())):
+    for folder in (_data_folder() / "bugs", Path(tempfile.gettempdir())):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             handle = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -132,10 +132,6 @@ def save_traceback(kind: type[BaseException], error: BaseException, trace: Trace
         )
         return
     print_notice(f"A bug: {summary}. The details could not be saved.")
-
-
-def _bug_folder() -> Path:
-    return _data_folder() / "bugs"
 
 
 def _data_folder() -> Path:
@@ -191,7 +187,7 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Faces": {
         "serve": ("corrobora.faces.serve:serve", "Serve the page and the HTTP API until Ctrl-C."),
         "mcp": (
-            "corrobora.faces.mcp.command:mcp",
+            "corrobora.faces.serve:mcp",
             "Offer research, sources and libraries to an assistant by the Model Context Protocol.",
         ),
     },

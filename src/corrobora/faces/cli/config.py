@@ -161,7 +161,7 @@ def trust(*, folder: Path | None, listed: bool, revoke: bool, yes: bool) -> None
         raise NeedsHuman(
             "trust_not_confirmed", "The folder was not trusted.", next_step="To agree without being asked: --yes"
         )
-    store.add(_find_path(layer), layer.digest)
+    store.add(layer.path or Path(), layer.digest)
     click.echo(f"trusted {one_line(str(layer.path), 400)}")
 
 
@@ -183,10 +183,6 @@ def _read_file(folder: Path) -> Layer:
         )
     refuse_literals(layer)
     return layer
-
-
-def _find_path(layer: Layer) -> Path:
-    return layer.path or Path()
 
 
 def _print_values(layer: Layer) -> None:

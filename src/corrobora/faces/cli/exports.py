@@ -87,10 +87,12 @@ def export(  # noqa: PLR0913 - one parameter for each flag, all by name
     first, names = wanted[0], {each: EXPORT_FILES[each] for each in wanted}
     target = None if str(output) == "-" else check_target(output, names, force=force, follow=follow_symlinks)
     if target is None and len(wanted) > 1:
-        raise UserError("export_format", "Stdout takes one format.", next_step="Such as: --format md --output -")
+        raise UserError(
+            "export_format", "Stdout can take only one format.", next_step="Such as: --format md --output -"
+        )
 
     if target is None and first in _BINARY:
-        raise UserError("export_format", f"{first} is no text.", next_step="Name a file or folder with -o.")
+        raise UserError("export_format", f"{first} is not a text format.", next_step="Name a file or folder with -o.")
 
     async def load_contents(workspace: Workspace) -> dict[str, bytes]:
         from corrobora.app.exports import export_run  # noqa: PLC0415 - the engine is loaded where it is needed

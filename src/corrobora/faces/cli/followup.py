@@ -141,7 +141,7 @@ def watch(*, run: str, cron: str, name: str | None, deliver: tuple[str, ...], co
     """
     validate_id(run)
     if name is not None and not re.fullmatch(r"[a-z0-9_-]{1,64}", name):
-        raise UserError("schedule_name", f"{name[:80]!r} is no name: 1 to 64 of a-z, 0-9, _ and -.")
+        raise UserError("schedule_name", f"{name[:80]!r} is not a valid name: use 1 to 64 of a-z, 0-9, _ and -.")
     settings = open_settings(config_file)
     output = parse_deliveries(deliver)
 

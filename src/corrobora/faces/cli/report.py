@@ -94,7 +94,7 @@ def _check_folder(folder: Path, named: Path) -> None:
     except OSError as error:
         raise _unwritable_error(named, error) from None
     if free < _MIN_FREE_BYTES:
-        raise _target_error("disk_full", named, f"lies on a disk with {free:,} bytes left", "Make room first.")
+        raise _target_error("disk_full", named, f"lies on a disk with {free:,} bytes left", "Free some space first.")
 
 
 def _write_atomically(path: Path, content: str | bytes) -> None:

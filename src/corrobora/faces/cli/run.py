@@ -367,7 +367,7 @@ async def _copy_files(workspace: Workspace, run: str, folder: Path) -> None:
             raise UserError(
                 "output_unwritable",
                 f"The file {str(path)!r} cannot be written: {error.strerror}.",
-                next_step="Make room.",
+                next_step="Free some space.",
             ) from None
 
 

@@ -79,7 +79,7 @@ def verify(  # noqa: PLR0913 - one parameter for each flag, all by name
     database. Exit 0 only if all that can be checked holds.
     """
     if as_sarif and as_json:
-        raise UserError("verify_format", "Stdout takes one format.", next_step="Leave out --json or --sarif.")
+        raise UserError("verify_format", "Stdout can take only one format.", next_step="Leave out --json or --sarif.")
     settings = open_settings(config_file, {} if min_score is None else {"verify.min_score": (min_score, "--min-score")})
     if Path(what).suffix.lower() == ".zip":
         if sources is not None or fetch:

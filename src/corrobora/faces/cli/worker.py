@@ -102,7 +102,7 @@ def add_schedule(**flags: Unpack[ScheduleFlags]) -> None:
     """Run QUESTION at the times of the cron line; the same NAME replaces an earlier schedule."""
     name, cron = flags["name"], flags["cron"]
     if not re.fullmatch(r"[a-z0-9_-]{1,64}", name):
-        raise UserError("schedule_name", f"{name[:80]!r} is no name: 1 to 64 of a-z, 0-9, _ and -.")
+        raise UserError("schedule_name", f"{name[:80]!r} is not a valid name: use 1 to 64 of a-z, 0-9, _ and -.")
     whole = complete_flags({**flags, "yes": True})  # the person who makes the schedule authorizes its plans
     settings = open_settings(flags["config_file"], run_settings(whole))
     request = read_request(whole, settings, read_question(flags["question"], None))

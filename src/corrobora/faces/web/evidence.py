@@ -53,7 +53,7 @@ async def export_report(workspace: Workspace, run: str, form: str) -> Artifact:
     name = EXPORT_FILES.get(form)
     if name is None:
         raise UserError(
-            "export_format", f"{form[:20]!r} is no format.", next_step=f"Formats: {', '.join(EXPORT_FILES)}."
+            "export_format", f"{form[:20]!r} is not a format.", next_step=f"Formats: {', '.join(EXPORT_FILES)}."
         )
     row = await read_run(workspace, run)
     content = (await export_run(workspace, row.id, (form,)))[form]

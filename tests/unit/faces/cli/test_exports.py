@@ -20,7 +20,7 @@ def test_export(finished: tuple[Any, str]) -> None:
     assert shell("export", run, "-f", "md", "-o", "one.md").out == "one.md\n"
     assert shell("export", run, "-f", "bib", "-f", "ris", "-o", "both").code == 0
     assert {each.name for each in (shell.folder / "both").iterdir()} == {"references.bib", "references.ris"}
-    assert "'odt' is no format" in shell("export", run, "-f", "odt", "-o", "x").complaint
+    assert "'odt' is not a format" in shell("export", run, "-f", "odt", "-o", "x").complaint
     assert "--force" in shell("export", run, "-o", "out").complaint
 
 
@@ -75,7 +75,7 @@ def test_word_and_pdf_of_a_run(finished: tuple[Any, str]) -> None:
     assert shell("export", run, "-f", "docx,pdf", "-o", "out").out.split() == ["out/report.docx", "out/report.pdf"]
     assert "1931" in read_docx((shell.folder / "out" / "report.docx").read_bytes()).text
     assert (shell.folder / "out" / "report.pdf").read_bytes().startswith(b"%PDF-")
-    assert "is no text" in shell("export", run, "-f", "pdf", "-o", "-").complaint
+    assert "is not a text format" in shell("export", run, "-f", "pdf", "-o", "-").complaint
     assert shell("export", run, "-f", "pdf", "-o", "mine.pdf").out == "mine.pdf\n"
 
 
