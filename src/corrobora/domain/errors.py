@@ -174,7 +174,7 @@ class ReadError(CorroboraError):
 
 
 class LimitReached(CorroboraError):
-    """A limit was reached: seconds, tokens, money or calls."""
+    """A limit was reached: seconds, tokens, money, searches, or sendings of one prompt."""
 
     exit_code = 8
     http_status = 429

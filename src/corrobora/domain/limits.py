@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Literal
 
@@ -140,7 +140,6 @@ class Allowance:
     reserve_seconds: float = 90.0
     tokens: int | None = None
     dollars: float | None = None
-    calls: int | None = None
     searches: int | None = None
 
 
@@ -163,17 +162,25 @@ class Meter:
         return max(0.0, self.allowance.seconds - self.elapsed_seconds)
 
     @property
+    def tokens(self) -> int:
+        """Tokens used so far, input and output."""
+        return self.usage.input_tokens + self.usage.output_tokens
+
+    @property
+    def limits(self) -> Sequence[tuple[str, float, float]]:
+        """The limits that are set, other than time: name, what is used of it, and the limit."""
+        most = self.allowance
+        known = (
+            ("tokens", self.tokens, most.tokens),
+            ("dollars", self.usage.dollars, most.dollars),
+            ("searches", self.searches, most.searches),
+        )
+        return [(name, used, limit) for name, used, limit in known if limit is not None]
+
+    @property
     def exhausted_limit(self) -> str | None:
         """The name of the first exhausted limit other than time, or None."""
-        if self.short:
-            return self.short
-        pairs = (
-            ("tokens", self.usage.input_tokens + self.usage.output_tokens, self.allowance.tokens),
-            ("dollars", self.usage.dollars, self.allowance.dollars),
-            ("calls", self.usage.calls, self.allowance.calls),
-            ("searches", self.searches, self.allowance.searches),
-        )
-        return next((name for name, used, limit in pairs if limit is not None and used >= limit), None)
+        return self.short or next((name for name, used, limit in self.limits if used >= limit), None)
 
 
 MAX_MINUTES = 10_080.0  # one week

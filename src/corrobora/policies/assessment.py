@@ -7,7 +7,7 @@ continues: `stop` decides that from this value, and everything that is told of a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade, Relation
@@ -48,13 +48,7 @@ def choose_forced_subject(thread: ThreadState) -> Subject | None:
     return waiting[0] if waiting and due else None
 
 
-def assess_thread(
-    thread: ThreadState,
-    done: Round | None = None,
-    *,
-    contradictions: Iterable[Contradiction] = (),
-    proposal: Proposal | None = None,
-) -> Assessment:
+def assess_thread(thread: ThreadState, done: Round | None = None, *, proposal: Proposal | None = None) -> Assessment:
     """Assess a thread: statements with grades, questions, gaps, subjects and contradictions.
 
     Pure and repeatable: the same arguments give the same assessment. Nothing found earlier is dropped. It is called
@@ -64,8 +58,7 @@ def assess_thread(
     names = name_subject(thread)
     facts, statements = grade_facts(merge_facts(thread.facts, found), names, thread.course.publishers)
     view = EvidenceView(facts, read_equivalences(thread, facts, proposal))
-    proposed = (*contradictions, *(proposal.contradictions if proposal else ()))
-    conflicts = merge_contradictions(thread.contradictions, proposed, facts)
+    conflicts = merge_contradictions(thread.contradictions, proposal.contradictions if proposal else (), facts)
     judged = _read_judgement(thread, proposal, conflicts)
     changes = find_changes(thread.sub_questions, conflicts, view)
     results = [_assess_question(asked, view, judged, changes.get(asked.id, ())) for asked in thread.sub_questions]

@@ -39,23 +39,22 @@ def compute_reserve_seconds(minutes: float | None) -> float:
     return 60.0 * (RESERVE_MINUTES if minutes is None else min(RESERVE_MINUTES, RESERVE_SHARE * minutes))
 
 
-def make_allowance(  # noqa: PLR0913 - one keyword for each limit
+def make_allowance(
     *,
     minutes: float | None,
     reserve_minutes: float | None = None,
     tokens: int | None = None,
     dollars: float | None = None,
-    calls: int | None = None,
     searches: int | None = None,
 ) -> Allowance:
     """Make an allowance from a user's numbers; None means no limit.
 
-    A budget of 0 calls or dollars is legal and means that nothing may be spent. Raises `UserError` `bad_limit` for a
+    A budget of 0 dollars is legal and means that nothing may be spent. Raises `UserError` `bad_limit` for a
     number that is negative or not finite, and for a time of 0 or over a week.
     """
     if minutes is not None and not (math.isfinite(minutes) and 0 < minutes <= MAX_MINUTES):
         raise _limit_error("minutes", minutes, f"a number over 0 and at most {MAX_MINUTES:g}, or unlimited")
-    for name, value in (("tokens", tokens), ("dollars", dollars), ("calls", calls), ("searches", searches)):
+    for name, value in (("tokens", tokens), ("dollars", dollars), ("searches", searches)):
         if value is not None and not (math.isfinite(value) and value >= 0):
             raise _limit_error(name, value, "a finite number of 0 or more")
     kept = compute_reserve_seconds(minutes) if reserve_minutes is None else 60.0 * reserve_minutes
@@ -66,7 +65,6 @@ def make_allowance(  # noqa: PLR0913 - one keyword for each limit
         reserve_seconds=kept,
         tokens=tokens,
         dollars=dollars,
-        calls=calls,
         searches=searches,
     )
 
@@ -103,7 +101,7 @@ def find_spent_phase_limit(gate: Gate, opened: Meter, now: Meter) -> str | None:
 
     The phase's own budget counts from `opened`, the reading of the meter when it began.
     """
-    tokens = _count_tokens(now) - _count_tokens(opened)
+    tokens = now.tokens - opened.tokens
     if gate.budget_seconds is not None and now.elapsed_seconds - opened.elapsed_seconds >= gate.budget_seconds:
         return "phase_time"
     if gate.budget_tokens is not None and tokens >= gate.budget_tokens:
@@ -111,22 +109,12 @@ def find_spent_phase_limit(gate: Gate, opened: Meter, now: Meter) -> str | None:
     return find_spent_limit(now)
 
 
-def _count_tokens(meter: Meter) -> int:
-    return meter.usage.input_tokens + meter.usage.output_tokens
-
-
 def used_share(meter: Meter) -> float:
     """Return the used share of the tightest limit, in [0, 1]; 0 without any limit."""
-    limits = meter.allowance
-    pairs = (
-        (meter.elapsed_seconds, limits.seconds),
-        (meter.usage.input_tokens + meter.usage.output_tokens, limits.tokens),
-        (meter.usage.dollars, limits.dollars),
-        (meter.usage.calls, limits.calls),
-        (meter.searches, limits.searches),
-    )
-    shares = [1.0 if limit <= 0 else min(1.0, used / limit) for used, limit in pairs if limit is not None]
-    return max(shares, default=0.0)
+    pairs = [(used, limit) for _, used, limit in meter.limits]
+    if meter.allowance.seconds is not None:
+        pairs.append((meter.elapsed_seconds, meter.allowance.seconds))
+    return max((1.0 if limit <= 0 else min(1.0, used / limit) for used, limit in pairs), default=0.0)
 
 
 def needs_short_report(meter: Meter) -> bool:

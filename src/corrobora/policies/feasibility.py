@@ -24,15 +24,8 @@ PRIORITIES = range(1, 11)
 _MAX_WALK_DEPTH = 64  # a plan nested deeper is not walked further
 
 
-def repair_plan(  # noqa: PLR0913 - the limits of a profile, by name
-    plan: Plan,
-    *,
-    max_depth: int,
-    max_leaves: int,
-    dynamic_angles: bool,
-    allowed_angles: Sequence[str],
-    max_rounds: int | None = None,
-    budget_seconds: float | None = None,
+def repair_plan(
+    plan: Plan, *, max_depth: int, max_leaves: int, dynamic_angles: bool, allowed_angles: Sequence[str]
 ) -> Plan:
     """Return the plan as it may run, with a note for each repair (TREE-13; bad-input P01 to P20).
 
@@ -43,14 +36,14 @@ def repair_plan(  # noqa: PLR0913 - the limits of a profile, by name
     Raises `Infeasible` with the code infeasible_depth, too_many_leaves, empty_plan, empty_task, duplicate_node,
     unknown_angle, bad_number or bad_priority.
     """
-    limits = _PlanLimits(max_depth, max_leaves, dynamic_angles, tuple(allowed_angles), max_rounds)
+    limits = _PlanLimits(max_depth, max_leaves, dynamic_angles, tuple(allowed_angles))
     _check_shape(plan, limits)
     notes: list[str] = []
     root = _assign_paths(plan.root, plan.root.path or "root")
     root = _drop_duplicate_tasks(root, set(), notes) or root
     root = _clamp_sub_agents(root, _max_sub_agents(plan.tier, limits), notes)
     root = _drop_repeated_queries(root, notes)
-    root = _clamp_numbers(root, limits, budget_seconds, notes)
+    root = _clamp_numbers(root, None, notes)
     root = _assign_unique_ids(_assign_paths(root, root.path), notes)
     tier = _fit_tier(plan.tier, root, limits, notes)
     fresh = tuple(note for note in notes if note not in plan.notes)
@@ -63,7 +56,6 @@ class _PlanLimits:
     max_leaves: int
     dynamic: bool
     angles: tuple[str, ...] = field(default=())
-    max_rounds: int | None = None
 
 
 def _check_shape(plan: Plan, limits: _PlanLimits) -> None:
@@ -226,16 +218,15 @@ def _keep_leaves(node: Node, kept: set[str]) -> Node | None:
     return replace(node, children=children) if children else None
 
 
-def _clamp_numbers(node: Node, limits: _PlanLimits, seconds: float | None, notes: list[str]) -> Node:
+def _clamp_numbers(node: Node, seconds: float | None, notes: list[str]) -> Node:
     """Clamp the numbers of a node and its descendants; a child's budget never exceeds its parent's (P08, P09)."""
     gates = tuple(_clamp_gate(gate, node.path, seconds, notes) for gate in node.gates)
     rounds = node.max_rounds
     if rounds is not None:
-        cap = MAX_ITERATIONS if limits.max_rounds is None else limits.max_rounds
-        rounds = _clamp_integer(rounds, cap, f"{node.path}: max_rounds", notes)
+        rounds = _clamp_integer(rounds, MAX_ITERATIONS, f"{node.path}: max_rounds", notes)
     budgets = [seconds, *(gate.budget_seconds for gate in gates)]
     left = min((each for each in budgets if each is not None), default=None)
-    children = tuple(_clamp_numbers(child, limits, left, notes) for child in node.children)
+    children = tuple(_clamp_numbers(child, left, notes) for child in node.children)
     return replace(node, gates=gates, max_rounds=rounds, children=children)
 
 

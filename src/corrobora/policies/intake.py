@@ -63,11 +63,10 @@ def check_question(text: str) -> str:
         )
     if not plain.strip("".join(_BIDI | _JOINERS) + " "):
         raise UserError("question_empty", "The question is empty.", next_step="Ask something, in quotes.")
-    letters = sum(1 for c in plain if c.isalnum())
-    if letters < LIMITS.question_min_chars:
+    if sum(1 for c in plain if c.isalnum()) < LIMITS.question_min_chars:
         raise UserError(
             "question_too_short",
-            f"The question has {letters} letters or digits; at least {LIMITS.question_min_chars} are needed.",
+            f"The question has fewer than {LIMITS.question_min_chars} letters or digits.",
             next_step="Say what you want to know.",
         )
     return plain

@@ -309,7 +309,7 @@ def plateau(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: AR
 
 
 def limit_spent(thread: ThreadState, meter: Meter) -> StopReason | None:
-    """Stop when tokens, money, calls or searches are used up, or what the planner allows a leaf (BUDGET-2, TREE-16)."""
+    """Stop when tokens, money or searches are used up, or what the planner allows a leaf (BUDGET-2, TREE-16)."""
     seconds = sum_budgets([spec.seconds for spec in thread.specs])
     late = seconds is not None and meter.elapsed_seconds - thread.opened >= seconds
     return StopReason.LIMIT if meter.exhausted_limit is not None or count_reads_left(thread) == 0 or late else None

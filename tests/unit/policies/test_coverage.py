@@ -199,11 +199,9 @@ def test_contradictions_of_unknown_facts_are_not_data() -> None:
     )
 
 
-def test_contradictions_enter_with_a_round_or_with_a_proposal() -> None:
+def test_contradictions_enter_with_a_proposal() -> None:
     a, b = fact("It opened in 1874."), fact("It opened in 1880.", source="S2")
     conflict = Contradiction("opening", a.id, b.id)
-    state = thread(facts=(a, b))
-    assert assess_thread(state, one_round(), contradictions=(conflict,)).contradictions == (conflict,)
     state = thread(one_round(), facts=(a, b))
     assert settle_round(state, Proposal("", contradictions=(conflict,)))[0].contradictions == (conflict,)
 

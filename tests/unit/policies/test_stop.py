@@ -147,7 +147,6 @@ def test_triplet_an_exhausted_ladder_is_level_3() -> None:
     [
         meter(tokens=10, usage=Usage(6, 4)),
         meter(dollars=0.5, usage=Usage(dollars=0.5)),
-        meter(calls=2, usage=Usage(calls=2)),
         meter(searches=1, searched=1),
     ],
 )

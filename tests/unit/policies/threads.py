@@ -171,12 +171,11 @@ def meter(
     reserve: float = 90.0,
     tokens: int | None = None,
     dollars: float | None = None,
-    calls: int | None = None,
     searches: int | None = None,
     usage: Usage = Usage(),
     searched: int = 0,
 ) -> Meter:
-    allowance = Allowance(seconds, reserve, tokens, dollars, calls, searches)
+    allowance = Allowance(seconds, reserve, tokens, dollars, searches)
     return Meter(allowance, elapsed, usage, searched)
 
 

@@ -225,23 +225,21 @@ class Budget:
         """Reserve a call, and return what it may take. Waits where only calls in flight leave too little.
 
         Raises:
-            LimitReached: the limit of dollars, tokens or calls leaves nothing.
+            LimitReached: the limit of dollars leaves nothing.
         """
         limits = self.allowance
         while True:
             spent = self._usage + self._reserved
             dollars = math.inf if limits.dollars is None else limits.dollars - spent.dollars
-            calls = math.inf if limits.calls is None else limits.calls - spent.calls
             taken = spent.input_tokens + spent.output_tokens + most.input_tokens
             room = most.output_tokens if limits.tokens is None else min(limits.tokens - taken, most.output_tokens)
-            whole = dollars >= most.dollars and calls >= most.calls and room >= most.output_tokens
+            whole = dollars >= most.dollars and room >= most.output_tokens
             if whole or not self._reserved.calls:
                 break
             self._settled.clear()
             await self._settled.wait()
-        if calls < most.calls or (most.dollars > 0 and dollars <= 0):
-            which = "calls" if calls < most.calls else "dollars"
-            raise LimitReached(which, value=1, limit=1, scope="run")
+        if most.dollars > 0 and dollars <= 0:
+            raise LimitReached("dollars", value=1, limit=1, scope="run")
         self._reserved += most
         return replace(most, dollars=min(dollars, most.dollars), output_tokens=max(room, 0))
 

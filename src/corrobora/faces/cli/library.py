@@ -162,7 +162,7 @@ def unknown_library_error(name: str, known: Sequence[SpaceInfo]) -> UserError:
     """Return the error for a name that is neither a library nor a path, with the nearest library."""
     names = [space.name for space in known]
     near = get_close_matches(name, [*names, DEMO], n=1, cutoff=0.6)
-    hint = f"Did you mean {near[0]}?" if near else f"Libraries: {', '.join(names[:20]) or 'none yet'}; also: {DEMO}."
+    hint = f"Did you mean {near[0]}?" if near else f"Libraries: {', '.join(dict.fromkeys((*names[:20], DEMO)))}."
     return UserError("library_unknown", f"There is no library or path {name[:200]!r}.", next_step=hint)
 
 

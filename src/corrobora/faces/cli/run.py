@@ -224,7 +224,8 @@ def resume_run(settings: Settings, given: str, stage: Stage | None, wanted: Outp
             return await _deliver_report(workspace, row, _open_display(wanted), wanted)
         steered = await pass_pause(workspace, run)
         await pause_after(workspace, run, wanted.until, deliver_anyway=wanted.deliver_anyway)
-        print_notice(f"Run {run}: {describe_resumption(row, stage, steered=steered)}.")
+        if row.epoch:  # what a dialogue has agreed on begins here
+            print_notice(f"Run {run}: {describe_resumption(row, stage, steered=steered)}.")
         return await conduct_run(workspace, run, wanted)
 
     return with_workspace(settings, conduct_stored)

@@ -79,7 +79,7 @@ def list_runs(*, limit: int, search: str, as_json: bool, config_file: Path | Non
         state = describe_code(each.outcome or each.status)
         state += f", score {scores[each.id]:.2f}" if each.id in scores else ""
         state += f" ({changes[each.id]:+.2f})" if each.id in changes else ""
-        click.echo(f"{short[each.id]}  {each.created_at[:16]}  {state:<24} {one_line(each.request.question, 80)}")
+        click.echo(f"{short[each.id]}  {each.created_at[:16]}  {state:<25} {one_line(each.request.question, 80)}")
     if not found:
         write_stderr("No run's question contains that." if search else "No runs yet.")
 

@@ -32,7 +32,7 @@ def test_bad_input(folder: Any) -> None:
         (("library", "add", "x", "pipe"), "pipe"),
         (("library", "add", "y"), "PATH"),
         (("library", "add", "demo", "papers"), "only the documents that ship with the package"),  # it is public
-        (("library", "show", "lake"), "no library"),
+        (("library", "show", "lake"), "no library or path 'lake'. Libraries: x, demo."),
         (("library", "search", "lake", "a text"), "no library"),
         (("library", "search", "lake", ""), "empty"),
         (("library", "rm", "lake"), "no library lake"),

@@ -30,6 +30,7 @@ def test_tree_the_phrase_starts_the_run_and_nothing_else_does(filled: Any) -> No
     assert result.code == 0
     assert result.err.count("cannot take this question as it stands") == 3
     assert "This can be researched." in result.err
+    assert "goes on" not in result.err, "a run that begins is not told as one that is resumed"
     assert "412 metres" in result.out
 
 
