@@ -198,7 +198,7 @@ def _read_schema(schema: Schema) -> list[_Wanted]:
     known: Mapping[str, Any] = cast("Mapping[str, Any]", fields) if isinstance(fields, Mapping) else dict[str, Any]()
     properties: object = known.get("properties")
     if not isinstance(properties, Mapping) or not 0 < len(cast("Mapping[str, Any]", properties)) <= _MAX_FIELDS:
-        raise _make_schema_error(f"It is no object with 1 to {_MAX_FIELDS} properties")
+        raise _make_schema_error(f"It is not an object with 1 to {_MAX_FIELDS} properties")
     return list(_iter_fields(cast("Mapping[str, Mapping[str, Any]]", properties)))
 
 

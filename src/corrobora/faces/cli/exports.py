@@ -117,7 +117,7 @@ def _split_names(given: Sequence[str], known: Sequence[str] | Mapping[str, str],
     if strange or not wanted:
         raise UserError(
             f"export_{flag}",
-            f"--{flag} {text!r}: {strange[0] if strange else 'nothing'!r} is no {flag}.",
+            f"--{flag} {text!r}: {strange[0] if strange else 'nothing'!r} is not a {flag}.",
             next_step=f"{flag.capitalize()}s: {', '.join(known)}.",
         )
     return wanted
