@@ -47,7 +47,7 @@ def test_plots_of_a_run(finished: tuple[Any, str]) -> None:
     one = shell("plot", run, "--kind", "spend", "-o", "-").out
     assert one == (shell.folder / "out" / "plot-spend.svg").read_text()
     assert "writing" in one
-    assert "'pie' is no kind" in shell("plot", run, "--kind", "pie").complaint
+    assert "'pie' is not a kind" in shell("plot", run, "--kind", "pie").complaint
     assert "takes one plot" in shell("plot", run, "-o", "-").complaint
     assert "takes one plot" in shell("plot", run, "-o", "x.svg").complaint
     assert shell("plot", run, "--kind", "dates").code == 6
