@@ -13,7 +13,7 @@ import time
 from bench.engine_calls import server
 from corrobora.adapters.models import parse_target
 from corrobora.adapters.models.connection import ModelConnection
-from corrobora.adapters.pacing import Gate, Pace
+from corrobora.adapters.pacing import CallGate, Pace
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.domain.evidence import Passage, PassageId, SourceId
 from corrobora.domain.plan import SubQuestion
@@ -32,7 +32,7 @@ def excerpt(number: int) -> Excerpt:
 
 async def measure(target: str, callers: int, calls: int) -> tuple[float, float]:
     """Return CPU milliseconds per call and calls per second."""
-    connection = ModelConnection(parse_target(target, {}), Gate("bench", Pace(start=max(8, callers))))
+    connection = ModelConnection(parse_target(target, {}), CallGate("bench", Pace(start=max(8, callers))))
     analyst = LanguageModelAnalyst({"worker": connection})
     work = iter(range(10**9))
 

@@ -14,13 +14,13 @@ from tests.integration.test_faults import PROFILES, QUICK, ROWS, SLOW, quick
 from tests.profiles.research import make_run
 from tests.unit.engine.test_session import GIVEN
 
-from corrobora.adapters.models import Price, parse_target
+from corrobora.adapters.models import parse_target
 from corrobora.adapters.models.connection import ModelConnection
-from corrobora.adapters.pacing import Gate, Pace, SystemClock
+from corrobora.adapters.pacing import CallGate, Pace, SystemClock
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.app.runs import pause_after, rewind_run
-from corrobora.domain.limits import Allowance
+from corrobora.domain.limits import Allowance, Price
 from corrobora.domain.run import EventType, Stage
 from corrobora.engine.session.budget import MOST_SENDS, Budget
 from corrobora.roles.review import critique
@@ -81,7 +81,7 @@ async def test_a_limit_of_dollars_is_not_passed_by_calls_at_once(dollars: float,
     price = 10.0  # dollars for a million tokens
     async with ModelServer(faults=faults, latency=Latency(0.02), seed=3) as server:
         target = parse_target(f"openai-compatible:scripted@{server.url}/v1", {})
-        connection = ModelConnection(replace(target, price=Price(price, price)), Gate("dollars"))
+        connection = ModelConnection(replace(target, price=Price(price, price)), CallGate("dollars"))
         made = await make_run(
             "angles",
             analysts=(LanguageModelAnalyst({"worker": connection}), ExtractiveAnalyst()),
@@ -104,7 +104,7 @@ async def test_a_limit_of_dollars_is_not_passed_by_calls_at_once(dollars: float,
 async def test_a_limit_of_tokens_is_not_passed_by_calls_at_once(tokens: int):
     async with ModelServer(latency=Latency(0.02), seed=3) as server:
         target = parse_target(f"openai-compatible:scripted@{server.url}/v1", {})
-        connection = ModelConnection(target, Gate("tokens"))
+        connection = ModelConnection(target, CallGate("tokens"))
         made = await make_run(
             "angles",
             analysts=(LanguageModelAnalyst({"worker": connection}), ExtractiveAnalyst()),
@@ -181,7 +181,7 @@ async def test_a_prompt_is_sent_a_bounded_number_of_times_whatever_happens():
     async with ModelServer(faults=[Fault("cut-connection", p=1.0)]) as server:
         target = parse_target(f"openai-compatible:scripted@{server.url}/v1", {})
         for_ever = Pace(probe_seconds=0.001, patience_seconds=1e9, first_patience_seconds=1e9)
-        connection = ModelConnection(target, Gate("sends", for_ever))
+        connection = ModelConnection(target, CallGate("sends", for_ever))
         made = await make_run(
             "timed", analysts=(LanguageModelAnalyst({"worker": connection}), ExtractiveAnalyst()), wire=False
         )

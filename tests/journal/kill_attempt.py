@@ -29,7 +29,7 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import Request
 from corrobora.ports import Entry, Library, Reader, SearchProvider
 from corrobora.storage.journal import JournalWriter
-from corrobora.storage.journal.commits import EventWrite, Lane
+from corrobora.storage.journal.commits import AttemptWrites, EventWrite
 
 PROGRAM, PARSER, DATABASE = "program", "parser", "database"
 HASTY = replace(LIMITS, host_pause_seconds=0.01, pages_per_host=200)
@@ -98,11 +98,11 @@ class LedgerWriter:
     def __init__(self, writer: JournalWriter, strike: Strike) -> None:
         self._writer, self._strike = writer, strike
 
-    def add_intent(self, lane: Lane, key: str) -> None:
+    def add_intent(self, lane: AttemptWrites, key: str) -> None:
         self._writer.add_intent(lane, key)
         self._strike.point("sent", key)
 
-    def add_answer(self, lane: Lane, entry: Entry, *, soon: bool = True) -> asyncio.Future[Entry]:
+    def add_answer(self, lane: AttemptWrites, entry: Entry, *, soon: bool = True) -> asyncio.Future[Entry]:
         future = self._writer.add_answer(lane, entry, soon=soon)
         future.add_done_callback(lambda _: self._strike.point("commit", entry.key))
         self._strike.point("put", entry.key)

@@ -17,10 +17,10 @@ from typing import Any, ClassVar
 
 from corrobora.adapters.models import parse_target
 from corrobora.adapters.models.connection import ModelConnection
-from corrobora.adapters.pacing import Gate, LoopClock
+from corrobora.adapters.pacing import CallGate, LoopClock
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.domain.plan import Brief, Node, Plan, TaskSpec
-from corrobora.domain.plan import Gate as Phase
+from corrobora.domain.plan import CallGate as Phase
 from corrobora.domain.report import Critique, Draft, Verdict
 from corrobora.domain.thread import Intent, Proposal
 from corrobora.ports import Analyst, Answer, Role
@@ -69,7 +69,7 @@ class _Provider:
     async def _open(self) -> LanguageModelAnalyst:
         server = await ModelServer(answers=lambda _: self._text, keep=False).__aenter__()
         target = parse_target(f"openai-compatible:scripted@{server.url}/v1", {})
-        return LanguageModelAnalyst({"worker": ModelConnection(target, Gate("wire", None, LoopClock()))})
+        return LanguageModelAnalyst({"worker": ModelConnection(target, CallGate("wire", None, LoopClock()))})
 
     def exchange(self, text: str, role: Role[Any, Any], given: Any) -> Any:
         self._text = text

@@ -14,7 +14,7 @@ from tests.profiles.research import LibraryRun, make_run
 
 from corrobora.adapters.models import parse_target
 from corrobora.adapters.models.connection import ModelConnection
-from corrobora.adapters.pacing import Gate, LoopClock
+from corrobora.adapters.pacing import CallGate, LoopClock
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.domain.report import Report
@@ -55,7 +55,7 @@ async def run_over_wire(profile: str, answers: Mapping[str, Answer] | None = Non
 
     async with ModelServer(answers=answer) as server:
         target = parse_target(f"openai-compatible:scripted@{server.url}/v1", {})
-        connection = ModelConnection(target, Gate("wire", None, LoopClock()))
+        connection = ModelConnection(target, CallGate("wire", None, LoopClock()))
         analysts = (LanguageModelAnalyst({"worker": connection}), ExtractiveAnalyst())
         try:
             run = await make_run(profile, analysts=analysts, wire=False, **options)

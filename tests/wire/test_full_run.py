@@ -14,7 +14,7 @@ import pytest
 
 from corrobora.adapters.models import parse_target
 from corrobora.adapters.models.connection import ModelConnection
-from corrobora.adapters.pacing import Gate, LoopClock, Pace
+from corrobora.adapters.pacing import CallGate, LoopClock, Pace
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.config.profiles import load_profile
@@ -84,7 +84,7 @@ async def run(
     server: ModelServer, profile: str = "timed", *, pace: Pace | None = None, clock: Clock | None = None
 ) -> Report:
     clock = clock or LoopClock()
-    gate = Gate("p", pace, clock)
+    gate = CallGate("p", pace, clock)
     connection = ModelConnection(parse_target(f"openai-compatible:scripted@{server.url}/v1", {}), gate)
     library = await MemoryLibrary.of(DOCUMENTS)
     chosen = replace(load_profile(profile, (("minutes", '"unlimited"'),)), authorize="auto")

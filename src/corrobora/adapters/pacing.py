@@ -47,7 +47,7 @@ class LoopClock:
         await asyncio.sleep(seconds)
 
 
-class Gate:
+class CallGate:
     """One per endpoint and key, shared by all tiers and runs of a process.
 
     The limit doubles while nothing is refused. A refusal above the level that was seen to work lowers it to just below
@@ -229,7 +229,7 @@ class Gate:
 class Slot:
     """One call's place. Report its outcome once."""
 
-    gate: Gate
+    gate: CallGate
     number: int  # in the order of sending, from 1
     level: int  # calls in flight when it was sent, with itself
 

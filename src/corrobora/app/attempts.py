@@ -86,11 +86,11 @@ async def serve_queue(workspace: Workspace, *, concurrency: int) -> None:
 async def execute_run(workspace: Workspace, run: RunId, epoch: int) -> None:
     """Make one attempt at a run, from its journal, to its end or until it waits."""
     log.info("run %s: attempt %d begins", run, epoch, extra={"run": run, "attempt": epoch, "state": "running"})
-    await Attempt(workspace, await workspace.runs.get(run), epoch).work()
+    await RunAttempt(workspace, await workspace.runs.get(run), epoch).work()
     await export_attempt(workspace, run, epoch)
 
 
-class Attempt:
+class RunAttempt:
     """One attempt. `epoch` is its number: what a newer one owns, this one cannot change."""
 
     def __init__(self, workspace: Workspace, row: RunRow, epoch: int) -> None:

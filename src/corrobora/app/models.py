@@ -15,19 +15,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from corrobora.adapters.models import Price, Target, choose_targets, find_price, has_price, parse_target
+from corrobora.adapters.models import Target, choose_targets, find_price, has_price, parse_target
 from corrobora.adapters.models.connection import ModelConnection
-from corrobora.adapters.pacing import Gate, Pace
+from corrobora.adapters.pacing import CallGate, Pace
 from corrobora.analysts.language_model import TIERS, Tier
 from corrobora.config import Settings
 from corrobora.domain.errors import ModelSilent, UserError
-from corrobora.domain.limits import CallOptions
+from corrobora.domain.limits import CallOptions, Price
 from corrobora.domain.plan import Plan
 from corrobora.domain.run import Request, RequestOption
 from corrobora.engine.session.egress import has_private_libraries
 from corrobora.policies import Profile, derive_numbers
 from corrobora.policies.budget import Estimate, estimate_run
-from corrobora.policies.budget import Price as CallPrice
 from corrobora.registry import load_part
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ class ModelPool:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._gates: dict[tuple[str, str, int | None], Gate] = {}
+        self._gates: dict[tuple[str, str, int | None], CallGate] = {}
         self._connections: dict[Target, ModelConnection] = {}
         self._analysts: dict[tuple[str | tuple[Tier, Target], ...], LanguageModelAnalyst] = {}
 
@@ -83,11 +82,10 @@ class ModelPool:
                 next_step=f"State input and output in {tables}, or accept it with --accept-unknown-price.",
             )
 
-    def list_prices(self, wishes: Mapping[str, str], *, thinking: bool = False) -> dict[str, CallPrice | None]:
+    def list_prices(self, wishes: Mapping[str, str], *, thinking: bool = False) -> dict[str, Price | None]:
         """Return the price of each model by its name, None if it is not known. Raises as `get_analyst`."""
         chosen = self._choose_targets(wishes, thinking=thinking)
-        found = {target.label: find_price(target) for target in chosen.values()}
-        return {name: None if price is None else CallPrice(*price) for name, price in found.items()}
+        return {target.label: find_price(target) for target in chosen.values()}
 
     def list_servers(self, wishes: Mapping[str, str], *, thinking: bool = False) -> dict[str, str]:
         """Return the address of each model by its name. Raises as `get_analyst`."""
@@ -152,7 +150,7 @@ class ModelPool:
             most = target.options.calls_at_once
             account = (target.base_url, hashlib.sha256(target.key.encode()).hexdigest(), most)  # limits are of a key
             pace = None if most is None else Pace(start=min(Pace().start, most), most=most)
-            gate = self._gates.setdefault(account, Gate(target.base_url, pace))
+            gate = self._gates.setdefault(account, CallGate(target.base_url, pace))
             self._connections[target] = ModelConnection(target, gate)
         return self._connections[target]
 

@@ -35,7 +35,7 @@ Attributes = Mapping[str, str | int | float | bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TraceSpan:
     """A span with its times and attributes, before any library sees it."""
 
     name: str
@@ -43,7 +43,7 @@ class Span:
     end: datetime
     attributes: Attributes = field(default_factory=dict[str, str | int | float | bool])
     failed: str = ""
-    children: tuple[Span, ...] = ()
+    children: tuple[TraceSpan, ...] = ()
 
 
 def is_enabled(env: Mapping[str, str] | None = None) -> bool:
@@ -74,7 +74,7 @@ async def export_attempt(workspace: Workspace, run: str, epoch: int) -> None:
         log.warning("The spans of run %s were not sent: %s: %s", run, type(error).__name__, error)
 
 
-def fold_spans(row: RunRow, calls: Sequence[tuple[str, str, datetime]], events: Sequence[Event]) -> Span:
+def fold_spans(row: RunRow, calls: Sequence[tuple[str, str, datetime]], events: Sequence[Event]) -> TraceSpan:
     """Return the attempt as a span with its rounds, and in each the calls that ended in it."""
     made = list(_iter_calls(calls))
     bare = list(_iter_rounds(events, min((each.begin for each in made), default=None)))
@@ -92,16 +92,16 @@ def fold_spans(row: RunRow, calls: Sequence[tuple[str, str, datetime]], events: 
     }
     failed = row.outcome if row.status.value == "failed" else ""
     end = max((each.end for each in below), default=stored)
-    return Span("invoke_workflow corrobora", begin, max(end, begin), attributes, failed, below)
+    return TraceSpan("invoke_workflow corrobora", begin, max(end, begin), attributes, failed, below)
 
 
-def _iter_calls(calls: Sequence[tuple[str, str, datetime]]) -> Iterator[Span]:
+def _iter_calls(calls: Sequence[tuple[str, str, datetime]]) -> Iterator[TraceSpan]:
     for key, text, at in calls:
         meta = decode_meta(Entry(key, "null", text))
         if not (meta.role or meta.provider):
             continue
         end = at.astimezone(UTC)
-        yield Span(_name_call(meta), end - timedelta(seconds=meta.seconds), end, _describe_call(key, meta))
+        yield TraceSpan(_name_call(meta), end - timedelta(seconds=meta.seconds), end, _describe_call(key, meta))
 
 
 def _name_call(meta: CallMeta) -> str:
@@ -124,7 +124,7 @@ def _describe_call(key: str, meta: CallMeta) -> Attributes:
     return found
 
 
-def _iter_rounds(events: Sequence[Event], since: datetime | None) -> Iterator[Span]:
+def _iter_rounds(events: Sequence[Event], since: datetime | None) -> Iterator[TraceSpan]:
     """Yield the rounds that ended in this attempt: after `since`, where its first call began."""
     began: dict[tuple[str, int], datetime] = {}
     for event in events:
@@ -134,10 +134,10 @@ def _iter_rounds(events: Sequence[Event], since: datetime | None) -> Iterator[Sp
             began[place] = at
         elif event.type is EventType.ROUND_FINISHED and place in began and since is not None and at >= since:
             attributes = {"gen_ai.operation.name": "invoke_agent", _PATH: place[0], "corrobora.round": place[1]}
-            yield Span("invoke_agent round", max(began[place], since), at, attributes)
+            yield TraceSpan("invoke_agent round", max(began[place], since), at, attributes)
 
 
-def _fill_round(span: Span, calls: Sequence[Span], rounds: Sequence[Span]) -> Span:
+def _fill_round(span: TraceSpan, calls: Sequence[TraceSpan], rounds: Sequence[TraceSpan]) -> TraceSpan:
     """Put the calls into the round in whose path they were, or, if only one round was open then, that one."""
     name = f"{span.attributes[_PATH]}/round/{span.attributes['corrobora.round']}/"
     inside = tuple(
@@ -146,10 +146,10 @@ def _fill_round(span: Span, calls: Sequence[Span], rounds: Sequence[Span]) -> Sp
         if str(call.attributes[_PATH]).startswith(name)
         or ("/round/" not in str(call.attributes[_PATH]) and _open_rounds(call, rounds) == [span])
     )
-    return Span(span.name, span.begin, span.end, span.attributes, span.failed, inside)
+    return TraceSpan(span.name, span.begin, span.end, span.attributes, span.failed, inside)
 
 
-def _open_rounds(call: Span, rounds: Sequence[Span]) -> list[Span]:
+def _open_rounds(call: TraceSpan, rounds: Sequence[TraceSpan]) -> list[TraceSpan]:
     return [each for each in rounds if each.begin <= call.end <= each.end]
 
 
@@ -167,12 +167,12 @@ def _open_provider() -> TracerProvider:
     return provider
 
 
-def _send_spans(provider: TracerProvider, span: Span) -> None:
+def _send_spans(provider: TracerProvider, span: TraceSpan) -> None:
     _start_span(provider.get_tracer("corrobora"), span, None)
     provider.force_flush(_FLUSH_MILLISECONDS)
 
 
-def _start_span(tracer: Any, span: Span, parent: Any) -> None:
+def _start_span(tracer: Any, span: TraceSpan, parent: Any) -> None:
     from opentelemetry.trace import Status, StatusCode, set_span_in_context  # noqa: PLC0415 - an extra
 
     made = tracer.start_span(

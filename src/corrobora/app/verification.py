@@ -23,7 +23,7 @@ from corrobora.reporting.html_reader import html_to_markdown, is_html
 from corrobora.reporting.recheck import RecheckResult, recheck_report
 from corrobora.reporting.references import Lookups, SourceLookup, StoredSource
 from corrobora.reporting.report_parser import Reference
-from corrobora.reporting.seal import Change, SealStatus, canonical_json, check_seal, find_changes, find_seal
+from corrobora.reporting.seal import SealStatus, TextChange, canonical_json, check_seal, find_changes, find_seal
 from corrobora.reporting.translate import read_frame
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ async def _list_frames(workspace: Workspace, given: ReportFile) -> list[Frame]:
 
 async def _compare_delivered(
     workspace: Workspace, given: ReportFile, references: Sequence[Reference]
-) -> tuple[str, SealStatus, tuple[Change, ...]]:
+) -> tuple[str, SealStatus, tuple[TextChange, ...]]:
     """Compare a file with the report of the run that it names; if it names none, with one of the same sources."""
     seal = find_seal(given.sealed)
     names = [seal.run] if seal else []
@@ -169,7 +169,7 @@ async def _compare_delivered(
         mark = f"sha256:{references[0].snapshot}".encode()
         rows = await workspace.database.fetch_all(_FIND_RUNS, [mark], where="finding the run of a report")
         names = [str(run) for (run,) in rows]
-    nearest: tuple[str, SealStatus, tuple[Change, ...]] | None = None
+    nearest: tuple[str, SealStatus, tuple[TextChange, ...]] | None = None
     for run, form in ((run, form) for run in names for form in _FORMS[given.form]):
         stored = await workspace.runs.read_artifact(run, f"report.{form}")
         if stored is None:
@@ -191,7 +191,7 @@ async def _compare_delivered(
     return ("", SealStatus.BROKEN, tuple(hiding)) if hiding else ("", *check_seal(given.sealed, None))
 
 
-def _compare_pages(given: ReportFile, theirs: ReportFile) -> tuple[Change, ...]:
+def _compare_pages(given: ReportFile, theirs: ReportFile) -> tuple[TextChange, ...]:
     """Return what a page with the delivered text shows otherwise than the stored page, or may show if another made it.
 
     A browser takes what a style sheet, a hidden element or a script says before what the text says.
@@ -199,18 +199,18 @@ def _compare_pages(given: ReportFile, theirs: ReportFile) -> tuple[Change, ...]:
     if not theirs.page:
         return tuple(_list_hiding(given.page))
     found = compare_markup(given.page, theirs.page)
-    return tuple(Change(part.line if added else 1, part.text[:_MARKUP_SHOWN], added) for part, added in found)
+    return tuple(TextChange(part.line if added else 1, part.text[:_MARKUP_SHOWN], added) for part, added in found)
 
 
-def _list_hiding(page: str) -> list[Change]:
-    return [Change(part.line, part.text[:_MARKUP_SHOWN], added=True) for part in find_hiding(page)]
+def _list_hiding(page: str) -> list[TextChange]:
+    return [TextChange(part.line, part.text[:_MARKUP_SHOWN], added=True) for part in find_hiding(page)]
 
 
-def _compare_fields(given: str, stored: str) -> list[Change]:
+def _compare_fields(given: str, stored: str) -> list[TextChange]:
     """Name the fields of a JSON report that were changed, beside its Markdown."""
     ours, theirs = (json.loads(each.rpartition("\n\n")[0]) for each in (given, stored))
     names = sorted(set(ours) | set(theirs) - {"markdown"})
-    return [Change(1, f"the field {name}", added=True) for name in names if ours.get(name) != theirs.get(name)]
+    return [TextChange(1, f"the field {name}", added=True) for name in names if ours.get(name) != theirs.get(name)]
 
 
 def _snapshots(workspace: Workspace) -> Callable[[str], Awaitable[str | None]]:

@@ -332,7 +332,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class DeclaredSetting:
     """One setting as it was declared; each name in a table is one of its own."""
 
     key: str
@@ -364,16 +364,16 @@ class Declared:
 
 
 @cache
-def list_settings() -> Mapping[str, Declared]:
+def list_settings() -> Mapping[str, DeclaredSetting]:
     """Return all settings by key, in the order of their declaration; secrets and free tables are apart."""
     defaults = {each.name: each.default for each in dataclasses.fields(Settings)}
-    found: dict[str, Declared] = {}
+    found: dict[str, DeclaredSetting] = {}
     for attribute, annotation, mark in iterate_marks(Settings, Setting):
         for name in mark.names() if mark.names else ("",):
             key = mark.key.replace("*", name)
             kind = get_args(get_args(annotation)[0])[1] if name else annotation
             default = None if name or defaults[attribute] is dataclasses.MISSING else defaults[attribute]
-            found[key] = Declared(key, attribute, name, kind, default, mark)
+            found[key] = DeclaredSetting(key, attribute, name, kind, default, mark)
     return MappingProxyType(found)
 
 

@@ -133,6 +133,15 @@ class CallOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class Price:
+    """What a model costs, in US dollars for a million tokens."""
+
+    input: float
+    output: float
+    cached: float | None = None  # of the input that the provider had read before; None: as other input
+
+
+@dataclass(frozen=True, slots=True)
 class Allowance:
     """What a run may use. `seconds` is None without a time limit; the reserve is kept for writing (TIMED-1)."""
 

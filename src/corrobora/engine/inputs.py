@@ -342,16 +342,16 @@ def _merge_leaf_needs(thread: ThreadState, run: Session) -> ThreadState:
     return replace(thread, objective=run.brief.question, sub_questions=tuple(asked.values()), out_of_scope="")
 
 
-def extract_input(shelf: Sequence[ReadPart], thread: ThreadState, run: Session) -> Excerpt:
+def extract_input(batch: Sequence[ReadPart], thread: ThreadState, run: Session) -> Excerpt:
     """What the reader of some passages is given: every need of the run, because no passage is sent twice for a task.
 
     The first document leads; the others are read beside it.
     """
     served, spec = _merge_leaf_needs(thread, run), join_specs(thread.specs)
     asked = {question.id: question for question in (*run.questions, *thread.sub_questions)}
-    passages = [passage for part in shelf for passage in part.passages]
+    passages = [passage for part in batch for passage in part.passages]
     made = Excerpt(
-        path=f"extract/{name_reading_task(thread, run)}/{shelf[0].source.id}/{'+'.join(p.id for p in passages)}",
+        path=f"extract/{name_reading_task(thread, run)}/{batch[0].source.id}/{'+'.join(p.id for p in passages)}",
         title="",
         version="",
         published="",
@@ -367,7 +367,7 @@ def extract_input(shelf: Sequence[ReadPart], thread: ThreadState, run: Session) 
         terms=collect_terms(thread),
         tasks=() if run.leaves == 1 and not (spec or thread.output_format) else _list_tasks(thread, run),
     )
-    parts = [_show_source(made, part) for part in shelf]
+    parts = [_show_source(made, part) for part in batch]
     return replace(parts[0], beside=tuple(parts[1:]))
 
 

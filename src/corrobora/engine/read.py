@@ -29,7 +29,7 @@ from corrobora.engine.inputs import collect_terms, extract_input, name_reading_t
 from corrobora.engine.knowledge import find_copy, widen_reading
 from corrobora.engine.session import Session
 from corrobora.engine.session.egress import STAYS
-from corrobora.engine.session.journal import CallMeta, ReadPart, Shelf, decode, encode, hash_parts, join_parts
+from corrobora.engine.session.journal import CallMeta, ReadBatch, ReadPart, decode, encode, hash_parts, join_parts
 from corrobora.engine.sites import resolve_requests
 from corrobora.policies.drift import detect_drift, find_known_conflicts
 from corrobora.policies.outcome import list_rereadings
@@ -66,10 +66,10 @@ async def read_hits(
     tasks: list[asyncio.Task[Reading]] = []
     turns: list[asyncio.Event] = []
     read_whole = found is not None and run.has_model
-    shelf = Shelf(sum(hit.source is not None for hit in hits))
+    batch = ReadBatch(sum(hit.source is not None for hit in hits))
     for place, hit in enumerate(score_by_query(hits)):
         ordered = hit.source is not None and not run.has_model
-        turn = ReadingTurn(tuple(turns) if ordered else (), place, shelf if read_whole and hit.source else None)
+        turn = ReadingTurn(tuple(turns) if ordered else (), place, batch if read_whole and hit.source else None)
         turns += [turn.own] if ordered else []
         whole = found if read_whole else None
         tasks.append(asyncio.create_task(read_hit(hit, thread, run, turn, whole)))
@@ -101,7 +101,7 @@ class ReadingTurn:
 
     before: tuple[asyncio.Event, ...] = ()
     place: int = 0
-    shelf: Shelf | None = None
+    batch: ReadBatch | None = None
     own: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def wait_turn(self, part: ReadPart) -> tuple[ReadPart, ...]:
@@ -112,18 +112,18 @@ class ReadingTurn:
         for each in self.before:
             await each.wait()
         self.own.set()
-        if (shelf := self.shelf) is None:
+        if (batch := self.batch) is None:
             return (part,)
-        self.shelf = None
-        shelf.put(self.place, part)
-        await shelf.full.wait()
-        return shelf.list_neighbours(self.place)
+        self.batch = None
+        batch.put(self.place, part)
+        await batch.full.wait()
+        return batch.list_neighbours(self.place)
 
     def leave(self) -> None:
         """Let those who wait go on without this hit."""
         self.own.set()
-        if self.shelf is not None:
-            self.shelf.put(self.place, None)
+        if self.batch is not None:
+            self.batch.put(self.place, None)
 
 
 async def read_hit(

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 
 from corrobora.domain.errors import UserError
-from corrobora.domain.limits import MAX_MINUTES, Allowance, Meter
+from corrobora.domain.limits import MAX_MINUTES, Allowance, Meter, Price
 from corrobora.domain.plan import (
     Gate,
     Plan,
@@ -120,14 +120,6 @@ def used_share(meter: Meter) -> float:
 def needs_short_report(meter: Meter) -> bool:
     """True if so little is left that the report must be short (BUDGET-4)."""
     return used_share(meter) >= SHORT_REPORT_SHARE
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """The price of a model in dollars per million tokens."""
-
-    input: float
-    output: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,10 +116,10 @@ def combine_confidence(facts: Iterable[Fact]) -> float:
 def _make_statement(facts: Sequence[Fact], names: Sequence[str], credible: Sequence[str]) -> Statement:
     standings = {judge_publisher(fact, names, credible) for fact in facts}
     witnesses = group_witnesses(facts)
-    if Standing.OFFICIAL in standings or len(witnesses) > 1:
+    if PublisherStanding.OFFICIAL in standings or len(witnesses) > 1:
         grade = Grade.VERIFIED
     else:
-        grade = Grade.PLAUSIBLE if Standing.CREDIBLE in standings else Grade.UNVERIFIED
+        grade = Grade.PLAUSIBLE if PublisherStanding.CREDIBLE in standings else Grade.UNVERIFIED
     publishers = tuple(sorted(identify_witness(facts[members[0]]) for members in witnesses))
     return Statement(tuple(fact.id for fact in facts), publishers, grade)
 
@@ -193,7 +193,7 @@ _BELOW_COUNTRY = frozenset({"ac", "edu", "gov", "gob", "gouv", "govt", "mil"})  
 _MIN_NAME = 3  # letters of a name that a host may be called after
 
 
-class Standing(StrEnum):
+class PublisherStanding(StrEnum):
     """What one page of a publisher is worth."""
 
     OFFICIAL = "official"
@@ -240,7 +240,7 @@ def is_official(url: str) -> bool:
     return labels[-1] in _OFFICIAL_LABELS or below_country or _is_listed(host, load_publishers().official)
 
 
-def judge_publisher(fact: Fact, names: Iterable[str] = (), credible: Sequence[str] = ()) -> Standing:
+def judge_publisher(fact: Fact, names: Iterable[str] = (), credible: Sequence[str] = ()) -> PublisherStanding:
     """Judge the publisher of a fact (TRIPLET-23).
 
     Args:
@@ -249,12 +249,12 @@ def judge_publisher(fact: Fact, names: Iterable[str] = (), credible: Sequence[st
         credible: hosts that the user counts as credible.
     """
     if fact.primary or is_official(fact.url):
-        return Standing.OFFICIAL
+        return PublisherStanding.OFFICIAL
     host = read_host(fact.url)
     known = fact.kind != "web" or _is_listed(host, load_publishers().credible)
     if known or _is_listed(host, {each.lower() for each in credible}):
-        return Standing.CREDIBLE  # a document that the user gave is at least that
-    return Standing.CREDIBLE if _is_own_publisher(host, fact.url, names) else Standing.UNKNOWN
+        return PublisherStanding.CREDIBLE  # a document that the user gave is at least that
+    return PublisherStanding.CREDIBLE if _is_own_publisher(host, fact.url, names) else PublisherStanding.UNKNOWN
 
 
 def identify_witness(fact: Fact) -> str:

@@ -31,7 +31,7 @@ from corrobora.reporting.report_parser import (
     is_quiet_heading,
     parse_report,
 )
-from corrobora.reporting.seal import Change, SealStatus, fold_layout, strip_seal
+from corrobora.reporting.seal import SealStatus, TextChange, fold_layout, strip_seal
 from corrobora.text.claims import CitedEvidence
 from corrobora.text.comparison import find_differences
 from corrobora.text.derivations import DerivationKind, check_derivation
@@ -77,7 +77,7 @@ class RecheckResult:
     notices: Mapping[int, str] = field(default_factory=dict[int, str])  # as above
     seal: SealStatus = SealStatus.NONE
     run: str = ""  # whose stored report the file was compared with
-    changes: tuple[Change, ...] = ()
+    changes: tuple[TextChange, ...] = ()
     told: int = 0  # lines about the run itself: status, gaps, account, methodology
     conflicts: tuple[CheckedStatement, ...] = ()  # what is wrong in our table of contradictions
     misplaced: Mapping[int, str] = field(default_factory=dict[int, str])  # references whose passage is another one here

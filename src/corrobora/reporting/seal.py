@@ -58,7 +58,7 @@ class Seal:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class TextChange:
     """One piece of text in which a file differs from the stored report: added in `line`, or left out near it."""
 
     line: int
@@ -123,7 +123,7 @@ def canonical_json(fields: dict[str, object]) -> str:
     return json.dumps({**fields, "seal": ""}, sort_keys=True, ensure_ascii=False)
 
 
-def check_seal(text: str, stored: str | None) -> tuple[SealStatus, tuple[Change, ...]]:
+def check_seal(text: str, stored: str | None) -> tuple[SealStatus, tuple[TextChange, ...]]:
     """Say whether a text is the stored one, and where it differs; without a stored one, whether its seal fits."""
     if stored is not None:
         if compute_digest(text) == compute_digest(stored):
@@ -137,25 +137,25 @@ def check_seal(text: str, stored: str | None) -> tuple[SealStatus, tuple[Change,
     return (SealStatus.UNKNOWN if seal.digest == compute_digest(text) else SealStatus.BROKEN), ()
 
 
-def _find_moved(text: str, stored: str) -> tuple[Change, ...]:
+def _find_moved(text: str, stored: str) -> tuple[TextChange, ...]:
     """Return what the marks of layout alone say otherwise: other cells of a table, "> 8" for "8", "5" for "- 5".
 
     A mark at the begin of a line may be layout, or a sign of the text where a program wrapped the line before it.
     """
     ours, theirs = _count_signs(text), _count_signs(stored)
     added, lost = ours[0] - theirs[0], theirs[0] - ours[0] - ours[1]
-    found = [Change(_find_line(text, sign), sign, added=True) for sign in added]
-    found += [Change(1, sign, added=False) for sign in lost]
+    found = [TextChange(_find_line(text, sign), sign, added=True) for sign in added]
+    found += [TextChange(1, sign, added=False) for sign in lost]
     return (*found, *_find_moved_cells(text, stored))
 
 
-def _find_moved_cells(text: str, stored: str) -> list[Change]:
+def _find_moved_cells(text: str, stored: str) -> list[TextChange]:
     """Return the rows whose cells have other borders; where rows were wrapped, whether any border differs."""
     rows = [(at, line) for at, line in enumerate(text.split("\n"), start=1) if is_row(line)]
     theirs = [_fold_cells(line) for line in stored.split("\n") if is_row(line)]
     if len(rows) == len(theirs) and all(row.rstrip("> ").endswith("|") for _, row in rows):
-        return [Change(at, row, added=True) for at, row in rows if _fold_cells(row) not in theirs]
-    return [] if _squeeze_cells(text) == _squeeze_cells(stored) else [Change(1, "the cells of a table", added=True)]
+        return [TextChange(at, row, added=True) for at, row in rows if _fold_cells(row) not in theirs]
+    return [] if _squeeze_cells(text) == _squeeze_cells(stored) else [TextChange(1, "the cells of a table", added=True)]
 
 
 def _squeeze_cells(text: str) -> str:
@@ -182,18 +182,18 @@ def _fold_cells(text: str) -> str:
     return "|".join("".join(fold_layout(cell).split()) for cell in re.split(r"(?<!\\)\|", text))
 
 
-def find_changes(text: str, stored: str) -> tuple[Change, ...]:
+def find_changes(text: str, stored: str) -> tuple[TextChange, ...]:
     """Return the pieces that were added to a stored report, in the file's order, and those that are missing."""
     ours, theirs = _list_pieces(strip_seal(text)), _list_pieces(strip_seal(stored))
     matcher = SequenceMatcher(None, [p.folded for p in theirs], [p.folded for p in ours], autojunk=False)
-    found: list[Change] = []
+    found: list[TextChange] = []
     for kind, low, high, start, end in matcher.get_opcodes():
         if kind == "equal" or "".join(p.folded for p in theirs[low:high]) == "".join(p.folded for p in ours[start:end]):
             continue
-        found += [Change(piece.line, piece.text, added=True) for piece in ours[start:end]]
+        found += [TextChange(piece.line, piece.text, added=True) for piece in ours[start:end]]
         if kind == "delete":
             near = ours[start - 1].line if start else 1
-            found += [Change(near, piece.text, added=False) for piece in theirs[low:high]]
+            found += [TextChange(near, piece.text, added=False) for piece in theirs[low:high]]
     return tuple(found)
 
 

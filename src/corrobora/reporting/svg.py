@@ -40,7 +40,7 @@ class Cells:
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class TimelineRow:
     """One row of a time line: spans from begin to end with their labels, and moments that get a small mark."""
 
     label: str
@@ -113,7 +113,7 @@ def draw_matrix(about: Picture, columns: Sequence[str], rows: Sequence[Cells], *
     return _frame(about, shapes, top + len(rows) * (_ROW + 2), standalone=standalone)
 
 
-def draw_lanes(about: Picture, lanes: Sequence[Lane], unit_name: str, *, standalone: bool = False) -> str:
+def draw_lanes(about: Picture, lanes: Sequence[TimelineRow], unit_name: str, *, standalone: bool = False) -> str:
     """Draw one lane for each row over a common axis that begins at 0."""
     left = _label_width([lane.label for lane in lanes])
     end = max([stop for lane in lanes for _, stop, _ in lane.spans] + [at for lane in lanes for at in lane.moments])

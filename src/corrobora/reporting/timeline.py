@@ -23,7 +23,7 @@ _READS = "A small mark below a round is a document that was read."
 class _Course:
     """What a time line shows: its lanes, how many more there are, its title, and what its marks mean."""
 
-    lanes: list[svg.Lane]
+    lanes: list[svg.TimelineRow]
     left_out: int
     title: str
     note: str = ""
@@ -67,7 +67,7 @@ def _read_events(events: Sequence[Event], frame: Frame) -> _Course:
     ]
     ends = [at for at, _ in stages[1:]] + [end - begin]
     spans = tuple((at, stop, name) for (at, name), stop in zip(stages, ends, strict=True))
-    lanes = [svg.Lane(translate_label("stages", frame), spans)]
+    lanes = [svg.TimelineRow(translate_label("stages", frame), spans)]
     titles: dict[str, str] = {}
     opened: dict[str, float] = {}
     rounds: dict[str, list[tuple[float, float, str]]] = {}
@@ -85,7 +85,7 @@ def _read_events(events: Sequence[Event], frame: Frame) -> _Course:
         name = frame.translate(f"round {path.rpartition('/')[2]}")
         rounds.setdefault(path.partition("/round/")[0], []).append((at, end - begin, name))
     shown = list(titles)[:_MOST_LANES]
-    lanes += [svg.Lane(titles[path], tuple(rounds.get(path, ())), tuple(reads.get(path, ()))) for path in shown]
+    lanes += [svg.TimelineRow(titles[path], tuple(rounds.get(path, ())), tuple(reads.get(path, ()))) for path in shown]
     return _Course(lanes, len(titles) - len(shown), "Time line: stages, rounds of each thread, and reads", _READS)
 
 
@@ -100,8 +100,8 @@ def _read_report(report: Report, frame: Frame) -> _Course:
     last = max(end for _, spans in threads for _, end, _ in spans)
     parts = ((0.0, first, "planning"), (first, last, "research"), (last, report.methodology.seconds, "writing"))
     whole = tuple((begin, end, translate_label(name, frame)) for begin, end, name in parts if end > begin)
-    lanes = [svg.Lane(translate_label("stages", frame), whole)]
-    lanes += [svg.Lane(title, spans) for title, spans in threads[:_MOST_LANES]]
+    lanes = [svg.TimelineRow(translate_label("stages", frame), whole)]
+    lanes += [svg.TimelineRow(title, spans) for title, spans in threads[:_MOST_LANES]]
     return _Course(lanes, max(0, len(threads) - _MOST_LANES), "Time line: stages, and rounds of each thread")
 
 

@@ -14,7 +14,7 @@ from corrobora.text.quantities import NUMBER_WORDS
 HALF_DAY = 43_200  # seconds
 
 
-class Clock(NamedTuple):
+class ClockTime(NamedTuple):
     """A time of day: its seconds, the number as written, its place, and whether it may be of either half day."""
 
     seconds: float
@@ -35,22 +35,22 @@ _WORDS = re.compile(
 )
 
 
-def find_clocks(text: str) -> Iterator[Clock]:
+def find_clocks(text: str) -> Iterator[ClockTime]:
     """Yield the times of day of a text; without a. m. or p. m., an hour up to twelve may be either."""
     for match in _DIGITS.finditer(text):
         hour, minute, half, other = match.groups()
         half = (half or other or "").lower()
         value = 3600.0 * (int(hour) % 12 + 12 * (half == "p") if half else int(hour)) + 60 * int(minute or 0)
         vague = not half and int(hour) <= 12  # noqa: PLR2004 - hours of a half day
-        yield Clock(value, value if minute else float(hour), *match.span(), vague)  # "at seven" may be "at 7 pm"
+        yield ClockTime(value, value if minute else float(hour), *match.span(), vague)  # "at seven" may be "at 7 pm"
     for match in _WORDS.finditer(text):
         minutes, side, hour, noon, midnight = match.groups()
         if noon or midnight:
             value = 0.0 if midnight else float(HALF_DAY)
-            yield Clock(value, value, *match.span(), vague=False)
+            yield ClockTime(value, value, *match.span(), vague=False)
         elif (
             minutes.lower() in ("half", "a quarter", "quarter") or side.lower() == "past"
         ):  # "ten to twelve" is a range
             past = _MINUTES[minutes.lower()] * (1 if side.lower() == "past" else -1)
             value = 3600.0 * (_HOURS.get(hour.lower()) or int(hour)) + 60 * past
-            yield Clock(value, value, *match.span(), vague=True)
+            yield ClockTime(value, value, *match.span(), vague=True)

@@ -278,7 +278,7 @@ _SYNONYM = 0.7  # reached by 76 % of WordNet's synonyms and by 12 % of the words
 
 
 @dataclass(frozen=True, slots=True)
-class WordTable:
+class WordVectors:
     """The table: rows of unit vectors by stem, the last row all zeros for stems that have none."""
 
     rows: dict[str, int]
@@ -288,7 +288,7 @@ class WordTable:
 
 
 @lru_cache(maxsize=1)
-def load_words() -> WordTable:
+def load_words() -> WordVectors:
     """Read the table that ships with the package; only what compares sentences pays for it."""
     import numpy as np  # noqa: PLC0415 - help and version need no vectors
 
@@ -298,7 +298,7 @@ def load_words() -> WordTable:
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-9
         common = frozenset(stem for stem, plain in zip(stems, stored["common"].tolist(), strict=True) if plain)
         rows = {stem: row for row, stem in enumerate(stems)}
-        return WordTable(rows, vectors, stored["ranks"].tolist(), common)
+        return WordVectors(rows, vectors, stored["ranks"].tolist(), common)
 
 
 @lru_cache(maxsize=50_000)

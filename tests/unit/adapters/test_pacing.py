@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from tests.unit.adapters.models.conftest import asking, sample
 
-from corrobora.adapters.pacing import Gate, LoopClock, Pace
+from corrobora.adapters.pacing import CallGate, LoopClock, Pace
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.limits import LIMITS
 from corrobora.testing import Fault
@@ -22,7 +22,7 @@ class Provider:
         self.allowed, self.clock, self.seconds = allowed, clock, seconds
         self.now = self.most = self.good = self.refused = 0
 
-    async def call(self, gate: Gate) -> bool:
+    async def call(self, gate: CallGate) -> bool:
         async with gate.take_slot() as slot:
             self.now += 1
             self.most = max(self.most, self.now)
@@ -52,7 +52,7 @@ async def run(clock: FakeClock, *work, seconds: float = 1_000.0):
 @pytest.mark.parametrize("allowed", [1, 4, 7, 20])
 async def test_the_limit_of_a_provider_is_learned_with_few_refusals(allowed: int):
     clock = FakeClock(auto=False)
-    gate = Gate("p", clock=clock)
+    gate = CallGate("p", clock=clock)
     provider = Provider(allowed, clock)
 
     async def worker() -> None:
@@ -68,7 +68,7 @@ async def test_the_limit_of_a_provider_is_learned_with_few_refusals(allowed: int
 
 async def test_without_refusals_the_limit_grows_to_what_is_needed():
     clock = FakeClock(auto=False)
-    gate = Gate("p", clock=clock)
+    gate = CallGate("p", clock=clock)
     provider = Provider(10_000, clock)
 
     async def worker() -> None:
@@ -82,7 +82,7 @@ async def test_without_refusals_the_limit_grows_to_what_is_needed():
 
 async def test_refusals_by_chance_do_not_starve_the_run():
     clock = FakeClock(auto=False)
-    gate = Gate("p", clock=clock)
+    gate = CallGate("p", clock=clock)
     number = iter(range(10_000))
 
     async def call() -> None:
@@ -100,7 +100,7 @@ async def test_refusals_by_chance_do_not_starve_the_run():
 
 async def test_while_down_one_probe_in_two_seconds_goes_out_and_the_others_wait():
     clock = FakeClock(auto=False)
-    gate = Gate("p", clock=clock)
+    gate = CallGate("p", clock=clock)
     sent: list[float] = []
 
     async def call() -> str:
@@ -131,7 +131,7 @@ def test_calls_in_flight_when_an_outage_begins_do_not_end_it_by_their_answers():
     """
     sent: list[float] = []
 
-    async def call(gate: Gate, begin: float) -> str:
+    async def call(gate: CallGate, begin: float) -> str:
         clock = LoopClock()
         await clock.sleep(begin)
         while True:
@@ -148,7 +148,7 @@ def test_calls_in_flight_when_an_outage_begins_do_not_end_it_by_their_answers():
                     return "ok"
 
     async def all_calls() -> list[str]:
-        gate = Gate("p", Pace(start=40))
+        gate = CallGate("p", Pace(start=40))
         begins = (*range(5), *(5 + number / 10 for number in range(20)))
         return await asyncio.gather(*(call(gate, begin) for begin in begins))
 
@@ -158,7 +158,7 @@ def test_calls_in_flight_when_an_outage_begins_do_not_end_it_by_their_answers():
 
 
 def test_fast_failures_among_slow_answers_are_no_outage():
-    async def call(gate: Gate, number: int) -> bool:
+    async def call(gate: CallGate, number: int) -> bool:
         async with gate.take_slot() as slot:
             if number % 5 == 0:
                 await asyncio.sleep(0.1)
@@ -169,7 +169,7 @@ def test_fast_failures_among_slow_answers_are_no_outage():
             return gate.down
 
     async def all_calls() -> list[bool]:
-        gate = Gate("p", Pace(start=40))
+        gate = CallGate("p", Pace(start=40))
         return await asyncio.gather(*(call(gate, number) for number in range(40)))
 
     assert not any(run_virtually(all_calls()))
@@ -179,7 +179,7 @@ def test_a_lone_caller_who_is_refused_again_and_again_waits_with_probes_as_well(
     """An overloaded provider (529) that says no time: three refusals alone are no matter of calls at once."""
     sent: list[float] = []
 
-    async def call(gate: Gate) -> None:
+    async def call(gate: CallGate) -> None:
         while True:
             async with gate.take_slot() as slot:
                 sent.append(LoopClock().now())
@@ -190,14 +190,14 @@ def test_a_lone_caller_who_is_refused_again_and_again_waits_with_probes_as_well(
             if not gate.down:
                 await asyncio.sleep(1)
 
-    run_virtually(call(Gate("p")))
+    run_virtually(call(CallGate("p")))
     assert 20 <= sent[-1] < 25
     assert len(sent) <= Pace().down_after + 20 / Pace().probe_seconds + 1
 
 
 def test_a_refusal_that_asks_for_an_hour_is_heeded_for_a_minute():
     async def call() -> float:
-        gate = Gate("p")
+        gate = CallGate("p")
         async with gate.take_slot() as slot:
             slot.report_answer()
         for _ in range(2):
@@ -213,7 +213,7 @@ def test_a_refusal_that_asks_for_an_hour_is_heeded_for_a_minute():
 def test_a_probe_on_its_way_is_waited_for_beyond_the_patience():
     """An outage of 20 s, a model that takes 60: the others must not give up while the first is being answered."""
 
-    async def call(gate: Gate) -> str:
+    async def call(gate: CallGate) -> str:
         while True:
             async with gate.take_slot() as slot:
                 if LoopClock().now() < 20:
@@ -224,7 +224,7 @@ def test_a_probe_on_its_way_is_waited_for_beyond_the_patience():
                     return "ok"
 
     async def all_calls() -> list[str]:
-        gate = Gate("p")
+        gate = CallGate("p")
         return await asyncio.gather(*(call(gate) for _ in range(5)))
 
     assert run_virtually(all_calls()) == ["ok"] * 5
@@ -232,7 +232,7 @@ def test_a_probe_on_its_way_is_waited_for_beyond_the_patience():
 
 async def test_a_provider_that_stays_down_is_given_up():
     clock = FakeClock(auto=False)
-    gate = Gate("p", Pace(first_patience_seconds=6), clock)
+    gate = CallGate("p", Pace(first_patience_seconds=6), clock)
 
     async def call() -> None:
         while True:
@@ -246,7 +246,7 @@ async def test_a_provider_that_stays_down_is_given_up():
 
 
 async def test_a_caller_who_leaves_does_not_take_a_place_with_him():
-    gate = Gate("p", Pace(start=1))
+    gate = CallGate("p", Pace(start=1))
     entered = asyncio.Event()
 
     async def hold(seconds: float) -> None:

@@ -137,7 +137,7 @@ def test_a_price_is_stated_by_the_name_of_the_endpoint_or_of_the_provider(settin
     for wish, price in (("lan:big", 1.0), ("lan2:small", 3.0), ("openai-compatible:small@http://a.example/v1", 3.0)):
         target = models._choose_targets({"worker": wish}, thinking=False)["worker"]
         assert target.price is not None
-        assert target.price.input_per_million == price
+        assert target.price.input == price
     other = models._choose_targets({"worker": "lan2:big"}, thinking=False)["worker"]
     assert other.price is None, "a price belongs to one endpoint"
 

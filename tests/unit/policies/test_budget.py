@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from tests.unit.policies.threads import meter
 
 from corrobora.domain.errors import UserError
-from corrobora.domain.limits import Allowance, Meter, Usage
+from corrobora.domain.limits import Allowance, Meter, Price, Usage
 from corrobora.domain.plan import Gate, Node, Plan
 from corrobora.domain.thread import Course, Phase
 from corrobora.policies import Profile, fit_profile
 from corrobora.policies.budget import (
     EstimateInputs,
-    Price,
     compute_reserve_seconds,
     estimate_run,
     find_spent_limit,

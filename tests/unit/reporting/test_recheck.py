@@ -14,7 +14,7 @@ from corrobora.domain.report import Support
 from corrobora.reporting.recheck import CheckedStatement, RecheckResult, build_sarif, find_best_window, recheck_report
 from corrobora.reporting.references import CitationStatus, Lookups, StoredSource
 from corrobora.reporting.report_parser import Reference, parse_report
-from corrobora.reporting.seal import Change
+from corrobora.reporting.seal import TextChange
 from corrobora.text.phrases import OPENINGS
 
 SNAPSHOT = "The mill was built in 1874. It has two wheels.\n\nIts owner was Ruth Hale."
@@ -227,7 +227,7 @@ def test_findings_have_lines_levels_and_failing_words() -> None:
         never_cited=(),
         duplicates=0,
         problems={1: "the stored source has the title “C”"},
-        changes=(Change(7, "Added.", added=True),),
+        changes=(TextChange(7, "Added.", added=True),),
     )
     run = cast("Any", build_sarif(result, "report.md", "1.0"))["runs"][0]
     found = [

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from corrobora.adapters.models.transport import HttpEndpoint, TransportError
 from corrobora.analysts.language_model import TIERS, Correction, Effort, Ending, Form, Prompt, Tier
 from corrobora.domain.errors import UserError
-from corrobora.domain.limits import CallOptions, OutputMode, Usage
+from corrobora.domain.limits import CallOptions, OutputMode, Price, Usage
 
 GROUP = "corrobora.models"
 
@@ -38,15 +38,6 @@ class Provider:
     key: str = ""
     base_url_settings: tuple[str, ...] = ()
     local: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """Dollars for a million tokens, where the user states them."""
-
-    input_per_million: float
-    output_per_million: float
-    cached_per_million: float | None = None  # of the input that the provider had read before; None: as other input
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,21 +303,21 @@ def has_price(target: Target) -> bool:
     return _calculate_dollars(target, Tokens(1, 1)) is not None
 
 
-def find_price(target: Target) -> tuple[float, float] | None:
+def find_price(target: Target) -> Price | None:
     """Return the dollars for a million tokens of input and of output in a call of usual size, None if not known."""
     sent, received = (
         _calculate_dollars(target, tokens) for tokens in (Tokens(_USUAL_TOKENS, 0), Tokens(0, _USUAL_TOKENS))
     )
     scale = 1_000_000 / _USUAL_TOKENS
-    return None if sent is None or received is None else (sent * scale, received * scale)
+    return None if sent is None or received is None else Price(sent * scale, received * scale)
 
 
 def _calculate_dollars(target: Target, tokens: Tokens) -> float | None:
     if target.price is not None:
         price, again = target.price, min(max(0, tokens.cache_read), tokens.sent)
-        reread = price.input_per_million if price.cached_per_million is None else price.cached_per_million
-        asked = (tokens.sent - again) * price.input_per_million + again * reread
-        return (asked + tokens.received * price.output_per_million) / 1_000_000
+        reread = price.input if price.cached is None else price.cached
+        asked = (tokens.sent - again) * price.input + again * reread
+        return (asked + tokens.received * price.output) / 1_000_000
     if target.free:
         return 0.0
     from genai_prices import Usage as Priced  # noqa: PLC0415 - 0.15 CPU-s, for billed models only

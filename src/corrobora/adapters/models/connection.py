@@ -33,7 +33,7 @@ from corrobora.adapters.models.transport import (
     TransportError,
     UnreachableError,
 )
-from corrobora.adapters.pacing import Gate, Slot
+from corrobora.adapters.pacing import CallGate, Slot
 from corrobora.analysts.language_model import Correction, Effort, Form, Prompt, Reply
 from corrobora.domain.errors import CorroboraError, LimitReached, ProviderError, RoleError
 from corrobora.domain.limits import Usage
@@ -58,7 +58,7 @@ _SHOWN = 200
 class ModelConnection:
     """Sends requests to one target. `gate` is shared by all connections to the same endpoint and key."""
 
-    def __init__(self, target: Target, gate: Gate) -> None:
+    def __init__(self, target: Target, gate: CallGate) -> None:
         self.target = target
         self.gate = gate
         self._call_seconds = target.options.total_seconds or CALL_SECONDS

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, NamedTuple, cast
 
 from corrobora.adapters.readers import TextWriter, fold_spaces
-from corrobora.adapters.readers.declared import Declared, read_declared
+from corrobora.adapters.readers.declared import DeclaredMetadata, read_declared
 from corrobora.adapters.readers.page_dates import Element, drop_quoted_dates, trim_date
 from corrobora.ports import ParsedDocument
 from corrobora.text.tokens import split_words
@@ -105,7 +105,7 @@ class _Metadata(NamedTuple):
     site: str
 
 
-def _read_metadata(tree: Element, declared: Declared) -> _Metadata:
+def _read_metadata(tree: Element, declared: DeclaredMetadata) -> _Metadata:
     """Read title, date and site: what the page declares of its article, else by the extractor's parts for these.
 
     It would look for author, licence, categories and tags as well, in two fifths of the time of a page.

@@ -23,7 +23,7 @@ _BYLINES = ("author", "parsely-author", "sailthru.author", "article:author")  # 
 _MOST_CHARS = 300
 
 
-class Declared(NamedTuple):
+class DeclaredMetadata(NamedTuple):
     """What a page says of itself; "" and () are unknown. Dates are ISO dates, months or years."""
 
     title: str = ""
@@ -33,7 +33,7 @@ class Declared(NamedTuple):
     publisher: str = ""
 
 
-def read_declared(tree: Any) -> Declared:
+def read_declared(tree: Any) -> DeclaredMetadata:
     """Return what the JSON-LD of a page declares of its article, with the authors of its meta tags before those.
 
     `tree` is the page as an element of lxml.
@@ -62,15 +62,15 @@ def _load_blocks(tree: Any) -> Iterator[object]:
             continue
 
 
-def _read_article(blocks: Iterator[object]) -> Declared:
+def _read_article(blocks: Iterator[object]) -> DeclaredMetadata:
     """Return what the first article declares; persons may be named in another place of the graph by their id."""
     nodes = list(_iter_nodes(list(blocks)))
     by_id = {str(node["@id"]): node for node in nodes if isinstance(node.get("@id"), str) and len(node) > 1}
     article = next((node for node in nodes if any(_ARTICLE.search(kind) for kind in _list_kinds(node))), None)
     if article is None:
-        return Declared()
+        return DeclaredMetadata()
     writers = _list_values(article.get("author")) or _list_values(article.get("creator"))
-    return Declared(
+    return DeclaredMetadata(
         _read_text(article.get("headline")) or _read_text(article.get("name")),
         clean_authors(name for each in writers[:_MOST_CHARS] for name in _name_writer(each, by_id)),
         _read_date(article.get("datePublished")) or _read_date(article.get("dateCreated")),

@@ -179,7 +179,7 @@ _SIGNED_CHARS = 300  # of a statement that is quoted with the signature that it 
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class LineSpan:
     """Lines quoted together, with the share of each sub-question's topic they hold; "" stands for none of them."""
 
     first: int
@@ -262,24 +262,24 @@ def _states_something(line: Line) -> bool:
     return not line.sentence.bare
 
 
-def _make_spans(lines: Sequence[Line], chosen: Mapping[int, Mapping[str, float]]) -> list[Span]:
+def _make_spans(lines: Sequence[Line], chosen: Mapping[int, Mapping[str, float]]) -> list[LineSpan]:
     """Extend the chosen lines, in order; overlapping quotes become one as far as its length allows."""
-    spans: list[Span] = []
+    spans: list[LineSpan] = []
     for at in sorted(chosen):
         first, last = grow_quote(lines, at)
         before = spans[-1] if spans else None
         if before is not None and lines[first].passage == lines[before.first].passage and first <= before.last:
             start, end = min(first, before.first), max(last, before.last)
             if fits_quote(lines, start, end):
-                spans[-1] = Span(start, end, _merge_shares(before.covers, chosen[at]))
+                spans[-1] = LineSpan(start, end, _merge_shares(before.covers, chosen[at]))
                 continue
             first = before.last + 1
         if first <= at:
-            spans.append(Span(first, max(first, last), chosen[at]))
+            spans.append(LineSpan(first, max(first, last), chosen[at]))
     return spans
 
 
-def _prepend_name(lines: Sequence[Line], span: Span, named: Sequence[frozenset[str]]) -> Span:
+def _prepend_name(lines: Sequence[Line], span: LineSpan, named: Sequence[frozenset[str]]) -> LineSpan:
     """Begin a span with the sentence before it if only that one names what is asked about."""
     first, before = lines[span.first], lines[span.first - 1] if span.first else lines[span.first]
     said = first.sentence.above.union(*(line.sentence.stems for line in lines[span.first : span.last + 1]))
@@ -302,7 +302,7 @@ def _find_definitions(asked: Sequence[SubQuestion], lines: Sequence[Line]) -> li
     ]
 
 
-def _to_quote(given: Excerpt, lines: Sequence[Line], span: Span) -> Quote | None:
+def _to_quote(given: Excerpt, lines: Sequence[Line], span: LineSpan) -> Quote | None:
     """Quote a span literally, from the signature above it.
 
     It begins with the heading above it if it is too short, or the heading says the topic.

@@ -220,7 +220,7 @@ def join_parts(parts: Sequence[ReadPart]) -> list[ReadPart]:
 
 
 @dataclass(slots=True, eq=False)
-class Shelf:
+class ReadBatch:
     """The stored documents of a round, until all that can be read are there: then those that fit share a call.
 
     A page of the web is read alone: what it says must not reach the reader of another one.

@@ -21,7 +21,7 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from corrobora.config import Settings, load_settings, read_small_file
-from corrobora.config.settings import DISPLAYS, TIERS, Declared, list_settings
+from corrobora.config.settings import DISPLAYS, TIERS, DeclaredSetting, list_settings
 from corrobora.config.values import split_annotation
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
@@ -302,7 +302,7 @@ _COMPLETIONS = {
 }
 
 
-def list_flags(*, report: bool | None = None) -> dict[str, Declared]:
+def list_flags(*, report: bool | None = None) -> dict[str, DeclaredSetting]:
     """Return the settings that have a flag, by attribute: all, those of every report, or those of a new run alone."""
     declared = [each for each in list_settings().values() if each.mark.flags]
     return {each.attribute: each for each in declared if report is None or each.mark.report is report}
@@ -320,7 +320,7 @@ def setting_options(*attributes: str, **defaults: str) -> Callable[[F], F]:
     return add_options
 
 
-def _make_option(declared: Declared, default: str | None) -> Callable[[F], F]:
+def _make_option(declared: DeclaredSetting, default: str | None) -> Callable[[F], F]:
     kind, _ = split_annotation(declared.annotation)
     multiple = isinstance(declared.default, tuple)
     shape: dict[str, Any] = {"metavar": declared.metavar, "multiple": multiple}

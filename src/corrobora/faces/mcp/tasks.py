@@ -29,7 +29,7 @@ from corrobora.faces.cli.screen import one_line
 from corrobora.faces.mcp.tools import make_result
 from corrobora.faces.mcp.views import POLL_MS, describe_report, describe_run
 from corrobora.faces.web import service
-from corrobora.faces.web.following import RunView, answer_run, look_at_run
+from corrobora.faces.web.following import RunUpdate, answer_run, look_at_run
 
 EXTENSION_ID = "io.modelcontextprotocol/tasks"
 _STATUS: dict[RunStatus, Literal["working", "input_required", "completed", "cancelled"]] = {
@@ -94,7 +94,7 @@ class Tasks(Extension):
         run = str(told["run_id"])
         return {**self._describe_state(await look_at_run(self._workspace, run)), "resultType": "task"}
 
-    def _describe_state(self, view: RunView) -> dict[str, Any]:
+    def _describe_state(self, view: RunUpdate) -> dict[str, Any]:
         row = view.row
         return {
             "taskId": row.id,
@@ -118,7 +118,7 @@ class Tasks(Extension):
             found["result"] = (await self._finish(view)).model_dump(by_alias=True, exclude_none=True, mode="json")
         return found
 
-    async def _ask(self, view: RunView) -> dict[str, Any]:
+    async def _ask(self, view: RunUpdate) -> dict[str, Any]:
         """Return the question to the person, as an elicitation with one field."""
         assert view.awaited is not None
         told = await describe_run(self._workspace, view)
@@ -130,7 +130,7 @@ class Tasks(Extension):
         params = {"mode": "form", "message": "\n".join(filter(None, lines)), "requestedSchema": schema}
         return {"method": "elicitation/create", "params": params}
 
-    async def _finish(self, view: RunView) -> CallToolResult:
+    async def _finish(self, view: RunUpdate) -> CallToolResult:
         try:
             return make_result(await describe_report(self._workspace, view.row))
         except CorroboraError as error:
@@ -158,7 +158,7 @@ class Tasks(Extension):
         await service.cancel(self._workspace, view.row.id)
         return {}
 
-    async def _find(self, ctx: ServerRequestContext[Any, Any], params: TaskParams) -> RunView:
+    async def _find(self, ctx: ServerRequestContext[Any, Any], params: TaskParams) -> RunUpdate:
         if not _declares_tasks(ctx):
             raise MCPError(
                 code=MISSING_REQUIRED_CLIENT_CAPABILITY,

@@ -34,7 +34,7 @@ class Awaited:
 
 
 @dataclass(frozen=True, slots=True)
-class RunView:
+class RunUpdate:
     """A run as it stands, with its events after a cursor."""
 
     row: RunRow
@@ -43,7 +43,7 @@ class RunView:
     awaited: Awaited | None
 
 
-async def look_at_run(workspace: Workspace, given: str, *, after: int = 0, wait_seconds: float = 0.0) -> RunView:
+async def look_at_run(workspace: Workspace, given: str, *, after: int = 0, wait_seconds: float = 0.0) -> RunUpdate:
     """Return where a run stands, and its events after `after`; wait for news for at most `wait_seconds`.
 
     News are an event, a question to a person, and the end. Raises `UserError` `run_unknown`.
@@ -53,7 +53,7 @@ async def look_at_run(workspace: Workspace, given: str, *, after: int = 0, wait_
         await _wait_for_news(workspace, run, after, wait_seconds)
     row = await service.read_run(workspace, run)
     events = await service.list_events(workspace, run, after=after, limit=MAX_EVENTS)
-    return RunView(row, events, events[-1].seq if events else after, find_awaited(workspace, row))
+    return RunUpdate(row, events, events[-1].seq if events else after, find_awaited(workspace, row))
 
 
 async def _wait_for_news(workspace: Workspace, run: str, after: int, seconds: float) -> None:

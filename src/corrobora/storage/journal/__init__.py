@@ -21,10 +21,10 @@ from corrobora.domain.run import Event
 from corrobora.ports import Entry
 from corrobora.storage.journal.commits import (
     AnswerWrite,
+    AttemptWrites,
     CommitGroup,
     EventWrite,
     IntentWrite,
-    Lane,
     commit_group,
     entry_digest,
     fail_group,
@@ -83,7 +83,7 @@ class JournalWriter:
         finally:
             await self._disconnect()
 
-    def add_answer(self, lane: Lane, entry: Entry, *, soon: bool = True) -> asyncio.Future[Entry]:
+    def add_answer(self, lane: AttemptWrites, entry: Entry, *, soon: bool = True) -> asyncio.Future[Entry]:
         """Queue an answer; the future ends when it is committed, or with `Stale` or `JournalError`."""
         future: asyncio.Future[Entry] = asyncio.get_running_loop().create_future()
         self._answers.append(AnswerWrite(lane, entry, future))
@@ -92,7 +92,7 @@ class JournalWriter:
             self.flush_now()
         return future
 
-    def add_intent(self, lane: Lane, key: str) -> None:
+    def add_intent(self, lane: AttemptWrites, key: str) -> None:
         """Queue the note that a call is about to be sent."""
         self._intents.append(IntentWrite(lane, key))
         self._count_write(lane)
@@ -102,7 +102,7 @@ class JournalWriter:
         self._events.append(event)
         self._count_write(event.lane, self._event_seconds)
 
-    def _count_write(self, lane: Lane, within: float = _LATER_SECONDS) -> None:
+    def _count_write(self, lane: AttemptWrites, within: float = _LATER_SECONDS) -> None:
         """Count a write. If nobody waits for it, as for an intent or an event, it shares the next commit."""
         if self._task is None or self._task.done():
             raise JournalError("journal_closed", "The journal is closed: the program is ending.")
@@ -225,7 +225,7 @@ class RunJournal:
         self._event_keys = set(event_keys)
         self._uncertain = tuple(uncertain)
         self._pending: dict[str, asyncio.Future[Entry]] = {}
-        self._lane = Lane(run, epoch, self._record_commit)
+        self._lane = AttemptWrites(run, epoch, self._record_commit)
 
     @classmethod
     async def open(cls, database: Database, writer: JournalWriter, run: str, epoch: int) -> RunJournal:

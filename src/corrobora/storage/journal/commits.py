@@ -57,7 +57,7 @@ def verify_entry(run: str, entry: Entry, stored: bytes) -> Entry:
 
 
 @dataclass(slots=True, eq=False)
-class Lane:
+class AttemptWrites:
     """One attempt at one run, as the writer sees it: its writes that are not committed yet, and its error."""
 
     run: str
@@ -89,7 +89,7 @@ class Lane:
 class AnswerWrite:
     """An answer to commit; its future gets the entry that was committed first for the key."""
 
-    lane: Lane
+    lane: AttemptWrites
     entry: Entry
     future: asyncio.Future[Entry]
 
@@ -98,7 +98,7 @@ class AnswerWrite:
 class IntentWrite:
     """A call that is about to be sent."""
 
-    lane: Lane
+    lane: AttemptWrites
     key: str
 
 
@@ -106,7 +106,7 @@ class IntentWrite:
 class EventWrite:
     """An event to append; `data` is JSON."""
 
-    lane: Lane
+    lane: AttemptWrites
     type: str
     key: str
     path: str
@@ -148,7 +148,7 @@ async def commit_group(connection: Connection, group: CommitGroup, *, again: boo
 async def _write_once(connection: Connection, group: CommitGroup, expected: Mapping[str, int], *, again: bool) -> None:
     """Write what is left of a group; events of a repetition may stay in it, because their number was taken."""
     answers, intents = group.answers, group.intents
-    by_lane: dict[Lane, list[EventWrite]] = {}
+    by_lane: dict[AttemptWrites, list[EventWrite]] = {}
     for event in group.events:
         by_lane.setdefault(event.lane, []).append(event)
     lanes = sorted(by_lane, key=lambda lane: (lane.run, lane.epoch))
@@ -196,7 +196,7 @@ def _list_intents(intents: Sequence[IntentWrite]) -> tuple[list[object], ...]:
 
 
 def _list_events(
-    lanes: Sequence[Lane], by_lane: Mapping[Lane, Sequence[EventWrite]], expected: Mapping[str, int]
+    lanes: Sequence[AttemptWrites], by_lane: Mapping[AttemptWrites, Sequence[EventWrite]], expected: Mapping[str, int]
 ) -> tuple[list[object] | str, ...]:
     ordered = [(number, event) for lane in lanes for number, event in enumerate(by_lane[lane], start=1)]
     return (

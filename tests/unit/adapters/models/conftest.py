@@ -9,7 +9,7 @@ from typing import Any
 
 from corrobora.adapters.models import parse_target
 from corrobora.adapters.models.connection import ModelConnection
-from corrobora.adapters.pacing import Gate, Pace
+from corrobora.adapters.pacing import CallGate, Pace
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.domain.limits import CallOptions
 from corrobora.testing.conformance import find_sample as sample
@@ -33,7 +33,7 @@ async def asking(
 ) -> AsyncIterator[LanguageModelAnalyst]:
     """Open an analyst that asks `server` in the way of `kind`."""
     target = replace(parse_target(TARGETS[kind].format(url=server.url), {}), options=CallOptions(**options))
-    connection = ModelConnection(target, Gate(kind, pace))
+    connection = ModelConnection(target, CallGate(kind, pace))
     try:
         yield LanguageModelAnalyst({"worker": connection})
     finally:

@@ -16,7 +16,7 @@ from tests.unit.adapters.models.recorded import SHIPPED, read
 from corrobora.adapters.models import Target, parse_target
 from corrobora.adapters.models.connection import ModelConnection, explain_failure
 from corrobora.adapters.models.transport import IdleTimeoutError, OversizedAnswerError, RejectedError, UnreachableError
-from corrobora.adapters.pacing import Gate
+from corrobora.adapters.pacing import CallGate
 from corrobora.analysts.language_model import Form, Prompt, Reply
 from corrobora.domain.errors import CorroboraError, ProviderError
 from corrobora.domain.limits import CallOptions
@@ -35,7 +35,7 @@ def target_of(url: str, provider: str = "openai-compatible") -> Target:
 
 
 async def ask(target: Target, **more: Any) -> Reply:
-    connection = ModelConnection(target, Gate("g"), **more)
+    connection = ModelConnection(target, CallGate("g"), **more)
     try:
         return await connection.ask(PROMPT, FORM, max_tokens=50)
     finally:
@@ -141,7 +141,7 @@ async def test_an_old_server_is_asked_in_its_own_words_and_remembered():
         return ""
 
     async with refusing(wrong, bodies) as server:
-        connection = ModelConnection(target_of(f"{server.url}/v1"), Gate("g"))
+        connection = ModelConnection(target_of(f"{server.url}/v1"), CallGate("g"))
         for _ in range(2):
             assert (await connection.ask(PROMPT, FORM, max_tokens=50)).text == "{}"
         await connection.aclose()
@@ -163,7 +163,7 @@ async def test_a_server_that_refuses_every_way_is_not_asked_for_ever():
 
 async def test_a_call_that_is_too_slow_is_sent_once_even_while_the_provider_is_taken_to_be_down():
     server = ModelServer(faults=[Fault("slow", seconds=60)])
-    gate = Gate("g")
+    gate = CallGate("g")
     async with server:
         connection = ModelConnection(
             replace(target_of(f"{server.url}/v1"), options=CallOptions(total_seconds=0.05)), gate
@@ -193,12 +193,12 @@ USE = """
 import asyncio
 from corrobora.adapters.models.connection import ModelConnection
 from corrobora.adapters.models import parse_target, provider_names
-from corrobora.adapters.pacing import Gate
+from corrobora.adapters.pacing import CallGate
 from corrobora.analysts.language_model import Form, Prompt
 
 async def main():
     assert "echo" in provider_names()
-    connection = ModelConnection(parse_target("echo:hello", {}), Gate("g"))
+    connection = ModelConnection(parse_target("echo:hello", {}), CallGate("g"))
     reply = await connection.ask(Prompt("s", ("b",), "t"), Form("f", "d", {}), max_tokens=5)
     print(reply.text, reply.usage.output_tokens, reply.usage.priced)
 

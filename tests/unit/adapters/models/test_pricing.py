@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.adapters.models import Price, Tokens, meter_reply, parse_target
+from corrobora.adapters.models import Tokens, meter_reply, parse_target
+from corrobora.domain.limits import Price
 
 LOCAL = parse_target("ollama:m", {})
 HOSTED = parse_target("openai:gpt-4.1", {"OPENAI_API_KEY": "k"})

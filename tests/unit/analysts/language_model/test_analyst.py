@@ -16,7 +16,7 @@ from tests.unit.adapters.models.conftest import TARGETS, asking, sample
 
 from corrobora.adapters.models import parse_target
 from corrobora.adapters.models.connection import ModelConnection
-from corrobora.adapters.pacing import Gate
+from corrobora.adapters.pacing import CallGate
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.domain.errors import ProviderError, RoleError
 from corrobora.domain.limits import CallOptions
@@ -333,7 +333,7 @@ async def test_a_lead_that_thinks_has_room_for_thoughts_and_answer(mode):
     async with ModelServer() as server:
         target = parse_target(f"anthropic:claude-haiku-4-5@{server.url}", {})
         connection = ModelConnection(
-            replace(target, thinking=True, options=CallOptions(output_mode=mode)), Gate("lead")
+            replace(target, thinking=True, options=CallOptions(output_mode=mode)), CallGate("lead")
         )
         answer = await LanguageModelAnalyst({"lead": connection}).play(*sample("plan"))
         await connection.aclose()

@@ -11,10 +11,10 @@ from corrobora.domain.run import Request
 from corrobora.ports import Entry
 from corrobora.storage.journal.commits import (
     AnswerWrite,
+    AttemptWrites,
     CommitGroup,
     EventWrite,
     IntentWrite,
-    Lane,
     commit_group,
     group_of_one,
 )
@@ -23,15 +23,15 @@ from corrobora.storage.journal.runs import Runs
 from corrobora.storage.postgres import Database, open_connection
 
 
-async def lane(database: Database) -> tuple[Lane, dict[str, Entry]]:
+async def lane(database: Database) -> tuple[AttemptWrites, dict[str, Entry]]:
     runs, seen = Runs(database), dict[str, Entry]()
     run = await runs.create(Request("Which?"))
     epoch = await runs.claim(run, "test")
     assert epoch is not None
-    return Lane(run, epoch, lambda entry: seen.update({entry.key: entry})), seen
+    return AttemptWrites(run, epoch, lambda entry: seen.update({entry.key: entry})), seen
 
 
-def group(on: Lane, *numbers: int) -> CommitGroup:
+def group(on: AttemptWrites, *numbers: int) -> CommitGroup:
     loop = asyncio.get_running_loop()
     on.pending += 3 * len(numbers)
     return CommitGroup(
@@ -130,12 +130,12 @@ async def test_programs_that_took_a_run_of_each_other_over_do_not_wait_for_each_
         assert keys == [f"e{2 * number + side}" for number in range(300)]
 
 
-async def successive_lanes(database: Database) -> tuple[Lane, Lane]:
+async def successive_lanes(database: Database) -> tuple[AttemptWrites, AttemptWrites]:
     """Two attempts at one run, the older one first."""
     old, _ = await lane(database)
     epoch = await Runs(database).claim(old.run, "newer")
     assert epoch is not None
-    return old, Lane(old.run, epoch, lambda _: None)
+    return old, AttemptWrites(old.run, epoch, lambda _: None)
 
 
 def join_groups(*groups: CommitGroup) -> CommitGroup:
@@ -147,5 +147,5 @@ def join_groups(*groups: CommitGroup) -> CommitGroup:
 
 
 async def test_one_of_each_kind_alone() -> None:
-    on = Lane("r", 1, lambda _: None)
+    on = AttemptWrites("r", 1, lambda _: None)
     assert [len(group_of_one(item).uncommitted_items()) for item in group(on, 1).uncommitted_items()] == [1, 1, 1]
