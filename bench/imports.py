@@ -39,6 +39,7 @@ _STEPS = {
     "database, runs and queue": "import corrobora.storage.postgres, corrobora.storage.postgres.embedded\n"
     "import corrobora.storage.journal, corrobora.storage.queue, corrobora.storage.queue.statements",
     "embedded database open": _OPEN,
+    "import of `corrobora runs list`": "import corrobora.faces.cli.runs, corrobora.storage.journal.runs",
     "import of the library": "import corrobora.storage.index",
     "import of what a run needs": "import corrobora.app, corrobora.app.attempts, corrobora.app.wiring",
 }

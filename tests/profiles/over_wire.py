@@ -20,7 +20,7 @@ from corrobora.adapters.models.connection import ModelConnection
 from corrobora.adapters.pacing import CallGate, LoopClock
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.domain.plan import Brief, Node, Plan, TaskSpec
-from corrobora.domain.plan import CallGate as Phase
+from corrobora.domain.plan import Gate as Phase
 from corrobora.domain.report import Critique, Draft, Verdict
 from corrobora.domain.thread import Intent, Proposal
 from corrobora.ports import Analyst, Answer, Role
