@@ -162,7 +162,7 @@ def test_every_label_and_value_gives_a_picture_within_its_frame(rows: list[tuple
     about = svg.Picture("x", rows[0][0], rows[-1][0], legend=("one", "two"))
     bars = [svg.Bar(label, first, second, "note") for label, first, second in rows]
     matrix = [svg.Cells(label, ((0.5, "+1"), (1.0, "·"))) for label, _, _ in rows]
-    lanes = [svg.Lane(label, ((0.0, first, "round"),), (second,)) for label, first, second in rows]
+    lanes = [svg.TimelineRow(label, ((0.0, first, "round"),), (second,)) for label, first, second in rows]
     for picture in (
         svg.draw_bars(about, bars),
         svg.draw_columns(about, bars),
