@@ -201,8 +201,21 @@ def _find_changes(words: Sequence[str], theirs: Sequence[str]) -> Iterator[Probl
                 left = ["not"]
             if left:
                 yield Problem(f"it leaves out “{left[0]}”", left[0])
+    for head in _list_cut_heads(words, theirs):
+        yield Problem(f"it leaves out “{head}”", "")
     if turned and not moved:
         yield Problem("who does it and to whom differ", "by" if "by" in words else "")
+
+
+def _list_cut_heads(words: Sequence[str], theirs: Sequence[str]) -> Iterator[str]:
+    """Yield what a copy leaves out before "of": half of the square root of a number is not half of the number."""
+    for op in Indel.opcodes(words, theirs):
+        gap = list(theirs[op.dest_start : op.dest_end]) if op.tag == "insert" and op.dest_start else []
+        if gap[:1] == ["of"] == list(theirs[op.dest_end : op.dest_end + 1]):  # the same words, cut one word later
+            gap = [*gap[1:], "of"]
+        head = gap[: gap.index("of")] if "of" in gap else []
+        if any(map(stem_word, head)) and not find_measures(" ".join(head)):  # "18 months of drought" is drought
+            yield " ".join(head)
 
 
 def _find_other_subject(gap: Sequence[str], own: Sequence[str], words: Sequence[str]) -> str:

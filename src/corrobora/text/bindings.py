@@ -7,32 +7,45 @@ of something. Does not know what a sentence means: another binding leaves it ope
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from corrobora.text.clauses import parse_clause
 from corrobora.text.measures import find_measures
-from corrobora.text.mentions import MentionKind, find_mentions
+from corrobora.text.mentions import Mention, MentionKind, find_mentions
+from corrobora.text.quantities import find_dates, find_days
 from corrobora.text.reading import Problem
 from corrobora.text.tokens import split_words, stem_text, stem_word
-from corrobora.text.vocabulary import is_akin
+from corrobora.text.vocabulary import is_akin, weigh_stem
 
 _PART = re.compile(r"[,;]\s(?!\d)|\s(?:and|but|while|whereas)\s")
-_BETWEEN = frozenset("has have had also already then was were is are be been first later jointly who".split())
+_BETWEEN = frozenset(
+    "himself herself itself themselves has have had also already then was were is are be been first later jointly "
+    "who".split()
+)
 _TIME = re.compile(
     r"(?i)\b(?:(?P<begin>since|from|after|starting(?: in| with)?|as of)"
     r"|(?P<end>until|till|up to|through|before|prior to))"
     r"\s+(?:(?!and\b|or\b|to\b)[^\W\d_]+\s+){0,2}(?P<anchor>v?\d[\w.-]*\w|\d)"
 )
+_DONE = re.compile(
+    r"(?i)\b(?:was|were|been|be|is|are)\s(?:[a-z]+ly\s)?([a-z]{3,}(?:ed|en|ne|wn|lt|pt|ld|nt|de))\b(?!\sby\b)"
+)
+_OPENING = 30  # characters within which a sentence names what it is about
+_PAST = re.compile(r"\b(?:had|has|have|was|were|been|did)\b|\b[a-z]{2,}ed\b")
+_FUTURE = re.compile(r"\b(?:will|would|shall|is to|are to|was to|were to|going to|ahead|due|later)\b")
 _PASSIVE = re.compile(r"([^\W\d_]{3,})(?:\s[^\W\d_]+ly)?\s+by\s+(?:the\s+)?$")
 
 
-def find_rebindings(sentence: str, units: Sequence[str]) -> Iterator[Problem]:
-    """Find an agent, a number or a time that belongs to something else in the evidence."""
+def find_rebindings(sentence: str, units: Sequence[str], context: str = "") -> Iterator[Problem]:
+    """Find an agent, a number or a time that belongs to something else in the evidence.
+
+    `context` is what the source says about itself: a name in its title may be meant by any of its sentences.
+    """
     yield from _compare_agents(sentence, units)
     yield from _compare_times(sentence, units)
-    for unit in units:
-        yield from _compare_parts(sentence, unit)
+    yield from _compare_holders(sentence, units, frozenset(stem_text(context)))
+    yield from _compare_parts(sentence, units)
 
 
 @lru_cache(maxsize=4_000)  # every sentence is compared with the same quotes
@@ -62,6 +75,55 @@ def _compare_agents(sentence: str, units: Sequence[str]) -> Iterator[Problem]:
         doers = [(theirs, other) for act, theirs, other in known if is_akin(act, verb)]
         if doers and not any(theirs & stems for theirs, _ in doers) and not any(t & said for t, _ in doers):
             yield Problem(f"its sources say “{doers[0][1]}” of what it says “{name}” does", name)
+        undone = [unit for unit in units if verb in _read_undone(unit)]
+        if not doers and undone and not any(stems & frozenset(stem_text(unit)) for unit in undone):
+            yield Problem(f"its sources do not say that “{name}” does this", name)
+
+
+@lru_cache(maxsize=4_000)
+def _read_undone(text: str) -> frozenset[str]:
+    """Return the stems of what was done without a word on who did it: "the points were reversed"."""
+    return frozenset(stem_word(match.group(1).lower()) for match in _DONE.finditer(text)) - {""}
+
+
+def _compare_holders(sentence: str, units: Sequence[str], context: frozenset[str]) -> Iterator[Problem]:
+    """Find a number that is said of a name while each sentence of the evidence that has it is about another name."""
+    names = [(each.text, frozenset(stem_text(each.text))) for each in _list_names(sentence)]
+    said = frozenset(stem_text(sentence))
+    stems = {unit: frozenset(stem_text(unit)) for unit in units}
+    for measure in find_measures(sentence):
+        holding = [unit for unit in units if any(measure.equals(other) for other in find_measures(unit))]
+        rivals = [next(iter(_list_names(unit)), None) for unit in holding]
+        if not all(
+            rival
+            and rival.start <= _OPENING
+            and 2 * len(said & set(stem_text(rival.text))) < len(set(stem_text(rival.text)))
+            for rival in rivals
+        ):
+            continue
+        for name, own in names:
+            told = any(own & stems[unit] for unit in units)
+            if holding and told and not own & context and not any(own <= stems[unit] for unit in holding):
+                yield Problem(f"its sources give {measure.text} for “{rivals[0].text if rivals[0] else ''}”", name)
+
+
+def _list_names(text: str) -> list[Mention]:
+    return [each for each in find_mentions(text) if each.kind is MentionKind.NAME and stem_text(each.text)]
+
+
+def find_foretold(sentence: str, evidence: Iterable[tuple[str, str]]) -> Iterator[Problem]:
+    """Find what a sentence tells as done while its source, at its own date, could only foretell it.
+
+    `evidence` has the sentences of sources, each with the date of its source.
+    """
+    said = frozenset(stem_text(sentence))
+    if _PAST.search(sentence) is None or _FUTURE.search(sentence) or parse_clause(sentence).kinds("hedge"):
+        return
+    for unit, published in evidence:
+        later = [day for day in find_days(unit) if published[:4].isdigit() and day[: len(published)] > published[:10]]
+        if later and 2 * len(said & frozenset(stem_text(unit))) >= len(said):
+            yield Problem(f"its source is of {published[:10]}, before {later[0]}", "")
+            return
 
 
 @lru_cache(maxsize=4_000)
@@ -86,16 +148,36 @@ def _compare_times(sentence: str, units: Sequence[str]) -> Iterator[Problem]:
             yield Problem(f"it says what {first} at {anchor}, its sources what {last} then", anchor)
 
 
-def _compare_parts(sentence: str, unit: str) -> Iterator[Problem]:
-    """Find a number that stands in another part of a sentence than what it is said of, which has its own number."""
-    said = parse_clause(sentence)
-    parts = [part for part in _PART.split(unit) if part.strip()]
-    if len(parts) < 2 or len(_PART.split(sentence)) > 1:  # noqa: PLR2004 - nothing to confuse, or a comparison
-        return
-    words = {at: frozenset(s for s in stem_text(part) if not s[0].isdigit()) for at, part in enumerate(parts)}
-    measures = {at: find_measures(part) for at, part in enumerate(parts)}
-    for measure in find_measures(sentence):
-        holding = [at for at in words if any(measure.equals(other) for other in measures[at])]
-        others = [at for at in words if at not in holding and measures[at] and words[at] & said.stems]
-        if holding and others and not any(words[at] & said.stems for at in holding):
-            yield Problem(f"its sources give {measure.text} for something else", measure.text)
+def _compare_parts(sentence: str, units: Sequence[str]) -> Iterator[Problem]:
+    """Find a number that the evidence gives for something else: the words beside it stand beside another number.
+
+    Within one sentence of the evidence the parts share a subject: there, a part counts that says nothing of the number.
+    """
+    parts = [
+        (at, _list_words(part), find_measures(find_dates(part)[1]))
+        for at, u in enumerate(units)
+        for part in _PART.split(u)
+    ]
+    for said, measure in (
+        (_list_words(p), m) for p in _PART.split(sentence) for m in find_measures(find_dates(p)[1]) if not m.vague
+    ):
+        held = [(at, words) for at, words, found in parts if any(measure.equals(other) for other in found)]
+        own = frozenset[str]().union(*(words for _, words in held))
+        told = frozenset[str]().union(*(words for at, words, _ in parts if at in {at for at, _ in held}))
+        for at, words, found in parts if held and all(words for _, words in held) else ():
+            if not any(other.dimension == measure.dimension for other in found) or (at, words) in held:
+                continue
+            near = any(at == other for other, _ in held)
+            if (near and said & words and not said & own) or (
+                not near and _weigh(said & words - told) > _weigh(said & told - words)
+            ):
+                yield Problem(f"its sources give {measure.text} for something else", measure.text)
+                break
+
+
+def _list_words(text: str) -> frozenset[str]:
+    return frozenset(stem for stem in stem_text(text) if not stem[0].isdigit())
+
+
+def _weigh(stems: frozenset[str]) -> float:
+    return float(sum(map(weigh_stem, sorted(stems))))

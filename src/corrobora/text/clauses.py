@@ -56,6 +56,7 @@ _FORCES = {  # the first that matches at a place decides
     "discouraged": r"""(?:no|nothing)_(?:[\w/.-]+_){0,4}?should\b should(?:_not|n['’]t) should_(?:be_)?avoid(?:ed)?
         ought_not
         BE(?:not_)(?:be_)?(?:recommended|advised|encouraged)
+        BE(?:recommended|advised|encouraged)_(?:that_(?:[\w/.-]+_){1,4}?(?:do(?:es)?_)?)?not\b
         BE(?:discouraged|advised_against)""",
     "needless": r"""need(?:_not|n['’]t) no_longer_requires?
         (?:does|do|did|will)(?:_not|n['’]t)_(?:have_to|need|require) optional voluntary
@@ -89,8 +90,10 @@ _NEGATION = re.compile(
 _ABSENCE = re.compile(r"without|lack|absence|free|instead|rather")
 _FAMILIES = {
     "quantifier": {
-        "all": r"all (?:every|each)(?!_(?:day|hour|minute|second|week|month|year)\b) always entire(?:ly)? everyone",
-        "most": r"most(?=_(?:of|\w+s)\b) (?:the|a)_majority mostly usually generally typically mainly largely",
+        "all": r"""all both(?!_\w+_and\b) (?:every|each)(?!_(?:day|hour|minute|second|week|month|year)\b) always
+            entire(?:ly)? everyone""",
+        "most": r"""(?<!the\s)most(?=_of\b|_(?:\w+_)?\w+s\b) (?:the|a)_majority mostly usually generally typically
+            mainly largely""",
         "some": r"some(?!_[$€£¥]?\d) several certain sometimes occasionally partly partially a_few a_number_of",
         "many": r"many often frequently numerous",
         "few": r"(?<!a\s)few rarely seldom a_minority",
@@ -118,7 +121,7 @@ _FAMILIES = {
     "condition": {
         "if": r"""if provided(?:_that)? as_(?:long|soon)_as on_condition whenever in_case when once where(?!as)
             subject_to""",
-        "unless": r"unless except(?:_for)? excluding until other_than apart_from",
+        "unless": r"unless unlike except(?:_for)? excluding until other_than apart_from",
     },
     "population": {
         "animals": r"mice mouse rats? murine animals? dogs? monkeys rabbits? pigs? in_vitro cell_lines?",
@@ -134,32 +137,36 @@ _SHADES = re.compile(
     + r")(?![\w-])"
 )
 _OPPOSITES = """
-    increas decreas | rise fall | rose fell | grow shrink | grew shrank | gain loss | more less | more fewer |
+    increase decrease | rise fall | rose fell | grow shrink | grew shrank | gain loss | more less | more fewer |
     higher lower | high low | greater smaller | larger smaller | largest smallest | highest lowest | longer
     shorter | longest shortest | faster slower | fastest slowest | older younger | oldest newest | oldest
-    youngest | better wors | best worst | improv worsen | strong weak | stronger weaker | befor after | earlier
-    later | first last | earliest latest | abov below | over under | maximum minimum | north south | northern
-    southern | east west | eastern western | left right | accept reject | approv reject | includ exclud | open
-    close | enabl disabl | begin end | start end | buy sell | bought sold | posit negat | public privat | intern
-    extern | support oppos | win lose | won lost | hot cold | warmer cooler | cheaper dearer | safe danger |
-    success failur | succeed fail | export import | allow forbid | doubl halv | wider narrow | deeper shallow |
-    heavier lighter | inner outer | upper lower | exceed undercut | up down | minor major | raise lower | reduc
-    increas | reduc rais | expand contract | lengthen shorten | tighten loosen | add remov | ascend descend |
-    nearest farthest | permit prohibit | surplu deficit | profit loss | appoint dismiss | hire fire | manual
-    automat | synchron asynchron | easier harder | easi difficult | insid outsid | same differ | ident differ |
-    sudden gradual | abrupt gradual | sever mild | most least | often never | often rare | often seldom | alwai never |
-    fast slow | quick slow | quicker slower | long short | big small | larg small | big littl | earli late | rich poor |
-    full empti | common rare | old new | young old | hard soft | dry wet | true fals | correct wrong | activ inact |
-    keep discard | refus accept | present absent | inherit disinherit | attack defend | lend borrow | remain vanish
+    youngest | better worse | best worst | improve worsen | strong weak | stronger weaker | before after | earlier
+    later | first last | earliest latest | above below | over under | maximum minimum | north south | northern
+    southern | east west | eastern western | left right | accept reject | approve reject | include exclude | open
+    close | enable disable | begin end | start end | buy sell | bought sold | positive negative | public private |
+    internal external | support oppose | win lose | won lost | hot cold | warmer cooler | cheaper dearer | safe danger |
+    success failure | succeed fail | export import | allow forbid | double halve | wider narrow | deeper shallow |
+    heavier lighter | inner outer | upper lower | exceed undercut | up down | minor major | raise lower | reduce
+    increase | reduce raise | expand contract | lengthen shorten | tighten loosen | add remove | ascend descend |
+    nearest farthest | permit prohibit | surplus deficit | profit loss | appoint dismiss | hire fire | manual
+    automatic | synchronous asynchronous | easier harder | easy difficult | inside outside | same differ |
+    same distinct | identical differ | sudden gradual | abrupt gradual | severe mild | most least |
+    often never | often rare | often seldom | always never | fast slow | quick slow | quicker slower | long short | big small | large small |
+    big little | early late | rich poor | full empty | common rare | old new | young old | hard soft | dry wet |
+    true false | correct wrong | active inactive | keep discard | refuse accept | present absent |
+    inherit disinherit | attack defend | lend borrow | remain vanish
 """
-_MORE = "more much greater high higher highest larger longer bigger greatest largest maximum maxim".split()
-_LESS = "less fewer low lower lowest smaller shorter littl fewest smallest minimum minim".split()
-_RISES = "increas rise rose risen grow grew grown climb gain rais surg jump soar acceler doubl tripl".split()
-_FALLS = "decreas declin drop fall fell fallen shrink shrank reduc lower sink sank slump dwindl diminish halv".split()
+_MORE = "more much greater high higher highest larger longer bigger greatest largest maximum maxim above".split()
+_LESS = "less fewer low lower lowest smaller shorter little fewest smallest minimum minim below".split()
+_RISES = "increase rise rose risen grow grew grown climb gain raise surge jump soar accelerate double triple".split()
+_FALLS = (
+    "decrease decline drop fall fell fallen shrink shrank reduce lower sink sank slump dwindle diminish halve".split()
+)
 OPPOSITES: dict[str, frozenset[str]] = {}
 for _pair in (*map(str.split, _OPPOSITES.split("|")),
               *([more, less] for more in (*_MORE, *_RISES) for less in (*_LESS, *_FALLS))):  # fmt: skip
-    for _one, _other in (_pair, _pair[::-1]):
+    _terms = [stem_word(word) or word for word in _pair]
+    for _one, _other in (_terms, _terms[::-1]):
         OPPOSITES[_one] = OPPOSITES.get(_one, frozenset()) | {_other}
 _THAN = r"\b[^.,;]{0,60}?\bthan\b"
 _ORDER = re.compile(
@@ -215,7 +222,7 @@ def parse_clause(text: str) -> Clause:
     negated: set[str] = set()
     negations = 0
     for match in _NEGATION.finditer(low):
-        negations += 1
+        negations += match.group() != "nor" or "neither" not in low[: match.start()]  # "neither A nor B" denies once
         if not _ABSENCE.match(match.group()):  # "lacking" and "without" govern a noun, for which there are other words
             negated.add(_find_governed(text, match))
     shades: list[Shade] = []
@@ -235,11 +242,6 @@ def parse_clause(text: str) -> Clause:
         negations,
         tuple(shades),
     )
-
-
-def list_denied(text: str) -> frozenset[str]:
-    """Return the stems of the words that negations govern, "without" and "lack of" among them."""
-    return frozenset(_find_governed(text, match) for match in _NEGATION.finditer(text.lower())) - {""}
 
 
 def _find_governed(text: str, match: re.Match[str]) -> str:
@@ -263,8 +265,13 @@ def find_opposites(terms: frozenset[str], others: frozenset[str]) -> tuple[tuple
     )
 
 
+SAME_ORDER = "="
+
+
 def compare_order(text: str, other: str) -> str:
-    """Return the word of a text that orders two things otherwise than another text does, or "".
+    """Return the word of a text that orders two things otherwise than another text does; "" if none can be told.
+
+    `SAME_ORDER` stands for the same order in other words.
 
     "The inner one froze later than the outer one" is said of "The outer one froze before the inner one" as well.
     """
@@ -274,7 +281,9 @@ def compare_order(text: str, other: str) -> str:
     (left, right, sign, word), (left2, right2, sign2, _) = mine, theirs
     crossed = bool(left & right2 and right & left2)
     straight = bool(left & left2 and right & right2)
-    return word if (crossed or straight) and (sign == sign2) == crossed else ""
+    if not (crossed or straight):
+        return ""
+    return word if (sign == sign2) == crossed else SAME_ORDER
 
 
 def _find_order(text: str) -> tuple[frozenset[str], frozenset[str], str, str] | None:

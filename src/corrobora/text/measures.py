@@ -116,21 +116,17 @@ def _compile_bound(pattern: str) -> re.Pattern[str]:
     return re.compile("(?i)" + pattern.replace("MORE", more).replace("LESS", less).replace("_", r"\s+"))
 
 
-_FILL = r")\s*(?:an?|the|of|to|about|than)?\s*$"
-_BEFORE = (
-    (
-        ">=",
-        _compile_bound(
-            rf"(?:\b(?:at_least|(?:no|not)_LESS(?:_than)?|minimum(?:(?:_\w+)?_of)?|starting_(?:at|from))|≥|>={_FILL}"
-        ),
-    ),
-    (
-        "<=",
-        _compile_bound(rf"(?:\b(?:at_most|(?:no|not)_MORE(?:_than)?|not_exceed(?:ing)?|up_to|limited_to)|≤|<={_FILL}"),
-    ),
-    ("<=", _compile_bound(rf"(?:\b(?:max\.|maximum)(?:(?:_\w+)?_of)?{_FILL}")),
-    (">", _compile_bound(rf"(?:\b(?:MORE_than|over|above|exceed(?:s|ed|ing)?|upwards?_of)|>{_FILL}")),
-    ("<", _compile_bound(rf"(?:\b(?:LESS_than|under|below)|<{_FILL}")),
+_FILL = r"\s*(?:an?|the|of|to|about|than)?\s*$"
+_DENIED, _STATED = r"(?:no|not|never|cannot)(?:_\w+){0,2}?", r"(?:(?:_\w+)?_(?:of|is|are|was))?"
+_BEFORE = tuple(
+    (sign, _compile_bound(rf"(?:{words}){_FILL}"))
+    for sign, words in (
+        (">=", rf"\b(?:at_least|{_DENIED}_LESS(?:_than)?|minimum{_STATED}|starting_(?:at|from))|≥|>="),
+        ("<=", rf"\b(?:at_most|{_DENIED}_MORE(?:_than)?|not_exceed(?:ing)?|up_to|limited_to)|≤|<="),
+        ("<=", rf"\b(?:max\.|maximum){_STATED}"),
+        (">", r"\b(?:MORE_than|over|above|exceed(?:s|ed|ing)?|upwards?_of)|>"),
+        ("<", r"\b(?:LESS_than|under|below)|<"),
+    )
 )
 _AFTER = (
     (">=", _compile_bound(r"\s*(?:\w+ ){0,2}(?:or|and)_MORE\b|\s*\w* (?:minimum|upwards?|onwards?)\b")),
@@ -146,6 +142,7 @@ _NAMED = re.compile(r"[^\W\d_]\w*[-/+]$|(?:^|\W)\+$|(?<![^\W_])([A-Z][A-Z0-9-]+|
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b|(?<=\d0)s\b")
 _OF_UNIT = re.compile(r"\s+of\s+an?\s+([^\W\d_]+)\b")
 _SHARE = re.compile(r"(?i)\s(?:in|out of)(?: every)?\s")
+_YEARS = (1000, 2100)
 _WINDOW = 28  # characters before a number in which its bound stands
 
 
@@ -341,6 +338,7 @@ def _read_nouns(text: str, at: int) -> frozenset[str]:
 def _share_units(found: list[Measure], text: str) -> list[Measure]:
     """Give the first number of a range the unit of the second ("8 to 12 mg"), and "1 in 5" its share."""
     shares: list[Measure] = []
+    listed = False
     for at in range(len(found) - 2, -1, -1):
         if at + 1 >= len(found):
             continue
@@ -355,11 +353,11 @@ def _share_units(found: list[Measure], text: str) -> list[Measure]:
             if one.spelled:  # "one in five" is no number five
                 found[at : at + 2] = []
             continue
-        if (
-            gap.strip().lower() not in ("-", "–", "—", "to", "and", "or")
-            or one.dimension
-            or not (other.dimension or other.nouns)
-        ):
+        joined = gap.strip(" ,").lower()
+        listed = joined in ("and", "or") or (listed and gap.strip() == ",")  # "353, 354, or 355 days"
+        shared = listed or joined in ("-", "–", "—", "to")
+        dated = _YEARS[0] <= one.number < _YEARS[1] and gap.strip() == ","  # "In 2017, 5 or 6 days"
+        if dated or not shared or one.dimension or not (other.dimension or other.nouns):
             continue
         factor = other.value / other.number if other.number and other.dimension != "temperature" else 1.0
         found[at] = replace(one, value=one.value * factor, dimension=other.dimension, nouns=one.nouns or other.nouns)

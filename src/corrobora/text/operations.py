@@ -27,6 +27,7 @@ from corrobora.text.claims import (
     share_unit,
     split_sides,
 )
+from corrobora.text.measures import find_measures
 from corrobora.text.quantities import NUMBER_WORDS, find_years
 from corrobora.text.support import Evidence
 from corrobora.text.tokens import fold_text, split_words, stem_text, stem_word
@@ -85,7 +86,7 @@ def execute_operation(sentence: str, cited: Sequence[CitedEvidence]) -> Derivati
     if claim is None:
         return None
     kind = _KINDS.get(claim.operator, DerivationKind.ARITHMETIC)
-    if any(_says_itself(claim, piece.evidence) for piece in cited):
+    if any(_says_itself(claim, each) or _states_bounds(hidden, each) for each in (one.evidence for one in cited)):
         return None
     if claim.operator == "unread" or _NEGATED.search(fold_text(hidden)):
         return Derivation.leave_open(kind, "its operation was not understood")
@@ -126,6 +127,13 @@ def _says_itself(claim: Claim, evidence: Evidence) -> bool:
     numbers = (*claim.operands, *((claim.result,) if claim.result else ()))
     said = frozenset(split_words(evidence.quote))
     return frozenset(split_words(claim.cue)) <= said and all(number.value in held for number in numbers)
+
+
+def _states_bounds(sentence: str, evidence: Evidence) -> bool:
+    """True if a quote has each amount of a sentence in the same bounds, in any unit: then it compares nothing."""
+    own, theirs = find_measures(sentence), find_measures(evidence.quote)
+    same = all(any(each.equals(other) and each.bound == other.bound for other in theirs) for each in own)
+    return same and any(each.bound for each in own)
 
 
 def _execute_over_all(claim: Claim, kind: DerivationKind, cited: Sequence[CitedEvidence]) -> Derivation:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from corrobora.text.clauses import Clause, list_denied, parse_clause, split_statement
+from corrobora.text.clauses import Clause, parse_clause, split_statement
 from corrobora.text.reading import Problem, Reading, find_nearest
 from corrobora.text.tokens import is_same_family, split_words, stem_word
 from corrobora.text.vocabulary import is_akin
@@ -37,9 +37,17 @@ def compare_polarity(clause: Clause, unit: Clause, reading: Reading, *, same: bo
         restricted = _is_restricted(clause) != _is_restricted(unit)
         yield Problem(_DENIED, found.words) if restricted else found
         return
-    own = next(iter(find_nearest(clause, parts)), unit)
-    if (_count_negations(clause, own) - _count_negations(own, clause)) % 2:
-        yield Problem(_DENIED, "not" if clause.negations else "", scored=not _is_denied_there(clause, own))
+    own = _find_restated(clause, parts) or [unit]
+    odd = [(_count_negations(clause, part) - _count_negations(part, clause)) % 2 for part in own]
+    # one who denies needs one part that denies as well; one who affirms must leave out none of the denials
+    if all(odd) if clause.negations % 2 else any(odd):
+        yield Problem(_DENIED, "not" if clause.negations else "")
+
+
+def _find_restated(clause: Clause, parts: list[Clause]) -> list[Clause]:
+    """Return the parts of a sentence of which a clause says half, else the nearest one."""
+    told = [part for part in parts if part.stems and 2 * len(part.stems & clause.stems) >= len(part.stems)]
+    return told or find_nearest(clause, parts)[:1]
 
 
 def _find_denial(clause: Clause, unit: Clause, reading: Reading, parts: list[Clause]) -> Problem | None:
@@ -64,15 +72,6 @@ def _find_denial(clause: Clause, unit: Clause, reading: Reading, parts: list[Cla
 
 def _is_restricted(clause: Clause) -> bool:
     return any(shade.kind in _RESTRICTING for shade in clause.shades)
-
-
-def _is_denied_there(clause: Clause, other: Clause) -> bool:
-    """True if a word that one of two clauses denies stands in the other one, or one like it."""
-    for one, two in ((clause, other), (other, clause)):
-        denied = list_denied(one.text) - list_denied(two.text)
-        if any(is_akin(stem, each) for stem in denied for each in two.stems):
-            return True
-    return False
 
 
 def _count_negations(clause: Clause, other: Clause) -> int:

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from corrobora.domain.report import Support
 from corrobora.text.alignment import NEAR_COPY, align_copy, find_cut, find_slices, find_substitute
-from corrobora.text.bindings import find_rebindings
-from corrobora.text.clauses import Clause, split_statement
+from corrobora.text.bindings import find_foretold, find_rebindings
+from corrobora.text.clauses import Clause, parse_clause, split_statement
 from corrobora.text.crossings import find_crossings
 from corrobora.text.measures import find_identifiers, find_measures, find_unit
 from corrobora.text.mentions import MentionKind, find_mentions, strip_to_alphanumeric
 from corrobora.text.polarity import NEGATED
-from corrobora.text.quantities import find_dates
+from corrobora.text.quantities import find_dates, is_calendar_name
 from corrobora.text.reading import Problem, Reading, read_evidence
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import LIST_ITEM, STOP_WORDS, fold_text, is_same_family, split_words, stem_text, stem_word
@@ -200,6 +200,7 @@ class Comparison(NamedTuple):
 _HELD, _MISSED = 0.7, 0.3  # shares of a clause's words from which one half of a sentence is supported and the other not
 _OTHERWISE = "its sources say this in other words, if they say it"
 _LITERAL = re.compile(r"(?<![\w./])(?:\.[A-Za-z]\w*|[\w.-]*[/_][\w./-]*\w|[#?]{2,})")
+_ADJECTIVE, _LEAST_NAME = "a|n|an|ian|ean|ese|ish|ic|y", 5
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
@@ -250,7 +251,10 @@ def compare_evidence(sentence: str, evidence: Sequence[Evidence]) -> Comparison 
     if not copied and all(each.scored for each in problems):
         substitutes = (find_substitute(sentence, unit.text, reading.stems) for unit in reading.units)
         problems += [found for found in substitutes if found is not None]
-    problems += [*find_crossings(sentence, units), *find_rebindings(sentence, units)]
+    context = reading.everything[len("\n".join(units)) :]
+    dated = [(unit, each.published) for each in evidence if each.published for unit in _split_units(each)]
+    problems += [*find_crossings(sentence, units), *find_rebindings(sentence, units, context)]
+    problems += find_foretold(sentence, dated)
     return Comparison(reading, tuple(sorted(problems, key=lambda each: not each.false)), copied)
 
 
@@ -317,9 +321,11 @@ def find_foreign_names(sentence: str, reading: Reading) -> Iterator[Problem]:
     for mention in find_mentions(sentence):
         parts = stem_text(mention.text)
         missing = [part for part in parts if part not in reading.stems]
+        if is_calendar_name(mention.text) or (len(parts) == 1 and _is_derived_name(mention.text, reading.everything)):
+            continue
         plain = mention.start == 0 and mention.kind is MentionKind.NAME and mention.text[1:].islower()
         opener = plain and " " not in mention.text and all(is_common(part) or part in reading.stems for part in parts)
-        opener = opener or bool(find_measures(mention.text))
+        opener = opener or bool(find_measures(mention.text)) or (plain and bool(parse_clause(mention.text).shades))
         absent = parts and (parts[-1] in missing or 2 * len(missing) > len(parts)) and not opener
         if absent and mention.kind is not MentionKind.QUOTED and not _is_abbreviated(mention.text, reading.everything):
             yield Problem(f"the name {mention.text} stands in none of its sources", mention.text)
@@ -347,6 +353,12 @@ def _is_spelled_alike(word: str, reading: Reading) -> bool:
     forms = (word, match.group(2)) if (match := NEGATED.match(word)) else (word,)
     stems = list(map(stem_word, forms))
     return any(is_same_family(stem, each) for stem in stems for each in reading.stems)
+
+
+def _is_derived_name(name: str, text: str) -> bool:
+    """True if the evidence has the adjective of a name, or the name of an adjective: "Europe" and "European"."""
+    pattern = rf"(?i)\b{re.escape(name)}(?:{_ADJECTIVE})\b|\b{re.escape(re.sub(rf'(?:{_ADJECTIVE})$', '', name))}\b"
+    return len(name) >= _LEAST_NAME and re.search(pattern, text) is not None
 
 
 def _is_abbreviated(name: str, text: str) -> bool:

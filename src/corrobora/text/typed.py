@@ -15,6 +15,7 @@ from operator import attrgetter
 from corrobora.text.cells import select_cells, split_by_cells
 from corrobora.text.clauses import (
     OPPOSITES,
+    SAME_ORDER,
     Clause,
     Shade,
     compare_order,
@@ -34,6 +35,7 @@ _NEXT_YEAR = re.compile(r"(?i)\b(?:an?|the|previous|next|last|following) year\b"
 _NAMED = re.compile(
     r"(?i)\b(revision|version|release|edition|article|section|chapter|clause|table|figure|part|annex|appendix)\s+$"
 )
+_ORDERING = ("before", "after")
 _REST = re.compile(r"(?i)\b(?:the (?:rest|others?|remaind\w+|remaining)|all others?|every other)\b")
 _RANGE_WORDS = 3  # between the ends of a range
 _SAME_SUBJECT = 0.8  # share of a clause's stems in a sentence from which one verb is about one thing
@@ -131,14 +133,16 @@ def _compare_number(
     if any(
         other.number == measure.number and not (other.dimension and measure.dimension) for other in reading.measures
     ):
-        return Problem(f"its sources give {said.split()[0]} with another unit or none", said)
+        bare = not measure.dimension and not measure.nouns  # "a cycle of nineteen" for a 19 year cycle
+        return None if bare else Problem(f"its sources give {said.split()[0]} with another unit or none", said)
     alike = [other for other in reading.measures if other.dimension == measure.dimension]
     close = [other for other in alike if abs(other.value - measure.value) <= _NEAR_AMOUNT * abs(other.value)]
     if close and (measure.approximate or _is_rounded(measure, close)):
         return None
     if any(_includes(measure, other) for other in close) or _spans(measure, alike, beside):
         return Problem(f"its sources give {close[0].text if close else alike[0].text}, not {said}", said)
-    if measure.vague or (measure.spelled and measure.number <= _EXACT_UPTO and not rivals):
+    counts = measure.spelled and measure.number <= _EXACT_UPTO
+    if measure.vague or (counts and (not rivals or any(_lists(unit.text, measure) for unit in reading.units))):
         return Problem(f"its number {said} stands in none of its sources", said)
     if is_computable(measure, reading.operands, reading.years) or _is_rest(measure, reading):
         return Problem(f"its number {said} is in none of its sources and may be computed from them", said)
@@ -147,6 +151,12 @@ def _compare_number(
     kind = "amount" if measure.dimension else "number"
     told = f"; they give {rivals[0].text}" if rivals else ""
     return Problem(f"its {kind} {said} stands in none of its sources{told}", said, false=True, contradicts=bool(rivals))
+
+
+def _lists(text: str, measure: Measure) -> bool:
+    """True if a sentence lists as many things as a number counts: "the 3rd, 6th and 8th years"."""
+    listed = re.findall(r"(?:[\w'-]+,\s){1,20}(?:and|or)\s\w", text)
+    return any(each.count(",") + (", and" in each or ", or" in each or 1) == measure.number for each in listed)
 
 
 def _is_rest(measure: Measure, reading: Reading) -> bool:
@@ -210,8 +220,9 @@ def _compare_words(clause: Clause, whole: Clause, unit: Clause, reading: Reading
     """
     same = len(clause.stems & unit.stems) >= _SAME_SUBJECT * max(1, len(clause.stems))
     yield from _compare_duties(clause, whole, unit, reading, same=same)
-    yield from compare_polarity(clause, unit, reading, same=same)
-    yield from _compare_directions(clause, unit)
+    denied, turned = list(compare_polarity(clause, unit, reading, same=same)), list(_compare_directions(clause, unit))
+    if len(denied) != 1 or denied[0].false or len(turned) != 1 or turned[0].words in _ORDERING:
+        yield from (*denied, *turned)  # together they say the same: "never above five" is "at most five"
     yield from _compare_shades(clause, whole, unit, reading)
 
 
@@ -219,10 +230,11 @@ def _compare_directions(clause: Clause, unit: Clause) -> Iterator[Problem]:
     """Compare opposite words ("rose", "declined") and the order of two things ("A before B")."""
     found = [pair for pair in find_opposites(clause.terms, unit.terms) if not unit.terms & OPPOSITES[pair[1]]]
     found += find_opposites(clause.terms, find_nearest_segment(clause, unit).terms)
-    for one, other in dict.fromkeys(found):
+    order = compare_order(clause.text, unit.text)
+    for one, other in dict.fromkeys(found) if order != SAME_ORDER else ():
         yield Problem(f"it says “{_show(clause, one)}”, its sources “{_show(unit, other)}”", _show(clause, one))
-    if word := compare_order(clause.text, unit.text):
-        yield Problem(f"its sources order the two sides of “{word}” otherwise", word)
+    if order and order != SAME_ORDER:
+        yield Problem(f"its sources order the two sides of “{order}” otherwise", order)
 
 
 def _compare_duties(clause: Clause, whole: Clause, unit: Clause, reading: Reading, *, same: bool) -> Iterator[Problem]:
@@ -265,13 +277,18 @@ def _compare_shades(clause: Clause, whole: Clause, unit: Clause, reading: Readin
             missing = True
         elif shade.family in ("quantifier", "hedge"):
             other = clause.duties if shade.family == "hedge" else clause.kinds("quantifier") & unit.kinds("quantifier")
-            missing = shade.governs in clause.stems and not other
+            missing = (shade.governs in clause.stems or _overstates(shade, clause)) and not other
         elif shade.family == "condition":
             missing = not _carries_rest(whole, unit, shade.text)
         else:
             missing = not whole.duties
         if missing:
             yield Problem(f"it leaves out “{shade.text}”", shade.text)
+
+
+def _overstates(shade: Shade, clause: Clause) -> bool:
+    """True if a clause says "all" or "both" where its source restricts: "only one of them"."""
+    return shade.kind in ("only", "few") and "all" in clause.kinds("quantifier")
 
 
 def _find_added_shades(clause: Clause, unit: Clause, reading: Reading) -> Iterator[Problem]:

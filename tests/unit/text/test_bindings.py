@@ -10,6 +10,9 @@ from corrobora.text.support import Evidence, check_support
 FERRY = "The ferry line is forecast by Harbour Watch to earn 3 million euros and crowded out Sailmaster's boats."
 LOCKS = "A small lock is 2^3 = 8 metres wide, a medium lock is 2^4 = 16 metres wide, a large lock is 32 metres wide."
 KEYS = "The cabinet has two keys, KEY-1 and KEY-2, which differ in that KEY-2 is marked in red."
+KILN = "The glaze was melting at 900 degrees and the clay was cracking at 1,200."
+CREWS = "Hilda Brun, the pilot, sailed twice in May. Oskar Lind, the cook, sailed seven times since 2011."
+VAULT = "After the flood the vault was sealed. Mayor Ada Quist thanked the masons."
 TOLL = "The long-standing toll was 16 crowns until release 2023a of the tariff."
 
 
@@ -21,6 +24,10 @@ TOLL = "The long-standing toll was 16 crowns until release 2023a of the tariff."
         ("KEY-1 is marked in red.", KEYS),
         ("The long-standing toll was 16 crowns from release 2023a of the tariff on.", TOLL),
         ("The ferry line has earned 3 million euros.", FERRY),
+        ("The clay was cracking at 900 degrees and the glaze was melting at 1,200.", KILN),
+        ("Hilda Brun, the pilot, sailed seven times.", CREWS),
+        ("Ada Quist sealed the vault after the flood.", VAULT),
+        ("The vault was sealed before the flood.", VAULT),
     ],
 )
 def test_truth_3_what_belongs_to_something_else_is_not_supported(said: str, quote: str) -> None:
@@ -37,8 +44,23 @@ def test_truth_3_what_belongs_to_something_else_is_not_supported(said: str, quot
         ("KEY-2 is marked in red.", KEYS),
         ("The toll was 16 crowns until release 2023a of the tariff.", TOLL),
         ("Harbour Watch, founded in Bergen, told it.", "Harbour Watch was founded in Bergen and told it."),
+        ("At 900 degrees the glaze was melting, and at 1,200 the clay was cracking.", KILN),
+        ("Oskar Lind sailed seven times.", CREWS),
+        ("The vault was sealed after the flood.", VAULT),
     ],
 )
 def test_what_belongs_together_is_no_problem(said: str, quote: str) -> None:
     reasons = check_support(said, [Evidence(quote)]).reasons
     assert not any("something else" in each or "of what it says" in each or " then" in each for each in reasons)
+
+
+BRIDGE = Evidence("The bridge at Norr opens to lorries on 2031-04-02.", published="2031-03-11")
+
+
+def test_truth_3_what_lay_ahead_of_its_source_is_not_told_as_done() -> None:
+    found = check_support("The bridge at Norr had opened to lorries by March 2031.", [BRIDGE])
+    assert found.support is not Support.SUPPORTED
+    assert "its source is of 2031-03-11, before 2031-04-02" in found.reasons
+    assert not any(
+        "before" in each for each in check_support("The bridge at Norr will open to lorries.", [BRIDGE]).reasons
+    )

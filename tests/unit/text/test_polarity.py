@@ -41,8 +41,38 @@ def test_truth_3_a_dropped_negation_is_never_supported(said: str, quote: str) ->
     assert check(said, quote).support is not Support.SUPPORTED
 
 
-def test_a_negation_of_what_the_other_side_does_not_say_is_counted_and_does_not_decide() -> None:
+def test_a_negation_of_what_the_other_side_does_not_say_leaves_it_open() -> None:
     reading = read_evidence(("The keepers will not move the buoys on 5 April.",), "")
-    other, same = "The keepers leave the buoys alone on 5 April.", "The keepers shift and move the buoys on 5 April."
-    assert [each.scored for each in compare_sentence(other, reading)] == [True]
-    assert any(not each.scored for each in compare_sentence(same, reading))
+    found = compare_sentence("The keepers leave the buoys alone on 5 April.", reading)
+    assert [(each.false, each.scored) for each in found] == [(False, False)]
+
+
+@pytest.mark.parametrize(
+    ("said", "quote"),
+    [
+        ("At first the toll was tied directly to the weight of the cart.",
+         "The original toll was flat and did not relate directly to the weight of the cart."),
+        ("Both the east gate and the west gate are painted.",
+         "The east gate and the west gate need not match and are not painted."),
+        ("Bread is weighed before it is baked, never after.", "Bread is weighed after it is baked, never before."),
+        ("When both of the ropes are wet, the knot is likely to slip.",
+         "If only one of the ropes is wet, the knot is likely to slip."),
+        ("With the red key, the guards need not sign.", "Unlike with the red key, the guards need not sign."),
+        ("The fee is half of the length of the boat.", "The fee is half of the square root of the length of the boat."),
+    ],
+)  # fmt: skip
+def test_truth_3_a_denial_a_restriction_or_a_head_that_is_left_out_is_never_supported(said: str, quote: str) -> None:
+    assert check(said, quote).support is not Support.SUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("said", "quote"),
+    [
+        ("Neither the nets nor the floats are dyed.", "The nets and the floats are not dyed."),
+        ("It is recommended that crews do not use the old pier.", "Crews should not use the old pier."),
+        ("The hold takes no more than 16 crates.", "The hold takes crates; the maximum number is 16."),
+        ("The inner canal is longer than the outer canal.", "The outer canal is shorter than the inner canal."),
+    ],
+)
+def test_a_denial_in_other_words_is_no_difference(said: str, quote: str) -> None:
+    assert not [each for each in check(said, quote).reasons if "negation" in each or "its sources “" in each]
