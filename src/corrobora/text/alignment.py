@@ -213,8 +213,11 @@ def _list_cut_heads(words: Sequence[str], theirs: Sequence[str]) -> Iterator[str
         gap = list(theirs[op.dest_start : op.dest_end]) if op.tag == "insert" and op.dest_start else []
         if gap[:1] == ["of"] == list(theirs[op.dest_end : op.dest_end + 1]):  # the same words, cut one word later
             gap = [*gap[1:], "of"]
-        head = gap[: gap.index("of")] if "of" in gap else []
-        if any(map(stem_word, head)) and not find_measures(" ".join(head)):  # "18 months of drought" is drought
+        at = gap.index("of") if "of" in gap else 0
+        head, rest = gap[:at], any(map(stem_word, gap[at:]))
+        if (
+            any(map(stem_word, head)) and not rest and not find_measures(" ".join(head))
+        ):  # "18 months of drought" is one
             yield " ".join(head)
 
 

@@ -151,8 +151,9 @@ _OPPOSITES = """
     nearest farthest | permit prohibit | surplus deficit | profit loss | appoint dismiss | hire fire | manual
     automatic | synchronous asynchronous | easier harder | easy difficult | inside outside | same differ |
     same distinct | identical differ | sudden gradual | abrupt gradual | severe mild | most least |
-    often never | often rare | often seldom | always never | fast slow | quick slow | quicker slower | long short | big small | large small |
-    big little | early late | rich poor | full empty | common rare | old new | young old | hard soft | dry wet |
+    often never | often rare | often seldom | always never | fast slow | quick slow | quicker slower |
+    long short | big small | large small | big little | early late | rich poor | full empty |
+    common rare | old new | young old | hard soft | dry wet |
     true false | correct wrong | active inactive | keep discard | refuse accept | present absent |
     inherit disinherit | attack defend | lend borrow | remain vanish
 """
