@@ -48,7 +48,9 @@ async def test_what_one_task_leaves_to_another_is_not_left_out_of_the_thread_tha
 def answer_apart(asked: WireRequest) -> str:
     """The thread on the pond asks for bread; whoever reads of the pond says that this answers the pond's question."""
     if is_role(asked, "plan"):
-        return make_plan()
+        plan = json.loads(make_plan())
+        plan["tasks"][1]["queries"] = ["rye bread bakery loaf"]  # the planner words the first round
+        return json.dumps(plan)
     if is_role(asked, "scope") and POND in asked.user:
         words = "rye bread bakery loaf" if "rye bread" not in asked.user else "village crowns Tuesdays bakery"
         return json.dumps({"reasoning": "r", "goal": "bread", "queries": [{"text": words}]})

@@ -32,6 +32,10 @@ def write_weak_draft(asked: WireRequest) -> str:
     return json.dumps({**draft, "body": f"{draft['body']}\n\n## More\n\n{WRONG} {marker}. {UNCITED} {DEAD}"})
 
 
+def count_facts(user: str) -> int:
+    return len(set(re.findall(r"^F[0-9a-f]{12} ", user, re.MULTILINE)))
+
+
 def repair(asked: WireRequest) -> str:
     drafts: list[tuple[str, str]] = re.findall(r"<data-(\w{10})>\n?(.*?)\n?</data-\1>", asked.user, re.DOTALL)
     body = next(text for _, text in drafts if "## More" in text)
@@ -60,6 +64,8 @@ async def test_what_the_check_withholds_goes_back_to_the_writer_once_with_the_re
     assert all(
         text in revisions[0] for text in ("97 days", "without a source", "leads to no source", "Withheld, because")
     )
+    [written] = [asked.user for asked in server.asked if is_role(asked, "synthesize")]
+    assert count_facts(revisions[0]) < count_facts(written), "only facts near what is withheld are sent again"
     assert (WITHHELD in found.markdown) is not obeys
     told = "Code compared each sentence"
     assert all(told in asked.user for asked in server.asked if is_role(asked, "critique"))

@@ -159,6 +159,32 @@ async def test_a_model_rules_on_what_code_doubts_and_what_both_doubt_is_withheld
     assert "*(" not in line
 
 
+async def test_a_sentence_that_cites_nothing_and_claims_something_is_withheld_if_a_model_says_so(database_url: str):
+    """Code sees no claim in either: they name no number, date or name. What leads over stays."""
+    claim, leading = "Most millers seldom look at such rules.", "Both parts are told in their turn."
+
+    def answer(asked: WireRequest) -> str:
+        said = json.loads(answer_prompt(asked.system, asked.user))
+        if is_role(asked, "synthesize"):
+            said["body"] += f"\n\n## More\n\n{leading} {claim}"
+        if is_role(asked, "confirm"):
+            shown = re.findall(r"^(D\d+): <data-\w+>(.*?)</data", asked.user, re.MULTILINE)
+            missing = {label: "what most millers do" * ("millers" in text) for label, text in shown}
+            said["rulings"] = [{"sentence": each, "carried": not why, "missing": why} for each, why in missing.items()]
+        return json.dumps(said)
+
+    async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
+        found = await harness.run(server, "timed")
+    [ruled] = [asked.user for asked in server.asked if is_role(asked, "confirm")]
+    assert re.search(rf"{re.escape(claim)}</data-\w+>\s+It cites: nothing", ruled)
+    assert found.report is not None
+    checks = {each.sentence: each for each in found.report.checks}
+    assert "what most millers do" in checks[claim].withheld
+    assert not checks[leading].withheld
+    assert claim not in found.markdown
+    assert leading in found.markdown
+
+
 async def test_a_cell_of_a_table_is_ruled_on_with_its_row_and_the_headers_of_its_columns(database_url: str):
     cell = "so that they do not stick in frost"
 

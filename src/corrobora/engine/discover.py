@@ -69,7 +69,7 @@ async def sweep_sources(node: Node, run: Session) -> Findings:
     tokens = min((gate.budget_tokens for gate in node.gates if gate.budget_tokens is not None), default=None)
     with run.budget.track_usage(tokens=tokens, seconds=_find_seconds(node)) as ledger:
         async with run.until_reserve(thread, gathered):
-            gathered.intent = await run.call(scope, scope_input(thread, run.record))
+            gathered.intent = await run.call(scope, scope_input(thread, run))
             gathered.searched = await search_round(gathered.intent, thread, run)
             hits = (*list_given_hits(thread), *gathered.searched.hits)  # what the plan names is triaged, too
             await _scan_hits(_dedupe_hits(hits), thread, gathered, ledger, run)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from corrobora.domain.evidence import Contradiction, Fact, Grade, Passage
+from corrobora.domain.evidence import Contradiction, Fact, Grade
 from corrobora.domain.plan import Coverage, Node, Record, SubQuestion, SubQuestionStatus, describe_task, join_specs
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Escape, Gap, Intent, ScopeInput, ThreadState
@@ -22,10 +22,10 @@ from corrobora.engine.session.journal import ReadPart, name_task
 from corrobora.policies.assessment import choose_forced_subject
 from corrobora.policies.drift import select_remaining_terms
 from corrobora.policies.outcome import merge_gaps
-from corrobora.policies.selection import list_unread_sources
+from corrobora.policies.selection import build_rubric, fill_prompt, list_unread_sources
 from corrobora.policies.stop import measure_saturation
 from corrobora.roles.extract import Excerpt
-from corrobora.roles.forms import name_origin
+from corrobora.roles.forms import drop_duplicates, name_origin
 from corrobora.roles.synthesize import Learned, Material, Part
 from corrobora.text import phrases
 
@@ -39,7 +39,8 @@ MAX_RECALLED_SHOWN = 8  # facts of earlier runs that a reader is told
 WORDS_OPENING, WORDS_OF_QUESTION, WORDS_OF_FACT = 200, 150, 15  # that a report has room for
 MAX_FACTS_WRITTEN = 120  # to a writer of the whole report
 MIN_FACTS_OF_PART = 12
-FIRST_DONE = 2  # the round from which on a reflection that is content sums up its thread in the same answer
+FIRST_DONE = 2  # the round from which on a reflection that is content sums up its thread in the same answer ...
+ENDING_RULES = frozenset({"criteria_met", "converged", "no_gaps"})  # ... or the first, where one of these may end it
 
 
 def collect_terms(thread: ThreadState) -> tuple[str, ...]:
@@ -49,8 +50,8 @@ def collect_terms(thread: ThreadState) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*proposed, *read)))[:24]
 
 
-def scope_input(thread: ThreadState, begun: Record) -> ScopeInput:
-    """What the thread does not yet know (TRIPLET-13)."""
+def scope_input(thread: ThreadState, run: Session, begun: Record | None = None) -> ScopeInput:
+    """What the thread does not yet know (TRIPLET-13); the form offers the same names to all threads of a run."""
     forced = choose_forced_subject(thread) if thread.course.coverage else None
     last = thread.last
     decision = last.decision if last is not None else None
@@ -66,7 +67,9 @@ def scope_input(thread: ThreadState, begun: Record) -> ScopeInput:
             for q in thread.sub_questions
             if q.standing not in (SubQuestionStatus.ANSWERED, SubQuestionStatus.EXHAUSTED)
         ),
-        uncovered=tuple(s for s in thread.subjects if s.rounds == 0 or s.coverage is Coverage.UNCOVERED),
+        uncovered=tuple(
+            s for s in thread.subjects if (s.rounds == 0 and not thread.earlier) or s.coverage is Coverage.UNCOVERED
+        ),
         gaps=tuple(gap for gap in thread.gaps if gap.target not in given_up),
         saturation=measure_saturation(thread),
         escape=thread.escape,
@@ -81,9 +84,9 @@ def scope_input(thread: ThreadState, begun: Record) -> ScopeInput:
         next_topic=thread.steer or _fractal_question(thread) or (decision.proposal.next_topic if decision else ""),
         out_of_scope=thread.out_of_scope,
         url=decision.proposal.url if decision else "",
-        record=build_record(thread, begun),
-        all_questions=tuple(question.id for question in thread.sub_questions),
-        all_subjects=tuple(subject.name for subject in thread.subjects),
+        record=build_record(thread, begun or run.record),
+        all_questions=drop_duplicates(question.id for question in (*run.questions, *thread.sub_questions)),
+        all_subjects=drop_duplicates(subject.name for subject in (*run.brief.subjects, *thread.subjects)),
     )
 
 
@@ -139,7 +142,8 @@ def reflect_input(
     """
     last = thread.last
     left = after.course.max_rounds - after.number if after is not None and after.open else 0
-    may_end = after is not None and (not left or thread.number >= FIRST_DONE)
+    first = 1 if any(name in ENDING_RULES for name, _ in run.rules) else FIRST_DONE
+    may_end = after is not None and (not left or thread.number >= first)
     return Learned(
         path=thread.last_path,
         question=thread.brief.question,
@@ -155,7 +159,7 @@ def reflect_input(
         output_format=_describe_result(thread),
         unread=list_unread_sources(thread, MAX_UNREAD_SHOWN),
         record=build_record(thread, run.record),
-        coming=scope_input(after, Record()) if after is not None else None,
+        coming=scope_input(after, run, Record()) if after is not None else None,
         rounds_left=left,
         closing=run.leaves > 1 and may_end,
         run_questions=tuple(question.id for question in run.questions),
@@ -197,14 +201,15 @@ def list_open_gaps(thread: ThreadState) -> tuple[Gap, ...]:
 
 def node_synthesis_input(node: Node, question: str, parts: Sequence[Findings]) -> Material:
     """What the synthesizer of an inner node is given (TREE-24)."""
+    questions = merge_questions(parts)
     return Material(
         path=node.path,
         purpose="gathering",
         question=node.objective or question,
         whole=question if node.objective not in ("", question) else "",
         title=node.title,
-        parts=build_parts(parts, MAX_FACTS_SHOWN),
-        sub_questions=(questions := merge_questions(parts)),
+        parts=build_parts([replace(p, facts=drop_foreign_facts(p.facts, questions)) for p in parts], MAX_FACTS_SHOWN),
+        sub_questions=questions,
         contradictions=merge_part_contradictions(parts),
         gaps=merge_gaps(parts, questions),
         uncovered=tuple(found.title for found in parts if found.failed),
@@ -213,13 +218,24 @@ def node_synthesis_input(node: Node, question: str, parts: Sequence[Findings]) -
     )
 
 
+def drop_foreign_facts(facts: Sequence[Fact], asked: Sequence[SubQuestion]) -> tuple[Fact, ...]:
+    """Leave out facts that answer other questions only: readers find them for other parts, which are given them."""
+    own = {question.id for question in asked}
+    return tuple(fact for fact in facts if not fact.answers or own & set(fact.answers))
+
+
 def build_parts(parts: Sequence[Findings], room: int) -> tuple[Part, ...]:
     """The findings of children as parts for a writer, with as many facts of each as it has a share of all.
 
-    What a scout saw is told by the part that it was found for.
+    What a scout saw, and what a reader found for another part, is told by the part that it was found for.
     """
     told = {fact.id for found in parts if not _is_shortlist(found) for fact in found.facts}
-    own = [[f for f in found.facts if not (_is_shortlist(found) and f.id in told)] for found in parts]
+    mine = [set(drop_foreign_facts(found.facts, found.sub_questions)) for found in parts]
+    asked = {fact.id for facts in mine for fact in facts}
+    own = [
+        [f for f in found.facts if (f in held or f.id not in asked) and not (_is_shortlist(found) and f.id in told)]
+        for found, held in zip(parts, mine, strict=True)
+    ]
     total = max(1, sum(map(len, own)))
     return tuple(
         build_part(replace(found, facts=tuple(facts)), max(MIN_FACTS_OF_PART, room * len(facts) // total))
@@ -291,43 +307,6 @@ def fit_length(material: Material) -> Material:
 def shorten_material(material: Material) -> Material:
     """The same material for a short report: what is shed before a report is lost."""
     return replace(material, words_min=0, words_max=min(material.words_max, 700))
-
-
-def fill_prompt(template: str, thread: ThreadState) -> str:
-    """Fill the blanks of a phase's reading prompt (TRIPLET-20)."""
-    if not template:
-        return ""
-    criteria = "; ".join(q.text for q in thread.sub_questions if q.standing is not SubQuestionStatus.ANSWERED)
-    claims = "; ".join(q.finding for q in thread.sub_questions if q.finding)
-    topic = thread.objective or thread.brief.question
-    for blank, value in (
-        ("${TOPIC}", topic),
-        ("${CRITERIA}", criteria or topic),
-        ("${SPECIFIC_CLAIM}", claims or topic),
-    ):
-        template = template.replace(blank, value)
-    return template
-
-
-def build_rubric(thread: ThreadState, passages: Sequence[Passage] = ()) -> str:
-    """Compose the minimal rubric of an extraction from the objective and prior findings (TREE-25).
-
-    It names the scope, the open sub-questions by their ids, the sections of this source, and the target confidence.
-    """
-    sections = tuple(dict.fromkeys(p.heading.rsplit(" > ", 1)[-1] for p in passages if p.heading))
-    known = [q for q in thread.sub_questions if q.finding]
-    missing = [q.id or q.text for q in thread.sub_questions if q.standing is not SubQuestionStatus.ANSWERED]
-    wanted = "all sub-questions" if len(missing) == len(thread.sub_questions) > 0 else "; ".join(missing)
-    whole = thread.objective in ("", thread.brief.question, f"Answer: {thread.brief.question}")  # it stands above
-    lines = [
-        f"Scope: {'the question' if whole else thread.objective}",
-        f"Look for: {wanted or 'confirmation of what is known'}",
-        f"Sections to consider: {'; '.join(sections)[:240]}" if sections else "",
-        f"Leave out: {thread.out_of_scope}" if thread.out_of_scope else "",
-        f"Known already: {'; '.join(q.finding for q in known)[:600]}" if known else "",
-        "Target confidence: 0.7 or more for each key claim.",
-    ]
-    return "\n".join(line for line in lines if line)
 
 
 def _merge_leaf_needs(thread: ThreadState, run: Session) -> ThreadState:

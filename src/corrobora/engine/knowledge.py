@@ -38,7 +38,7 @@ from corrobora.policies.assessment import assess_thread, merge_facts
 from corrobora.policies.outcome import take_shared_facts
 from corrobora.policies.selection import (
     ASKED_PROVIDER,
-    find_best_passage,
+    find_best_passages,
     interleave,
     list_other_sections,
     read_section,
@@ -46,6 +46,7 @@ from corrobora.policies.selection import (
 )
 from corrobora.ports import Entry
 from corrobora.roles.forms import name_place
+from corrobora.text.phrases import format_count
 from corrobora.text.tokens import token_overlap
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ async def recall_knowledge(thread: ThreadState, run: Session) -> ThreadState:
 async def share_thread_facts(thread: ThreadState, run: Session) -> None:
     """Store what a finished thread found at once, for siblings that begin later."""
     if run.profile.share_facts:
+        run.shared |= {fact.id: fact for fact in thread.facts}
         await _store_knowledge(thread.facts, collect_insights(thread.rounds), run)
 
 
@@ -163,6 +165,9 @@ async def _recall_facts(thread: ThreadState, run: Session) -> tuple[str, CallMet
     for question in _list_questions(thread):
         found |= {fact.id: found.get(fact.id, fact) for fact in run.scouted if question.id in fact.answers}
         for fact, said in (*_rate_previous_facts(question.text, run), *await _rate_stored_facts(question.text, run)):
+            read = run.shared.get(fact.id) if run.has_model else None
+            if read is not None and read.answers and question.id not in read.answers:
+                continue  # a reader of this run said what it answers: words that it shares with a question do not
             if fact.id not in found and not await _quote_stands(fact, run):
                 continue
             known = found.get(fact.id, replace(fact, answers=()))
@@ -254,15 +259,18 @@ async def widen_reading(
     """
     everything = await run.library.source_passages(document.source.id)
     searched = tuple(dict.fromkeys((hit.query, *(each.query for each in found))))
-    needs = tuple(q.text for q in (run.questions if run.leaves > 1 else thread.sub_questions))
+    served = run.questions if run.leaves > 1 and not thread.specs else thread.sub_questions
+    needs = tuple(question.text for question in served)  # a reader with a specification serves its own task alone
     if hit.provider == ASKED_PROVIDER and hit.passage is not None:
         chosen = read_section(everything, hit.passage)
     else:
         here = [each for each in (hit, *found) if each.source == hit.source and each.url == hit.url]
         lanes = ([each.passage for each in here if each.query == query] for query in searched)
         near = tuple(each for each in interleave(lanes) if each is not None)
-        if run.leaves > 1:  # one reading serves all siblings: they choose alike, and their own query opens one section
-            near, asked = near or find_best_passage(everything, searched), needs
+        if (
+            run.leaves > 1 and not thread.specs
+        ):  # one reading serves all siblings: they choose alike, and their own query opens sections
+            near, asked = near or find_best_passages(everything, searched), needs
         else:
             asked = (*searched, *needs)
         chosen = select_sections(everything, near, tuple(dict.fromkeys(asked)))
@@ -352,15 +360,21 @@ def _build_yield(query: str, done: Round) -> QueryYield:
 
 def _build_sources(readings: Sequence[Reading]) -> tuple[SourceYield, ...]:
     """Tell what came of each source: its sections that were read in one round are one row."""
-    rows: dict[str, SourceYield] = {}
+    rows: dict[str, Reading] = {}
     for reading in readings:
-        own = _build_source(reading)
-        name = f"{own.source or reading.hit.url} {own.outcome}"
-        if (before := rows.get(name)) is not None:
-            told = tuple(dict.fromkeys((*before.told, *own.told)))[:MAX_TOLD]
-            own = replace(before, facts=before.facts + own.facts, told=told)
-        rows[name] = own
-    return tuple(rows.values())
+        name = f"{reading.source or reading.hit.url} {reading.outcome}"
+        before = rows.get(name)
+        rows[name] = _join_readings(before, reading) if before is not None else reading
+    return tuple(_build_source(reading) for reading in rows.values())
+
+
+def _join_readings(one: Reading, other: Reading) -> Reading:
+    """Join what two readings of a source gave, each thing once."""
+    joined = {
+        name: tuple(dict.fromkeys((*getattr(one, name), *getattr(other, name))))
+        for name in ("facts", "others", "linked", "missing", "follow_ups", "gaps")
+    }
+    return replace(one, **joined)
 
 
 def _build_source(reading: Reading) -> SourceYield:
@@ -374,7 +388,7 @@ def _build_source(reading: Reading) -> SourceYield:
 
 def _iter_told(reading: Reading) -> Iterator[str]:
     if reading.others:
-        yield f"{len(reading.others)} for other tasks"
+        yield f"{format_count(len(reading.others), 'fact', 'facts')} for other tasks"
     yield from (f"names {link.reference}: {link.context}" for link in reading.linked)
     yield from (f"its reader asked for {name}, which was not found" for name in reading.missing)
     yield from (f"asks {each.question}" for each in reading.follow_ups)

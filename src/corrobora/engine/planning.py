@@ -28,7 +28,7 @@ from corrobora.domain.plan import (
 )
 from corrobora.domain.report import Findings, iter_threads
 from corrobora.domain.run import EventType
-from corrobora.engine.inputs import select_best_facts
+from corrobora.engine.inputs import drop_foreign_facts, select_best_facts
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, get_type_adapter
 from corrobora.policies import Profile
@@ -78,7 +78,8 @@ def plan_input(query: Brief, number: int, scoping: Scoping, profile: Profile, *,
 def refine_input(node: Node, iteration: int, missing: tuple[str, ...], findings: Findings) -> Shortfall:
     """What a gate still misses, for the planner."""
     asked = tuple(q.text for leaf in iter_threads(findings) for r in leaf.rounds for q in r.intent.queries)
-    known = select_best_facts(findings.facts, MAX_FACTS_REFINED, findings.contradictions)
+    own = drop_foreign_facts(findings.facts, findings.sub_questions)
+    known = select_best_facts(own, MAX_FACTS_REFINED, findings.contradictions)
     return Shortfall(node.path, node, iteration, missing, findings.gaps, findings.linked, asked, known=known)
 
 
@@ -274,7 +275,11 @@ async def authorize_plan(plan: Plan, run: Session) -> None:
     leaves = collect_leaves(plan.root)
     run.gathers_plans, run.leaves = plan.gathers_plans, len(leaves)
     run.tasks = tuple(
-        dict.fromkeys(describe_task(leaf.objective, leaf.output_format) for leaf in leaves if not leaf.discovery)
+        dict.fromkeys(
+            describe_task(leaf.objective, leaf.output_format)
+            for leaf in leaves
+            if not (leaf.discovery or leaf.specs)  # one with specifications has readers of its own
+        )
     )
     estimate = run.outside.estimate(plan) if run.outside.estimate else None
     asks = run.profile.authorize != "auto" or (estimate is not None and estimate.needs_yes)

@@ -10,10 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import zip_longest
 
 from corrobora.domain.evidence import Fact, ReadOutcome, SourceId
-from corrobora.domain.report import Critique, Draft, Findings, iter_threads
+from corrobora.domain.report import Critique, Draft, Findings, SentenceCheck, Support, iter_threads
 from corrobora.engine.inputs import MAX_FACTS_WRITTEN, select_best_facts
 from corrobora.engine.session import Session
 from corrobora.reporting.markdown import MARKER, is_row, is_rule, iter_row_statements, split_cells
@@ -21,9 +22,11 @@ from corrobora.reporting.verify import RULED, CheckedDraft, add_code_sections
 from corrobora.roles.forms import name_origin, name_place
 from corrobora.roles.review import Confirming, Doubt, Reviewing, Revising, confirm
 from corrobora.text.derivations import ReadDocument, ReadingSet, find_mention, is_about_reading
-from corrobora.text.tokens import split_words
+from corrobora.text.phrases import is_written_by_code
+from corrobora.text.tokens import split_words, token_overlap
 
 MAX_LEFT_OUT_SHOWN = 40  # facts that a draft does not cite
+MAX_NEAR_SHOWN = 4  # facts for a sentence that is to be repaired
 MAX_FAILING_SHOWN = 40  # sentences that a check did not pass
 MAX_RULED = 20  # sentences of one call: each deserves a look of its own
 MAX_DOUBTS = 4 * MAX_RULED
@@ -77,10 +80,15 @@ def confirm_input(checked: CheckedDraft, draft: Draft, findings: Findings, run: 
             rows.get(each.sentence, ""),
         )
         for each in checked.checks
-        if each.support in RULED and not each.withheld and each.facts
+        if not each.withheld and ((each.support in RULED and each.facts) or _may_claim(each))
     ]
     fresh = [doubt for doubt in doubts if (doubt.sentence, doubt.facts) not in run.rulings]
     return Confirming("root/confirm", tuple(fresh[:MAX_DOUBTS]))
+
+
+def _may_claim(check: SentenceCheck) -> bool:
+    """True for a sentence that cites nothing and names nothing, if a writer wrote it: only a reader can tell."""
+    return check.support is Support.UNCITED and not is_written_by_code(check.sentence)
 
 
 def gather_reasons(reasons: Sequence[str]) -> tuple[str, ...]:
@@ -170,6 +178,20 @@ def revise_input(reviewed: Reviewing, critic: Critique, path: str = "root/revise
 
 
 def repair_input(checked: CheckedDraft, draft: Draft, findings: Findings, run: Session) -> Revising:
-    """What the writer is given once to repair: the draft, and each sentence that would be withheld with the reason."""
+    """What the writer is given once to repair: the draft, and each sentence that would be withheld with the reason.
+
+    Of the facts only those that such a sentence cites, and those that are nearest to it.
+    """
     told = Critique(list_failing(checked, withheld=True), "The check by code withholds these sentences. Repair them.")
-    return revise_input(critique_input(checked, findings, run, draft=draft), told, "root/repair")
+    given = critique_input(checked, findings, run, draft=draft)
+    failing = [each for each in checked.checks if each.withheld]
+    shown = {name for each in failing for name in each.facts}
+    for each in failing:
+        said = partial(_measure_nearness, each.sentence)
+        shown |= {fact.id for fact in sorted(findings.facts, key=said, reverse=True)[:MAX_NEAR_SHOWN]}
+    facts = tuple(fact for fact in given.facts if fact.id in shown)
+    return revise_input(replace(given, facts=facts), told, "root/repair")
+
+
+def _measure_nearness(sentence: str, fact: Fact) -> float:
+    return token_overlap(sentence, f"{fact.claim} {fact.quote}")

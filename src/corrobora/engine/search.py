@@ -47,7 +47,7 @@ DOWN_AFTER = 2  # failed searches of a run, none answered, after which a provide
 
 async def scope_round(thread: ThreadState, run: Session) -> Intent:
     """Return the intent of the coming round (TRIPLET-13): the analyst's, as far as it keeps the rules."""
-    given = scope_input(thread, run.record)
+    given = scope_input(thread, run)
     run.egress.open_texts(thread.steer)
     _emit_opening(thread, run)
     worded = await _take_given_intent(thread, run)
@@ -67,10 +67,10 @@ async def scope_round(thread: ThreadState, run: Session) -> Intent:
 async def _take_given_intent(thread: ThreadState, run: Session) -> Intent | None:
     """Return what a round looks for if a model has worded it already, so that none is asked again (ANGLES-13).
 
-    A reflection words the round after it, the planner the broad query of a sub-agent's first. None if nothing of it is
-    new, and after a person's hint, which neither of them knew. It is journaled as an answer of the role `scope`.
+    A reflection words the round after it; the planner, or a refinement, the first one of a thread that has siblings.
+    None if nothing of it is new, and after a person's hint, which nobody knew. It is journaled as an answer of `scope`.
     """
-    intent = _word_first_round(thread) if thread.last is None else _word_next_round(thread)
+    intent = _word_first_round(thread, run) if thread.last is None else _word_next_round(thread)
     if intent is None or thread.steer or not run.has_model:
         return None
     asked = {query_core(query) for query in thread.past_queries}
@@ -84,11 +84,15 @@ async def _take_given_intent(thread: ThreadState, run: Session) -> Intent | None
     return decode(Intent, await run.call_once(key, record_intent, paid=False), key=key)
 
 
-def _word_first_round(thread: ThreadState) -> Intent | None:
-    if not (thread.angle and thread.suggested):
+def _word_first_round(thread: ThreadState, run: Session) -> Intent | None:
+    phase, told = thread.phase, thread.suggested
+    surprised = bool(thread.recalled) and not thread.earlier  # what is known from other runs, the planner did not know
+    planned = run.leaves > 1 and phase.min_queries <= len(told) and not surprised
+    if not told or not (thread.angle or planned):
         return None
-    goal = thread.phase.goal
-    return Intent(goal, (Query(thread.suggested[0], intent=goal),), _list_open_ids(thread))
+    queries = tuple(Query(text, intent=phase.goal) for text in told[: phase.max_queries])
+    subjects = () if thread.angle else tuple(subject.name for subject in thread.subjects)
+    return Intent(phase.goal, queries, _list_open_ids(thread), subjects)
 
 
 def _word_next_round(thread: ThreadState) -> Intent | None:

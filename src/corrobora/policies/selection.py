@@ -1,7 +1,7 @@
 """Selection: which hits of a round to read, which are copies, and which parts of a long document are worth reading.
 
-Knows hits, what was read, the reads of a round, and the passages of one document with their headings. Does not read,
-and does not know what a hit says.
+Knows hits, what was read, the reads of a round, the passages of one document with their headings, and what guides
+their reader. Does not read, and does not know what a hit says.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import chain, groupby, zip_longest
 from typing import TypeVar
 
 from corrobora.domain.evidence import Hit, Passage, PassageId, Reading, ReadOutcome, SourceId
-from corrobora.domain.plan import sum_budgets
+from corrobora.domain.plan import SubQuestionStatus, sum_budgets
 from corrobora.domain.thread import ThreadState
 from corrobora.text.questions import find_broader_subjects
 from corrobora.text.ranking import RRF_K, jaccard_similarity
@@ -236,10 +236,8 @@ def select_sections(
         for lane, shares in zip(lanes, covered, strict=True)
     ]
     places = {passage.id: at for at, passage in enumerate(passages)}
-    opened = [places[each] for each in found if each in places]
-    if not opened:
-        best = measure_coverage(passages, queries)
-        opened = sorted(range(len(passages)), key=lambda at: (-best[at], at))[:_OPENED]
+    held = [each for each in found if each in places]
+    opened = [places[each] for each in held or find_best_passages(passages, queries)]
     chosen: set[int] = set()
     for at in interleave((opened, interleave(near))):
         if at not in chosen:
@@ -247,10 +245,13 @@ def select_sections(
     return tuple(passages[at] for at in sorted(chosen))
 
 
-def find_best_passage(passages: Sequence[Passage], queries: Sequence[str]) -> tuple[PassageId, ...]:
-    """Return the passage that holds most of a query; none of a document without passages."""
-    covered = measure_coverage(passages, queries)
-    return tuple(passages[at].id for at in sorted(range(len(passages)), key=lambda at: (-covered[at], at))[:1])
+def find_best_passages(passages: Sequence[Passage], queries: Sequence[str]) -> tuple[PassageId, ...]:
+    """Return the passages at which a document is opened if no search found any of it: those that hold most of a query.
+
+    A large page may hold the words of a query in a section that is about something else.
+    """
+    best = measure_coverage(passages, queries)
+    return tuple(passages[at].id for at in sorted(range(len(passages)), key=lambda at: (-best[at], at))[:_OPENED])
 
 
 def _add_section(at: int, passages: Sequence[Passage], chosen: set[int], most: int) -> int:
@@ -311,3 +312,40 @@ def read_section(passages: Sequence[Passage], first: PassageId, *, most: int = R
             break
         chosen.append(passage)
     return tuple(chosen)
+
+
+def fill_prompt(template: str, thread: ThreadState) -> str:
+    """Fill the blanks of a phase's reading prompt (TRIPLET-20)."""
+    if not template:
+        return ""
+    criteria = "; ".join(q.text for q in thread.sub_questions if q.standing is not SubQuestionStatus.ANSWERED)
+    claims = "; ".join(q.finding for q in thread.sub_questions if q.finding)
+    topic = thread.objective or thread.brief.question
+    for blank, value in (
+        ("${TOPIC}", topic),
+        ("${CRITERIA}", criteria or topic),
+        ("${SPECIFIC_CLAIM}", claims or topic),
+    ):
+        template = template.replace(blank, value)
+    return template
+
+
+def build_rubric(thread: ThreadState, passages: Sequence[Passage] = ()) -> str:
+    """Compose the minimal rubric of an extraction from the objective and prior findings (TREE-25).
+
+    It names the scope, the open sub-questions by their ids, the sections of this source, and the target confidence.
+    """
+    sections = tuple(dict.fromkeys(p.heading.rsplit(" > ", 1)[-1] for p in passages if p.heading))
+    known = [q for q in thread.sub_questions if q.finding]
+    missing = [q.id or q.text for q in thread.sub_questions if q.standing is not SubQuestionStatus.ANSWERED]
+    wanted = "all sub-questions" if len(missing) == len(thread.sub_questions) > 0 else "; ".join(missing)
+    whole = thread.objective in ("", thread.brief.question, f"Answer: {thread.brief.question}")  # it stands above
+    lines = [
+        f"Scope: {'the question' if whole else thread.objective}",
+        f"Look for: {wanted or 'confirmation of what is known'}",
+        f"Sections to consider: {'; '.join(sections)[:240]}" if sections else "",
+        f"Leave out: {thread.out_of_scope}" if thread.out_of_scope else "",
+        f"Known already: {'; '.join(q.finding for q in known)[:600]}" if known else "",
+        "Target confidence: 0.7 or more for each key claim.",
+    ]
+    return "\n".join(line for line in lines if line)

@@ -213,10 +213,16 @@ def _check_sentence(
 def _apply_ruling(check: SentenceCheck, rulings: Rulings, quotes: Sequence[str]) -> SentenceCheck:
     """Take a model's word on a sentence that code doubts; what code knows to be false stays withheld.
 
-    What both doubt is withheld. No model confirms a number that code finds in no quote: that stays unclear.
+    What both doubt is withheld, and a claim without a citation in which code saw none. No model confirms a number that
+    code finds in no quote: that stays unclear.
     """
     ruled = rulings.get((check.sentence, check.facts))
-    if ruled is None or check.support not in RULED or check.withheld:
+    if ruled is None or check.withheld:
+        return check
+    if check.support is Support.UNCITED and ruled:
+        why = _tidy_reason(f"{phrases.CLAIMS_UNCITED}: {ruled}")
+        return replace(check, support=Support.UNSUPPORTED, reasons=(why,), withheld=why)
+    if check.support not in RULED:
         return check
     if ruled:
         why = _tidy_reason(f"{phrases.NOT_CONFIRMED}: {ruled}")

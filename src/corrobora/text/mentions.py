@@ -298,7 +298,8 @@ _OBLIGATION = re.compile(
 _LEFT_OPEN = re.compile(  # said of the reading: whatever else is not found, opened or settled is a claim
     r"(?i)\b(?:(?:not|nowhere|never) (?:to )?(?:be )?found (?:in|among) (?:what\b(?! year)|(?:any of )?"
     r"(?:the|these|those|its|our|all|any)(?: [\w-]+){0,2} (?:documents?|sources?|materials?|pages?|texts?)\b(?! of\b))|"
-    r"(?:is|are|was|were) not (?:answered|read)\b|remains? (?:unanswered|unread)\b)"
+    r"(?:is|are|was|were) not (?:answered|read)\b|remains? (?:unanswered|unread)\b|"
+    r"(?:documents?|sources?|pages?|texts?)(?: that were)? read (?:state|name|mention|give|contain|tell|say) no\b)"
 )
 
 

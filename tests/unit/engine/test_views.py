@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 from tests.unit.policies.threads import decided, fact, one_round, thread
 
 from corrobora.config.profiles import load_profile
 from corrobora.domain.evidence import Contradiction, Grade
-from corrobora.domain.plan import Node, Record, Subject, SubQuestion, SubQuestionStatus
+from corrobora.domain.plan import Brief, Node, Record, Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Gap
 from corrobora.engine.inputs import (
@@ -44,7 +47,9 @@ def test_the_order_of_facts_that_rank_alike_does_not_follow_the_order_in_which_p
 
 def test_triplet_needs_hold_what_is_open_and_not_what_was_given_up() -> None:
     last = one_round(1, "a", decision=decided(Gap("who it was", "sq-1"), Gap("why so", "sq-3")), query="ardal harbour")
-    seen = scope_input(thread(last, sub_questions=(OPEN, DONE, GIVEN_UP), subjects=(Subject("Ardal"),)), Record())
+    run: Any = SimpleNamespace(record=Record(), questions=(OPEN, SubQuestion("sq-9", "Where?")), brief=Brief("Who?"))
+    seen = scope_input(thread(last, sub_questions=(OPEN, DONE, GIVEN_UP), subjects=(Subject("Ardal"),)), run)
+    assert seen.all_questions == ("sq-1", "sq-9", "sq-2", "sq-3"), "the form is the same for all threads of a run"
     assert seen.open_questions == (OPEN,)
     assert [gap.text for gap in seen.gaps] == ["who it was"]
     assert (seen.known, seen.past_queries, seen.round) == (("In 1874.",), ("ardal harbour",), 2)

@@ -64,11 +64,11 @@ def _choose_site(found: str, title: str, declared: Sequence[str]) -> str:
     """Return the site that the extractor found, or all that a declared title says of it behind the page's own title.
 
     Of "Security — Borg - Deduplicating Archiver 1.2.4 documentation" the extractor takes what stands behind the last
-    dash.
+    dash, and nothing of "BGP — FRR latest documentation": without it nobody knows what such a page is about.
     """
     own = title.strip("¶ ")
     behind = next((each[len(own) :].strip(_DASHES) for each in declared if own and each.startswith(own)), "")
-    return behind if found and behind.endswith(found) else found
+    return behind if not found or behind.endswith(found) else found
 
 
 def extract_article(html: str) -> ParsedDocument | None:

@@ -267,7 +267,7 @@ def _show_facts_of_part(parts: Sequence[Part], at: int) -> Shown:
     """Show the facts of one part; those that an earlier part has too are named, not shown again."""
     earlier = {fact.id for part in parts[:at] for fact in part.facts}
     own = _show_facts([fact for fact in parts[at].facts if fact.id not in earlier])
-    known = show_identifier(" ".join(fact.id for fact in parts[at].facts if fact.id in earlier)[:200])
+    known = " ".join(show_identifier(fact.id) for fact in parts[at].facts if fact.id in earlier)
     return Shown(f"{own}\nShown above and of this part, too: {known}") if known else own
 
 

@@ -27,7 +27,7 @@ from corrobora.domain.errors import (
     RoleError,
     Stale,
 )
-from corrobora.domain.evidence import Document, Fact
+from corrobora.domain.evidence import Document, Fact, FactId
 from corrobora.domain.limits import Meter, Usage
 from corrobora.domain.plan import Brief, Node, Plan, Record, SubQuestion
 from corrobora.domain.report import Findings, Report
@@ -134,6 +134,7 @@ class Session:
     leaves: int = 1  # of the plan; several share what any of them reads
     worked: dict[str, Findings] = field(default_factory=dict[str, Findings])  # what each task of the plan found so far
     settled: set[str] = field(default_factory=set[str])  # leaves that a refinement left alone
+    shared: dict[FactId, Fact] = field(default_factory=dict[FactId, Fact])  # what finished threads stored for siblings
     scouted: list[Fact] = field(default_factory=list[Fact])  # found by scouts: whoever asks for it begins with it
     opened: dict[str, Document] = field(default_factory=dict[str, Document])  # just fetched, about to be read, by key
     _inflight: dict[str, asyncio.Task[str]] = field(default_factory=dict[str, asyncio.Task[str]])

@@ -143,6 +143,15 @@ def test_a_title_that_names_the_site_gives_its_whole_name():
     assert (parsed.title, parsed.publisher) == ("Introduction", "Keeper - A Program for Copies 1.2.4 documentation")
 
 
+def test_a_page_keeps_what_its_title_says_of_its_site_though_no_site_is_declared() -> None:
+    text = "The command sets the number of seconds that stale routes are kept. " * 8
+    page = f"<title>Timers &#8212; Harbour Router latest documentation</title><h1>Timers</h1><p>{text}</p>"
+    parsed = read_html(page.encode())
+    assert (parsed.title, parsed.publisher) == ("Timers", "Harbour Router latest documentation")
+    plain = read_html(f"<title>Timers</title><h1>Timers</h1><p>{text}</p>".encode())
+    assert (plain.title, plain.publisher) == ("Timers", "")
+
+
 LOG = """<html><head><title>Change Log — Keeper 1.2.4 documentation</title></head><body><main><h1>Change Log</h1>
 <h2>Version 1.2.4 (2023-03-24)</h2><p>Update of the docs for 1.1.18 users, who should read what has changed there.</p>
 <h2>Version 1.1.18 (2022-06-05)</h2><p>Copies of files that were moved are found again and are not stored anew.</p>

@@ -156,15 +156,15 @@ FROZEN = {
     "clarify": "clarify@2fd65e2c53ec.2343b163",
     "plan": "plan@b2f91f213765.7840720d",
     "refine": "refine@a4b4392605bb.411a1166",
-    "scope": "scope@d58596a9a760.4051b729",
+    "scope": "scope@29111e38357a.4051b729",
     "scout": "scout@3af2e47fbb84.99f96c6c",
     "extract": "extract@f2d82d03173b.0ef24b56",
     "reflect": "reflect@ae7baa5c2f2f.b7f596c2",
     "synthesize": "synthesize@71b71f357419.7999585e",
     "summarize": "summarize@363896ea5ef8.e062b737",
-    "confirm": "confirm@9ad3401d93e0.bb752e7b",
+    "confirm": "confirm@5a8bf59f8fa3.bb752e7b",
     "critique": "critique@7f84768ffb6b.00539e47",
-    "revise": "revise@ff32f5c488ee.e062b737",
+    "revise": "revise@c65d7ca8e833.e062b737",
     "judge": "judge@bb415400b326.aed8607e",
 }
 
