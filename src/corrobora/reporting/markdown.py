@@ -7,6 +7,7 @@ which citations resolve or what a report consists of.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -174,13 +175,14 @@ def split_cited_sentences(text: str, mark: re.Pattern[str], told: str = "") -> l
     spans = split_sentences(_hide_marks(text, marks))
     if not spans:
         return []
+    begins, cuts = [span.start for span in spans], [each.start() for each in marks]
     leads = bool(marks) and not text[: marks[0].start()].strip()
     held: list[list[re.Match[str]]] = [[] for _ in spans]
     for each in marks:
-        before = sum(span.start <= each.start() for span in spans) - 1
+        before = bisect_right(begins, each.start()) - 1
         outside = before < 0 or each.start() >= spans[before].end
         held[min(max(before + (outside and leads), 0), len(spans) - 1)].append(each)
-    starts = [max((m.end() for m in marks if m.start() < span.start < m.end()), default=span.start) for span in spans]
+    starts = [max(begin, marks[at - 1].end() if (at := bisect_left(cuts, begin)) else 0) for begin in begins]
     found: list[CitedSentence] = []
     for start, end, own in zip(starts, [*starts[1:], len(text)], held, strict=True):
         plain = " ".join(drop_marks(text[start:end], mark).split())

@@ -299,6 +299,9 @@ def is_quiet_heading(block: Block, parsed: ParsedReport) -> bool:
     return set(re.findall(r"\d+", block.text)) <= set(re.findall(r"\d+", " ".join(own)))
 
 
+_REACH = 500
+
+
 @cache
 def _compile_label(labels: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"\s*\*?\((?:{'|'.join(map(re.escape, labels))})\)\*?")
@@ -319,7 +322,8 @@ def _split_block(block: Block, told: str, frame: Frame) -> list[CitedText]:
     text = _find_label(frame).sub(lambda label: " " * len(label.group()), block.text[start:])
 
     def hide_quoted(mark: re.Match[str]) -> str:
-        before, after = text[: mark.start()].split()[-2:], text[mark.end() :].split()[:2]
+        begin, end = mark.span()  # two words beside a mark are within reach of it, however long its paragraph is
+        before, after = text[max(0, begin - _REACH) : begin].split()[-2:], text[end : end + _REACH].split()[:2]
         glued = mark.start() > 0 and not text[mark.start() - 1].isspace()
         near = f"{before[-1]}{mark.group()}" if before and glued else " ".join((*before, mark.group(), *after))
         quoted = (glued or bool(after)) and fold_typography(read_inline(near)) in told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -239,3 +240,12 @@ def test_truth_3_a_change_of_marks_alone_is_a_change(finished: tuple[Any, str], 
         (shell.folder / name).write_text(given)
         result = shell("verify", name)
         assert result.code == code, (kind, result.out)
+
+
+def test_a_report_of_one_huge_paragraph_is_checked_in_linear_time(folder: Any) -> None:
+    (folder.folder / "huge.md").write_text(
+        "# Q\n\n" + "A claim stands here [1]. " * 20_000 + "\n\n## Sources\n\n[1] x\n"
+    )
+    began = time.process_time()
+    assert folder("verify", "huge.md").code == 5
+    assert time.process_time() - began < 15  # a quadratic reader needs more than a minute
