@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -189,3 +190,18 @@ def test_what_is_wrong_is_said_as_a_problem_document(site: Site) -> None:
         assert answer.headers["content-type"] == "application/problem+json"
         assert (problem["status"], problem["type"]) == (status, f"urn:corrobora:error:{code}")
         assert problem["detail"].startswith(problem["title"])
+
+
+def test_no_key_of_the_operator_goes_to_a_server_that_a_client_names(own: Settings, monkeypatch: Any) -> None:
+    """By any provider: the client of a server is not the person whose keys it has."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-operator-1")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-operator-2")
+    keys = load_settings(folder=own.home.parent, user_file=Path("/nonexistent")).keys
+    with socket.create_server(("127.0.0.1", 0)) as thief, serve_settings(replace(own, keys=keys)) as url:
+        thief.settimeout(1)
+        for vendor in ("openai", "openai-chat", "openai-compatible", "anthropic"):
+            model = f"{vendor}:small@http://127.0.0.1:{thief.getsockname()[1]}/v1"
+            said = ask(url, models={"lead": model}, accept_unknown_price=True)
+            assert (said.status_code, said.json().get("code")) == (422, "model_address")
+        with pytest.raises(TimeoutError):
+            thief.accept()

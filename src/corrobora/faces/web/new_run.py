@@ -124,14 +124,19 @@ def _override_settings(settings: Settings, wanted: NewRun) -> Settings:
             forms = describe_forms(setting.annotation)
             raise UserError("config_value", f"{name} must be {forms}.", next_step="Correct the value.") from None
     if wanted.models:
-        models = {tier: _read_model(tier, wanted.models[tier]) for tier in TIERS if tier in wanted.models}
+        models = {tier: _read_model(tier, wanted.models[tier], settings) for tier in TIERS if tier in wanted.models}
         changes["models"] = {**settings.models, **models}
     if "offline" in changes and "providers" not in changes:
         changes["providers"] = ()
     return replace(settings, **changes)
 
 
-def _read_model(tier: str, model: str) -> str:
+def _read_model(tier: str, model: str, settings: Settings) -> str:
+    """Read a model; the address of a server, which the operator's key would be sent to, only the operator may name."""
+    if "://" in model and model not in settings.models.values():
+        raise UserError(
+            "model_address", "A request cannot name the server of a model.", next_step="Name it as provider:model."
+        )
     setting = list_settings()[f"models.{tier}"]
     try:
         return parse_value(setting.annotation, model)

@@ -46,6 +46,8 @@ def test_values_override_the_settings_of_the_server(made) -> None:
         ({"time": 0}, "config_value"),
         ({"angles": 9}, "config_value"),
         ({"models": {"lead": "nothing"}}, "config_value"),
+        ({"models": {"lead": "openai:a@http://127.0.0.1:1/v1"}}, "model_address"),
+        ({"models": {"judge": "anthropic:a@https://thief.example"}}, "model_address"),
         ({"profile": "./own.toml"}, "unknown_profile"),
         ({"deliver": ["folder:/tmp"]}, "delivery_target"),
         ({"offline": True, "providers": ["wikipedia"]}, "flags_conflict"),
