@@ -8,13 +8,13 @@ import sys
 import time
 
 from corrobora.storage.postgres import Database
-from corrobora.storage.queue.statements import Limiter
+from corrobora.storage.queue.statements import RateLimiter
 
 
 async def main(url: str, ledger: str, rate: float, burst: int) -> None:
     handle = os.open(ledger, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     async with await Database.connect(url, size=2) as database:
-        limiter = Limiter(database, "p", rate=rate, burst=burst)
+        limiter = RateLimiter(database, "p", rate=rate, burst=burst)
 
         async def take() -> None:
             while True:

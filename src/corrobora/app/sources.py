@@ -37,7 +37,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class Quote:
+class StoredQuote:
     """A quote that was taken from a source: characters `start` to `end` of its stored text."""
 
     fact: str
@@ -78,11 +78,11 @@ async def read_source(workspace: Workspace, source: str) -> StoredText:
     return StoredText(Source(SourceId(f"S{row[0]}"), *row[1:10], authors=tuple(row[10])), text, passages)
 
 
-async def list_quotes(workspace: Workspace, stored: StoredText) -> list[Quote]:
+async def list_quotes(workspace: Workspace, stored: StoredText) -> list[StoredQuote]:
     """Return the quotes that any run took from a source and that stand there, by their place."""
     number = int(stored.source.id[1:])
     rows = await workspace.database.fetch_all(_QUOTES, [number], where="reading quotes")
-    return [Quote(fact, start, end) for fact, _, start, end, quote in rows if stored.text[start:end] == quote]
+    return [StoredQuote(fact, start, end) for fact, _, start, end, quote in rows if stored.text[start:end] == quote]
 
 
 async def complete_evidence(workspace: Workspace, report: Report) -> Report:

@@ -29,7 +29,7 @@ from corrobora.ports import Analyst, Clock, Library, Limiter, Reader, SearchProv
 from corrobora.registry import list_parts, load_part, refuse_name
 from corrobora.reporting.translate import read_frame
 from corrobora.storage.postgres import Database
-from corrobora.storage.queue.statements import Limiter as RateLimiter
+from corrobora.storage.queue.statements import RateLimiter
 
 if TYPE_CHECKING:
     from corrobora.adapters.qdrant import QdrantFacts

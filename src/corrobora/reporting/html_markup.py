@@ -34,7 +34,7 @@ _OUR_ATTRIBUTES = frozenset(  # of our tables, plots and the notes that a number
 )
 
 
-class Part(NamedTuple):
+class MarkupPart(NamedTuple):
     """One element with its attributes, or the text of a style sheet, script or title, and its line."""
 
     text: str
@@ -43,7 +43,7 @@ class Part(NamedTuple):
     ours: bool = False  # our own pages have it, where its text cannot be another one
 
 
-def list_markup(page: str) -> list[Part]:
+def list_markup(page: str) -> list[MarkupPart]:
     """Return the elements of a page in order; comments, white space and the order of attributes do not count."""
     reader = _MarkupReader()
     reader.feed(page)
@@ -51,7 +51,7 @@ def list_markup(page: str) -> list[Part]:
     return reader.parts
 
 
-def find_hiding(page: str) -> list[Part]:
+def find_hiding(page: str) -> list[MarkupPart]:
     """Return what of a page may show other words than its text; what our own pages are made of may not."""
     ours = _is_ours(page)
     return [part for part in list_markup(page) if not (part.shown or (ours and part.ours))]
@@ -61,7 +61,7 @@ def _is_ours(page: str) -> bool:
     return '<section id="s' in page and '<main class="report">' in page
 
 
-def compare_markup(page: str, stored: str) -> list[tuple[Part, bool]]:
+def compare_markup(page: str, stored: str) -> list[tuple[MarkupPart, bool]]:
     """Return the elements that a page has beside those of the stored one, with True, and those it lacks.
 
     The order of elements that hold no text of a report is compared by its seal; here they are counted.
@@ -69,7 +69,7 @@ def compare_markup(page: str, stored: str) -> list[tuple[Part, bool]]:
     ours, theirs = list_markup(page), list_markup(stored)
     counts = Counter(part.text for part in ours)
     counts.subtract(Counter(part.text for part in theirs))
-    found: list[tuple[Part, bool]] = []
+    found: list[tuple[MarkupPart, bool]] = []
     for parts, added in ((ours, True), (theirs, False)):
         for part in parts:
             if (counts[part.text] > 0) if added else (counts[part.text] < 0):
@@ -119,7 +119,7 @@ class _MarkupReader(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self.parts: list[Part] = []
+        self.parts: list[MarkupPart] = []
         self._raw = ""  # an element whose text is no text of the page
         self._link = (0, "")  # the place of the last link among the parts, and where it leads
         self._shown = ""  # its text
@@ -141,7 +141,7 @@ class _MarkupReader(HTMLParser):
             for name in given
         )
         known = known or (tag == "meta" and given.get("http-equiv", "").lower() == "content-security-policy")
-        self.parts.append(Part(f"<{tag}{names}>", self.getpos()[0], tag in _PLAIN and quiet, known))
+        self.parts.append(MarkupPart(f"<{tag}{names}>", self.getpos()[0], tag in _PLAIN and quiet, known))
 
     def handle_endtag(self, tag: str) -> None:
         """Leave an element, whose end shows what stands inside of it."""
@@ -150,7 +150,7 @@ class _MarkupReader(HTMLParser):
         told = self._shown.strip().rstrip("…/")
         if tag == "a" and re.fullmatch(r"https?://\S+", told) and not address.startswith(told):
             self.parts[at] = self.parts[at]._replace(shown=False, ours=False)  # it leads elsewhere
-        self.parts.append(Part(f"</{tag}>", self.getpos()[0]))
+        self.parts.append(MarkupPart(f"</{tag}>", self.getpos()[0]))
 
     def handle_data(self, data: str) -> None:
         """Note the text of a style sheet, script or title, and of a link."""
@@ -158,4 +158,4 @@ class _MarkupReader(HTMLParser):
         if self._raw and (text := re.sub(r"\s+", " ", data).strip()):
             shown = self._raw == "title"
             ours = self._raw == "style" and sha256(text.encode("utf-8", "replace")).hexdigest() in _read_styles()
-            self.parts.append(Part(f"{self._raw}: {text}", self.getpos()[0], shown, ours))
+            self.parts.append(MarkupPart(f"{self._raw}: {text}", self.getpos()[0], shown, ours))

@@ -22,7 +22,7 @@ from corrobora.adapters.search.mcp_server import IDENTIFIER, NAME, McpSearch
 from corrobora.adapters.web import BadUrl, check_url, host_of, normalize_url
 from corrobora.adapters.web.fetcher import PageFetcher
 from corrobora.adapters.web.network import blocked_reason
-from corrobora.adapters.web.transport import Bounds, Reply
+from corrobora.adapters.web.transport import Bounds, PageReply
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import Document, Hit, ReadOutcome, SourceId
 from corrobora.domain.limits import LIMITS, Limits
@@ -114,7 +114,7 @@ class WebReader:
             )
         self._of_host[host] += 1
 
-    def _choose_bounds(self, head: Reply) -> Bounds | None:
+    def _choose_bounds(self, head: PageReply) -> Bounds | None:
         """Decide from status and type whether the body is read at all (bad-input H03, H05)."""
         if head.status not in _READ:
             return None
@@ -127,11 +127,11 @@ class WebReader:
         return Bounds(self._limits.page_wire_bytes, self._limits.page_decoded_bytes, truncate=True)
 
 
-def _type_of(reply: Reply) -> str:
+def _type_of(reply: PageReply) -> str:
     return reply.get_header("content-type").partition(";")[0].partition(",")[0].strip().lower()
 
 
-def _check_status(reply: Reply) -> None:
+def _check_status(reply: PageReply) -> None:
     """Turn every status but success into its outcome (bad-input F17)."""
     status = reply.status
     if status in _READ:
@@ -163,7 +163,7 @@ def _site_name(url: str) -> str:
     return host_of(url).removeprefix("www.")
 
 
-def _forbids_ai(reply: Reply) -> bool:
+def _forbids_ai(reply: PageReply) -> bool:
     """True if header or head of the page say `noai` (bad-input H21)."""
     if _NO_AI.search(reply.get_header("x-robots-tag")):
         return True

@@ -19,7 +19,7 @@ from protego import Protego
 from corrobora.adapters.http import parse_retry_after
 from corrobora.adapters.web import DEFAULT_PORTS, check_url, host_of, origin_of, parse_url
 from corrobora.adapters.web.network import AllowList, Resolver, VettedNetwork, resolve_host
-from corrobora.adapters.web.transport import USER_AGENT, Bounds, ChooseBounds, Reply, Transport
+from corrobora.adapters.web.transport import USER_AGENT, Bounds, ChooseBounds, PageReply, Transport
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS, Limits
@@ -117,7 +117,11 @@ class RobotsCache:
     """The rules of all sites whose robots.txt was fetched. Share one between runs."""
 
     def __init__(
-        self, fetch: Callable[[str], Awaitable[Reply]], clock: Clock, limits: Limits = LIMITS, agent: str = ROBOTS_AGENT
+        self,
+        fetch: Callable[[str], Awaitable[PageReply]],
+        clock: Clock,
+        limits: Limits = LIMITS,
+        agent: str = ROBOTS_AGENT,
     ) -> None:
         self._fetch = fetch
         self._clock = clock
@@ -206,7 +210,7 @@ class PageFetcher:
         self._turns = Politeness(clock, limits)
         self._robots = RobotsCache(self._fetch_robots, clock, limits)
 
-    async def fetch_page(self, url: str, wants: ChooseBounds, *, named: bool = True) -> Reply:
+    async def fetch_page(self, url: str, wants: ChooseBounds, *, named: bool = True) -> PageReply:
         """Return the answer at the end of at most five redirects; its `url` is the normalized one of the last hop.
 
         The limit of time is for the network: waiting for a turn does not count. Endpoints that the operator added are
@@ -217,13 +221,13 @@ class PageFetcher:
         """
         return await self._follow_redirects(url, wants, ask_robots=True, accept=_PAGE_TYPES, named=named)
 
-    async def _fetch_robots(self, url: str) -> Reply:
+    async def _fetch_robots(self, url: str) -> PageReply:
         bounds = Bounds(self._limits.robots_max_bytes, _ROBOTS_UNPACKED, truncate=True)
         return await self._follow_redirects(url, lambda head: bounds if head.status == _OK else None, ask_robots=False)
 
     async def _follow_redirects(
         self, url: str, wants: ChooseBounds, *, ask_robots: bool, accept: str = "*/*", named: bool = True
-    ) -> Reply:
+    ) -> PageReply:
         seen: set[str] = set()
         left = self._limits.fetch_seconds
         here = check_url(url)
@@ -262,7 +266,7 @@ class PageFetcher:
             raise ReadError(verdict.outcome, f"Not fetched: {verdict.why}.")
         return verdict.pause
 
-    def _pause_busy_host(self, reply: Reply) -> None:
+    def _pause_busy_host(self, reply: PageReply) -> None:
         """Leave a busy host alone for as long as it asks (bad-input F21)."""
         if reply.status in _BUSY:
             asked = parse_retry_after(reply.get_header("retry-after"), self._clock.utc_time())

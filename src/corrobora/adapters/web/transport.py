@@ -44,7 +44,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class PageReply:
     """One answer. Header names are in lower case; values are on one line and cut at 2,000 characters."""
 
     url: str
@@ -58,7 +58,7 @@ class Reply:
         return self.headers.get(name, "")
 
 
-ChooseBounds = Callable[[Reply], Bounds | None]
+ChooseBounds = Callable[[PageReply], Bounds | None]
 
 
 class Transport:
@@ -81,7 +81,7 @@ class Transport:
 
     async def request_page(
         self, url: str, wants: ChooseBounds, *, accept: str = "*/*", seconds: float | None = None
-    ) -> Reply:
+    ) -> PageReply:
         """Return the answer of `url`. `wants` sees status and headers and says how much of the body to read, if any.
 
         Raises:
@@ -107,7 +107,7 @@ class Transport:
         except (httpcore2.NetworkError, httpcore2.ProtocolError, TruncatedBody, OSError, ValueError) as error:
             raise ReadError(ReadOutcome.FAILED, _failure_message(error)) from error
 
-    async def _send_request(self, url: str, wants: ChooseBounds, accept: str) -> Reply:
+    async def _send_request(self, url: str, wants: ChooseBounds, accept: str) -> PageReply:
         target = parse_url(url)
         port = target.port
         authority = target.netloc
@@ -134,10 +134,10 @@ class Transport:
         ):
             return await self._read_response(await connection.handle_async_request(request), url, wants)
 
-    async def _read_response(self, answer: httpcore2.Response, url: str, wants: ChooseBounds) -> Reply:
+    async def _read_response(self, answer: httpcore2.Response, url: str, wants: ChooseBounds) -> PageReply:
         if answer.status == _SWITCHING:
             raise ReadError(ReadOutcome.FAILED, "The server asks for another protocol.")
-        head = Reply(url, answer.status, _read_headers(answer))
+        head = PageReply(url, answer.status, _read_headers(answer))
         bounds = wants(head)
         if bounds is None:
             return head
@@ -151,7 +151,7 @@ class Transport:
             decoded=bounds.decoded,
             truncate=bounds.truncate,
         )
-        return Reply(url, head.status, head.headers, body.data, body.truncated)
+        return PageReply(url, head.status, head.headers, body.data, body.truncated)
 
     async def _enforce_rate(self, answer: httpcore2.Response) -> AsyncIterator[bytes]:
         """Pass the body on while it arrives at a useful rate (bad-input H07)."""

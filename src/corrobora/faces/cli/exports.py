@@ -30,7 +30,7 @@ from corrobora.reporting.report_format import REPORT_FILES
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
-    from corrobora.app.sources import Quote, Reference
+    from corrobora.app.sources import Reference, StoredQuote
     from corrobora.domain.evidence import Source
     from corrobora.domain.report import CitedPassage
     from corrobora.reporting.plots import PlotKind
@@ -187,7 +187,7 @@ _MARKS = ("»", "«")
 class _Found:
     source: Source
     passages: Sequence[CitedPassage]
-    quotes: Sequence[Quote]
+    quotes: Sequence[StoredQuote]
 
 
 @click.command(name="source")
@@ -225,7 +225,7 @@ def source(*, names: tuple[str, ...], as_json: bool, config_file: Path | None) -
 async def _read(workspace: Workspace, run: str, wanted: Reference) -> _Found:
     from corrobora.app.followups import find_reported, require_report  # noqa: PLC0415 - `--help` must not load the engine
     from corrobora.app.sources import (  # noqa: PLC0415 - as above
-        Quote,
+        StoredQuote,
         complete_evidence,
         list_quotes,
         read_source,
@@ -238,7 +238,7 @@ async def _read(workspace: Workspace, run: str, wanted: Reference) -> _Found:
         return _Found(stored.source, passages, await list_quotes(workspace, stored))
     report = await complete_evidence(workspace, await require_report(workspace, await find_reported(workspace, run)))
     taken = {
-        Quote(each.fact, each.start, each.end)
+        StoredQuote(each.fact, each.start, each.end)
         for marker in report.evidence
         for each in marker.quotes
         if each.source == wanted.source

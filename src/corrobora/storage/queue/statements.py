@@ -223,7 +223,7 @@ RETURNING extract(epoch FROM tat - clock_timestamp())::float8
 """
 
 
-class Limiter:
+class RateLimiter:
     """At most `rate` calls a second to one provider, with bursts of `burst`, over all processes of one database.
 
     In any window of one second at most `rate + burst` calls begin. `most` bounds the slots that one statement

@@ -13,7 +13,7 @@ from corrobora.adapters.pacing import SystemClock
 from corrobora.adapters.search import ProviderApi
 from corrobora.domain.errors import ProviderError, UserError
 from corrobora.storage.postgres import Database
-from corrobora.storage.queue.statements import Limiter
+from corrobora.storage.queue.statements import RateLimiter
 from corrobora.testing.http_server import HttpServer, Request, Response
 
 KEY = 'key-canary/+="%'
@@ -32,7 +32,7 @@ class Gate:
         self.taken += 1
 
 
-def _api(url: str, gate: Gate | Limiter | None = None, key: str = KEY) -> ProviderApi:
+def _api(url: str, gate: Gate | RateLimiter | None = None, key: str = KEY) -> ProviderApi:
     headers = {"x-api-key": key}
     return ProviderApi("p", base_url=url, headers=headers, setting="P_KEY", clock=SystemClock(), limiter=gate)
 
@@ -62,7 +62,7 @@ async def test_each_call_takes_a_slot_and_none_is_sent_without_one():
 
 async def test_the_stored_limiter_is_a_limiter(database: Database):
     async with HttpServer(_fine) as server:
-        assert await _api(server.url, Limiter(database, "p", rate=50.0)).get_json("/x") == {"ok": True}
+        assert await _api(server.url, RateLimiter(database, "p", rate=50.0)).get_json("/x") == {"ok": True}
 
 
 @pytest.mark.parametrize("status", [200, 302, 400, 401, 402, 403, 404, 418, 429, 432, 500, 503])

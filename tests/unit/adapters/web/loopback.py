@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 from corrobora.adapters.pacing import SystemClock
 from corrobora.adapters.web.fetcher import PageFetcher
 from corrobora.adapters.web.network import AllowList, NameUnresolved
-from corrobora.adapters.web.transport import Bounds, Reply
+from corrobora.adapters.web.transport import Bounds, PageReply
 from corrobora.domain.errors import ReadError
 from corrobora.domain.limits import LIMITS, Limits
 from corrobora.testing.http_server import HttpServer, Request, Response
@@ -83,7 +83,7 @@ def visitor(
     return PageFetcher(SystemClock(), allow=allow, limits=limits, resolve=resolve or resolver(names or {}), tls=tls)
 
 
-async def fetch(at: PageFetcher, url: str) -> Reply:
+async def fetch(at: PageFetcher, url: str) -> PageReply:
     return await at.fetch_page(url, lambda head: BOUNDS if head.status == 200 else None)
 
 

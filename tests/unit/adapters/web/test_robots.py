@@ -8,7 +8,7 @@ import pytest
 from tests.unit.adapters.web.loopback import VirtualClock
 
 from corrobora.adapters.web.fetcher import RobotsCache
-from corrobora.adapters.web.transport import Reply
+from corrobora.adapters.web.transport import PageReply
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 
@@ -23,10 +23,10 @@ class Site:
         self.body = text if isinstance(text, bytes) else text.encode()
         self.asked: list[str] = []
 
-    async def __call__(self, url: str) -> Reply:
+    async def __call__(self, url: str) -> PageReply:
         self.asked.append(url)
         await asyncio.sleep(0)
-        return Reply(url, self.status, {}, self.body)
+        return PageReply(url, self.status, {}, self.body)
 
 
 TEXTS = {  # (robots.txt, path, allowed)
@@ -66,7 +66,7 @@ async def test_h22_5xx_is_not(status: int):
 
 
 async def test_h22_a_site_that_cannot_be_reached_is_not_called_forbidding():
-    async def down(url: str) -> Reply:
+    async def down(url: str) -> PageReply:
         raise ReadError(ReadOutcome.TIMEOUT, "No whole answer within 20 s.")
 
     verdict = await RobotsCache(down, VirtualClock()).check_url(f"{SITE}/x")
@@ -74,7 +74,7 @@ async def test_h22_a_site_that_cannot_be_reached_is_not_called_forbidding():
 
 
 async def test_a_site_that_is_skipped_now_may_be_asked_later():
-    async def paused(url: str) -> Reply:
+    async def paused(url: str) -> PageReply:
         raise ReadError(ReadOutcome.SKIPPED, "later")
 
     robots = RobotsCache(paused, VirtualClock())
