@@ -153,7 +153,7 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "demo": ("new_run:demo", "Research a question over the documents that ship with the package."),
     },
     "Runs": {
-        "runs": ("runs:runs", "List, show, compare and remove runs; tell their end once more."),
+        "runs": ("runs:runs", "List, show, compare and remove runs; send a webhook again."),
         "resume": ("runs:resume", "Continue a run."),
         "authorize": ("runs:authorize", "Authorize the waiting plan of a run and continue the run."),
         "steer": ("runs:steer", "Give a paused run a hint for its next round; `corrobora resume` continues it."),
@@ -184,7 +184,7 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
             "Print the JSON Schema (2020-12) of report.json, of one event of the log, or of a plan.",
         ),
     },
-    "Faces": {
+    "Servers": {
         "serve": ("corrobora.faces.serve:serve", "Serve the page and the HTTP API until Ctrl-C."),
         "mcp": (
             "corrobora.faces.serve:mcp",

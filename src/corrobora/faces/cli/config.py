@@ -179,7 +179,7 @@ def _read_file(folder: Path) -> Layer:
         raise UserError(
             "trust_nothing",
             f"The folder {str(folder)[:200]!r} has no configuration file.",
-            next_step=f"Trust is about a {PROJECT_FILE} or a [tool.corrobora] in pyproject.toml.",
+            next_step=f"Name a folder with a {PROJECT_FILE} or a [tool.corrobora] table in its pyproject.toml.",
         )
     refuse_literals(layer)
     return layer

@@ -16,7 +16,7 @@ import click
 
 from corrobora.app.runs import authorize_run, resolve_profile, steer_run
 from corrobora.domain.errors import NeedsHuman, UserError
-from corrobora.domain.run import RunId, RunRow, RunStatus, parse_stage, validate_id
+from corrobora.domain.run import RequestOption, RunId, RunRow, RunStatus, parse_stage, validate_id
 from corrobora.faces.cli import print_notice
 from corrobora.faces.cli.options import (
     GroupedCommand,
@@ -51,7 +51,7 @@ _SHORT = 10  # characters of an id in a list: 40 bits beside its prefix
 
 @click.group()
 def runs() -> None:
-    """List, show, compare and remove runs; tell their end once more."""
+    """List, show, compare and remove runs; send a webhook again."""
 
 
 @runs.command(name="list")
@@ -198,7 +198,11 @@ def _describe_run(row: RunRow) -> dict[str, str]:
         "providers": ", ".join(request.providers),
         "sources": ", ".join(request.sources),
         "models": ", ".join(f"{tier}={model}" for tier, model in request.models),
-        "limits": ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in request.metadata),
+        "options": ", ".join(
+            f"{name.replace('_', ' ')} {value}"
+            for name, value in request.metadata
+            if name != RequestOption.TRANSLATION  # a whole file
+        ),
         "delivered": ", ".join(f"{kind}:{where}" if where else kind for kind, where in request.output),
         "created": row.created_at[:19].replace("T", " "),
         "changed": row.updated_at[:19].replace("T", " "),

@@ -72,6 +72,9 @@ def test_a_file_of_translations_gives_another_language(filled: Any) -> None:
     shell = filled
     (shell.folder / "fr.toml").write_text(FRENCH)
     run = json.loads(shell(QUESTION, "-l", "docs", "--language", "./fr.toml", "--json", "-q").out)["run_id"]
+    shown = shell("runs", "show", run).out
+    assert "language fr" in shown
+    assert "Lacunes" not in shown, "a file of translations is no line for people"
     (shell.folder / "fr.toml").unlink()  # it is stored with the run
     text = shell("export", run, "-f", "md", "-o", "-").out
     for told in ("## Références", "## Méthode", "*Statut : ", "- Langue : français (fr)."):
