@@ -154,7 +154,7 @@ def test_angles_hybrid_search_finds_passages_of_stored_libraries(made: Made, mil
     corrobora.research(QUESTION, library=mill, settings=settings)
     with pytest.raises(UserError) as caught:
         corrobora.hybrid_search("sluice gates", library="nowhere", settings=settings)
-    name = str(caught.value).partition("Libraries: ")[2].partition(";")[0]
+    name = str(caught.value).partition("Libraries: ")[2].partition(",")[0]
     hits = corrobora.hybrid_search("how often are sluice gates greased", library=name, limit=1, settings=settings)
     assert len(hits) == 1
     assert hits[0].title
