@@ -41,11 +41,16 @@ def test_two_runs_are_compared(open_page: OpenPage, reading: Mapping[str, str], 
             page.locator(f"input[value={reading[name]}]").check()
     press(page.get_by_role("button", name="Compare"), hand)
     page.wait_for_url(f"**/compare/{reading['first']}/{reading['second']}")
-    expect(page.get_by_text("No statement of a source is new, changed or gone.")).to_be_visible()
+    expect(page.get_by_text("No source says something else than before.")).to_be_visible()
+    expect(page.get_by_role("navigation", name="Main").get_by_role("link", name="Runs")).to_have_attribute(
+        "aria-current", "page"
+    )
     expect(page.get_by_role("row", name=re.compile("facts"))).to_be_visible()
     trend = page.get_by_role("list", name=re.compile("Scores of the runs"))
     assert trend.get_by_role("listitem").count() == 2
     page.goto(page.url.replace(reading["first"], reading["demo"]))
+    expect(page.get_by_text("The questions differ, so this compares what two reports quote")).to_be_visible()
+    expect(page.get_by_text("Sources say something else")).to_have_count(0)
     expect(page.get_by_text("gone").first).to_be_visible()
 
 

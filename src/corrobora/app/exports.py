@@ -26,6 +26,7 @@ from corrobora.reporting.report_document import TextBlock, read_document
 from corrobora.reporting.report_format import REPORT_FILES
 from corrobora.storage.journal.events import read_events
 from corrobora.text.frames import ENGLISH, find_frame
+from corrobora.text.phrases import format_count
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -93,7 +94,7 @@ async def bundle_run(workspace: Workspace, run: str) -> bytes:
     if missing:
         raise NoEvidence(
             "snapshot_missing",
-            f"The stored text of {missing} sources of run {run} was removed.",
+            f"The stored text of {format_count(missing, 'source')} of run {run} was removed.",
             next_step="A bundle needs them all; export another format, or research again.",
         )
     for name in ("report.md", "report.html", "report.json", "plan.json"):

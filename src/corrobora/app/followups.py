@@ -144,6 +144,14 @@ async def submit_edit(
     if not report.markdown:
         raise NoEvidence("report_missing", f"Run {row.id} found nothing, so there is no report to edit.")
     _require_possible(report, wanted)
+    named = {**workspace.settings.models, **dict(models or row.request.models)}
+    if wanted.feedback and not (named or workspace.settings.analysts):
+        raise UserError(
+            "edit_no_model",
+            "Without a language model nobody reads feedback.",
+            next_step="Name a model: --model PROVIDER:MODEL; or name the edits: corrobora edit RUN --drop 2.1;"
+            " the ids: corrobora edit RUN --outline",
+        )
     changes: dict[str, Any] = {"models": models} if models else {}
     overrides = (*row.request.overrides, ("review.judge", "false"))  # a judge scores what a run has written itself
     request = follow_request(row, edits=encode(EditRequest, wanted), overrides=overrides, strict=False, **changes)

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, LiteralString
 
 from corrobora.adapters.readers.parser import ParserProcess, map_types
 from corrobora.app.ingest import (
@@ -136,6 +136,32 @@ async def read_changes(database: Database, name: str, roots: Sequence[Path]) -> 
     catalog = Catalog(database)
     (number,) = await catalog.space_numbers([name])
     return await asyncio.to_thread(find_changes, roots, *await catalog.file_times(number))
+
+
+_NAMES_IT: LiteralString = "request::jsonb -> 'libraries' @> to_jsonb(%(old)s::text)"
+_RENAME: LiteralString = """
+set request = jsonb_set(request::jsonb, '{libraries}',
+  (select jsonb_agg(case each when %(old)s then %(new)s else each end)
+   from jsonb_array_elements_text(request::jsonb -> 'libraries') each))::text where """
+_OPEN_RUNS: LiteralString = "select id from runs where status not in ('done', 'failed', 'cancelled') and "
+
+
+async def rename_library(database: Database, name: str, new: str) -> None:
+    """Give a library another name, also in the requests of schedules and of runs that are over: they search it again.
+
+    Raises `UserError` `library_in_use` if a run that is not over searches it, `library_exists` if the name is taken.
+    """
+    names = {"old": name, "new": new}
+    async with database.connection("renaming a library") as connection, connection.transaction():
+        if run := await (await connection.execute(_OPEN_RUNS + _NAMES_IT, names)).fetchone():
+            raise UserError(
+                "library_in_use", f"Run {run[0]} searches {name} and is not over.", next_step="Rename it then."
+            )
+        if await (await connection.execute("select 1 from space where name = %(new)s", names)).fetchone():
+            raise UserError("library_exists", f"There is a library {new} already.", next_step="Choose another name.")
+        await connection.execute("update space set name = %(new)s where name = %(old)s", names)
+        await connection.execute("update runs " + _RENAME + _NAMES_IT, names)
+        await connection.execute("update schedule " + _RENAME + _NAMES_IT, names)
 
 
 def open_embedder(settings: Settings) -> Embedder | None:

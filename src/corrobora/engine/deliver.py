@@ -61,7 +61,7 @@ from corrobora.reporting.thread_json import (
 from corrobora.reporting.verify import CheckedDraft, check_written_draft, find_cited_markers, score_overlap
 from corrobora.roles.synthesize import Material, synthesize
 from corrobora.text.frames import ENGLISH, find_frame
-from corrobora.text.phrases import describe_code
+from corrobora.text.phrases import describe_code, format_count
 from corrobora.text.tokens import sanitize_json, sanitize_text
 
 ResultKey = tuple[str, str | None]  # address and passage: what counts as one result
@@ -192,7 +192,7 @@ def _sum_usage(run: Session) -> tuple[Usage, str, int]:
             usage += meta.usage
             players.update([meta.model or meta.analyst] if meta.analyst else [])
     named = [
-        f"{name} ({count} calls)" if name != "extractive" else _describe_extractive(count)
+        f"{name} ({format_count(count, 'call')})" if name != "extractive" else _describe_extractive(count)
         for name, count in players.items()
     ]
     return usage, ", ".join(named) or _describe_extractive(0), searches
@@ -206,7 +206,7 @@ def _iter_metas(run: Session) -> Iterator[CallMeta]:
 
 
 def _describe_extractive(count: int) -> str:
-    return f"extractive analyst, no language model ({count} calls)"
+    return f"extractive analyst, no language model ({format_count(count, 'call')})"
 
 
 def _describe_fallbacks(run: Session) -> list[str]:
@@ -324,7 +324,8 @@ def _explain_outcome(
     failed, searches = done.failed_searches, done.searches
     kind, reason = decide_outcome(findings, cited, failed_searches=failed, searches=searches, checks=checked.checks)
     if kind is Outcome.NO_EVIDENCE and (refused or findings.facts):
-        reason = refused or f"{len(findings.facts)} statements were found, and no writer cited one of them as an answer"
+        found_some = format_count(len(findings.facts), "statement was", "statements were")
+        reason = refused or f"{found_some} found, and no writer cited one of them as an answer"
     return kind, reason
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 from corrobora.domain.run import Event, EventType
-from corrobora.text.phrases import describe_code
+from corrobora.text.phrases import describe_code, format_count
 
 EventData = Mapping[str, object]
 
@@ -18,7 +18,7 @@ EventData = Mapping[str, object]
 def describe_event(event: Event) -> str:
     """Return what an event says in one sentence of unchecked text, "" if there is nothing to say of it."""
     describe = _FORMATTERS.get(event.type)
-    return describe(event.data) if describe else ""
+    return describe({"round": event.round, **event.data}) if describe else ""
 
 
 def event_sign(event: Event) -> str:
@@ -60,7 +60,7 @@ def _plan_text(data: EventData) -> str:
     depth = count_noun(data, "depth", "level") if number_field(data, "depth") else ""
     shape = ", ".join(
         (
-            f"plan: {tasks} {'task' if tasks == 1 else 'tasks'}{f' in {depth}' if depth else ''}",
+            f"plan: {format_count(tasks, 'task')}{f' in {depth}' if depth else ''}",
             text_field(data, "tier") or "complexity not rated",
         )
     )
@@ -92,27 +92,36 @@ def _round_start_text(data: EventData) -> str:
         return ""
     most = f"at most {count_noun(data, 'max_rounds', 'round')}"
     if "title" not in data:
-        return f"round begins, {most}: {phase}"
+        return f"{_round_name(data)} begins, {most}: {phase}"
     counts = f"{count_noun(data, 'sub_questions', 'sub-question')}, {count_noun(data, 'subjects', 'subject')}"
-    return f"{text_field(data, 'title')}: {counts}, {most}; round begins: {phase}"
+    return f"{text_field(data, 'title')}: {counts}, {most}; {_round_name(data)} begins: {phase}"
+
+
+def _round_name(data: EventData) -> str:
+    return "round" if number_field(data, "round") is None else f"round {number_text(data, 'round')}"
 
 
 def _round_text(data: EventData) -> str:
-    gaps = data.get("gaps")
-    left = len(cast("list[object]", gaps)) if isinstance(gaps, list) else 0
+    left = item_count(data, "gaps") or 0
     stop = text_field(data, "stop")
     seconds = number_field(data, "remaining")
-    parts = [f"round over: {count_noun(data, 'new_facts', 'new fact')}", f"{left} gap{'' if left == 1 else 's'}"]
+    parts = [f"{_round_name(data)} over: {count_noun(data, 'new_facts', 'new fact')}", format_count(left, "gap")]
     parts += [f"{seconds:.0f} s left"] if seconds is not None and seconds < 10**6 else []
     parts += [f"stopped: {describe_code(stop)}"] if stop else []
     return ", ".join(parts)
+
+
+def _contradiction_text(data: EventData) -> str:
+    """Return what differs, and one side: "contradiction, 35 -> 38 minutes: The crossing takes 35 minutes."."""
+    difference = text_field(data, "difference").replace(" -> ", " → ")
+    return f"contradiction{f', {difference}' if difference else ''}: {text_field(data, 'claim', 'why')}"
 
 
 def _verify_text(data: EventData) -> str:
     share = number_field(data, "supported")
     if share is None:
         return "verified"
-    return f"{share:.0%} of cited sentences supported, {format_count(data, 'removed')} removed"
+    return f"{share:.0%} of cited sentences supported, {number_text(data, 'removed')} removed"
 
 
 def _judge_text(data: EventData) -> str:
@@ -144,9 +153,9 @@ _FORMATTERS: Mapping[EventType, Callable[[EventData], str]] = {
     EventType.SEARCH: _search_text,
     EventType.READ: _read_text,
     EventType.DRIFT: _fields_text("why", lead="off the subject, "),
-    EventType.PLATEAU: lambda data: f"plateau, level {format_count(data, 'level')}",
+    EventType.PLATEAU: lambda data: f"plateau, level {number_text(data, 'level')}",
     EventType.ESCAPE: lambda data: f"another approach: {describe_code(text_field(data, 'strategy', 'escape'))}",
-    EventType.CONTRADICTION: _fields_text("claim", "why", lead="contradiction: "),
+    EventType.CONTRADICTION: _contradiction_text,
     EventType.RETRY: lambda data: (
         f"a call was sent again ({text_field(data, 'role')}): {describe_code(text_field(data, 'why'))}"
         if data.get("role")
@@ -230,7 +239,7 @@ def number_field(data: EventData, *names: str) -> float | None:
     return next((float(v) for v in found if isinstance(v, (int, float)) and not isinstance(v, bool)), None)
 
 
-def format_count(data: EventData, name: str) -> str:
+def number_text(data: EventData, name: str) -> str:
     """Return the number in a field, "?" without one."""
     value = number_field(data, name)
     return "?" if value is None else f"{value:g}"
@@ -238,7 +247,8 @@ def format_count(data: EventData, name: str) -> str:
 
 def count_noun(data: EventData, name: str, noun: str) -> str:
     """Return the number in a field with its noun: 1 fact, 2 facts."""
-    return f"{format_count(data, name)} {noun}{'' if number_field(data, name) == 1 else 's'}"
+    value = number_field(data, name)
+    return f"? {noun}s" if value is None else format_count(int(value), noun)
 
 
 def object_field(data: EventData, name: str) -> EventData:

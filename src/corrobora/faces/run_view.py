@@ -127,10 +127,9 @@ class RunView:
     lanes: tuple[Lane, ...] = ()
     searches: int = 0
     considered: int = 0  # hits of all searches
-    reads: int = 0
     unread: int = 0  # could not be read
     drifted: int = 0  # read, and off the subject
-    facts: int = 0
+    seen: frozenset[str] = frozenset()  # ids of facts, also with what each answers: threads may find the same one
     contradictions: int = 0
     warnings: int = 0
     fallbacks: int = 0
@@ -151,6 +150,16 @@ class RunView:
     reason: str = ""
     words: int = 0  # of the report; 0: there is none
     finished: bool = False
+
+    @property
+    def reads(self) -> int:
+        """How many different sources were read."""
+        return sum(each.outcome == "read" for each in self.sources)
+
+    @property
+    def facts(self) -> int:
+        """How many different facts were found."""
+        return sum(each.facts for each in self.sources)
 
     @property
     def gaps(self) -> int:
@@ -253,18 +262,16 @@ def _apply_thread_event(view: RunView, event: Event) -> RunView:
             return _with_lane(view, replace(lane, state="", max_rounds=item_count(data, "max_rounds") or 0))
         case EventType.SEARCH:
             hits = int(number_field(data, "hits") or 0)
-            view = replace(view, searches=view.searches + 1, considered=view.considered + hits)
-            view = replace(view, latest=f"⌕ {text_field(data, 'query')}")
+            latest = f"⌕ {text_field(data, 'query')}"
+            view = replace(view, searches=view.searches + 1, considered=view.considered + hits, latest=latest)
             return _with_lane(view, replace(lane, searches=lane.searches + 1))
         case EventType.READ:
             outcome = text_field(data, "outcome") or "read"
-            read, drifted, unread = outcome == "read", outcome == "drifted", outcome not in _NOT_FAILED
-            view = replace(view, reads=view.reads + read, drifted=view.drifted + drifted, unread=view.unread + unread)
-            view = replace(_add_source(view, data), latest=f"▤ {text_field(data, 'title', 'url')}")
-            return _with_lane(view, replace(lane, reads=lane.reads + read))
+            drifted, unread = view.drifted + (outcome == "drifted"), view.unread + (outcome not in _NOT_FAILED)
+            view = replace(view, drifted=drifted, unread=unread, latest=f"▤ {text_field(data, 'title', 'url')}")
+            return _with_lane(_add_source(view, data), replace(lane, reads=lane.reads + (outcome == "read")))
         case EventType.FACT:
-            view = replace(_add_fact(view, data), facts=view.facts + 1)
-            return _with_lane(view, replace(lane, facts=lane.facts + 1))
+            return _with_lane(_add_fact(view, data), replace(lane, facts=lane.facts + 1))
         case EventType.ROUND_FINISHED:
             view = _add_round(replace(view, gauge=_update_gauge(view.gauge, data)), event)
             return _with_lane(view, replace(lane, gaps=item_count(data, "gaps") or 0, state=text_field(data, "stop")))
@@ -275,27 +282,26 @@ def _apply_thread_event(view: RunView, event: Event) -> RunView:
 
 
 def _add_source(view: RunView, data: EventData) -> RunView:
-    """Add a requested source; one that is read again keeps its row and adds its facts."""
-    identity, url = text_field(data, "source"), text_field(data, "url")
-    facts = int(number_field(data, "facts") or 0)
-    key = identity or url
-    old = next((each for each in view.sources if (each.id or each.url) == key), None)
-    if old is not None:
-        new = replace(old, facts=old.facts + facts)
-        return replace(view, sources=tuple(new if each is old else each for each in view.sources))
-    row = ReadSource(identity, text_field(data, "title"), url, text_field(data, "outcome") or "read", facts)
-    return replace(view, sources=(*view.sources, row)[-_MAX_ROWS:])
+    """Add a requested source; one that is requested again keeps its row, as read if it was read once."""
+    identity, title, url = (text_field(data, name) for name in ("source", "title", "url"))
+    row = ReadSource(identity, title, url, text_field(data, "outcome") or "read")
+    old = next((each for each in view.sources if (each.id or each.url) == (row.id or row.url)), None)
+    if old is None:
+        return replace(view, sources=(*view.sources, row)[-_MAX_ROWS:])
+    new = replace(old, outcome=old.outcome if old.outcome == "read" else row.outcome)
+    return replace(view, sources=tuple(new if each is old else each for each in view.sources))
 
 
 def _add_fact(view: RunView, data: EventData) -> RunView:
-    answers, source = set(text_list(data, "answers")), text_field(data, "source")
-    if not answers & {each.id for each in view.asked}:
-        return view
+    fact, source = text_field(data, "fact"), text_field(data, "source")
+    answers = {each for each in text_list(data, "answers") if f"{fact} {each}" not in view.seen}
+    new = fact not in view.seen
+    sources = tuple(replace(each, facts=each.facts + new) if each.id == source else each for each in view.sources)
     asked = tuple(
         replace(each, facts={**each.facts, source: each.facts.get(source, 0) + 1}) if each.id in answers else each
         for each in view.asked
     )
-    return replace(view, asked=asked)
+    return replace(view, sources=sources, asked=asked, seen=view.seen | {fact, *(f"{fact} {each}" for each in answers)})
 
 
 def _add_round(view: RunView, event: Event) -> RunView:

@@ -24,10 +24,10 @@ _NEAR = 160  # characters around a quote that are printed on paper
 _LABEL_CHARS = 120  # of the quote in the name of a marker for screen readers
 _FRAGMENT_WORDS = 8  # words of the quote in the text fragment of a link
 VERDICTS = {  # support: a sign, its words, and how it is coloured
-    Support.SUPPORTED: ("✓", "carried by its quote", "ok"),
-    Support.PARTLY: ("◐", "partly carried", "warn"),
+    Support.SUPPORTED: ("✓", "supported by its quote", "ok"),
+    Support.PARTLY: ("◐", "partly supported", "warn"),
     Support.UNCLEAR: ("?", "unclear: code could not confirm it", "warn"),
-    Support.UNSUPPORTED: ("✗", "not carried", "bad"),
+    Support.UNSUPPORTED: ("✗", "not supported", "bad"),
     Support.CONTRADICTED: ("✗", "contradicted by its source", "bad"),
     Support.NOT_CHECKABLE: ("–", "not checked", "warn"),
     Support.UNCITED: ("–", "claims nothing", "plain"),

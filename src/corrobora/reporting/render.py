@@ -21,7 +21,7 @@ from corrobora.text.alignment import find_cut, find_slices
 from corrobora.text.authors import join_authors
 from corrobora.text.comparison import find_differing_sentences
 from corrobora.text.frames import ENGLISH, Frame, find_frame
-from corrobora.text.phrases import describe_code
+from corrobora.text.phrases import describe_code, format_count
 from corrobora.text.tokens import escape_text, sanitize_text
 
 HOW = {
@@ -36,7 +36,7 @@ HOW = {
     "": "without a source",
 }
 _VERDICTS = {
-    Support.SUPPORTED: "carried",
+    Support.SUPPORTED: "supported",
     Support.PARTLY: "partly",
     Support.UNCLEAR: "unclear",
     Support.UNSUPPORTED: "not supported",
@@ -48,15 +48,15 @@ _WITHHELD, _ALL = "withheld", "all"
 
 
 def summarize_checks(checks: Sequence[SentenceCheck]) -> str:
-    """Return the checks in one line: what was copied, what else is carried, what is not, and what was withheld."""
+    """Return the checks in one line: what was copied, what else is supported, what is not, and what was withheld."""
     claims = [check for check in checks if check.support is not Support.UNCITED]
     printed = [check for check in claims if not check.withheld]
     copied = sum(check.follows == "quote" for check in printed)
     others = [check for check in printed if check.follows != "quote"]
-    carried = sum(check.support is Support.SUPPORTED for check in others)
+    supported = sum(check.support is Support.SUPPORTED for check in others)
     withheld = len(claims) - len(printed)
     parts = [f"{copied} of {len(claims)} statements copied word for word"]
-    parts += [f"{carried} of {len(others)} in other words carried by their quotes"] if others else []
+    parts += [f"{supported} of {len(others)} in other words supported by their quotes"] if others else []
     parts += [f"{withheld} of {len(claims)} withheld"] if withheld else []
     return ", ".join(parts)
 
@@ -87,11 +87,10 @@ def render_account(report: Report, frame: Frame = ENGLISH) -> str:
 
 def _explain_counts(report: Report) -> list[str]:
     claims = [check for check in report.checks if check.support is not Support.UNCITED]
-    carried = sum(check.support is Support.SUPPORTED for check in claims)
+    supported = sum(check.support is Support.SUPPORTED for check in claims)
     copied = sum(check.follows == "quote" and not check.withheld for check in claims)
-    lines = [
-        f"{carried} of {len(claims)} statements are carried by what they cite; {copied} of {len(claims)} are copies."
-    ]
+    total = len(claims)
+    lines = [f"{supported} of {total} statements are supported by what they cite; {copied} of {total} are copies."]
     why = Counter(check.withheld for check in report.checks if check.withheld)
     lines += [f"Withheld: {reason}{f' ({n} times)' if n > 1 else ''}." for reason, n in why.items()]
     labels = {check.support for check in claims if not check.withheld} & set(_VERDICTS) - {Support.SUPPORTED}
@@ -104,9 +103,10 @@ def _explain_counts(report: Report) -> list[str]:
     lines += [f"Not checked: {unchecked} of {len(report.checks)}."] if unchecked else []
     done = report.methodology
     if done.removed_markers:
-        lines.append(f"{done.removed_markers} citations and addresses led to no source and were removed.")
+        removed = format_count(done.removed_markers, "citation or address", "citations and addresses")
+        lines.append(f"Removed because they led to no source: {removed}.")
     if done.repeated_lines:
-        lines.append(f"{done.repeated_lines} lines that the writer repeated were printed only once or a few times.")
+        lines.append(f"Printed a few times, not as often as written: {format_count(done.repeated_lines, 'line')}.")
     return lines
 
 

@@ -73,6 +73,7 @@ class Comparison:
     gaps: tuple[Change, ...] = ()
     contradictions: tuple[Change, ...] = ()
     scores: tuple[ScoreChange, ...] = field(default=())
+    same_question: bool = True
 
     @property
     def has_news(self) -> bool:
@@ -89,6 +90,21 @@ class Comparison:
             "contradictions": self.contradictions,
             "gaps": self.gaps,
         }
+
+    @property
+    def summary(self) -> str:
+        """What changed, in a sentence or two."""
+        told = {kind: self.count_kind("statements", kind) for kind in ChangeKind if kind is not ChangeKind.SAME}
+        if not self.same_question:
+            counts = ", ".join(f"{count} {kind.value}" for kind, count in told.items() if count) or "all the same"
+            return f"The questions differ, so this compares what two reports quote: {counts}."
+        news = [each for each in self.statements if each.news and each.kind is not ChangeKind.SAME]
+        if news:
+            counts = (format_count(sum(each.kind is kind for each in news), f"{kind.value} statement") for kind in told)
+            return f"Sources say something else than before: {', '.join(each for each in counts if each[0] != '0')}."
+        found = format_count(sum(told.values()), "statement differs", "statements differ")
+        rest = f" {found} because of the search." if any(told.values()) else ""
+        return f"No source says something else than before.{rest}"
 
     def count_kind(self, part: str, kind: ChangeKind) -> int:
         """Count the changes of one kind in a part."""
@@ -110,6 +126,7 @@ def compare_reports(before: Report, after: Report, runs: tuple[str, str] = ("", 
         gaps=tuple(_compare_texts(_list_gaps(before), _list_gaps(after))),
         contradictions=tuple(_compare_texts(_list_conflicts(before), _list_conflicts(after))),
         scores=tuple(_compare_scores(before, after)),
+        same_question=_fold(before.asked or before.question) == _fold(after.asked or after.question),
     )
 
 
@@ -305,7 +322,7 @@ def _compare_scores(before: Report, after: Report) -> Iterator[ScoreChange]:
 def dump_comparison(found: Comparison) -> dict[str, object]:
     """Return a comparison as JSON values."""
     scores = [{**asdict(each), "kind": each.kind.value} for each in found.scores]
-    return {**asdict(found), "scores": scores, "has_news": found.has_news}
+    return {**asdict(found), "scores": scores, "has_news": found.has_news, "summary": found.summary}
 
 
 _TITLES = {
@@ -320,8 +337,7 @@ _TITLES = {
 def render_comparison(found: Comparison) -> str:
     """Render what changed between two runs as Markdown: counts, then each change; what is the same is only counted."""
     head = f"What changed from run `{found.before}` to run `{found.after}`"
-    news = "A statement of a source changed." if found.has_news else "No statement of a source changed."
-    blocks = [f"# {head}\n\n{news}"]
+    blocks = [f"# {head}\n\n{found.summary}"]
     for part, title in _TITLES.items():
         counts = ((kind, found.count_kind(part, kind)) for kind in ChangeKind)
         told = ", ".join(f"{count} {kind.value}" for kind, count in counts if count) or "none"

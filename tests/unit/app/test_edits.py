@@ -179,9 +179,8 @@ async def test_a_part_that_is_researched_again_gains_what_the_library_holds(work
 
 async def test_feedback_needs_a_model_and_an_edit_needs_a_wish(workspace: Workspace) -> None:
     run = await research(workspace)
-    made = await edit(workspace, run, EditRequest(feedback="Make it nicer."), "all")
-    row = await workspace.runs.get(made)
-    assert (row.outcome, "without a language model" in row.reason) == ("edit_unclear", True)
+    with pytest.raises(UserError, match="Without a language model"):
+        await submit_edit(workspace, run, EditRequest(feedback="Make it nicer."))
     with pytest.raises(UserError, match="No edit was given"):
         await submit_edit(workspace, run, EditRequest())
 

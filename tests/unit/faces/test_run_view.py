@@ -72,6 +72,19 @@ def test_lines_are_filtered_by_group_and_facts_show_their_quote(view: RunView) -
     assert fact.detail.startswith("SP 800-63")
 
 
+def test_what_several_threads_read_and_find_is_counted_once() -> None:
+    asked = {"root": {"path": "root", "sub_questions": [{"id": "sq-1", "text": "When?"}]}}
+    events = [event("plan.proposed", 0, plan=asked)]
+    for second, thread in ((1, "root/1"), (3, "root/2")):
+        path = f"{thread}/round/1"
+        events.append(event("read", second, path, 1, source="S1", url="a.md", title="A", outcome="read", facts=1))
+        events.append(event("fact", second + 1, path, 1, fact="f1", source="S1", quote="It is.", answers=["sq-1"]))
+    seen = reduce(fold_event, events, RunView())
+    assert (seen.reads, seen.facts, [each.facts for each in seen.sources]) == (1, 1, [1])
+    assert seen.asked[0].facts == {"S1": 1}
+    assert [(lane.reads, lane.facts) for lane in seen.lanes if lane.path != "root"] == [(1, 1), (1, 1)]
+
+
 def test_only_what_could_not_be_read_is_told_as_not_readable() -> None:
     outcomes = ("read", "drifted", "drifted", "skipped", "cut", "timeout", "broken", "empty")
     reads = (event("read", at, "root", 1, url=f"https://a.example/{at}", outcome=it) for at, it in enumerate(outcomes))

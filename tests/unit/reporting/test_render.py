@@ -65,7 +65,7 @@ def test_copies_are_counted_apart_and_what_was_withheld_is_told_with_its_reason(
     unclear = replace(restated, support=Support.UNCLEAR)
     checks = (copied, copied, restated, false, unclear)
     assert summarize_checks(checks) == (
-        "2 of 5 statements copied word for word, 1 of 2 in other words carried by their quotes, 1 of 5 withheld"
+        "2 of 5 statements copied word for word, 1 of 2 in other words supported by their quotes, 1 of 5 withheld"
     )
     account = render_account(replace(REPORT, checks=checks))
     assert "- Withheld: negation differs." in account

@@ -15,6 +15,7 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.thread import Escape, Intent, ScopeInput
 from corrobora.text.answers import classify_question, suggest_answer_words
 from corrobora.text.mentions import find_mentions, find_names
+from corrobora.text.phrases import describe_code
 from corrobora.text.quantities import find_asked_releases, find_years, is_calendar_name
 from corrobora.text.questions import (
     find_alternatives,
@@ -353,7 +354,7 @@ def _unique_items(items: Iterable[str]) -> tuple[str, ...]:
 
 def _explain_round(given: ScopeInput) -> str:
     if given.escape is not None:
-        return f"Escape from a plateau: {given.escape.value}."
+        return f"Escape from a plateau: {describe_code(given.escape)}."
     if given.round <= 1:
         return "First round: the question as it was asked, broadly, then its parts."
     learned = [term for term in given.terms if parse_equivalence(term) is not None]

@@ -31,8 +31,7 @@ def plain_line(event: Event) -> str:
         return ""
     thread = thread_label(thread_path(event.path))
     place = f"[{thread}] " if thread else ""
-    turn = f"{event.round}: " if event.round else ""
-    return one_line(f"{event_sign(event)} {place}{turn}{text}", 300)
+    return one_line(f"{event_sign(event)} {place}{text}", 300)
 
 
 def json_line(event: Event, run: str) -> str:

@@ -26,6 +26,7 @@ from corrobora.domain.run import Request, RequestOption
 from corrobora.faces.cli import Exit, explain_disk
 from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json
 from corrobora.faces.cli.screen import one_line
+from corrobora.text.phrases import format_count
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -187,7 +188,7 @@ async def _check_database(settings: Settings) -> CheckResult:
 
 async def _query_database(workspace: Workspace) -> str:
     row = await workspace.database.fetch_one("SELECT version(), (SELECT count(*) FROM runs)")
-    return f"{str(row[0]).split(' on ')[0]}, {row[1]} runs" if row else "answers"
+    return f"{str(row[0]).split(' on ')[0]}, {format_count(row[1], 'run')}" if row else "answers"
 
 
 async def _try_check(what: str, where: str, ask: Callable[[], Awaitable[str]]) -> CheckResult:

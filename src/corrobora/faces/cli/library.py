@@ -13,7 +13,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
@@ -25,6 +25,7 @@ from corrobora.domain.errors import UserError
 from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json, with_workspace
 from corrobora.faces.cli.screen import can_draw, one_line, write_stderr
 from corrobora.faces.request import parse_question
+from corrobora.text.phrases import format_count
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -145,10 +146,9 @@ def path_library_name(path: Path) -> str:
 
 
 def _is_on_disk(given: str) -> bool:
-    try:
+    with suppress(OSError):  # such as a name of 300 letters
         return Path(given).exists()
-    except OSError:  # such as a name of 300 letters
-        return False
+    return False
 
 
 async def list_libraries(workspace: Workspace) -> list[SpaceInfo]:
@@ -284,18 +284,14 @@ def _choose_roots(name: str, given: Sequence[Path], known: Sequence[SpaceInfo]) 
 @config_option
 def show_libraries(*, as_json: bool, config_file: Path | None) -> None:
     """List the libraries."""
-
-    async def load_rows(workspace: Workspace) -> list[dict[str, object]]:
-        return [asdict(each) for each in await list_libraries(workspace)]
-
-    rows = with_workspace(open_settings(config_file), load_rows)
+    found = with_workspace(open_settings(config_file), list_libraries)
     if as_json:
-        print_json(rows)
-        return
-    for row in rows:
-        counts = f"{row['sources']:,} documents  {row['passages']:,} passages  {row['characters']:,} characters"
-        click.echo(one_line(f"{row['name']}  {counts}  {', '.join(str(row['root']).splitlines())}", 300))
-    if not rows:
+        print_json([asdict(each) for each in found])
+    for each in () if as_json else found:
+        documents, passages = format_count(each.sources, "document"), "passage" if each.passages == 1 else "passages"
+        counts = f"{documents}  {each.passages:,} {passages}  {each.characters:,} characters"
+        click.echo(one_line(f"{each.name}  {counts}  {', '.join(each.root.splitlines())}", 300))
+    if not (found or as_json):
         write_stderr("There are no libraries yet. Add one: corrobora library add NAME PATH")
 
 
@@ -354,6 +350,35 @@ def search_library(*, name: str, text: str, limit: int, as_json: bool, config_fi
         click.echo(f"          {one_line(hit.snippet, 300)}")
     if not hits:
         write_stderr("Nothing found.")
+
+
+@library.command(name="rename")
+@click.argument("name")
+@click.argument("new")
+@config_option
+def rename_stored(*, name: str, new: str, config_file: Path | None) -> None:
+    """Give the library NAME the name NEW; schedules and earlier runs find it under that.
+
+    A library that `--library FOLDER` made is named after its folder and a part of a hash.
+    """
+
+    async def rename_one(workspace: Workspace) -> None:
+        from corrobora.app.libraries import rename_library  # noqa: PLC0415 - as in `ingest_paths`
+
+        await rename_library(workspace.database, await find_renamable(workspace, name), check_library_name(new))
+
+    with_workspace(open_settings(config_file), rename_one)
+    click.echo(f"renamed {one_line(name)} to {new}")
+
+
+async def find_renamable(workspace: Workspace, name: str) -> str:
+    """Return the name of a stored library. Raises `UserError` for one that is filled under its name."""
+    known = {each.name: each for each in await list_libraries(workspace)}
+    if name not in known:
+        raise unknown_library_error(name, [*known.values()])
+    if name == DEMO or workspace.settings.home / "uploads" / name in list_roots(known[name]):
+        raise UserError("library_fixed", f"The library {name} is filled under its name, so the name stays.")
+    return name
 
 
 @library.command(name="rm")

@@ -16,7 +16,7 @@ from rich.text import Text
 from corrobora.faces.cli.screen import one_line
 from corrobora.faces.event_text import thread_label
 from corrobora.faces.run_view import Gauge, Lane, RunView
-from corrobora.text.phrases import describe_code
+from corrobora.text.phrases import describe_code, format_count
 
 _MAX_LANES = 12
 
@@ -85,10 +85,11 @@ def _lane_table(screen: RunView) -> Table:
 
 def _lane_row(lane: Lane) -> tuple[Text, Text, Text, Text]:
     name = lane.title or thread_label(lane.path) or lane.path
+    searches = format_count(lane.searches, "search", "searches")
     return (
         Text(_round_text(lane), style="cyan"),
         Text(one_line(name, 60), overflow="ellipsis", no_wrap=True),
-        Text(f"{lane.searches} searches  {lane.reads} read  {lane.facts} facts"),
+        Text(f"{searches}  {lane.reads} read  {format_count(lane.facts, 'fact')}"),
         Text(one_line(describe_code(lane.state), 50), style="dim"),
     )
 
@@ -102,20 +103,20 @@ def _round_text(lane: Lane) -> str:
 def _counts_line(screen: RunView) -> str:
     parts = [
         f"{screen.stage or 'start'}",
-        f"{screen.searches} searches",
+        format_count(screen.searches, "search", "searches"),
         f"{screen.reads} read",
-        f"{screen.facts} facts",
+        format_count(screen.facts, "fact"),
     ]
     optional = (
-        (screen.questions, "sub-questions"),
-        (screen.gaps, "gaps"),
-        (screen.drifted, "off the subject"),
-        (screen.unread, "not readable"),
-        (screen.contradictions, "contradictions"),
-        (screen.warnings, "warnings"),
-        (screen.fallbacks, "answered by another analyst"),
+        (screen.questions, "sub-question", "sub-questions"),
+        (screen.gaps, "gap", "gaps"),
+        (screen.drifted, "off the subject", "off the subject"),
+        (screen.unread, "not readable", "not readable"),
+        (screen.contradictions, "contradiction", "contradictions"),
+        (screen.warnings, "warning", "warnings"),
+        (screen.fallbacks, "answered by another analyst", "answered by another analyst"),
     )
-    parts += [f"{count} {name}" for count, name in optional if count]
+    parts += [format_count(*each) for each in optional if each[0]]
     return "  " + " · ".join(parts)
 
 

@@ -56,7 +56,7 @@ _SEALS = {
     help="Look sources up in these files too, by name, title or address.",
 )
 @click.option("--fetch", is_flag=True, help="Request cited addresses that are not stored here.")
-@click.option("--min-score", metavar="0..1", help="Exit 4 if a smaller share of the cited statements is carried.")
+@click.option("--min-score", metavar="0..1", help="Exit 4 if a smaller share of the cited statements is supported.")
 @click.option("--strict", is_flag=True, help="Exit 6 too if anything could not be checked.")
 @click.option("--sarif", "as_sarif", is_flag=True, help="Print SARIF 2.1.0 on stdout, for editors and pipelines.")
 @json_option
@@ -120,8 +120,11 @@ def _print_result(
         print_json(build_sarif(result, what, __version__))
     else:
         if bundle is not None:
-            click.echo(f"bundle      {bundle.members} members as in the manifest, sha256:{bundle.digest}")
-            click.echo(f"evidence    {bundle.quotes} quotes stand in the stored texts of their sources")
+            click.echo(
+                f"bundle      {format_count(bundle.members, 'member')} as in the manifest, sha256:{bundle.digest}"
+            )
+            quotes = format_count(bundle.quotes, "quote stands", "quotes stand")
+            click.echo(f"evidence    {quotes} in the stored texts of the sources")
         _print_summary(result)
 
 
@@ -263,7 +266,7 @@ def _print_summary(result: RecheckResult) -> None:
         click.echo(f"seal        {_SEALS[result.seal.value].format(run=result.run, changes=changes)}")
     click.echo(f"statements  {len(result.statements)}, {result.cited} cited (coverage {result.coverage:.0%})")
     click.echo(f"citations   {fates or 'none'}")
-    click.echo(f"carried     {result.carried} of {result.checkable} that could be checked")
+    click.echo(f"supported   {result.carried} of {result.checkable} that could be checked")
     if result.not_checkable:
         click.echo(f"not checked {result.not_checkable} of {result.cited}: their sources could not be looked at")
     if result.not_compared:
@@ -281,7 +284,7 @@ def _describe_findings(result: RecheckResult) -> list[str]:
         for each in result.changes[:_MOST_CHANGES]
     ]
     more = len(result.changes) - _MOST_CHANGES
-    lines += [f"!  and {more} more differences"] if more > 0 else []
+    lines += [f"!  and {format_count(more, 'more difference')}"] if more > 0 else []
     lines += [f"!  reference [{number}]: {problem}" for number, problem in result.problems.items()]
     lines += [
         f"!  line {each.line}: [{', '.join(each.cited)}] {each.text}  ({_explain(each)})" for each in result.failed
@@ -308,8 +311,8 @@ def _exit_code(result: RecheckResult, *, min_score: float | None, strict: bool) 
         return Exit.NO_EVIDENCE
     blind = result.count_status(CitationStatus.NOT_STORED) if result.ours and not result.run else 0
     if blind and result.passed:
-        print_notice(f"{blind} citations of this report lead to sources that are not stored here: nothing says that"
-                     " they exist. See: --sources, --fetch")  # fmt: skip
+        why = "the source is not stored here, and nothing says that it exists. See: --sources, --fetch"
+        print_notice(f"{format_count(blind, 'citation')} of this report: {why}")
         return Exit.NO_EVIDENCE
     share = result.carried / result.checkable if result.checkable else 0.0
     if min_score is not None and share < min_score:
@@ -319,14 +322,16 @@ def _exit_code(result: RecheckResult, *, min_score: float | None, strict: bool) 
         print_notice(_count_failures(result))
         return Exit.INCOMPLETE
     if strict and (unseen := result.not_checkable + result.not_compared):
-        print_notice(f"--strict: {unseen} statements and lines could not be checked.")
+        print_notice(
+            f"--strict: {format_count(unseen, 'statement or line', 'statements and lines')} could not be checked."
+        )
         return Exit.NO_EVIDENCE
     return Exit.DONE
 
 
 def _count_failures(result: RecheckResult) -> str:
     parts = (
-        (len(result.failed), "statement is not carried", "statements are not carried"),
+        (len(result.failed), "statement is not supported", "statements are not supported"),
         (len(result.problems), "reference is wrong", "references are wrong"),
         (len(result.changes), "difference from the delivered report", "differences from the delivered report"),
     )

@@ -19,7 +19,7 @@ from corrobora import __version__
 from corrobora.app import Workspace
 from corrobora.faces.cli.screen import one_line
 from corrobora.faces.web.security import Access
-from corrobora.text.phrases import describe_code
+from corrobora.text.phrases import describe_code, format_count
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _SHARED = Path(str(resources.files("corrobora.reporting"))) / "templates"  # of exported pages
@@ -55,6 +55,7 @@ def load_templates() -> Environment:
         "words": _describe_code,
         "clock": _format_clock,
         "arrows": _set_arrows,
+        "counted": format_count,
         "split_hits": split_hits,
     }
     environment.filters.update(filters)  # pyright: ignore[reportUnknownMemberType] - not typed there

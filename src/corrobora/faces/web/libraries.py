@@ -15,12 +15,13 @@ from typing import Any
 
 from corrobora.app import Workspace
 from corrobora.app.libraries import ingest_files, open_library
+from corrobora.app.libraries import rename_library as rename_stored
 from corrobora.app.verification import verify_report as recheck_text
 from corrobora.config.profiles import list_presets, load_profile, resolve_profile
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Hit
 from corrobora.domain.limits import LIMITS
-from corrobora.faces.cli.library import DEMO, check_library_name, list_roots, unknown_library_error
+from corrobora.faces.cli.library import DEMO, check_library_name, find_renamable, list_roots, unknown_library_error
 from corrobora.faces.cli.library import list_libraries as list_spaces
 from corrobora.faces.cli.verify import list_findings, summarize_recheck
 from corrobora.faces.request import parse_question
@@ -109,6 +110,11 @@ def _restore_file(path: Path, before: bytes | None) -> None:
         path.unlink()
     else:
         _replace_file(path, before)
+
+
+async def rename_library(workspace: Workspace, name: str, new: str) -> None:
+    """Give a library another name. Raises `UserError`: see `app.libraries.rename_library`."""
+    await rename_stored(workspace.database, await find_renamable(workspace, name), check_library_name(new))
 
 
 async def remove_library(workspace: Workspace, name: str) -> None:

@@ -101,7 +101,7 @@ def test_a_bundle_verifies_where_there_is_nothing_else(bundle: Path, tmp_path: P
 
 def test_the_command_says_what_is_wrong(bundle: Path, shell: Shell) -> None:
     good = shell("verify", str(bundle))
-    assert (good.code, "bundle      1" in good.out, "carried     " in good.out) == (0, True, True)
+    assert (good.code, "bundle      1" in good.out, "supported   " in good.out) == (0, True, True)
     data = bytearray(bundle.read_bytes())
     data[data.find(b"The bridge at Arnholm was opened in 1931")] ^= 1
     (shell.folder / "bad.zip").write_bytes(data)

@@ -20,6 +20,9 @@ def test_two_runs_are_compared_by_what_they_say(finished: tuple[Any, str]) -> No
     assert told.code == 0
     assert f"from run `{first}` to run `{other}`" in told.out
     assert "new: " in told.out
+    assert "The questions differ, so this compares what two reports quote: " in told.out
+    assert "Sources say something else" not in told.out
+    assert same["summary"].startswith("No source says something else than before.")
 
 
 def test_a_run_without_a_report_and_an_unknown_one_are_refused(waiting: tuple[Any, str]) -> None:

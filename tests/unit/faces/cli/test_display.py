@@ -34,6 +34,18 @@ def test_jsonl_envelope() -> None:
     assert done == {"event": "done", "run_id": "r_1", "exit": 0}
 
 
+def test_a_line_names_its_round_only_where_one_begins_or_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    over = Event(EventType.ROUND_FINISHED, "k", "root/round/2", 2, {"new_facts": 1, "gaps": ["x"]}, 6, "2026")
+    hard = {"claim": "It takes 35 minutes.", "difference": "35 -> 38 minutes"}
+    for each in (EVENT, over, Event(EventType.CONTRADICTION, "k", "root", 1, hard, 7, "2026")):
+        PlainDisplay().show(each)
+    assert capsys.readouterr().err.splitlines() == [
+        "⌕ library: why (2 hits)",
+        "○ round 2 over: 1 new fact, 1 gap",
+        "⚡ contradiction, 35 → 38 minutes: It takes 35 minutes.",
+    ]
+
+
 def test_a_repeated_call_says_so_and_why(capsys: pytest.CaptureFixture[str]) -> None:
     data = {"role": "reflect", "why": "process_ended", "attempt_number": 1}
     PlainDisplay().show(Event(EventType.RETRY, "k", "root", None, data, 5, "2026-01-01T00:00:00+00:00"))

@@ -44,6 +44,15 @@ def test_an_edit_that_names_no_sentence_of_the_report_makes_no_run(finished: tup
     assert shell("runs", "list", "--json").out == before
 
 
+def test_feedback_without_a_model_makes_no_run(finished: tuple[Any, str]) -> None:
+    shell, run = finished
+    before = shell("runs", "list", "--json").out
+    refused = shell("edit", run, "Say it in simpler words", "-q")
+    assert (refused.code, "Without a language model nobody reads feedback" in refused.complaint) == (2, True)
+    assert "--model PROVIDER:MODEL" in refused.complaint
+    assert shell("runs", "list", "--json").out == before
+
+
 @pytest.mark.covers("edit --accept", "edit --accept-losses", "edit --versions", "edit --restore")
 def test_changes_are_accepted_by_number_at_once_or_at_a_terminal_and_versions_stay(finished: tuple[Any, str]) -> None:
     shell, run = finished

@@ -93,7 +93,7 @@ def test_triplet_investigate_takes_a_model_and_reads_the_pages_that_its_thread_n
 def test_triplet_and_rounds_the_display_states_the_thread_each_round_and_the_words_of_the_report(filled):
     (filled.folder / "thread.toml").write_text(THREAD)
     said = filled("investigate", "thread.toml", "-l", "docs", "--display", "plain").err
-    start = "Arnholm Bridge: 2 sub-questions, 2 subjects, at most 4 rounds; round begins: survey"
+    start = "Arnholm Bridge: 2 sub-questions, 2 subjects, at most 4 rounds; round 1 begins: survey"
     assert said.index(start) < said.index("⌕")
     events = [
         json.loads(line)

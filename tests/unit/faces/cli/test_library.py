@@ -6,6 +6,8 @@ import json
 import os
 from typing import Any
 
+import pytest
+
 
 def test_add_list_show_search_and_rm(folder: Any) -> None:
     added = folder("library", "add", "lakes", "papers")
@@ -14,12 +16,34 @@ def test_add_list_show_search_and_rm(folder: Any) -> None:
     assert "skipped  broken.pdf: " in added.err
     assert "1 unchanged" in folder("library", "add", "lakes", "papers").err
     assert [row["name"] for row in json.loads(folder("library", "list", "--json").out)] == ["lakes"]
-    assert folder("library", "list").out.startswith("lakes 1 documents")
+    assert folder("library", "list").out.startswith("lakes 1 document 1 passage 93 characters")
     assert "lakes.md" in folder("library", "show", "lakes").out
     assert "perch and pike" in folder("library", "search", "lakes", "which fish: perch?").out
     assert folder("library", "rm", "lakes").out == "removed lakes\n"
     assert folder("library", "list").out == ""
     assert (folder.folder / "papers" / "lakes.md").exists()
+
+
+@pytest.mark.covers("library rename NAME NEW")
+def test_a_library_that_a_path_made_is_renamed_and_repetitions_and_schedules_find_it(folder: Any) -> None:
+    first = folder("Which fish live in the lake?", "--library", "./papers", "--json", "-q")
+    asked = json.loads(first.out)["run_id"]
+    (made,) = (row["name"] for row in json.loads(folder("library", "list", "--json").out))
+    folder("schedule", "add", "fish", "Which fish live in the lake?", "--cron", "daily", "-l", made)
+    assert folder("library", "rename", made, "lakes").out == f"renamed {made} to lakes\n"
+    assert folder("library", "list").out.startswith("lakes ")
+    assert json.loads(folder("runs", "show", asked, "--json").out)["request"]["libraries"] == ["lakes"]
+    assert "lakes" in folder("schedule", "list", "--json").out
+    assert made not in folder("schedule", "list", "--json").out
+    assert folder("update", asked, "-q").code == first.code  # it searches the library under its new name
+    waiting = json.loads(folder("Which fish?", "-l", "lakes", "-p", "tree", "--no-input", "--json", "-q").out)["run_id"]
+    refused = folder("library", "rename", "lakes", "other")
+    assert (refused.code, f"Run {waiting} searches lakes and is not over" in refused.complaint) == (2, True)
+    folder("cancel", waiting)
+    folder("library", "add", "ponds", "papers/lakes.md", "-q")
+    assert "a library ponds already" in folder("library", "rename", "lakes", "ponds").complaint
+    assert "not a valid library name" in folder("library", "rename", "lakes", "../x").complaint
+    assert "no library" in folder("library", "rename", "lake", "y").complaint
 
 
 def test_bad_input(folder: Any) -> None:

@@ -147,7 +147,7 @@ def test_an_invented_source_is_no_success_where_the_run_is_not_known(finished: t
     forged = text.replace("## Methodology", "The bridge of Arnholm is shut. [77]\n\n## Methodology") + entry
     (shell.folder / "forged.md").write_text(f"{forged}\n{format_seal('r_elsewhere', forged)}\n")
     result = shell("verify", "forged.md")
-    assert (result.code, "not stored here: nothing says that they exist" in result.complaint) == (6, True), result
+    assert (result.code, "not stored here, and nothing says that it exists" in result.complaint) == (6, True), result
 
 
 def test_the_status_and_gaps_of_a_run_that_is_not_known_here_are_counted_as_not_checkable(

@@ -106,6 +106,17 @@ def _ignore_step(_done: int, _total: int, _path: str) -> None:
     """Show nothing: the page is shown when all is read."""
 
 
+@router.post("/libraries/{name}/rename")
+async def rename_library(request: Request, name: str, workspace: Opened, form: SentForm) -> Response:
+    """Give a library another name."""
+    new = form.text("new").strip()
+    try:
+        await libraries.rename_library(workspace, name, new)
+    except CorroboraError as error:
+        return await _render_library(request, workspace, name, error=error)
+    return go_to(f"/libraries/{new}")
+
+
 @router.post("/libraries/{name}/remove")
 async def remove_library(name: str, workspace: Opened, form: SentForm) -> Response:  # noqa: ARG001 - the form has the token
     """Remove a library; files of a folder stay where they are."""

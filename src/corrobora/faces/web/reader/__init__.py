@@ -20,7 +20,7 @@ from corrobora.app.ratings import CRITERIA, dump_rating, list_ratings, make_rati
 from corrobora.app.sources import Reference, complete_evidence, read_source
 from corrobora.domain.errors import CorroboraError, NoEvidence, UserError
 from corrobora.domain.report import Report
-from corrobora.domain.run import RunRow
+from corrobora.domain.run import RunRow, RunStatus
 from corrobora.faces.web import evidence, service
 from corrobora.faces.web.context import Opened, render_page
 from corrobora.faces.web.forms import SentForm, go_to
@@ -150,7 +150,7 @@ async def choose_comparison(
     if a and b:
         before, after = await service.read_run(workspace, a), await service.read_run(workspace, b)
         return go_to(f"/compare/{before.id}/{after.id}")
-    rows = [row for row in await service.list_runs(workspace, limit=200) if row.outcome]
+    rows = await service.list_runs(workspace, limit=200, statuses=[RunStatus.DONE])
     return render_page(request, "reader/choose.html", rows=rows, a=a, b=b, marked=len(run), show=views.show_text)
 
 

@@ -36,7 +36,7 @@ _LETTERS = {  # of a cell of the audit
 }
 _CRITERIA = {
     "factual_accuracy": "Do the statements hold?",
-    "citation_accuracy": "Do the citations carry the statements in front of them?",
+    "citation_accuracy": "Do the citations support the statements in front of them?",
     "completeness": "Is every part of the question answered, or named as a gap?",
     "source_quality": "Are the sources first-hand and trustworthy?",
     "source_diversity": "Are there several independent sources?",
@@ -102,7 +102,7 @@ class Side:
     sentences: tuple[Sentence, ...]
     checked: int
     claims: int
-    carried: int
+    supported: int
     conflicts: tuple[Conflict, ...]
     gaps: tuple[str, ...]
 
@@ -115,7 +115,7 @@ def build_side(report: Report) -> Side:
         sentences=tuple(_describe_sentence(check, report) for check in claims),
         checked=len(checked),
         claims=len(claims),
-        carried=sum(check.support is Support.SUPPORTED for check in checked),
+        supported=sum(check.support is Support.SUPPORTED for check in checked),
         conflicts=tuple(_list_conflicts(report)),
         gaps=tuple(dict.fromkeys(gap.text for gap in report.findings.gaps)),
     )
