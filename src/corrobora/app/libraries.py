@@ -28,10 +28,11 @@ from corrobora.app.ingest import IngestProgress as FileProgress
 from corrobora.config import Settings
 from corrobora.config.trust import is_vendor_host
 from corrobora.domain.errors import ReadError, UserError
+from corrobora.engine.session.egress import PUBLIC_LIBRARIES
 from corrobora.ports import Embedder, ParsedDocument
 from corrobora.registry import list_added, load_part
 from corrobora.storage.index import PostgresLibrary
-from corrobora.storage.index.catalog import Catalog
+from corrobora.storage.index.catalog import Catalog, SpaceInfo
 from corrobora.storage.index.vectors import VectorIndex
 from corrobora.storage.postgres import Database
 
@@ -146,13 +147,17 @@ set request = jsonb_set(request::jsonb, '{libraries}',
 _OPEN_RUNS: LiteralString = "select id from runs where status not in ('done', 'failed', 'cancelled') and "
 
 
-async def rename_library(database: Database, name: str, new: str) -> None:
+async def rename_library(workspace: Workspace, space: SpaceInfo, new: str) -> None:
     """Give a library another name, also in the requests of schedules and of runs that are over: they search it again.
 
-    Raises `UserError` `library_in_use` if a run that is not over searches it, `library_exists` if the name is taken.
+    Raises `UserError` `library_fixed` if what it holds belongs to one of the names, `library_in_use` if a run that is
+    not over searches it, `library_exists` if the name is taken.
     """
-    names = {"old": name, "new": new}
-    async with database.connection("renaming a library") as connection, connection.transaction():
+    name, names = space.name, {"old": space.name, "new": new}
+    if {name, new} & PUBLIC_LIBRARIES or str(workspace.settings.home / "uploads" / name) in space.root.split("\n"):
+        message = f"A library of uploads keeps its name, and {', '.join(PUBLIC_LIBRARIES)} what ships with the package."
+        raise UserError("library_fixed", message, next_step="Choose another name or library.")
+    async with workspace.database.connection("renaming a library") as connection, connection.transaction():
         if run := await (await connection.execute(_OPEN_RUNS + _NAMES_IT, names)).fetchone():
             raise UserError(
                 "library_in_use", f"Run {run[0]} searches {name} and is not over.", next_step="Rename it then."

@@ -158,6 +158,15 @@ async def list_libraries(workspace: Workspace) -> list[SpaceInfo]:
     return [space for space in await Catalog(workspace.database).list_spaces() if not space.name.startswith("run:")]
 
 
+async def find_library(workspace: Workspace, name: str) -> SpaceInfo:
+    """Return a stored library. Raises `UserError` `library_unknown`."""
+    known = await list_libraries(workspace)
+    found = next((space for space in known if space.name == name), None)
+    if found is None:
+        raise unknown_library_error(name, known)
+    return found
+
+
 def unknown_library_error(name: str, known: Sequence[SpaceInfo]) -> UserError:
     """Return the error for a name that is neither a library nor a path, with the nearest library."""
     names = [space.name for space in known]
@@ -305,11 +314,8 @@ def show_library(*, name: str, as_json: bool, config_file: Path | None) -> None:
     async def load_files(workspace: Workspace) -> list[str]:
         from corrobora.storage.index.catalog import Catalog  # noqa: PLC0415 - `corrobora --help` must not load it
 
-        catalog = Catalog(workspace.database)
-        numbers = await catalog.space_numbers([name])
-        if not numbers:
-            raise unknown_library_error(name, await list_libraries(workspace))
-        return sorted(await catalog.files(numbers[0]))
+        catalog, found = Catalog(workspace.database), await find_library(workspace, name)
+        return sorted(await catalog.files((await catalog.space_numbers([found.name]))[0]))
 
     files = with_workspace(open_settings(config_file), load_files)
     if as_json:
@@ -332,10 +338,7 @@ def search_library(*, name: str, text: str, limit: int, as_json: bool, config_fi
     async def search_passages(workspace: Workspace) -> list[Hit]:
         from corrobora.app.libraries import open_library  # noqa: PLC0415
 
-        known = await list_libraries(workspace)
-        if name not in {each.name for each in known}:
-            raise unknown_library_error(name, known)
-        opened = open_library(workspace, [name])
+        opened = open_library(workspace, [(await find_library(workspace, name)).name])
         found = list(await opened.hybrid_search(question, limit=limit))
         if opened.vector_problem:
             write_stderr(f"vectors  {one_line(opened.vector_problem, 500)}")
@@ -365,20 +368,10 @@ def rename_stored(*, name: str, new: str, config_file: Path | None) -> None:
     async def rename_one(workspace: Workspace) -> None:
         from corrobora.app.libraries import rename_library  # noqa: PLC0415 - as in `ingest_paths`
 
-        await rename_library(workspace.database, await find_renamable(workspace, name), check_library_name(new))
+        await rename_library(workspace, await find_library(workspace, name), check_library_name(new))
 
     with_workspace(open_settings(config_file), rename_one)
     click.echo(f"renamed {one_line(name)} to {new}")
-
-
-async def find_renamable(workspace: Workspace, name: str) -> str:
-    """Return the name of a stored library. Raises `UserError` for one that is filled under its name."""
-    known = {each.name: each for each in await list_libraries(workspace)}
-    if name not in known:
-        raise unknown_library_error(name, [*known.values()])
-    if name == DEMO or workspace.settings.home / "uploads" / name in list_roots(known[name]):
-        raise UserError("library_fixed", f"The library {name} is filled under its name, so the name stays.")
-    return name
 
 
 @library.command(name="rm")

@@ -21,7 +21,7 @@ from corrobora.config.profiles import list_presets, load_profile, resolve_profil
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Hit
 from corrobora.domain.limits import LIMITS
-from corrobora.faces.cli.library import DEMO, check_library_name, find_renamable, list_roots, unknown_library_error
+from corrobora.faces.cli.library import DEMO, check_library_name, find_library, list_roots
 from corrobora.faces.cli.library import list_libraries as list_spaces
 from corrobora.faces.cli.verify import list_findings, summarize_recheck
 from corrobora.faces.request import parse_question
@@ -34,17 +34,9 @@ async def list_libraries(workspace: Workspace) -> Sequence[SpaceInfo]:
     return await list_spaces(workspace)
 
 
-async def _find_library(workspace: Workspace, name: str) -> SpaceInfo:
-    known = await list_spaces(workspace)
-    found = next((space for space in known if space.name == name), None)
-    if found is None:
-        raise unknown_library_error(name, known)
-    return found
-
-
 async def list_documents(workspace: Workspace, name: str) -> Sequence[str]:
     """Return the documents of a library. Raises `UserError` `library_unknown`."""
-    await _find_library(workspace, name)
+    await find_library(workspace, name)
     catalog = Catalog(workspace.database)
     (number,) = await catalog.space_numbers([name])
     return sorted(await catalog.files(number))
@@ -52,7 +44,7 @@ async def list_documents(workspace: Workspace, name: str) -> Sequence[str]:
 
 async def search_library(workspace: Workspace, name: str, text: str, *, limit: int = 10) -> Sequence[Hit]:
     """Return the best passages of a library. Raises `UserError` `library_unknown`, or for a text without words."""
-    await _find_library(workspace, name)
+    await find_library(workspace, name)
     return await open_library(workspace, [name]).hybrid_search(parse_question(text).text, limit=limit)
 
 
@@ -114,12 +106,12 @@ def _restore_file(path: Path, before: bytes | None) -> None:
 
 async def rename_library(workspace: Workspace, name: str, new: str) -> None:
     """Give a library another name. Raises `UserError`: see `app.libraries.rename_library`."""
-    await rename_stored(workspace.database, await find_renamable(workspace, name), check_library_name(new))
+    await rename_stored(workspace, await find_library(workspace, name), check_library_name(new))
 
 
 async def remove_library(workspace: Workspace, name: str) -> None:
     """Remove a library; files of the operator stay. Raises `UserError` `library_unknown`."""
-    known = await _find_library(workspace, name)
+    known = await find_library(workspace, name)
     await Catalog(workspace.database).remove_space(known.name)
 
 
