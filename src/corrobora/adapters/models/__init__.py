@@ -1,9 +1,9 @@
 """The registry: from "provider:model" and settings to targets, tier by tier; and what one reply of a target costs.
 
 Knows providers by entry point, their default addresses, the environment variables users have, and the public price list
-(genai-prices). Does not know protocols or roles, and does not trust reported usage that cannot be true: zero, negative
-or missing counts are replaced by an estimate that is rather too high. A package adds a provider with an entry point of
-the group `corrobora.models` that names a `Provider`; the built-in ones come the same way.
+(genai-prices). Does not know protocols or roles, and does not trust reported usage that cannot be true: zero, negative,
+huge or missing counts are replaced by an estimate that is rather too high. A package adds a provider with an entry
+point of the group `corrobora.models` that names a `Provider`; the built-in ones come the same way.
 """
 
 from __future__ import annotations
@@ -264,6 +264,7 @@ async def _list_models(name: str, base_url: str) -> LocalServer | None:
 
 
 _USUAL_TOKENS = 5_000  # of one call: the price of some models depends on the size of the call
+_MOST_TOKENS = 10_000_000  # more than any model takes or gives in one call
 _BYTES_PER_TOKEN = 2  # English has about four, code and other scripts two to three: an estimate from above
 
 
@@ -272,14 +273,11 @@ def meter_reply(target: Target, tokens: Tokens, *, sent: int, received: int) -> 
 
     `priced` is False where no price is known, and where the provider's report could not be used.
     """
+    if max(tokens.sent, tokens.received) > _MOST_TOKENS:
+        tokens = Tokens()
     honest = tokens.sent > 0 and (tokens.received > 0 or received == 0) and tokens.cache_read >= 0
-    counted = (
-        tokens
-        if honest
-        else Tokens(
-            max(tokens.sent, sent // _BYTES_PER_TOKEN + 1), max(tokens.received, received // _BYTES_PER_TOKEN + 1)
-        )
-    )
+    asked, answered = (size // _BYTES_PER_TOKEN + 1 for size in (sent, received))
+    counted = tokens if honest else Tokens(max(tokens.sent, asked), max(tokens.received, answered))
     dollars = _calculate_dollars(target, counted)
     return Usage(
         input_tokens=counted.sent,

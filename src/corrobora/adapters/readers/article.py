@@ -55,7 +55,7 @@ def _choose_title(found: str, declared: Sequence[str], text: str) -> str:
     """
     words = " ".join(split_words(found))
     whole = next((each for each in declared if words in " ".join(split_words(each))), None)
-    if not declared or (whole is not None and words in " ".join(split_words(text))):
+    if not declared or (whole is not None and (found in text or words in " ".join(split_words(text)))):
         return found
     return declared[0] if whole is None else whole
 
@@ -289,7 +289,7 @@ class _ArticleWriter:
         """Write an item of a list, and a definition on one line with its terms: "-p: parse the file"."""
         text, kind = _element_text(item), item.get("rend", "")[:2]
         if kind == "dt":
-            self._terms += [text.rstrip(": ")] if text else []
+            self._terms += [term] if (term := text.rstrip(": ")) else []
         elif kind == "dd" and text and self._terms:
             terms, self._terms = ", ".join(self._terms), []
             self._add_block(f"{terms}{'' if terms[-1] in '.!?' else ':'} {text}", bullet="- ")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from corrobora.ports import Heading
 from corrobora.text.quantities import find_dates
@@ -16,6 +16,9 @@ _ISO_DATE = re.compile(  # and releases such as 1.1.18, which are no days
     r"(?<!\d)\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?|(?<![\d.])\d{1,2}\.\d{1,2}\.\d\d(?![\d])"
 )
 _DATED = frozenset({"head", "script", "time", "abbr", "footer", "address"})  # where a date is one of the page
+_CLAIMED = frozenset({"footer", "div", "p", "small", "span", "address"})  # where copyright is claimed
+_TEXTS = "//text()[not(parent::script or parent::style or parent::title)]"
+_MAYBE = re.compile(r"\d\s?[-–—.]")  # begins with what `re` finds fast
 _MARKED = re.compile(
     r"(?i)(?<![a-z])(?:date|time|publi|post(?:ed)?-?(?:on|info|meta)|byline|updated|created|modified|meta)"
 )
@@ -41,6 +44,10 @@ class Element(Protocol):
 
     def findtext(self, path: str) -> str | None: ...
 
+    def xpath(self, path: str) -> Any: ...
+
+    def iterancestors(self) -> Iterator[Element]: ...
+
     def drop_tag(self) -> None: ...
 
     def drop_tree(self) -> None: ...
@@ -65,20 +72,19 @@ def drop_quoted_dates(tree: Element) -> None:
     The extractor would date a manual by the first time stamp that one of its listings shows, and a page by the middle
     of the years for which its copyright is claimed.
     """
-    waiting = [tree]
-    for element in tree.iter("footer", "div", "p", "small", "span", "address"):
-        element.text = _SPAN.sub("", element.text) if element.text else element.text
-        for child in element:
-            child.tail = _SPAN.sub("", child.tail) if child.tail else child.tail
-    while waiting:
-        element = waiting.pop()
-        if element.tag in _DATED or _MARKED.search(f"{element.get('class') or ''} {element.get('id') or ''}"):
-            continue
-        for child in element:
-            child.tail = _ISO_DATE.sub("", child.tail) if child.tail else child.tail
-            waiting.append(child)
-        if element.text and isinstance(element.tag, str):
-            element.text = _ISO_DATE.sub("", element.text)
+    for text in filter(_MAYBE.search, tree.xpath(_TEXTS)):
+        holder = text.getparent() if text.is_text else text.getparent().getparent()
+        plain = _SPAN.sub("", text) if holder.tag in _CLAIMED else text
+        if _ISO_DATE.search(plain) and not any(map(_is_dated, (holder, *holder.iterancestors()))):
+            plain = _ISO_DATE.sub("", plain)
+        if plain != text:
+            setattr(text.getparent(), "text" if text.is_text else "tail", plain)
+
+
+def _is_dated(element: Element) -> bool:
+    """True for a place where a date is one of the page."""
+    named = _MARKED.search(f"{element.get('class') or ''} {element.get('id') or ''}")
+    return element.tag in _DATED or named is not None
 
 
 def date_by_releases(headings: Sequence[Heading], published: str = "") -> str:

@@ -45,3 +45,8 @@ def test_counts_that_cannot_be_true_are_estimated_from_above(told_sent: int, tol
     assert usage.output_tokens >= got / 2
     assert usage.dollars > 0
     assert not usage.priced
+
+
+def test_counts_that_no_call_has_are_estimated_and_use_up_no_limit():
+    usage = meter_reply(HOSTED, Tokens(10**14, 10**14), sent=1_000, received=200)
+    assert (usage.input_tokens, usage.output_tokens, usage.priced) == (501, 101, False)

@@ -51,7 +51,7 @@ def test_headings_that_the_extractor_drops_are_put_back_above_their_text():
 
 def test_lists_and_definitions_of_a_page_are_kept_with_their_terms():
     options = [("-p", "just parse the file and exit."), ("Quit.", "Ends the program.")]
-    more = "".join(f"<dt><code>{term}</code><dd><p>{text}</p>" for term, text in options)
+    more = "".join(f"<dt><code>{term}</code><dd><p>{text}</p>" for term, text in [*options, (":", "Nothing.")])
     page = f"""<html><body><div><div>Menu</div><p>The program supports the following formats:</p>
     <ul class="wide"><li><b>XML.</b> It is the default.</li><li><b>32 bytes.</b> It needs least.</li></ul>
     <p>Some options are <code>named</code> on the command line, one after the other.
@@ -59,7 +59,7 @@ def test_lists_and_definitions_of_a_page_are_kept_with_their_terms():
     assert read_html(page.encode()).text.endswith(
         "The program supports the following formats:\n\n- XML. It is the default.\n- 32 bytes. It needs least.\n\n"
         "Some options are named on the command line, one after the other.\n\n- -h, --help: Show help.\n"
-        "- -p: just parse the file and exit.\n- Quit. Ends the program.\n\nOthers are read from a file."
+        "- -p: just parse the file and exit.\n- Quit. Ends the program.\n- Nothing.\n\nOthers are read from a file."
     )
 
 
