@@ -1,10 +1,13 @@
-"""The glossary names only words that the source uses, and each word once."""
+"""The glossary names only words that the source uses, each once; and a class has a name of its own."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter
 from pathlib import Path
+
+from bench.structure import read_modules
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "code" / "glossary.md"
@@ -31,3 +34,17 @@ def test_every_code_word_of_the_glossary_occurs_in_the_source() -> None:
 def test_no_word_of_the_glossary_has_two_rows() -> None:
     counted = Counter(find_words(PAGE.read_text(encoding="utf-8")))
     assert [word for word, times in counted.items() if times > 1] == []
+
+
+# Class names that two modules use, each for its own form of one thing (of the domain and of a face, of a text and of a
+# report) or for a word of its own field. A new class takes a name that no other one has.
+MAY_BE_TWO_CLASSES = frozenset(
+    "Candidate Change CheckResult Comparison Conflict Document FollowUp Form Line Price Problem Rating Reading "
+    "Reference Request Segment Sentence Statement".split()
+)
+
+
+def test_a_class_has_a_name_of_its_own() -> None:
+    classes = [node.name for tree in read_modules().values() for node in tree.body if isinstance(node, ast.ClassDef)]
+    twice = {name for name in classes if not name.startswith("_") and classes.count(name) > 1}
+    assert twice <= MAY_BE_TWO_CLASSES, sorted(twice - MAY_BE_TWO_CLASSES)

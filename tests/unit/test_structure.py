@@ -192,20 +192,6 @@ def test_no_function_is_named_by_a_bare_participle() -> None:
     assert len(MAY_BE_PARTICIPLES) <= 10
 
 
-# Class names that two modules use, each for its own form of one thing (of the domain and of a face, of a text and of a
-# report) or for a word of its own field. A new class takes a name that no other one has.
-MAY_BE_TWO_CLASSES = frozenset(
-    "Candidate Change CheckResult Comparison Conflict Document FollowUp Form Line Price Problem Rating Reading "
-    "Reference Request Segment Sentence Statement".split()
-)
-
-
-def test_a_class_has_a_name_of_its_own() -> None:
-    classes = [node.name for tree in read_modules().values() for node in tree.body if isinstance(node, ast.ClassDef)]
-    twice = {name for name in classes if not name.startswith("_") and classes.count(name) > 1}
-    assert twice <= MAY_BE_TWO_CLASSES, sorted(twice - MAY_BE_TWO_CLASSES)
-
-
 def test_exceptions_from_the_mirror_still_exist() -> None:
     assert [name for name in TESTED_ELSEWHERE if not (SRC / name).exists()] == []
     assert [test for test in TESTED_ELSEWHERE.values() if not (ROOT / "tests" / test).exists()] == []
