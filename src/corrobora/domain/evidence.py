@@ -126,12 +126,19 @@ class Document:
     truncated: bool = False
 
 
+def read_file_name(url: str) -> str:
+    """Return the words of the path of a document's file, without its ending; "" for a page of the web."""
+    path, dot, _ = url.rpartition(".")
+    return _NO_WORD.sub(" ", path).strip() if dot and "://" not in url else ""
+
+
 def fact_id(source: SourceId, quote: str) -> FactId:
     """Derive a fact's id from its source and its quote with white space folded, so that equal quotes are one fact."""
     folded = " ".join(quote.split())
     return FactId("F" + hashlib.sha256(f"{source}\0{folded}".encode()).hexdigest()[:12])
 
 
+_NO_WORD = re.compile(r"[\W_]+")
 LOOK_ALIKES = {  # typographic quotation marks and dashes, and their plain forms
     **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc\u00b4`", "'"),
     **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),

@@ -198,6 +198,8 @@ def _assess_question(
         reason = phrases.UNKNOWN_STANDING
     elif claimed is False:
         reason = phrases.DOUBTED
+    elif claimed is None and not changed and sum(fact.id in judged.disputed for fact in passing) > 1:
+        reason = phrases.DISPUTED
     elif claimed is None and not changed and not is_answered(asked.text, view.statements, asked.likely):
         reason = phrases.UNCERTAIN
     if not reason:

@@ -28,7 +28,7 @@ from corrobora.text.answers import (
 )
 from corrobora.text.comparison import parse_statement
 from corrobora.text.mentions import find_names, mentions_name, strip_to_alphanumeric
-from corrobora.text.quantities import find_asked_releases
+from corrobora.text.quantities import Releases, find_asked_releases
 from corrobora.text.questions import (
     SIDE_STEMS,
     find_attributions,
@@ -234,9 +234,12 @@ def check_answer(
     releases = find_asked_releases(question)
     other_release = bool(releases.numbers) and not releases.is_named_in(f"{statement} {context} {around}")
     of_kind, fits = _check_kind(question, statement)
-    states = bool(own) or not needs.topic  # a heading alone states nothing
+    headed = _is_answered_by_heading(context, needs, releases)
+    dates_release = headed and bool(needs.kind.kinds & _WHEN)
+    states = bool(own) or not needs.topic or dates_release  # any other heading alone states nothing
     named = not meant or len(missing) < len(needs.names) or not meant.isdisjoint(known)
     dated = bool(needs.kind.kinds & _WHEN) and _is_of_kind(context, needs)
+    of_kind, fits = of_kind or headed, fits or headed
     plain = of_kind or (needs.kind.duty and _gives_number(question, statement))
     suits = (states or not meant.isdisjoint(held)) and (plain or needs.duty or dated) and named and not other_release
     if share < (TOPIC_SHARE_OF_KIND if fits else TOPIC_SHARE) or not states:
@@ -246,6 +249,14 @@ def check_answer(
     if not of_kind:
         return AnswerCheck(share, Lack.KIND, needs.kind_in_words, suits=suits)
     return AnswerCheck(share)
+
+
+def _is_answered_by_heading(context: str, needs: _Needs, releases: Releases) -> bool:
+    """True if a heading gives the release asked for, or the date of the one asked about: as a change log does."""
+    if AnswerKind.RELEASE in needs.kind.kinds:
+        return _is_of_kind(context, needs)
+    parts = context.split(" > ") if releases and needs.kind.kinds & _WHEN else ()
+    return any(releases.is_named_in(part) and _is_of_kind(part, needs) for part in parts)
 
 
 @lru_cache(maxsize=20_000)  # what else is known of a source grows with every round, this stays
@@ -285,6 +296,8 @@ def _read_needs(question: str) -> _Needs:
         words = "clearly gives the number that is asked for"
     elif kind.kinds & _WHEN:
         words = "clearly gives a date"
+    elif AnswerKind.RELEASE in kind.kinds:
+        words = "clearly names a release"
     elif kind.kinds & {AnswerKind.PERSON, AnswerKind.PLACE}:
         words = "clearly gives a name"
     elif duty:

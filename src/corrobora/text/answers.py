@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from corrobora.text.mentions import MentionKind, find_mentions
-from corrobora.text.quantities import NUMBER_WORDS, SCALES, find_days, find_quantities, find_years
+from corrobora.text.quantities import NUMBER_WORDS, SCALES, find_days, find_quantities, find_releases, find_years
 from corrobora.text.tokens import fold_text, split_words, stem_text, stem_word
 
 
@@ -28,6 +28,7 @@ class AnswerKind(StrEnum):
     AMOUNT = "amount"  # any number with a unit
     CLOCK = "clock"  # what time
     DATE = "date"
+    RELEASE = "release"
     PERSON = "person"
     PLACE = "place"
     REASON = "reason"
@@ -83,6 +84,7 @@ _NOUNS = tuple(
         ("number|amount|quantity|limit|limits|minimum|maximum|speed|temperature|capacity|threshold|score", "amount"),
         ("time", "clock"),
         ("date|year|month|day", "date"),
+        ("releases?|versions?", "release"),
         ("address|city|town|country|location|place|venue|street", "place"),
         ("reason|reasons|rationale|cause|causes|purpose", "reason"),
     )
@@ -109,7 +111,8 @@ _LISTS = re.compile(
 )
 _OBLIGES = re.compile(
     r"\b(?:must|shall|should|required|require|requires|requirements?|mandatory|allowed|permitted|prohibited|forbidden|"
-    r"acceptable|guidance|rules?|polic(?:y|ies)|may|can|have to|has to|need to|needs to|obliged|minimum|maximum)\b"
+    r"acceptable|allows?|permits?|prohibits?|forbids?|guidance|rules?|polic(?:y|ies)|may|can|"
+    r"have to|has to|need to|needs to|obliged|minimum|maximum)\b"
 )
 _DUTY = re.compile(
     r"(?i)\b(?:must|shall|should|may|required?|requires|prohibit(?:s|ed)|forbidden|recommended|permit(?:s|ted)|"
@@ -119,12 +122,15 @@ _DUTY = re.compile(
 _STRICT = re.compile(r"(?i)\b(?:must|shall|required|mandatory|prohibited|forbidden)\b")
 _PERMITS = re.compile(
     r"\b(?:is|are|was|were|may|can|could) (?:[\w-]+ ){1,8}?(?:allowed|permitted|acceptable|prohibited|forbidden|"
-    r"banned|legal|admissible|possible)\b|^(?:may|can) \b|\b(?:when|where|whether|what|who|which [\w ]{1,30}) (?:may|"
+    r"banned|legal|admissible|possible)\b|^(?:may|can) \b|"
+    r"\bdo(?:es)? (?:[\w.-]+ ){1,6}?(?:allow|permit|forbid|prohibit)\b|"
+    r"\b(?:when|where|whether|what|who|which [\w ]{1,30}) (?:may|"
     r"can) \w+ (?:be )?(?:used?|shared?|open|enter|apply)\b"
 )
 _PERMISSION = re.compile(
     r"(?i)\b(?:no (?:\w+ ){1,3}?(?:shall|may|can|must)|"
-    r"may|can|cannot|must not|shall not|should not|(?:not )?(?:allowed|permitted|acceptable|admissible|possible)|"
+    r"may|can|cannot|must not|shall not|should not|allows?|permits?|"
+    r"(?:not )?(?:allowed|permitted|acceptable|admissible|possible)|"
     r"prohibit\w*|forbid\w*|banned?|restrict\w*|only (?:be |if|when|where|with|as)|discouraged|deprecated|"
     r"unless|except)\b"
 )
@@ -290,6 +296,9 @@ def _score_kind(text: str, kind: AnswerKind, wanted: ExpectedAnswer) -> float:  
         case AnswerKind.DATE:
             years = (year for year in find_years(text) if str(year) not in wanted.named)  # its own year is no answer
             return 1.0 if find_days(text) or any(years) or _DAY.search(text) else 0.0
+        case AnswerKind.RELEASE:
+            others = (each for each in find_releases(text) if not wanted.named.issuperset(split_words(each)))
+            return 1.0 if any(others) else 0.0
         case AnswerKind.PERSON:
             return _score_person(text, wanted.named)
         case AnswerKind.PLACE:
@@ -345,6 +354,18 @@ def _score_definition(text: str, thing: frozenset[str]) -> float:
             opening = len(stem_text(text[: match.end()])) <= len(thing) + 1
             return 1.0 if opening and _DEFINITION_VERB.match(text[match.end() :]) else _FALLBACK if opening else 0.0
     return 0.0
+
+
+_OF_HEADINGS = frozenset((AnswerKind.DATE, AnswerKind.RELEASE))
+
+
+def find_place(heading: str, wanted: ExpectedAnswer, text: str = "") -> str:
+    """Return the innermost heading of a path that gives the date or release asked for and the text below does not."""
+    kinds = wanted.kinds & _OF_HEADINGS
+    if not kinds or (AnswerKind.RELEASE not in kinds and score_answer_fit(text, wanted) >= FITS_KIND):
+        return ""
+    plain = ExpectedAnswer(kinds, named=wanted.named)
+    return next((part for part in reversed(heading.split(" > ")) if score_answer_fit(part, plain) >= FITS_KIND), "")
 
 
 def suggest_answer_words(wanted: ExpectedAnswer) -> tuple[str, ...]:

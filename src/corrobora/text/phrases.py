@@ -37,6 +37,7 @@ NOT_CONFIRMED = "code doubts it, and a model does not find all of it in its sour
 CLAIMS_UNCITED = "it cites nothing, and a model finds a claim in it"
 CLAIMED = "The model counts this as answered, and no single statement that was read gives the answer"
 UNCERTAIN = "Statements that were read fit this, and words alone do not tell whether they answer it"
+DISPUTED = "Statements that were read contradict each other on this, and nothing that was read settles it"
 DOUBTED = "A statement fits this question, and the model does not count it as answered"
 FAILED = "Not covered, because it failed"
 
@@ -50,7 +51,8 @@ LABELS = ("partly supported", "unclear", "not supported")  # behind a sentence t
 
 OPENINGS = (
     *(NO_EVIDENCE, NEAREST, PARTLY, ABOVE, ELSEWHERE, SIDE_BY_SIDE, NO_COVERAGE, COUNTED, OTHER_GAPS),
-    *(STATED_IN, GAP, FAILED, UNNAMED, UNSTATED, UNLIKELY, NEAR, UNKNOWN_STANDING, CLAIMED, DOUBTED, UNCERTAIN),
+    *(STATED_IN, GAP, FAILED, UNNAMED, UNSTATED, UNLIKELY, NEAR, UNKNOWN_STANDING, CLAIMED, DOUBTED, DISPUTED),
+    UNCERTAIN,
     *(WITHHELD, WITHHELD_CELL, NOTICE, AUTHORS),
 )
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import NamedTuple, TypeVar
 
-from corrobora.text.quantities import find_date_prefixes
+from corrobora.text.quantities import Releases, find_asked_releases, find_date_prefixes
 from corrobora.text.tokens import split_words, stem_text
 
 T = TypeVar("T")
@@ -99,20 +99,23 @@ _TITLE_SEPARATOR = re.compile(r" [|–—-] |: ")
 
 
 class SourceHints(NamedTuple):
-    """What a question says about its sources: its words as one string, and the dates it names."""
+    """What a question says about its sources: its words as one string, and the dates and releases it names."""
 
     joined: str
     dates: tuple[str, ...]
+    releases: Releases
 
     @classmethod
     def from_question(cls, question: str) -> SourceHints:
         """Read the hints in a question."""
-        return cls(f" {' '.join(split_words(question))} ", find_date_prefixes(question))
+        return cls(f" {' '.join(split_words(question))} ", find_date_prefixes(question), find_asked_releases(question))
 
-    def boost_factor(self, publisher: str, published: str) -> float:
-        """Return the weight of a source: doubled if the question names it, doubled if it names its date."""
+    def boost_factor(self, publisher: str, published: str, heading: str = "") -> float:
+        """Return the weight of a passage: doubled if the question names its source, its date, or its release."""
         factor = SOURCE_BOOST if names_publisher(self.joined, publisher) else 1.0
         if published and any(published.startswith(each) for each in self.dates):
+            factor *= DATE_BOOST
+        if self.releases and self.releases.is_named_in(heading):
             factor *= DATE_BOOST
         return factor
 

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from corrobora.text.quantities import find_days, find_releases
+
 if TYPE_CHECKING:
     from corrobora.ports import Heading
 
@@ -224,7 +226,8 @@ def segment_passages(
     """Cut `text` at sentence boundaries into non-empty passages of about `size` bytes.
 
     Passages are in order, do not overlap, begin and end with a visible character, and omit white space only. A passage
-    begins at a heading unless the text before it is very short. A sentence longer than `size` is cut at white space, or
+    begins at a heading unless the text before it is very short, and always at one that names a release or a date: of
+    what stands below it, the heading alone says when it was. A sentence longer than `size` is cut at white space, or
     anywhere if it has none.
     """
     plain = text.isascii()
@@ -237,8 +240,9 @@ def segment_passages(
     path = ""
     bare = True  # the open passage contains only headings
     starts = {heading.start for heading in headings}
+    dated = {heading.start for heading in headings if find_releases(heading.title) or find_days(heading.title)}
     for begin, end, label in _iterate_sections(text, headings):
-        if used >= _MIN_PASSAGE_BYTES or not open_:
+        if used >= _MIN_PASSAGE_BYTES or not open_ or (begin in dated and not bare):
             _close_passage(found, open_, path)
             open_, used, path, bare = [], 0, label, True
         elif bare:

@@ -102,3 +102,19 @@ def test_how_statements_stand_to_a_question_does_not_depend_on_their_order() -> 
 def test_when_something_happens_in_general_is_told_by_a_condition_or_a_span(statement: str, *, passed: bool):
     assert check_answer("When does the ferry warn its passengers of a bridge?", statement).passed is passed
     assert not check_answer("When did the ferry warn its passengers of a bridge?", statement).passed
+
+
+@pytest.mark.parametrize(
+    ("question", "statement", "heading", "passed"),
+    [
+        ("When was mill 1.4.4 released?", "The gear is oiled.", "mill news > VERSION 1.4.4 (Jun 12 2021)", True),
+        ("When was mill 1.4.4 released?", "The gear is oiled.", "mill news > VERSION 1.4.5 (Jul 12 2021)", False),
+        ("Which release dropped the copper hopper?", "Dropped the copper hopper.", "News > 2.3.1", True),
+        ("Which release dropped the copper hopper?", "Dropped the copper hopper.", "News", False),
+        ("Which release dropped the copper hopper?", "Oiled the gear.", "News > 2.3.1", False),
+    ],
+)
+def test_a_heading_of_a_change_log_gives_release_and_date(
+    question: str, statement: str, heading: str, *, passed: bool
+) -> None:
+    assert check_answer(question, statement, heading).passed is passed

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.text.answers import AnswerKind, classify_question, score_answer_fit, suggest_answer_words
+from corrobora.text.answers import AnswerKind, classify_question, find_place, score_answer_fit, suggest_answer_words
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,17 @@ def test_kinds_are_read_from_the_words():
     assert not classify_question("How did the rules on lamps change between the editions?").quantified
     assert classify_question("What percentage of nests failed?").kinds == {AnswerKind.SHARE, AnswerKind.AMOUNT}
     assert classify_question("Is smoking permitted on deck?").permission
+    assert classify_question("Does the charter allow guests to vote?").permission
+    assert classify_question("Which release of Mill brought the sieve?").kinds == {AnswerKind.RELEASE}
+
+
+def test_a_sentence_that_allows_or_names_another_release_fits():
+    asked = classify_question("Does the charter forbid guests to vote?")
+    assert score_answer_fit("The charter allows guests to vote.", asked) == 1.0
+    dropped = classify_question("Which release dropped Mill 3.7?")
+    assert score_answer_fit("Mill 3.7 was dropped.", dropped) == 0.0
+    assert score_answer_fit("Dropped in 3.11.0.", dropped) == 1.0
+    assert find_place("News > 3.11.0 > Removed", dropped) == "3.11.0"
 
 
 @given(st.text(max_size=300), st.text(max_size=120))

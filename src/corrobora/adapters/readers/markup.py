@@ -24,6 +24,7 @@ _TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,500}>")
 _TEMPLATE = re.compile(
     r"(?:(?<=\S)|^)\{:[^{}\n]{0,200}\}| *\{:[^{}\n]{0,200}\}$|\{%[^{}\n]{0,300}%\}|^\[\[toc\]\]$", re.IGNORECASE
 )
+_BOLD_LINE = re.compile(r"(\*\*|__)(?! )[^*_\n]{1,99}[^*_\n .:!?]\1")  # a paragraph of its own: a heading
 _ANCHOR = re.compile(r"\s*\{[:#.][^{}\n]{0,200}\}$")  # of a heading
 _LABELLED = re.compile(r"[*_]{0,3}[A-Z][\w '’/()-]{1,40}(?::[*_]{0,3}|[*_]{1,3}:) \S")
 _FRONT = frozenset({"title", "date", "published", "version", "publisher", "site", "author", "authors"})
@@ -83,6 +84,7 @@ class _BlockWriter:
     def __init__(self, writer: TextWriter) -> None:
         self._writer = writer
         self._heading = 0
+        self._level = 0  # of the last heading that is marked as one
         self._cells: list[str] | None = None
         self._rows: list[list[str]] = []
         self._items: list[str] = []  # "-" or the number, for each open list
@@ -138,8 +140,10 @@ class _BlockWriter:
     def _write_inline(self, token: Token) -> None:
         breaks = "\n" if all(_LABELLED.match(line) for line in token.content.split("\n")) else " "  # no running text
         text = inline_text(token.children or (), breaks)
-        if self._heading:
-            self._writer.add_heading(_ANCHOR.sub("", text), self._heading)
+        bold = self._level > 0 and _BOLD_LINE.fullmatch(token.content) is not None and not self._items
+        if self._heading or (bold and self._cells is None):
+            self._level = self._heading or self._level
+            self._writer.add_heading(_ANCHOR.sub("", text), self._heading or self._level + 1)
         elif self._cells is not None:
             self._cells.append(" ".join(text.split()))
         elif self._open_item:
@@ -211,6 +215,7 @@ class _LineWriter:
         self._lines = lines
         self._writer = writer
         self._styles: list[str] = []  # adornments in order of first use: their levels
+        self._level = 0  # of the last heading that is marked as one
 
     def write_lines(self) -> None:
         at = 0
@@ -245,7 +250,8 @@ class _LineWriter:
         style = ("o" if over else "u") + under[0]
         if style not in self._styles:
             self._styles.append(style)
-        self._writer.add_heading(strip_inline(text), self._styles.index(style) + 1)
+        self._level = self._styles.index(style) + 1
+        self._writer.add_heading(strip_inline(text), self._level)
         return first + 2
 
     def _write_explicit(self, at: int) -> int:
@@ -286,6 +292,9 @@ class _LineWriter:
         while end < len(self._lines) and self._lines[end].strip():
             end += 1
         block = self._lines[at:end]
+        if self._level and len(block) == 1 and _BOLD_LINE.fullmatch(block[0].rstrip()):
+            self._writer.add_heading(strip_inline(block[0].strip()), self._level + 1)
+            return end
         if _BORDER.match(block[0]) and len(block) > 2:  # noqa: PLR2004 - a border above and below
             rows, heads = _split_grid(block) if block[0].lstrip()[0] == "+" else _split_columns(block)
             rows = [[strip_inline(cell) for cell in row] for row in rows]

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from corrobora.ports import Heading
 
+_BROKEN = re.compile(r"(?<=\w)\u2010\n([ \t]*)(\S+)[ \t]*(\n?)")
 _RULE = re.compile(r"([=\-~^*#+_\"'.])\1{2,}\s*")
 _NUMBERED = re.compile(r"(\d{1,3}(?:\.\d{1,3}){0,4})\.?[ \t]{1,6}(?=[^\W_a-z])\S.*")
 _STARRED = re.compile(r"(\*{1,5}) +(?=\S)")
@@ -39,6 +40,11 @@ def find_title(lines: Sequence[str]) -> str:
     stands_alone = not below.strip() or _RULE.fullmatch(below) is not None
     title = _CELLS.split(lines[at].strip())[0]
     return title if stands_alone and len(title) <= _HEADING_CHARS + 20 else ""
+
+
+def join_hyphenated(text: str) -> str:
+    """Join words that a formatter broke at the end of a line with a hyphen that is used for nothing else (U+2010)."""
+    return _BROKEN.sub(lambda cut: f"{cut[2]}\n{'' if cut[3] else cut[1]}", text) if "\u2010\n" in text else text
 
 
 def read_outline(lines: Sequence[str]) -> tuple[str, tuple[Heading, ...]]:
@@ -104,9 +110,9 @@ def _read_below(lines: Sequence[str], at: int) -> str:
 
 
 def _stands_alone(lines: Sequence[str], at: int) -> bool:
-    """True for a short line between blank ones that ends like no sentence."""
-    said = lines[at].strip()
-    between = (not at or not lines[at - 1].strip()) and not _read_below(lines, at).strip()
+    """True for a short line between blank ones, or a blank one and a rule, that ends like no sentence."""
+    said, below = lines[at].strip(), _read_below(lines, at)
+    between = (not at or not lines[at - 1].strip()) and (not below.strip() or _RULE.fullmatch(below) is not None)
     return between and 0 < len(said) <= _HEADING_CHARS and not said.endswith(_ENDS_SENTENCE)
 
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 from corrobora.analysts.extractive.extract import map_categories, map_names
 from corrobora.analysts.extractive.lines import is_turn, split_joined_names, stem_heading
 from corrobora.analysts.extractive.ranker import Ranked, Sentence, rank_sentences
-from corrobora.domain.evidence import Fact
+from corrobora.domain.evidence import Fact, read_file_name
 from corrobora.roles.scope import Candidate, Shortlist, Shortlisted, Sweep
 from corrobora.text.answers import FITS_KIND
 from corrobora.text.quantities import find_years
@@ -43,14 +43,28 @@ class RankedFact:
 @lru_cache(maxsize=2_000)
 def _split_fact(fact: Fact, *, spoken: bool) -> tuple[Sentence, ...]:
     """Take a fact apart into its sentences."""
-    above = frozenset(stem_text(split_joined_names(f"{fact.title} {fact.heading} {fact.version}")))
+    above = frozenset(
+        stem_text(split_joined_names(f"{fact.title} {fact.heading} {fact.version} {read_file_name(fact.url)}"))
+    )
     heading = stem_heading(fact.heading)
     found: list[Sentence] = []
     for span in split_sentences(fact.quote):
         text = fact.quote[span.start : span.end]
         listed = LIST_ITEM.match(text) is not None
         stems = stem_text(split_joined_names(text))
-        found.append(Sentence(text, stems, above, str(fact.passage), spoken, listed, score=fact.score, heading=heading))
+        found.append(
+            Sentence(
+                text,
+                stems,
+                above,
+                str(fact.passage),
+                spoken,
+                listed,
+                score=fact.score,
+                heading=heading,
+                place=fact.heading,
+            )
+        )
     return tuple(found)
 
 

@@ -16,6 +16,7 @@ from corrobora.analysts.extractive.extract import find_context
 from corrobora.domain.evidence import Contradiction, Fact, FactId
 from corrobora.domain.plan import SubQuestion
 from corrobora.text import phrases
+from corrobora.text.answers import classify_question, find_place
 from corrobora.text.quantities import find_quantities
 from corrobora.text.segmentation import Span, split_sentences
 from corrobora.text.tokens import LIST_ITEM, escape_text, fold_whitespace, skip_item_mark
@@ -216,9 +217,13 @@ def _open_page(page: Page) -> list[str]:
 
 
 def _answer_section(page: Page, section: Section, room: int) -> list[tuple[str, str]]:
-    """Return the best statements of a section in so many words, each with its edition if the page has several."""
+    """Return the best statements of a section in so many words, each with its edition if the page has several.
+
+    Else it stands below its heading if that alone gives the release or date asked for.
+    """
     written: list[tuple[str, str]] = []
     words = 0
+    wanted = classify_question(section.asked)
     for fact in section.facts[
         : _OPENING_STATEMENTS if page.compares else min(_OPENING_STATEMENTS, max(1, section.opening))
     ]:
@@ -227,7 +232,8 @@ def _answer_section(page: Page, section: Section, room: int) -> list[tuple[str, 
         if text and (not written or words + len(text.split()) <= room):
             words += len(text.split())
             page.printed.update(said)
-            written.append((fact.version if page.several_editions else "", text))
+            edition = fact.version if page.several_editions else ""
+            written.append((edition or find_place(fact.heading, wanted, fact.quote), text))
     return written
 
 

@@ -108,7 +108,9 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
         )
         stems = stem_text(split_joined_names(read))
         heading = stem_heading(local or passage.heading)
-        sentence = Sentence(read, stems, above, str(passage.id), turn >= 0, item, bool(bare), heading=heading)
+        sentence = Sentence(
+            read, stems, above, str(passage.id), turn >= 0, item, bool(bare), heading=heading, place=passage.heading
+        )
         found.append(Line(number, start, span.end, read, sentence, paragraph, opened, turn, item, head))
         opened = -1
         lead = lead if item else read if read.endswith(":") else ""
@@ -156,8 +158,8 @@ def _is_signature(text: str, span: Span, read: str) -> bool:
 
 
 def _states_nothing(text: str) -> bool:
-    """True for references, titles and bare addresses, which have hardly any function words."""
-    if text.startswith("["):
+    """True for references, titles and bare addresses, with hardly any function words, and for a shell's dialogue."""
+    if text.startswith(("[", ">>>")):
         return True
     if _LABELLED.match(text) or is_table_row(text) or lacks_word_spaces(text):
         return False

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 
-from corrobora.text.answers import classify_question, score_answer_fit
+from corrobora.text.answers import ExpectedAnswer, classify_question, find_place, score_answer_fit
+from corrobora.text.quantities import Releases, find_asked_releases
 from corrobora.text.questions import weigh_terms
 from corrobora.text.tokens import FAMILY_LETTERS, is_same_family
 from corrobora.text.vocabulary import Aliases
@@ -34,6 +35,7 @@ FEATURES = (
     "named",  # share of the heading right above it that the question names
 )
 _CLOSE = 4  # words within which two words stand together
+_OTHER_RELEASE = 0.3  # what a fit counts in a sentence that does not name the release asked about
 _ASKS = re.compile(r"\?[^\w.!]*$")
 
 
@@ -50,6 +52,7 @@ class Sentence:
     bare: bool = False
     score: float = 0.0  # of its passage in the search; 0.0 if unknown
     heading: frozenset[str] = frozenset()  # stems of the heading right above it
+    place: str = ""  # the path of headings above it
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +152,7 @@ def measure_features(
 ) -> tuple[list[tuple[float, ...]], QuestionTerms]:
     """Return the features of each sentence in the order of `FEATURES`, each 0 to 1, and the question's terms."""
     asked = QuestionTerms(question, sentences, aliases)
-    kind = classify_question(question)
+    kind, releases = classify_question(question), find_asked_releases(question)
     whole: dict[str, int] = {}
     scores: dict[str, float] = {}
     for one, own in zip(sentences, asked.own, strict=True):
@@ -174,7 +177,7 @@ def measure_features(
                 asked.share(every),
                 asked.share(whole[one.passage] | above),
                 asked.count_pairs(one.stems) if own.bit_count() > 1 else 0.0,
-                score_answer_fit(one.text, kind) if every else 0.0,
+                _score_kind(one, kind, releases) if every or releases else 0.0,
                 first.get(one.passage, 0.0),
                 scores[one.passage] / best,
                 float(one.listed or below_colon),
@@ -183,6 +186,15 @@ def measure_features(
             )
         )
     return found, asked
+
+
+def _score_kind(one: Sentence, kind: ExpectedAnswer, releases: Releases) -> float:
+    """Return how well a sentence, read below its headings, fits what is asked for: of its release, if one is named."""
+    fit = 1.0 if find_place(one.place, kind) else score_answer_fit(one.text, kind)
+    if not releases:
+        return fit
+    named = releases.is_named_in(f"{one.place} {one.text}")
+    return (fit if kind.kinds else 1.0) if named else _OTHER_RELEASE * fit
 
 
 @lru_cache(maxsize=1)

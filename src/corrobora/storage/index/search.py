@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 # Rows of passages, with the texts of the likeliest; the candidates from sources that the question names; the links from
 # those and from the first. The planner does not look at an array in a subselect, so one plan serves all questions.
-_ROW: LiteralString = """select p.id, p.source, p.title, s.url, s.publisher, s.published, {body}, 0, null::int4[]
-  from passage p join source s on s.id = p.source where {which}"""
+_ROW: LiteralString = """select p.id, p.source, p.title, s.url, s.publisher, s.published, p.heading, {body}, 0,
+  null::int4[] from passage p join source s on s.id = p.source where {which}"""
 _GIVEN: LiteralString = "p.id = any((select %(ids)s::int4[])::int4[])"
 _LIKELY: LiteralString = "case when p.id = any((select %(likely)s::int4[])::int4[]) then p.body end"
 _NAMED: LiteralString = """p.source = any((select %(sources)s::int4[])::int4[])
@@ -38,7 +38,7 @@ _FETCH = " union all ".join(
     (
         _ROW.format(body=_LIKELY, which=_GIVEN),
         _ROW.format(body="null", which=_NAMED),
-        f"select l.src, l.source, l.alias, '', '', '', l.sent, l.turn, l.passages from ({_LINKS}) l",  # noqa: S608
+        f"select l.src, l.source, l.alias, '', '', '', '', l.sent, l.turn, l.passages from ({_LINKS}) l",  # noqa: S608
     )
 )
 _TARGETS = _ROW.format(body="p.body", which=_GIVEN)
@@ -58,6 +58,7 @@ class Row(NamedTuple):
     url: str
     publisher: str
     published: str
+    heading: str
 
 
 class FoundPassage(NamedTuple):
@@ -123,8 +124,12 @@ class Search:
         )
 
     def _may_boost(self, publishers: PublisherNames | None) -> bool:
-        """True if a candidate may be boosted: the question names a date, or somebody who published something here."""
-        return bool(self._asked.dates) or publishers is None or publishers.any_in(self._asked.joined)
+        """True if a candidate may be boosted: the question names a date, a release, or somebody who published here."""
+        return (
+            bool(self._asked.dates or self._asked.releases)
+            or publishers is None
+            or publishers.any_in(self._asked.joined)
+        )
 
     async def _rank_boosted(self, scores: Scores, limit: int, fitting: Fitting) -> tuple[list[FoundPassage], Scores]:
         """Return all candidates that still exist, boosted, best first; and the scores before boosts."""
@@ -137,7 +142,7 @@ class Search:
         return sorted((FoundPassage(rows[id_], score) for id_, score in final.items()), key=_found_order), scores
 
     def _boost_factor(self, row: Row) -> float:
-        return self._asked.boost_factor(row.publisher, row.published)
+        return self._asked.boost_factor(row.publisher, row.published, row.heading)
 
     async def _rank_first(self, scores: Scores, limit: int, fitting: Fitting) -> tuple[list[FoundPassage], Scores]:
         """Return the first `limit` existing candidates and those from sources that the question names, best first.
@@ -191,11 +196,11 @@ class Search:
         found: list[tuple[int, links.Link]] = []
         async with self._connection.cursor(binary=True) as cursor:
             await cursor.execute(_FETCH, given)
-            for id_, source, title, url, publisher, published, text, turn, passages in await cursor.fetchall():
+            for id_, source, title, url, publisher, published, heading, text, turn, passages in await cursor.fetchall():
                 if turn:
                     found.append((turn, links.Link(id_, title, text, source, passages)))
                     continue
-                rows[id_] = Row(id_, source, title, url, publisher, published)
+                rows[id_] = Row(id_, source, title, url, publisher, published, heading)
                 if text is not None:
                     self._bodies[id_] = text
         self._links += [link for _, link in sorted(found)]
@@ -297,8 +302,8 @@ class Search:
         async with self._connection.cursor(binary=True) as cursor:
             await cursor.execute(_TARGETS, {"ids": array_literal(best)})
             rows = await cursor.fetchall()
-        self._bodies |= {row[0]: row[6] for row in rows}
-        return {row[1]: Row(*row[:6]) for row in rows}
+        self._bodies |= {row[0]: row[7] for row in rows}
+        return {row[1]: Row(*row[:7]) for row in rows}
 
 
 def _ids_by_score(scores: Scores) -> list[int]:

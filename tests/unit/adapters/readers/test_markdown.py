@@ -110,3 +110,9 @@ def test_only_what_the_format_marks_is_dropped(markdown: bytes, text: str) -> No
 def test_a_quoted_name_in_a_list_of_authors_may_hold_a_comma(listed: str, authors: tuple[str, ...]) -> None:
     parsed = read_markdown(f"---\nauthors: {listed}\n---\n\n# Mill\n\nThe mill was built in 1874.\n".encode())
     assert parsed.authors == authors
+
+
+def test_a_bold_line_of_its_own_is_a_heading_below_another() -> None:
+    parsed = read_markdown(b"# History\n\n**2.1**\n\n- **bold item**\n\n**Note:**\n\nText **here**\n")
+    assert [(each.level, each.title) for each in parsed.headings] == [(1, "History"), (2, "2.1")]
+    assert read_markdown(b"**2.1**\n\n- a change\n").headings == ()

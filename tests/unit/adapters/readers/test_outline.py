@@ -91,3 +91,18 @@ def test_words_are_never_changed_and_headings_stand_where_they_are_said_to(text:
     found = read_text(text.encode())
     assert found.text.split() == text.split()
     assert all(found.text[each.start :].lstrip("* ").startswith(each.title.lstrip("* ")) for each in found.headings)
+
+
+def test_a_word_broken_by_a_formatter_is_one_word_and_the_indentation_stays() -> None:
+    page = "MILL\n\n       Run contin\u2010\n       uously.  The stones\n       of a well\u2010\n       made\n mill\n"
+    text = read_text(page.encode()).text
+    assert "Run continuously." in text
+    assert "\n       The stones" in text
+    assert "wellmade\n mill" in text
+
+
+def test_lines_of_a_series_above_a_short_rule_are_headings() -> None:
+    news = "".join(
+        f"\nver. 1.{n}.0 (2020/0{n}/01) - a name that is longer than its rule\n---\n- change {n}\n" for n in (1, 2, 3)
+    )
+    assert [title[:10] for _, title in headings(f"News\n{news}")] == ["ver. 1.1.0", "ver. 1.2.0", "ver. 1.3.0"]

@@ -107,3 +107,9 @@ def test_notes_quotes_definitions_and_literal_blocks_keep_their_text_and_form():
         "[1] In 1987.",
         "[Lund20] A book.",
     ]
+
+
+def test_a_bold_line_of_its_own_is_a_heading_below_another():
+    parsed = read_rst(b"History\n=======\n\n**2.1**\n\n- a **bold** word\n\n**Note:**\n\nText.\n")
+    assert [(each.level, each.title) for each in parsed.headings] == [(1, "History"), (2, "2.1")]
+    assert read_rst(b"**2.1**\n\n- a change\n").headings == ()

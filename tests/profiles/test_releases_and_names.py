@@ -1,0 +1,140 @@
+"""Without a model: releases and dates that only a heading gives, files named by their path, sources that disagree."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from corrobora.app import Workspace
+from corrobora.app.attempts import execute_run
+from corrobora.app.libraries import ingest_files
+from corrobora.app.runs import submit_run
+from corrobora.config import load_settings
+from corrobora.domain.report import Outcome, Report
+from corrobora.domain.run import Request
+from corrobora.engine.session.journal import decode
+from corrobora.storage.index import PostgresLibrary
+from corrobora.text import phrases
+
+NEWS = """Changelog
+=========
+
+**2.4.0** (2021-03-09)
+
+- Grain is weighed before it is ground
+- Dropped the wooden hopper
+
+**2.3.1**
+
+- Dropped the copper hopper
+- Fixed a squeaking gear
+
+**2.2.0**
+
+- The gear is oiled by itself
+"""
+LOG = """Changes of the sieve
+
+Release 1.9 (4 May 2020)
+---
+The mesh is made of brass.
+
+Release 1.8 (7 April 2019)
+---
+The frame is made of oak.
+
+Release 1.7 (2 March 2018)
+---
+A shaker was added; it can be switched off.
+"""
+SIEVE = "# Sieve\n\nThe sieve stands below the hopper. The copper hopper is dropped onto the frame of the sieve.\n"
+KILNS = {
+    "kiln-north.md": "# Kiln in the north\n\nThe malt kiln is fired at 70 degrees.\n",
+    "kiln-south.md": "# Kiln in the south\n\nThe malt kiln is fired at 95 degrees.\n",
+}
+FILES = (
+    {"mill-news.rst": NEWS, "log.txt": LOG, "sieve.md": SIEVE}
+    | KILNS
+    | {
+        f"part-{n}.md": f"# Part {n}\n\nPart {n} of the mill house has {n + 3} windows and a door to the yard.\n"
+        for n in range(12)
+    }
+)
+DROPPED = "Which release of the mill dropped the copper hopper?"
+FIRED = "At how many degrees is the malt kiln fired?"
+DATED = "When was Release 1.8 of the sieve made?"
+
+
+async def research(home: Path) -> dict[str, Report]:
+    """Store the files as a library and ask the questions."""
+    documents = home / "documents"
+    documents.mkdir()
+    for name, text in FILES.items():
+        (documents / name).write_text(text, encoding="utf-8")
+    found: dict[str, Report] = {}
+    async with Workspace.open(load_settings({"home": (str(home / "home"), "--home")})) as workspace:
+        await ingest_files(workspace.database, "mill", (documents,), lambda *_: None)
+        for question in (DROPPED, DATED, FIRED):
+            request = Request(question, "timed", libraries=("mill",), authorized="policy")
+            run = await submit_run(workspace, request, deferred=False)
+            epoch = await workspace.runs.claim(run, "test")
+            assert epoch is not None
+            await execute_run(workspace, run, epoch)
+            stored = await workspace.runs.read_artifact(run, "report.json")
+            assert stored is not None
+            found[question] = decode(Report, stored.content.decode(), key=run)
+    return found
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
+    return asyncio.run(research(tmp_path_factory.mktemp("releases")))
+
+
+def opening(report: Report) -> str:
+    return report.markdown.split("*Status:", 1)[1].split("\n\n", 1)[1].split("\n## ", 1)[0]
+
+
+def test_a_release_that_only_a_heading_names_stands_above_what_it_brought(reports: dict[str, Report]) -> None:
+    said = opening(reports[DROPPED])
+    assert said.startswith(f"{phrases.STATED_IN} 2.3.1:")
+    assert "Dropped the copper hopper" in said.split(f"{phrases.STATED_IN} 2.4.0")[0]
+
+
+def test_the_date_of_a_release_is_told_by_its_heading(reports: dict[str, Report]) -> None:
+    said = opening(reports[DATED])
+    assert said.startswith(f"{phrases.STATED_IN} Release 1.8 (7 April 2019):")
+    assert "oak" in said
+
+
+def test_each_statement_of_a_change_log_names_the_release_it_stands_below(reports: dict[str, Report]) -> None:
+    cited = {fact.quote: fact.heading for report in reports.values() for fact in report.findings.facts}
+    assert any("1.8" in heading for quote, heading in cited.items() if "oak" in quote)
+    assert not any("1.8" in heading for quote, heading in cited.items() if "brass" in quote or "shaker" in quote)
+
+
+def test_a_question_on_which_the_sources_disagree_is_not_told_as_answered(reports: dict[str, Report]) -> None:
+    report = reports[FIRED]
+    assert "70 degrees" in opening(report)
+    assert "95 degrees" in report.markdown
+    assert any(not each.resolved for each in report.findings.contradictions)
+    assert report.outcome is Outcome.PARTIAL
+    assert phrases.DISPUTED in report.markdown
+
+
+async def find_first(home: Path, question: str) -> str:
+    """Store two change logs of one title and return the file that a search finds first."""
+    documents = home / "documents"
+    documents.mkdir()
+    for name, part in (("anvil", "hammer"), ("loom", "shuttle")):
+        (documents / f"{name}-changes.md").write_text(f"# Changelog\n\n## Fixed\n\nThe {part} no longer squeaks.\n")
+    async with Workspace.open(load_settings({"home": (str(home / "home"), "--home")})) as workspace:
+        await ingest_files(workspace.database, "changes", (documents,), lambda *_: None)
+        return (await PostgresLibrary(workspace.database, ["changes"]).hybrid_search(question, limit=5))[0].url
+
+
+@pytest.mark.parametrize("name", ["anvil", "loom"])
+def test_a_file_is_found_by_the_name_that_only_its_path_holds(tmp_path: Path, name: str) -> None:
+    assert asyncio.run(find_first(tmp_path, f"What was fixed in {name}?")) == f"{name}-changes.md"
