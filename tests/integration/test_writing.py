@@ -54,6 +54,13 @@ async def test_the_length_follows_the_question(database_url: str):
     assert 200 < words < 700
 
 
+async def test_a_length_that_a_method_asks_for_is_told_as_it_stands(database_url: str):
+    async with ModelServer() as server, open_harness(database_url) as harness:
+        await harness.run(server, "rounds")
+    [written] = [asked.user for asked in server.asked if is_role(asked, "synthesize")]
+    assert "2000 to 4000 words" in written
+
+
 async def test_the_question_is_searched_for_while_it_is_clarified_and_planned(database_url: str):
     """Its results are those of the first round, and no second search is made for them."""
 

@@ -298,10 +298,15 @@ def report_input(found: Findings, question: str, profile: Profile) -> Material:
 
 
 def fit_length(material: Material) -> Material:
-    """The same material with room for what the question needs: its parts and what was found for them."""
+    """The same material with room for what the question needs: its parts and what was found for them.
+
+    What is asked for stays as it is: "2000 to 2000 words" would ask to fill it.
+    """
+    if material.words_min:
+        return material
     facts = sum(len(part.facts) for part in material.parts)
     needed = WORDS_OPENING + WORDS_OF_QUESTION * len(material.sub_questions) + WORDS_OF_FACT * facts
-    return replace(material, words_max=max(material.words_min, min(material.words_max, needed)))
+    return replace(material, words_max=min(material.words_max, needed))
 
 
 def shorten_material(material: Material) -> Material:

@@ -356,17 +356,7 @@ SYNTHESIS_SYSTEM = f"{read_prompt_file(COMMON).strip()}\n\n{_SYSTEM.strip()}"
 SYNTHESIS_USER_TEMPLATE = _USER.strip()
 
 
-def build_synthesis_prompt(  # noqa: PLR0913 - what ANGLES-28 lists, by name
-    topic: str,
-    parts: Sequence[Part],
-    *,
-    layout: str = "angles",
-    sub_questions: Sequence[SubQuestion] = (),
-    contradictions: Sequence[Contradiction] = (),
-    gaps: Sequence[Gap] = (),
-    uncovered: Sequence[str] = (),
-    words_max: int = 1_500,
-) -> Prompt:
+def build_synthesis_prompt(topic: str, parts: Sequence[Part], *, uncovered: Sequence[str] = ()) -> Prompt:
     """Return the prompt that merges the parts (sub-agents' summaries and facts) into one report (ANGLES-28).
 
     A fact that several parts found is shown once, with the first of them.
@@ -377,17 +367,5 @@ def build_synthesis_prompt(  # noqa: PLR0913 - what ANGLES-28 lists, by name
         fresh = tuple(fact for fact in part.facts if fact.id not in seen)
         seen |= {fact.id for fact in fresh}
         merged.append(replace(part, facts=fresh))
-    given = Material(
-        path="root",
-        purpose="report",
-        question=topic,
-        title=topic,
-        parts=tuple(merged),
-        sub_questions=tuple(sub_questions),
-        contradictions=tuple(contradictions),
-        gaps=tuple(gaps),
-        layout=layout,
-        words_max=words_max,
-        uncovered=tuple(uncovered),
-    )
+    given = Material("root", "report", topic, topic, tuple(merged), (), (), (), "angles", uncovered=tuple(uncovered))
     return render_prompt(synthesize, given)
