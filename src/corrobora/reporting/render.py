@@ -178,10 +178,10 @@ def build_citations(
             number=number,
             source=held[0].source,
             passage=held[0].passage,
-            title=sanitize_text(held[0].title),
+            title=sanitize_text(held[0].title)[:_TITLE_CHARS],  # as in Markdown: a page has no other words
             url=sanitize_text(held[0].url),
             snapshot=sources.get(held[0].source, unknown).snapshot,
-            notice=sanitize_text(sources.get(held[0].source, unknown).notice),
+            notice=sanitize_text(sources.get(held[0].source, unknown).notice)[:_NOTICE_CHARS],
             quotes=_drop_contained([fact.quote for fact in held]),
             version=held[0].version,
             published=held[0].published,

@@ -99,6 +99,19 @@ def test_a_bundle_verifies_where_there_is_nothing_else(bundle: Path, tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_title_that_is_cut_in_the_list_of_sources_is_cut_in_the_page_too(folder: Any) -> None:
+    title = "The bridge at Arnholm and " + "its very long history " * 12
+    (folder.folder / "long").mkdir()
+    text = f"---\ntitle: {title}\n---\n# Bridge\n\nThe bridge at Arnholm was opened in 1931 by the mayor.\n"
+    (folder.folder / "long" / "bridge.md").write_text(text)
+    asked = folder("When was the bridge at Arnholm opened?", "-l", "./long", "--json", "-q")
+    run = json.loads(asked.out)["run_id"]
+    assert folder("export", run, "-f", "bundle,html", "-o", "out").code == 0
+    for name in ("bundle.zip", "report.html"):
+        checked = folder("verify", f"out/{name}")
+        assert checked.code == 0, checked
+
+
 def test_the_command_says_what_is_wrong(bundle: Path, shell: Shell) -> None:
     good = shell("verify", str(bundle))
     assert (good.code, "bundle      1" in good.out, "supported   " in good.out) == (0, True, True)
