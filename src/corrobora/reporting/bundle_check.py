@@ -78,10 +78,20 @@ def _find_page_problem(members: Mapping[str, bytes]) -> BundleProblem | None:
     quoted = [body.decode("utf-8", "replace") for name, body in members.items() if SNAPSHOT.fullmatch(name)]
     if find_foreign_text(page, text, quoted):
         return BundleProblem("report.html", "text")
-    title = str(cast("dict[str, object]", json.loads(members["report.json"])).get("title"))
-    if fold_layout(title) != fold_layout(text.partition("\n")[0]):
+    fields = cast("dict[str, object]", json.loads(members["report.json"]))
+    if fold_layout(str(fields.get("title"))) != fold_layout(text.partition("\n")[0]):
         return BundleProblem("report.json", "title")
-    return None
+    return None if _agrees_with_decisions(fields, members) else BundleProblem("report.json", "decisions")
+
+
+def _agrees_with_decisions(fields: Mapping[str, object], members: Mapping[str, bytes]) -> bool:
+    """True if the report has the outcome that the run ended with, and a question that the run or the page names."""
+    events = cast("list[dict[str, object]]", json.loads(members["decisions.json"]))
+    ends = [cast("dict[str, object]", each.get("data")) for each in events if each.get("type") == "run.finished"]
+    texts = [json.dumps(json.loads(members[name]), ensure_ascii=False) for name in ("decisions.json", "plan.json")]
+    asked = json.dumps(fields.get("question"), ensure_ascii=False).strip('"?.! ')
+    named = any(asked in each for each in (*texts, members["report.md"].decode()))
+    return named and all(ends[-1].get(name) == fields.get(name) for name in ("outcome", "reason") if ends)
 
 
 def _list_sealed(members: Mapping[str, bytes]) -> list[tuple[str, str]]:

@@ -125,6 +125,10 @@ def _print_result(
             )
             quotes = format_count(bundle.quotes, "quote stands", "quotes stand")
             click.echo(f"evidence    {quotes} in the stored texts of the sources")
+            click.echo(
+                "not checked who sealed it: whoever makes all members anew can put in another run, question or status;"
+                " compare the digest with one from another place"
+            )
         _print_summary(result)
 
 
@@ -138,6 +142,7 @@ _BUNDLE_PROBLEMS = {
     "text": "it is not UTF-8, or the page has other words than report.md",
     "hiding": "it has markup that may show other words than its text",
     "title": "its title is not that of report.md",
+    "decisions": "its question or outcome is not that of the decisions of the run",
     "snapshot": "it does not have the hash that is its name",
     "shape": "it does not have the form of a report",
     "markdown": "it is not the text of report.json",

@@ -23,7 +23,7 @@ from tests.plugins.shell import QUESTION, Shell
 from corrobora.reporting.bundle import MANIFEST, read_bundle, write_bundle
 from corrobora.reporting.bundle_check import check_bundle, check_evidence
 from corrobora.reporting.html_reader import html_to_markdown
-from corrobora.reporting.seal import format_seal, strip_seal
+from corrobora.reporting.seal import canonical_json, format_seal, strip_seal
 
 Members = dict[str, bytes]
 
@@ -281,6 +281,18 @@ async def test_a_changed_statement_is_found_by_reading_the_sentences_again(bundl
     found = await check_bundle(write_bundle(run, members))
     assert found.problem is not None
     assert (found.problem.member, found.problem.code) == ("report.html", "seal")
+
+
+@pytest.mark.parametrize("change", [{"question": "Who sank?"}, {"outcome": "partial"}, {"reason": "a dead line"}])
+async def test_another_question_or_outcome_with_a_seal_that_fits_is_found(bundle: Path, change: dict[str, str]) -> None:
+    run, members = read_members(bundle)
+    assert (await check_bundle(write_bundle(run, members))).problem is None
+    fields = json.loads(members["report.json"]) | change
+    fields["seal"] = format_seal(run, canonical_json(fields)).strip("*")
+    members["report.json"] = json.dumps(fields, ensure_ascii=False).encode()
+    found = await check_bundle(write_bundle(run, members))
+    assert found.problem is not None
+    assert (found.problem.member, found.problem.code) == ("report.json", "decisions")
 
 
 PAGES = {
