@@ -373,19 +373,18 @@ def _format_money(done: Methodology) -> str:
 
 def render_sources(cited: Sequence[Citation], frame: Frame = ENGLISH) -> str:
     """Render the numbered sources with their stored snapshots and quotes, which `corrobora verify` reads."""
-    if not cited:
-        return ""
     blocks: list[str] = []
     for citation in cited:
         title = escape_text(citation.title[:_TITLE_CHARS])
         head = f"[{citation.number}] **{title}**{format_source_details(citation, escape_text)}"
         head += "" if head.endswith((".**", "!**", "?**")) else "."  # a title may be a sentence
-        head += f" {citation.url} `{citation.source}:{citation.passage}` `sha256:{citation.snapshot}`"
+        head += f" {citation.url if '://' in citation.url else escape_text(citation.url)}"
+        head += f" `{citation.source}:{citation.passage}` `sha256:{citation.snapshot}`"
         told = {phrases.AUTHORS: join_authors(citation.authors), phrases.NOTICE: citation.notice[:_NOTICE_CHARS]}
         head += "".join(f"\n\n**{frame.translate(name)}:** {escape_text(text)}" for name, text in told.items() if text)
         quotes = "\n>\n".join(f"> {escape_text(sanitize_text(quote))}" for quote in citation.quotes)
         blocks.append(f"{head}\n\n{quotes}")
-    return f"## {frame.translate('Sources')}\n\n" + "\n\n".join(blocks)
+    return "\n\n".join((f"## {frame.translate('Sources')}", *blocks)) if cited else ""
 
 
 def format_source_head(citation: Citation) -> str:

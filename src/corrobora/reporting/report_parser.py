@@ -236,6 +236,7 @@ def _parse_own_reference(block: Block) -> Reference | None:
     bold = _TITLE.match(head)
     title, label = (bold.group(1), f"{bold.group(1)}{head[bold.end() :]}") if bold else (head, head)
     title, label = read_inline(title), read_inline(label)
+    url = url if "://" in url else read_inline(url)
     return Reference(int(number), title, url, snapshot, (), label, source, passage, block.line)
 
 

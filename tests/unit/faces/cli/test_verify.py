@@ -249,3 +249,13 @@ def test_a_report_of_one_huge_paragraph_is_checked_in_linear_time(folder: Any) -
     began = time.process_time()
     assert folder("verify", "huge.md").code == 5
     assert time.process_time() - began < 15  # a quadratic reader needs more than a minute
+
+
+@pytest.mark.parametrize(
+    "name", ["plain_name_2.md", "a *final* v_2_.md", "x `y` z.md", "[1] a](http:__b) **c** `S1.md"]
+)
+def test_a_report_on_a_file_of_any_name_is_verified(folder: Any, name: str) -> None:
+    (folder.folder / "odd").mkdir()
+    (folder.folder / "odd" / name).write_text("The pump of the mill runs on two nights of each month.")
+    assert folder("research", "When does the pump of the mill run?", "-l", "./odd", "-q", "-o", "r.md").code == 0
+    assert folder("verify", "r.md").code == 0
