@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
 import os
 import subprocess
 import sys
@@ -60,6 +61,11 @@ def read_journal(url: str, run: str) -> dict[str, str]:
         return dict(connection.execute("SELECT key, out FROM journal WHERE run = %s", (run,)).fetchall())
 
 
+def find_query(hits: str) -> str:
+    """Return the words that a journaled search was for, "" if it found nothing."""
+    return next((hit["query"] for hit in json.loads(hits)), "")
+
+
 def find_calls(keys: Collection[str]) -> set[str]:
     """Return the calls of roles among journal keys, without the hash of their inputs: `root/1/round/1/scope`.
 
@@ -98,7 +104,10 @@ def test_a_killed_run_without_a_model_resumes_and_searches_and_reads_nothing_aga
     assert len(after) > len(before)
     made = after.keys() - before.keys()
     outside = [key for key in made if key.startswith(("search/", "read/")) and not key.endswith("!again")]
-    assert not {key.split("#")[0] for key in outside} & {key.split("#")[0] for key in before}
+    asked = {find_query(out) for key, out in before.items() if key.startswith("search/")}
+    again = {key: after[key] for key in outside}  # rounds that the killed program had not begun search for other words
+    assert not {find_query(out) for key, out in again.items() if key.startswith("search/")} & asked
+    assert not [key for key in again if key.startswith("read/")]
 
 
 async def test_a_killed_run_with_a_model_resumes_and_pays_for_no_answered_call_again(

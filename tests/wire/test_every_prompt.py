@@ -59,7 +59,7 @@ ROLES = ("clarify", "plan", "scope", "extract", "reflect", "summarize", "synthes
 @pytest.mark.parametrize("said", [REFUSAL, "{", "<html>502</html>"], ids=["refusal", "broken", "page"])
 @pytest.mark.parametrize("role", ROLES)
 async def test_a_role_that_is_never_answered_falls_back_for_its_own_calls_and_is_told(role: str, said: str):
-    profile = "full" if role == "scope" else "angles"
+    profile = "rounds" if role == "scope" else "angles"
     done = await run_over_wire(profile, {role: said})
     told = [str(event.data["role"]) for event in done.run.journal.events if event.type is EventType.FALLBACK]
     assert set(told) == {"synthesize" if role == "summarize" else role}

@@ -162,10 +162,11 @@ def _note_outage(why: str, path: str, run: Session) -> str:
 
 async def _recall_facts(thread: ThreadState, run: Session) -> tuple[str, CallMeta]:
     found: dict[str, Fact] = {}
+    planned = {each.id for each in run.questions}  # what readers of this run were asked; not what a refinement added
     for question in _list_questions(thread):
         found |= {fact.id: found.get(fact.id, fact) for fact in run.scouted if question.id in fact.answers}
         for fact, said in (*_rate_previous_facts(question.text, run), *await _rate_stored_facts(question.text, run)):
-            read = run.shared.get(fact.id) if run.has_model else None
+            read = run.shared.get(fact.id) if run.has_model and question.id in planned else None
             if read is not None and read.answers and question.id not in read.answers:
                 continue  # a reader of this run said what it answers: words that it shares with a question do not
             if fact.id not in found and not await _quote_stands(fact, run):

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corrobora.domain.errors import JournalError
+from corrobora.storage.index.tokenizer import TITLE_WEIGHT
 
 if TYPE_CHECKING:
     from corrobora.storage.index.tokenizer import Fields, Tokenizer
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int32]
 Codes = NDArray[np.uint16]
 
-TITLE_WEIGHT = 2
 _MAX_TF = 255
 _FIELDS = 3
 _WEIGHT_BITS = 2

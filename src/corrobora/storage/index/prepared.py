@@ -14,8 +14,7 @@ from typing import NamedTuple, TypeAlias
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Passage, PassageId, Source, SourceId, read_file_name
 from corrobora.ports import IngestItem
-from corrobora.storage.index.posting_lists import TITLE_WEIGHT
-from corrobora.storage.index.tokenizer import Fields
+from corrobora.storage.index.tokenizer import TITLE_WEIGHT, Fields
 from corrobora.text.segmentation import PassageSpan, segment_passages
 from corrobora.text.tokens import sanitize_text
 
@@ -57,9 +56,7 @@ class PreparedDocument:
         source = self.source
         held = {word.lower() for word in source.title.split()}
         words = (word for word in read_file_name(source.url).split() if word.lower() not in held)
-        named = " ".join(
-            word for word in words for _ in range(TITLE_WEIGHT)
-        )  # often all that says whose news a file lists
+        named = " ".join(word for word in words for _ in range(TITLE_WEIGHT))  # may be all that says whose news it is
         return " ".join(part for part in (source.publisher, source.published[:10], source.version, named) if part)
 
     def iter_fields(self) -> Iterator[Fields]:

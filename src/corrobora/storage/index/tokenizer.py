@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _MEMO_WORDS = 500_000
 STOP_WORD = -1
+TITLE_WEIGHT = 2  # of a word of a title, as often as it stood twice
 
 
 class Fields(NamedTuple):

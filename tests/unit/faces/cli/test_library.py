@@ -6,8 +6,6 @@ import json
 import os
 from typing import Any
 
-import pytest
-
 
 def test_add_list_show_search_and_rm(folder: Any) -> None:
     added = folder("library", "add", "lakes", "papers")
@@ -24,7 +22,6 @@ def test_add_list_show_search_and_rm(folder: Any) -> None:
     assert (folder.folder / "papers" / "lakes.md").exists()
 
 
-@pytest.mark.covers("library rename NAME NEW")
 def test_a_library_that_a_path_made_is_renamed_and_repetitions_and_schedules_find_it(folder: Any) -> None:
     first = folder("Which fish live in the lake?", "--library", "./papers", "--json", "-q")
     asked = json.loads(first.out)["run_id"]

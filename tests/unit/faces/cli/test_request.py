@@ -135,7 +135,7 @@ def test_q10_q11_escape_sequences_and_direction_marks_of_a_question_are_not_prin
 BAD = {
     "Q01": ([""], "empty"),
     "Q02": ([" \u00a0\u200b\ufeff"], "empty"),
-    "Q03": (["?"], "at least 3 are needed"),
+    "Q03": (["?"], "fewer than 3 letters or digits"),
     "Q05": (["x" * 20_001], "20,001 characters; the limit is 20,000"),
     "Q07": (["ab\ud800cd efg"], "not valid UTF-8"),
     "Q08": (["caf\udce9 and more"], "not valid UTF-8: byte 3"),

@@ -35,9 +35,9 @@ RUN = [
     event("stage", stage="investigate"),
     event("plan.proposed", plan=PLAN),
     event("search", "root/1/round/1", 1, query="why", provider="library", hits=3),
-    event("read", "root/1/round/1", 1, url="a.md", title="A\u202e", outcome="read", facts=1),
+    event("read", "root/1/round/1", 1, source="S1", url="a.md", title="A\u202e", outcome="read", facts=1),
     event("read", "root/1/round/1", 1, url="b.pdf", title="B", outcome="broken", facts=0),
-    event("fact", "root/1", 1, fact="F1", quote="q"),
+    event("fact", "root/1", 1, source="S1", fact="F1", quote="q"),
     event(
         "round.finished",
         "root/1/round/1",
@@ -77,7 +77,7 @@ def test_the_drawing_shows_counts_and_the_reserve_and_no_escape_of_the_question(
     )
     for part in (
         "First part",
-        "1 searches",
+        "1 search ",
         "2 gaps",
         "1:10/2:00 (reserve 0:30)",
         "partial",
@@ -96,8 +96,8 @@ def test_the_gauge_marks_used_left_and_reserve() -> None:
 
 def test_plain_lines_are_safe_single_lines_for_what_a_person_wants() -> None:
     lines = [plain_line(each) for each in RUN]
-    assert lines[3] == "⌕ [1] 1: library: why (3 hits)"
-    assert lines[5] == "▤ [1] 1: B: broken"
+    assert lines[3] == "⌕ [1] library: why (3 hits)"
+    assert lines[5] == "▤ [1] B: broken"
     assert lines[6] == ""
     assert "stopped: no gaps were left" in lines[7]
     assert not {"\x1b", "\u202e", "\n"} & set("".join(lines))
