@@ -1,4 +1,4 @@
-"""Without a model: releases and dates that only a heading gives, files named by their path, sources that disagree."""
+"""Without a model: what a heading, a path or a column says, and sources that disagree."""
 
 from __future__ import annotations
 
@@ -50,12 +50,18 @@ Release 1.7 (2 March 2018)
 A shaker was added; it can be switched off.
 """
 SIEVE = "# Sieve\n\nThe sieve stands below the hopper. The copper hopper is dropped onto the frame of the sieve.\n"
+OPTIONS = """Options of the winnow
+
+      -f, --fan               turns on the fan
+      -s, --second-sieve      passes all grain through a second sieve
+      -q, --quiet             prints no count of the sacks
+"""
 KILNS = {
     "kiln-north.md": "# Kiln in the north\n\nThe malt kiln is fired at 70 degrees.\n",
     "kiln-south.md": "# Kiln in the south\n\nThe malt kiln is fired at 95 degrees.\n",
 }
 FILES = (
-    {"mill-news.rst": NEWS, "log.txt": LOG, "sieve.md": SIEVE}
+    {"mill-news.rst": NEWS, "log.txt": LOG, "sieve.md": SIEVE, "winnow.txt": OPTIONS}
     | KILNS
     | {
         f"part-{n}.md": f"# Part {n}\n\nPart {n} of the mill house has {n + 3} windows and a door to the yard.\n"
@@ -64,6 +70,7 @@ FILES = (
 )
 DROPPED = "Which release of the mill dropped the copper hopper?"
 FIRED = "At how many degrees is the malt kiln fired?"
+OPTION = "Which option of the winnow passes the grain through a second sieve?"
 DATED = "When was Release 1.8 of the sieve made?"
 
 
@@ -76,7 +83,7 @@ async def research(home: Path) -> dict[str, Report]:
     found: dict[str, Report] = {}
     async with Workspace.open(load_settings({"home": (str(home / "home"), "--home")})) as workspace:
         await ingest_files(workspace.database, "mill", (documents,), lambda *_: None)
-        for question in (DROPPED, DATED, FIRED):
+        for question in (DROPPED, DATED, FIRED, OPTION):
             request = Request(question, "timed", libraries=("mill",), authorized="policy")
             run = await submit_run(workspace, request, deferred=False)
             epoch = await workspace.runs.claim(run, "test")
@@ -122,6 +129,10 @@ def test_a_question_on_which_the_sources_disagree_is_not_told_as_answered(report
     assert any(not each.resolved for each in report.findings.contradictions)
     assert report.outcome is Outcome.PARTIAL
     assert phrases.DISPUTED in report.markdown
+
+
+def test_an_option_stands_alone_with_its_meaning(reports: dict[str, Report]) -> None:
+    assert opening(reports[OPTION]).startswith("-s, --second-sieve passes all grain through a second sieve. [1]")
 
 
 async def find_first(home: Path, question: str) -> str:

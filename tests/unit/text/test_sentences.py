@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.text.segmentation import split_sentences
+from corrobora.text.segmentation import is_entry, split_sentences
 
 _PIECES = st.lists(
     st.sampled_from(
@@ -74,3 +74,36 @@ def test_a_release_number_may_end_a_sentence():
         "Passages near it follow.",
         "1.2. Scope of this",
     ]
+
+
+SPACES = """Options of the mill:
+      -f, --fine            grinds the grain to flour as fine as
+                            the sieve lets through
+      -c, --coarse          leaves half of the hull
+      --oil-the-main-gear   oils the gear before work
+"""
+TABS = "Options of the mill:\n  -f, --fine\t\tgrinds the grain\n  --oil-the-main-gear\toils the gear\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            SPACES,
+            [
+                "Options of the mill:",
+                "-f, --fine grinds the grain to flour as fine as the sieve lets through",
+                "-c, --coarse leaves half of the hull",
+                "--oil-the-main-gear oils the gear before work",
+            ],
+        ),
+        (TABS, ["Options of the mill:", "-f, --fine grinds the grain", "--oil-the-main-gear oils the gear"]),
+        (TABS[TABS.index("-f") :], ["-f, --fine grinds the grain", "--oil-the-main-gear oils the gear"]),
+        ("The  mill  grinds\nall of   the  grain", ["The mill grinds all of the grain"]),  # set to a width
+    ],
+    ids=["spaces", "tabs", "cut out of its text", "set to a width"],
+)
+def test_entries_of_a_list_in_two_columns_are_sentences(text, expected):
+    assert [" ".join(each.split()) for each in split(text)] == expected
+    entries = [is_entry(text, span.start) for span in split_sentences(text)]
+    assert entries == [each.startswith("-") for each in expected]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from corrobora.analysts.extractive.ranker import Sentence, is_question
 from corrobora.domain.evidence import Passage
 from corrobora.roles.extract import Excerpt
-from corrobora.text.segmentation import Span, split_sentences
+from corrobora.text.segmentation import Span, is_entry, split_sentences
 from corrobora.text.tokens import (
     LIST_ITEM,
     fold_text,
@@ -87,7 +87,8 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
     for span in spans:
         start = skip_item_mark(text, span.start)
         read = fold_whitespace(text[start : span.end])
-        turn, item = bisect_right(starts, span.start) - 1, LIST_ITEM.match(text, span.start) is not None
+        turn = bisect_right(starts, span.start) - 1
+        item = LIST_ITEM.match(text, span.start) is not None or (turn < 0 and is_entry(text, span.start))
         signature = turn < 0 and not item and _is_signature(text, span, read)
         if turn < 0 and not (item or signature) and _is_heading(text, span, read) and not is_question(read):
             local, opened, lead = (f"{local} {read}", opened, "") if opened >= 0 else (read, span.start, "")

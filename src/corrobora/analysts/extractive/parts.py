@@ -97,8 +97,8 @@ def _complete_fragment(fragment: str, main: str) -> str:
     """Complete a fragment such as "under which conditions?" with what the main clause asks."""
     ending = fragment if fragment.endswith("?") else f"{fragment}?"
     opened = ending[0].upper() + ending[1:]
-    if len(set(stem_text(fragment))) >= _MIN_STEMS_OF_CLAUSE or _VERB.search(fragment):
-        return opened
+    if len(set(stem_text(fragment))) >= _MIN_STEMS_OF_CLAUSE or _VERB.search(fragment) or _ANAPHOR.search(fragment):
+        return opened  # a clause of its own; what it refers back to is added
     body = main.rstrip("?. ")
     if re.match(rf"(?i)(?:{_AUX})\b", body):
         return f"{opened.rstrip('?')} {body[0].lower()}{body[1:]}?"

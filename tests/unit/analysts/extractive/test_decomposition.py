@@ -30,6 +30,13 @@ from corrobora.analysts.extractive.parts import split_question
             ),
         ),
         (
+            "Does the mill keep hulls by default, and which option removes them?",
+            (
+                "Does the mill keep hulls by default?",
+                "Which option removes them (the mill keep hulls by default)?",
+            ),
+        ),
+        (
             "Which is older, the Rialto Bridge or Tower Bridge?",
             ("Which is older, the Rialto Bridge or Tower Bridge?",),
         ),
