@@ -313,7 +313,8 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
     await run.write_artifacts(files)
     await remember_findings(findings, run)
     totals = _sum_up(report, files, words=len(body.split()))
-    run.emit(EventType.VERIFY, "root", {"removed": done.removed_sentences, "supported": totals["supported"]})
+    if numbers:  # a report without a citation has nothing to verify
+        run.emit(EventType.VERIFY, "root", {"removed": done.removed_sentences, "supported": totals["supported"]})
     run.emit(EventType.COMPLETE, "root", totals, number=get_synthesis_badge(findings))
     return report
 

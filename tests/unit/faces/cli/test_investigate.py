@@ -88,6 +88,7 @@ def test_triplet_investigate_takes_a_model_and_reads_the_pages_that_its_thread_n
     reads = [event for line in result.out.splitlines() if (event := json.loads(line)).get("type") == "read"]
     assert {event["data"]["outcome"] for event in reads} == {"refused"}, "it was tried, and is private"
     assert result.code == 6
+    assert '"verify"' not in result.out, "nothing was cited, so no share of it is supported"
 
 
 def test_triplet_and_rounds_the_display_states_the_thread_each_round_and_the_words_of_the_report(filled):
