@@ -280,9 +280,9 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
     cited = await read_cited_sources(run.library, tuple(f.source for f in findings.facts if f.marker in numbers))
     done = build_methodology(findings, checked, len({marker.split(":")[0] for marker in numbers}), run)
     doubt = (f"The score is doubtful: {verdict.suspicious}.",) if verdict and verdict.suspicious else ()
-    notes = (*describe_notices(cited), *describe_length(body, run.profile.words_min, done), *doubt)
     ours, told = mark_previous(numbers, run.request.previous, run.outside.previous)
-    done = replace(done, notes=(*done.notes, *notes, *told))
+    length = describe_length(body, run.profile.words_min, done)
+    done = replace(done, notes=(*done.notes, *describe_notices(cited), *length, *doubt, *told))
     kind, reason = _explain_outcome(findings, len(numbers), done, checked, refused)
     report = Report(
         question=run.brief.question,
@@ -304,18 +304,15 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
         language=run.request.get_option(RequestOption.LANGUAGE) or ENGLISH.tag,
         translation=run.request.get_option(RequestOption.TRANSLATION),
     )
-    report = replace(report, markdown=render_markdown(report, body, numbers) if numbers else "")
-    report = await add_evidence(report, run.library)
+    markdown = render_markdown(report, body, numbers) if numbers else ""
+    report = await add_evidence(replace(report, markdown=markdown), run.library)
     files = _build_files(report, run)
     if report.markdown:
         files, seal = seal_files(files, run.run)
         report = replace(report, markdown=files["report.md"], seal=seal)
     await run.write_artifacts(files)
     await remember_findings(findings, run)
-    totals = _sum_up(report, files, words=len(body.split()))
-    if numbers:  # a report without a citation has nothing to verify
-        run.emit(EventType.VERIFY, "root", {"removed": done.removed_sentences, "supported": totals["supported"]})
-    run.emit(EventType.COMPLETE, "root", totals, number=get_synthesis_badge(findings))
+    _tell_end(report, files, len(body.split()), run)
     return report
 
 
@@ -330,18 +327,21 @@ def _explain_outcome(
     return kind, reason
 
 
-def _sum_up(report: Report, files: Mapping[str, str], *, words: int) -> dict[str, object]:
-    """Return what the last event tells: the outcome, sizes, the supported share, and the seals of the files."""
-    return {
+def _tell_end(report: Report, files: Mapping[str, str], words: int, run: Session) -> None:
+    """Tell the supported share, unless nothing is cited, then the outcome, sizes and the seals of the files."""
+    done, share = report.methodology, {"supported": round(report.supported_share, 3)}
+    if report.citations:
+        run.emit(EventType.VERIFY, "root", {"removed": done.removed_sentences, **share})
+    totals = share | {
         "outcome": report.outcome,
         "reason": report.reason,
         "words": words,  # without sources and methodology (ROUNDS-24)
-        "sources": report.methodology.sources_cited,
+        "sources": done.sources_cited,
         "citations": len(report.citations),
-        "seconds": round(report.methodology.seconds, 1),
-        "supported": round(report.supported_share, 3),
+        "seconds": round(done.seconds, 1),
         "seal": {name: digest for name, text in files.items() if (digest := read_digest(name, text))},
     }
+    run.emit(EventType.COMPLETE, "root", totals, number=get_synthesis_badge(report.findings))
 
 
 def _apply_form(body: str, run: Session) -> str:
