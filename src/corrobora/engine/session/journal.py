@@ -239,7 +239,10 @@ class ReadBatch:
             self.full.set()
 
     def list_neighbours(self, place: int) -> tuple[ReadPart, ...]:
-        """Return the documents that share a call with the one at this place, it included, in the order of the hits."""
+        """Return the documents that share a call with the one at this place, it included.
+
+        They stand in the order of their addresses: whichever task of a run found them, its prompt is the same.
+        """
         calls: list[list[int]] = []
         room: list[int] = []
         for each in sorted(self.parts):
@@ -251,7 +254,7 @@ class ReadBatch:
             calls[at].append(each)
             room[at] -= size
         call = next(call for call in calls if place in call)
-        return tuple(self.parts[each] for each in call)
+        return tuple(sorted((self.parts[each] for each in call), key=lambda part: part.source.url))
 
 
 def name_task(*wanted: str) -> str:
