@@ -25,6 +25,7 @@ LINKS_IN_A_DIFFERENCE = [  # what the report tells as a difference holds text th
     "3 < 4 > 2 ![i](j) Crane 0 of Brenhaven lifts 3 tonnes Σ _;.",
     "木水 Crane 1 of Brenhaven lifts 4 tonnes ![i](j) ![i](j) \\( ![i](j).",
 ]
+BARE_MARKS = ["Crane 0 of Brenhaven lifts 3 tonnes.", "-- Crane 1 of Brenhaven lifts 4 tonnes.", "> Crane 2 lifts 5."]
 _numbers = itertools.count(1)
 
 
@@ -174,6 +175,7 @@ def check_reading(shell: Shell, url: str, sentences: Sequence[str]) -> None:
 
 @settings(max_examples=8, **UNHURRIED)
 @example(sentences=LINKS_IN_A_DIFFERENCE)
+@example(sentences=BARE_MARKS)
 @given(sentences=random_sentences())
 def test_all_that_is_printed_of_a_source_stands_in_its_stored_text(
     served: Shell, database_url: str, sentences: list[str]

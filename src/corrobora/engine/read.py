@@ -37,6 +37,7 @@ from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.ports import Reader
 from corrobora.roles.extract import Extraction, Quote, extract, has_insight_trigger
 from corrobora.text.mentions import find_names
+from corrobora.text.questions import find_topic_stems
 
 _TRANSIENT = (ReadOutcome.FAILED, ReadOutcome.TIMEOUT)
 QUOTE_MAX_PLACES = 5  # a quote that stands more often in its source points nowhere (bad-input M18)
@@ -66,7 +67,8 @@ async def read_hits(
     tasks: list[asyncio.Task[Reading]] = []
     turns: list[asyncio.Event] = []
     read_whole = found is not None and run.has_model
-    batch = ReadBatch(sum(hit.source is not None for hit in hits))
+    topic = find_topic_stems(run.brief.question)
+    batch = ReadBatch(sum(hit.source is not None for hit in hits), topic)
     for place, hit in enumerate(score_by_query(hits)):
         ordered = hit.source is not None and not run.has_model
         turn = ReadingTurn(tuple(turns) if ordered else (), place, batch if read_whole and hit.source else None)

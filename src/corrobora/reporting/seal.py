@@ -34,7 +34,7 @@ _LAYOUT = re.compile(  # what a formatter may change: marks of headings, quotes,
     re.MULTILINE,
 )
 _SIGN = re.compile(r"(?<=\s)[#>+-]\s+[^\s|#>+*-]\S{0,40}")
-_BEGIN = re.compile(r"^\s*(?:(?:[#>*+-]+|\d{1,3}[.)])\s+)*")
+_BEGIN = re.compile(r"^\s*(?:(?:[#>*+-]+|\d{1,3}[.)])(?:\s+|$))*")
 _ESCAPE = re.compile(r"\\(?=[^\w\s]|_)")
 _SPACE = re.compile(r" (?<=\w )(?=\w)")
 

@@ -227,6 +227,7 @@ class ReadBatch:
     """
 
     waiting: int
+    topic: tuple[str, ...] = ()  # stems of the run's question
     parts: dict[int, ReadPart] = field(default_factory=dict[int, ReadPart])
     full: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -241,7 +242,8 @@ class ReadBatch:
     def list_neighbours(self, place: int) -> tuple[ReadPart, ...]:
         """Return the documents that share a call with the one at this place, it included.
 
-        They stand in the order of their addresses: whichever task of a run found them, its prompt is the same.
+        Those that name more of the run's question come first, not those that one task found first: whichever task
+        sends them, its prompt is the same.
         """
         calls: list[list[int]] = []
         room: list[int] = []
@@ -254,7 +256,11 @@ class ReadBatch:
             calls[at].append(each)
             room[at] -= size
         call = next(call for call in calls if place in call)
-        return tuple(sorted((self.parts[each] for each in call), key=lambda part: part.source.url))
+        return tuple(sorted((self.parts[each] for each in call), key=self._rank))
+
+    def _rank(self, part: ReadPart) -> tuple[int, str]:
+        text = " ".join(passage.text for passage in part.passages).casefold()
+        return -sum(stem in text for stem in self.topic), part.source.url
 
 
 def name_task(*wanted: str) -> str:
