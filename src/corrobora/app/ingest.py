@@ -182,7 +182,7 @@ class Ingest:
             raise UserError(
                 "library_nothing_readable",
                 f"Nothing readable in {root}{f': {reasons}' if reasons else ''}.",
-                next_step="Markdown, HTML, reStructuredText, text, PDF and DOCX files are read.",
+                next_step="Markdown, HTML, reStructuredText, text, PDF, DOCX and e-mail files are read.",
             )
         return report
 
@@ -215,7 +215,7 @@ class Ingest:
                 return 0
             parsed = await self._parse(data, file.shown)
         except ReadError as error:
-            report.skip_file(file.key, ReadOutcome(error.outcome), error.message)
+            report.skip_file(file.key, ReadOutcome(error.outcome), str(error))
             return 0
         if parsed.truncated:
             report.truncated.append(file.shown)

@@ -82,6 +82,19 @@ async def test_k01_k03_k06_k14_what_is_not_read_is_listed_with_its_reason(ingest
     assert all(each.reason for each in report.skipped)
 
 
+async def test_a_maildir_is_read_and_an_unread_format_is_listed_with_what_to_do(database, ingest, tmp_path):
+    mail = b"From: a@b.example\nSubject: Valve\nMIME-Version: 1.0\nContent-Transfer-Encoding: quoted-printable\n\n"
+    (tmp_path / "cur").mkdir()
+    (tmp_path / "cur" / "1700000000.M1P2.host:2,S").write_bytes(mail + b"The valve is gel=C3=B6scht.\n")
+    (tmp_path / "book.epub").write_bytes(b"PK\x03\x04" + b"." * 26 + b"mimetypeapplication/epub+zip")
+    report = await ingest.add_path("s", tmp_path)
+    assert report.stored == ["cur/1700000000.M1P2.host:2,S"]
+    reason = "It is an EPUB book, not text. Save it as PDF, DOCX, HTML or text."
+    assert [each.reason for each in report.skipped] == [reason]
+    found = await PostgresLibrary(database, ["s"]).hybrid_search("gelöscht")
+    assert [hit.title for hit in found] == ["Valve"]
+
+
 async def test_k14_what_is_hidden_is_not_read_and_is_listed(ingest, tmp_path):
     write(
         tmp_path, good_md="Text.", **{".notes_md": "Text.", ".git__config_md": "Text.", "node_modules__a_md": "Text."}

@@ -20,24 +20,37 @@ from corrobora.ports import Heading, ParsedDocument
 from corrobora.text.authors import clean_authors
 from corrobora.text.tokens import sanitize_text
 
+_CONVERT, _UNPACK = "Save it as PDF, DOCX, HTML or text.", "Unpack it and add what it holds."
+_RECOGNIZE, _TRANSCRIBE = "Run text recognition (OCR) on it.", "Add a transcript of it."
 _MAGIC = (
-    (b"%PDF-", "a PDF file"),
-    (b"{\\rtf", "an RTF file"),
-    (b"PK\x03\x04", "a ZIP archive or office file"),
-    (b"\x89PNG", "a PNG image"),
-    (b"GIF8", "a GIF image"),
-    (b"\xff\xd8\xff", "a JPEG image"),
-    (b"\x1f\x8b", "gzip data"),
-    (b"BZh", "bzip2 data"),
-    (b"7z\xbc\xaf", "a 7z archive"),
-    (b"Rar!", "a RAR archive"),
-    (b"\x7fELF", "a program"),
-    (b"MZ", "a program"),
-    (b"SQLite format 3", "a database"),
-    (b"\xd0\xcf\x11\xe0", "an old office file"),
-    (b"OggS", "audio or video"),
-    (b"ID3", "audio"),
-    (b"RIFF", "audio, video or an image"),
+    (b"%PDF-", "a PDF file", "Name it .pdf."),
+    (b"{\\rtf", "an RTF file", _CONVERT),
+    (b"PK\x03\x04", "a ZIP archive", _UNPACK),
+    (b"\x89PNG", "a PNG image", _RECOGNIZE),
+    (b"GIF8", "a GIF image", _RECOGNIZE),
+    (b"\xff\xd8\xff", "a JPEG image", _RECOGNIZE),
+    (b"II*\x00", "a TIFF image", _RECOGNIZE),
+    (b"\x1f\x8b", "gzip data", _UNPACK),
+    (b"BZh", "bzip2 data", _UNPACK),
+    (b"\xfd7zXZ", "xz data", _UNPACK),
+    (b"7z\xbc\xaf", "a 7z archive", _UNPACK),
+    (b"Rar!", "a RAR archive", _UNPACK),
+    (b"\x7fELF", "a program", ""),
+    (b"MZ", "a program", ""),
+    (b"SQLite format 3", "a database", "Export its tables as CSV."),
+    (b"\xd0\xcf\x11\xe0", "an old office file", _CONVERT),
+    (b"%!PS", "a PostScript file", "Turn it into a PDF."),
+    (b"AT&TFORM", "a DjVu file", "Turn it into a PDF."),
+    (b"OggS", "audio or video", _TRANSCRIBE),
+    (b"ID3", "audio", _TRANSCRIBE),
+    (b"RIFF", "audio, video or an image", _TRANSCRIBE),
+)
+_PACKED = (  # what names a ZIP archive as the file of a program
+    (b"mimetypeapplication/epub+zip", "an EPUB book", _CONVERT),
+    (b"mimetypeapplication/vnd.oasis.opendocument", "an OpenDocument file", _CONVERT),
+    (b"ppt/presentation.xml", "a PowerPoint file", _CONVERT),
+    (b"xl/workbook.", "an Excel file", "Save each sheet as CSV."),
+    (b"word/document.xml", "a Word file", "Name it .docx."),
 )
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -59,9 +72,11 @@ def decode_text(data: bytes, declared: str = "") -> str:
         ReadError: `unsupported` for bytes that are no text, of which more than 5 % cannot be decoded, or in a character
             set that nobody names and that is none of a language with Latin letters.
     """
-    for magic, what in _MAGIC:
+    for magic, what, next_step in _MAGIC:
         if data.startswith(magic) and (magic != b"MZ" or b"\x00" in data[:512]):
-            raise ReadError(ReadOutcome.UNSUPPORTED, f"It is {what}, not text.")
+            packed = (each[1:] for each in _PACKED if magic.startswith(b"PK") and each[0] in data)
+            named, step = next(packed, (what, next_step))
+            raise ReadError(ReadOutcome.UNSUPPORTED, f"It is {named}, not text.", next_step=step)
     text = _decode_bytes(data, declared)
     bad = text.count("�") + len(_CONTROL.findall(text))
     if bad > _BAD_SHARE * len(text):
@@ -75,11 +90,13 @@ def _decode_bytes(data: bytes, declared: str) -> str:
             return data[len(mark) :].decode(name, "replace")
     if data and b"\x00" in data[:4096]:
         return data.decode(_guess_utf16(data), "replace")
+    named = _choose_codec(declared)
+    if named.startswith(("iso2022", "hz")) and data.isascii():
+        return data.decode(named, "replace")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         mended = data.decode("utf-8", "replace")
-    named = _choose_codec(declared)
     if named:
         return data.decode(named, "replace")
     right = sum(letter > "\x7f" for letter in mended) - mended.count("�")

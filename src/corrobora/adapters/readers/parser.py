@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import struct
 import sys
 from asyncio import StreamReader
@@ -79,6 +80,11 @@ DOCX = FormatReader(
     ("application/vnd.openxmlformats-officedocument.wordprocessingml.document",),
     whole=True,
 )
+MAIL = FormatReader(
+    "corrobora.adapters.readers.mail:read_mail", (".eml", ".mbox", ".mbx"), ("message/rfc822", "application/mbox")
+)
+_HEADERS = re.compile(rb"(?:From [^\n]{1,300}\n)?(?:[!-9;-~]{1,80}:[^\n]*\n(?:[ \t][^\n]*\n)*){3,}")
+_OF_MAIL = re.compile(rb"^(?:message-id|received|mime-version):", re.IGNORECASE | re.MULTILINE)
 
 
 @cache
@@ -101,7 +107,8 @@ def find_reader(name: str, data: bytes, content_type: str = "") -> FormatReader:
     start = data[:512].lstrip().lower()
     if start.startswith((b"<!doctype html", b"<html")) and found in (PDF, DOCX, TEXT):
         return HTML
-    return found
+    headers = _HEADERS.match(data[:20_000].replace(b"\r\n", b"\n").lstrip()) if found is TEXT else None
+    return MAIL if headers is not None and _OF_MAIL.search(headers[0]) else found  # as in the folders of a Maildir
 
 
 class ParserProcess:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import io
+import zipfile
 
 import pytest
 
@@ -69,3 +71,23 @@ def test_h02_what_is_no_text_is_unsupported(data):
     with pytest.raises(ReadError) as caught:
         decode_text(data)
     assert caught.value.outcome == "unsupported"
+
+
+@pytest.mark.parametrize(
+    ("inside", "named", "step"),
+    [
+        ({"mimetype": "application/epub+zip"}, "an EPUB book", "Save it as"),
+        ({"mimetype": "application/vnd.oasis.opendocument.text"}, "an OpenDocument file", "Save it as"),
+        ({"ppt/presentation.xml": "x"}, "a PowerPoint file", "Save it as"),
+        ({"xl/workbook.xml": "x"}, "an Excel file", "as CSV"),
+        ({"a.txt": "x"}, "a ZIP archive", "Unpack"),
+    ],
+)
+def test_a_format_that_is_not_read_is_named_with_what_to_do(inside, named, step):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, text in inside.items():
+            archive.writestr(name, text)
+    with pytest.raises(ReadError, match=f"It is {named}, not text") as caught:
+        decode_text(out.getvalue())
+    assert step in caught.value.next_step

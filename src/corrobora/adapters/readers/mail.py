@@ -1,0 +1,124 @@
+"""E-mail: a message as its reader sees it, and files of many messages (mbox). What is attached is named.
+
+Knows the headers, parts and encodings of messages through the standard library, and that of several forms of a body one
+is shown. Opens forwarded messages and no other attachment, follows no link. Runs in the parser's process.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from email import message_from_bytes
+from email.errors import HeaderParseError
+from email.header import decode_header, make_header
+from email.message import Message
+from email.utils import getaddresses, parsedate_to_datetime
+from typing import cast
+
+from corrobora.adapters.readers import TextWriter, decode_text
+from corrobora.adapters.readers.html import read_tags
+from corrobora.domain.errors import ReadError
+from corrobora.domain.evidence import ReadOutcome
+from corrobora.ports import ParsedDocument
+from corrobora.text.authors import name_group
+
+_SHOWN = ("From", "To", "Cc", "Date")
+_DEEPEST = 20  # parts in each other
+_BORDER = re.compile(rb"(?:\A|(?<=\n\n))From [^\n]{1,300}\d{4}[^\n]{0,20}\n(?=[!-9;-~]{1,80}:)")
+_QUOTED_BORDER = re.compile(rb"^>(>*From )", re.MULTILINE)
+_SOFT_BREAK = re.compile(r"(?<!^--) \n(?=[^>\n])", re.MULTILINE)
+_WORD = re.compile(r"\w+")
+
+
+def read_mail(data: bytes, charset: str = "") -> ParsedDocument:
+    """Return the text of a message, or of all messages of an mbox: each is a heading, its subject.
+
+    Raises:
+        ReadError: `unsupported` for what has no headers of a message.
+    """
+    del charset  # each part states its own
+    data = data.replace(b"\r\n", b"\n").lstrip()
+    borders = list(_BORDER.finditer(data)) if data.startswith(b"From ") else []
+    ends = [*(border.start() for border in borders[1:]), len(data)]
+    raw = [
+        _QUOTED_BORDER.sub(rb"\1", data[border.end() : end])
+        for border, end in zip(borders, ends[: len(borders)], strict=True)
+    ]
+    messages = [message_from_bytes(each) for each in raw or [data]]
+    if not any(message["From"] or message["Subject"] for message in messages):
+        raise ReadError(ReadOutcome.UNSUPPORTED, "It has no headers of an e-mail.", next_step="Save it as text.")
+    writer = TextWriter()
+    for message in messages:
+        _write_message(message, writer, level=1, depth=0)
+    if borders:
+        return replace(writer.build_parsed(), title="")  # the file's name is that of the whole
+    names = [name_group(name) for name, _ in getaddresses([_read_header(messages[0], "From")]) if name]
+    return writer.build_parsed(published=_read_date(messages[0]), authors=names)
+
+
+def _write_message(message: Message, writer: TextWriter, *, level: int, depth: int) -> None:
+    writer.add_heading(_read_header(message, "Subject") or "(no subject)", level)
+    headers = ((name, _read_header(message, name)) for name in _SHOWN)
+    writer.add_block("\n".join(f"{name}: {said}" for name, said in headers if said))
+    _write_part(message, writer, level=level, depth=depth)
+
+
+def _write_part(part: Message, writer: TextWriter, *, level: int, depth: int) -> None:
+    """Write what is shown of a part; one that is attached, or in too many others, is named."""
+    kind, payload = part.get_content_type(), part.get_payload()
+    inner = cast("list[Message]", payload) if isinstance(payload, list) else []
+    shown = part.get_content_disposition() != "attachment" and not part.get_filename()
+    if inner and depth < _DEEPEST and kind == "message/rfc822":
+        for message in inner:
+            _write_message(message, writer, level=level + 1, depth=depth + 1)
+    elif inner and depth < _DEEPEST:
+        for each in _choose_form(inner, depth) if kind == "multipart/alternative" else inner:
+            _write_part(each, writer, level=level, depth=depth + 1)
+    elif shown and kind == "text/html":
+        read_tags(_decode_part(part), writer)
+    elif shown and kind == "text/plain":
+        writer.add_verbatim(_decode_part(part))
+    else:
+        name = _decode_words(part.get_filename() or "")
+        writer.add_block(f"Attachment: {name} ({kind})" if name else f"Attachment: {kind}")
+
+
+def _choose_form(forms: Sequence[Message], depth: int) -> Sequence[Message]:
+    """Return the form of a body that says most: a text may only say that the other form is the letter."""
+
+    def count_words(form: Message) -> int:
+        writer = TextWriter()
+        _write_part(form, writer, level=1, depth=depth + 1)
+        return len(set(_WORD.findall(writer.build_parsed().text)))
+
+    return [max(forms, key=count_words)]
+
+
+def _decode_part(part: Message) -> str:
+    """Return the text of a part, its soft line breaks joined (RFC 3676)."""
+    data = part.get_payload(decode=True)
+    text = decode_text(data, part.get_content_charset("")) if isinstance(data, bytes) and data else ""
+    if part.get_param("format") == "flowed":
+        text = _SOFT_BREAK.sub("" if part.get_param("delsp") == "yes" else " ", text)
+    return text
+
+
+def _read_header(message: Message, name: str) -> str:
+    """Return the first header of a name on one line; bytes that are no ASCII are decoded as those of a text."""
+    raw = next((str(value) for key, value in message.raw_items() if key.lower() == name.lower()), "")
+    return _decode_words(decode_text(raw.encode("utf-8", "surrogateescape")) if raw else "")
+
+
+def _decode_words(text: str) -> str:
+    try:
+        return " ".join(str(make_header(decode_header(text))).split())
+    except (HeaderParseError, LookupError, ValueError):
+        return " ".join(text.split())
+
+
+def _read_date(message: Message) -> str:
+    try:
+        return parsedate_to_datetime(_read_header(message, "Date")).date().isoformat()
+    except ValueError:
+        return ""
