@@ -14,8 +14,8 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from corrobora.adapters.readers.office import measure_glue
 from corrobora.adapters.readers.parser import ParserProcess
+from corrobora.adapters.readers.pdf import measure_glue
 from corrobora.domain.errors import ReadError
 
 GOAL = 0.01

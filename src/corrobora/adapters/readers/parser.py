@@ -68,7 +68,7 @@ RST = FormatReader("corrobora.adapters.readers.markup:read_rst", (".rst", ".rest
 TEXT = FormatReader("corrobora.adapters.readers:read_text", (".txt", ".text"), ("text/plain",))
 CSV = FormatReader("corrobora.adapters.readers:read_csv", (".csv", ".tsv"), ("text/csv",))
 PDF = FormatReader(
-    "corrobora.adapters.readers.office:read_pdf",
+    "corrobora.adapters.readers.pdf:read_pdf",
     (".pdf",),
     ("application/pdf",),
     whole=True,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pypdf import PdfReader, PdfWriter
 
 from corrobora.adapters.readers import TextWriter
-from corrobora.adapters.readers.office import drop_running_lines, join_paragraphs, read_pdf, write_pages
+from corrobora.adapters.readers.pdf import drop_running_lines, join_paragraphs, read_pdf, write_pages
 from corrobora.domain.errors import ReadError
 
 
@@ -103,6 +103,26 @@ def test_pages_lose_and_gain_only_white_space_and_hyphens(pages: list[str]):
     starts = [each.start for each in parsed.headings]
     assert starts == sorted(starts)
     assert not any(parsed.text[start].isspace() for start in starts)
+
+
+def sized(line: str, size: int) -> str:
+    """A line of `made` in letters of another size."""
+    return f") Tj /F1 {size} Tf ({line}) Tj /F1 12 Tf ("
+
+
+def test_a_heading_in_larger_letters_is_no_part_of_the_paragraphs_around_it():
+    body = "The valve opens at three bar and closes again at two bar."
+    lines = ("Journal 7", sized("Valves under pressure", 18), body, sized("Seals", 15), body, sized("Kept dry", 9))
+    page = "\n".join(lines)
+    parsed = read_pdf(made(page))
+    assert parsed.text == f"Journal 7\n\nValves under pressure\n\n{body}\n\nSeals\n\n{body}\n\nKept dry"
+    assert parsed.title == "Valves under pressure"
+    assert read_pdf(made(f"{body}\n{body}\nSeals")).text == f"{body} {body} Seals"
+
+
+def test_a_sentence_that_goes_on_in_other_letters_stays_one():
+    page = f"It is opened by the command\n{sized('valve open in small letters', 9)}\nand by hand."
+    assert read_pdf(made(page)).text == "It is opened by the command valve open in small letters and by hand."
 
 
 def test_text_without_spaces_is_listed_as_poor():

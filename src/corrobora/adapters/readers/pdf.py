@@ -1,0 +1,243 @@
+"""PDF: pages as paragraphs, with the words that lines cut, and headings told by the height of their letters.
+
+Knows pdfium, a limit of pages, the page on which each passage begins, and the ways in which a PDF has nothing to read.
+Does not run scripts or open attachments. Runs in the parser's process, because hostile files may end it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import takewhile
+from statistics import median
+from typing import TYPE_CHECKING
+
+from corrobora.adapters.readers import TextWriter, fold_spaces
+from corrobora.domain.errors import ReadError
+from corrobora.domain.evidence import ReadOutcome
+from corrobora.domain.limits import LIMITS
+from corrobora.ports import ParsedDocument
+from corrobora.text.authors import read_byline
+from corrobora.text.segmentation import split_sentences
+from corrobora.text.tokens import sanitize_text
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfDocument, PdfTextPage
+
+_PAGE = "\x01"  # begins each page while lines are joined; no page holds one
+_HYPHEN = re.compile(r"(?<=[^\W\d_])(?:\ufffe\n?|[-\u2010\u00ad]\n)(?=\x01?[a-zß-öø-ÿ])")
+_CUT = re.compile(r"\ufffe\n?")  # a hyphen at a line end before a capital or a digit stays a hyphen
+_NOT_TEXT = re.compile("[\uffff\u00ad]")
+_HEADER_BYTES = 1024
+_SHORT_LINE = 0.6
+_RUNNING_SPAN = 4  # pages from the first to the third at whose edge a line stands that is no part of the text
+_DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
+_MEASURED = 3  # letters of a line
+_OTHER_SIZE = 1.1  # times the height of the letters before; the sizes of one font in one paragraph differ less
+_TITLE_SIZE = 1.3  # times the height of most lines of the first page
+_TITLE_LETTERS, _TITLE_CHARS = 5, 150  # at least, and at most
+_LETTERS = re.compile(r"[A-Z\u00c0-\u00de]*[a-z\u00df-\u024f\u0370-\u04ff]*")  # a capital inside begins a word
+_GLUED_WORD = 22  # letters; a longer word is nearly always several
+_GLUED_SHARE = 0.1  # of all letters
+
+
+def read_pdf(data: bytes, charset: str = "", *, max_pages: int = LIMITS.pdf_max_pages) -> ParsedDocument:
+    """Return the text of at most `max_pages` pages; `truncated` says that there were more.
+
+    The headings are the pages ("p. 12"), each at the first sentence that begins on it.
+
+    Raises:
+        ReadError: `broken`, `encrypted`, `too_large` for what unpacks without end, `empty` for scans without text,
+            `not_content` for text whose words cannot be told apart.
+    """
+    del charset
+    if b"%PDF" not in data[:_HEADER_BYTES]:
+        raise ReadError(ReadOutcome.BROKEN, "It does not begin as a PDF file.")
+    from pypdfium2 import PdfDocument, PdfiumError  # noqa: PLC0415 - paid by those who read PDF
+
+    try:
+        document = PdfDocument(data, password="")
+        total = len(document)
+        pages, largest = _read_pages(document, min(total, max_pages))
+        title, published, authors = _read_metadata(document)
+    except PdfiumError as error:
+        if "password" in str(error).lower():
+            raise ReadError(
+                ReadOutcome.ENCRYPTED, "It is encrypted.", next_step="Save a copy without the password."
+            ) from error
+        raise ReadError(ReadOutcome.BROKEN, "The PDF is damaged.") from error
+    writer = TextWriter()
+    write_pages(drop_running_lines(pages), writer)
+    text = writer.build_parsed().text
+    if not any(letter.isalnum() for letter in text):
+        raise ReadError(
+            ReadOutcome.EMPTY, "The PDF has no text; it may be a scan.", next_step="Run text recognition (OCR) on it."
+        )
+    if (share := measure_glue(text)) > _GLUED_SHARE:
+        raise ReadError(
+            ReadOutcome.NOT_CONTENT,
+            f"Its text is poor: {share:.0%} of the letters stand in words of {_GLUED_WORD} or more letters.",
+            next_step="Run text recognition (OCR) on it.",
+        )
+    return writer.build_parsed(
+        title or largest or text.lstrip().split("\n", 1)[0][:150],
+        published=published,
+        truncated=total > max_pages,
+        note=f"only the first {max_pages} of {total} pages were read" if total > max_pages else "",
+        authors=authors,
+    )
+
+
+def _read_pages(document: PdfDocument, count: int) -> tuple[list[str], str]:
+    """Return the text of the first pages, lines ended by line feeds, and the largest lines of the first page."""
+    pages: list[str] = []
+    size, largest = 0, ""
+    for number in range(count):
+        page = document[number]
+        letters = page.get_textpage()
+        said = letters.get_text_range(errors="ignore")
+        size += len(said)
+        if size > LIMITS.text_max_chars:
+            raise ReadError(ReadOutcome.TOO_LARGE, "It unpacks to more than is read of a PDF.")
+        lines = said.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        heights = _measure_lines(letters, lines) if said.count("\r") == said.count("\n") == len(lines) - 1 else ()
+        page.close()
+        pages.append(_part_sizes(lines, heights))
+        largest = _find_largest(lines, heights) if number == 0 else largest
+    return pages, largest
+
+
+def _measure_lines(letters: PdfTextPage, lines: Sequence[str]) -> list[float]:
+    """Return how high the letters of each line are, in points, from a few of them; 0.0 is unknown."""
+    from pypdfium2 import PdfiumError, raw  # noqa: PLC0415 - paid by those who read PDF
+
+    found: list[float] = []
+    start = 0
+    for line in lines:
+        heights: list[float] = []
+        for at in range(0, len(line), max(1, len(line) // _MEASURED)):
+            if line[at].isalpha():
+                with contextlib.suppress(PdfiumError):
+                    index = raw.FPDFText_GetCharIndexFromTextIndex(letters, start + at)
+                    _, low, _, high = letters.get_charbox(index, loose=True)
+                    heights.append(high - low)
+        found.append(median(heights) if heights else 0.0)
+        start += len(line.encode("utf-16-le", "surrogatepass")) // 2 + len("\r\n")
+    return found
+
+
+def _part_sizes(lines: Sequence[str], heights: Sequence[float]) -> str:
+    """Return the lines, with a blank one where letters of another height begin: a heading, a note, a caption.
+
+    A line that goes on in small letters after no end of a sentence is of the same paragraph, whatever it is set in.
+    """
+    parted = list(lines[:1])
+    for before, line, above, height in zip(lines, lines[1:], heights, heights[1:], strict=False):
+        differs = min(above, height) > 0 and max(above, height) > _OTHER_SIZE * min(above, height)
+        goes_on = line[:1].islower() and before.rstrip()[-1:] not in ".!?:;"
+        parted += ["", line] if differs and not goes_on else [line]
+    return "\n".join(parted if heights else lines)
+
+
+def _find_largest(lines: Sequence[str], heights: Sequence[float]) -> str:
+    """Return the first lines that are set in the largest letters of a page, "" if none stand out."""
+    sizes = [(height, line.strip()) for height, line in zip(heights, lines, strict=False) if height > 0]
+    words = [height for height, line in sizes if sum(map(str.isalpha, line)) >= _TITLE_LETTERS]
+    if not words or max(words) < _TITLE_SIZE * median(words):
+        return ""
+    first = next(at for at, (height, _) in enumerate(sizes) if height == max(words))
+    lasting = takewhile(lambda each: each[0] * _OTHER_SIZE >= max(words), sizes[first:])
+    title = " ".join(line for _, line in lasting)
+    return title if len(title) <= _TITLE_CHARS and _CUT.search(title) is None else ""
+
+
+def _read_metadata(document: PdfDocument) -> tuple[str, str, list[str]]:
+    """Return title, date and authors that the file states of itself."""
+    about = document.get_metadata_dict()
+    title = about.get("Title", "").strip()
+    stated = _DATE.match(about.get("CreationDate", ""))
+    published = "-".join(part for part in stated.groups() if part) if stated else ""
+    worthless = title.lower().endswith((".doc", ".docx", ".indd", ".tex", ".dvi")) or title.lower() == "untitled"
+    return ("" if worthless else title), published, read_byline(about.get("Author", ""))
+
+
+def drop_running_lines(pages: list[str]) -> list[str]:
+    """Leave out the first and last lines that stand on three of five pages: titles, authors and page numbers.
+
+    A number alone is one of a page if it counts on with the pages.
+    """
+    split = [page.strip().split("\n") if page.strip() else [] for page in pages]
+    ends = [[_name_edge(lines[n], at) for n in (0, -1)] if len(lines) > 1 else [] for at, lines in enumerate(split)]
+    places: dict[str, list[int]] = defaultdict(list)
+    for at, own in enumerate(ends):
+        for key in frozenset[str]().union(*own):
+            places[key].append(at)
+    runs = {key for key, at in places.items() if any(b - a <= _RUNNING_SPAN for a, b in zip(at, at[2:], strict=False))}
+    kept: list[str] = []
+    for page, lines, own in zip(pages, split, ends, strict=True):
+        first, last = (bool(runs & keys) for keys in own) if own else (False, False)
+        kept.append("\n".join(lines[first : len(lines) - last]) if first or last else page)
+    return kept
+
+
+def _name_edge(line: str, page: int) -> frozenset[str]:
+    """Return a line as it is, and with its first or last number as how far it is from that of its page."""
+    text = " ".join(line.split()).casefold()
+    numbers = list(re.finditer(r"\d{1,4}", text))
+    found = {f"{text[: n.start()]}{int(n[0]) - page:+}{text[n.end() :]}" for n in (*numbers[:1], *numbers[-1:])}
+    return frozenset(found if text.isdecimal() else {text, *found})
+
+
+def write_pages(pages: list[str], writer: TextWriter) -> None:
+    """Write the paragraphs, and note each page at the first sentence that begins on it."""
+    whole = "\n".join(f"{_PAGE}{sanitize_text(_NOT_TEXT.sub('', page)).strip()}" for page in pages)
+    number = 0
+    waiting = False  # a page has begun whose first sentence has not
+    for block in join_paragraphs(_CUT.sub("-", _HYPHEN.sub("", whole))):
+        text, *begun = fold_spaces(block).split(_PAGE)
+        borders: list[int] = []
+        for part in begun:
+            borders.append(len(text))
+            text += part if text else part.lstrip()
+        start = writer.add_block(text)
+        if start < 0:
+            number, waiting = number + len(borders), waiting or bool(borders)
+            continue
+        if waiting:
+            writer.note_page(start, number)
+        waiting = False
+        begins = [span.start for span in split_sentences(text)] if borders else []
+        for border in borders:
+            number += 1
+            first = next((begin for begin in begins if begin >= border), None)
+            waiting = first is None
+            if first is not None:
+                writer.note_page(start + first, number)
+
+
+def measure_glue(text: str) -> float:
+    """Return the share of letters that stand in words of 22 or more letters: words that have lost their spaces."""
+    lengths = [len(word) for word in _LETTERS.findall(text)]
+    return sum(length for length in lengths if length >= _GLUED_WORD) / max(1, sum(lengths))
+
+
+def join_paragraphs(text: str) -> list[str]:
+    """Join lines into paragraphs: a blank line, a list mark, or a short line before a capital ends a paragraph."""
+    lines = [line.strip() for line in text.split("\n")]
+    lengths = [len(line) for line in lines if line]
+    typical = sum(length**2 for length in lengths) / max(1, sum(lengths))  # of the line a letter stands in
+    found: list[list[str]] = [[]]
+    for line in lines:
+        said = line.removeprefix(_PAGE)
+        if not said:
+            found.append([line] if line else [])
+            continue
+        last = found[-1][-1] if found[-1] else ""
+        item = said[0] in "•‣◦▪–" and said[1:2] == " "
+        short = bool(last.strip(_PAGE)) and len(last) < _SHORT_LINE * typical
+        if item or (short and not said[0].islower() and last[-1] != ","):
+            found.append([])
+        found[-1].append(line)
+    return [" ".join(block) for block in found if block]
