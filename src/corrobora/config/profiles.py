@@ -124,7 +124,7 @@ def _read_chain(name_or_path: str) -> dict[str, object]:
     """Read a profile and all it is based on into one table; what is nearer wins."""
     chain: list[dict[str, object]] = []
     seen: list[str] = []
-    name, folder = name_or_path, Path()
+    name, folder = name_or_path, None
     while True:
         table, where, folder = _read_profile(name, folder)
         if where in seen or len(seen) >= _LONGEST_CHAIN:
@@ -153,7 +153,8 @@ def _merge_table(into: dict[str, object], table: Mapping[str, object]) -> None:
             into[key] = value
 
 
-def _read_profile(name: str, folder: Path) -> tuple[dict[str, object], str, Path]:
+def _read_profile(name: str, folder: Path | None) -> tuple[dict[str, object], str, Path | None]:
+    """Read a preset or a file; one that the file of a profile names lies in the `folder` of this or below it."""
     if name in list_presets():
         text = read_part("profiles", name, ".toml")
         table: dict[str, object] = {"name": name}
@@ -164,10 +165,14 @@ def _read_profile(name: str, folder: Path) -> tuple[dict[str, object], str, Path
         known = ", ".join(list_presets())
         raise UserError("unknown_profile", f"There is no profile {name[:_SHOWN]!r}; known: {known}.", next_step=hint)
     try:
-        path = folder / Path(name).expanduser()
-        text = read_small_file(path, limit=_FILE_MAX_BYTES, what="The profile")
+        path = (folder or Path()) / Path(name).expanduser()
     except RuntimeError:
         raise UserError("profile_file", f"{name[:_SHOWN]!r}: there is no such user.") from None
+    if folder is not None and not path.resolve().is_relative_to(folder.resolve()):
+        why = f"{name[:_SHOWN]!r}: the base of a profile lies in the folder of its file or below it."
+        raise UserError("profile_file", why, next_step="Copy it there.")
+    try:
+        text = read_small_file(path, limit=_FILE_MAX_BYTES, what="The profile")
     except UserError as error:
         raise UserError("profile_file", error.message, next_step=error.next_step) from None
     own = parse_toml(text, str(path), code="profile_syntax")

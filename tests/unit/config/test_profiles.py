@@ -197,6 +197,19 @@ def test_a_file_may_be_based_on_a_file_beside_it(tmp_path: Path) -> None:
     assert (mine.max_rounds, mine.minutes, mine.split, mine.name) == (2, None, "leaf", "second")
 
 
+@pytest.mark.parametrize("base", ["../outside.toml", "~/outside.toml", "/etc/hostname.toml", "link.toml"])
+def test_a_file_of_a_stranger_cannot_be_based_on_a_file_elsewhere(
+    tmp_path: Path, base: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    outside = written(tmp_path, 'secret_key_name = "x"\n', "outside.toml")
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "link.toml").symlink_to(outside)
+    with pytest.raises(UserError, match="lies in the folder of its file") as caught:
+        load_profile(written(tmp_path / "theirs", f'base = "{base}"\n', "own.toml"))
+    assert "secret_key_name" not in str(caught.value)
+
+
 def test_a_profile_needs_no_base(tmp_path: Path) -> None:
     mine = load_profile(written(tmp_path, 'split = "leaf"\n'))
     assert (mine.split, mine.stop) == ("leaf", Profile("x").stop)

@@ -40,6 +40,8 @@ _TITLE_SIZE = 1.3  # times the height of most lines of the first page
 _TITLE_LETTERS, _TITLE_CHARS = 5, 150  # at least, and at most
 _LETTERS = re.compile(r"[A-Z\u00c0-\u00de]*[a-z\u00df-\u024f\u0370-\u04ff]*")  # a capital inside begins a word
 _GLUED_WORD = 22  # letters; a longer word is nearly always several
+_BEGINS, _ENDS = re.compile("\\b[םןץףךةى](?=\\w)"), re.compile("(?<=\\w)[םןץףךةى]\\b")
+_FEW_LETTERS = 3
 _GLUED_SHARE = 0.1  # of all letters
 
 
@@ -71,6 +73,18 @@ def read_pdf(data: bytes, charset: str = "", *, max_pages: int = LIMITS.pdf_max_
     writer = TextWriter()
     write_pages(drop_running_lines(pages), writer)
     text = writer.build_parsed().text
+    _check_text(text)
+    return writer.build_parsed(
+        title or largest or text.lstrip().split("\n", 1)[0][:150],
+        published=published,
+        truncated=total > max_pages,
+        note=f"only the first {max_pages} of {total} pages were read" if total > max_pages else "",
+        authors=authors,
+    )
+
+
+def _check_text(text: str) -> None:
+    """Raise `ReadError` for no text, and for text whose words cannot be told apart or read."""
     if not any(letter.isalnum() for letter in text):
         raise ReadError(
             ReadOutcome.EMPTY, "The PDF has no text; it may be a scan.", next_step="Run text recognition (OCR) on it."
@@ -81,13 +95,12 @@ def read_pdf(data: bytes, charset: str = "", *, max_pages: int = LIMITS.pdf_max_
             f"Its text is poor: {share:.0%} of the letters stand in words of {_GLUED_WORD} or more letters.",
             next_step="Run text recognition (OCR) on it.",
         )
-    return writer.build_parsed(
-        title or largest or text.lstrip().split("\n", 1)[0][:150],
-        published=published,
-        truncated=total > max_pages,
-        note=f"only the first {max_pages} of {total} pages were read" if total > max_pages else "",
-        authors=authors,
-    )
+    if _is_reversed(text):
+        raise ReadError(
+            ReadOutcome.NOT_CONTENT,
+            "Its text is poor: the letters of its words stand in reverse order.",
+            next_step="Run text recognition (OCR) on it.",
+        )
 
 
 def _read_pages(document: PdfDocument, count: int) -> tuple[list[str], str]:
@@ -221,6 +234,12 @@ def measure_glue(text: str) -> float:
     """Return the share of letters that stand in words of 22 or more letters: words that have lost their spaces."""
     lengths = [len(word) for word in _LETTERS.findall(text)]
     return sum(length for length in lengths if length >= _GLUED_WORD) / max(1, sum(lengths))
+
+
+def _is_reversed(text: str) -> bool:
+    """True if letters that only end words of Hebrew and Arabic begin them more often: it was stored as it is drawn."""
+    begins, ends = (len(form.findall(text)) for form in (_BEGINS, _ENDS))
+    return begins >= _FEW_LETTERS and begins > ends
 
 
 def join_paragraphs(text: str) -> list[str]:

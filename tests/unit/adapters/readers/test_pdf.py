@@ -131,6 +131,27 @@ def test_text_without_spaces_is_listed_as_poor():
     assert caught.value.outcome == "not_content"
 
 
+def drawn(text: str) -> bytes:
+    """A PDF of one line in letters outside Latin, with a map of its codes to them."""
+    codes = {letter: code for code, letter in enumerate(sorted(set(text)), start=1)}
+    rows = "".join(f"<{code:02X}> <{ord(letter):04X}>\n" for letter, code in codes.items())
+    space = "1 begincodespacerange\n<00> <FF>\nendcodespacerange"
+    cmap = f"begincmap\n{space}\n{len(codes)} beginbfchar\n{rows}endbfchar\nendcmap"
+    shown = "".join(f"{codes[letter]:02X}" for letter in text)
+    plain = made("PLACE").replace(b"(PLACE)", f"<{shown}>".encode())
+    stream = f"<< /Length {len(cmap)} >>\nstream\n{cmap}\nendstream"
+    font = f"/BaseFont /Helvetica /ToUnicode 6 0 R >>\nendobj\n6 0 obj\n{stream}"
+    return plain.replace(b"/BaseFont /Helvetica >>", font.encode())
+
+
+def test_words_whose_letters_stand_in_reverse_order_are_listed_as_poor():
+    said = "שלום ימים גדולים וקטנים הן כאן"
+    assert read_pdf(drawn(said[::-1])).text == said  # letters stand on a page from right to left
+    with pytest.raises(ReadError, match="in reverse order") as caught:
+        read_pdf(drawn(said))
+    assert caught.value.outcome == "not_content"
+
+
 def test_long_names_of_programs_are_no_poor_text():
     names = "IsMultiplicativeGeneralizedRowVector and GetMeasurementBoundSizeOfContour are names."
     assert "GeneralizedRowVector" in read_pdf(made(names)).text
