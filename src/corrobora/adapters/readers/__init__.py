@@ -81,7 +81,12 @@ def decode_text(data: bytes, declared: str = "") -> str:
     bad = text.count("�") + len(_CONTROL.findall(text))
     if bad > _BAD_SHARE * len(text):
         raise ReadError(ReadOutcome.UNSUPPORTED, f"It is not text: {bad} of {len(text)} characters are not readable.")
-    return sanitize_text(_LINE_END.sub("\n", text))
+    return _clean_text(_LINE_END.sub("\n", text))
+
+
+def _clean_text(text: str) -> str:
+    """Return text without what is not shown of it: control characters, and hyphens where a word might be broken."""
+    return sanitize_text(text).replace("\xad", "")
 
 
 def _decode_bytes(data: bytes, declared: str) -> str:
@@ -155,7 +160,7 @@ class TextWriter:
 
     def _add_near(self, text: str, kind: str) -> int:
         """Append a block on the next line if the block before it is of the same kind, else after a blank line."""
-        text = fold_spaces(sanitize_text(text))  # an entity may have brought what the bytes did not show
+        text = fold_spaces(_clean_text(text))  # an entity may have brought what the bytes did not show
         if not text:
             return -1
         if self._parts:
@@ -190,7 +195,7 @@ class TextWriter:
 
     def add_verbatim(self, text: str) -> None:
         """Append a block as it is: program text, where spaces mean something."""
-        text = sanitize_text(text).strip("\n").rstrip()
+        text = _clean_text(text).strip("\n").rstrip()
         if not text.strip():
             return
         if self._parts:
@@ -200,7 +205,7 @@ class TextWriter:
 
     def add_heading(self, text: str, level: int) -> None:
         """Append a heading and note where it starts."""
-        text = " ".join(sanitize_text(text).split())
+        text = " ".join(_clean_text(text).split())
         if not text:
             return
         if self._parts:
@@ -234,7 +239,7 @@ class TextWriter:
     ) -> ParsedDocument:
         """Return what was written, titled by `title` or the first heading."""
         return ParsedDocument(
-            title=" ".join(sanitize_text(title).split())[:_TITLE_CHARS] or self.first_heading,
+            title=" ".join(_clean_text(title).split())[:_TITLE_CHARS] or self.first_heading,
             text="".join(self._parts),
             headings=tuple(self._headings),
             published=published,

@@ -40,3 +40,9 @@ def test_nothing_is_empty(reader, data):
 @pytest.mark.parametrize("reader", [MARKDOWN, RST, TEXT])
 def test_a_text_is_read(reader):
     assert parse_bytes(reader.read, b"Some text.").text == "Some text."
+
+
+@pytest.mark.parametrize("reader", [MARKDOWN, HTML, RST, TEXT])
+def test_places_where_a_word_might_be_broken_are_no_text(reader):
+    raw = "<p>Das Pump&shy;werk, das Wehr\xad</p>" if reader is HTML else "Das Pump\xadwerk, das Wehr\xad"
+    assert parse_bytes(reader.read, raw.encode()).text == "Das Pumpwerk, das Wehr"
