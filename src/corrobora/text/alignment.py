@@ -18,6 +18,7 @@ from rapidfuzz.distance import Indel
 from corrobora.domain.evidence import fold_typography
 from corrobora.text.clauses import fold_words, parse_clause
 from corrobora.text.measures import find_identifiers, find_measures, find_unit
+from corrobora.text.quantities import MONTH_NAMES, find_dates
 from corrobora.text.reading import Problem
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import stem_word
@@ -45,6 +46,7 @@ _OPENERS = frozenset(
     "although unless except where compared among according between only".split()
 )
 _CLAUSE_OPENERS = frozenset("that which who whom whose while whereas but because since although".split())
+_ALIKE = {"shall": "must", "none": "no"}
 _JOINING = frozenset("but and while though although which who whereas".split())  # what follows is another clause
 
 
@@ -178,7 +180,12 @@ def _turn_adjuncts(sentence: str) -> Iterator[str]:
 
 @lru_cache(maxsize=4_000)  # every sentence is compared with the same quotes
 def _fold_copy(text: str) -> tuple[str, ...]:
-    return tuple("must" if word == "shall" else word for word in fold_words(text))
+    """Return the words of a text in order, with dates in one order: "19 May 1993" is "May 19, 1993"."""
+    for date in find_dates(text)[0]:
+        if 1 <= date.month <= len(MONTH_NAMES):
+            parts = (MONTH_NAMES[date.month - 1], str(date.day or ""), str(date.year or ""))
+            text = text.replace(date.text, " ".join(filter(None, parts)))
+    return tuple(_ALIKE.get(word, word) for word in fold_words(text))
 
 
 def _find_changes(words: Sequence[str], theirs: Sequence[str]) -> Iterator[Problem]:

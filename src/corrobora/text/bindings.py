@@ -1,7 +1,8 @@
 """Bindings: what belongs to what in a sentence and in its evidence.
 
-Knows who does what (by name), which part of a sentence a number stands in, and whether a time is the begin or the end
-of something. Does not know what a sentence means: another binding leaves it open.
+Knows who does what (by name), which part of a sentence a number stands in, whether a time is the begin or the end of
+something, and names that have changed places, in parts of a sentence or after prepositions ("from A to B"). Does not
+know what a sentence means: another binding leaves it open.
 """
 
 from __future__ import annotations
@@ -9,15 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import combinations
 
-from corrobora.text.clauses import parse_clause
-from corrobora.text.measures import find_measures
+from corrobora.text.clauses import SEGMENT, parse_clause
+from corrobora.text.measures import find_identifiers, find_measures
 from corrobora.text.mentions import Mention, MentionKind, find_mentions
 from corrobora.text.quantities import find_dates, find_days
 from corrobora.text.reading import Problem
-from corrobora.text.tokens import split_words, stem_text, stem_word
+from corrobora.text.tokens import fold_text, split_words, stem_text, stem_word
 from corrobora.text.vocabulary import is_akin, weigh_stem
 
+_PREPOSITIONS = frozenset("from to of by in on into onto with for at against than over under through".split())
+_ARTICLES = frozenset("a an the its their his her this that these those it our your".split())
 _PART = re.compile(r"[,;]\s(?!\d)|\s(?:and|but|while|whereas)\s")
 _BETWEEN = frozenset(
     "himself herself itself themselves has have had also already then was were is are be been first later jointly "
@@ -38,10 +42,15 @@ _PASSIVE = re.compile(r"([^\W\d_]{3,})(?:\s[^\W\d_]+ly)?\s+by\s+(?:the\s+)?$")
 
 
 def find_rebindings(sentence: str, units: Sequence[str], context: str = "") -> Iterator[Problem]:
-    """Find an agent, a number or a time that belongs to something else in the evidence.
+    """Find a name, a number or a time that belongs to something else in the evidence.
 
     `context` is what the source says about itself: a name in its title may be meant by any of its sentences.
     """
+    if crossed := _cross_names(sentence, units):
+        yield Problem(f"its sources do not say “{crossed[0]}” of “{crossed[1]}”", crossed[1])
+    places = (_cross_places(_read_prepositions(sentence), _read_prepositions(unit)) for unit in units)
+    if crossed := next(filter(None, places), None):
+        yield Problem(f"its sources have “{crossed[0]}” and “{crossed[1]}” the other way round", crossed[0])
     yield from _compare_agents(sentence, units)
     yield from _compare_times(sentence, units)
     yield from _compare_holders(sentence, units, frozenset(stem_text(context)))
@@ -49,6 +58,60 @@ def find_rebindings(sentence: str, units: Sequence[str], context: str = "") -> I
 
 
 @lru_cache(maxsize=4_000)  # every sentence is compared with the same quotes
+def _list_parts(text: str) -> tuple[frozenset[str], ...]:
+    """Return the names and identifiers of each part of a text."""
+    return tuple(
+        frozenset(
+            fold_text(name)
+            for name in (
+                *(each.text for each in find_mentions(part) if each.kind is not MentionKind.QUOTED),
+                *find_identifiers(part),
+            )
+            if stem_text(name)
+        )
+        for part in SEGMENT.split(text)
+        if part
+    )
+
+
+def _cross_names(sentence: str, units: Sequence[str]) -> tuple[str, str] | None:
+    """Return two names of one part that the evidence has in two parts, each beside another name of the sentence."""
+    parts = _list_parts(sentence)
+    said = frozenset[str]().union(*parts)
+    theirs = [part & said for unit in units for part in _list_parts(unit)]
+    for part in parts:
+        for one, other in combinations(sorted(part), 2):
+            if one in other or other in one or any({one, other} <= each for each in theirs):
+                continue
+            beside = [any(name in each and len(each) > 1 for each in theirs) for name in (one, other)]
+            if all(beside):
+                return one, other
+    return None
+
+
+@lru_cache(maxsize=4_000)
+def _read_prepositions(text: str) -> Mapping[str, frozenset[str]]:
+    """Map each preposition to the stems of the words that it governs."""
+    found: dict[str, frozenset[str]] = {}
+    words = split_words(text)
+    for at, word in enumerate(words):
+        if word in _PREPOSITIONS:
+            governed = next((stem_word(each) for each in words[at + 1 : at + 4] if each not in _ARTICLES), "")
+            found[word] = found.get(word, frozenset()) | frozenset(filter(None, (governed,)))
+    return found
+
+
+def _cross_places(said: Mapping[str, frozenset[str]], theirs: Mapping[str, frozenset[str]]) -> tuple[str, str] | None:
+    """Return two things that stand in each other's place."""
+    moved = {place: said[place] - theirs[place] for place in said if place in theirs}
+    for one, other in combinations(moved, 2):
+        here, there = moved[one] & theirs[other], moved[other] & theirs[one]
+        if here - said[other] and there - said[one]:
+            return min(here - said[other]), min(there - said[one])
+    return None
+
+
+@lru_cache(maxsize=4_000)
 def _read_agents(text: str) -> tuple[tuple[str, frozenset[str], str], ...]:
     """Return verbs with the stems and the text of the names that do them: "Smith founded", "founded by Smith"."""
     found: list[tuple[str, frozenset[str], str]] = []

@@ -167,7 +167,7 @@ _RESULTS = {
 }  # fmt: skip
 _COMPARED = re.compile(
     rf"\b(?:(?P<up>{_UP}|exceeds?|exceeded)|(?P<down>{_DOWN}))\b(?=.*\bthan\b|.*\b(?:exceeds?|exceeded)\b|\s+#)"
-    r"|\b(?P<same>the same|equal|identical|as (?:many|much|long|high) )\b"
+    r"|\b(?P<same>the same|equal|identical|as (?:many|much|long|high) (?!as [$€£]?#))\b"
 )
 BOUNDS = frozenset(("above", "below"))
 _IS = (["is"], ["are"], ["was"], ["were"], ["lies"], ["lie"], ["lay"], ["stays"], ["stayed"])

@@ -80,10 +80,10 @@ _NEGATION = re.compile(
     r"\b(?:"
     + _list_words(
         r"""non(?=-) not(?!_(?:only|just|merely|necessarily)\b) cannot \w+n['’]t
-        no(?!_(?:more|less|fewer|later|longer_than|doubt)\b)
-        never none neither nor nobody nothing without hardly scarcely barely fail(?:s|ed|ing)?_to lack(?:s|ed|ing)?
-        unable_to instead_of rather_than absence_of
-        free_of"""
+        no(?!_(?:more|less|fewer|later|longer_than|doubt|other)\b)
+        never(?!_(?:\w+_){0,2}?(?:more|less|fewer)_than_\d) out_of(?=_(?:service|order|date|use|stock|print|reach)\b)
+        none neither nor nobody nothing without hardly scarcely barely fail(?:s|ed|ing)?_to lack(?:s|ed|ing)? unable_to
+        instead_of rather_than absence_of free_of"""
     )
     + r")(?!\w)"
 )
@@ -177,7 +177,7 @@ _ORDER = re.compile(
     r"|before\b|below\b))"
 )
 _STOP = re.compile(r"[,;:.]\s")
-_SEGMENT = re.compile(r"[,;:]\s|\s(?:and|but|then|while|whereas|although|when|which|before|after)\s")
+SEGMENT = re.compile(r"[,;:]\s|\s(?:and|but|then|while|whereas|although|when|which|before|after)\s")
 _BORDER = re.compile(
     r"(?i);\s+|\s[—–]\s|,?\s+(?=(?:but|whereas|while|although|though|because|yet)\s)"
     r"|,\s+(?=(?:and|so|which|who|or)\s)|\s+(?=and\s)"
@@ -245,6 +245,12 @@ def parse_clause(text: str) -> Clause:
     )
 
 
+def find_word(clause: Clause, stem: str) -> str:
+    """Return the word of a clause that has a stem, for display."""
+    words = re.findall(r"[^\W_]+", clause.text)
+    return next((word for word in words if stem in (word.lower(), stem_word(word.lower()))), stem)
+
+
 def _find_governed(text: str, match: re.Match[str]) -> str:
     """Return the stem of the first content word after a match, or before it at the end of a clause."""
     for word in split_words(text[match.end() : match.end() + 60].split(",", 1)[0]):
@@ -304,7 +310,7 @@ def find_nearest_segment(clause: Clause, unit: Clause) -> Clause:
 
     A number or year says more than a word where it is the same.
     """
-    parts = [parse_clause(part) for part in _SEGMENT.split(unit.text) if part]
+    parts = [parse_clause(part) for part in SEGMENT.split(unit.text) if part]
 
     def _count_shared(part: Clause) -> int:
         return sum(1 + word.isdigit() for word in part.terms & clause.terms)

@@ -122,7 +122,7 @@ _BEFORE = tuple(
     (sign, _compile_bound(rf"(?:{words}){_FILL}"))
     for sign, words in (
         (">=", rf"\b(?:at_least|{_DENIED}_LESS(?:_than)?|minimum{_STATED}|starting_(?:at|from))|≥|>="),
-        ("<=", rf"\b(?:at_most|{_DENIED}_MORE(?:_than)?|not_exceed(?:ing)?|up_to|limited_to)|≤|<="),
+        ("<=", rf"\b(?:at_most|{_DENIED}_MORE(?:_than)?|not_exceed(?:ing)?|up_to|as_(?:many|much)_as|limited_to)|≤|<="),
         ("<=", rf"\b(?:max\.|maximum){_STATED}"),
         (">", r"\b(?:MORE_than|over|above|exceed(?:s|ed|ing)?|upwards?_of)|>"),
         ("<", r"\b(?:LESS_than|under|below)|<"),

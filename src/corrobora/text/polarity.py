@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from corrobora.text.clauses import Clause, parse_clause, split_statement
+from corrobora.text.clauses import Clause, find_word, parse_clause, split_statement
 from corrobora.text.reading import Problem, Reading, find_nearest
 from corrobora.text.tokens import is_same_family, split_words, stem_word
 from corrobora.text.vocabulary import is_akin
@@ -56,7 +56,7 @@ def _find_denial(clause: Clause, unit: Clause, reading: Reading, parts: list[Cla
         own = next((part for part in parts if stem in part.negated), unit)
         free = any(stem in each.stems - each.negated for each in (*reading.units, *parts))
         if not free and (clause.negations - own.negations) % 2:
-            word = _show(clause, stem)
+            word = find_word(clause, stem)
             return Problem(f"its sources deny “{word}”", word, false=True, contradicts=True)
     for stem in sorted((clause.negated & unit.stems) - unit.negated):
         own = next((part for part in parts if stem in part.stems), unit)
@@ -65,7 +65,7 @@ def _find_denial(clause: Clause, unit: Clause, reading: Reading, parts: list[Cla
             for each in reading.units
         )
         if not free and (clause.negations - own.negations) % 2:
-            word = _show(clause, stem)
+            word = find_word(clause, stem)
             return Problem(f"it denies “{word}”, its sources do not", word, false=True, contradicts=True)
     return None
 
@@ -83,9 +83,3 @@ def _count_negations(clause: Clause, other: Clause) -> int:
         for prefix, stem in stems
         if stem
     )
-
-
-def _show(clause: Clause, stem: str) -> str:
-    """Return the word of a clause that has a stem."""
-    words = re.findall(r"[^\W_]+", clause.text)
-    return next((word for word in words if stem_word(word.lower()) == stem), stem)

@@ -22,7 +22,6 @@ from corrobora.domain.report import Support
 from corrobora.text.alignment import NEAR_COPY, align_copy, find_cut, find_slices, find_substitute
 from corrobora.text.bindings import find_foretold, find_rebindings
 from corrobora.text.clauses import Clause, parse_clause, split_statement
-from corrobora.text.crossings import find_crossings
 from corrobora.text.measures import find_identifiers, find_measures, find_unit
 from corrobora.text.mentions import MentionKind, find_mentions, strip_to_alphanumeric
 from corrobora.text.polarity import NEGATED
@@ -253,8 +252,7 @@ def compare_evidence(sentence: str, evidence: Sequence[Evidence]) -> Comparison 
         problems += [found for found in substitutes if found is not None]
     context = reading.everything[len("\n".join(units)) :]
     dated = [(unit, each.published) for each in evidence if each.published for unit in _split_units(each)]
-    problems += [*find_crossings(sentence, units), *find_rebindings(sentence, units, context)]
-    problems += find_foretold(sentence, dated)
+    problems += [*find_rebindings(sentence, units, context), *find_foretold(sentence, dated)]
     return Comparison(reading, tuple(sorted(problems, key=lambda each: not each.false)), copied)
 
 

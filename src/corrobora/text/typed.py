@@ -21,6 +21,7 @@ from corrobora.text.clauses import (
     compare_order,
     find_nearest_segment,
     find_opposites,
+    find_word,
     parse_clause,
     split_statement,
 )
@@ -104,6 +105,8 @@ def _is_counted_year(year: int, reading: Reading) -> bool:
 
 
 def _is_date_known(date: Date, reading: Reading) -> bool:
+    if not (date.year or date.day) and date.text in reading.everything:
+        return True  # "the March high" gives a month that only "in March" reads as a date
     year_known = not date.year or date.year in reading.years
     return (
         any(
@@ -208,7 +211,8 @@ def _compare_bounds(measure: Measure, equal: Sequence[Measure], rivals: Sequence
         names = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than", "": "exactly"}
         return Problem(f"it says {names[measure.bound]} {measure.text}, its sources {names[theirs]}", measure.text)
     counted = measure.nouns and not measure.dimension
-    if counted and rivals and not any(other.nouns & measure.nouns or not other.nouns for other in equal):
+    named = [other for other in equal if other.nouns]
+    if counted and rivals and named and not any(other.nouns & measure.nouns for other in named):
         return Problem(f"its sources give {measure.text} for something else", measure.text)
     return None
 
@@ -232,7 +236,9 @@ def _compare_directions(clause: Clause, unit: Clause) -> Iterator[Problem]:
     found += find_opposites(clause.terms, find_nearest_segment(clause, unit).terms)
     order = compare_order(clause.text, unit.text)
     for one, other in dict.fromkeys(found) if order != SAME_ORDER else ():
-        yield Problem(f"it says “{_show(clause, one)}”, its sources “{_show(unit, other)}”", _show(clause, one))
+        yield Problem(
+            f"it says “{find_word(clause, one)}”, its sources “{find_word(unit, other)}”", find_word(clause, one)
+        )
     if order and order != SAME_ORDER:
         yield Problem(f"its sources order the two sides of “{order}” otherwise", order)
 
@@ -316,10 +322,3 @@ def _carries_rest(whole: Clause, unit: Clause, marker: str) -> bool:
     if not condition or len(whole.stems & governed) < len(whole.stems & condition):
         return True
     return 2 * sum(any(is_akin(stem, own) for own in whole.stems) for stem in condition) >= len(condition)
-
-
-def _show(clause: Clause, stem: str) -> str:
-    """Return the word of a clause that has a stem."""
-    return next(
-        (word for word in re.findall(r"[^\W_]+", clause.text) if stem in (word.lower(), *stem_text(word))), stem
-    )

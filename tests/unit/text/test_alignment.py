@@ -27,6 +27,15 @@ def test_a_cut_condition_or_negation_is_told() -> None:
     assert find_cut("In the old days", "of the town.") is None
 
 
+def test_a_date_in_another_order_and_none_for_no_are_no_changes() -> None:
+    unit = "Vera Lind was elected on May 19, 1993, and none of the clerks of Arden voted against her."
+    assert not align_copy("Vera Lind was elected on 19 May 1993.", [unit]).problems
+    assert align_copy("Vera Lind was elected on 19 June 1993.", [unit]).problems
+    assert not align_copy(
+        "No clerks of Arden voted against her.", ["None of the clerks of Arden voted against her."]
+    ).problems
+
+
 def test_moved_adjuncts_are_harmless_and_swapped_names_are_not() -> None:
     unit = "Vera Lind sued Karl Moss for libel in March 2021 before the court of Arden."
     assert not align_copy(

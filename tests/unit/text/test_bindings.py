@@ -5,14 +5,20 @@ from __future__ import annotations
 import pytest
 
 from corrobora.domain.report import Support
+from corrobora.text.claims import CitedEvidence
+from corrobora.text.derivations import check_derivation
 from corrobora.text.support import Evidence, check_support
 
 FERRY = "The ferry line is forecast by Harbour Watch to earn 3 million euros and crowded out Sailmaster's boats."
 LOCKS = "A small lock is 2^3 = 8 metres wide, a medium lock is 2^4 = 16 metres wide, a large lock is 32 metres wide."
 KEYS = "The cabinet has two keys, KEY-1 and KEY-2, which differ in that KEY-2 is marked in red."
+QUAY = "Berth 16: a quay has 40 cranes, and 16 sheds per crane."
 KILN = "The glaze was melting at 900 degrees and the clay was cracking at 1,200."
 CREWS = "Hilda Brun, the pilot, sailed twice in May. Oskar Lind, the cook, sailed seven times since 2011."
 VAULT = "After the flood the vault was sealed. Mayor Ada Quist thanked the masons."
+LED = "Edda Holm leads the mill in Varn, while her brother Tore runs the forge in Lysk."
+SAIL = "The ferry from Varn to Lysk sails at noon."
+CHECKS = "The porter opens the gate only after its lock has been checked by the warden."
 TOLL = "The long-standing toll was 16 crowns until release 2023a of the tariff."
 
 
@@ -22,12 +28,16 @@ TOLL = "The long-standing toll was 16 crowns until release 2023a of the tariff."
         ("Sailmaster forecasts that the ferry line is to earn 3 million euros.", FERRY),
         ("A small lock is 32 metres wide.", LOCKS),
         ("KEY-1 is marked in red.", KEYS),
+        ("A quay has 16 cranes and 16 sheds per crane.", QUAY),
         ("The long-standing toll was 16 crowns from release 2023a of the tariff on.", TOLL),
         ("The ferry line has earned 3 million euros.", FERRY),
         ("The clay was cracking at 900 degrees and the glaze was melting at 1,200.", KILN),
         ("Hilda Brun, the pilot, sailed seven times.", CREWS),
         ("Ada Quist sealed the vault after the flood.", VAULT),
         ("The vault was sealed before the flood.", VAULT),
+        ("The mill in Varn is led by Tore, the forge in Lysk by Edda Holm.", LED),
+        ("At noon the ferry sails from Lysk to Varn.", SAIL),
+        ("The warden opens the gate after the porter checked its lock; the lock is checked by the porter.", CHECKS),
     ],
 )
 def test_truth_3_what_belongs_to_something_else_is_not_supported(said: str, quote: str) -> None:
@@ -47,11 +57,15 @@ def test_truth_3_what_belongs_to_something_else_is_not_supported(said: str, quot
         ("At 900 degrees the glaze was melting, and at 1,200 the clay was cracking.", KILN),
         ("Oskar Lind sailed seven times.", CREWS),
         ("The vault was sealed after the flood.", VAULT),
+        ("The mill in Varn is led by Edda Holm, the forge in Lysk by Tore.", LED),
+        ("At noon the ferry sails to Lysk from Varn.", SAIL),
+        ("Tore, the brother of Edda Holm, runs a forge.", LED),
     ],
 )
 def test_what_belongs_together_is_no_problem(said: str, quote: str) -> None:
     reasons = check_support(said, [Evidence(quote)]).reasons
-    assert not any("something else" in each or "of what it says" in each or " then" in each for each in reasons)
+    told = ("something else", "of what it says", " then", "other way round", "do not say “")
+    assert not any(words in each for each in reasons for words in told)
 
 
 BRIDGE = Evidence("The bridge at Norr opens to lorries on 2031-04-02.", published="2031-03-11")
@@ -64,3 +78,10 @@ def test_truth_3_what_lay_ahead_of_its_source_is_not_told_as_done() -> None:
     assert not any(
         "before" in each for each in check_support("The bridge at Norr will open to lorries.", [BRIDGE]).reasons
     )
+
+
+def test_truth_3_as_many_as_is_a_bound_and_compares_nothing() -> None:
+    said = "A quay has as many as 16 cranes and 16 sheds per crane."
+    cited = Evidence("A quay has up to 40 cranes, and 16 sheds per crane.")
+    assert check_derivation(said, [CitedEvidence(cited, "source")]).holds is None
+    assert check_support(said, [cited]).support is not Support.SUPPORTED

@@ -76,3 +76,22 @@ def test_truth_3_a_denial_a_restriction_or_a_head_that_is_left_out_is_never_supp
 )
 def test_a_denial_in_other_words_is_no_difference(said: str, quote: str) -> None:
     assert not [each for each in check(said, quote).reasons if "negation" in each or "its sources “" in each]
+
+
+@pytest.mark.parametrize(
+    ("said", "quote"),
+    [
+        ("A ferry never has more than 40 boats.", "Each ferry has up to 40 boats."),
+        ("No other ferry is as slow as the Petrel.", "The Petrel is the slowest ferry of the lake."),
+        ("The tolls peaked in March at 30 crowns.", "Tolls are still down from the March high of 30 crowns."),
+    ],
+)
+def test_truth_3_a_bound_a_superlative_and_a_month_in_other_words_are_not_refuted(said: str, quote: str) -> None:
+    assert not check_support(said, [Evidence(quote)]).withholds
+
+
+def test_truth_3_out_of_service_is_not_in_service() -> None:
+    found = check_support(
+        "Half of the ferries were in service.", [Evidence("Half of the ferries were out of service.")]
+    )
+    assert found.support is not Support.SUPPORTED
