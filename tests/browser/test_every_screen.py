@@ -124,10 +124,12 @@ def test_a_page_follows_on_when_its_server_is_restarted(open_page: OpenPage, sit
         page = open_page(f"/runs/{run}", at=url, expected="net::ERR_")
         expect(page.locator("#status")).to_contain_text("Queued")
         page.evaluate("window.stays = true")
+    expect(page.locator("#lost")).to_contain_text("may be old", timeout=MINUTE)
     run_aside(_work(site, run))
     with serve_settings(site.settings, port=int(url.rpartition(":")[2]), work=False):
         expect(page.get_by_role("link", name="Read the report")).to_be_visible(timeout=MINUTE)
         assert page.evaluate("window.stays") is True, "the page was loaded anew"
+        expect(page.locator("#lost")).to_have_text("")
         seqs = page.locator("#activity .log li").evaluate_all("all => all.map(each => each.id)")
         assert len(seqs) == len(set(seqs)) > 0
         page.context.close()

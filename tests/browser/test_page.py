@@ -99,19 +99,44 @@ def test_change_the_plan_and_authorize_it(open_page: OpenPage, hand: str) -> Non
 
 
 @HANDS
+def test_a_plan_that_was_changed_and_is_authorized_unsaved_is_shown_first(open_page: OpenPage, hand: str) -> None:
+    page = open_page("/", expected="422")
+    ask(page, CLEAR, hand, review=True)
+    press(page.get_by_role("link", name="Read and authorize the plan"), hand)
+    write(page.get_by_label("Sub-questions, one a line"), "When was the bridge at Arnholm opened?", hand)
+    write(page.get_by_label("Type"), PHRASE, hand)
+    if hand == "mouse":
+        page.get_by_role("button", name="Authorize to execute").click()
+    else:
+        page.keyboard.press("Enter")  # in the field of the words
+    see(page, "nothing was started")
+    expect(page.get_by_label("Sub-questions, one a line")).to_have_value("When was the bridge at Arnholm opened?")
+    write(page.get_by_label("Type"), PHRASE, hand)
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"/runs/r_\w+$"))
+    see(page, "Read the report")
+    expect(page.locator("#coverage tbody tr")).to_have_count(1)
+
+
+@HANDS
 def test_pause_steer_and_finish_a_run_of_another_process(open_page: OpenPage, site: Site, hand: str) -> None:
     """The run is worked on by a workspace of the test, not by the server; the page follows it by its events alone."""
     run = run_aside(_store_run(site))
     page = open_page(f"/runs/{run}")
     with page.expect_navigation():
         press(page.get_by_role("button", name="Pause"), hand)
+    see(page, "The run pauses after the round that it works on.")
+    expect(page.get_by_role("button", name="Pause")).to_have_count(0)
+    expect(page.locator("#budget")).not_to_contain_text("no language model was asked")  # one may still be asked
     page.evaluate("window.stays = true")
     run_aside(_work(site, run))
     expect(page.get_by_label("Hint for the next round")).to_be_visible(timeout=MINUTE)
+    expect(page.get_by_role("status").filter(has_text="Paused")).to_have_count(1, timeout=5_000)  # screen readers hear it
     assert page.evaluate("window.stays") is True, "the page was loaded anew"
     write(page.get_by_label("Hint for the next round"), "the ferry of Arnholm", hand)
     press(page.get_by_role("button", name="Go on with the hint"), hand)
     see(page, "Read the report")
+    expect(page.get_by_role("status").filter(has_text=re.compile("Complete|Partial"))).to_have_count(1, timeout=5_000)
 
 
 @HANDS

@@ -227,6 +227,15 @@ async def pause(workspace: Workspace, run: str) -> RunRow:
     return row
 
 
+async def list_wishes(workspace: Workspace, row: RunRow) -> frozenset[str]:
+    """Return what the present attempt at a run was asked for: `PAUSE_TOPIC`, `FINISH_TOPIC`, both or nothing."""
+    if row.status not in (RunStatus.QUEUED, RunStatus.RUNNING):
+        return frozenset()
+    epoch = str(row.epoch + (row.status is RunStatus.QUEUED))
+    asked = await workspace.runs.read_answers(row.id)
+    return frozenset(topic for topic in (FINISH_TOPIC, PAUSE_TOPIC) if asked.get(topic) == epoch)
+
+
 async def cancel(workspace: Workspace, run: str) -> RunRow:
     """End a run without a report, wherever it is worked on. Raises `UserError` `run_id_whole` for a start of an id."""
     row = await _read_named_run(workspace, run)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,8 +19,9 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
 
 from corrobora.app import Workspace
+from corrobora.app.runs import FINISH_TOPIC, PAUSE_TOPIC
 from corrobora.domain.errors import CorroboraError, UserError
-from corrobora.domain.run import RunRow, RunStatus
+from corrobora.domain.run import RunRow, RunStatus, Stage
 from corrobora.faces.event_text import thread_label
 from corrobora.faces.run_view import Lane, ReadSource, RunView, fold_event
 from corrobora.faces.web import service
@@ -35,6 +36,7 @@ _REST_SECONDS = 0.25  # at most four updates a second
 _MATRIX_SOURCES = 8
 _TROUBLES = 3  # different warnings that a run without a report shows
 _BAR = 1000
+_BEFORE_WRITING = ("", Stage.CLARIFY, Stage.PLAN, Stage.INVESTIGATE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,19 @@ class LiveState:
     row: RunRow
     view: RunView
     elapsed: float
+    wishes: Collection[str] = ()  # what a person asked this attempt for: to pause, to finish
+
+    @property
+    def wish(self) -> str:
+        """What the attempt was asked for and has not done yet: "finish", "pause" or ""."""
+        if not self.researches:
+            return ""
+        return next((each for each in (FINISH_TOPIC, PAUSE_TOPIC) if each in self.wishes), "")
+
+    @property
+    def researches(self) -> bool:
+        """True while the run can still pause between two rounds or end its research early."""
+        return self.active and self.view.stage in _BEFORE_WRITING
 
     @property
     def active(self) -> bool:
@@ -107,12 +122,13 @@ class LiveState:
         ]
 
 
-def read_state(row: RunRow, view: RunView) -> LiveState:
+async def read_state(workspace: Workspace, row: RunRow, view: RunView) -> LiveState:
     """Return what the panels show of a run now."""
+    wishes = await service.list_wishes(workspace, row)
     running = row.status is RunStatus.RUNNING
     now = datetime.now(UTC).isoformat()
     elapsed = view.elapsed_at(now) if running else max(row.elapsed_seconds, view.gauge.elapsed_seconds or 0.0)
-    return LiveState(row, view, elapsed)
+    return LiveState(row, view, elapsed, wishes)
 
 
 async def load_view(workspace: Workspace, run: str, view: RunView | None = None) -> RunView:
@@ -139,7 +155,7 @@ async def show_run(request: Request, run: str, workspace: Opened) -> HTMLRespons
 async def _render_run(
     request: Request, workspace: Workspace, row: RunRow, error: CorroboraError | None = None
 ) -> HTMLResponse:
-    state = read_state(row, await load_view(workspace, row.id))
+    state = await read_state(workspace, row, await load_view(workspace, row.id))
     return render_page(
         request,
         "run.html",
@@ -189,7 +205,7 @@ async def _write_patches(workspace: Workspace, run: str, shown: int, csrf: str) 
                 yield "event: reload\ndata: {}\n\n"
                 return
             view = await load_view(workspace, run, view)
-            state = read_state(row, view)
+            state = await read_state(workspace, row, view)
             for name in PANELS:
                 html = render_panel(name, state, csrf)
                 if sent.get(name) != html:

@@ -5,9 +5,6 @@ Knows the forms. A changed plan is checked and proposed anew by the run itself, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 from pydantic import TypeAdapter
@@ -59,36 +56,36 @@ async def _render_plan(
 
 @router.post("/runs/{run}/plan")
 async def change_plan(request: Request, run: str, workspace: Opened, form: SentForm) -> Response:
-    """Take the changes of the form; the run proposes the changed plan and waits again."""
+    """Take the changes of the form, which the run proposes anew, or start the research of a plan that is unchanged.
+
+    Whoever changed the plan and authorizes it in one step sees the changed plan with its estimate first. The Enter key
+    saves, or authorizes if words were typed.
+    """
     row = await service.read_run(workspace, run)
+    action = form.text("do") or "save"
+    if action == "enter":
+        action = "authorize" if form.text("words").strip() else "save"
+    starts = action == "authorize"
     try:
-        await _change(workspace, row.id, form)
+        changed = await _change(workspace, row.id, form, "save" if starts else action)
+        if starts and changed:
+            raise UserError(
+                "plan_edit",
+                "Your changes are saved, and nothing was started.",
+                next_step="Read the changed plan and its estimate, then authorize it.",
+            )
+        if starts:
+            await service.authorize(workspace, row.id, form.text("words"))
     except CorroboraError as error:
-        return await _render_plan(request, workspace, row, error)
-    return go_to(f"/runs/{row.id}/plan")
+        return await _render_plan(request, workspace, await service.read_run(workspace, run), error)
+    return go_to(f"/runs/{row.id}" if starts else f"/runs/{row.id}/plan")
 
 
-async def _change(workspace: Workspace, run: str, form: Form) -> None:
+async def _change(workspace: Workspace, run: str, form: Form, action: str) -> bool:
     stored = await service.read_plan(workspace, run)
-    changed = edit_plan(stored, form.texts_after("node:"), form.text("do") or "save")
-    if _differs(stored, changed):
-        await service.replace_plan(workspace, run, changed)
-        await service.wait_for_run(workspace, run, seconds=_PROPOSE_SECONDS)
-
-
-def _differs(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    return dict(before) != dict(after)
-
-
-@router.post("/runs/{run}/authorize")
-async def authorize_plan(request: Request, run: str, workspace: Opened, form: SentForm) -> Response:
-    """Start the research of the plan, if the words are the phrase of the profile."""
-    row = await service.read_run(workspace, run)
-    try:
-        stored = await service.read_plan(workspace, row.id)
-        if _differs(stored, edit_plan(stored, form.texts_after("node:"), "save")):
-            raise UserError("plan_edit", "The plan was changed in this form.", next_step="Save the changes first.")
-        await service.authorize(workspace, row.id, form.text("words"))
-    except CorroboraError as error:
-        return await _render_plan(request, workspace, row, error)
-    return go_to(f"/runs/{row.id}")
+    changed = edit_plan(stored, form.texts_after("node:"), action)
+    if dict(stored) == dict(changed):
+        return False
+    await service.replace_plan(workspace, run, changed)
+    await service.wait_for_run(workspace, run, seconds=_PROPOSE_SECONDS)
+    return True

@@ -48,6 +48,13 @@ function parseElement(html) {
 }
 
 const SPOKEN_EVERY = 15_000; // milliseconds between two sentences for screen readers
+const LOST_AFTER = 3_000; // milliseconds without a connection before the page says so
+
+function makeNotice() {
+  return parseElement(
+    '<p class="notice warn">The connection to the server is lost. What stands here may be old; it goes on by itself.</p>',
+  );
+}
 
 /** Follow one run: patches replace panels by their id; the cursor survives reloads, sleep and hidden tabs. */
 class LiveView {
@@ -56,6 +63,7 @@ class LiveView {
     this.cursor = root.dataset.cursor || "0";
     this.spokenAt = 0;
     this.source = null;
+    this.lost = document.getElementById("lost");
     document.addEventListener("visibilitychange", () => (document.hidden ? this.close() : this.open()));
     addEventListener("pagehide", () => this.close());
     addEventListener("pageshow", () => this.open());
@@ -67,6 +75,7 @@ class LiveView {
     const address = new URL(this.root.dataset.stream, location.href);
     address.searchParams.set("after", this.cursor);
     this.source = new EventSource(address);
+    this.source.addEventListener("open", () => this.tellLost(false));
     this.source.addEventListener("patch", (message) => this.apply(message));
     this.source.addEventListener("reload", () => this.reload());
     this.source.addEventListener("end", () => this.end());
@@ -76,6 +85,15 @@ class LiveView {
   close() {
     this.source?.close();
     this.source = null;
+    this.tellLost(false);
+  }
+
+  /** Say that what is shown may be old, once that lasts longer than a change of the network. */
+  tellLost(isLost) {
+    if (isLost && this.losing) return;
+    clearTimeout(this.losing);
+    this.losing = isLost ? setTimeout(() => this.lost?.replaceChildren(makeNotice()), LOST_AFTER) : 0;
+    if (!isLost) this.lost?.replaceChildren();
   }
 
   end() {
@@ -85,8 +103,9 @@ class LiveView {
 
   /** The browser retries a broken connection itself; one that the server refused is opened again here. */
   retry() {
+    this.tellLost(true);
     if (this.source?.readyState !== EventSource.CLOSED) return;
-    this.close();
+    this.source = null;
     setTimeout(() => this.open(), 3_000);
   }
 
@@ -102,18 +121,24 @@ class LiveView {
     const old = document.getElementById(target);
     const next = parseElement(html);
     if (!old || !next) return;
-    if (target === "spoken") return this.speak(old, next.textContent);
+    if (target === "spoken") return this.speak(old, next);
     const list = old.querySelector("[data-follow]");
     const follows = list && document.querySelector("#follow")?.checked !== false;
     morph(old, next);
     if (follows) list.scrollTop = list.scrollHeight;
   }
 
-  speak(place, sentence) {
-    const now = Date.now();
-    if (now - this.spokenAt < SPOKEN_EVERY || place.textContent === sentence) return;
-    this.spokenAt = now;
-    place.textContent = sentence;
+  /** The last sentence is always spoken: at once if the state of the run changed, else when the pause is over. */
+  speak(place, next) {
+    clearTimeout(this.speaking);
+    if (place.textContent === next.textContent) return;
+    const isUrgent = place.dataset.state !== next.dataset.state;
+    const wait = isUrgent ? 0 : Math.max(0, this.spokenAt + SPOKEN_EVERY - Date.now());
+    this.speaking = setTimeout(() => {
+      this.spokenAt = Date.now();
+      place.dataset.state = next.dataset.state;
+      place.textContent = next.textContent;
+    }, wait);
   }
 }
 
