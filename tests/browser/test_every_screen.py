@@ -23,6 +23,10 @@ HOSTILE = (
     "<script>window.owned = 1</script><img src=http://evil.example/x.png onerror='window.owned = 2'>"
     "\"'><svg onload=window.owned=3> <a href=javascript:window.owned=4>x</a> {{ 7 * 7 }}"
 )
+CUT_OFF = """() => [...document.querySelectorAll(
+    'nav a' + (innerWidth < 500 ? ', .stack th[scope=row], .stack td' : ''))]
+    .filter(each => each.getBoundingClientRect().right > innerWidth || each.scrollWidth > each.clientWidth + 1)
+    .map(each => each.textContent)"""
 HUMAN = (("authorize", '"human"'), ("phrase", '"Authorized to execute"'))
 
 
@@ -66,12 +70,24 @@ def test_a_screen_is_accessible_and_no_wider_than_its_window(
     for width in (320, 768, 1600):
         page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= width, f"wider than {width}"
+        assert page.evaluate(CUT_OFF) == [], f"cut off at {width}"
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         found = Axe().run(page).response["violations"]
         assert not [
             f"{each['id']}: {each['nodes'][0]['html']}" for each in found if each["impact"] in ("serious", "critical")
         ], scheme
+
+
+def test_a_text_from_right_to_left_begins_at_the_right(open_page: OpenPage, site: Site) -> None:
+    run = run_aside(_store(site, "متى اكتمل برج المياه في خليج كيستريل؟"))
+    page = open_page(f"/runs/{run}")
+    free = """() => { const range = document.createRange(), title = document.querySelector('h1');
+        range.selectNodeContents(title);
+        const text = range.getBoundingClientRect(), box = title.getBoundingClientRect();
+        return [text.left - box.left, box.right - text.right]; }"""
+    left, right = page.evaluate(free)
+    assert left > right + 100, "the question stands at the left"
 
 
 def test_a_run_is_started_and_followed_without_a_script(open_page: OpenPage) -> None:
@@ -135,9 +151,9 @@ def test_a_page_follows_on_when_its_server_is_restarted(open_page: OpenPage, sit
         page.context.close()
 
 
-async def _store(site: Site) -> str:
+async def _store(site: Site, question: str = CLEAR) -> str:
     async with Workspace.open(site.settings) as workspace:
-        return await submit_run(workspace, Request(CLEAR, "timed", libraries=("docs",)), deferred=False)
+        return await submit_run(workspace, Request(question, "timed", libraries=("docs",)), deferred=False)
 
 
 async def _work(site: Site, run: str) -> None:

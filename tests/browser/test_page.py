@@ -131,7 +131,9 @@ def test_pause_steer_and_finish_a_run_of_another_process(open_page: OpenPage, si
     page.evaluate("window.stays = true")
     run_aside(_work(site, run))
     expect(page.get_by_label("Hint for the next round")).to_be_visible(timeout=MINUTE)
-    expect(page.get_by_role("status").filter(has_text="Paused")).to_have_count(1, timeout=5_000)  # screen readers hear it
+    expect(page.get_by_role("status").filter(has_text="Paused")).to_have_count(
+        1, timeout=5_000
+    )  # screen readers hear it
     assert page.evaluate("window.stays") is True, "the page was loaded anew"
     write(page.get_by_label("Hint for the next round"), "the ferry of Arnholm", hand)
     press(page.get_by_role("button", name="Go on with the hint"), hand)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from collections.abc import Iterator
 from dataclasses import replace
@@ -175,21 +176,40 @@ def test_events_go_on_from_a_cursor_in_both_forms(site: Site) -> None:
 
 
 def test_what_is_wrong_is_said_as_a_problem_document(site: Site) -> None:
-    for answer, status, code in (
-        (ask(site.url, libraries=["nowhere"]), 404, "library_unknown"),
-        (ask(site.url, libraries=["/etc"]), 404, "library_unknown"),
-        (ask(site.url, time=0), 422, "config_value"),
-        (ask(site.url, home="/tmp"), 422, "request_invalid"),
-        (httpx2.post(f"{site.url}/api/v1/runs", content=b"{"), 422, "request_invalid"),
-        (httpx2.get(f"{site.url}/api/v1/runs/r_unknown/report"), 404, "run_unknown"),
-        (httpx2.get(f"{site.url}/api/v1/nothing"), 404, "not_found"),
-        (httpx2.patch(f"{site.url}/api/v1/runs"), 405, "method_not_allowed"),
+    json_body = {"content-type": "application/json"}
+    for answer, status, code, words in (
+        (ask(site.url, libraries=["nowhere"]), 404, "library_unknown", "There is no library"),
+        (ask(site.url, libraries=["/etc"]), 404, "library_unknown", "There is no library"),
+        (ask(site.url, libraries=[""]), 422, "config_value", "none empty"),
+        (ask(site.url, libraries=[]), 422, "sources_missing", "Name some in `libraries` or `providers`."),
+        (ask(site.url, question=" "), 422, "question_empty", "Write it in `question`."),
+        (ask(site.url, question=""), 422, "request_invalid", "body.question: it is empty."),
+        (ask(site.url, time=0), 422, "config_value", "a time above 0"),
+        (ask(site.url, time="5m"), 422, "request_invalid", "body.time: it must be a valid number or 'unlimited'."),
+        (ask(site.url, home="/tmp"), 422, "request_invalid", "body.home: there is no such field."),
+        (httpx2.post(f"{site.url}/api/v1/runs", json={}), 422, "request_invalid", "body.question: it is missing."),
+        (httpx2.post(f"{site.url}/api/v1/runs", content=b"{"), 422, "request_invalid", "body: it is no JSON object"),
+        (
+            httpx2.post(f"{site.url}/api/v1/runs", content=b"{", headers=json_body),
+            422,
+            "request_invalid",
+            "body: it is no JSON object",
+        ),
+        (httpx2.get(f"{site.url}/api/v1/runs/r_unknown/report"), 404, "run_unknown", "GET /api/v1/runs"),
+        (httpx2.get(f"{site.url}/api/v1/nothing"), 404, "not_found", ""),
+        (httpx2.patch(f"{site.url}/api/v1/runs"), 405, "method_not_allowed", ""),
     ):
         problem = answer.json()
         assert (answer.status_code, problem["code"]) == (status, code), problem
         assert answer.headers["content-type"] == "application/problem+json"
         assert (problem["status"], problem["type"]) == (status, f"urn:corrobora:error:{code}")
         assert problem["detail"].startswith(problem["title"])
+        assert words in problem["detail"], problem
+        assert not re.search(r"corrobora \w|--\w", problem["detail"]), "a program cannot follow a command"
+    page = httpx2.get(f"{site.url}/runs/r_unknown", headers={"accept": "text/html"})
+    assert page.status_code == 404
+    assert "All runs lists what is stored." in page.text
+    assert "corrobora runs" not in page.text
 
 
 def test_no_key_of_the_operator_goes_to_a_server_that_a_client_names(own: Settings, monkeypatch: Any) -> None:

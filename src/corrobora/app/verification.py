@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -61,6 +62,9 @@ class ReportFile:
     page: str = ""  # the HTML of a page
 
 
+_JSON_START = re.compile(r"""[\ufeff\s]*\{\s*["}]""")
+
+
 def read_report_text(text: str) -> ReportFile:
     """Recognize Markdown, our HTML or our JSON by its first characters."""
     if is_html(text):
@@ -69,8 +73,11 @@ def read_report_text(text: str) -> ReportFile:
     if text.lstrip("\ufeff \r\n\t").startswith("{"):
         try:
             fields = cast("object", json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_join_pairs))
-        except ValueError:
-            return ReportFile(text, text, "md")
+        except ValueError as error:
+            if _JSON_START.match(text) is None:
+                return ReportFile(text, text, "md")
+            why = f"The text begins as JSON and is none: {error}."
+            raise UserError("report_json", why, next_step="Export the report again: corrobora export RUN") from error
         known = cast("dict[str, object]", fields) if isinstance(fields, dict) else {}
         if isinstance(known.get("markdown"), str):
             seal = find_seal(str(known.get("seal", "")))

@@ -361,7 +361,7 @@ Whole = Annotated[int, Convert(_refuse_boolean)]
 Number = Annotated[float, Convert(_refuse_boolean)]
 Line = Annotated[str, Predicate(_is_line), Forms("one line of text")]
 FolderPath = Annotated[Path, Convert(_expand_path), Forms("the path of a folder")]
-Names = Annotated[tuple[Line, ...], Convert(_split_names), MaxLen(1_000), Forms("a list of texts")]
+Names = Annotated[tuple[Line, ...], Convert(_split_names), MaxLen(1_000), Forms("a list of texts, none empty")]
 Model = Annotated[
     str, Predicate(_is_model), Forms("provider:model, such as anthropic:MODEL, openai:MODEL or ENDPOINT:MODEL")
 ]

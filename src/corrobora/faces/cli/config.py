@@ -21,7 +21,7 @@ from corrobora.config.profiles import list_presets, load_profile, resolve_profil
 from corrobora.config.settings import DATABASE_URL, list_settings
 from corrobora.config.trust import TrustStore, split_harmless
 from corrobora.domain.errors import NeedsHuman, UserError
-from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json
+from corrobora.faces.cli.options import FILE_PATH, config_option, json_option, open_settings, print_json
 from corrobora.faces.cli.screen import is_terminal, one_line
 from corrobora.policies import dump_profile
 
@@ -135,7 +135,7 @@ _LONGEST = 100_000  # characters of a value that are shown: nothing may be trust
 
 
 @click.command()
-@click.argument("folder", required=False, type=click.Path(path_type=Path))
+@click.argument("folder", required=False, type=FILE_PATH)
 @click.option("--list", "listed", is_flag=True, help="List the trusted files and leave.")
 @click.option("--revoke", is_flag=True, help="Stop trusting the folder.")
 @click.option("-y", "--yes", is_flag=True, help="Agree without being asked.")

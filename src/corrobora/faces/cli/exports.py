@@ -17,6 +17,7 @@ import click
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.run import validate_id
 from corrobora.faces.cli.options import (
+    FILE_PATH,
     config_option,
     json_option,
     open_settings,
@@ -49,7 +50,7 @@ _PLOTS = ("coverage", "saturation", "publishers", "dates", "spend", "timeline")
 _output_option = click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=FILE_PATH,
     default=Path(),
     help="File, folder, or - for stdout.",
     metavar="PATH",

@@ -128,11 +128,14 @@ def _check_folders(settings: Settings) -> list[CheckResult]:
 def _check_keys(settings: Settings) -> list[CheckResult]:
     """Return for each vendor whether a key is set and by what, without the key."""
     found = [
-        CheckResult(
-            f"key {name}", f"set ({settings.origins[f'keys.{name}']})" if key.set else "not set", key.set or None
-        )
+        CheckResult(f"key {name}", f"set ({settings.origins[f'keys.{name}']})", ok=True)
         for name, key in settings.keys.items()
+        if key.set
     ]
+    if absent := [name for name, key in settings.keys.items() if not key.set]:
+        found.append(
+            CheckResult("keys", f"not set: {', '.join(absent)}; set those of the providers that you use", None)
+        )
     return [*found, *(CheckResult("settings", note, None) for note in settings.notes)]
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import click
 
 from corrobora.domain.errors import UserError
-from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json, with_workspace
+from corrobora.faces.cli.options import FILE_PATH, config_option, json_option, open_settings, print_json, with_workspace
 from corrobora.faces.cli.screen import can_draw, one_line, write_stderr
 from corrobora.faces.request import parse_question
 from corrobora.text.phrases import format_count
@@ -241,7 +241,7 @@ def library() -> None:
 
 @library.command(name="add")
 @click.argument("name")
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH...]")
+@click.argument("paths", nargs=-1, type=FILE_PATH, metavar="[PATH...]")
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 @json_option
 @config_option
@@ -281,7 +281,7 @@ def _choose_roots(name: str, given: Sequence[Path], known: Sequence[SpaceInfo]) 
         raise UserError(
             "library_stored",
             f"These documents are stored as the library {twin} already.",
-            next_step=f"Search it with --library {twin}; read what changed with: corrobora library add {twin}",
+            next_step=f"Search it with --library {twin}, or rename it: corrobora library rename {twin} {name}",
         )
     for other, path in ((other, path) for other in roots for path in given if other != name and path in roots[other]):
         write_stderr(f"library  {one_line(str(path), 200)} is stored as {other}, too; --library {other} would do")

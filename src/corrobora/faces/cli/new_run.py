@@ -21,6 +21,7 @@ from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.domain.run import Request, RunId
 from corrobora.faces.cli.library import DEMO, resolve_libraries
 from corrobora.faces.cli.options import (
+    FILE_PATH,
     GroupedCommand,
     fields_option,
     model_option,
@@ -63,7 +64,7 @@ class ChatFlags(OutputFlags):
 @setting_options("libraries", "providers", profile="tree")
 @model_option
 @fields_option
-@click.option("--plan", type=click.Path(path_type=Path), metavar="FILE", help="Suggest a plan: a JSON file.")
+@click.option("--plan", type=FILE_PATH, metavar="FILE", help="Suggest a plan: a JSON file.")
 @click.option(
     "--resume",
     is_flag=False,
@@ -195,7 +196,6 @@ async def _talk_until_authorized(manager: DialogueManager, first: str) -> RunId:
     return manager.run
 
 
-_THREAD_PATH = click.Path(path_type=Path)
 _MAX_THREAD_BYTES = 1_000_000
 
 
@@ -209,7 +209,7 @@ class InvestigateFlags(OutputFlags):
 
 
 @click.command(cls=GroupedCommand, example="corrobora investigate thread.toml -l ./papers")
-@click.argument("thread", type=_THREAD_PATH, metavar="THREAD.toml")
+@click.argument("thread", type=FILE_PATH, metavar="THREAD.toml")
 @setting_options("libraries", "providers", profile="triplet")
 @model_option
 @fields_option

@@ -40,6 +40,18 @@ T = TypeVar("T")
 _MAX_INPUT_BYTES = 4 * LIMITS.question_max_chars + 4  # UTF-8 needs at most four bytes a character
 _MAX_PLAN_BYTES = 1_000_000
 _MAX_COLUMNS = 100  # of a formatted report: longer lines are hard to read
+
+
+class _FilePath(click.Path):
+    """A path; "" is refused, which would be the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("a path cannot be empty.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FILE_PATH = _FilePath(path_type=Path)
 STAGES = tuple(stage.value for stage in Stage) + tuple(STAGE_ALIASES)
 
 
@@ -64,7 +76,7 @@ def config_option(command: F) -> F:
         click.option(
             "--config",
             "config_file",
-            type=click.Path(path_type=Path),
+            type=FILE_PATH,
             metavar="FILE",
             help="Read this configuration file in place of corrobora.toml.",
         ),

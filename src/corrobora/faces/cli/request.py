@@ -16,6 +16,7 @@ from corrobora.config import Settings
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request, parse_stage, validate_id
 from corrobora.faces.cli.options import (
+    FILE_PATH,
     GroupedCommand,
     anyway_option,
     config_option,
@@ -44,7 +45,6 @@ _NEW_RUN_FLAGS = frozenset(
     | {declared.parameter for declared in list_flags(report=False).values()}
 )
 F = TypeVar("F", bound=Callable[..., object])
-_FILE = click.Path(path_type=Path)
 
 
 class OutputFlags(TypedDict):
@@ -98,13 +98,15 @@ def _add_options(command: F, *attributes: str) -> F:
             click.option(
                 "-o",
                 "--output",
-                type=_FILE,
+                type=FILE_PATH,
                 metavar="FILE|DIR",
                 help="Write the report to this file or folder instead of stdout.",
             ),
             click.option("--force", is_flag=True, help="Let -o replace existing files."),
             click.option("--follow-symlinks", is_flag=True, help="Let -o write through a symbolic link."),
-            click.option("--artifacts", type=_FILE, metavar="DIR", help="Copy all files of the run into this folder."),
+            click.option(
+                "--artifacts", type=FILE_PATH, metavar="DIR", help="Copy all files of the run into this folder."
+            ),
             click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document."),
             setting_options(*attributes),
             click.option("-q", "--quiet", is_flag=True, help="The same as --display none."),
@@ -118,7 +120,10 @@ def _add_options(command: F, *attributes: str) -> F:
 @click.command(cls=GroupedCommand, example='corrobora research "What changed in the rules?" -l ./papers -o report.md')
 @click.argument("question", required=False)
 @click.option(
-    "--question-file", type=_FILE, metavar="FILE", help="Read the question from a file. Also: @FILE, or - for stdin."
+    "--question-file",
+    type=FILE_PATH,
+    metavar="FILE",
+    help="Read the question from a file. Also: @FILE, or - for stdin.",
 )
 @click.option(
     "--source", multiple=True, metavar="URL", help="Read this page first; URL/* reads the whole site. Repeatable."
@@ -126,7 +131,7 @@ def _add_options(command: F, *attributes: str) -> F:
 @setting_options(*list_flags(report=False))
 @model_option
 @fields_option
-@click.option("--plan", type=_FILE, metavar="FILE", help="Suggest a plan: a JSON file.")
+@click.option("--plan", type=FILE_PATH, metavar="FILE", help="Suggest a plan: a JSON file.")
 @click.option("--plan-only", is_flag=True, help="Print the plan and stop before any research.")
 @click.option("-y", "--yes", is_flag=True, help="Authorize the plan without asking.")
 @stage_option("--from-stage", "With --run-id: run again from this stage on.")

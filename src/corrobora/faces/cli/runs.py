@@ -75,11 +75,13 @@ def list_runs(*, limit: int, search: str, as_json: bool, config_file: Path | Non
         print_json([_row_json(r) | {"score": scores.get(r.id), "change": changes.get(r.id)} for r in found])
         return
     short = shorten_ids([each.id for each in found])
+    states = {each.id: _describe_state(each, scores.get(each.id), changes.get(each.id)) for each in found}
+    wide, long = (max((len(text) for text in texts.values()), default=0) for texts in (states, short))
+    if found:  # on stderr: each line of stdout is a run
+        write_stderr(f"{'id':<{long}}  {'created':<16}  {'state':<{wide}}  question")
     for each in found:
-        state = describe_code(each.outcome or each.status)
-        state += f", score {scores[each.id]:.2f}" if each.id in scores else ""
-        state += f" ({changes[each.id]:+.2f})" if each.id in changes else ""
-        click.echo(f"{short[each.id]}  {each.created_at[:16]}  {state:<25} {one_line(each.request.question, 80)}")
+        question = one_line(each.request.question, 80)
+        click.echo(f"{short[each.id]:<{long}}  {each.created_at[:16]}  {states[each.id]:<{wide}}  {question}")
     if not found:
         write_stderr("No run's question contains that." if search else "No runs yet.")
 
@@ -144,6 +146,12 @@ def shorten_ids(names: Sequence[str]) -> dict[str, str]:
         )
         for name in names
     }
+
+
+def _describe_state(row: RunRow, score: float | None, change: float | None) -> str:
+    state = describe_code(row.outcome or row.status)
+    state += f", score {score:.2f}" if score is not None else ""
+    return state + (f" ({change:+.2f})" if change is not None else "")
 
 
 def list_score_changes(rows: Sequence[RunRow], scores: Mapping[str, float]) -> dict[str, float]:

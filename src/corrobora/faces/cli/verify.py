@@ -20,6 +20,7 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.run import validate_id
 from corrobora.faces.cli import Exit, print_notice
 from corrobora.faces.cli.options import (
+    FILE_PATH,
     config_option,
     json_option,
     open_settings,
@@ -51,7 +52,7 @@ _SEALS = {
 @click.argument("what", metavar="FILE|RUN")
 @click.option(
     "--sources",
-    type=click.Path(path_type=Path),
+    type=FILE_PATH,
     metavar="FOLDER",
     help="Look sources up in these files too, by name, title or address.",
 )

@@ -17,6 +17,7 @@ from corrobora.app import Workspace
 from corrobora.app.libraries import open_library
 from corrobora.domain.errors import CorroboraError
 from corrobora.faces.mcp.views import describe_passage, dump_json
+from corrobora.faces.refusals import explain_error
 from corrobora.faces.web import service
 from corrobora.reporting.report_format import REPORT_FILES
 
@@ -71,7 +72,7 @@ def add_resources(server: MCPServer[Any], workspace: Workspace) -> None:
             library = open_library(workspace, (*row.request.libraries, f"run:{row.id}"))
             return dump_json(await describe_passage(library, passage))
         except CorroboraError as error:
-            raise ResourceNotFoundError(str(error)) from error
+            raise ResourceNotFoundError(explain_error(error, "tool")) from error
 
 
 def _add_report(server: MCPServer[Any], workspace: Workspace, form: str, media_type: str) -> None:
@@ -89,7 +90,7 @@ async def _read_file(workspace: Workspace, run: str, name: str) -> str:
     try:
         stored = await service.read_file(workspace, run, name)
     except CorroboraError as error:
-        raise ResourceNotFoundError(str(error)) from error
+        raise ResourceNotFoundError(explain_error(error, "tool")) from error
     return stored.content.decode("utf-8", "replace")
 
 

@@ -11,7 +11,10 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import CallToolResult, InputRequiredResult
+from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
@@ -20,7 +23,7 @@ from corrobora.app import Workspace
 from corrobora.config import Settings
 from corrobora.faces.mcp.resources import add_prompts, add_resources, make_apps
 from corrobora.faces.mcp.tasks import Tasks
-from corrobora.faces.mcp.tools import add_tools
+from corrobora.faces.mcp.tools import add_tools, refuse_call
 from corrobora.faces.web.security import Access, SecurityMiddleware
 from corrobora.faces.web.service import open_service
 
@@ -33,9 +36,23 @@ _INSTRUCTIONS = (
 )
 
 
+class _Server(MCPServer[Any]):
+    """A server that refuses arguments of the wrong shape as its tools refuse all else, not in pydantic's words."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                return refuse_call(error.__cause__)
+            raise
+
+
 def build_server(workspace: Workspace) -> MCPServer[Any]:
     """Return the server over the runs and libraries of a workspace."""
-    server = MCPServer[Any](
+    server = _Server(
         "corrobora",
         title="Corrobora",
         version=__version__,

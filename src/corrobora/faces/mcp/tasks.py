@@ -28,6 +28,7 @@ from corrobora.domain.run import RunStatus
 from corrobora.faces.cli.screen import one_line
 from corrobora.faces.mcp.tools import make_result
 from corrobora.faces.mcp.views import POLL_MS, describe_report, describe_run
+from corrobora.faces.refusals import explain_error
 from corrobora.faces.web import service
 from corrobora.faces.web.following import RunUpdate, answer_run, look_at_run
 
@@ -134,7 +135,7 @@ class Tasks(Extension):
         try:
             return make_result(await describe_report(self._workspace, view.row))
         except CorroboraError as error:
-            text = view.row.reason or str(error)
+            text = view.row.reason or explain_error(error, "tool")
             return CallToolResult(content=[TextContent(type="text", text=one_line(text, 1_000))], is_error=True)
 
     async def _update(self, ctx: ServerRequestContext[Any, Any], params: UpdateParams) -> HandlerResult:
@@ -150,7 +151,7 @@ class Tasks(Extension):
         try:
             await answer_run(self._workspace, view.row.id, text)
         except CorroboraError as error:
-            raise MCPError(code=INVALID_PARAMS, message=str(error)) from error
+            raise MCPError(code=INVALID_PARAMS, message=explain_error(error, "tool")) from error
         return {}
 
     async def _cancel(self, ctx: ServerRequestContext[Any, Any], params: TaskParams) -> HandlerResult:

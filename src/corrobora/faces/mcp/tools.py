@@ -32,6 +32,7 @@ from corrobora.faces.mcp.views import (
     describe_run,
     dump_json,
 )
+from corrobora.faces.refusals import describe_fault, explain_error
 from corrobora.faces.web import service
 from corrobora.faces.web.following import answer_run, look_at_run
 from corrobora.faces.web.new_run import NewRun
@@ -70,17 +71,19 @@ def explain_errors(
         try:
             return await work(*args, **kwargs)
         except (CorroboraError, ValidationError) as error:
-            text = one_line(_explain(error), 1_000)
-            return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
+            return refuse_call(error)
 
     return run_tool
 
 
-def _explain(error: CorroboraError | ValidationError) -> str:
+def refuse_call(error: CorroboraError | ValidationError) -> CallToolResult:
+    """Return an expected error, or arguments of the wrong shape, as the result of a tool."""
     if isinstance(error, CorroboraError):
-        return f"{error.code}: {error}"
-    first = error.errors()[0]
-    return f"request_invalid: {'.'.join(map(str, first['loc']))}: {first['msg']}."
+        said = f"{error.code}: {explain_error(error, 'tool')}"
+    else:
+        where, fault = describe_fault(error.errors())
+        said = f"request_invalid: {where}: {fault}."
+    return CallToolResult(content=[TextContent(type="text", text=one_line(said, 1_000))], is_error=True)
 
 
 def add_tools(server: MCPServer[Any], workspace: Workspace) -> None:

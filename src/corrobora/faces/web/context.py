@@ -6,7 +6,7 @@ Knows where the application keeps them. Does not know any page.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from corrobora import __version__
 from corrobora.app import Workspace
 from corrobora.faces.cli.screen import one_line
+from corrobora.faces.refusals import choose_next_step
 from corrobora.faces.web.security import Access
 from corrobora.text.phrases import describe_code, format_count
 
@@ -52,6 +53,7 @@ def load_templates() -> Environment:
     )
     filters = {
         "one_line": one_line,
+        "next_step": partial(choose_next_step, face="page"),
         "words": _describe_code,
         "clock": _format_clock,
         "arrows": _set_arrows,

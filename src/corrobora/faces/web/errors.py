@@ -6,7 +6,7 @@ Knows the fields of a problem and who gets which form. Codes, texts and statuses
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -16,6 +16,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from corrobora.domain.errors import CorroboraError, LimitReached, ProviderError
+from corrobora.faces.refusals import choose_next_step, describe_fault
 
 log = logging.getLogger("corrobora")
 PROBLEM_TYPE = "application/problem+json"
@@ -75,14 +76,13 @@ def describe_error(error: CorroboraError) -> Problem:
         more["limit"] = error.limit
     if isinstance(error, ProviderError):
         more["provider"] = error.provider
-    return make_problem(error.code, error.message, status, next_step=error.next_step, **more)
+    return make_problem(error.code, error.message, status, next_step=choose_next_step(error, "api"), **more)
 
 
 def describe_invalid(error: RequestValidationError) -> Problem:
     """Return what is wrong with a request of the wrong shape: its first fault."""
-    first: Mapping[str, Any] = error.errors()[0]
-    where = ".".join(str(part) for part in first.get("loc", ()))
-    title = f"{where}: {first.get('msg', 'it has the wrong shape')}."
+    where, fault = describe_fault(error.errors())
+    title = f"{where}: {fault}."
     step = "The shapes: /api/v1/openapi.json"
     return make_problem("request_invalid", title, 422, next_step=step, field=where)
 

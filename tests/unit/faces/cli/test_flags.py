@@ -23,6 +23,15 @@ def test_flag_question_file(filled):
     assert "1931" in filled("research", "--question-file", "q.txt", "-l", "docs", "-q").out
 
 
+@pytest.mark.parametrize("flags", [("-o", ""), ("--plan", ""), ("-l", "")])
+def test_an_empty_path_or_name_is_refused_and_nothing_is_written(filled, flags):
+    before = sorted(filled.folder.iterdir())
+    result = filled("research", *RUN, *flags)
+    assert result.code == 2
+    assert "empty" in result.err
+    assert sorted(filled.folder.iterdir()) == before
+
+
 def test_flag_plan(filled):
     (filled.folder / "plan.json").write_text("no JSON")
     assert filled("research", *RUN, "--plan", "plan.json").code == 2

@@ -17,6 +17,9 @@ def test_doctor_says_what_is_there_and_what_is_missing(served: Any) -> None:
     assert result.code == bool(wrong)
     assert "ok  database" in result.out
     assert "key tavily     set (vendor environment (TAVILY_API_KEY))" in result.out
+    (absent,) = [line for line in result.out.splitlines() if "anthropic" in line]
+    assert absent.startswith("--  keys")
+    assert "tavily" not in absent
     assert "planted-secret" not in result.out
     assert {row["what"] for row in json.loads(served("doctor", "--json").out)} >= {"python", "disk", "local models"}
 

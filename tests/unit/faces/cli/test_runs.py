@@ -24,6 +24,11 @@ def test_list_and_show(finished: tuple[Any, str]) -> None:
     assert (shown["status"], shown["request"]["question"]) == ("done", QUESTION)
     assert "report.md" in shown["files"]
     assert "report.md" in shell("runs", "show", run).out
+    listed = shell("runs", "list")
+    heads, row = listed.err.splitlines()[-1], listed.out.splitlines()[0]
+    assert heads.split() == ["id", "created", "state", "question"]
+    assert row[heads.index("question") :].startswith(QUESTION[:40])
+    assert row[heads.index("created") :].startswith("20")
 
 
 def test_angles_the_scores_of_runs_are_listed_to_be_compared(filled: Any) -> None:

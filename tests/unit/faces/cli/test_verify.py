@@ -14,6 +14,18 @@ from bench.forgeries import FORMATS
 from corrobora.reporting.seal import format_seal, strip_seal
 
 
+def test_json_that_is_cut_off_is_not_read_as_markdown(finished: tuple[Any, str]) -> None:
+    shell, run = finished
+    shell("export", run, "-f", "json", "-o", ".")
+    whole = (shell.folder / "report.json").read_text()
+    (shell.folder / "cut.json").write_text(whole[: len(whole) // 2])
+    result = shell("verify", "cut.json")
+    assert result.code == 2
+    assert "begins as JSON and is none" in result.err
+    (shell.folder / "curly.md").write_text("{#top} The bridge was opened. [1]\n")
+    assert "JSON" not in shell("verify", "curly.md").err
+
+
 @pytest.mark.covers("verify --min-score", "verify --json", "verify --sarif")
 def test_verify_of_a_run_of_its_files_and_of_a_changed_file(finished: tuple[Any, str]) -> None:
     shell, run = finished

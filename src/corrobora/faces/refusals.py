@@ -1,0 +1,101 @@
+"""What a refusal says in the words of its face: the next step of a reader of the page, of a program, of an assistant.
+
+Knows the errors whose next step is a command, and what takes its place where nobody types commands. Every other error
+keeps the next step that it was raised with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, Protocol
+
+from corrobora.domain.errors import CorroboraError
+
+
+class Refusal(Protocol):
+    """An error, or the problem document of one."""
+
+    @property
+    def code(self) -> str:
+        """The stable code."""
+        ...
+
+    @property
+    def next_step(self) -> str:
+        """What to do, in the words of the command."""
+        ...
+
+
+class _Steps(NamedTuple):
+    page: str
+    api: str
+    tool: str  # of an assistant
+
+
+_STEPS = {
+    "run_unknown": _Steps("All runs lists what is stored.", "List them: GET /api/v1/runs", "Call runs."),
+    "run_ambiguous": _Steps("All runs lists them.", "Write more of the id: GET /api/v1/runs", "Call runs."),
+    "run_id": _Steps("All runs lists what is stored.", "List them: GET /api/v1/runs", "Call runs."),
+    "run_active": _Steps("Stop it first.", "First: POST /api/v1/runs/RUN/cancel", "Call cancel first."),
+    "dialogue_unknown": _Steps("Begin one under Chat.", "Begin a new one.", "Begin a new one."),
+    "sources_missing": _Steps(
+        "Choose a library or a web search.", "Name some in `libraries` or `providers`.", "Name some in `libraries`."
+    ),
+    "question_empty": _Steps("Write a question.", "Write it in `question`.", "Write it in `question`."),
+    "report_missing": _Steps(
+        "Open the run: it says why.", "Its state: GET /api/v1/runs/RUN", "Call status: it says where the run stands."
+    ),
+    "source_unknown": _Steps(
+        "The report lists its sources.",
+        "List them: GET /api/v1/runs/RUN/sources",
+        "Call report: it lists its passages.",
+    ),
+    "passage_unknown": _Steps(
+        "The report lists its sources.",
+        "Read the source: GET /api/v1/runs/RUN/sources/SOURCE",
+        "Name the source alone.",
+    ),
+    "question_too_long": _Steps(*("Shorten it, or add the long text to a library.",) * 3),
+    "read_not_found": _Steps(
+        "Search the library again.", "Search the library again.", "Call search: it lists the ids."
+    ),
+    "report_json": _Steps(*("Export the report again.",) * 3),
+    "price_unknown": _Steps(
+        "State its price in the settings of the server.",
+        "State its price in the settings of the server, or send `accept_unknown_price`.",
+        "The operator states its price in the settings of the server.",
+    ),
+}
+_WORDS = {"missing": "it is missing", "extra_forbidden": "there is no such field", "string_too_short": "it is empty"}
+_NO_OBJECT = ("model_attributes_type", "dict_type", "json_invalid")
+
+
+def choose_next_step(error: Refusal, face: Literal["page", "api", "tool"]) -> str:
+    """Return what a person or program at this face can do next."""
+    steps = _STEPS.get(error.code)
+    return error.next_step if steps is None else getattr(steps, face)
+
+
+def explain_error(error: CorroboraError, face: Literal["page", "api", "tool"]) -> str:
+    """Return what happened and what can be done next at this face."""
+    return f"{error.message} {choose_next_step(error, face)}".strip()
+
+
+def describe_fault(faults: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    """Return the field of the first of pydantic's faults, as body.time, and what is wrong with it."""
+    first = faults[0]
+    place, kind = tuple(first["loc"]), str(first["type"])
+    if kind in _NO_OBJECT and place[:1] == ("body",) and (len(place) == 1 or kind == "json_invalid"):
+        return "body", "it is no JSON object, or was not sent as Content-Type: application/json"
+    if kind in ("missing", "extra_forbidden") or (kind == "string_too_short" and not first["input"]):
+        return ".".join(map(str, place)), _WORDS[kind]
+    branches = [  # of a value that may have several forms, each with its form as the last part of its place
+        each
+        for each in faults
+        if each["loc"][:-1] == place[:-1] and each["input"] is first["input"] and isinstance(each["loc"][-1], str)
+    ]
+    if len(branches) > 1:
+        place = place[:-1]
+    said = dict.fromkeys(str(each["msg"]).removeprefix("Input should be ") for each in (branches or [first]))
+    start = "it must be " if str(first["msg"]).startswith("Input should be ") else ""
+    return ".".join(map(str, place)), start + " or ".join(said)
