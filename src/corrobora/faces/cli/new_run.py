@@ -21,7 +21,6 @@ from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.domain.run import Request, RunId
 from corrobora.faces.cli.library import DEMO, resolve_libraries
 from corrobora.faces.cli.options import (
-    FILE_PATH,
     GroupedCommand,
     fields_option,
     model_option,
@@ -30,6 +29,7 @@ from corrobora.faces.cli.options import (
     setting_options,
     with_workspace,
 )
+from corrobora.faces.cli.paths import FILE_PATH
 from corrobora.faces.cli.request import (
     OutputFlags,
     add_output_options,

@@ -27,6 +27,7 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import STAGE_ALIASES, Stage
 from corrobora.faces.cli import print_notice
+from corrobora.faces.cli.paths import FILE_PATH
 from corrobora.faces.cli.screen import can_draw, set_up_logs
 from corrobora.faces.request import Question, parse_question
 from corrobora.registry import list_parts
@@ -40,18 +41,6 @@ T = TypeVar("T")
 _MAX_INPUT_BYTES = 4 * LIMITS.question_max_chars + 4  # UTF-8 needs at most four bytes a character
 _MAX_PLAN_BYTES = 1_000_000
 _MAX_COLUMNS = 100  # of a formatted report: longer lines are hard to read
-
-
-class _FilePath(click.Path):
-    """A path; "" is refused, which would be the current folder."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value == "":
-            self.fail("a path cannot be empty.", param, ctx)
-        return super().convert(value, param, ctx)
-
-
-FILE_PATH = _FilePath(path_type=Path)
 STAGES = tuple(stage.value for stage in Stage) + tuple(STAGE_ALIASES)
 
 

@@ -16,7 +16,6 @@ from corrobora.config import Settings
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request, parse_stage, validate_id
 from corrobora.faces.cli.options import (
-    FILE_PATH,
     GroupedCommand,
     anyway_option,
     config_option,
@@ -34,6 +33,7 @@ from corrobora.faces.cli.options import (
     setting_options,
     stage_option,
 )
+from corrobora.faces.cli.paths import FILE_PATH
 from corrobora.faces.cli.report import check_target
 from corrobora.faces.request import Question, build_request
 

@@ -20,7 +20,6 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.run import validate_id
 from corrobora.faces.cli import Exit, print_notice
 from corrobora.faces.cli.options import (
-    FILE_PATH,
     config_option,
     json_option,
     open_settings,
@@ -28,6 +27,7 @@ from corrobora.faces.cli.options import (
     read_stdin_text,
     with_workspace,
 )
+from corrobora.faces.cli.paths import FILE_PATH
 from corrobora.faces.cli.report import missing_report_error
 from corrobora.faces.cli.screen import one_line
 from corrobora.text.phrases import describe_code, format_count
