@@ -31,7 +31,7 @@ EXEMPT: dict[str, str] = {
     "corrobora.domain.report.Report._repr_markdown_": "notebooks call it by its name",
     "corrobora.faces.structured.StructuredAnswer._repr_markdown_": "likewise",
     "corrobora.faces.structured._escape": "the one before calls it",
-    "corrobora.text.frames.Frame.can_translate": "the test that no text lacks its translation asks it",
+    "corrobora.text.phrases.Frame.can_translate": "the test that no text lacks its translation asks it",
 }
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

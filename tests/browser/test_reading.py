@@ -16,9 +16,9 @@ from tests.plugins.serving import Site
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import run_here
+from corrobora.app.exports import read_source
 from corrobora.app.libraries import ingest_files
 from corrobora.app.runs import read_report_json, submit_run
-from corrobora.app.sources import read_source
 from corrobora.domain.run import Request
 
 MARKERS = """() => [...document.querySelectorAll('button.n')].map(each => [

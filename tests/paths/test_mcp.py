@@ -10,6 +10,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from corrobora.faces.web.following import look_at_run
 from mcp import Client
 from mcp.client.extension import advertise
 from mcp.shared.exceptions import MCPError
@@ -37,7 +38,6 @@ from corrobora.faces.mcp.tasks import EXTENSION_ID
 from corrobora.faces.mcp.tools import MAX_WAIT_SECONDS
 from corrobora.faces.mcp.views import NOTICE
 from corrobora.faces.serve import MCP_PORT
-from corrobora.faces.web.following import look_at_run
 from corrobora.faces.web.service import open_service
 
 HTTP = ("--http", "--port", "0")

@@ -32,26 +32,21 @@ MAX_FUNCTION_LINES = 50  # 40 is the habit; a table of cases may be longer
 # Source modules without a test file of the same name, and the file below tests/ that tests them, with the reason.
 TESTED_ELSEWHERE: dict[str, str] = {
     "__init__.py": "unit/faces/test_python.py",  # the public names
-    "faces/web/api/events.py": "web/test_api_runs.py",
+    "faces/web/api/runs.py": "web/test_api_runs.py",
     "faces/web/api/evidence.py": "web/test_api_evidence.py",  # over HTTP, as all parts of the server
     "faces/web/api/health.py": "web/test_server.py",
     "faces/web/api/libraries.py": "web/test_api_libraries.py",
     "faces/web/api/models.py": "web/test_openapi.py",
-    "faces/web/api/runs.py": "web/test_api_runs.py",
     "faces/web/context.py": "web/test_server.py",
-    "faces/web/login.py": "web/test_tokens.py",
+    "faces/web/pages/settings.py": "web/test_tokens.py",
     "faces/web/evidence.py": "web/test_api_evidence.py",
     "faces/web/libraries.py": "web/test_api_libraries.py",
     "faces/web/errors.py": "web/test_server.py",
     "faces/web/pages/__init__.py": "browser/test_every_screen.py",  # the working screens, in Chromium
-    "faces/web/pages/chat.py": "browser/test_page.py",
-    "faces/web/forms.py": "browser/test_page.py",
+    "faces/web/pages/start.py": "browser/test_page.py",
     "faces/web/pages/libraries.py": "browser/test_page.py",
     "faces/web/pages/live.py": "browser/test_page.py",
     "faces/web/pages/plan.py": "browser/test_page.py",
-    "faces/web/pages/runs.py": "browser/test_page.py",
-    "faces/web/pages/settings.py": "browser/test_page.py",
-    "faces/web/pages/start.py": "browser/test_page.py",
     "faces/web/reader/__init__.py": "browser/test_reading.py",  # the reading screens, in Chromium
     "faces/web/reader/views.py": "browser/test_reading.py",
     "faces/web/service.py": "web/test_server.py",

@@ -2,7 +2,9 @@
 
 Know the files of a report, each written as a whole or not at all; SMTP with and without TLS; and the headers and the
 signature of Standard Webhooks. Server, sender and endpoint come from the operator's settings only, never from a
-question, a page, a request or a model; only the recipient belongs to a run. Do not know formats, profiles or runs.
+question, a page, a request or a model; only the recipient belongs to a run. The webhook that a request names is posted
+to over vetted connections, and reaches no private address that the operator did not write down. Do not know formats,
+profiles or runs.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import json
 import os
 import smtplib
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.errors import MessageError
@@ -26,9 +28,13 @@ from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
 
+import httpcore2
 import httpx2
 
 from corrobora.adapters.http import tls_context
+from corrobora.adapters.web import DEFAULT_PORTS, BadUrl, parse_url
+from corrobora.adapters.web.network import AllowList, ConnectionBlocked, NameUnresolved, VettedNetwork
+from corrobora.adapters.web.transport import USER_AGENT
 from corrobora.domain.errors import ProviderError, UserError
 from corrobora.ports import Clock
 from corrobora.registry import Configuration
@@ -276,3 +282,110 @@ def sign_payload(key: bytes, identity: str, stamp: str, body: bytes) -> dict[str
     signed = b".".join((identity.encode(), stamp.encode(), body))
     signature = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
     return {"webhook-id": identity, "webhook-timestamp": stamp, "webhook-signature": f"v1,{signature}"}
+
+
+ANYWHERE = "*"  # in the list of hosts: every public one
+WEBHOOK_SECONDS = 15.0
+_GONE = 410
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookMessage:
+    """What is sent and signed: the id of the event, the same in every attempt, its body, and seconds since 1970."""
+
+    id: str
+    body: bytes
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class PostResult:
+    """What a receiver answered, in words without its address; `gone` if it wants no more."""
+
+    told: str
+    delivered: bool = False
+    gone: bool = False
+
+
+def find_host(url: str) -> str:
+    """Return the host of an address, which may be shown: the rest of it may hold a secret."""
+    return urlsplit(url).hostname or ""
+
+
+def parse_hosts(hosts: Sequence[str]) -> AllowList:
+    """Return what an operator's list allows: `HOST` means its port 443, and `HOST:PORT` that very endpoint.
+
+    A private address is reached only if it is in the list itself, also where a name of the list leads to it.
+    """
+    endpoints: set[tuple[str, int]] = set()
+    for each in hosts:
+        parts = urlsplit(f"//{each}")
+        if parts.hostname and each != ANYWHERE:
+            endpoints.add((parts.hostname, parts.port or DEFAULT_PORTS["https"]))
+    ports = {DEFAULT_PORTS["https"], *(port for _, port in endpoints)}
+    return AllowList(ports=frozenset(ports), endpoints=frozenset(endpoints))
+
+
+def check_webhook(url: str, hosts: Sequence[str]) -> None:
+    """Refuse an address that a request may not name. Raises `UserError` `webhook_address` or `webhook_refused`."""
+    try:
+        parsed = parse_url(url)
+    except BadUrl as error:
+        raise UserError("webhook_address", f"The webhook has no usable address: {error}.") from error
+    port = parsed.port or DEFAULT_PORTS[parsed.scheme]
+    host = parsed.host.lower().rstrip(".")
+    listed = (host, port) in parse_hosts(hosts).endpoints
+    if not listed and not (ANYWHERE in hosts and port == DEFAULT_PORTS["https"]):
+        raise UserError(
+            "webhook_refused",
+            f"The operator of this server allows no webhook to {host[:80]}:{port}.",
+            next_step=f'Ask for it: delivery.webhook_hosts = ["{host[:80]}:{port}"]',
+        )
+    if parsed.scheme != "https" and port in DEFAULT_PORTS.values():
+        raise UserError("webhook_address", "A webhook must have an address with https.", next_step="Use https.")
+
+
+async def post_webhook(url: str, message: WebhookMessage, *, key: bytes, hosts: Sequence[str]) -> PostResult:
+    """Post a message, signed with `key`, to an address that `hosts` allow; what goes wrong is in the result."""
+    try:
+        check_webhook(url, hosts)
+        async with asyncio.timeout(WEBHOOK_SECONDS):
+            status = await _send(url, message, key, parse_hosts(hosts))
+    except UserError as error:
+        return PostResult(error.message)
+    except ConnectionBlocked as error:
+        return PostResult(f"not sent: {error}")
+    except NameUnresolved as error:
+        return PostResult(f"not sent: {error}")
+    except (TimeoutError, httpcore2.TimeoutException):
+        return PostResult(f"no answer within {WEBHOOK_SECONDS:g} s")
+    except (httpcore2.NetworkError, httpcore2.ProtocolError, OSError, UnicodeError, ValueError) as error:
+        return PostResult(f"the connection failed ({type(error).__name__})")
+    return PostResult(f"HTTP {status}", delivered=200 <= status < 300, gone=status == _GONE)  # noqa: PLR2004 - HTTP
+
+
+async def _send(url: str, message: WebhookMessage, key: bytes, allow: AllowList) -> int:
+    target = parse_url(url)
+    host = target.raw_host.rstrip(b".")
+    headers = {
+        "Host": target.netloc.decode("ascii").lower(),
+        "User-Agent": USER_AGENT,
+        "Content-Type": "application/json",
+        "Content-Length": str(len(message.body)),
+        "Connection": "close",
+        **sign_payload(key, message.id, str(message.at), message.body),
+    }
+    request = httpcore2.Request(
+        "POST",
+        httpcore2.URL(scheme=target.raw_scheme, host=host, port=target.port, target=target.raw_path or b"/"),
+        headers=[(name.encode(), value.encode("ascii")) for name, value in headers.items()],
+        content=message.body,
+    )
+    async with httpcore2.AsyncHTTPConnection(
+        httpcore2.Origin(target.raw_scheme, host, target.port or DEFAULT_PORTS[target.scheme]),
+        ssl_context=tls_context() if target.scheme == "https" else None,
+        network_backend=VettedNetwork(allow=allow),
+    ) as connection:
+        answer = await connection.handle_async_request(request)
+        await answer.aclose()
+        return answer.status

@@ -39,9 +39,9 @@ from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Outcome, Report
 from corrobora.domain.run import EventType, Request, RequestOption, RunId, RunRow, RunStatus
 from corrobora.domain.thread import StopReason
-from corrobora.engine.cited import list_read_sources
 from corrobora.engine.edit import edit_report
 from corrobora.engine.research import rescue_report, research
+from corrobora.engine.review import list_read_sources
 from corrobora.engine.session import RunPorts, Session
 from corrobora.engine.session.budget import Budget
 from corrobora.engine.session.journal import PassageClaims, sum_earlier_seconds, sum_searches, sum_usage

@@ -17,9 +17,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corrobora.adapters.delivery import parse_signing_key
+from corrobora.adapters.delivery import (
+    WEBHOOK_SECONDS,
+    WebhookMessage,
+    check_webhook,
+    find_host,
+    parse_signing_key,
+    post_webhook,
+)
 from corrobora.adapters.pacing import SystemClock
-from corrobora.adapters.webhooks import POST_SECONDS, WebhookMessage, check_webhook, find_host, post_webhook
 from corrobora.config import Settings
 from corrobora.config.settings import list_settings
 from corrobora.domain.errors import JournalError, UserError
@@ -115,7 +121,7 @@ class ThreadReports:
 
 log = logging.getLogger("corrobora")
 RETRY_SECONDS = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)  # as Standard Webhooks advises
-LEASE_SECONDS = 4 * POST_SECONDS  # after which another process takes what a dead one had taken
+LEASE_SECONDS = 4 * WEBHOOK_SECONDS  # after which another process takes what a dead one had taken
 POLL_SECONDS = 1.0
 _AT_ONCE = 8
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from corrobora.app.attempts import ASK, UPDATE, WATCH
 from corrobora.app.runs import load_report, schedule_run, submit_run
-from corrobora.domain.edits import EditAction, EditRequest
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.report import Report
 from corrobora.domain.run import Request, RequestOption, RunId, RunRow, RunStatus
@@ -23,6 +22,7 @@ from corrobora.policies.intake import check_question
 from corrobora.reporting.edits import Document, parse_document
 from corrobora.reporting.revision import Base, plan_changes
 from corrobora.reporting.run_comparison import Comparison, compare_reports
+from corrobora.roles.edit import EditAction, EditRequest
 from corrobora.storage.journal.runs import NEWEST
 
 if TYPE_CHECKING:

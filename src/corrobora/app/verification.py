@@ -23,13 +23,13 @@ from corrobora.reporting.html_markup import compare_markup, find_hiding
 from corrobora.reporting.html_reader import html_to_markdown, is_html
 from corrobora.reporting.recheck import RecheckResult, recheck_report
 from corrobora.reporting.references import Lookups, SourceLookup, StoredSource
+from corrobora.reporting.report_format import read_frame
 from corrobora.reporting.report_parser import Reference
 from corrobora.reporting.seal import SealStatus, TextChange, canonical_json, check_seal, find_changes, find_seal
-from corrobora.reporting.translate import read_frame
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
-    from corrobora.text.frames import Frame
+    from corrobora.text.phrases import Frame
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -27,7 +27,7 @@ from corrobora.policies.budget import Estimate
 from corrobora.policies.selection import SITE_SUFFIX
 from corrobora.ports import Analyst, Clock, Library, Limiter, Reader, SearchProvider
 from corrobora.registry import list_parts, load_part, refuse_name
-from corrobora.reporting.translate import read_frame
+from corrobora.reporting.report_format import read_frame
 from corrobora.storage.postgres import Database
 from corrobora.storage.queue.statements import RateLimiter
 

@@ -49,7 +49,7 @@ from corrobora.config.values import (
 )
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import CallOptions
-from corrobora.text.frames import Frame, find_frame, is_language_tag, parse_frame
+from corrobora.text.phrases import Frame, find_frame, is_language_tag, parse_frame
 
 _SHOWN = 60  # characters of a wrong value that a message repeats
 

@@ -25,9 +25,9 @@ from corrobora.domain.report import (
 )
 from corrobora.domain.run import EventType, RequestOption, Stage
 from corrobora.domain.thread import Round
-from corrobora.engine.cited import add_evidence, describe_notices, mark_previous, read_cited_sources
 from corrobora.engine.knowledge import remember_findings
 from corrobora.engine.read import FetchResult, make_read_key
+from corrobora.engine.review import add_evidence, describe_notices, mark_previous, read_cited_sources
 from corrobora.engine.session import Session, format_json
 from corrobora.engine.session.egress import list_shared
 from corrobora.engine.session.journal import (
@@ -60,8 +60,7 @@ from corrobora.reporting.thread_json import (
 )
 from corrobora.reporting.verify import CheckedDraft, check_written_draft, find_cited_markers, score_overlap
 from corrobora.roles.synthesize import Material, synthesize
-from corrobora.text.frames import ENGLISH, find_frame
-from corrobora.text.phrases import describe_code, format_count
+from corrobora.text.phrases import ENGLISH, describe_code, find_frame, format_count
 from corrobora.text.tokens import sanitize_json, sanitize_text
 
 ResultKey = tuple[str, str | None]  # address and passage: what counts as one result

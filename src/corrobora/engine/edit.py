@@ -9,17 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 
-from corrobora.domain.edits import Change, Edit, EditAction, EditRequest, Proposed, choose_changes
 from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.domain.evidence import Fact
 from corrobora.domain.plan import Brief, Node, SubQuestion
 from corrobora.domain.report import Draft, Report
 from corrobora.domain.run import EventType, Stage
-from corrobora.engine.cited import add_evidence, read_cited_sources
 from corrobora.engine.inputs import MAX_FACTS_WRITTEN, report_input, select_best_facts
 from corrobora.engine.investigate import investigate
 from corrobora.engine.knowledge import begin_record
-from corrobora.engine.review import ask_rulings, confirm_input
+from corrobora.engine.review import add_evidence, ask_rulings, confirm_input, read_cited_sources
 from corrobora.engine.session import Session, format_json
 from corrobora.engine.session.journal import CallMeta, decode, encode
 from corrobora.policies import dump_profile
@@ -36,7 +34,7 @@ from corrobora.reporting.revision import (
 )
 from corrobora.reporting.seal import read_digest, seal_files, strip_seal
 from corrobora.reporting.verify import CheckedDraft
-from corrobora.roles.edit import Editing, propose_edits
+from corrobora.roles.edit import Change, Edit, EditAction, Editing, EditRequest, Proposed, choose_changes, propose_edits
 from corrobora.roles.synthesize import synthesize
 from corrobora.text.tokens import sanitize_json, sanitize_text
 

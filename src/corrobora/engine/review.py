@@ -1,6 +1,7 @@
-"""Review: what those who review and repair a draft are given, and the reading set that derivations are checked against.
+"""Review: what those who review and repair a draft are given, and what stored texts add to a report.
 
-Knows findings, stored texts and what the check says of a draft. Does not check anything itself.
+Knows findings, the reading set that derivations are checked against, and what the check says of a draft. Does not check
+anything itself.
 """
 
 from __future__ import annotations
@@ -14,10 +15,14 @@ from functools import partial
 from itertools import zip_longest
 
 from corrobora.domain.evidence import Fact, ReadOutcome, SourceId
-from corrobora.domain.report import Critique, Draft, Findings, SentenceCheck, Support, iter_threads
+from corrobora.domain.report import Critique, Draft, Findings, Report, SentenceCheck, Support, iter_threads
 from corrobora.engine.inputs import MAX_FACTS_WRITTEN, select_best_facts
 from corrobora.engine.session import Session
+from corrobora.policies.grading import find_notice
+from corrobora.ports import Library
+from corrobora.reporting.evidence import StoredText, build_evidence
 from corrobora.reporting.markdown import MARKER, is_row, is_rule, iter_row_statements, split_cells
+from corrobora.reporting.render import CitedSource
 from corrobora.reporting.verify import RULED, CheckedDraft, add_code_sections
 from corrobora.roles.forms import name_origin, name_place
 from corrobora.roles.review import Confirming, Doubt, Reviewing, Revising, confirm
@@ -195,3 +200,55 @@ def repair_input(checked: CheckedDraft, draft: Draft, findings: Findings, run: S
 
 def _measure_nearness(sentence: str, fact: Fact) -> float:
     return token_overlap(sentence, f"{fact.claim} {fact.quote}")
+
+
+async def read_cited_sources(library: Library, sources: Sequence[SourceId]) -> dict[str, CitedSource]:
+    """Return the content hashes of stored sources, what each says about its own standing, and their authors."""
+    found: dict[str, CitedSource] = {}
+    for each in dict.fromkeys(sources):
+        source, text = await library.document(each)
+        found[each] = CitedSource(source.snapshot, find_notice(source.title, text), source.authors)
+    return found
+
+
+def describe_notices(cited: Mapping[str, CitedSource]) -> list[str]:
+    """Say which of the cited sources carry a notice about themselves; an empty list if none does."""
+    standing = [each.notice for each in cited.values() if each.notice]
+    told = f"{len(standing)} of {len(cited)} cited sources carry a notice about themselves: {'; '.join(standing)}"
+    return [told] if standing else []
+
+
+def list_read_sources(report: Report) -> frozenset[SourceId]:
+    """Return the ids of all sources that a run has read."""
+    rounds = (done for leaf in iter_threads(report.findings) for done in leaf.rounds)
+    read = (reading.source for done in rounds for reading in done.readings if reading.source is not None)
+    return frozenset((*read, *(fact.source for fact in report.findings.facts)))
+
+
+def mark_previous(
+    numbers: Mapping[str, int], run: str, previous: Report | None
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Return which numbers lead to sources that the previous run had read, and the note that says so."""
+    if previous is None:
+        return (), ()
+    known = list_read_sources(previous)
+    ours = tuple(number for marker, number in numbers.items() if SourceId(marker[1:].partition(":")[0]) in known)
+    named = f" ({', '.join(f'[{number}]' for number in ours)})" if ours else ""
+    told = f"{len(ours)} of {len(numbers)} cited passages{named} stand in sources that it had read"
+    rest = "" if len(ours) == len(numbers) else "; the others are new"
+    return ours, (f"Follows run {run}: {told}{rest}.",)
+
+
+async def add_evidence(report: Report, library: Library) -> Report:
+    """Return a report with the evidence of every `[n]` of its text, from the stored texts of its sources.
+
+    Raises:
+        ReadError: a cited source is not stored.
+    """
+    sources = dict.fromkeys(each.source for each in report.citations)
+    stored = {
+        each: StoredText(*await library.document(SourceId(each)), await library.source_passages(SourceId(each)))
+        for each in sources
+    }
+    evidence, passages = build_evidence(report, stored)
+    return replace(report, evidence=evidence, passages=passages)

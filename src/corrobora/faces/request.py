@@ -14,7 +14,7 @@ from corrobora.config import Settings, resolve_language
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request, RequestOption
 from corrobora.registry import load_part
-from corrobora.text.frames import dump_frame
+from corrobora.text.phrases import dump_frame
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from urllib.parse import quote, urlsplit
 
 from corrobora.domain.report import CitedPassage, CitedQuote, MarkerEvidence, Report, Support
 from corrobora.reporting.render import HOW
-from corrobora.text.frames import ENGLISH, Frame, find_frame
+from corrobora.text.phrases import ENGLISH, Frame, find_frame
 from corrobora.text.tokens import sanitize_text
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from corrobora.domain.edits import Edit, EditAction
 from corrobora.domain.report import Citation, Report
 from corrobora.reporting.markdown import drop_marks, fold_quotes, is_heading, is_row, is_rule, split_cited_sentences
 from corrobora.reporting.seal import strip_seal
+from corrobora.roles.edit import Edit, EditAction
 from corrobora.text import phrases
-from corrobora.text.frames import ENGLISH, Frame, find_frame
+from corrobora.text.phrases import ENGLISH, Frame, find_frame
 from corrobora.text.tokens import read_inline
 
 CITATION = re.compile(r"(?<!\\)\[(\d{1,5})\](?!\(|:)")

@@ -20,7 +20,7 @@ from corrobora.reporting.seal import strip_seal
 from corrobora.reporting.verify import is_copied, make_evidence
 from corrobora.text import phrases
 from corrobora.text.derivations import DerivationKind
-from corrobora.text.frames import ENGLISH, Frame, find_frame, list_frames
+from corrobora.text.phrases import ENGLISH, Frame, find_frame, list_frames
 from corrobora.text.support import check_support
 from corrobora.text.tokens import stem_text, token_overlap
 

@@ -23,7 +23,7 @@ from corrobora.reporting.render import format_source_details
 from corrobora.reporting.seal import strip_seal
 from corrobora.text import phrases
 from corrobora.text.authors import join_authors
-from corrobora.text.frames import Frame, find_frame
+from corrobora.text.phrases import Frame, find_frame
 from corrobora.text.tokens import sanitize_text
 
 if TYPE_CHECKING:

@@ -20,9 +20,8 @@ from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.report import Report, iter_threads
 from corrobora.domain.run import Event, EventType
 from corrobora.reporting import svg
-from corrobora.reporting.timeline import draw_timeline, translate_label
-from corrobora.text.frames import ENGLISH, Frame
-from corrobora.text.phrases import describe_code, format_count
+from corrobora.reporting.svg import draw_timeline, translate_label
+from corrobora.text.phrases import ENGLISH, Frame, describe_code, format_count
 
 _MOST_ROWS, _MOST_COLUMNS = 24, 40
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")

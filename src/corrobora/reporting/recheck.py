@@ -35,8 +35,8 @@ from corrobora.reporting.seal import SealStatus, TextChange, fold_layout, strip_
 from corrobora.text.claims import CitedEvidence
 from corrobora.text.comparison import find_differences
 from corrobora.text.derivations import DerivationKind, check_derivation
-from corrobora.text.frames import Frame
 from corrobora.text.mentions import find_claim_words
+from corrobora.text.phrases import Frame
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.support import Evidence, SupportCheck, check_support
 from corrobora.text.tokens import read_inline, token_overlap

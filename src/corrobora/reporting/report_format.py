@@ -1,4 +1,4 @@
-"""The form of a delivered report: the format rules for every writer's text (TIMED-33), and the names of its files.
+"""The form of a delivered report: the format rules for every writer's text (TIMED-33), its files and its language.
 
 Knows lines of Markdown, headings and lists, and never changes a word of a sentence. Takes keys and unstated addresses
 out of what a writer wrote. Does not know the content.
@@ -11,6 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from corrobora.domain.report import Findings
+from corrobora.domain.run import Request, RequestOption
+from corrobora.reporting.markdown import is_row, is_rule, split_cells
+from corrobora.text import phrases
+from corrobora.text.phrases import Frame, find_frame
 from corrobora.text.tokens import read_inline
 
 REPORT_FILES = {"md": "report.md", "html": "report.html", "json": "report.json"}  # formats, and where a run has them
@@ -127,3 +131,45 @@ def strip_line(text: str, stated: Sequence[str]) -> str:
     """Return a line of a writer, such as a title, as the body is printed: without keys and unstated addresses."""
     plain, gone = strip_addresses(SECRET.sub("[removed]", text), stated)
     return " ".join(plain.split()) if gone else plain
+
+
+_NOTE = re.compile(r"\*(\[One (?:sentence|cell) withheld): (.*?)\.\]\*")
+_LABEL = re.compile(rf"\*\(({'|'.join(phrases.LABELS)})\)\*")
+_LEADING = re.compile(r"(?:#{1,6}\s(?:\d+\.\s)?|[-*]\s)?(?:\*\*)?")
+_NUMBERED = re.compile(r"\[\d{1,5}\]")
+
+
+def read_frame(request: Request) -> Frame:
+    """Return the texts of code for the language that a report was asked for in."""
+    tag, translation = (request.get_option(name) for name in (RequestOption.LANGUAGE, RequestOption.TRANSLATION))
+    return find_frame(tag, translation)
+
+
+def translate_body(body: str, frame: Frame) -> str:
+    """Return a checked body with the texts of code in the language of the frame; sentences of the writer stay.
+
+    Of code are headings, cells, lines without a citation that begin with a fixed wording, labels behind sentences, and
+    the notes in the place of withheld ones.
+    """
+    return "\n".join(_translate_line(line, frame) for line in body.split("\n")) if frame.texts else body
+
+
+def _translate_line(line: str, frame: Frame) -> str:
+    say = frame.translate
+    if not line.strip() or line.startswith(">"):
+        return line
+    line = _LABEL.sub(lambda label: f"*({say(label[1])})*", line)
+    line = _NOTE.sub(lambda note: f"*{say(note[1])}: {say(note[2])}.]*", line)
+    if _NUMBERED.search(line):
+        return line
+    if is_row(line):
+        return line if is_rule(line) else f"| {' | '.join(frame.texts.get(cell, cell) for cell in _split_row(line))} |"
+    lead = _LEADING.match(line)
+    start = lead.end() if lead else 0
+    text, bold = line[start:].removesuffix("**"), "**" if line[start:].endswith("**") else ""
+    fixed = line.startswith("#") or text in frame.texts or phrases.is_written_by_code(text)
+    return f"{line[:start]}{say(text)}{bold}" if fixed and not text.startswith("[") else line
+
+
+def _split_row(line: str) -> list[str]:
+    return [cell.replace("|", "\\|") for cell in split_cells(line)]

@@ -24,7 +24,7 @@ from corrobora.reporting.markdown import (
     split_cited_sentences,
 )
 from corrobora.text import phrases
-from corrobora.text.frames import ENGLISH, Frame, list_frames
+from corrobora.text.phrases import ENGLISH, Frame, list_frames
 from corrobora.text.tokens import read_inline
 
 _OURS = re.compile(r"^\[(\d{1,5})\] (.{0,4400})(?<=\s)`?(S\d{1,9}):(C\d{1,9})`? `?sha256:([0-9a-f]{64})`?")

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 
-from corrobora.domain.edits import Change, Edit, EditAction, Loss
 from corrobora.domain.evidence import Fact
 from corrobora.domain.report import Draft, Report, SentenceCheck, Support
 from corrobora.reporting.edits import (
@@ -29,10 +28,11 @@ from corrobora.reporting.render import (
     CitedSource,
     build_citations,
 )
-from corrobora.reporting.translate import translate_body
+from corrobora.reporting.report_format import translate_body
 from corrobora.reporting.verify import CheckedDraft, Rulings, check_draft
 from corrobora.reporting.versions import lay_out_version, list_breaks, list_cited, list_losses
-from corrobora.text.frames import Frame, find_frame
+from corrobora.roles.edit import Change, Edit, EditAction, Loss
+from corrobora.text.phrases import Frame, find_frame
 from corrobora.text.tokens import sanitize_text
 
 _RANK = {

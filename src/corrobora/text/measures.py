@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from corrobora.text.clocks import HALF_DAY, find_clocks
-from corrobora.text.quantities import NUMBER_WORDS, SCALES
+from corrobora.text.quantities import HALF_DAY, NUMBER_WORDS, SCALES, find_clocks
 from corrobora.text.tokens import fold_text, stem_word
 
 

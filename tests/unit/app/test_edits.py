@@ -14,12 +14,20 @@ from corrobora.app.attempts import run_here
 from corrobora.app.followups import accept_changes, list_versions, read_changes, read_outline, submit_edit
 from corrobora.app.runs import load_report
 from corrobora.app.verification import verify_report
-from corrobora.domain.edits import Edit, EditAction, EditRequest
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import RunStatus
 from corrobora.engine.edit import MAX_TRIES
 from corrobora.reporting.seal import SealStatus
-from corrobora.roles.edit import Editing, UnusableAnswer, WireEdit, WireEdits, convert_edits
+from corrobora.roles.edit import (
+    Edit,
+    EditAction,
+    Editing,
+    EditRequest,
+    UnusableAnswer,
+    WireEdit,
+    WireEdits,
+    convert_edits,
+)
 from corrobora.testing.protocols import WireRequest
 from corrobora.testing.scripted_model import ParsedPrompt, answer_prompt
 from corrobora.testing.server import ModelServer

@@ -9,7 +9,7 @@ import pytest
 from tests.plugins.shell import Shell
 
 from corrobora.app import Workspace
-from corrobora.app.ratings import CRITERIA, dump_rating, list_ratings, make_rating, store_rating
+from corrobora.app.runs import CRITERIA, dump_rating, list_ratings, make_rating, store_rating
 from corrobora.config import load_settings
 from corrobora.domain.errors import UserError
 from corrobora.domain.report import Verdict

@@ -9,8 +9,8 @@ import pytest
 from tests.plugins.shell import Shell
 
 from corrobora.app import Workspace
+from corrobora.app.exports import Reference, complete_evidence, list_quotes, parse_reference, read_source
 from corrobora.app.followups import require_report
-from corrobora.app.sources import Reference, complete_evidence, list_quotes, parse_reference, read_source
 from corrobora.config import load_settings
 from corrobora.domain.errors import UserError
 

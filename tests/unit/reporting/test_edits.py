@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.domain.edits import Edit, EditAction
 from corrobora.reporting.edits import Document, UnknownPlace, apply_edit, list_shortening, split_document
+from corrobora.roles.edit import Edit, EditAction
 
 TEXT = """# The harbour of Ardal
 

@@ -31,7 +31,7 @@ from corrobora.reporting.markdown import strip_source_label
 from corrobora.reporting.render import render_sources
 from corrobora.reporting.seal import compute_digest, strip_seal
 from corrobora.reporting.verify import is_copied
-from corrobora.text.frames import find_frame
+from corrobora.text.phrases import find_frame
 
 TEXT = (
     "The sluice gates of Orrin are greased every 14 days. Oil is used.\n\nThe pond may stand at most 210 centimetres "

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.unit.domain.test_report import REPORT
 
-from corrobora.domain.edits import Edit, EditAction, Loss
 from corrobora.reporting.edits import apply_edit, split_document
 from corrobora.reporting.versions import list_breaks, list_cited, list_losses
+from corrobora.roles.edit import Edit, EditAction, Loss
 
 GIVEN = split_document(
     "# Ardal\n\nThe basin is 9 metres deep at low water. [1] It is of stone. [2]\n\n## Pilots\n\nOle. [2]\n"

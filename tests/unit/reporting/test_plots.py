@@ -17,7 +17,7 @@ from corrobora.domain.report import Report, RoleSpend
 from corrobora.domain.run import Event, EventType
 from corrobora.reporting import svg
 from corrobora.reporting.plots import PlotKind, draw_plot, draw_plots
-from corrobora.text.frames import find_frame
+from corrobora.text.phrases import find_frame
 
 HOSTILE = '</svg><script>alert(1)</script> "quoted" & 北京の橋 \x00\x1b[31m\ud800 ' + "long " * 60
 ZERO = datetime(2026, 1, 1, tzinfo=UTC)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from tests.unit.domain.test_report import METHODOLOGY, REPORT
 from tests.unit.policies.threads import fact
 
-from corrobora.domain.edits import Change, Edit, EditAction, Loss, Proposed, choose_changes
 from corrobora.domain.report import Draft, Findings, Report
 from corrobora.reporting.edits import apply_edit
 from corrobora.reporting.render import CitedSource, build_citations, number_citations, render_markdown
@@ -24,6 +23,7 @@ from corrobora.reporting.revision import (
     refuse_silent_loss,
 )
 from corrobora.reporting.verify import check_draft
+from corrobora.roles.edit import Change, Edit, EditAction, Loss, Proposed, choose_changes
 
 OPENED = fact("The harbour of Ardal was opened to steamers in 1874.", passage="C1")
 DEPTH = fact("The harbour basin is 9 metres deep at low water.", passage="C2")

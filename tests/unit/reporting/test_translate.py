@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from corrobora.domain.run import Request
-from corrobora.reporting.translate import read_frame, translate_body
-from corrobora.text.frames import ENGLISH, find_frame
+from corrobora.reporting.report_format import read_frame, translate_body
+from corrobora.text.phrases import ENGLISH, find_frame
 
 BODY = """The rate is 3 %. [1] It may fall. *(unclear)* [2]
 

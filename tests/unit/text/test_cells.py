@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from corrobora.domain.report import Support
-from corrobora.text.cells import select_cells, split_by_cells
 from corrobora.text.support import Evidence, check_support
 from corrobora.text.tokens import stem_text
+from corrobora.text.typed import select_cells, split_by_cells
 
 ROW = "Control: Sealed lids; LV1: Optional; LV2: Recommended; LV3: Required."
 LIST = "Sealed lids:\n- LV1: optional\n- LV2: recommended\n- LV3: required"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.text.clocks import find_clocks
 from corrobora.text.measures import find_measures
+from corrobora.text.quantities import find_clocks
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.report import Outcome
 from corrobora.domain.thread import StopReason
 from corrobora.text import phrases
-from corrobora.text.frames import ENGLISH, dump_frame, find_frame, list_frames, parse_frame
+from corrobora.text.phrases import ENGLISH, dump_frame, find_frame, list_frames, parse_frame
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES, SOURCE = ROOT / "docs" / "examples", ROOT / "src" / "corrobora"

@@ -13,8 +13,7 @@ from itertools import islice
 from typing import Any, NamedTuple, cast
 
 from corrobora.adapters.readers import TextWriter, fold_spaces
-from corrobora.adapters.readers.declared import DeclaredMetadata, read_declared
-from corrobora.adapters.readers.page_dates import Element, drop_quoted_dates, trim_date
+from corrobora.adapters.readers.declared import DeclaredMetadata, Element, drop_quoted_dates, read_declared, trim_date
 from corrobora.ports import ParsedDocument
 from corrobora.text.tokens import split_words
 

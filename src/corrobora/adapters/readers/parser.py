@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import Any, Self
 
-from corrobora.adapters.readers.page_dates import date_by_releases
+from corrobora.adapters.readers.declared import date_by_releases
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS

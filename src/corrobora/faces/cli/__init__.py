@@ -196,7 +196,10 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "library": ("library:library", "Fill, list and search libraries of documents."),
     },
     "Set-up": {
-        "init": ("init:init", "Look for models, keys and search providers, and write a first configuration file."),
+        "init": (
+            "installation:init",
+            "Look for models, keys and search providers, and write a first configuration file.",
+        ),
         "doctor": ("installation:doctor", "Check database, models, keys, disk and versions."),
         "config": ("config:config", "Show the settings and where they come from."),
         "trust": (

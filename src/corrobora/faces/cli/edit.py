@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 import click
 
 from corrobora.config import Settings
-from corrobora.domain.edits import Edit, EditAction, EditRequest
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import RunId, RunStatus, validate_id
 from corrobora.faces.cli import Exit
@@ -28,6 +27,7 @@ from corrobora.faces.cli.options import (
 )
 from corrobora.faces.cli.request import OutputFlags, add_file_options, no_input_option, output_options, run_settings
 from corrobora.faces.cli.screen import is_terminal, one_line, read_typed_line, write_stderr
+from corrobora.roles.edit import Edit, EditAction, EditRequest
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace

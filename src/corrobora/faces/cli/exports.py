@@ -31,7 +31,7 @@ from corrobora.reporting.report_format import REPORT_FILES
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
-    from corrobora.app.sources import Reference, StoredQuote
+    from corrobora.app.exports import Reference, StoredQuote
     from corrobora.domain.evidence import Source
     from corrobora.domain.report import CitedPassage
     from corrobora.reporting.plots import PlotKind
@@ -201,7 +201,7 @@ def source(*, names: tuple[str, ...], as_json: bool, config_file: Path | None) -
     SOURCE is what stands behind a reference of a report: S186:C4575, or S186 for its first passages. With a RUN, its id
     or `last`, the quotes of this run's report are marked, else those of all runs.
     """
-    from corrobora.app.sources import parse_reference  # noqa: PLC0415 - `--help` must not load the engine
+    from corrobora.app.exports import parse_reference  # noqa: PLC0415 - `--help` must not load the engine
 
     if len(names) > 2:  # noqa: PLR2004 - a run and a source
         raise click.UsageError("Name one run and one source, such as: corrobora source last S186:C4575")
@@ -224,14 +224,14 @@ def source(*, names: tuple[str, ...], as_json: bool, config_file: Path | None) -
 
 
 async def _read(workspace: Workspace, run: str, wanted: Reference) -> _Found:
-    from corrobora.app.followups import find_reported, require_report  # noqa: PLC0415 - `--help` must not load the engine
-    from corrobora.app.sources import (  # noqa: PLC0415 - as above
+    from corrobora.app.exports import (  # noqa: PLC0415 - as above
         StoredQuote,
         complete_evidence,
         list_quotes,
         read_source,
         select_passages,
     )
+    from corrobora.app.followups import find_reported, require_report  # noqa: PLC0415 - `--help` must not load the engine
 
     stored = await read_source(workspace, wanted.source)
     passages = select_passages(stored, wanted)

@@ -19,7 +19,7 @@ from starlette.staticfiles import StaticFiles
 
 from corrobora import __version__
 from corrobora.config import Settings
-from corrobora.faces.web import api, login, openai, pages, reader
+from corrobora.faces.web import api, openai, pages, reader
 from corrobora.faces.web.errors import PROBLEM_TYPE, Problem, add_error_handlers
 from corrobora.faces.web.security import Access, SecurityMiddleware, Token, Traffic, default_hosts, read_server_secret
 from corrobora.faces.web.service import open_service
@@ -68,7 +68,7 @@ def create_app(
     )
     app.state.access, app.state.traffic = access, Traffic()
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
-    for part in (api, login, openai, reader, pages):  # where two have the same path, the first counts
+    for part in (api, openai, reader, pages):  # where two have the same path, the first counts
         app.include_router(part.router)
     add_error_handlers(app)
     app.openapi = partial(build_openapi, app)

@@ -9,23 +9,26 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
+from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
-from typing import Any
+from typing import Any, Literal
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
 from corrobora.app.delivery import describe_webhook, send_webhook_again, send_webhooks
+from corrobora.app.exports import list_events
 from corrobora.app.followups import submit_follow_up
 from corrobora.app.runs import (
     FINISH_TOPIC,
     PAUSE_TOPIC,
+    PLAN_TOPIC,
     ask_attempt,
     authorize_run,
     find_repeated,
     pass_pause,
+    pause_topic,
     read_report_json,
     reopen_run,
     resolve_profile,
@@ -35,7 +38,7 @@ from corrobora.app.runs import (
 )
 from corrobora.config import Settings
 from corrobora.domain.errors import NoEvidence, UserError
-from corrobora.domain.run import Event, RunId, RunRow, RunStatus
+from corrobora.domain.run import Event, EventType, RunId, RunRow, RunStatus
 from corrobora.faces.cli.library import DEMO, list_libraries, resolve_libraries, unknown_library_error
 from corrobora.faces.request import parse_question
 from corrobora.faces.web.new_run import NewRun, make_request
@@ -172,11 +175,6 @@ async def wait_for_run(workspace: Workspace, run: str, *, seconds: float) -> Run
     return await read_run(workspace, row.id)
 
 
-async def list_events(workspace: Workspace, run: str, *, after: int = 0, limit: int = 500) -> Sequence[Event]:
-    """Return events of a run that are stored, with a number above `after`."""
-    return await read_events(workspace.database, run, after=after, limit=limit)
-
-
 async def authorize(workspace: Workspace, run: str, words: str) -> RunRow:
     """Take a person's words on the waiting plan and go on.
 
@@ -304,3 +302,85 @@ def event_json(event: Event, run: str) -> dict[str, Any]:
     from corrobora.faces.cli.display import json_line  # noqa: PLC0415 - only where events are sent
 
     return json.loads(json_line(event, run))
+
+
+MAX_EVENTS = 200  # of one look
+_ENDS = tuple(status for status in RunStatus if status not in (RunStatus.QUEUED, RunStatus.RUNNING))
+
+
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """What a run waits for: the words that authorize its plan, or a hint between two rounds."""
+
+    kind: Literal["authorization", "hint"]
+    key: str  # never used twice in one run
+    phrase: str = ""  # the exact words, "" if any yes will do
+
+
+@dataclass(frozen=True, slots=True)
+class RunUpdate:
+    """A run as it stands, with its events after a cursor."""
+
+    row: RunRow
+    events: Sequence[Event]
+    cursor: int
+    awaited: Awaited | None
+
+
+async def look_at_run(workspace: Workspace, given: str, *, after: int = 0, wait_seconds: float = 0.0) -> RunUpdate:
+    """Return where a run stands, and its events after `after`; wait for news for at most `wait_seconds`.
+
+    News are an event, a question to a person, and the end. Raises `UserError` `run_unknown`.
+    """
+    run = (await read_run(workspace, given)).id
+    if wait_seconds > 0:
+        await _wait_for_news(workspace, run, after, wait_seconds)
+    row = await read_run(workspace, run)
+    events = await read_events(workspace.database, run, after=after, limit=MAX_EVENTS)
+    return RunUpdate(row, events, events[-1].seq if events else after, find_awaited(workspace, row))
+
+
+async def _wait_for_news(workspace: Workspace, run: str, after: int, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds), aclosing(workspace.events.follow(run, after, ends=_ENDS)) as events:
+            async for _ in events:
+                return
+    except TimeoutError:
+        return
+
+
+def find_awaited(workspace: Workspace, row: RunRow) -> Awaited | None:
+    """Return what a run waits for, None if it waits for nothing."""
+    if row.status is RunStatus.AWAITING:
+        phrase = resolve_profile(workspace.settings, row.request).phrase
+        return Awaited("authorization", f"{PLAN_TOPIC}-{row.epoch}", phrase)
+    if row.status is RunStatus.PAUSED and pause_topic(row.reason) is not None:
+        return Awaited("hint", f"hint-{row.epoch}")
+    return None
+
+
+async def answer_run(workspace: Workspace, given: str, text: str) -> RunRow:
+    """Answer what a run waits for, and go on: the words that authorize its plan, or a hint for its next round.
+
+    Raises:
+        UserError: `phrase`, or `not_waiting` if the run waits for nothing.
+    """
+    row = await read_run(workspace, given)
+    awaited = find_awaited(workspace, row)
+    if awaited is None:
+        raise UserError(
+            "not_waiting",
+            f"Run {row.id} does not wait for an answer: it is {row.status}.",
+            next_step="A run that was interrupted, failed or cancelled is resumed instead.",
+        )
+    if awaited.kind == "authorization":
+        return await authorize(workspace, row.id, text)
+    if text.strip():
+        return await steer(workspace, row.id, text)
+    return await resume(workspace, row.id)
+
+
+async def read_plan_event(workspace: Workspace, run: str) -> Event | None:
+    """Return the last event that proposed a plan, None if there is none."""
+    events = reversed(await list_events(workspace, run))
+    return next((each for each in events if each.type is EventType.PLAN_PROPOSED), None)

@@ -22,7 +22,7 @@ from psycopg.rows import TupleRow
 from corrobora.domain.errors import JournalError, Stale, UserError
 from corrobora.domain.run import Event, EventType, Request, RunId, Stage
 from corrobora.ports import Entry
-from corrobora.storage.journal.commits import entry_digest
+from corrobora.storage.journal.commits import EVENT_CHANNEL, entry_digest
 from corrobora.storage.journal.runs import (
     FINAL_STATUSES,
     STATUS_CHANNEL,
@@ -32,7 +32,6 @@ from corrobora.storage.journal.runs import (
     unknown_run_error,
     validate_id,
 )
-from corrobora.storage.journal.statements import EVENT_CHANNEL
 from corrobora.storage.postgres import Database, open_connection
 
 _PAGE = 500

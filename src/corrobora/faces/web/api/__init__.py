@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from corrobora.faces.web.api import events, evidence, health, libraries, runs
+from corrobora.faces.web.api import evidence, health, libraries, runs
 
 router = APIRouter()
-for _part in (health, runs, events, evidence, libraries):
+for _part in (health, runs, evidence, libraries):
     router.include_router(_part.router)

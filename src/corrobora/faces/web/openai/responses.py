@@ -22,8 +22,6 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.run import RunRow, RunStatus
 from corrobora.faces.web import service
 from corrobora.faces.web.context import Opened
-from corrobora.faces.web.following import answer_run, find_awaited, read_plan_event
-from corrobora.faces.web.openai.chat import read_usage
 from corrobora.faces.web.openai.turns import (
     Content,
     ResearchFields,
@@ -33,8 +31,10 @@ from corrobora.faces.web.openai.turns import (
     enter_run,
     follow_searches,
     list_searches,
+    read_usage,
     wait_for_run,
 )
+from corrobora.faces.web.service import answer_run, find_awaited, read_plan_event
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace

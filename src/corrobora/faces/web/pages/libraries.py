@@ -13,8 +13,7 @@ from corrobora.domain.errors import CorroboraError
 from corrobora.domain.evidence import Hit
 from corrobora.faces.cli.library import check_library_name, list_roots
 from corrobora.faces.web import libraries
-from corrobora.faces.web.context import Opened, render_page
-from corrobora.faces.web.forms import SentForm, go_to
+from corrobora.faces.web.context import Opened, SentForm, go_to, render_page
 
 router = APIRouter()
 _MAX_LISTED = 300

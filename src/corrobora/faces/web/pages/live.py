@@ -25,8 +25,8 @@ from corrobora.domain.run import RunRow, RunStatus, Stage
 from corrobora.faces.event_text import thread_label
 from corrobora.faces.run_view import Lane, ReadSource, RunView, fold_event
 from corrobora.faces.web import service
-from corrobora.faces.web.context import Allowed, Opened, load_templates, render_page
-from corrobora.faces.web.forms import SentForm, go_to
+from corrobora.faces.web.context import Allowed, Opened, SentForm, go_to, load_templates, render_page
+from corrobora.storage.journal.events import read_events
 
 router = APIRouter()
 PANELS = ("tabs", "status", "budget", "tree", "activity", "sources", "coverage", "rounds", "conflicts", "spoken")
@@ -134,7 +134,7 @@ async def read_state(workspace: Workspace, row: RunRow, view: RunView) -> LiveSt
 async def load_view(workspace: Workspace, run: str, view: RunView | None = None) -> RunView:
     """Fold the stored events of a run that `view` has not seen."""
     view = view or RunView()
-    while events := await service.list_events(workspace, run, after=view.seq):
+    while events := await read_events(workspace.database, run, after=view.seq):
         for event in events:
             view = fold_event(view, event)
     return view

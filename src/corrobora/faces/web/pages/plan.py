@@ -1,9 +1,14 @@
 """The plan gate: the plan of a run as a tree that a person edits by forms, and authorizes.
 
-Knows the forms. A changed plan is checked and proposed anew by the run itself, with a new estimate.
+Knows the forms, and a plan as the JSON values that a run stores. A changed plan is checked and proposed anew by the run
+itself, with a new estimate.
 """
 
 from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
@@ -15,11 +20,111 @@ from corrobora.domain.errors import CorroboraError, UserError
 from corrobora.domain.plan import Plan, collect_leaves, executor_depth
 from corrobora.domain.run import RunRow, RunStatus
 from corrobora.faces.web import service
-from corrobora.faces.web.context import Opened, render_page
-from corrobora.faces.web.forms import Form, SentForm, go_to
+from corrobora.faces.web.context import Form, Opened, SentForm, go_to, render_page
 from corrobora.faces.web.pages.live import load_view
-from corrobora.faces.web.pages.plan_edits import edit_plan
 from corrobora.policies.feasibility import find_overlaps
+
+Values = dict[str, Any]
+_FIELDS = ("title", "objective", "questions")
+
+
+def edit_plan(plan: Mapping[str, Any], fields: Mapping[str, str], action: str) -> Values:
+    """Return the plan with the fields of a form, and after one action.
+
+    Args:
+        plan: the stored plan; it is not changed.
+        fields: `title:PATH`, `objective:PATH` and `questions:PATH` (one question a line) of any nodes.
+        action: "save", "add PATH", "remove PATH" or "merge PATH OTHER".
+
+    Raises:
+        UserError: `plan_edit`, for an action that the plan does not allow.
+    """
+    edited: Values = copy.deepcopy(dict(plan))
+    root = cast("Values", edited["root"])
+    for node in iter_nodes(root):
+        _set_fields(node, fields)
+    verb, *paths = action.split()
+    nodes = {str(node["path"]): node for node in iter_nodes(root)}
+    if unknown := [path for path in paths if path not in nodes]:
+        raise _refuse(f"The plan has no part {unknown[0][:80]}.")
+    match verb, paths:
+        case "save", []:
+            pass
+        case "add", [path]:
+            _add_child(nodes[path])
+        case "remove", [path]:
+            _remove_node(root, path)
+        case "merge", [path, other]:
+            _merge_nodes(nodes[path], nodes[other])
+            _remove_node(root, other)
+        case _:
+            raise _refuse(f"There is no action {action[:80]!r}.")
+    return edited
+
+
+def iter_nodes(node: Values) -> Iterator[Values]:
+    """Yield a node of a stored plan and all below it."""
+    yield node
+    for child in cast("list[Values]", node.get("children") or []):
+        yield from iter_nodes(child)
+
+
+def _refuse(problem: str) -> UserError:
+    return UserError("plan_edit", problem, next_step="Open the plan anew.")
+
+
+def _set_fields(node: Values, fields: Mapping[str, str]) -> None:
+    """Write the fields of a form into a node; searches that were planned for another task are dropped."""
+    given = {name: fields[f"{name}:{node['path']}"].strip() for name in _FIELDS if f"{name}:{node['path']}" in fields}
+    changed = [name for name in ("title", "objective") if given.get(name, node[name]) != node[name]]
+    for name in changed:
+        node[name] = given[name]
+    if "questions" in given:
+        lines = [line for line in (" ".join(each.split()) for each in given["questions"].splitlines()) if line]
+        known = {str(each["text"]): each for each in cast("list[Values]", node["sub_questions"])}
+        if lines != list(known):
+            changed.append("questions")
+            node["sub_questions"] = [known.get(line, {"text": line}) for line in dict.fromkeys(lines)]
+    if changed:
+        node["queries"] = []
+
+
+def _add_child(node: Values) -> None:
+    """Add a child; a leaf that gets one keeps its task in a first child, because an inner node only gathers."""
+    children = cast("list[Values]", node.setdefault("children", []))
+    if not children:
+        moved = ("title", "objective", "sub_questions", "specs", "queries", "subjects", "sources", "angle")
+        children.append({name: copy.deepcopy(node[name]) for name in moved if name in node})
+        node |= {name: [] for name in ("sub_questions", "specs", "queries", "subjects", "sources") if name in node}
+        node["angle"] = ""
+    children.append({"title": "New part", "objective": "Find evidence for this part."})
+
+
+def _remove_node(root: Values, path: str) -> None:
+    """Remove a node; an inner node whose last child goes is removed with it, and the root always stays."""
+    for parent in iter_nodes(root):
+        children = cast("list[Values]", parent.get("children") or [])
+        kept = [child for child in children if child.get("path") != path]
+        if len(kept) == len(children):
+            continue
+        if kept:
+            parent["children"] = kept
+        elif parent is root:
+            raise _refuse("The last part of a plan cannot be removed.")
+        else:
+            _remove_node(root, str(parent["path"]))
+        return
+    raise _refuse("The whole plan cannot be removed; stop the run instead.")
+
+
+def _merge_nodes(node: Values, other: Values) -> None:
+    """Give a node the questions, tasks and sources of another that the plan loses."""
+    for name in ("sub_questions", "specs", "subjects", "sources"):
+        mine = cast("list[Any]", node.get(name) or [])
+        node[name] = [*mine, *(each for each in cast("list[Any]", other.get(name) or []) if each not in mine)]
+    node["objective"] = f"{node['objective']} {other['objective']}".strip()
+    node["queries"] = []
+
 
 router = APIRouter()
 _PROPOSE_SECONDS = 20.0  # how long a form waits for the new proposal; after it, the page shows what there is

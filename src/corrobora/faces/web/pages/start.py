@@ -1,6 +1,6 @@
-"""Start: the question, where to search, how and for how long, what it may cost, and the runs before.
+"""Start: the dialogue with the manager, the form of a new run with what it may cost, and the runs before.
 
-Knows the form of a new run. What may be asked for is checked where every face checks it.
+Knows the forms of a dialogue and of a new run. What may be asked for is checked where every face checks it.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import ValidationError
 
 from corrobora.app import Workspace
-from corrobora.app.dialogues import AUTHORIZATION_PHRASE
+from corrobora.app.dialogues import AUTHORIZATION_PHRASE, DialogueManager, first_message, open_dialogue
 from corrobora.app.runs import resolve_profile
 from corrobora.domain.errors import CorroboraError, UserError
 from corrobora.domain.plan import Node, Plan
-from corrobora.domain.run import RunRow
-from corrobora.faces.cli.library import DEMO
+from corrobora.domain.run import RunRow, RunStatus
+from corrobora.faces.cli.library import DEMO, resolve_libraries
+from corrobora.faces.cli.runs import list_score_changes
 from corrobora.faces.web import service
-from corrobora.faces.web.context import Opened, render_page
-from corrobora.faces.web.forms import Form, SentForm, go_to
+from corrobora.faces.web.context import Form, Opened, SentForm, go_to, render_page
 from corrobora.faces.web.libraries import list_libraries, list_profiles
 from corrobora.faces.web.new_run import NewRun, make_request
 from corrobora.reporting.thread_json import describe_estimate
@@ -173,3 +173,123 @@ async def estimate_run(workspace: Workspace, wanted: NewRun) -> str:
     if estimate is None:
         return "Nothing is paid: no paid language model takes part."
     return f"About {describe_estimate(estimate(Plan(Node('root', made.question, made.question))))}."
+
+
+_PAGE = 40
+
+
+@router.get("/runs")
+async def show_runs(
+    request: Request,
+    workspace: Opened,
+    search: Annotated[str, Query(max_length=400)] = "",
+    status: Annotated[str, Query(max_length=40)] = "",
+    page: Annotated[int, Query(ge=1, le=100_000)] = 1,
+) -> HTMLResponse:
+    """Show runs, newest first, with score and trend."""
+    statuses = [status] if status in list(RunStatus) else []
+    rows = await service.list_runs(
+        workspace, limit=_PAGE + 1, offset=(page - 1) * _PAGE, search=search, statuses=statuses
+    )
+    scores = await workspace.runs.read_scores([row.id for row in rows])
+    return render_page(
+        request,
+        "runs.html",
+        rows=rows[:_PAGE],
+        more=len(rows) > _PAGE,
+        page=page,
+        search=search,
+        wanted=status,
+        statuses=list(RunStatus),
+        scores=scores,
+        changes=list_score_changes(rows, scores),
+    )
+
+
+@router.post("/runs/{run}/remove")
+async def remove_run(run: str, workspace: Opened, form: SentForm) -> object:  # noqa: ARG001 - the form has the token
+    """Remove a run with its events and files."""
+    await service.remove(workspace, run)
+    return go_to("/runs")
+
+
+_PROFILE = "tree"
+
+
+@router.get("/chat")
+async def show_dialogues(request: Request, workspace: Opened) -> HTMLResponse:
+    """Show how a dialogue begins, and the earlier ones."""
+    return await _render_begin(request, workspace)
+
+
+async def _render_begin(
+    request: Request, workspace: Workspace, error: CorroboraError | None = None, said: str = ""
+) -> HTMLResponse:
+    stored = await workspace.dialogues.list(limit=20)
+    libraries = await list_libraries(workspace)
+    return render_page(
+        request,
+        "chat_begin.html",
+        status=200 if error is None else 422,
+        error=error,
+        said=said,
+        dialogues=[(each, first_message(each)) for each in stored],
+        libraries=libraries,
+        demo="" if any(space.name == DEMO for space in libraries) else DEMO,
+        providers=list_providers(workspace),
+        profiles=list_profiles(workspace),
+        chosen=_PROFILE,
+        settings=workspace.settings,
+    )
+
+
+@router.post("/chat")
+async def begin_dialogue(request: Request, workspace: Opened, form: SentForm) -> Response:
+    """Begin a dialogue with what the person wants to know."""
+    try:
+        asked = make_request(workspace.settings, read_new_run(form))
+        spaces = await resolve_libraries(workspace, asked.libraries, show=False)
+        manager = open_dialogue(workspace, replace(asked, question="", libraries=spaces))
+        await manager.say(form.text("question"))
+    except CorroboraError as error:
+        return await _render_begin(request, workspace, error, form.text("question"))
+    return go_to(f"/chat/{manager.id}")
+
+
+@router.get("/chat/{dialogue}")
+async def show_dialogue(request: Request, dialogue: str, workspace: Opened) -> HTMLResponse:
+    """Show what was said."""
+    return _render_dialogue(request, await _open_stored(workspace, dialogue))
+
+
+async def _open_stored(workspace: Workspace, dialogue: str) -> DialogueManager:
+    stored = await workspace.dialogues.get(dialogue)
+    return open_dialogue(workspace, stored.request, stored)
+
+
+def _render_dialogue(request: Request, manager: DialogueManager, error: CorroboraError | None = None) -> HTMLResponse:
+    turns = [(who, text) for who, _, text in (turn.partition(": ") for turn in manager.dialogue.turns)]
+    return render_page(
+        request,
+        "chat.html",
+        status=200 if error is None else 422,
+        error=error,
+        manager=manager,
+        turns=turns,
+        phrase=manager.dialogue.phrase,
+        offered=() if manager.agreed or manager.dialogue.scoping is None else manager.dialogue.scoping.narrower,
+    )
+
+
+@router.post("/chat/{dialogue}")
+async def say_more(request: Request, dialogue: str, workspace: Opened, form: SentForm) -> Response:
+    """Answer the manager; the exact phrase starts the research."""
+    manager = await _open_stored(workspace, dialogue)
+    try:
+        await manager.say(form.text("said"))
+    except CorroboraError as error:
+        return _render_dialogue(request, manager, error)
+    if manager.run is None:
+        return go_to(f"/chat/{manager.id}#say")
+    await workspace.queue.submit(manager.run)
+    return go_to(f"/runs/{manager.run}")

@@ -14,20 +14,18 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from corrobora.app import Workspace
-from corrobora.app.exports import list_events
+from corrobora.app.exports import Reference, complete_evidence, list_events, read_source
 from corrobora.app.followups import compare_runs, require_report
-from corrobora.app.ratings import CRITERIA, dump_rating, list_ratings, make_rating, store_rating
-from corrobora.app.sources import Reference, complete_evidence, read_source
+from corrobora.app.runs import CRITERIA, dump_rating, list_ratings, make_rating, store_rating
 from corrobora.domain.errors import CorroboraError, NoEvidence, UserError
 from corrobora.domain.report import Report
 from corrobora.domain.run import RunRow, RunStatus
 from corrobora.faces.web import evidence, service
-from corrobora.faces.web.context import Opened, render_page
-from corrobora.faces.web.forms import SentForm, go_to
+from corrobora.faces.web.context import Opened, SentForm, go_to, render_page
 from corrobora.faces.web.reader import views
 from corrobora.reporting.html_page import render_body
 from corrobora.reporting.plots import draw_plots
-from corrobora.text.frames import find_frame
+from corrobora.text.phrases import find_frame
 
 router = APIRouter()
 EXPORTS = {  # formats of the menu, and how it calls them

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
-from corrobora.app.sources import Reference
+from corrobora.app.exports import Reference
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Fact, Passage, Relation
 from corrobora.domain.report import CitedPassage, CitedQuote, MarkerEvidence, Report, SentenceCheck, Support, Verdict

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from corrobora.domain.errors import UserError
-from corrobora.faces.web.pages.plan_edits import edit_plan, iter_nodes
+from corrobora.faces.web.pages.plan import edit_plan, iter_nodes
 
 
 def node(path: str, title: str, *children: dict[str, Any], questions: tuple[str, ...] = ()) -> dict[str, Any]:
