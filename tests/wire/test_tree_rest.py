@@ -54,3 +54,20 @@ async def test_tree_26_new_sources_of_a_phase_are_news_to_all_tasks_and_known_on
     done = await run_over_wire("tree", {"plan": plan, "refine": change_inspected, "scout": choose})
     assert len(chosen) == 2, "the phase looks for sources before each pass"
     assert list_second_passes(done) == passes
+
+
+@pytest.mark.parametrize(("text", "emitted"), [("", False), (" Limitations: quays were not looked at.", True)])
+async def test_tree_30_a_sure_reader_passes_on_what_a_source_names_only_under_a_condition(text: str, emitted: bool):
+    """The limitations of a source count, however sure its quotes are and without a gap that the reader names."""
+    quote = "Harbour cranes of Brenhaven must be inspected every 12 months."
+
+    def extract(page: ParsedPrompt) -> Mapping[str, Any]:
+        name = next((name for name, said in page.passages() if quote in said), "")
+        quotes = [{"passage": name, "quote": quote, "confidence": 0.9}] if name else []
+        raised = {"question": "Who inspects the quays?", "confidence": 0.8, "rationale": "It is left open."}
+        return {"relevant": bool(name), "quotes": quotes, "follow_ups": [raised]}
+
+    documents = {"rules.md": f"# Crane rules of Brenhaven\n\n{quote}{text}"}
+    done = await run_over_wire("tree", {"plan": make_flat_plan(), "extract": extract}, documents=documents)
+    assert done.report.findings.facts
+    assert any("quays" in each.question for each in done.report.findings.follow_ups) is emitted

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 from corrobora.app.runs import load_report
 from corrobora.domain.errors import NoEvidence, UserError
-from corrobora.domain.evidence import Passage, PassageId, Source, SourceId, locate_quote
+from corrobora.domain.evidence import Document, Passage, PassageId, Source, SourceId, locate_quote
 from corrobora.domain.report import Citation, CitedPassage, Report
 from corrobora.domain.run import Event, EventType
 from corrobora.reporting.bibliography import CitedWork, write_bibtex, write_csl, write_ris
 from corrobora.reporting.bundle import build_crate, write_bundle
 from corrobora.reporting.bundle_check import list_claims, recheck_members
 from corrobora.reporting.document_formats import write_docx, write_pdf
-from corrobora.reporting.evidence import StoredText, build_evidence
+from corrobora.reporting.evidence import build_evidence, cite_span
 from corrobora.reporting.plots import PlotKind, draw_plot
 from corrobora.reporting.report_document import TextBlock, read_document
 from corrobora.reporting.report_format import REPORT_FILES
@@ -265,7 +265,7 @@ def parse_reference(text: str) -> Reference:
     return Reference(f"S{int(found[1])}", f"C{int(found[2])}" if found[2] else "")
 
 
-async def read_source(workspace: Workspace, source: str) -> StoredText:
+async def read_source(workspace: Workspace, source: str) -> Document:
     """Return a stored source with its text and its passages. Raises `UserError` `source_unknown`."""
     number = int(source[1:]) if source[1:].isdigit() else 0
     row = None
@@ -283,10 +283,10 @@ async def read_source(workspace: Workspace, source: str) -> StoredText:
         Passage(PassageId(f"C{id_}"), SourceId(f"S{of}"), text[start:end], start, end, heading)
         for id_, of, start, end, heading in rows
     ]
-    return StoredText(Source(SourceId(f"S{row[0]}"), *row[1:10], authors=tuple(row[10])), text, passages)
+    return Document(Source(SourceId(f"S{row[0]}"), *row[1:10], authors=tuple(row[10])), text, passages)
 
 
-async def list_quotes(workspace: Workspace, stored: StoredText) -> list[StoredQuote]:
+async def list_quotes(workspace: Workspace, stored: Document) -> list[StoredQuote]:
     """Return the quotes that any run took from a source and that stand there, by their place."""
     number = int(stored.source.id[1:])
     rows = await workspace.database.fetch_all(_QUOTES, [number], where="reading quotes")
@@ -300,7 +300,7 @@ async def complete_evidence(workspace: Workspace, report: Report) -> Report:
     """
     if report.evidence or not report.markdown:
         return report
-    stored: dict[str, StoredText] = {}
+    stored: dict[str, Document] = {}
     for source in dict.fromkeys(each.source for each in report.citations):
         try:
             stored[source] = await read_source(workspace, source)
@@ -310,7 +310,7 @@ async def complete_evidence(workspace: Workspace, report: Report) -> Report:
     return replace(report, evidence=evidence, passages=passages)
 
 
-def select_passages(stored: StoredText, reference: Reference, *, around: int = 1) -> Sequence[CitedPassage]:
+def select_passages(stored: Document, reference: Reference, *, around: int = 1) -> Sequence[CitedPassage]:
     """Return the named passage between its neighbours, or the first ones of a source.
 
     Raises `UserError` `passage_unknown` for a passage that the source has not.
@@ -324,4 +324,4 @@ def select_passages(stored: StoredText, reference: Reference, *, around: int = 1
         )
     at = at or 0
     chosen = stored.passages[max(0, at - around) : at + around + 1]
-    return [stored.cite(each.id, each.heading, each.start, each.end) for each in chosen]
+    return [cite_span(stored, each.id, each.heading, each.start, each.end) for each in chosen]

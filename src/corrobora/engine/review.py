@@ -14,13 +14,13 @@ from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
 
-from corrobora.domain.evidence import Fact, ReadOutcome, SourceId
+from corrobora.domain.evidence import Document, Fact, ReadOutcome, SourceId
 from corrobora.domain.report import Critique, Draft, Findings, Report, SentenceCheck, Support, iter_threads
 from corrobora.engine.inputs import MAX_FACTS_WRITTEN, select_best_facts
 from corrobora.engine.session import Session
 from corrobora.policies.grading import find_notice
 from corrobora.ports import Library
-from corrobora.reporting.evidence import StoredText, build_evidence
+from corrobora.reporting.evidence import build_evidence
 from corrobora.reporting.markdown import MARKER, is_row, is_rule, iter_row_statements, split_cells
 from corrobora.reporting.render import CitedSource
 from corrobora.reporting.verify import RULED, CheckedDraft, add_code_sections
@@ -247,7 +247,7 @@ async def add_evidence(report: Report, library: Library) -> Report:
     """
     sources = dict.fromkeys(each.source for each in report.citations)
     stored = {
-        each: StoredText(*await library.document(SourceId(each)), await library.source_passages(SourceId(each)))
+        each: Document(*await library.document(SourceId(each)), await library.source_passages(SourceId(each)))
         for each in sources
     }
     evidence, passages = build_evidence(report, stored)

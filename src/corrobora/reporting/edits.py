@@ -11,7 +11,15 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from corrobora.domain.report import Citation, Report
-from corrobora.reporting.markdown import drop_marks, fold_quotes, is_heading, is_row, is_rule, split_cited_sentences
+from corrobora.reporting.markdown import (
+    LEAD,
+    drop_marks,
+    fold_quotes,
+    is_heading,
+    is_row,
+    is_rule,
+    split_cited_sentences,
+)
 from corrobora.reporting.seal import strip_seal
 from corrobora.roles.edit import Edit, EditAction
 from corrobora.text import phrases
@@ -20,7 +28,6 @@ from corrobora.text.tokens import read_inline
 
 CITATION = re.compile(r"(?<!\\)\[(\d{1,5})\](?!\(|:)")
 _LABEL = re.compile(r"\s*\*\([^()*\d]{1,40}\)\*$|\s*\*\([^()*\d]{1,40}\)\*(?=\s)")
-_LEAD = re.compile(r"\s*(?:(?:[-*+]|\d{1,3}[.)])\s+)?")
 CODE_TITLES = (phrases.CONFLICTS, "Gaps", "Methodology", phrases.ACCOUNT, "Sources")
 _GONE = "\0"  # stands for a line whose last sentence went
 Rewrite = Callable[["Piece"], Sequence["Piece"]]
@@ -175,7 +182,7 @@ def _split_lines(lines: Sequence[str], told: str, frame: Frame) -> Iterator[Line
 
 
 def _split_pieces(line: str, told: str) -> Iterator[Piece]:
-    found = _LEAD.match(line)
+    found = LEAD.match(line)
     lead = found.end() if found else 0
     shown = _LABEL.sub(lambda label: " " * len(label.group()), line[lead:])
     starts = [each.start + lead for each in split_cited_sentences(shown, CITATION, told)] or [lead]

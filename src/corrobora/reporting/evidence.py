@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from corrobora.domain.evidence import Fact, Passage, Source, locate_quote
+from corrobora.domain.evidence import Document, Fact, locate_quote
 from corrobora.domain.report import Citation, CitedPassage, CitedQuote, MarkerEvidence, Report, SentenceCheck, Support
 from corrobora.reporting.markdown import drop_marks, iter_row_statements, split_cited_sentences, strip_source_label
 from corrobora.reporting.seal import strip_seal
@@ -140,32 +140,24 @@ _PAGE = re.compile(r"p\. (\d{1,6})")  # the heading that readers give the pages 
 _AROUND = 400  # characters shown around a quote whose passage is no longer stored
 
 
-@dataclass(frozen=True, slots=True)
-class StoredText:
-    """A stored source with its whole text and its passages in reading order."""
-
-    source: Source
-    text: str
-    passages: Sequence[Passage]
-
-    def cite(self, passage: str, heading: str, start: int, end: int) -> CitedPassage:
-        """Return characters `start` to `end` as a passage, with what its source says of itself."""
-        source = self.source
-        return CitedPassage(
-            source=source.id,
-            passage=passage,
-            snapshot=source.snapshot,
-            start=start,
-            end=end,
-            text=self.text[start:end],
-            title=source.title,
-            url=source.url,
-            heading=heading,
-            page=read_page(heading),
-            version=source.version,
-            published=source.published,
-            publisher=source.publisher,
-        )
+def cite_span(stored: Document, passage: str, heading: str, start: int, end: int) -> CitedPassage:
+    """Return characters `start` to `end` of a stored document as a passage, with what its source says of itself."""
+    source = stored.source
+    return CitedPassage(
+        source=source.id,
+        passage=passage,
+        snapshot=source.snapshot,
+        start=start,
+        end=end,
+        text=stored.text[start:end],
+        title=source.title,
+        url=source.url,
+        heading=heading,
+        page=read_page(heading),
+        version=source.version,
+        published=source.published,
+        publisher=source.publisher,
+    )
 
 
 def read_page(heading: str) -> int | None:
@@ -180,7 +172,7 @@ def read_page(heading: str) -> int | None:
 
 
 def build_evidence(
-    report: Report, stored: Mapping[str, StoredText]
+    report: Report, stored: Mapping[str, Document]
 ) -> tuple[tuple[MarkerEvidence, ...], tuple[CitedPassage, ...]]:
     """Return the evidence of every `[n]` of a report's text in order, and the passages that hold the quotes.
 
@@ -192,7 +184,7 @@ def build_evidence(
     facts: dict[str, list[Fact]] = {}
     for fact in report.findings.facts:
         facts.setdefault(fact.marker, []).append(fact)
-    checks = {_fold(check.sentence): check for check in reversed(report.checks)}
+    checks = {fold_letters(check.sentence): check for check in reversed(report.checks)}
     passages: dict[tuple[str, str, int, int], CitedPassage] = {}
     found: list[MarkerEvidence] = []
     for place, each in enumerate(list_occurrences(make_parser().parse(body), markers), 1):
@@ -237,7 +229,7 @@ def select_quotes(sentence: str, facts: Sequence[Fact]) -> tuple[Fact, ...]:
 
 def _judge(sentence: str, checks: Mapping[str, SentenceCheck], chosen: Sequence[Fact]) -> tuple[Support, str]:
     """Return the verdict of a sentence and how it follows; what code laid out is checked against its quotes here."""
-    check = checks.get(_fold(sentence))
+    check = checks.get(fold_letters(sentence))
     if check is not None:
         return check.support, check.follows
     said = strip_source_label(sentence, [label for fact in chosen for label in (fact.title, fact.version)])
@@ -246,11 +238,12 @@ def _judge(sentence: str, checks: Mapping[str, SentenceCheck], chosen: Sequence[
     return support, str(DerivationKind.QUOTE if copied else DerivationKind.RESTATEMENT)
 
 
-def _fold(text: str) -> str:
+def fold_letters(text: str) -> str:
+    """Return the letters and digits of a text, in small letters."""
     return "".join(letter for letter in text.casefold() if letter.isalnum())
 
 
-def _cite(fact: Fact, stored: StoredText | None) -> tuple[CitedQuote, CitedPassage] | None:
+def _cite(fact: Fact, stored: Document | None) -> tuple[CitedQuote, CitedPassage] | None:
     """Return a fact's quote at its place in the stored text, and the passage around it; None if it stands nowhere."""
     if stored is None:
         return None
@@ -268,7 +261,7 @@ def _cite(fact: Fact, stored: StoredText | None) -> tuple[CitedQuote, CitedPassa
     return quote, passage
 
 
-def _find_passage(fact: Fact, stored: StoredText, start: int, end: int) -> CitedPassage:
+def _find_passage(fact: Fact, stored: Document, start: int, end: int) -> CitedPassage:
     """Return the stored passage of a quote; one that goes on in the next passage has both."""
     held = [each for each in stored.passages if each.start < end and each.end > start]
     own = next((each for each in held if each.id == fact.passage), held[0] if held else None)
@@ -277,4 +270,4 @@ def _find_passage(fact: Fact, stored: StoredText, start: int, end: int) -> Cited
     low = min(start, held[0].start) if held else max(0, start - _AROUND)
     high = max(end, held[-1].end) if held else min(len(stored.text), end + _AROUND)
     passage, heading = (own.id, own.heading) if own is not None else (fact.passage, fact.heading)
-    return stored.cite(passage, heading, low, high)
+    return cite_span(stored, passage, heading, low, high)

@@ -43,6 +43,7 @@ _LABEL_CHARS = 160
 SHORT_CELL = 3  # content words; a shorter cell is read together with the others of its row
 
 
+LEAD = re.compile(r"\s*(?:(?:[-*+]|\d{1,3}[.)])\s+)?")  # what stands before the sentences of a line
 _HEADING = re.compile(r"#{1,6}(?:\s|$)")
 
 

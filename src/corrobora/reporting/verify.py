@@ -16,6 +16,7 @@ from corrobora.domain.evidence import Fact
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.report import Draft, Findings, SentenceCheck, Support, Verdict
 from corrobora.reporting.markdown import (
+    LEAD,
     MARKER,
     drop_empty_sections,
     fold_quotes,
@@ -37,7 +38,6 @@ from corrobora.text.mentions import find_claim_words
 from corrobora.text.support import Evidence, SupportCheck, check_support, find_numbers
 from corrobora.text.tokens import read_inline, token_overlap
 
-_ITEM = re.compile(r"\s*(?:(?:[-*+]|\d{1,3}[.)])\s+)?")  # what stands before the sentences of a line
 _FENCE = re.compile(r"```[\w+-]{0,20}")
 _MOST_REPEATS = 3  # of a cited line: it may stand in a summary and in its section, a loop of a writer may not
 _MOST_PLAIN = 20  # of a line without citation, which every part of a report may have
@@ -166,7 +166,7 @@ def _check_line(line: str, evidence: _Evidence) -> tuple[str, list[SentenceCheck
     printed: list[str] = []
     checks: list[SentenceCheck] = []
     lost = 0
-    item = _ITEM.match(line)
+    item = LEAD.match(line)
     lead = item.group() if item else ""
     for text, cited in iter_cited_sentences(line[len(lead) :], evidence.told):
         known = [marker for marker in cited if marker in evidence.by_marker][: LIMITS.citations_per_sentence]

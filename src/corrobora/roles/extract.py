@@ -35,8 +35,7 @@ from corrobora.text.comparison import find_differences
 _PLACE = re.compile(r"[\[(\s]{0,3}(?:S\d{1,9}:)?(C\d{1,9})[\])\s:,|-]{1,4}")  # the passage that a text begins with
 _SOURCE_ID = re.compile(r"(?:^|(?<=\s))[\[(*]{0,3}(S\d{1,9})[\])*]{0,3}:[ *]")  # before what is said of a source
 _MAX_NEXT = 3  # sections and documents that one reader may ask for
-_WEAK = 0.5  # below this, evidence for a key claim counts as weak
-LOW_CONFIDENCE = 0.5
+LOW_CONFIDENCE = 0.5  # below this, evidence for a key claim counts as weak
 LIMITATION_HEADINGS = ("limitation", "future work", "future research", "open question", "further research")
 
 
@@ -88,7 +87,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What one source gave. The optional insights are emitted under four triggers only: code enforces it."""
+    """What one source gave. The optional insights count under four conditions only: see `has_insight_trigger`."""
 
     quotes: tuple[Quote, ...]
     summary: str = ""
@@ -194,16 +193,14 @@ def convert_extraction(given: Excerpt, filled: WireExtraction) -> Extraction:
 
 
 def _convert_part(given: Excerpt, quotes: list[Quote], filled: WireExtraction) -> Extraction:
-    """Take what was said of one source; optional insights are passed on under a trigger only."""
-    weak = not quotes or max(quote.confidence for quote in quotes) < _WEAK
-    triggered = weak or bool(filled.gaps) or bool(filled.contradicts_known) or given.discovery_intense
+    """Take what was said of one source."""
     return Extraction(
         quotes=tuple(quotes),
         summary=filled.summary,
         relevant=filled.relevant and bool(quotes),
-        follow_ups=tuple(FollowUp(f.question, f.confidence, f.rationale) for f in filled.follow_ups if triggered),
-        gaps=clean_texts(filled.gaps) if triggered else (),
-        linked=tuple(LinkedSource(x.reference, x.context, x.priority) for x in filled.linked if triggered),
+        follow_ups=tuple(FollowUp(f.question, f.confidence, f.rationale) for f in filled.follow_ups),
+        gaps=clean_texts(filled.gaps),
+        linked=tuple(LinkedSource(x.reference, x.context, x.priority) for x in filled.linked),
         contradicts_known=clean_texts(filled.contradicts_known),
         terms=drop_duplicates(clean_texts(filled.terms)),
         read_next=drop_duplicates(clean_texts(filled.read_next))[:_MAX_NEXT],

@@ -7,7 +7,7 @@ their quotes, not the draft, the question or the sources: code withholds what it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated
 
 from pydantic import Field
@@ -64,18 +64,6 @@ class WireVerdict:
     rationale: str
 
 
-def convert_verdict(_given: Reviewing, filled: WireVerdict) -> Verdict:
-    """Take the scores as they are; whether they pass is computed elsewhere."""
-    return Verdict(
-        filled.factual_accuracy,
-        filled.citation_accuracy,
-        filled.completeness,
-        filled.source_quality,
-        filled.source_diversity,
-        filled.rationale,
-    )
-
-
 judge: Role[Reviewing, Verdict] = Role(
     "judge",
     Reviewing,
@@ -83,7 +71,7 @@ judge: Role[Reviewing, Verdict] = Role(
     "judge",
     tier="judge",
     wire=WireVerdict,
-    convert=convert_verdict,
+    convert=lambda _given, filled: Verdict(**asdict(filled)),  # whether the scores pass is computed elsewhere
     example=lambda: Reviewing("root", QUESTION, DRAFT, FACTS, checks=CHECKS),
 )
 

@@ -17,7 +17,6 @@ from corrobora.domain.report import Citation, Report, SentenceCheck, Support
 from corrobora.engine.session.journal import decode, encode
 from corrobora.reporting.cards import build_cards, find_passage, mark_spans
 from corrobora.reporting.evidence import (
-    StoredText,
     build_evidence,
     list_occurrences,
     make_parser,
@@ -41,7 +40,7 @@ SOURCE = Source(
     SourceId("S1"), "Rules <b>of</b> Orrin", "https://orrin.example/rules?a=1", "ab" * 32, publisher="Orrin"
 )
 PASSAGE = Passage(PassageId("C7"), SourceId("S1"), TEXT, 0, len(TEXT), heading="p. 12")
-STORED = {"S1": StoredText(SOURCE, TEXT, (PASSAGE,))}
+STORED = {"S1": Document(SOURCE, TEXT, (PASSAGE,))}
 CITED = (Citation(1, "S1", "C7", SOURCE.title, SOURCE.url, SOURCE.snapshot, ()),)
 
 
@@ -129,7 +128,7 @@ def test_cells_and_numbers_alone_have_their_own_statement() -> None:
 
 def test_a_quote_that_no_longer_stands_in_its_text_is_left_out() -> None:
     report = write("Geese leave in April. [1]")
-    gone = {"S1": StoredText(SOURCE, "Another text.", ())}
+    gone = {"S1": Document(SOURCE, "Another text.", ())}
     assert build_evidence(report, gone)[0][0].quotes == ()
     assert build_cards(replace(report, evidence=build_evidence(report, gone)[0])) == {}
 

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from corrobora.domain.plan import Brief
 from corrobora.roles import find_roles
 from corrobora.roles.clarify import Asking, WireQuery, WireScoping, WireSubject, convert_scoping
-from corrobora.roles.extract import WireExtraction, WireFollowUp, WireLinked, WireQuote
+from corrobora.roles.extract import WireExtraction, WireQuote
 from corrobora.roles.forms import (
     FACTS,
     TEXT,
@@ -129,19 +129,6 @@ def test_extract_gives_the_exact_words_of_the_passage_and_finds_misplaced_ones()
         ("C7", False),
     ]
     assert (made.quotes[0].answers, made.quotes[0].subjects) == (("sq-1",), ("Pump",))
-
-
-def test_insights_of_an_extraction_pass_only_under_a_trigger():
-    good = [WireQuote("C7", "The pump moves 12.5 litres a minute.", 0.9)]
-    follow = [WireFollowUp("q?", 0.5, "r")]
-    linked = [WireLinked("Manual", "c")]
-    sure = WireExtraction(True, good, follow_ups=follow, linked=linked)
-    assert convert("extract", sure, discovery_intense=False).follow_ups == ()
-    assert convert("extract", sure, discovery_intense=True).linked
-    weak = replace(sure, quotes=[replace(good[0], confidence=0.2)])
-    assert convert("extract", weak, discovery_intense=False).follow_ups
-    for trigger in ({"gaps": ["future work"]}, {"contradicts_known": ["k"]}):
-        assert convert("extract", replace(sure, **trigger), discovery_intense=False).linked
 
 
 def test_reflect_keeps_facts_that_exist_and_no_invented_address():

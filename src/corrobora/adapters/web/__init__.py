@@ -97,7 +97,7 @@ def parse_url(url: str) -> httpx2.URL:
 def check_host(host: str) -> None:
     """Check the form of a host. Raises `BadUrl` for anything but a name or a plainly written address."""
     if ":" in host:
-        if "%" in host or _parse_ip(host.strip("[]")) is None:
+        if "%" in host or parse_ip(host.strip("[]")) is None:
             raise BadUrl("bad_url", "its host is no IPv6 address")
         return
     name = host.rstrip(".")
@@ -105,11 +105,12 @@ def check_host(host: str) -> None:
         raise BadUrl("bad_url", "its host is not a valid host name")
     if any(label.startswith("xn--") and not _is_punycode(label) for label in name.split(".")):
         raise BadUrl("bad_url", "its host is not a valid international name")
-    if _NUMBER.match(name.rsplit(".", 1)[-1]) and _parse_ip(name) is None:
+    if _NUMBER.match(name.rsplit(".", 1)[-1]) and parse_ip(name) is None:
         raise BadUrl("bad_url", "its host is a number in a form that programs read differently")
 
 
-def _parse_ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def parse_ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return the address that a host is written as, None for a name."""
     try:
         return ipaddress.ip_address(host)
     except ValueError:

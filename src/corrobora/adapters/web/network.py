@@ -18,7 +18,7 @@ from typing import cast
 
 import httpcore2
 
-from corrobora.adapters.web import DEFAULT_PORTS, BadUrl, check_host
+from corrobora.adapters.web import DEFAULT_PORTS, BadUrl, check_host, parse_ip
 from corrobora.domain.limits import LIMITS
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -214,7 +214,7 @@ class VettedNetwork(httpcore2.AsyncNetworkBackend):
         return sorted(addresses, key=lambda address: address.version)  # IPv4 first: it is there more often
 
     async def _resolve_addresses(self, host: str, port: int) -> Sequence[Address]:
-        literal = _parse_address(host)
+        literal = parse_ip(host)
         if literal is not None:
             return [literal]
         try:
@@ -226,17 +226,10 @@ class VettedNetwork(httpcore2.AsyncNetworkBackend):
                 found = await self._resolve(host, port)
         except TimeoutError as error:
             raise NameUnresolved(f"no answer about {host} within {self._dns_seconds:g} s") from error
-        addresses = [_parse_address(text) for text in found[: _MAX_ANSWERS + 1]]
+        addresses = [parse_ip(text) for text in found[: _MAX_ANSWERS + 1]]
         known = [address for address in addresses if address is not None]
         if not known:
             raise NameUnresolved(f"{host} has no address")
         if len(known) < len(addresses) or len(known) > _MAX_ANSWERS:
             raise ConnectionBlocked(f"the addresses of {host} make no sense")
         return known
-
-
-def _parse_address(text: str) -> Address | None:
-    try:
-        return ipaddress.ip_address(text)
-    except ValueError:
-        return None

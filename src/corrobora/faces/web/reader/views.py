@@ -13,12 +13,12 @@ from typing import Any, cast
 
 from corrobora.app.exports import Reference
 from corrobora.domain.errors import UserError
-from corrobora.domain.evidence import Fact, Passage, Relation
+from corrobora.domain.evidence import Document, Fact, Passage, Relation
 from corrobora.domain.report import CitedPassage, CitedQuote, MarkerEvidence, Report, SentenceCheck, Support, Verdict
 from corrobora.domain.run import Event, EventType, RunRow
 from corrobora.faces.event_text import thread_label, thread_path
 from corrobora.reporting.cards import VERDICTS, Segment, Window, link_passage, mark_spans
-from corrobora.reporting.evidence import StoredText
+from corrobora.reporting.evidence import cite_span, fold_letters
 from corrobora.reporting.render import HOW
 from corrobora.reporting.run_comparison import Change, ChangeKind, Comparison
 from corrobora.text.phrases import describe_code
@@ -124,8 +124,8 @@ def build_side(report: Report) -> Side:
 def _describe_sentence(check: SentenceCheck, report: Report) -> Sentence:
     sign, verdict, tone = VERDICTS[check.support]
     cited = [fact for fact in report.findings.facts if fact.id in check.facts]
-    said = _fold(check.sentence)
-    markers = tuple(each for each in report.evidence if _fold(each.sentence) == said)
+    said = fold_letters(check.sentence)
+    markers = tuple(each for each in report.evidence if fold_letters(each.sentence) == said)
     return Sentence(
         text=check.sentence,
         sign=sign,
@@ -148,10 +148,6 @@ def _find_cells(markers: Sequence[MarkerEvidence], cited: Sequence[Fact]) -> dic
         for fact in reversed(cited)
     }
     return {**cells, **{each.source: each for marker in reversed(markers) for each in reversed(marker.quotes)}}
-
-
-def _fold(text: str) -> str:
-    return "".join(letter for letter in text.casefold() if letter.isalnum())
 
 
 def _list_conflicts(report: Report) -> Iterator[Conflict]:
@@ -206,7 +202,7 @@ class SourceView:
         return after if after < self.total else None
 
 
-def build_source(report: Report, stored: StoredText, wanted: Reference, first: int | None) -> SourceView:
+def build_source(report: Report, stored: Document, wanted: Reference, first: int | None) -> SourceView:
     """Return the passages of a source around the one that is asked for, with the quotes of a report marked.
 
     Raises `UserError` `passage_unknown` for a passage that the source has not.
@@ -237,7 +233,7 @@ def build_source(report: Report, stored: StoredText, wanted: Reference, first: i
     )
 
 
-def _find_place(stored: StoredText, wanted: Reference) -> int:
+def _find_place(stored: Document, wanted: Reference) -> int:
     if not wanted.passage:
         return 0
     found = next((n for n, each in enumerate(stored.passages) if each.id == wanted.passage), None)
@@ -247,9 +243,9 @@ def _find_place(stored: StoredText, wanted: Reference) -> int:
 
 
 def _show_passage(
-    stored: StoredText, passage: Passage, spans: Sequence[tuple[int, int]], wanted: Reference
+    stored: Document, passage: Passage, spans: Sequence[tuple[int, int]], wanted: Reference
 ) -> ShownPassage:
-    held = stored.cite(passage.id, passage.heading, passage.start, passage.end)
+    held = cite_span(stored, passage.id, passage.heading, passage.start, passage.end)
     inside = [
         (max(start, held.start) - held.start, min(end, held.end) - held.start)
         for start, end in spans
