@@ -283,7 +283,7 @@ async def read_source(workspace: Workspace, source: str) -> Document:
         Passage(PassageId(f"C{id_}"), SourceId(f"S{of}"), text[start:end], start, end, heading)
         for id_, of, start, end, heading in rows
     ]
-    return Document(Source(SourceId(f"S{row[0]}"), *row[1:10], authors=tuple(row[10])), text, passages)
+    return Document(Source(SourceId(f"S{row[0]}"), *row[1:10], authors=tuple(row[10])), text, tuple(passages))
 
 
 async def list_quotes(workspace: Workspace, stored: Document) -> list[StoredQuote]:

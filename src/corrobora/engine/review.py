@@ -247,7 +247,7 @@ async def add_evidence(report: Report, library: Library) -> Report:
     """
     sources = dict.fromkeys(each.source for each in report.citations)
     stored = {
-        each: Document(*await library.document(SourceId(each)), await library.source_passages(SourceId(each)))
+        each: Document(*await library.document(SourceId(each)), tuple(await library.source_passages(SourceId(each))))
         for each in sources
     }
     evidence, passages = build_evidence(report, stored)
