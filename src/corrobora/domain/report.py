@@ -268,7 +268,7 @@ class Report:
     evidence: tuple[MarkerEvidence, ...] = ()  # one for each `[n]` of the text; reports of earlier versions have none
     passages: tuple[CitedPassage, ...] = ()  # those that hold the quotes of the evidence, each once
     language: str = "en"  # the tag of the language that was asked for
-    translation: str = ""  # a person's texts of code in it, as `text.frames.dump_frame` writes them
+    translation: str = ""  # a person's texts of code in it, as `text.phrases.dump_frame` writes them
     previous: str = ""  # the run that this one follows: its evidence was read first, or its report was edited
     from_previous: tuple[int, ...] = ()  # numbers of the citations whose source the previous run had read
 
