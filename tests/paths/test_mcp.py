@@ -10,7 +10,6 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from corrobora.faces.web.following import look_at_run
 from mcp import Client
 from mcp.client.extension import advertise
 from mcp.shared.exceptions import MCPError
@@ -38,7 +37,7 @@ from corrobora.faces.mcp.tasks import EXTENSION_ID
 from corrobora.faces.mcp.tools import MAX_WAIT_SECONDS
 from corrobora.faces.mcp.views import NOTICE
 from corrobora.faces.serve import MCP_PORT
-from corrobora.faces.web.service import open_service
+from corrobora.faces.web.service import look_at_run, open_service
 
 HTTP = ("--http", "--port", "0")
 PAGE_TYPE = "text/html;profile=mcp-app"

@@ -30,7 +30,7 @@ from corrobora.faces.mcp.tools import make_result
 from corrobora.faces.mcp.views import POLL_MS, describe_report, describe_run
 from corrobora.faces.refusals import explain_error
 from corrobora.faces.web import service
-from corrobora.faces.web.following import RunUpdate, answer_run, look_at_run
+from corrobora.faces.web.service import RunUpdate, answer_run, look_at_run
 
 EXTENSION_ID = "io.modelcontextprotocol/tasks"
 _STATUS: dict[RunStatus, Literal["working", "input_required", "completed", "cancelled"]] = {

@@ -34,8 +34,8 @@ from corrobora.faces.mcp.views import (
 )
 from corrobora.faces.refusals import describe_fault, explain_error
 from corrobora.faces.web import service
-from corrobora.faces.web.following import answer_run, look_at_run
 from corrobora.faces.web.new_run import NewRun
+from corrobora.faces.web.service import answer_run, look_at_run
 from corrobora.text.tokens import sanitize_text
 
 P = ParamSpec("P")

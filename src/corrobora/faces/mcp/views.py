@@ -9,14 +9,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from corrobora.app.exports import parse_reference
 from corrobora.app.runs import read_report_json
-from corrobora.app.sources import parse_reference
 from corrobora.domain.errors import NoEvidence, ReadError
 from corrobora.domain.evidence import Passage, PassageId, ReadOutcome, Source, SourceId
 from corrobora.domain.run import RunRow, RunStatus
 from corrobora.faces.cli.display import plain_line
 from corrobora.faces.cli.screen import estimate_text, one_line, plan_lines
-from corrobora.faces.web.following import RunUpdate, read_plan_event
+from corrobora.faces.web.service import RunUpdate, read_plan_event
 from corrobora.roles.forms import quote_text
 from corrobora.text.tokens import sanitize_json, sanitize_text
 
