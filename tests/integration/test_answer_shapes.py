@@ -51,7 +51,22 @@ def fence_markdown(role: str, answer: str) -> str:
     return f"```markdown\n{write_markdown(role, answer)}\n```" if role in WRITERS else answer
 
 
-@pytest.mark.parametrize("shape", [wrap, break_lines, count_percent, talk, write_markdown, fence_markdown])
+def think_then_write(role: str, answer: str) -> str:
+    return (
+        f"Gedanke: erst die Antwort, dann die Teile.\n\n{write_markdown(role, answer)}" if role in WRITERS else answer
+    )
+
+
+def think_then_fence(role: str, answer: str) -> str:
+    return (
+        f"Gedanke: erst die Antwort, dann die Teile.\n\n{fence_markdown(role, answer)}" if role in WRITERS else answer
+    )
+
+
+SHAPES = [wrap, break_lines, count_percent, talk, write_markdown, fence_markdown, think_then_write, think_then_fence]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
 async def test_an_answer_in_an_odd_shape_is_read_without_a_repair(database_url: str, shape: Callable[[str, str], str]):
     def answer(asked: WireRequest) -> str:
         return shape(read_role(asked), answer_prompt(asked.system, asked.user))
@@ -61,6 +76,7 @@ async def test_an_answer_in_an_odd_shape_is_read_without_a_repair(database_url: 
         await good(found, harness)
     assert found.report is not None
     assert "extractive" not in found.report.methodology.analyst
+    assert "Gedanke" not in found.markdown
     assert max(Counter(asked.user for asked in server.asked).values()) == 1
     assert all(0.0 <= fact.confidence <= 1.0 for fact in found.report.findings.facts)
     if shape is count_percent:

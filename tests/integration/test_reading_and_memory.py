@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.integration.harness import DOCUMENTS, good, open_harness, passages_sent
+from tests.integration.harness import DOCUMENTS, good, name_web, open_harness, passages_sent
 
 from corrobora.domain.report import iter_threads
 from corrobora.engine.knowledge import MAX_SECTIONS_LISTED
@@ -20,6 +20,7 @@ from corrobora.policies.selection import READ_CHARS
 from corrobora.testing.protocols import WireRequest
 from corrobora.testing.scripted_model import ParsedPrompt, answer_prompt
 from corrobora.testing.server import ModelServer
+from corrobora.testing.web import LoopbackWeb, WebPage
 
 GATES = "How often must the sluice gates of Orrin mill be greased?"
 NEW = "Which animals live on the mill pond of Orrin?"
@@ -279,3 +280,96 @@ async def test_a_text_that_stands_under_two_names_is_sent_to_a_model_once(databa
     assert found.report is not None
     notes = [r.note for leaf in iter_threads(found.report.findings) for done in leaf.rounds for r in done.readings]
     assert any(note.startswith("the same text as S") for note in notes)
+
+
+def write_page(name: str) -> WebPage:
+    """A long page of the web about gates, of ten parts."""
+    parts = "".join(
+        f"<h2>Part {number} of {name}</h2><p>{f'The sluice gates of Orrin mill, {name}, line {number}. ' * 40}</p>"
+        for number in range(10)
+    )
+    title = f"The gates of Orrin mill, {name}"
+    return WebPage.of_html(
+        f"/{name}.html",
+        f"<html><head><title>{title}</title></head><body><article><h1>{title}</h1>{parts}</article></body></html>",
+    )
+
+
+async def test_sections_that_readers_ask_for_are_read_together_if_they_are_of_one_web_page_only(database_url: str):
+    """What a page says must not reach the reader of another page; sections of one page may share a call."""
+
+    def answer(asked: WireRequest) -> str:
+        said = json.loads(answer_prompt(asked.system, asked.user))
+        if is_role(asked, "extract"):
+            said["read_next"] = re.findall(r"^(C\d+) \| ", asked.user, re.MULTILINE)[:2]
+        return json.dumps({**said, **(UNSATISFIED if is_role(asked, "reflect") else {})})
+
+    pages = [write_page(name) for name in ("north", "south")]
+    async with (
+        ModelServer(answers=answer) as server,
+        LoopbackWeb(pages) as web,
+        open_harness(database_url, settings=name_web(web)) as harness,
+    ):
+        overrides = (("max_rounds", "2"), ("reads_per_round", "6"))
+        await harness.run(server, "timed", overrides=overrides, libraries=(), providers=("tavily",))
+    shown = [re.findall(r"^Passage C\d+(?:, under .*)?:", user, re.MULTILINE) for user in prompts(server, "extract")]
+    assert len(shown) > 2, "sections were asked for and read"
+    assert all(len(set(list_sources(user))) == 1 for user in prompts(server, "extract"))
+
+
+async def test_a_document_on_one_of_two_subjects_is_opened_where_it_tells_what_is_asked_of_both(database_url: str):
+    """The names of the subjects say which document is wanted; the one on Alder never speaks of Birch."""
+    filler = "The Alder pump was shown at the fair, and visitors of the Alder pump admired its paint. " * 8
+    parts = [f"## Part {number}\n\n{filler}" for number in range(40)]
+    parts[31] = "## Part 31\n\nIts price is 300 crowns, and its upkeep takes two hours of time in each month."
+    documents = {"alder.md": "# The Alder pump\n\n" + "\n\n".join(parts), "geese.md": DOCUMENTS["geese.md"]}
+    question = "What do the Alder pump and the Birch pump cost in upkeep, price and time?"
+    subjects = [{"name": "Alder pump", "aliases": ["Alder"]}, {"name": "Birch pump", "aliases": ["Birch"]}]
+    query = {"question": question, "sub_questions": [question], "subjects": subjects, "disambiguation": [], "plan": []}
+    first = {"text": "visitors of the fair who admired the Alder pump"}
+    changes = {
+        "clarify": {"queries": [query]},
+        "scope": {"queries": [first], "goal": "the fair"},
+    }
+    async with (
+        ModelServer(answers=answer_with(changes)) as server,
+        open_harness(database_url, documents) as harness,
+    ):
+        await harness.run(server, "timed", question=question, overrides=(("max_rounds", "1"),))
+    [alder] = [user for user in prompts(server, "extract") if "The Alder pump" in list_sources(user)]
+    assert "300 crowns" in alder
+
+
+async def test_a_round_for_one_gap_opens_few_results_and_the_others_only_if_these_give_nothing(database_url: str):
+    documents = {
+        f"gate-{number}.md": f"# Gate {number}\n\nThe sluice gate {number} of Orrin mill must be greased every "
+        f"{number + 3} days. Its colour is told in book {number}.\n"
+        for number in range(30)
+    }
+
+    def play(*, fruitless: bool) -> Any:
+        rounds = [0]
+
+        def answer(asked: WireRequest) -> str:
+            said = json.loads(answer_prompt(asked.system, asked.user))
+            if is_role(asked, "reflect"):
+                rounds[0] += 1
+                gap = {"text": "the colour of the sluice gates", "target": "sq-1"}
+                said |= {"answered": [], "done": False, "gaps": [gap], "next": {}, "next_topic": ""}
+            if is_role(asked, "extract") and rounds[0] and fruitless:
+                said |= {"quotes": [], "relevant": False}
+            return json.dumps(said)
+
+        return answer
+
+    reads: list[list[int]] = []
+    for fruitless in (False, True):
+        async with (
+            ModelServer(answers=play(fruitless=fruitless)) as server,
+            open_harness(database_url, documents) as harness,
+        ):
+            overrides = (("max_rounds", "2"), ("hits_per_query", "30"))
+            found = await harness.run(server, "timed", question=GATES, overrides=overrides)
+        assert found.report is not None
+        reads.append([len(done.readings) for thread in iter_threads(found.report.findings) for done in thread.rounds])
+    assert reads == [[8, 3], [8, 8]]

@@ -112,7 +112,7 @@ async def check_changes(base: Base, edits: Sequence[Edit], run: Session) -> tupl
     changes = plan_changes(base, edits)
     findings, nothing = replace(base.report.findings, facts=base.facts), Draft("", "")
     checked = CheckedDraft(nothing, check_edits(base, changes))
-    if not await ask_rulings(confirm_input(checked, nothing, findings, run), run):
+    if not await ask_rulings(await confirm_input(checked, nothing, findings, run), run):
         return base, changes
     ruled = replace(base, rulings=dict(run.rulings))
     return ruled, plan_changes(ruled, edits)

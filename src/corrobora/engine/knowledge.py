@@ -38,6 +38,7 @@ from corrobora.policies.assessment import assess_thread, merge_facts
 from corrobora.policies.outcome import take_shared_facts
 from corrobora.policies.selection import (
     ASKED_PROVIDER,
+    drop_subjects,
     find_best_passages,
     interleave,
     list_other_sections,
@@ -261,19 +262,18 @@ async def widen_reading(
     everything = await run.library.source_passages(document.source.id)
     searched = tuple(dict.fromkeys((hit.query, *(each.query for each in found))))
     served = run.questions if run.leaves > 1 and not thread.specs else thread.sub_questions
-    needs = tuple(question.text for question in served)  # a reader with a specification serves its own task alone
+    subjects = (*run.brief.subjects, *thread.subjects)  # a reader with a specification serves its own task alone
+    needs = drop_subjects((question.text for question in served), subjects, document.source.title)
     if hit.provider == ASKED_PROVIDER and hit.passage is not None:
         chosen = read_section(everything, hit.passage)
     else:
         here = [each for each in (hit, *found) if each.source == hit.source and each.url == hit.url]
         lanes = ([each.passage for each in here if each.query == query] for query in searched)
         near = tuple(each for each in interleave(lanes) if each is not None)
-        if (
-            run.leaves > 1 and not thread.specs
-        ):  # one reading serves all siblings: they choose alike, and their own query opens sections
-            near, asked = near or find_best_passages(everything, searched), needs
-        else:
-            asked = (*searched, *needs)
+        asked = drop_subjects(searched, subjects, document.source.title)
+        if run.leaves > 1 and not thread.specs:  # one reading serves all siblings: they choose alike, and
+            near, asked = near or find_best_passages(everything, asked), ()  # their own query opens sections
+        asked = (*asked, *needs)
         chosen = select_sections(everything, near, tuple(dict.fromkeys(asked)))
     fresh = tuple(passage for passage in chosen if passage.id not in thread.read_passages)
     known = {*thread.read_passages, *(passage.id for passage in fresh)}

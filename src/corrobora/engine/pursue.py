@@ -49,7 +49,7 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
             chosen = select_hits(found, thread, whole=run.has_model)
             async for reading in read_hits(chosen, thread, run, found):
                 gathered.readings.append(reading)
-            more = select_more_hits(gathered.readings, thread, found)
+            more = select_more_hits(gathered.readings, thread, found, whole=run.has_model)
             async for reading in read_hits(more, thread, run, found):
                 gathered.readings.append(reading)
             gathered.readings += await reread_sources(thread, run)

@@ -28,14 +28,16 @@ from corrobora.roles.forms import name_origin, name_place
 from corrobora.roles.review import Confirming, Doubt, Reviewing, Revising, confirm
 from corrobora.text.derivations import ReadDocument, ReadingSet, find_mention, is_about_reading
 from corrobora.text.phrases import is_written_by_code
-from corrobora.text.tokens import split_words, token_overlap
+from corrobora.text.tokens import split_words, stem_text, token_overlap
 
 MAX_LEFT_OUT_SHOWN = 40  # facts that a draft does not cite
 MAX_NEAR_SHOWN = 4  # facts for a sentence that is to be repaired
 MAX_FAILING_SHOWN = 40  # sentences that a check did not pass
+MAX_LEAD = 1_200  # characters before a quote that may say what it speaks of
 MAX_RULED = 20  # sentences of one call: each deserves a look of its own
 MAX_DOUBTS = 4 * MAX_RULED
 _ABSENT = re.compile(r"the (?:name|word|letters of) (.{1,200}) stands? in none of its sources")
+_SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+|\n+")
 _NOT_OPENED = (ReadOutcome.SKIPPED, ReadOutcome.CUT, ReadOutcome.DRIFTED)
 
 
@@ -71,12 +73,24 @@ def list_failing(checked: CheckedDraft, *, withheld: bool = False) -> tuple[str,
     return tuple(told[:MAX_FAILING_SHOWN])
 
 
-def confirm_input(checked: CheckedDraft, draft: Draft, findings: Findings, run: Session) -> Confirming:
-    """What a model rules on: the sentences that code doubts and that it has not ruled on yet."""
-    rows = _find_rows(draft.body)
-    names = _name_sources(findings.facts)
-    quotes = {str(fact.id): (names[str(fact.id)], fact.quote) for fact in findings.facts}
-    doubts = [
+async def confirm_input(checked: CheckedDraft, draft: Draft, findings: Findings, run: Session) -> Confirming:
+    """What a model rules on: the sentences that code doubts and that it has not ruled on yet.
+
+    A quote that its reader had to explain comes with the sentences before it that the explanation is taken from.
+    """
+    doubted = [
+        each
+        for each in checked.checks
+        if not each.withheld
+        and ((each.support in RULED and each.facts) or _may_claim(each))
+        and (each.sentence, each.facts) not in run.rulings
+    ][:MAX_DOUBTS]
+    rows, names = _find_rows(draft.body), _name_sources(findings.facts)
+    facts = {str(fact.id): fact for fact in findings.facts}
+    said = {name: " ".join(each.sentence for each in doubted if name in each.facts) for name in facts}
+    leads = {name: await _find_lead(fact, said[name], run) for name, fact in facts.items() if said[name]}
+    quotes = {name: (names[name], lead, facts[name].quote) for name, lead in leads.items()}
+    doubts = (
         Doubt(
             each.sentence,
             tuple(quotes[name] for name in each.facts),
@@ -84,11 +98,27 @@ def confirm_input(checked: CheckedDraft, draft: Draft, findings: Findings, run: 
             each.facts,
             rows.get(each.sentence, ""),
         )
-        for each in checked.checks
-        if not each.withheld and ((each.support in RULED and each.facts) or _may_claim(each))
-    ]
-    fresh = [doubt for doubt in doubts if (doubt.sentence, doubt.facts) not in run.rulings]
-    return Confirming("root/confirm", tuple(fresh[:MAX_DOUBTS]))
+        for each in doubted
+    )
+    return Confirming("root/confirm", tuple(doubts))
+
+
+async def _find_lead(fact: Fact, said: str, run: Session) -> str:
+    """Return the sentences before a quote that hold what its reader took from them and what is `said` repeats.
+
+    "This option doubles it" is one for a reader who named the option in the claim: the nearest sentence that does.
+    """
+    words = set(stem_text(fact.claim)).intersection(stem_text(said)).difference(stem_text(fact.quote))
+    if not words:
+        return ""
+    _, text = await run.library.document(fact.source)
+    start = max(0, fact.start - MAX_LEAD)
+    found: list[str] = []
+    for sentence in reversed(_SENTENCE_END.split(text[start : fact.start])[1 if start else 0 :]):
+        held = words.intersection(stem_text(sentence))
+        words -= held
+        found += [" ".join(sentence.split())] if held else []
+    return f"(… {' … '.join(reversed(found))} …)" if found else ""
 
 
 def _may_claim(check: SentenceCheck) -> bool:

@@ -14,7 +14,7 @@ from itertools import chain, groupby, zip_longest
 from typing import TypeVar
 
 from corrobora.domain.evidence import Hit, Passage, PassageId, Reading, ReadOutcome, SourceId
-from corrobora.domain.plan import SubQuestionStatus, sum_budgets
+from corrobora.domain.plan import Subject, SubQuestionStatus, sum_budgets
 from corrobora.domain.thread import ThreadState
 from corrobora.text.questions import find_broader_subjects
 from corrobora.text.ranking import RRF_K, jaccard_similarity
@@ -25,6 +25,7 @@ COPY_SHARE = 0.8  # share of common terms from which two texts count as copies
 GIVEN_PROVIDER = "given"  # of a result that was not searched for but named by a plan, person or scout
 ASKED_PROVIDER = "asked"  # of a section or document that a reader asked for
 SITE_SUFFIX = "/*"  # the end of a reference that names a whole site, not one page
+READS_A_GAP = 3  # results that a later round opens for each thing that is open
 _NAMING_HITS = 2  # read first, for the words they teach
 READABLE = frozenset({ReadOutcome.READ, ReadOutcome.DRIFTED, ReadOutcome.EMPTY})  # outcomes of what could be opened
 _ADDRESS = re.compile(r"https?://\S+\Z")
@@ -41,9 +42,10 @@ def select_hits(hits: Sequence[Hit], thread: ThreadState, *, whole: bool = False
     """
     given = (*list_given_hits(thread), *(each for each in hits if each.provider == GIVEN_PROVIDER))
     asked = [hit for reading in (thread.last.readings if thread.last else ()) for hit in reading.asks]
-    fused = fuse_hits(hits)
-    wanted = (*_list_proposed_hits(hits, thread), *given, *asked, *_list_naming_hits(fused, thread), *fused)
-    return _choose_fresh(wanted, thread, _count_reads(thread), whole=whole)
+    fused, most = fuse_hits(hits), count_reads(thread)
+    named = _choose_fresh((*_list_proposed_hits(hits, thread), *given, *asked), thread, most, whole=whole)
+    wanted = (*named, *_list_naming_hits(fused, thread), *fused)
+    return _choose_fresh(wanted, thread, min(most, len(named) + count_reads(thread, narrow=whole)), whole=whole)
 
 
 def _list_naming_hits(hits: Sequence[Hit], thread: ThreadState) -> tuple[Hit, ...]:
@@ -52,19 +54,25 @@ def _list_naming_hits(hits: Sequence[Hit], thread: ThreadState) -> tuple[Hit, ..
     return tuple(naming)[:_NAMING_HITS]
 
 
-def select_more_hits(readings: Sequence[Reading], thread: ThreadState, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+def select_more_hits(
+    readings: Sequence[Reading], thread: ThreadState, hits: Sequence[Hit], *, whole: bool = False
+) -> tuple[Hit, ...]:
     """Choose what else to read in a round: what its readers asked for, as many as its reads leave.
 
-    Where attempts are repeated, other results follow in the place of those that could not be read (TIMED-17).
+    Where attempts are repeated, other results follow in the place of those that could not be read (TIMED-17). Where a
+    round opened few results because little was open, and none gave a fact, the others follow.
     """
-    now = frozenset(passage for reading in readings for passage in reading.passages)
+    read = {each for one in readings for each in (one.hit.key, one.source if whole else None, *one.passages)}
     ordered = sorted(readings, key=lambda reading: reading.hit.key)  # whichever was done first
-    asked = [hit for reading in ordered for hit in reading.asks if hit.passage not in now]
+    asked = [hit for one in ordered for hit in one.asks if not {hit.key, hit.passage or hit.key} & read]
     failed = sum(each.outcome not in READABLE for each in readings) if thread.course.attempts > 1 else 0
-    left = _count_reads(thread) - len(readings) + failed
-    tried = {reading.hit.key for reading in readings}
-    wanted = [hit for hit in (*asked, *(fuse_hits(hits) if failed else ())) if hit.key not in tried]
-    return _choose_fresh(wanted, thread, left, whole=False)
+    fruitless = whole and not any(reading.facts for reading in readings)
+    others = [hit for hit in fuse_hits(hits) if not {hit.key, hit.source or hit.key} & read]
+    left = failed - len(readings)
+    named = _choose_fresh(asked, thread, count_reads(thread) + left, whole=False)
+    most = count_reads(thread, narrow=whole and not fruitless) + left
+    wanted = (*named, *(others if failed or fruitless else ()))
+    return _choose_fresh(wanted, thread, max(len(named), most), whole=False)
 
 
 def _choose_fresh(hits: Sequence[Hit], thread: ThreadState, most: int, *, whole: bool) -> tuple[Hit, ...]:
@@ -78,8 +86,14 @@ def _choose_fresh(hits: Sequence[Hit], thread: ThreadState, most: int, *, whole:
     return tuple(chosen.values())[: max(0, most)]
 
 
-def _count_reads(thread: ThreadState) -> int:
+def count_reads(thread: ThreadState, *, narrow: bool = False) -> int:
+    """Count what the next round may read; if `narrow`, from the second round on no more than what is open calls for.
+
+    A method whose sources are counted reads as many in each round.
+    """
     left, most = count_reads_left(thread), thread.course.reads_per_round
+    if narrow and thread.rounds and not thread.course.whole_documents:
+        most = min(most, READS_A_GAP * max(1, len({gap.target or gap.text for gap in thread.gaps})))
     return most if left is None else min(most, left)
 
 
@@ -159,12 +173,13 @@ def cluster_copies(texts: Sequence[str]) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-READ_CHARS = 24_000  # of one document in one call: about 6,000 tokens
-SECTION_CHARS = 6_000  # of a section around a passage that was found
-NEAR_CHARS = 3_000  # and around one that holds much of a query
+READ_CHARS = 24_000  # of the documents of one call: about 6,000 tokens
+PAGE_CHARS = 12_000  # of one of them that is not read as a whole
+SECTION_CHARS = 2_500  # of a section around a passage that was found
+NEAR_CHARS = 1_500  # and around one that holds much of a query
 NEAR_PASSAGES = 4  # of one query
 SHORT_CHARS = 8_000  # of a document that is read as a whole, whatever is looked for
-_OPENED = 3  # passages at which a document is opened if no search found any of it
+_OPENED = 5  # passages at which a document is opened if no search found any of it
 NAMED_SHARE = 0.6  # of its name's words that a heading or title shares with what was named
 _MIN_COVERAGE = 0.5  # of what a query asks for that a passage must hold to be read beside what was found
 _SNIPPET_WEIGHT = 0.3  # the snippet shows where the provider found something; the query says what is looked for
@@ -218,7 +233,7 @@ def interleave(lanes: Iterable[Sequence[_Item]]) -> list[_Item]:
 
 
 def select_sections(
-    passages: Sequence[Passage], found: Sequence[PassageId], queries: Sequence[str], *, most: int = READ_CHARS
+    passages: Sequence[Passage], found: Sequence[PassageId], queries: Sequence[str], *, most: int = PAGE_CHARS
 ) -> tuple[Passage, ...]:
     """Return the passages of one document to be read in one call, in reading order: at most `most` characters.
 
@@ -245,13 +260,27 @@ def select_sections(
     return tuple(passages[at] for at in sorted(chosen))
 
 
+def drop_subjects(queries: Iterable[str], subjects: Iterable[Subject], title: str) -> tuple[str, ...]:
+    """Return what queries ask of a document whose title names a subject: without the names of all of them.
+
+    They say which document is wanted, not which part of it: "What do A and B cost?" asks a document on B, which may
+    never speak of A, for what it says of costs.
+    """
+    names = [re.escape(name) for each in subjects for name in (each.name, *each.aliases) if name]
+    pattern = re.compile(rf"\b(?:{'|'.join(sorted(names, key=len, reverse=True))})\b", re.IGNORECASE)
+    if not names or not pattern.search(title):
+        return tuple(queries)
+    return tuple(left if stem_text(left := " ".join(pattern.sub(" ", each).split())) else each for each in queries)
+
+
 def find_best_passages(passages: Sequence[Passage], queries: Sequence[str]) -> tuple[PassageId, ...]:
     """Return the passages at which a document is opened if no search found any of it: those that hold most of a query.
 
     A large page may hold the words of a query in a section that is about something else.
     """
     best = measure_coverage(passages, queries)
-    return tuple(passages[at].id for at in sorted(range(len(passages)), key=lambda at: (-best[at], at))[:_OPENED])
+    order = sorted(range(len(passages)), key=lambda at: (-best[at], at))
+    return tuple(passages[at].id for at in order[:_OPENED] if best[at] or at == order[0])
 
 
 def _add_section(at: int, passages: Sequence[Passage], chosen: set[int], most: int) -> int:
@@ -330,12 +359,12 @@ def fill_prompt(template: str, thread: ThreadState) -> str:
     return template
 
 
-def build_rubric(thread: ThreadState, passages: Sequence[Passage] = ()) -> str:
+def build_rubric(thread: ThreadState) -> str:
     """Compose the minimal rubric of an extraction from the objective and prior findings (TREE-25).
 
-    It names the scope, the open sub-questions by their ids, the sections of this source, and the target confidence.
+    It names the scope, the open sub-questions by their ids, which sections count, and the target confidence: the same
+    for all sources of a round, so that their prompts begin alike.
     """
-    sections = tuple(dict.fromkeys(p.heading.rsplit(" > ", 1)[-1] for p in passages if p.heading))
     known = [q for q in thread.sub_questions if q.finding]
     missing = [q.id or q.text for q in thread.sub_questions if q.standing is not SubQuestionStatus.ANSWERED]
     wanted = "all sub-questions" if len(missing) == len(thread.sub_questions) > 0 else "; ".join(missing)
@@ -343,7 +372,7 @@ def build_rubric(thread: ThreadState, passages: Sequence[Passage] = ()) -> str:
     lines = [
         f"Scope: {'the question' if whole else thread.objective}",
         f"Look for: {wanted or 'confirmation of what is known'}",
-        f"Sections to consider: {'; '.join(sections)[:240]}" if sections else "",
+        "Sections to consider: all that are shown, each by its heading.",
         f"Leave out: {thread.out_of_scope}" if thread.out_of_scope else "",
         f"Known already: {'; '.join(q.finding for q in known)[:600]}" if known else "",
         "Target confidence: 0.7 or more for each key claim.",

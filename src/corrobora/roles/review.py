@@ -106,7 +106,7 @@ class Doubt:
     """One sentence that code could not decide: what it cites, and why code doubts it."""
 
     sentence: str
-    quotes: tuple[tuple[str, str], ...]  # source with its version, and quote
+    quotes: tuple[tuple[str, str, str], ...]  # source with its version, the words before the quote if needed, quote
     reasons: tuple[str, ...] = ()
     facts: tuple[str, ...] = ()  # ids of the facts that it cites: not shown
     row: str = ""  # of a cell of a table: its row, each cell after the header of its column
@@ -171,7 +171,7 @@ confirm: Role[Confirming, Rulings] = Role(
         (
             Doubt(
                 "It pumps 12.5 litres each minute.",
-                (("Pump manual, Edition 2", "The pump moves 12.5 litres a minute."),),
+                (("Pump manual, Edition 2", "(… The pump is red.)", "It moves 12.5 litres a minute."),),
                 ("the pump",),
                 row="Flow: 12.5 litres; Pressure: 4 bar",
             ),

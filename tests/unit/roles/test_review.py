@@ -6,7 +6,7 @@ import pytest
 
 from corrobora.roles.review import Confirming, Doubt, WireRuling, WireRulings, convert_rulings
 
-GIVEN = Confirming("root/confirm", (Doubt("It is red.", (("Manual", "It is red."),)), Doubt("It is old.", ())))
+GIVEN = Confirming("root/confirm", (Doubt("It is red.", (("Manual", "", "It is red."),)), Doubt("It is old.", ())))
 
 
 def test_rulings_stand_in_the_order_of_the_doubts() -> None:

@@ -19,7 +19,9 @@ from corrobora.domain.errors import RoleError
 from corrobora.domain.limits import LIMITS
 
 _THINK, _THOUGHT = "<think>", "</think>"
-_MARKDOWN_FENCE = re.compile(r"\A```[a-z]{0,20}\n(.*?)\n?```\Z", re.DOTALL)
+_MARKDOWN_FENCE = re.compile(
+    r"(?:\A|^(?=```[a-z]{0,20}\n\s*#[ \t]))```[a-z]{0,20}\n(.*?)\n?```\Z", re.DOTALL | re.MULTILINE
+)
 _TITLE = re.compile(r"^#[ \t]+(\S.{0,400})$", re.MULTILINE)
 _MARKER = re.compile(r"\[S\d{1,9}:C\d{1,9}")
 _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")  # a character that no text of a database may hold
@@ -58,15 +60,18 @@ def extract_object(text: str, *, role: str) -> str:
 def read_markdown(text: str, *, title: str, role: str) -> str:
     """Return a text that was written bare or fenced, not as JSON, as the form of a draft: `title` and `body`.
 
-    The title is its first heading, else `title`. Raises `RoleError` (`json_invalid`) if it has neither a heading nor a
-    citation marker, or is broken JSON: a refusal is no report.
+    The title is its first heading, else `title`; what stands before that heading and cites nothing is dropped. Raises
+    `RoleError` (`json_invalid`) if it has neither a heading nor a citation marker, or is broken JSON: a refusal is no
+    report.
     """
     body = drop_thinking(text).strip()
-    fenced = _MARKDOWN_FENCE.match(body)
+    fenced = _MARKDOWN_FENCE.search(body)
     body = fenced.group(1).strip() if fenced else body
     heading = _TITLE.search(body)
     if '"body"' in body or body.startswith("{") or not (heading or _MARKER.search(body)):
         raise RoleError("json_invalid", f"The answer for {role} is neither JSON nor a text with headings and markers.")
+    if heading and not _MARKER.search(body[: heading.start()]):  # words of the model to itself
+        body = body[heading.start() :]
     return _parse_strictly(json.dumps({"title": heading.group(1) if heading else title, "body": body}), role)
 
 

@@ -284,7 +284,7 @@ def _show_leaves(node: Node) -> Shown:
     )
 
 
-def _number_quotes(doubts: Sequence[Doubt]) -> dict[tuple[str, str], str]:
+def _number_quotes(doubts: Sequence[Doubt]) -> dict[tuple[str, str, str], str]:
     """Number the quotes that some sentences cite: each is shown once."""
     quotes = dict.fromkeys(quote for doubt in doubts for quote in doubt.quotes)
     return {quote: f"Q{number}" for number, quote in enumerate(quotes, start=1)}

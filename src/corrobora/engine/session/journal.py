@@ -223,7 +223,7 @@ def join_parts(parts: Sequence[ReadPart]) -> list[ReadPart]:
 class ReadBatch:
     """The stored documents of a round, until all that can be read are there: then those that fit share a call.
 
-    A page of the web is read alone: what it says must not reach the reader of another one.
+    A page of the web is read alone, or in several of its sections: what it says must not reach the reader of another.
     """
 
     waiting: int
@@ -247,12 +247,16 @@ class ReadBatch:
         """
         calls: list[list[int]] = []
         room: list[int] = []
+        owners: list[str] = []
         for each in sorted(self.parts):
-            size = sum(len(passage.text) for passage in self.parts[each].passages)
-            at = next((at for at, left in enumerate(room) if size <= left), len(calls))
+            part = self.parts[each]
+            size, owner = sum(len(p.text) for p in part.passages), part.source.id if part.source.kind == "web" else ""
+            fits = (at for at, left in enumerate(room) if size <= left and owners[at] == owner)
+            at = next(fits, len(calls))
             if at == len(calls):
                 calls.append([])
                 room.append(READ_CHARS)
+                owners.append(owner)
             calls[at].append(each)
             room[at] -= size
         call = next(call for call in calls if place in call)

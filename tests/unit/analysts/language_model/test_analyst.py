@@ -96,9 +96,10 @@ async def test_instructions_are_marked_for_the_cache_of_anthropic():
         body = server.asked[0].body
         assert body["system"][-1]["cache_control"]["type"] == "ephemeral"
         assert body["tools"][-1]["cache_control"]["type"] == "ephemeral"
-        brief, *_ = body["messages"][0]["content"]
-        assert brief["cache_control"]["type"] == "ephemeral"
-        assert "Passage C7" not in brief["text"]
+        *brief, task = body["messages"][0]["content"]
+        assert brief[-1]["cache_control"]["type"] == "ephemeral"
+        assert not any("Passage C7" in part["text"] for part in brief)
+        assert "Passage C7" in task["text"]
 
 
 @pytest.mark.parametrize(
