@@ -42,7 +42,8 @@ STORED_PROVIDERS = (
     EVIDENCE,
 )  # of stored documents: nothing is paid, and going deeper costs little
 PASSAGES_OF_A_DOCUMENT = 4  # that a search is reckoned to find of one document
-DOWN_AFTER = 2  # failed searches of a run, none answered, after which a provider is sent each search once
+DOWN_AFTER = 2  # failed searches since the last answer, after which a provider is sent each search once
+REFUSALS = ("provider_refused", "provider_quota", "provider_tls")  # whatever is asked: other words change nothing
 
 
 async def scope_round(thread: ThreadState, run: Session) -> Intent:
@@ -295,6 +296,8 @@ async def _search_with_fallbacks(
             break
         if failed <= len(others):
             how, asked, provider = "other_provider", query, others[failed - 1]
+        elif run.failing.get(name, [""])[-1] in REFUSALS:
+            break
         else:
             how = choose_strategy(failed)
             asked, provider = replace(query, text=make_fallback_query(query.text, how, collect_terms(thread))), name
@@ -352,7 +355,12 @@ async def _ask_provider(
     provider = run.outside.searches[name]
     deep = limit if known is None else PASSAGES_OF_A_DOCUMENT * (limit + len(known))
     send = partial(provider.search, short, limit=deep)
-    hits = await (send() if seems_down(name, run) else run.call_with_retries(send))
+    try:
+        hits = await (send() if seems_down(name, run) else run.call_with_retries(send))
+    except ProviderError as error:
+        run.failing.setdefault(name, []).append(error.code)
+        raise
+    run.failing.pop(name, None)
     found = tuple(hits) if known is None else collapse_passages(hits, known)
     return encode(tuple[Hit, ...], found[:limit]), CallMeta(provider=name, searches=1)
 
@@ -372,9 +380,8 @@ def collapse_passages(hits: Sequence[Hit], known: frozenset[SourceId]) -> tuple[
 
 
 def seems_down(name: str, run: Session) -> bool:
-    """True for a provider that failed several searches of this run, each sent several times, and answered none.
+    """True for a provider that failed several searches since it last answered one, each sent several times.
 
     Another search is still sent, once, so that it is noticed when it is up again; waiting between sends is over.
     """
-    keys = run.journal.keys(f"search/{name}#")
-    return len(keys) >= DOWN_AFTER and all(key.endswith("!failed") for key in keys)
+    return len(run.failing.get(name, ())) >= DOWN_AFTER

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ from tests.profiles.research import make_run
 from tests.profiles.scripted import Engine, WebRun, make_web_run
 from tests.unit.policies.threads import thread
 
-from corrobora.domain.errors import RoleError
+from corrobora.domain.errors import ProviderError, RoleError
 from corrobora.domain.evidence import Hit, Query
 from corrobora.domain.plan import Node
 from corrobora.domain.run import EventType
@@ -76,13 +77,37 @@ async def test_a_failure_is_kept_for_the_run_and_tried_again_only_where_asked() 
     assert (await search_round(INTENT, course(attempts=1), made.session)).failures == ()
 
 
-async def test_a_provider_that_never_answered_seems_down() -> None:
-    made = await scoped(Engine(PAGES, down=True))
+async def test_a_provider_that_fails_since_its_last_answer_seems_down() -> None:
+    engine = Engine(PAGES, fails={2, 3})
+    made = await scoped(engine)
+    await search_round(INTENT, course(attempts=1), made.session)
     assert not seems_down("tavily", made.session)
+    for text in ("tower Oldby", "beacon Oldby"):
+        await search_round(Intent("height", (Query(text),)), course(attempts=1), made.session)
+    assert seems_down("tavily", made.session), "an answer before its failures does not count"
+    await search_round(Intent("height", (Query("lighthouse height"),)), course(attempts=1), made.session)
+    assert not seems_down("tavily", made.session)
+
+
+class RefusedEngine(Engine):
+    """A search engine that answers its first search and refuses the key from then on."""
+
+    async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
+        if self.asked:
+            self.asked.append(query)
+            raise ProviderError.key_refused(self.name, setting="TAVILY_API_KEY")
+        return await super().search(query, limit=limit)
+
+
+async def test_a_refused_key_is_tried_with_another_provider_but_with_no_other_words() -> None:
+    engine = RefusedEngine(PAGES)
+    made = await scoped(engine)
     await search_round(INTENT, course(attempts=3), made.session)
-    assert seems_down("tavily", made.session)
-    await made.journal.put(Entry("search/tavily#answered", "[]"))
-    assert not seems_down("tavily", made.session)
+    found = await search_round(Intent("height", (Query("beacon Oldby"),)), course(attempts=3), made.session)
+    assert found.failures == ("tavily: tavily refused the key.",)
+    assert [query.text for query in engine.asked] == ["lighthouse Oldby tall", "beacon Oldby"]
+    both = await scoped(RefusedEngine(PAGES, asked=[Query("before")]), Engine(PAGES, "exa"))
+    assert (await search_round(INTENT, course(attempts=3), both.session)).hits
 
 
 def test_joined_results_keep_their_order_and_name_each_provider_once() -> None:
