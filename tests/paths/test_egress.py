@@ -7,6 +7,7 @@ that a search engine or a site receives, by either analyst and by every method, 
 from __future__ import annotations
 
 import base64
+import functools
 import json
 import re
 from collections.abc import Callable
@@ -133,8 +134,11 @@ FURTHER = (
 )
 
 
-def leak(asked: WireRequest) -> str:
-    """Answer as the scripted model does, and put private names wherever a model may write words or addresses."""
+def leak(asked: WireRequest, further: int | None = None) -> str:
+    """Answer as the scripted model does, and put private names wherever a model may write words or addresses.
+
+    With `further`, each scope that was shown the names asks for these words of `FURTHER`.
+    """
     answer: dict[str, Any] = json.loads(answer_prompt(asked.system, asked.user))
     role = asked.system.partition("# Role: ")[2].partition("\n")[0].strip()
     names = ("Zanthorium", "Quillfeather", "Blueheron", "Ostrelund", "Tarnwick")
@@ -143,7 +147,7 @@ def leak(asked: WireRequest) -> str:
     match role:
         case "scope":
             sites = [*(f"{name.lower()}.com" for name in names), "4817", "energy.4817"]
-            more = FURTHER[at % len(FURTHER)] if "Mercury" in asked.user else told[2]
+            more = FURTHER[at % len(FURTHER) if further is None else further] if "Mercury" in asked.user else told[2]
             answer["queries"] = [{"text": text, "site": sites[at % len(sites)]} for text in (*told[:2], more)]
         case "reflect":
             answer |= {"done": False, "should_continue": True, "next_topic": told[0], "terms": [*names]}
@@ -177,9 +181,13 @@ def test_no_private_name_is_sent_whatever_a_model_writes(office: Shell, serve: A
     assert any("batter" in query and "energy" in query for query in web.searches)
 
 
-def test_a_profile_opens_no_word_of_the_private_documents(office: Shell, serve: Any) -> None:
-    """The file of a profile may be a stranger's, who guesses the names that a hostile model is to send."""
-    web, model = open_web(office, serve), serve(ModelServer(leak))
+@pytest.mark.parametrize("further", [0, 3])
+def test_a_profile_opens_no_word_of_the_private_documents(office: Shell, serve: Any, further: int) -> None:
+    """The file of a profile may be a stranger's, who guesses the names that a hostile model is to send.
+
+    One of them is a common word that only the documents write as a name.
+    """
+    web, model = open_web(office, serve), serve(ModelServer(functools.partial(leak, further=further)))
     hints = '["Zanthorium Quillfeather", "Blueheron of Ostrelund", "Tarnwick Mercury 4817", "reversible rusting"]'
     own = f'base = "timed"\n[[phases]]\nname = "research"\ngoal = "Find Quarzbeck."\nquery_hints = {hints}\n'
     (office.folder / "own.toml").write_text(own)

@@ -172,12 +172,18 @@ async def test_every_fault_of_the_provider_ends_in_a_good_report(name: str):
 
 
 async def test_wrong_citations_of_the_model_do_not_reach_the_report():
-    async with ModelServer(faults=[Fault("wrong-citations", p=0.5)], seed=6) as server:
-        report = await run(server)
-    good(report)
-    assert server.forged
-    wrong = [each for each in server.forged if not each.isdigit()]
-    assert not [each for each in wrong if each in report.markdown]
+    forged, written = 0, 0
+    for seed in range(4):  # which calls are struck depends on their order: all quotes of a run may be forged
+        async with ModelServer(faults=[Fault("wrong-citations", p=0.5)], seed=seed) as server:
+            report = await run(server)
+        wrong = [each for each in server.forged if not each.isdigit()]
+        assert not [each for each in wrong if each in report.markdown]
+        forged += len(wrong)
+        if report.outcome is not Outcome.NO_EVIDENCE:
+            good(report)
+            written += 1
+    assert forged
+    assert written
 
 
 OUTAGE_SECONDS = 20.0

@@ -98,8 +98,12 @@ class Egress:
         for text in texts:
             words = split_words(text)
             self._stems.update(map(stem_word, words))
-            self._beside.update(_iter_pairs(words))
+            self.open_pairs(words)
             self._open_addresses(match.group().rstrip(".,;:!?") for match in _ADDRESS.finditer(text))
+
+    def open_pairs(self, words: Sequence[str]) -> None:
+        """Let short words be sent beside their neighbours in these words, if both may be sent."""
+        self._beside.update(_iter_pairs(words))
 
     def open_hits(self, hits: Iterable[Hit]) -> None:
         """Let words and addresses of results of the web be sent."""
@@ -280,8 +284,8 @@ async def open_plan(plan: Plan, run: Session) -> None:
     if not egress.guarded:
         return
     texts = _list_plan_texts(plan, run)
-    known = {word for text in texts for word in split_words(text) if egress.may_send(word)}
-    unsure = sorted({word for text in texts for token in text.split() for word in _list_forms(token)} - known)
+    forms = {word for text in texts for token in text.split() for word in _list_forms(token)}
+    unsure = sorted(word for word in forms if not egress.is_open(word))  # a common word may be a name there
 
     async def find_words() -> tuple[str, CallMeta]:
         library = run.library
@@ -290,8 +294,12 @@ async def open_plan(plan: Plan, run: Session) -> None:
 
     key = f"egress/plan#{hash_parts(*unsure)}"
     private = frozenset(decode(tuple[str, ...], await run.call_once(key, find_words, paid=False), key=key))
-    safe = [token for text in texts for token in text.split() if not private.intersection(_list_forms(token))]
-    egress.open_texts(" ".join(token for token in safe if token.isascii() and not _is_scrambled(token)))
+    plain = [token for text in texts for token in text.split() if token.isascii() and not _is_scrambled(token)]
+    egress.open_texts(" ".join(token for token in plain if not private.intersection(_list_forms(token))))
+    common = [
+        token for token in plain if all(word not in private or egress.may_send(word) for word in _list_forms(token))
+    ]
+    egress.open_pairs(split_words(" ".join(common)))
 
 
 def _list_plan_texts(plan: Plan, run: Session) -> list[str]:
