@@ -345,7 +345,7 @@ def extract_input(batch: Sequence[ReadPart], thread: ThreadState, run: Session) 
         subjects=run.brief.subjects or thread.subjects,
         guidance=fill_prompt(thread.phase.reading_prompt, served),
         spec=spec,
-        rubric="" if spec else build_rubric(served),
+        rubric="" if spec else build_rubric(served, passages),
         discovery_intense=any(s.discovery_intense for s in thread.specs),
         known_facts=(*run.brief.known_facts, *(fact.claim for fact in thread.recalled[:MAX_RECALLED_SHOWN])),
         terms=collect_terms(thread),

@@ -42,10 +42,10 @@ def select_hits(hits: Sequence[Hit], thread: ThreadState, *, whole: bool = False
     """
     given = (*list_given_hits(thread), *(each for each in hits if each.provider == GIVEN_PROVIDER))
     asked = [hit for reading in (thread.last.readings if thread.last else ()) for hit in reading.asks]
-    fused, most = fuse_hits(hits), count_reads(thread)
+    fused, most = fuse_hits(hits), _count_reads(thread)
     named = _choose_fresh((*_list_proposed_hits(hits, thread), *given, *asked), thread, most, whole=whole)
     wanted = (*named, *_list_naming_hits(fused, thread), *fused)
-    return _choose_fresh(wanted, thread, min(most, len(named) + count_reads(thread, narrow=whole)), whole=whole)
+    return _choose_fresh(wanted, thread, min(most, len(named) + _count_reads(thread, narrow=whole)), whole=whole)
 
 
 def _list_naming_hits(hits: Sequence[Hit], thread: ThreadState) -> tuple[Hit, ...]:
@@ -69,8 +69,8 @@ def select_more_hits(
     fruitless = whole and not any(reading.facts for reading in readings)
     others = [hit for hit in fuse_hits(hits) if not {hit.key, hit.source or hit.key} & read]
     left = failed - len(readings)
-    named = _choose_fresh(asked, thread, count_reads(thread) + left, whole=False)
-    most = count_reads(thread, narrow=whole and not fruitless) + left
+    named = _choose_fresh(asked, thread, _count_reads(thread) + left, whole=False)
+    most = _count_reads(thread, narrow=whole and not fruitless) + left
     wanted = (*named, *(others if failed or fruitless else ()))
     return _choose_fresh(wanted, thread, max(len(named), most), whole=False)
 
@@ -86,7 +86,7 @@ def _choose_fresh(hits: Sequence[Hit], thread: ThreadState, most: int, *, whole:
     return tuple(chosen.values())[: max(0, most)]
 
 
-def count_reads(thread: ThreadState, *, narrow: bool = False) -> int:
+def _count_reads(thread: ThreadState, *, narrow: bool = False) -> int:
     """Count what the next round may read; if `narrow`, from the second round on no more than what is open calls for.
 
     A method whose sources are counted reads as many in each round.
@@ -174,12 +174,11 @@ def cluster_copies(texts: Sequence[str]) -> tuple[int, ...]:
 
 
 READ_CHARS = 24_000  # of the documents of one call: about 6,000 tokens
-PAGE_CHARS = 12_000  # of one of them that is not read as a whole
-SECTION_CHARS = 2_500  # of a section around a passage that was found
-NEAR_CHARS = 1_500  # and around one that holds much of a query
+SECTION_CHARS = 6_000  # of a section around a passage that was found
+NEAR_CHARS = 3_000  # and around one that holds much of a query
 NEAR_PASSAGES = 4  # of one query
 SHORT_CHARS = 8_000  # of a document that is read as a whole, whatever is looked for
-_OPENED = 5  # passages at which a document is opened if no search found any of it
+_OPENED = 3  # passages at which a document is opened if no search found any of it
 NAMED_SHARE = 0.6  # of its name's words that a heading or title shares with what was named
 _MIN_COVERAGE = 0.5  # of what a query asks for that a passage must hold to be read beside what was found
 _SNIPPET_WEIGHT = 0.3  # the snippet shows where the provider found something; the query says what is looked for
@@ -233,7 +232,7 @@ def interleave(lanes: Iterable[Sequence[_Item]]) -> list[_Item]:
 
 
 def select_sections(
-    passages: Sequence[Passage], found: Sequence[PassageId], queries: Sequence[str], *, most: int = PAGE_CHARS
+    passages: Sequence[Passage], found: Sequence[PassageId], queries: Sequence[str], *, most: int = READ_CHARS
 ) -> tuple[Passage, ...]:
     """Return the passages of one document to be read in one call, in reading order: at most `most` characters.
 
@@ -359,12 +358,12 @@ def fill_prompt(template: str, thread: ThreadState) -> str:
     return template
 
 
-def build_rubric(thread: ThreadState) -> str:
+def build_rubric(thread: ThreadState, passages: Sequence[Passage] = ()) -> str:
     """Compose the minimal rubric of an extraction from the objective and prior findings (TREE-25).
 
-    It names the scope, the open sub-questions by their ids, which sections count, and the target confidence: the same
-    for all sources of a round, so that their prompts begin alike.
+    It names the scope, the open sub-questions by their ids, the sections of this source, and the target confidence.
     """
+    sections = tuple(dict.fromkeys(p.heading.rsplit(" > ", 1)[-1] for p in passages if p.heading))
     known = [q for q in thread.sub_questions if q.finding]
     missing = [q.id or q.text for q in thread.sub_questions if q.standing is not SubQuestionStatus.ANSWERED]
     wanted = "all sub-questions" if len(missing) == len(thread.sub_questions) > 0 else "; ".join(missing)
@@ -372,7 +371,7 @@ def build_rubric(thread: ThreadState) -> str:
     lines = [
         f"Scope: {'the question' if whole else thread.objective}",
         f"Look for: {wanted or 'confirmation of what is known'}",
-        "Sections to consider: all that are shown, each by its heading.",
+        f"Sections to consider: {'; '.join(sections)[:240]}" if sections else "",
         f"Leave out: {thread.out_of_scope}" if thread.out_of_scope else "",
         f"Known already: {'; '.join(q.finding for q in known)[:600]}" if known else "",
         "Target confidence: 0.7 or more for each key claim.",

@@ -67,4 +67,9 @@ def test_tree_a_rubric_names_scope_questions_and_target_confidence() -> None:
     assert "Tide mills" in text
     assert "Look for: all sub-questions" in text
     assert "0.7" in text
-    assert "Sections to consider" in text
+    assert "Sections" not in text
+
+
+def test_tree_a_rubric_names_the_sections_of_the_source_to_consider() -> None:
+    text = build_rubric(thread(), [passage(heading="2 Mills > 2.1 Wheels"), passage(heading="2 Mills > 2.2 Owners")])
+    assert "Sections to consider: 2.1 Wheels; 2.2 Owners" in text

@@ -123,8 +123,8 @@ class ModelConnection:
         except BaseException as error:
             if isinstance(error, ProviderError):
                 failure = self._failure = error.code
-            elif not sending.begun and self.gate.down:
-                failure = self._failure  # it was given up while it waited for the end of an outage
+            elif self.gate.down:
+                failure = self._failure  # it was given up during an outage, waiting for its end or as the probe
             asked = sent // _USUAL_BYTES_PER_TOKEN
             lost = replace(most, dollars=granted.dollars, input_tokens=asked, output_tokens=0, uncertain=1)
             cost = _find_cost(error, sending, lost)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -16,10 +17,11 @@ from tests.unit.adapters.models.recorded import SHIPPED, read
 from corrobora.adapters.models import Target, parse_target
 from corrobora.adapters.models.connection import ModelConnection, explain_failure
 from corrobora.adapters.models.transport import IdleTimeoutError, OversizedAnswerError, RejectedError, UnreachableError
-from corrobora.adapters.pacing import CallGate
+from corrobora.adapters.pacing import CallGate, Pace
 from corrobora.analysts.language_model import Form, Prompt, Reply
 from corrobora.domain.errors import CorroboraError, ProviderError
-from corrobora.domain.limits import CallOptions
+from corrobora.domain.limits import CallOptions, Usage
+from corrobora.ports import open_book
 from corrobora.testing import Fault
 from corrobora.testing.http_server import HttpServer, Request, Response
 from corrobora.testing.protocols import WireReply, read_request, write_answer
@@ -166,7 +168,7 @@ async def test_a_call_that_is_too_slow_is_sent_once_even_while_the_provider_is_t
     gate = CallGate("g")
     async with server:
         connection = ModelConnection(
-            replace(target_of(f"{server.url}/v1"), options=CallOptions(total_seconds=0.05)), gate
+            replace(target_of(f"{server.url}/v1"), options=CallOptions(total_seconds=0.2)), gate
         )
         for _ in range(4):
             with pytest.raises(ProviderError) as raised:
@@ -175,6 +177,51 @@ async def test_a_call_that_is_too_slow_is_sent_once_even_while_the_provider_is_t
         await connection.aclose()
         assert gate.down
         assert server.in_flight <= 4
+
+
+async def test_a_probe_that_is_given_up_during_an_outage_tells_of_the_outage():
+    sent, over = 0, asyncio.Event()
+
+    async def cut_three_then_hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        await reader.readuntil(b"\r\n\r\n")
+        sent += 1
+        if sent > 3:
+            await over.wait()
+        writer.close()
+
+    server = await asyncio.start_server(cut_three_then_hang, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+    connection = ModelConnection(target_of(url), CallGate("g", Pace(probe_seconds=0.05, patience_seconds=30.0)))
+    book = Told()
+    token = open_book.set(book)
+    try:
+        for _ in range(2):
+            with pytest.raises(ProviderError):
+                await connection.ask(PROMPT, FORM, max_tokens=50)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(2.0):
+                await connection.ask(PROMPT, FORM, max_tokens=50)
+    finally:
+        open_book.reset(token)
+        over.set()
+        await connection.aclose()
+        server.close()
+    assert sent == 4, "three failures, then a probe that is given up"
+    assert book.failures == ["provider_bad_content"] * 4
+
+
+class Told:
+    """A book that grants every call and keeps what went wrong with each."""
+
+    def __init__(self) -> None:
+        self.failures: list[str | None] = []
+
+    async def reserve(self, most: Usage, prompt: int) -> Usage:
+        return most
+
+    def settle(self, most: Usage, cost: Usage, failure: str | None = None) -> None:
+        self.failures.append(failure)
 
 
 PACKAGE = """

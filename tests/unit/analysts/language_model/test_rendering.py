@@ -158,7 +158,7 @@ FROZEN = {
     "refine": "refine@a4b4392605bb.411a1166",
     "scope": "scope@29111e38357a.4051b729",
     "scout": "scout@3af2e47fbb84.99f96c6c",
-    "extract": "extract@5abdd68ece47.0ef24b56",
+    "extract": "extract@8a7633855a99.0ef24b56",
     "reflect": "reflect@ae7baa5c2f2f.b7f596c2",
     "synthesize": "synthesize@6255763f5e9c.7999585e",
     "summarize": "summarize@363896ea5ef8.e062b737",
