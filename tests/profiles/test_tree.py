@@ -319,7 +319,8 @@ async def test_tree_criteria_are_corroboration_themes_contradictions_and_confide
     gate = Gate("all", criteria, max_iterations=2)
     tree = inner("root", leaf("root/1"), leaf("root/2", SQ2), gates=(gate,))
     analyst = Mixed({"plan": Plan(tree)})
-    await (await make_run("tree", analysts=(analyst,))).research()
+    undated = {**DOCUMENTS, "rules-2011.md": DOCUMENTS["rules-2011.md"].replace(", 2011", " of the guild")}
+    await (await make_run("tree", analysts=(analyst,), documents=undated)).research()
     unmet = " | ".join(analyst.given("refine")[0].unmet)
     assert "theme not covered: underwater basket" in unmet
     assert "contradiction is open" in unmet

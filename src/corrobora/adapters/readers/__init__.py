@@ -138,6 +138,7 @@ def _choose_codec(declared: str) -> str:
 
 
 _SPACES = re.compile(r"[^\S\n]+")
+_INDENT = "  "  # of an item for each list around its own
 _TITLE_CHARS = 300
 _SNIFFED = 8_192  # characters from which the dialect of a table of values is told
 
@@ -151,21 +152,22 @@ class TextWriter:
         self._headings: list[Heading] = []
         self._kind = ""
 
-    def add_block(self, text: str, *, tight: bool = False) -> int:
+    def add_block(self, text: str, *, tight: bool = False, depth: int = 0) -> int:
         """Append a block and return where it starts, -1 for one without words.
 
-        `tight` keeps an item of a list close to the item before it.
+        `tight` keeps an item of a list close to the item before it; an item of a list inside an item is indented by its
+        `depth`.
         """
-        return self._add_near(text, "item" if tight else "")
+        return self._add_near(text, "item" if tight else "", _INDENT * depth)
 
-    def _add_near(self, text: str, kind: str) -> int:
+    def _add_near(self, text: str, kind: str, indent: str = "") -> int:
         """Append a block on the next line if the block before it is of the same kind, else after a blank line."""
         text = fold_spaces(_clean_text(text))  # an entity may have brought what the bytes did not show
         if not text:
             return -1
         if self._parts:
             self._append_text("\n" if kind and kind == self._kind else "\n\n")
-        self._append_text(text)
+        self._append_text(indent + text)
         self._kind = kind
         return self._length - len(text)
 

@@ -284,9 +284,17 @@ class _ArticleWriter:
                     self._add_block(_element_text(element))
             self._add_block(element.tail)
 
-    def _write_item(self, item: Element) -> None:
-        """Write an item of a list, and a definition on one line with its terms: "-p: parse the file"."""
-        text, kind = _element_text(item), item.get("rend", "")[:2]
+    def _write_item(self, item: Element, depth: int = 0) -> None:
+        """Write an item of a list, and a definition on one line with its terms: "-p: parse the file".
+
+        The items of a list inside it follow on lines of their own, indented.
+        """
+        nested = [child for child in item if child.tag == "list"]
+        after = " ".join(filter(None, (child.tail for child in nested)))
+        for child in nested:
+            item.remove(child)
+        item.tail, last = None, item.tail
+        text, kind = " ".join(f"{_element_text(item)} {after}".split()), item.get("rend", "")[:2]
         if kind == "dt":
             self._terms += [term] if (term := text.rstrip(": ")) else []
         elif kind == "dd" and text and self._terms:
@@ -294,8 +302,10 @@ class _ArticleWriter:
             self._add_block(f"{terms}{'' if terms[-1] in '.!?' else ':'} {text}", bullet="- ")
         else:
             self._end_terms()
-            self._add_block(text, bullet="- ")
-        self._add_block(item.tail)
+            self._add_block(text, bullet="- ", depth=depth)
+        for each in (each for child in nested for each in child):
+            self._write_item(each, depth + 1)
+        self._add_block(last)
 
     def _end_terms(self) -> None:
         """Write terms without a definition."""
@@ -307,10 +317,10 @@ class _ArticleWriter:
         for mark in marks:
             self._writer.add_heading(mark.title, mark.level)
 
-    def _add_block(self, text: str | None, bullet: str = "") -> None:
+    def _add_block(self, text: str | None, bullet: str = "", depth: int = 0) -> None:
         if text and text.strip():
             self._add_headings(self._outline.take_headings(text))
-            self._writer.add_block(bullet + text.replace(_EDGE, " ").lstrip(), tight=bool(bullet))
+            self._writer.add_block(bullet + text.replace(_EDGE, " ").lstrip(), tight=bool(bullet), depth=depth)
 
     def _write_table(self, table: Element) -> None:
         rows = [list(row) for row in table]

@@ -147,7 +147,8 @@ class _BlockWriter:
         elif self._cells is not None:
             self._cells.append(" ".join(text.split()))
         elif self._open_item:
-            self._writer.add_block(f"{self._items[-1]} {text}" if self._items else text, tight=True)
+            marked = f"{self._items[-1]} {text}" if self._items else text
+            self._writer.add_block(marked, tight=True, depth=max(0, len(self._items) - 1))
             self._open_item = False
         else:
             self._writer.add_block(text, tight=bool(self._items))

@@ -44,6 +44,7 @@ _DATED = re.compile(  # "as of January 31st, 2023", "in release 3.4": what a sta
 )
 _INSTANCE = re.compile(r"\d{6,8}(?:[-_]\d{1,2})?|\d{4}[-_/]\d{1,2}(?:[-_/]\d{1,2})?")  # "minutes-2025-03.md"
 _CODE = re.compile(r"[A-Za-z]+-?\d")  # "X200", "AAL2"
+_YEAR = re.compile(r"\d{4}")
 _PAIRS = 40  # contradictions reported at once, weightiest first
 _SAME_VERB = 0.1  # what an obligation on the same verb adds to likeness
 _COMMON = 60  # a stem in more sentences than this pairs nothing by itself
@@ -155,9 +156,10 @@ def _title_identifiers(title: str) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def _build_contradiction(one: ComparedSentence, other: ComparedSentence) -> tuple[int, Contradiction] | None:
-    order = compare_versions((one.fact.version, one.fact.published), (other.fact.version, other.fact.published))
+    first, second = _name_editions(one.fact, other.fact)
+    order = compare_versions((first, one.fact.published), (second, other.fact.published))
     older, newer = (other, one) if order > 0 else (one, other)
-    editions = bool(one.fact.version and other.fact.version and one.fact.version != other.fact.version)
+    editions = bool(first and second and first != second)
     differs = find_difference(older.statement, newer.statement)
     if differs is None:
         return None
@@ -177,6 +179,15 @@ def _build_contradiction(one: ComparedSentence, other: ComparedSentence) -> tupl
         difference=differs.text,
         scope=scope,
     )
+
+
+def _name_editions(one: Fact, other: Fact) -> tuple[str, str]:
+    """Return the versions of two facts; of titles that differ in nothing but a year, the years."""
+    if not (one.version or other.version) and one.title != other.title:
+        years = (find_years(one.title), find_years(other.title))
+        if all(years) and _YEAR.sub("", one.title) == _YEAR.sub("", other.title):
+            return str(years[0][-1]), str(years[1][-1])
+    return one.version, other.version
 
 
 def _claim_text(older: ComparedSentence, newer: ComparedSentence) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from corrobora.analysts.extractive.contradictions import add_insights
-from corrobora.analysts.extractive.lines import Line, read_lines, split_joined_names
+from corrobora.analysts.extractive.lines import INNER_CHARS, Line, find_inner_items, read_lines, split_joined_names
 from corrobora.analysts.extractive.ranker import Ranked, is_question, rank_sentences
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import SubQuestion
@@ -63,6 +63,9 @@ def grow_quote(lines: Sequence[Line], at: int) -> tuple[int, int]:
         return _quote_to_answer(lines, at)
     first = _extend_backward(lines, at)
     last = _end_of_list(lines, at, first)
+    if last == at and lines[at].depth > 0:  # an item inside an item is quoted whole if it is short
+        end = next((n for n in range(at, len(lines) - 1) if not _same_paragraph(lines, at, n + 1)), len(lines) - 1)
+        last = end if fits_quote(lines, first, end, _LEAD_CHARS) else at
     if last == at and at + 1 < len(lines) and _LIMITS_IT.match(lines[at + 1].text):
         last = at + 1 if _same_paragraph(lines, at, at + 1) and fits_quote(lines, first, at + 1) else at
     while lines[last].end - lines[first].start < LIMITS.quote_min_chars and last + 1 < len(lines):
@@ -128,8 +131,12 @@ def _needs_before(lines: Sequence[Line], at: int) -> bool:
 
 def _end_of_list(lines: Sequence[Line], at: int, first: int) -> int:
     """Return the last line of the list that a line introduces, or `at` if it introduces none."""
+    inner = find_inner_items(lines, at)
+    if inner > at and fits_quote(lines, first, inner, INNER_CHARS):
+        return inner
     if not lines[at].text.endswith(":"):
         return at
+    lines = lines[: inner + 1] if inner > at else lines
     marked = at + 1 < len(lines) and lines[at + 1].item
     last = at
     while last + 1 < len(lines) and fits_quote(lines, first, last + 1, _LIST_CHARS):

@@ -13,6 +13,7 @@ from operator import itemgetter
 
 from corrobora.analysts.extractive.contradictions import label_version, make_version_key
 from corrobora.analysts.extractive.extract import find_context
+from corrobora.analysts.extractive.lines import measure_depth
 from corrobora.domain.evidence import Contradiction, Fact, FactId
 from corrobora.domain.plan import SubQuestion
 from corrobora.text import phrases
@@ -81,6 +82,8 @@ def cite_fact(fact: Fact, *same: Fact, bold: bool = False, printed: set[str] | N
     raw = [fact.quote[span.start : span.end] for span in spans]
     whole = core not in raw or len(fact.quote.split()) <= _SHORT_WORDS
     kept = range(len(raw)) if whole else find_context(raw, raw.index(core))
+    if not whole:
+        kept = range(kept.start, max(kept.stop, _end_of_item(fact.quote, spans, raw.index(core))))
     heads = not whole and core.endswith(":")  # of a long list, the first sentence of each item
     pieces: list[str] = []
     items: set[str] = set()
@@ -103,6 +106,20 @@ def cite_fact(fact: Fact, *same: Fact, bold: bool = False, printed: set[str] | N
         said = _append_marker(piece, marker, bold=bold)
         text += f"\n  - {said}" if text and piece in items else f" {said}"
     return text.strip()
+
+
+def _end_of_item(quote: str, spans: Sequence[Span], at: int) -> int:
+    """Return where a sentence and the lists inside its item end: after the sentence itself, if there are none."""
+    depth = measure_depth(quote, spans[at].start)
+    inner, end = LIST_ITEM.match(quote, spans[at].start) is not None, at + 1
+    for place in range(at + 1, len(spans) if inner else at):
+        if LIST_ITEM.match(quote, spans[place].start) is not None:
+            if measure_depth(quote, spans[place].start) <= depth:
+                break
+            end = place + 1
+        elif end > at + 1:
+            end = place + 1
+    return end
 
 
 def _is_label(quote: str, span: Span) -> bool:

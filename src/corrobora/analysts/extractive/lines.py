@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -29,6 +30,7 @@ from corrobora.text.tokens import (
 
 _HEADING_CHARS = 120
 _TERM_CHARS = 60
+INNER_CHARS = 240  # of an item that is quoted with the list inside it
 _FUNCTION_WORDS = 0.08  # share of stop words below which a line states nothing
 _REFERENCES = re.compile(
     r"(?i)\b(?:references|bibliography|works cited|further reading|see also|table of contents|contents|"
@@ -40,6 +42,7 @@ _SIGNATURE = re.compile(
 )
 _ADDRESS = re.compile(r"\S+://\S+")
 _VALUE = re.compile(r": .*\d")
+_DRAWN = re.compile(r"([^\w\s])\1{7}")  # a rule, or a bar of progress
 _LABELLED = re.compile(r"[A-Z][\w '’/()-]{1,40}: \S")
 
 
@@ -56,6 +59,7 @@ class Line:
     opened: int = -1  # where the heading right above it begins, if the sentence is the first below it
     turn: int = -1  # of a conversation, counted in its passage; -1: no conversation
     item: bool = False  # of a list
+    depth: int = -1  # columns by which the item that it belongs to is indented; -1: none
     head: int = -1  # where the signature above it begins: a paragraph that only names what the following ones describe
 
 
@@ -82,8 +86,9 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
     spoken = find_speaker_turns(text)
     starts = [turn.start for turn in spoken]
     found: list[Line] = []
-    local, lead, opened, last, open_turn, head, begun = "", "", -1, 0, -1, -1, -1
+    local, lead, opened, last, open_turn, head, begun, depth = "", "", -1, 0, -1, -1, -1, -1
     signed = termed = frozenset[str]()
+    around: list[tuple[int, frozenset[str]]] = []  # the items around a line, outer ones first
     for span in spans:
         start = skip_item_mark(text, span.start)
         read = fold_whitespace(text[start : span.end])
@@ -97,6 +102,8 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
             paragraph += 1
         if item or paragraph != begun:
             begun, termed = paragraph, frozenset(stem_text(_read_term(read))) if item else frozenset[str]()
+            depth = measure_depth(text, span.start) if item else -1
+            around = [each for each in around if each[0] < depth]
         if signature:
             head, signed = span.start, frozenset(stem_text(split_joined_names(read)))
         last, open_turn = span.end, turn
@@ -104,18 +111,32 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
             continue
         speaker = split_joined_names(spoken[turn].speaker) if turn >= 0 else ""
         above = about | signed | termed | frozenset(stem_text(f"{local} {speaker} {lead if item else ''}"))
-        bare = (turn < 0 and not item and head != span.start and _states_nothing(read)) or _REFERENCES.search(
-            local or passage.heading
-        )
+        above = above.union(*(said for outer, said in around if outer < depth))
+        prose = turn < 0 and not item and head != span.start
+        empty = _states_nothing(read) if prose else item and not any(map(str.isalnum, _ADDRESS.sub("", read)))
+        bare = empty or _REFERENCES.search(local or passage.heading)
         stems = stem_text(split_joined_names(read))
         heading = stem_heading(local or passage.heading)
         sentence = Sentence(
             read, stems, above, str(passage.id), turn >= 0, item, bool(bare), heading=heading, place=passage.heading
         )
-        found.append(Line(number, start, span.end, read, sentence, paragraph, opened, turn, item, head))
+        found.append(Line(number, start, span.end, read, sentence, paragraph, opened, turn, item, depth, head))
+        around += [(depth, frozenset(stems))] if item else []
         opened = -1
         lead = lead if item else read if read.endswith(":") else ""
-    return _read_with_items(found)
+    return _read_with_inner_items(_read_with_items(found))
+
+
+def _read_with_inner_items(lines: list[Line]) -> list[Line]:
+    """Let an item be read with the short list inside it; above a long one it is a heading, which states nothing."""
+    for at, line in enumerate(lines):
+        last = find_inner_items(lines, at) if line.item else at
+        if last > at and lines[last].end - line.start <= INNER_CHARS:
+            inner = line.sentence.above.union(*(each.sentence.stems for each in lines[at + 1 : last + 1]))
+            lines[at] = replace(line, sentence=replace(line.sentence, above=inner))
+        elif last > at and line.text[-1] not in ".!?:":
+            lines[at] = replace(line, sentence=replace(line.sentence, bare=True))
+    return lines
 
 
 def _read_with_items(lines: list[Line]) -> list[Line]:
@@ -133,6 +154,23 @@ def _read_with_items(lines: list[Line]) -> list[Line]:
             items = frozenset[str]()
         found.append(line)
     return found[::-1]
+
+
+def measure_depth(text: str, start: int) -> int:
+    """Return by how many columns the line that begins at `start` is indented."""
+    line = text.rfind("\n", 0, start) + 1
+    return len(text[line:start].expandtabs())
+
+
+def find_inner_items(lines: Sequence[Line], at: int) -> int:
+    """Return the last line of the lists inside the item that a line belongs to, or `at` if it has none."""
+    last = at
+    while last + 1 < len(lines) and lines[last + 1].passage == lines[at].passage and lines[at].depth >= 0:
+        follows = lines[last + 1]
+        if follows.depth <= lines[at].depth and follows.paragraph != lines[at].paragraph:
+            break
+        last += 1
+    return last if lines[last].depth > lines[at].depth else at
 
 
 def _read_term(item: str) -> str:
@@ -159,8 +197,8 @@ def _is_signature(text: str, span: Span, read: str) -> bool:
 
 
 def _states_nothing(text: str) -> bool:
-    """True for references, titles and bare addresses, with hardly any function words, and for a shell's dialogue."""
-    if text.startswith(("[", ">>>")):
+    """True for references, titles, bare addresses (hardly any function words), a shell's dialogue and drawn lines."""
+    if text.startswith(("[", ">>>")) or _DRAWN.search(text):
         return True
     if _LABELLED.match(text) or is_table_row(text) or lacks_word_spaces(text):
         return False
@@ -174,6 +212,7 @@ _TURN = re.compile(
 )
 _LABEL = re.compile(r"^[ \t]{0,4}([A-Z][A-Za-z ]{1,20}):[ \t]+(\S[^\n]{0,160})$")
 _JOINED_NAMES = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
+_OPTION = re.compile(r"(?<![\w-])-([A-Za-z])(?![\w-])")
 _TURNS, _SHARE = 3, 0.5
 _ENDS_TURN = (".", "!", "?", "…", "。", "！", "？", '"', "”", ")")
 _MAX_LABEL_LINES = 6  # lines at the top that may be labels
@@ -238,5 +277,12 @@ def read_labels(text: str) -> str:
 
 
 def split_joined_names(text: str) -> str:
-    """Split names joined by capitals: "AnnMiller" becomes "Ann Miller"."""
-    return _JOINED_NAMES.sub(" ", text)
+    """Split names joined by capitals, and add to an option of one letter a word for it: `-V` is not `-v`, nor "v".
+
+    Example:
+        >>> split_joined_names("AnnMiller uses -V")
+        'Ann Miller uses -V optionVu'
+    """
+    return _OPTION.sub(
+        lambda found: f"{found[0]} option{found[1]}{'lu'[found[1].isupper()]}", _JOINED_NAMES.sub(" ", text)
+    )

@@ -184,3 +184,13 @@ def test_a_heading_above_text_without_spaces_or_with_raised_digits_is_kept():
         "</body></html>"
     )
     assert {"日本語", "Formulae", "End"} <= {each.title for each in read_html(page.encode()).headings}
+
+
+def test_a_list_inside_an_item_stands_on_lines_of_its_own():
+    told = "<p>The club met in the hall above the boats, and all of its members were there in time for once.</p>"
+    items = "<li>The roof of it<ul><li>It was mended</li><li>It was painted</li></ul></li><li>The bins were moved</li>"
+    page = f"<html><head><title>Club</title></head><body><h1>Club</h1>{told}<ul>{items}</ul>{told * 2}</body></html>"
+    assert (
+        "- The roof of it\n  - It was mended\n  - It was painted\n- The bins were moved"
+        in read_html(page.encode()).text
+    )

@@ -116,3 +116,8 @@ def test_a_bold_line_of_its_own_is_a_heading_below_another() -> None:
     parsed = read_markdown(b"# History\n\n**2.1**\n\n- **bold item**\n\n**Note:**\n\nText **here**\n")
     assert [(each.level, each.title) for each in parsed.headings] == [(1, "History"), (2, "2.1")]
     assert read_markdown(b"**2.1**\n\n- a change\n").headings == ()
+
+
+def test_a_list_inside_an_item_is_indented():
+    parsed = read_markdown(b"* Roof\n  * repaired\n    1. in May\n* Bins\n")
+    assert parsed.text == "- Roof\n  - repaired\n    1. in May\n- Bins"

@@ -99,3 +99,15 @@ def test_two_years_of_one_event_contradict_and_those_of_repeated_ones_do_not():
     assert not found(opened.format(1931), opened.format("June 1931"))
     assert not found(opened.format(1931), "The boat hall of the Union was opened in 1933.")
     assert not found(met.format(1931), met.format(1933))
+
+
+def test_titles_that_differ_in_a_year_alone_are_editions_of_which_the_later_one_holds():
+    question = "Are thermal chambers opened by operators?"
+    one = document(13, "Kiln rules, 2011", "Operators may open a thermal chamber above 200 degrees in the kiln room.")
+    other = document(14, "Kiln rules, 2019", "Operators must not open a thermal chamber above 200 degrees in the room.")
+    (found,) = find_contradictions(facts_of(other, one, question=question, parts=()))
+    assert (found.relation, found.resolved, found.scope) == (
+        Relation.SUPERSEDES,
+        True,
+        "Kiln rules, 2011 -> Kiln rules, 2019",
+    )

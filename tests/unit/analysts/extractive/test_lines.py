@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.unit.analysts.extractive.samples import OLD_DOCUMENT, document, excerpt
 
-from corrobora.analysts.extractive.lines import read_lines
+from corrobora.analysts.extractive.lines import read_lines, split_joined_names
+from corrobora.text.tokens import stem_text
 
 
 def test_headings_are_above_sentences_and_no_sentences():
@@ -72,4 +73,26 @@ def test_a_record_of_labelled_values_is_no_conversation():
 def test_words_inside_an_address_state_nothing():
     sentence, badge = lines_of("The state is shown on the page.\n\nImage pump mill https://a.de/it/in/the.svg.")
     assert badge.sentence.bare
+    assert not sentence.sentence.bare
+
+
+def test_an_item_is_read_below_the_item_around_it_and_one_above_a_long_list_states_nothing():
+    told = "\n".join(f"  - The keeper of hall {n} told at some length what was done to its roof" for n in range(9))
+    text = f"- Naming Ann Vetch as keeper\n  - Confirmed by ten votes\n- State of the roofs\n{told}"
+    read = {line.text: line.sentence for line in lines_of(text)}
+    assert "vetch" in read["- Confirmed by ten votes".lstrip("- ")].above
+    assert "confirm" in read["Naming Ann Vetch as keeper"].above
+    assert not {"vetch", "vote"} & read["State of the roofs"].above
+    assert read["State of the roofs"].bare
+    assert not read["Naming Ann Vetch as keeper"].bare
+
+
+def test_an_option_of_one_letter_is_told_from_the_other_case_of_it():
+    one, other = lines_of("Set -V to leave the check out.\n\nSet -v to hear more of it.")
+    assert set(stem_text(split_joined_names("What does -V do?"))) & set(one.sentence.stems) - set(other.sentence.stems)
+
+
+def test_a_bar_of_progress_states_nothing():
+    bar, sentence = lines_of("Writing | ########## | 100% of it is done.\n\nThe write is done in a second.")
+    assert bar.sentence.bare
     assert not sentence.sentence.bare
