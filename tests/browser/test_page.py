@@ -43,7 +43,11 @@ def test_start_a_question_and_watch_it_to_its_report(open_page: OpenPage, hand: 
     ask(page, CLEAR, hand)
     see(page, "Read the report")
     expect(page.locator("#status .tag")).to_contain_text(re.compile("Complete|Partial|Passages"))
-    expect(page.get_by_role("link", name="Audit")).to_be_visible()  # the tabs came with the report
+    tabs = page.get_by_role("navigation", name="This run").get_by_role("link")
+    for screen in ("Run", "Plan", "Report", "Audit", "Rating"):  # the tabs came with the report, and stay
+        expect(tabs).to_have_text(["Run", "Plan", "Report", "Audit", "Rating", "Compare"])
+        press(tabs.get_by_text(screen, exact=True), hand)
+    press(tabs.get_by_text("Run", exact=True), hand)
     expect(page.locator("#activity")).to_contain_text("1931")
     if hand == "mouse":
         page.get_by_text("Searches", exact=True).click()

@@ -90,6 +90,8 @@ async def test_a_whole_run_over_pipes(filled_url: str, tmp_path: Path) -> None:
         forged = await call(client, "verify", report=markdown.replace("1931", "1958"))
         assert (forged["passed"], forged["seal"]) == (False, "changed")
         assert forged["statements_that_fail"]
+        bare = await call(client, "verify", report="# Nothing is cited here")
+        assert (bare["passed"], bare["verdict"]) == (False, "nothing_checkable")
         assert json.loads(await read_page(client, cited["uri"]))["passages"]
         assert run in [each["run_id"] for each in (await call(client, "runs"))["runs"]]
         results = (await call(client, "search", query="length of the bridge at Arnholm"))["results"]

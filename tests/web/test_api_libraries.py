@@ -53,7 +53,9 @@ def test_a_report_is_checked_against_its_stored_sources(site: Site) -> None:
     quoted = next(each["text"] for each in good["statements_checked"] if each["carried"])
     forged = text.replace(quoted[:40], "The opposite of what is known is true, as")
     bad = httpx2.post(f"{site.url}/api/v1/verify", json={"text": forged}, timeout=120).json()
-    assert not bad["passed"]
+    assert (bad["passed"], bad["verdict"]) == (False, "failed")
+    bare = httpx2.post(f"{site.url}/api/v1/verify", json={"text": "# Nothing is cited here"}, timeout=120).json()
+    assert (bare["passed"], bare["verdict"]) == (False, "nothing_checkable")
 
 
 def test_other_requests_are_answered_while_a_large_report_is_checked(site: Site) -> None:

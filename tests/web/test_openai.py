@@ -29,8 +29,8 @@ from tests.plugins.serving import Site, serve_settings
 from corrobora.config import Settings
 from corrobora.faces.web.errors import make_problem
 from corrobora.faces.web.openai import render_error
+from corrobora.faces.web.openai.chat import MODEL_PREFIX, ChatRequest, write_content
 from corrobora.faces.web.openai.responses import ResponseRequest
-from corrobora.faces.web.openai.turns import MODEL_PREFIX, ChatRequest, write_content
 from corrobora.faces.web.security import parse_tokens
 
 DOCS = {"libraries": ["docs"]}

@@ -18,6 +18,7 @@ from corrobora.config import Settings
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.report import Report
 from corrobora.domain.run import Event, Request, RunId, RunRow, RunStatus, Stage
+from corrobora.text.phrases import describe_code
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -100,6 +101,18 @@ async def find_repeated(workspace: Workspace, request: Request, run: RunId, webh
     return row
 
 
+def check_awaiting(row: RunRow) -> None:
+    """Raise `UserError` `not_waiting` unless the plan of a run waits for a person."""
+    if row.status is not RunStatus.AWAITING:
+        state = describe_code(row.outcome or row.status)
+        stopped = row.status in (RunStatus.PAUSED, RunStatus.INTERRUPTED, RunStatus.FAILED, RunStatus.CANCELLED)
+        raise UserError(
+            "not_waiting",
+            f"The run {row.id} does not wait for authorization: it is {state}.",
+            next_step=f"{'Go on with it: corrobora resume' if stopped else 'See: corrobora runs show'} {row.id}",
+        )
+
+
 async def suggest_plan(workspace: Workspace, run: str, text: str) -> None:
     """Store a person's plan in place of the one that waits; submit the run again to have it proposed (TREE-10).
 
@@ -108,8 +121,7 @@ async def suggest_plan(workspace: Workspace, run: str, text: str) -> None:
     from corrobora.engine.planning import check_suggested_plan  # noqa: PLC0415
 
     row = await workspace.runs.get(run)
-    if row.status is not RunStatus.AWAITING:
-        raise UserError("not_waiting", f"Run {run} does not wait for authorization: it is {row.status}.")
+    check_awaiting(row)
     check_suggested_plan(text, resolve_profile(workspace.settings, row.request))
     await workspace.runs.replace_request(run, replace(row.request, plan_file=text))
     await rewind_run(workspace, run, Stage.PLAN)

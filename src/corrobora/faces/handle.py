@@ -12,7 +12,7 @@ from contextlib import aclosing
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import run_here
-from corrobora.app.runs import authorize_run, load_report, pass_pause, reopen_run, steer_run
+from corrobora.app.runs import authorize_run, check_awaiting, load_report, pass_pause, reopen_run, steer_run
 from corrobora.domain.errors import CorroboraError, NeedsHuman, NoEvidence
 from corrobora.domain.report import Report
 from corrobora.domain.run import Event, RunRow, RunStatus
@@ -57,7 +57,8 @@ class RunHandle:
         await self.resume()
 
     async def authorize(self, words: str) -> None:
-        """Authorize the plan in the words of a person and go on. Raises `UserError` `phrase`."""
+        """Authorize the plan in the words of a person and go on. Raises `UserError` `phrase` or `not_waiting`."""
+        check_awaiting(await self._workspace.runs.get(self.id))
         await authorize_run(self._workspace, self.id, words)
         await self.resume()
 

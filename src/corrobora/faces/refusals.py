@@ -37,6 +37,11 @@ _STEPS = {
     "run_ambiguous": _Steps("All runs lists them.", "Write more of the id: GET /api/v1/runs", "Call runs."),
     "run_id": _Steps("All runs lists what is stored.", "List them: GET /api/v1/runs", "Call runs."),
     "run_active": _Steps("Stop it first.", "First: POST /api/v1/runs/RUN/cancel", "Call cancel first."),
+    "not_waiting": _Steps(
+        "Open the run: it says where it stands.",
+        "Its state: GET /api/v1/runs/RUN; one that stopped goes on with POST /api/v1/runs/RUN/resume",
+        "Call status; one that stopped goes on with resume.",
+    ),
     "dialogue_unknown": _Steps("Begin one under Chat.", "Begin a new one.", "Begin a new one."),
     "sources_missing": _Steps(
         "Choose a library or a web search.", "Name some in `libraries` or `providers`.", "Name some in `libraries`."

@@ -192,7 +192,7 @@ def _list_ris(work: CitedWork) -> Iterable[tuple[str, str]]:
     rows = [
         ("TY", kind),
         ("ID", work.key),
-        *(("AU", name) for name in work.authors),
+        *(("AU", ", ".join(filter(None, split_name(name)))) for name in work.authors),
         ("TI", work.title),
         ("PY", str(date[0]) if date else ""),
         ("DA", _make_ris_date(work.published)),

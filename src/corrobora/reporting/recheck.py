@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from urllib.parse import urlsplit
 
 from corrobora.domain.report import Support
@@ -43,6 +44,17 @@ from corrobora.text.tokens import read_inline, token_overlap
 
 _SIDE = re.compile(r"(.{1,400}?): “(.{1,4000})” \[(\d{1,5})\]")
 _WINDOW = 3  # sentences of a page that may support a statement together
+
+
+class CheckVerdict(StrEnum):
+    """What a check says of a report as a whole."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    BELOW_MIN_SCORE = "below_min_score"
+    NOTHING_CHECKABLE = "nothing_checkable"  # no citation, or none whose source could be looked at
+    SOURCE_NOT_STORED = "source_not_stored"  # a report of ours cites what nothing here says exists
+    PARTLY_CHECKED = "partly_checked"  # only with `strict`
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +139,28 @@ class RecheckResult:
             and (s.cited or (alone and s.support is not Support.UNCITED))
         )
 
+    def judge(self, *, min_score: float | None = None, strict: bool = False, broken: bool = False) -> CheckVerdict:
+        """Return the verdict that every face tells.
+
+        `min_score` and `strict` ask for more than that nothing fails; `broken` says that its bundle does not hold.
+        """
+        broken = broken or self.seal in (SealStatus.CHANGED, SealStatus.BROKEN)
+        holds = not (self.failed or self.problems or self.changes or broken)
+        share = self.carried / self.checkable if self.checkable else 0.0
+        if holds and not self.checkable:
+            return CheckVerdict.NOTHING_CHECKABLE
+        if holds and self.ours and not self.run and self.count_status(CitationStatus.NOT_STORED):
+            return CheckVerdict.SOURCE_NOT_STORED
+        if min_score is not None and share < min_score:
+            return CheckVerdict.BELOW_MIN_SCORE
+        if not holds:
+            return CheckVerdict.FAILED
+        return CheckVerdict.PARTLY_CHECKED if strict and self.not_checkable + self.not_compared else CheckVerdict.PASSED
+
     @property
     def passed(self) -> bool:
-        """True if all that can be checked holds: statements, references and the seal."""
-        broken = self.seal in (SealStatus.CHANGED, SealStatus.BROKEN)
-        return not (self.failed or self.problems or self.changes or broken)
+        """True if something could be checked and all of it holds: statements, references and the seal."""
+        return self.judge() is CheckVerdict.PASSED
 
     def count_status(self, found: CitationStatus) -> int:
         """Count the citations with this status."""

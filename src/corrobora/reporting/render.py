@@ -16,6 +16,7 @@ from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Sev
 from corrobora.domain.report import Citation, Findings, Methodology, Report, SentenceCheck, Support
 from corrobora.reporting.markdown import MARKER, escape_markdown, format_cell, format_table
 from corrobora.reporting.report_format import translate_body
+from corrobora.roles.forms import shorten_title
 from corrobora.text import phrases
 from corrobora.text.alignment import find_cut, find_slices
 from corrobora.text.authors import join_authors
@@ -177,7 +178,7 @@ def build_citations(
             number=number,
             source=held[0].source,
             passage=held[0].passage,
-            title=sanitize_text(held[0].title)[:_TITLE_CHARS],  # as in Markdown: a page has no other words
+            title=_cut_title(sanitize_text(held[0].title)),  # as in Markdown: a page has no other words
             url=sanitize_text(held[0].url),
             snapshot=sources.get(held[0].source, unknown).snapshot,
             notice=sanitize_text(sources.get(held[0].source, unknown).notice)[:_NOTICE_CHARS],
@@ -236,7 +237,7 @@ def render_status(report: Report, frame: Frame = ENGLISH) -> str:
 
 def _list_status(report: Report) -> list[str]:
     done = report.methodology
-    sources = phrases.format_count(done.sources_cited, "source")
+    sources = format_count(done.sources_cited, "source")
     told = [
         f"Status: {describe_code(report.outcome)}{f' ({report.reason})' if report.reason else ''}.",
         f"{sources} cited of {done.sources_read} read; {summarize_checks(report.checks)}.",
@@ -325,29 +326,26 @@ def _render_gap(text: str, question: str, frame: Frame) -> str:
 def render_methodology(report: Report, frame: Frame = ENGLISH) -> str:
     """Render the Methodology section from counts alone (TIMED-22, TRUTH-6)."""
     done = report.methodology
-    limit = (
-        ", without a time limit" if done.time_limit_seconds is None else f" of {done.time_limit_seconds / 60:g} minutes"
-    )
+    allowed = done.time_limit_seconds
+    limit = ", without a time limit" if allowed is None else f" of {allowed / 60:g} minutes"
     say = frame.translate
     outcomes = ", ".join(f"{say(describe_code(name))} {count}" for name, count in done.outcomes)
-    outcomes = outcomes or "nothing was requested"
     ended = Counter((format_cell(name, 80), why) for name, why in done.stops)  # a gate may repeat a part
     stops = "; ".join(
         f"{name}: {say(describe_code(why))}{' ' + say(f'({n} times)') if n > 1 else ''}"
         for (name, why), n in ended.items()
     )
     tokens = f"{done.usage.input_tokens} input and {done.usage.output_tokens} output tokens"
-    searches = phrases.format_count(done.searches, "search", "searches")
-    searched = f"{searches} ({done.failed_searches} failed) of {', '.join(done.providers) or 'nothing'}"
-    hits, sources = phrases.format_count(done.hits, "result"), phrases.format_count(done.sources_read, "source")
-    facts = phrases.format_count(done.facts, "fact")
-    refused = phrases.format_count(done.dropped_quotes, "quote")
-    calls = phrases.format_count(done.usage.calls, "model call")
+    calls = format_count(done.usage.calls, "model call")
+    searches = format_count(done.searches, "search", "searches")
+    searched = f"{searches} answered, {done.failed_searches} failed, of {', '.join(done.providers) or 'nothing'}"
+    hits, sources = format_count(done.hits, "result"), format_count(done.sources_read, "source")
+    refused = format_count(done.dropped_quotes, "quote")
     lines = [
         f"Profile `{done.profile}`; analyst: {done.analyst}.",
-        f"{phrases.format_count(done.rounds, 'round')}; {searched}; {hits}, {sources} read.",
-        f"{facts}, each with a literal quote; {refused} refused: not in their source.",
-        f"Requested documents by outcome: {outcomes}.",
+        f"{format_count(done.rounds, 'round')}; {searched}; {hits}, {sources} read.",
+        f"{format_count(done.facts, 'fact')}, each with a literal quote; {refused} refused: not in their source.",
+        f"Opened results by outcome: {outcomes or 'nothing was requested'}.",
         f"Stopped because: {stops or 'nothing ran'}.",
         f"Spent: {done.seconds:.0f} s{limit}; {calls}, {tokens}, {_format_money(done)}.",
     ]
@@ -355,14 +353,14 @@ def render_methodology(report: Report, frame: Frame = ENGLISH) -> str:
     lines += [f"Limit hit: {text}." for text in done.limits_hit]
     lines += [f"Shared: {format_cell(text, 300)}." for text in done.shared]
     if done.uncertain_calls:
-        calls = phrases.format_count(done.uncertain_calls, "call")
+        calls = format_count(done.uncertain_calls, "call")
         lines.append(f"{calls} had no whole answer and may have been billed; counted at the most that they can cost.")
     if done.usage.refused:
-        requests = phrases.format_count(done.usage.refused, "further request")
+        requests = format_count(done.usage.refused, "further request")
         lines.append(f"{requests} to models ended with an error of the provider and are not billed.")
     lines += [f"Note: {format_cell(note, 300)}" for note in done.notes]
-    named = frame.tag if frame.own_name == frame.tag else f"{frame.own_name} ({frame.tag})"
-    lines += [f"Language: {named}."] if frame.tag != ENGLISH.tag else []
+    if frame.tag != ENGLISH.tag:
+        lines.append(f"Language: {frame.tag if frame.own_name == frame.tag else f'{frame.own_name} ({frame.tag})'}.")
     return f"## {say('Methodology')}\n\n" + "\n".join(f"- {_disarm(say(line))}" for line in lines)
 
 
@@ -374,7 +372,7 @@ def render_sources(cited: Sequence[Citation], frame: Frame = ENGLISH) -> str:
     """Render the numbered sources with their stored snapshots and quotes, which `corrobora verify` reads."""
     blocks: list[str] = []
     for citation in cited:
-        title = escape_text(citation.title[:_TITLE_CHARS])
+        title = escape_text(_cut_title(citation.title))
         head = f"[{citation.number}] **{title}**{format_source_details(citation, escape_text)}"
         head += "" if head.endswith((".**", "!**", "?**")) else "."  # a title may be a sentence
         head += f" {citation.url if '://' in citation.url else escape_text(citation.url)}"
@@ -388,7 +386,11 @@ def render_sources(cited: Sequence[Citation], frame: Frame = ENGLISH) -> str:
 
 def format_source_head(citation: Citation) -> str:
     """Return what a reference says of its source as plain text: title, edition and date, heading."""
-    return f"{citation.title[:_TITLE_CHARS]}{format_source_details(citation)}"
+    return f"{_cut_title(citation.title)}{format_source_details(citation)}"
+
+
+def _cut_title(title: str) -> str:
+    return shorten_title(title, _TITLE_CHARS - 2) if len(title) > _TITLE_CHARS else title
 
 
 def format_source_details(citation: Citation, write: Callable[[str], str] = str) -> str:

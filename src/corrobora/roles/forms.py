@@ -80,11 +80,12 @@ def clean_query(text: str) -> str:
 _TITLE_CHARS = 160
 
 
-def shorten_title(text: str) -> str:
-    """Return a text as a title on one line, cut after a word if too long."""
+def shorten_title(text: str, limit: int = _TITLE_CHARS) -> str:
+    """Return a text as a title on one line, cut to `limit` characters and a sign, after a word if there is one near."""
     line = " ".join(text.split())
-    if len(line) > _TITLE_CHARS:
-        return f"{line[:_TITLE_CHARS].rsplit(' ', 1)[0].rstrip(' ,;:')} …"
+    if len(line) > limit:
+        cut = line.rfind(" ", limit // 2, limit)
+        return f"{line[: cut if cut > 0 else limit].rstrip(' ,;:')} …"
     return line.rstrip(" ,;:")
 
 

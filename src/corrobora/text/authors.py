@@ -1,8 +1,9 @@
 """Authors: the names that a source, a register or a file states of those who wrote it, in one form.
 
 A person's name is written "Family, Given"; any other name, such as that of an organisation, or one that nobody says is
-a person's, stands as it was stated and has no comma. Knows how names are written and what programs put in their place.
-Does not know where a name was read; names are those of strangers, so their number and length are bounded.
+a person's, stands as it was stated and has no comma; reference managers get it parted if it reads like a person's.
+Knows how names are written and what programs put in their place. Does not know where a name was read; names are those
+of strangers, so their number and length are bounded.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from corrobora.text.tokens import sanitize_text
+from corrobora.text.tokens import sanitize_text, stem_word
+from corrobora.text.vocabulary import is_common
 
 MOST_AUTHORS = 100
 _MOST_CHARS = 120  # of one name
+_MOST_WORDS = 4  # of a person's name, without particles
 _PARTICLES = frozenset("van von der den de del della di da dos du la le ter ten zu zum zur af av bin ibn al el".split())
 _SUFFIXES = frozenset("jr jr. sr sr. ii iii iv phd ph.d. md m.d.".split())
 _NOBODY = frozenset(  # what programs and forms write where no author is named
@@ -22,6 +25,7 @@ _NOBODY = frozenset(  # what programs and forms write where no author is named
 ) | {"microsoft office user", "windows user", "unknown author", "python-docx", "un-named"}
 _ADDRESS = re.compile(r"(?i)\b(?:https?:|www\.)|[\w.+-]+@[\w-]+\.\w|^@")
 _NO_LETTER = re.compile(r"[\[\]<>|`*;#]")  # what part of a name is none, and marks in a list of sources
+_INITIAL = re.compile(r"[^\W\d_]\.(?:-[^\W\d_]\.)?")
 _BY = re.compile(r"(?i)^by\s+(?=\S)")
 
 
@@ -78,9 +82,24 @@ def clean_authors(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """Return family and given name of a person, or the whole name and ""."""
+    """Return family and given name of a person, or the whole name and "".
+
+    A name without a comma is a person's if it is two to four capitalized words and has an initial, or no word that a
+    dictionary writes in lower case: "Solveig Amundsen" and "Mark J. Brown", neither "World Bank" nor "Mark Brown".
+    """
+    if ", " not in name and _is_person(name.split()):
+        name = name_person(name)
     family, comma, given = name.partition(", ")
     return (family, given) if comma else (name, "")
+
+
+def _is_person(words: Sequence[str]) -> bool:
+    full = [word for word in words if word.lower() not in _PARTICLES | _SUFFIXES]
+    capitals = [sum(letter.isupper() for letter in word) for word in full if word[0].isupper()]
+    if not 2 <= len(full) == len(capitals) <= _MOST_WORDS or max(capitals) > 2:  # noqa: PLR2004 - McDonald, not NASA
+        return False
+    initial = any(_INITIAL.fullmatch(word) for word in full)
+    return initial or not any(is_common(stem_word(word.lower())) or word == "The" for word in full)
 
 
 def join_authors(names: Sequence[str], most: int = 12) -> str:

@@ -117,6 +117,14 @@ def test_authors_are_persons_or_whole_names_in_all_three() -> None:
     assert "author" not in json.loads(write_csl([make_work()]))[0]
 
 
+def test_a_persons_name_without_a_comma_is_parted_in_all_three() -> None:
+    work = CitedWork.from_record({"source": "S7", "title": "T", "authors": ["Solveig Amundsen", "World Bank"]})
+    (item,) = json.loads(write_csl([work]))
+    assert item["author"] == [{"family": "Amundsen", "given": "Solveig"}, {"literal": "World Bank"}]
+    assert parse_string(write_bibtex([work])).entries[0]["author"] == "Amundsen, Solveig and {World Bank}"
+    assert read_ris(write_ris([work]))["authors"] == ["Amundsen, Solveig", "World Bank"]
+
+
 @pytest.mark.parametrize(
     ("url", "doi", "arxiv", "pmid"),
     [

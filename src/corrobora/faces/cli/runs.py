@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
-from corrobora.app.runs import authorize_run, resolve_profile, steer_run
+from corrobora.app.runs import authorize_run, check_awaiting, resolve_profile, steer_run
 from corrobora.domain.errors import NeedsHuman, UserError
-from corrobora.domain.run import RequestOption, RunId, RunRow, RunStatus, parse_stage, validate_id
-from corrobora.faces.cli import print_notice
+from corrobora.domain.run import RequestOption, RunId, RunRow, parse_stage, validate_id
 from corrobora.faces.cli.options import (
     GroupedCommand,
     anyway_option,
@@ -333,9 +332,7 @@ def authorize(**flags: Unpack[AuthorizeFlags]) -> int:
 
     async def authorize_waiting(workspace: Workspace) -> RunId:
         row = await workspace.runs.get(await workspace.runs.find_id(flags["run"]))
-        if row.status is not RunStatus.AWAITING:
-            print_notice(f"The run {row.id} does not wait for authorization: it is {describe_code(row.status)}.")
-            return row.id
+        check_awaiting(row)
         words = flags["words"]
         if words is None and not (wanted.may_ask and is_terminal(sys.stdin)):
             words = sys.stdin.readline().strip() if wanted.may_ask else ""

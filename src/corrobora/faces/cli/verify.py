@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -35,7 +35,7 @@ from corrobora.text.phrases import describe_code, format_count
 if TYPE_CHECKING:
     from corrobora.app import Workspace
     from corrobora.reporting.bundle_check import BundleVerdict
-    from corrobora.reporting.recheck import CheckedStatement, RecheckResult
+    from corrobora.reporting.recheck import CheckedStatement, CheckVerdict, RecheckResult
 
 _MAX_REPORT_BYTES = 64_000_000
 _MOST_CHANGES = 40
@@ -81,6 +81,7 @@ def verify(  # noqa: PLR0913 - one parameter for each flag, all by name
     """
     if as_sarif and as_json:
         raise UserError("verify_format", "Stdout can take only one format.", next_step="Leave out --json or --sarif.")
+    form = "json" if as_json else "sarif" if as_sarif else ""
     settings = open_settings(config_file, {} if min_score is None else {"verify.min_score": (min_score, "--min-score")})
     if Path(what).suffix.lower() == ".zip":
         if sources is not None or fetch:
@@ -90,10 +91,11 @@ def verify(  # noqa: PLR0913 - one parameter for each flag, all by name
         found = _check_bundle(Path(what))
         if found.statements is None:
             return _report_broken(found, as_json=as_json)
-        _print_result(found.statements, what, as_json=as_json, as_sarif=as_sarif, bundle=found)
+        verdict = found.statements.judge(min_score=settings.min_score, strict=strict, broken=found.problem is not None)
+        _print_result(found.statements, verdict, what, form, found)
         if found.problem is not None:
             return _report_broken(found, as_json=False)
-        return _exit_code(found.statements, min_score=settings.min_score, strict=strict)
+        return _exit_code(found.statements, verdict, min_score=settings.min_score)
     text = _read_file(what)
 
     async def check_text(workspace: Workspace) -> RecheckResult:
@@ -103,19 +105,22 @@ def verify(  # noqa: PLR0913 - one parameter for each flag, all by name
         return await verify_report(workspace, given, folder=sources, fetch=fetch)
 
     result = with_workspace(settings, check_text)
-    _print_result(result, what, as_json=as_json, as_sarif=as_sarif)
-    return _exit_code(result, min_score=settings.min_score, strict=strict)
+    verdict = result.judge(min_score=settings.min_score, strict=strict)
+    _print_result(result, verdict, what, form)
+    return _exit_code(result, verdict, min_score=settings.min_score)
 
 
 def _print_result(
-    result: RecheckResult, what: str, *, as_json: bool, as_sarif: bool, bundle: BundleVerdict | None = None
+    result: RecheckResult,
+    verdict: CheckVerdict,
+    what: str,
+    form: Literal["json", "sarif", ""],
+    bundle: BundleVerdict | None = None,
 ) -> None:
-    if as_json:
-        told: dict[str, object] = {"passed": result.passed}
-        if bundle is not None:
-            told = {"passed": result.passed and bundle.problem is None, "bundle": _summarize_bundle(bundle)}
-        print_json(summarize_recheck(result) | told | list_findings(result))
-    elif as_sarif:
+    if form == "json":
+        told = {} if bundle is None else {"bundle": _summarize_bundle(bundle)}
+        print_json(summarize_recheck(result, verdict) | told | list_findings(result))
+    elif form == "sarif":
         from corrobora.reporting.recheck import build_sarif  # noqa: PLC0415 - only this format needs it
 
         print_json(build_sarif(result, what, __version__))
@@ -214,10 +219,11 @@ async def _read_report(workspace: Workspace, given: str) -> str:
     return stored.content.decode("utf-8", "replace")
 
 
-def summarize_recheck(result: RecheckResult) -> dict[str, object]:
-    """Return the counts, each rate with what it is a rate of."""
+def summarize_recheck(result: RecheckResult, verdict: CheckVerdict | None = None) -> dict[str, object]:
+    """Return the verdict, by default the one of a check without conditions, and the counts of what each rate is of."""
     from corrobora.reporting.references import CitationStatus  # noqa: PLC0415 - the engine is loaded where it is needed
 
+    verdict = verdict or result.judge()
     return {
         "seal": result.seal.value,
         "run": result.run,
@@ -235,7 +241,8 @@ def summarize_recheck(result: RecheckResult) -> dict[str, object]:
         "references_wrong": len(result.problems),
         "references_never_cited": len(result.never_cited),
         "references_twice": result.duplicates,
-        "passed": result.passed,
+        "verdict": verdict,
+        "passed": verdict == "passed",
     }
 
 
@@ -303,36 +310,34 @@ def _explain(each: CheckedStatement) -> str:
     return ", ".join((*fates, each.support.value, *each.reasons))
 
 
-def _exit_code(result: RecheckResult, *, min_score: float | None, strict: bool) -> int:
-    """Return the exit code: 5 if anything fails, 4 below the threshold, 6 if nothing, or not all of ours, is known.
+def _exit_code(result: RecheckResult, verdict: CheckVerdict, *, min_score: float | None) -> int:
+    """Say why the report is not verified, and return the exit code of the verdict."""
+    from corrobora.reporting.recheck import CheckVerdict  # noqa: PLC0415 - the engine is loaded where it is needed
+    from corrobora.reporting.references import CitationStatus  # noqa: PLC0415 - as above
 
-    With `strict` it is 6 also if anything at all could not be checked.
-    """
-    from corrobora.reporting.references import CitationStatus  # noqa: PLC0415 - the engine is loaded where it is needed
-
-    if not result.checkable and result.passed:
-        print_notice(
-            "No cited statement can be checked: none of the cited sources is stored here. See: --sources, --fetch"
-        )
-        return Exit.NO_EVIDENCE
-    blind = result.count_status(CitationStatus.NOT_STORED) if result.ours and not result.run else 0
-    if blind and result.passed:
-        why = "the source is not stored here, and nothing says that it exists. See: --sources, --fetch"
-        print_notice(f"{format_count(blind, 'citation')} of this report: {why}")
-        return Exit.NO_EVIDENCE
-    share = result.carried / result.checkable if result.checkable else 0.0
-    if min_score is not None and share < min_score:
-        print_notice(f"The share {share:.2f} is below {min_score:.2f}.")
-        return Exit.BELOW_THRESHOLD
-    if not result.passed:
-        print_notice(_count_failures(result))
-        return Exit.INCOMPLETE
-    if strict and (unseen := result.not_checkable + result.not_compared):
-        print_notice(
-            f"--strict: {format_count(unseen, 'statement or line', 'statements and lines')} could not be checked."
-        )
-        return Exit.NO_EVIDENCE
-    return Exit.DONE
+    match verdict:
+        case CheckVerdict.PASSED:
+            return Exit.DONE
+        case CheckVerdict.FAILED:
+            print_notice(_count_failures(result))
+            return Exit.INCOMPLETE
+        case CheckVerdict.BELOW_MIN_SCORE:
+            share = result.carried / result.checkable if result.checkable else 0.0
+            print_notice(f"The share {share:.2f} is below {min_score:.2f}.")
+            return Exit.BELOW_THRESHOLD
+        case CheckVerdict.NOTHING_CHECKABLE:
+            why = "none of the cited sources is stored here. See: --sources, --fetch"
+            print_notice(f"No cited statement can be checked: {why if result.cited else 'nothing is cited.'}")
+        case CheckVerdict.SOURCE_NOT_STORED:
+            blind = result.count_status(CitationStatus.NOT_STORED)
+            why = "the source is not stored here, and nothing says that it exists. See: --sources, --fetch"
+            print_notice(f"{format_count(blind, 'citation')} of this report: {why}")
+        case CheckVerdict.PARTLY_CHECKED:
+            unseen = format_count(
+                result.not_checkable + result.not_compared, "statement or line", "statements and lines"
+            )
+            print_notice(f"--strict: {unseen} could not be checked.")
+    return Exit.NO_EVIDENCE
 
 
 def _count_failures(result: RecheckResult) -> str:

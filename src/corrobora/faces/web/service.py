@@ -26,6 +26,7 @@ from corrobora.app.runs import (
     PLAN_TOPIC,
     ask_attempt,
     authorize_run,
+    check_awaiting,
     find_repeated,
     pass_pause,
     pause_topic,
@@ -181,8 +182,7 @@ async def authorize(workspace: Workspace, run: str, words: str) -> RunRow:
     Raises `UserError` `not_waiting`, or `phrase` for other words than the profile's exact phrase.
     """
     row = await read_run(workspace, run)
-    if row.status is not RunStatus.AWAITING:
-        raise UserError("not_waiting", f"Run {row.id} does not wait for authorization: it is {row.status}.")
+    check_awaiting(row)
     await authorize_run(workspace, row.id, words)
     await workspace.queue.submit(row.id)
     return await read_run(workspace, row.id)

@@ -75,6 +75,7 @@ wanted AS (
         owner = coalesce(%(owner)s::text, r.owner),  -- who dies before the start leaves a run that is free at once
         status = CASE WHEN r.status = 'running' THEN r.status ELSE 'queued' END,
         cancel_requested = CASE WHEN r.status = 'running' THEN r.cancel_requested ELSE false END,
+        outcome = '', reason = '',  -- of an earlier attempt
         updated_at = clock_timestamp()
     WHERE r.id = %(run)s AND r.status <> ALL(%(final)s)
         AND NOT (r.status = 'running' AND EXISTS (
@@ -98,7 +99,7 @@ FROM runs r WHERE r.id = %(run)s AND r.owner = %(owner)s AND j.lock = r.id AND j
 
 CANCEL_RUN: LiteralString = """
 WITH wanted AS (
-    UPDATE runs r SET cancel_requested = true, updated_at = clock_timestamp(),
+    UPDATE runs r SET cancel_requested = true, updated_at = clock_timestamp(), outcome = 'cancelled', reason = '',
         status = CASE WHEN EXISTS (
             SELECT 1 FROM procrastinate_jobs j JOIN procrastinate_workers w ON w.id = j.worker_id
             WHERE j.lock = r.id AND j.status = 'doing' AND w.last_heartbeat > now() - make_interval(secs => %(dead)s)

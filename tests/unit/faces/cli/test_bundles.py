@@ -99,13 +99,15 @@ def test_a_bundle_verifies_where_there_is_nothing_else(bundle: Path, tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_title_that_is_cut_in_the_list_of_sources_is_cut_in_the_page_too(folder: Any) -> None:
-    title = "The bridge at Arnholm and " + "its very long history " * 12
+def test_a_title_that_is_cut_in_the_list_of_sources_is_cut_after_a_word_and_in_the_page_too(folder: Any) -> None:
+    title = "The bridge at Arnholm and " + "its remarkably extraordinary history " * 8
     (folder.folder / "long").mkdir()
     text = f"---\ntitle: {title}\n---\n# Bridge\n\nThe bridge at Arnholm was opened in 1931 by the mayor.\n"
     (folder.folder / "long" / "bridge.md").write_text(text)
     asked = folder("When was the bridge at Arnholm opened?", "-l", "./long", "--json", "-q")
     run = json.loads(asked.out)["run_id"]
+    listed = json.loads(asked.out)["citations"][0]["title"]
+    assert (listed[-2:], f"{title} ".startswith(f"{listed[:-2]} ")) == (" …", True)
     assert folder("export", run, "-f", "bundle,html", "-o", "out").code == 0
     for name in ("bundle.zip", "report.html"):
         checked = folder("verify", f"out/{name}")

@@ -36,6 +36,14 @@ def test_authorize_takes_only_the_exact_phrase(waiting: tuple[Any, str]) -> None
     assert (right.code, "1931" in right.out) == (0, True)
 
 
+def test_authorize_starts_no_run_that_does_not_wait_for_it(waiting: tuple[Any, str]) -> None:
+    shell, run = waiting
+    shell("cancel", run)
+    refused = shell("authorize", run, "--words", "Authorized to execute")
+    assert (refused.code, f"it is cancelled. Go on with it: corrobora resume {run}" in refused.complaint) == (2, True)
+    assert json.loads(shell("runs", "show", run, "--json").out)["status"] == "cancelled"
+
+
 def test_authorize_reads_the_phrase_from_stdin(waiting: tuple[Any, str]) -> None:
     shell, run = waiting
     result = shell.process("authorize", run, "-q", stdin=b"Authorized to execute\n")

@@ -108,7 +108,7 @@ def test_last_and_a_unique_start_name_a_run(finished: tuple[Any, str]) -> None:
         assert "1931" in shell("export", given, "-f", "md", "-o", "-").out
         assert shell("verify", given).code == 0
         assert f"{run} has ended" in shell("cancel", given).err
-        assert "does not wait" in shell("authorize", given, "-q").err
+        assert "does not wait for authorization: it is complete" in shell("authorize", given, "-q").complaint
         assert f"{run} does not pause" in shell("steer", given, "north").complaint
         assert "1931" in shell("--run-id", given, "--from-stage", "verification", "-q").out
     assert shell("runs", "rm", run[:12]).out == f"removed {run}\n"

@@ -43,7 +43,8 @@ def test_verify_of_a_run_of_its_files_and_of_a_changed_file(finished: tuple[Any,
     assert changed.code == 5
     assert f"this is NOT the report that run {run} delivered" in changed.out
     assert "! reference [1]: a quote does not stand in the stored text" in changed.out
-    assert shell("verify", "report.md", "--min-score", "1").code == 4
+    low = shell("verify", "report.md", "--min-score", "1", "--json")
+    assert (low.code, json.loads(low.out)["verdict"], json.loads(low.out)["passed"]) == (4, "below_min_score", False)
     found = json.loads(shell("verify", "report.md", "--sarif").out)["runs"][0]["results"]
     line = next(number for number, each in enumerate(text.split("\n"), 1) if "1931" in each)
     assert found[0]["locations"][0]["physicalLocation"]["region"]["startLine"] == line
@@ -158,8 +159,10 @@ def test_an_invented_source_is_no_success_where_the_run_is_not_known(finished: t
     entry = "[77] **Annual review** review.md `S1:C1` `sha256:" + "0" * 64 + "`\n> The bridge of Arnholm is shut.\n"
     forged = text.replace("## Methodology", "The bridge of Arnholm is shut. [77]\n\n## Methodology") + entry
     (shell.folder / "forged.md").write_text(f"{forged}\n{format_seal('r_elsewhere', forged)}\n")
-    result = shell("verify", "forged.md")
+    result = shell("verify", "forged.md", "--json")
     assert (result.code, "not stored here, and nothing says that it exists" in result.complaint) == (6, True), result
+    counts = json.loads(result.out)
+    assert (counts["verdict"], counts["passed"]) == ("source_not_stored", False)
 
 
 def test_the_status_and_gaps_of_a_run_that_is_not_known_here_are_counted_as_not_checkable(
@@ -183,8 +186,9 @@ def test_strict_fails_also_where_something_could_not_be_checked(finished: tuple[
     bare = strip_seal(shell("export", run, "-f", "md", "-o", "-").out)
     (shell.folder / "elsewhere.md").write_text(f"{bare}\n{format_seal('r_elsewhere', bare)}\n")
     assert shell("verify", "elsewhere.md").code == 0
-    result = shell("verify", "elsewhere.md", "--strict")
+    result = shell("verify", "elsewhere.md", "--strict", "--json")
     assert (result.code, "could not be checked" in result.complaint) == (6, True)
+    assert not json.loads(result.out)["passed"]
     (shell.folder / "elsewhere.md").write_text(bare.replace("1931", "1951"))
     assert shell("verify", "elsewhere.md", "--strict").code == 5
 
@@ -213,6 +217,11 @@ def test_the_reports_of_other_tools_are_checked_against_a_folder(filled: Any) ->
 def test_verify_of_what_cannot_be_checked_is_exit_6(filled: Any) -> None:
     (filled.folder / "foreign.md").write_text("Water boils at 100 degrees [1].\n\n[1]: https://nowhere.example/x\n")
     assert filled("verify", "foreign.md").code == 6
+    (filled.folder / "bare.md").write_text("# Fog\n\nThe fog comes in the morning.\n")
+    result = filled("verify", "bare.md", "--json")
+    counts = json.loads(result.out)
+    assert (result.code, counts["verdict"], counts["passed"]) == (6, "nothing_checkable", False)
+    assert "nothing is cited" in result.complaint
     assert "does not exist" in filled("verify", "missing.md").complaint
     assert filled("verify", "r_nowhere").code == 2
 

@@ -270,7 +270,8 @@ class CheckResult(BaseModel):
     cited: int
     checkable: int
     carried: int
-    passed: bool
+    verdict: Literal["passed", "failed", "nothing_checkable", "source_not_stored"]
+    passed: bool = Field(description="True if something could be checked and all of it holds.")
     statements_checked: list[StatementInfo]
 
 

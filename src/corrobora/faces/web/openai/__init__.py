@@ -1,6 +1,6 @@
 """The OpenAI-compatible API: models, chat completions and responses, so that chat programs can ask for research.
 
-`turns` makes a conversation into a run and its report into text with annotations, and has chat completions; `responses`
+`chat` makes a conversation into a run and its report into text with annotations, and has chat completions; `responses`
 is the other form. A model is a profile: `corrobora:timed`. Fields that mean nothing here, such as `temperature`, are
 ignored.
 """
@@ -15,11 +15,11 @@ from corrobora.config.profiles import list_presets
 from corrobora.domain.errors import UserError
 from corrobora.faces.web.context import Opened
 from corrobora.faces.web.errors import RENDERERS, Problem
-from corrobora.faces.web.openai import responses, turns
-from corrobora.faces.web.openai.turns import MODEL_PREFIX
+from corrobora.faces.web.openai import chat, responses
+from corrobora.faces.web.openai.chat import MODEL_PREFIX
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
-router.include_router(turns.router)
+router.include_router(chat.router)
 router.include_router(responses.router)
 _KINDS = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
 

@@ -22,7 +22,7 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.run import RunRow, RunStatus
 from corrobora.faces.web import service
 from corrobora.faces.web.context import Opened
-from corrobora.faces.web.openai.turns import (
+from corrobora.faces.web.openai.chat import (
     Content,
     ResearchFields,
     Turn,

@@ -1,4 +1,4 @@
-"""The working screens of the page: start, dialogue, plan, live run, runs, libraries, settings and doctor.
+"""The working screens of the page: start, dialogue, plan, live run, runs, libraries, settings, doctor and login.
 
 Each is a plain page that needs no script; forms carry a token, and every text is escaped by the templates.
 """
@@ -10,10 +10,10 @@ from fastapi.responses import Response
 
 from corrobora.faces.web.context import render_page
 from corrobora.faces.web.errors import RENDERERS, Problem, render_problem
-from corrobora.faces.web.pages import libraries, live, plan, settings, start
+from corrobora.faces.web.pages import libraries, live, login, plan, settings, start
 
 router = APIRouter(include_in_schema=False)
-for part in (start, plan, live, libraries, settings):
+for part in (start, plan, live, libraries, settings, login):
     router.include_router(part.router)
 
 

@@ -55,6 +55,16 @@ async def _load(workspace: Opened, run: str) -> tuple[RunRow, Report]:
     return row, await complete_evidence(workspace, await require_report(workspace, row.id))
 
 
+async def _render(
+    request: Request, workspace: Workspace, screen: str, row: RunRow, status: int = 200, **values: Any
+) -> HTMLResponse:
+    """Render a screen of one run; its tabs lead to the plan if there is one."""
+    planned = "plan.json" in await workspace.runs.list_artifacts(row.id)
+    return render_page(
+        request, f"reader/{screen}.html", status=status, row=row, planned=planned, show=views.show_text, **values
+    )
+
+
 @router.get("/runs/{run}/report", include_in_schema=False)
 async def show_report(request: Request, run: str, workspace: Opened) -> HTMLResponse:
     """Show the report: every number opens its quote; verdicts, conflicts and gaps stand beside it."""
@@ -68,21 +78,21 @@ async def _render_report(
     if not report.markdown:
         raise NoEvidence("report_missing", f"Run {row.id} has no report: {report.reason or report.outcome}.")
     frame = find_frame(report.language, report.translation)
-    return render_page(
+    return await _render(
         request,
-        "reader/report.html",
-        status=200 if error is None else 422,
+        workspace,
+        "report",
+        row,
+        200 if error is None else 422,
         error=error,
         said=said,
         frame=frame,
-        row=row,
         report=report,
         body=render_body(report),
         side=views.build_side(report),
         exports=EXPORTS,
         stored=views.source_link(row.id),
         ratings=await list_ratings(workspace, row.id),
-        show=views.show_text,
     )
 
 
@@ -110,7 +120,7 @@ async def show_source(  # noqa: PLR0913, PLR0917 - the parts of an address
         raise UserError("source_not_cited", f"The report of this run does not cite {source[:20]}.")
     stored = await read_source(workspace, source)
     view = views.build_source(report, stored, Reference(source, passage), first)
-    return render_page(request, "reader/source.html", row=row, report=report, view=view, show=views.show_text)
+    return await _render(request, workspace, "source", row, report=report, view=view)
 
 
 @router.get("/runs/{run}/audit", include_in_schema=False)
@@ -121,16 +131,7 @@ async def show_audit(request: Request, run: str, workspace: Opened) -> HTMLRespo
     audit = views.build_audit(report, events)
     plots = draw_plots(events, report)
     ratings = await list_ratings(workspace, row.id)
-    return render_page(
-        request,
-        "reader/audit.html",
-        row=row,
-        report=report,
-        audit=audit,
-        plots=plots,
-        ratings=ratings,
-        show=views.show_text,
-    )
+    return await _render(request, workspace, "audit", row, report=report, audit=audit, plots=plots, ratings=ratings)
 
 
 @router.get("/compare", include_in_schema=False)
@@ -178,15 +179,15 @@ async def show_rating(request: Request, run: str, workspace: Opened) -> HTMLResp
     """Show the form of a rating, with what the judge and other people said."""
     row, report = await _load(workspace, run)
     ratings = await list_ratings(workspace, row.id)
-    return render_page(
+    return await _render(
         request,
-        "reader/rating.html",
-        row=row,
+        workspace,
+        "rating",
+        row,
         report=report,
         given=[(each, {**asdict(each.scores), "overall": each.overall}) for each in ratings],
         judge=views.dump_verdict(report),
         criteria=views.describe_criteria(CRITERIA),
-        show=views.show_text,
     )
 
 
