@@ -22,7 +22,8 @@ from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.app.runs import pause_after, rewind_run
 from corrobora.domain.limits import Allowance, Price
 from corrobora.domain.run import EventType, Stage
-from corrobora.engine.session.budget import MOST_SENDS, Budget
+from corrobora.engine.session.budget import Budget
+from corrobora.engine.session.journal import MOST_SENDS
 from corrobora.roles.review import critique
 from corrobora.testing import Fault
 from corrobora.testing.server import Latency, ModelServer

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections import Counter
 from typing import Any
 
 import pytest
 from tests.profiles.research import Mixed, make_run
+from tests.profiles.scripted import Growing, make_web_run
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.config.profiles import load_profile
 from corrobora.domain.report import Outcome, Report
-from corrobora.engine.session.journal import hash_parts
-from corrobora.testing import LoopTime
+from corrobora.engine.session.journal import decode_meta, hash_parts
+from corrobora.testing import LoopTime, MemoryLibrary
 from corrobora.testing.fakes import run_virtually
 
 MINUTES = 5.0
@@ -51,11 +53,16 @@ def test_slow_calls_do_not_move_the_deadline(profile: str, share: float, seconds
 
 
 class Deliberate(Mixed):
-    """Takes 20 to 45 seconds for each call, and 100 for a report."""
+    """Takes 20 to 45 seconds for each call, and 100 for a report; `lanes` calls are served at once, others wait."""
+
+    least, most = 20.0, 45.0
+    lanes = 99
 
     async def play(self, role: Any, given: Any) -> Any:
         share = int(hash_parts(role.prompt, given.path)[:6], 16) / 0xFFFFFF
-        await asyncio.sleep(100.0 if role.prompt == "synthesize" else 20.0 + 25.0 * share)
+        self.slots = getattr(self, "slots", None) or asyncio.Semaphore(self.lanes)
+        async with self.slots:
+            await asyncio.sleep(100.0 if role.prompt == "synthesize" else self.least + share * (self.most - self.least))
         return await super().play(role, given)
 
 
@@ -71,7 +78,8 @@ def test_five_minutes_are_enough_for_a_report_by_a_slow_model(profile: str):
     assert elapsed <= 60 * MINUTES
     assert report.citations
     assert not report.methodology.writer
-    assert any("with 1 round each were planned" in note for note in report.methodology.notes)
+    if profile in ("timed", "tree", "full"):
+        assert any(note.startswith("a model call took up to ") for note in report.methodology.notes)
     assert "The text was written without the model" not in report.markdown
 
 
@@ -87,3 +95,74 @@ def test_a_report_that_the_model_had_no_time_to_write_says_so_in_its_status(prof
     assert report.citations
     status = report.markdown.partition("*Status:")[2].partition("\n")[0]
     assert "The text was written without the model: " in status
+
+
+def research_web(profile: str, model: Deliberate, minutes: float) -> tuple[Report, Counter[str], Counter[str]]:
+    """Research a web that never ends; the report, and the calls by role that a model answered, and that it did not."""
+    engine = Growing({}, per_search=8)
+    question = "How tall is the lighthouse of Oldby, and who saw it?"
+    given: Any = {"question": question, "engines": [engine], "analysts": [model, ExtractiveAnalyst()], "wire": False}
+    made = make_web_run(profile, engine.pages, overrides={"minutes": f"{minutes:g}"}, authorize="auto", **given)
+    report = run_virtually(made.research())
+    answered, fallen = Counter[str](), Counter[str]()
+    for meta in (decode_meta(made.journal.entries[key]) for key in made.journal.keys()):  # noqa: SIM118 - no dict
+        (fallen if meta.fallback else answered)[meta.role] += 1
+    assert made.session.budget.elapsed <= 60 * minutes
+    return report, answered, fallen
+
+
+@pytest.mark.parametrize("seconds", [20.0, 30.0, 45.0])
+@pytest.mark.parametrize("profile", ["timed", "rounds", "angles", "tree"])
+def test_whatever_a_slow_model_has_time_for_the_readings_and_the_report_are_its_own(profile: str, seconds: float):
+    model = Deliberate(name="slow model")
+    model.least = model.most = seconds
+    report, answered, fallen = research_web(profile, model, MINUTES)
+    assert answered["extract"] >= 8
+    assert not fallen["extract"], "fewer rounds are made, not worse ones"
+    assert not report.methodology.writer
+    assert not fallen.keys() - {"scope", "reflect", "synthesize", "critique", "summarize"}
+
+
+@pytest.mark.parametrize("profile", ["timed", "angles", "tree"])
+def test_a_model_that_serves_one_call_after_the_other_is_not_taken_for_one_that_hangs(profile: str):
+    model = Deliberate(name="slow model")
+    model.least, model.most, model.lanes = 20.0, 20.0, 1
+    report, answered, fallen = research_web(profile, model, 10.0)
+    assert answered["extract"] >= 12
+    assert answered["extract"] > 2 * fallen["extract"]
+    assert not report.methodology.writer
+
+
+def test_where_nothing_was_found_no_writer_is_said_to_have_been_too_slow():
+    model = Mixed(name="a model")
+    made = make_web_run("timed", {}, question="How tall is the lighthouse?", analysts=[model, ExtractiveAnalyst()])
+    report = run_virtually(made.research())
+    assert report.outcome is Outcome.NO_EVIDENCE
+    assert not model.given("synthesize")
+    assert report.methodology.writer == ""
+
+
+def test_a_round_that_a_person_ended_and_then_left_goes_on_when_the_run_is_resumed():
+    engine = Growing({}, per_search=8)
+    given: Any = {"question": "How tall is the lighthouse of Oldby?", "engines": [engine], "wire": False}
+    given |= {"library": MemoryLibrary()}
+
+    async def leave() -> Any:
+        model = Deliberate(name="slow model")
+        made = make_web_run("timed", engine.pages, analysts=[model, ExtractiveAnalyst()], **given)
+        work = asyncio.create_task(made.research())
+        while not any(role == "scope" for role, _ in model.played):
+            await asyncio.sleep(1.0)
+        await asyncio.sleep(5.0)  # its readings are on their way
+        made.session.budget.finish_research()  # the first Ctrl-C
+        await asyncio.sleep(1.0)
+        work.cancel()  # the second
+        await asyncio.gather(work, return_exceptions=True)
+        return made.journal.next_attempt()
+
+    journal = run_virtually(leave())
+    model = Mixed(name="slow model")
+    again = make_web_run("timed", engine.pages, analysts=[model, ExtractiveAnalyst()], journal=journal, **given)
+    report = run_virtually(again.research())
+    assert report.citations
+    assert "time_reserve" not in dict(report.methodology.stops).values()

@@ -158,7 +158,7 @@ def build_methodology(found: Findings, checked: CheckedDraft, cited: int, run: S
         dropped_quotes=sum(reading.dropped_quotes for r in rounds for reading in r.readings),
         uncertain_calls=usage.uncertain + len(list_uncertain(run.journal)),
         usage=usage,
-        writer=_find_writer_fallback(run),
+        writer=_find_writer_fallback(run) if found.facts else "",  # of nothing, nobody was asked to write
         seconds=meter.elapsed_seconds,
         time_limit_seconds=run.budget.allowance.seconds,
         providers=tuple(dict.fromkeys(hit.provider for r in rounds for hit in r.hits if hit.provider)),

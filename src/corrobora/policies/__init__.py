@@ -139,7 +139,8 @@ class Profile:
 def fit_profile(profile: Profile, meter: Meter) -> Profile:
     """Return the profile with as many leaves and rounds as its time allows, where model calls are slow.
 
-    The plan becomes smaller before the writer gets less time. A note says what was left out, and why.
+    The plan becomes smaller before the writer gets less time. A note says what was left out, and why. Rounds are fewer
+    only where another part waits for its turn: else a rule ends them when their time is over.
     """
     slots = budget.count_calls_in_turn(meter)
     if slots is None:
@@ -147,12 +148,15 @@ def fit_profile(profile: Profile, meter: Meter) -> Profile:
     rounds = max(1, min(profile.max_rounds, slots // budget.CALLS_OF_A_ROUND))
     lanes = 1 if profile.leaves_in_turn else profile.max_concurrency
     leaves = max(1, min(profile.max_leaves, lanes * max(1, slots // (rounds * budget.CALLS_OF_A_ROUND))))
+    rounds = rounds if lanes == 1 < leaves else profile.max_rounds
     if (rounds, leaves) == (profile.max_rounds, profile.max_leaves):
         return profile
+    planned, usual = format_count(leaves, "part"), f"{profile.max_leaves}"
+    if rounds < profile.max_rounds:
+        planned, usual = f"{planned} with {format_count(rounds, 'round')} each", f"{usual} and {profile.max_rounds}"
     note = (
-        f"a model call took up to {meter.call_seconds:.0f} s, so at most {format_count(leaves, 'part')} with "
-        f"{format_count(rounds, 'round')} each were planned, where the profile has {profile.max_leaves} and "
-        f"{profile.max_rounds}"
+        f"a model call took up to {meter.call_seconds:.0f} s, so at most {planned} could be planned, "
+        f"where the profile has {usual}"
     )
     return dataclasses.replace(profile, max_rounds=rounds, max_leaves=leaves, notes=(*profile.notes, note))
 

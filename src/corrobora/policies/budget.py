@@ -6,7 +6,7 @@ Knows allowances, meters and prices as values. Does not know the clock, the ledg
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import MAX_MINUTES, Allowance, Meter, Price
@@ -21,7 +21,9 @@ from corrobora.domain.thread import Course
 RESERVE_MINUTES = 1.5  # also without a limit (TIMED-1)
 RESERVE_SHARE = 0.3
 MOST_RESERVE_SHARE = 0.5  # of the run's time, however slow its calls are
-WRITER_CALLS = 3.0  # how many usual calls the writing of a report takes
+WRITER_CALLS = 5.0  # how many usual calls the writing of a report takes at most
+WRITE_MARGIN_SECONDS = 1.0  # kept at the very end for rendering and writing files
+LEAST_CALLS = 2  # model calls in a row without which a round gives nothing: what to look for, and reading it
 CALLS_OF_A_ROUND = 3  # in turn: what to look for, reading, and what is still missing
 
 SHORT_REPORT_SHARE = 0.95  # used share of the tightest limit from which a report is short: it is never skipped
@@ -32,6 +34,32 @@ _OUTPUT_TOKENS = (150, 1_200)
 _CALL_SECONDS = (1.0, 20.0)
 _SEARCH_SECONDS = (0.05, 3.0)
 _READ_SECONDS = (0.05, 5.0)
+
+
+@dataclass(slots=True)
+class CallTimes:
+    """What the calls of a model took: one alone, and how much longer behind each other one that was in flight.
+
+    A provider that serves one call after the other, as most on a machine of one's own do, answers the fifth of five
+    after five times as long; that says nothing of a call that is sent alone.
+    """
+
+    _seen: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
+    queueing: float = 0.0  # seconds that each call in flight makes the next one wait
+
+    def add(self, seconds: float, ahead: int) -> None:
+        """Add a call that was answered after so long, with so many in flight before it."""
+        self._seen.append((ahead, seconds))
+        count = len(self._seen)
+        places, times = sum(place for place, _ in self._seen) / count, sum(time for _, time in self._seen) / count
+        spread = sum((place - places) ** 2 for place, _ in self._seen)
+        common = sum((place - places) * (time - times) for place, time in self._seen)
+        self.queueing = max(0.0, common / spread) if spread else 0.0
+
+    def find_quantile(self, share: float) -> float:
+        """Return the seconds alone that this share of the calls took at most; 0 without any."""
+        alone = sorted(max(0.0, time - self.queueing * place) for place, time in self._seen)
+        return alone[round(share * (len(alone) - 1))] if alone else 0.0
 
 
 def compute_reserve_seconds(minutes: float | None) -> float:
@@ -72,11 +100,17 @@ def make_allowance(
 def fit_reserve(allowance: Allowance, call_seconds: float) -> float:
     """Return the seconds to keep for writing: more than was asked for where calls are slow, at most half of the time.
 
-    A report is the longest answer of a run: it takes some three times as long as other calls.
+    A report is the longest answer of a run: it takes some three to five times as long as other calls.
     """
     if allowance.seconds is None:
         return allowance.reserve_seconds
-    return max(allowance.reserve_seconds, min(WRITER_CALLS * call_seconds, MOST_RESERVE_SHARE * allowance.seconds))
+    writing = estimate_writing_seconds(call_seconds)
+    return max(allowance.reserve_seconds, min(writing, MOST_RESERVE_SHARE * allowance.seconds))
+
+
+def estimate_writing_seconds(call_seconds: float) -> float:
+    """Return how long the writing of a report takes at most where usual calls take so long; 0 where none is known."""
+    return WRITER_CALLS * call_seconds + WRITE_MARGIN_SECONDS if call_seconds else 0.0
 
 
 def count_calls_in_turn(meter: Meter) -> int | None:
@@ -89,9 +123,14 @@ def count_calls_in_turn(meter: Meter) -> int | None:
     return max(0, int(left / meter.call_seconds))
 
 
+def compute_round_end(meter: Meter) -> float:
+    """Return the seconds that must be left when a round begins: less would cut it before a model has read anything."""
+    return meter.allowance.reserve_seconds + LEAST_CALLS * meter.call_seconds
+
+
 def find_spent_limit(meter: Meter) -> str | None:
     """Return the name of the first limit that leaves nothing for more research, or None."""
-    if meter.remaining_seconds <= meter.allowance.reserve_seconds:
+    if meter.remaining_seconds <= compute_round_end(meter):
         return "time"
     return meter.exhausted_limit
 

@@ -26,6 +26,7 @@ from corrobora.domain.thread import (
     ThreadState,
     Transition,
 )
+from corrobora.policies.budget import compute_round_end
 from corrobora.policies.drift import must_reformulate
 from corrobora.policies.queries import PATH_DECISION
 from corrobora.policies.selection import count_reads_left, fuse_hits
@@ -33,7 +34,6 @@ from corrobora.text.tokens import stem_text
 from corrobora.text.vocabulary import parse_equivalence
 
 MIN_OVERLAP = 0.60  # TRIPLET-32
-LEAST_CALLS = 2  # model calls in a row without which a round gives nothing: what to look for, and reading it
 STALE_ROUNDS = 2  # this many rounds without a new fact are a signal
 _FETCHED = frozenset({ReadOutcome.READ, ReadOutcome.DRIFTED, ReadOutcome.EMPTY})
 
@@ -261,8 +261,7 @@ def no_gaps(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: AR
 def reserve_reached(thread: ThreadState, meter: Meter) -> StopReason | None:
     """Stop when only the writing time is left (TIMED-9), when it cut the last round, or would cut the next one."""
     cut = thread.last is not None and thread.last.cut
-    needed = meter.allowance.reserve_seconds + LEAST_CALLS * meter.call_seconds
-    return StopReason.TIME_RESERVE if cut or meter.remaining_seconds < needed else None
+    return StopReason.TIME_RESERVE if cut or meter.remaining_seconds < compute_round_end(meter) else None
 
 
 def all_exhausted(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature

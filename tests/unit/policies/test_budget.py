@@ -154,6 +154,6 @@ def test_slow_calls_take_leaves_and_rounds_from_the_plan_and_never_all_of_them()
     assert fit(0.0) == (3, 7), "nothing is known yet"
     assert fit(1.0) == (3, 7)
     assert fit(10.0) == (3, 5), "53 calls in turn: five leaves of nine calls"
-    assert fit(60.0) == (2, 1)
-    assert fit(60.0, remaining=70.0) == (1, 1)
+    assert fit(30.0) == (3, 1), "who has no sibling may use all rounds that there is time for"
+    assert fit(60.0, remaining=70.0) == (3, 1)
     assert fit_profile(replace(profile, minutes=None), Meter(Allowance(None), call_seconds=60.0)).notes == ()

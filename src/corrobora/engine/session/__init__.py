@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -46,6 +45,7 @@ from corrobora.engine.session.journal import (
     sum_usage,
     time_call,
 )
+from corrobora.policies.budget import find_spent_limit
 from corrobora.policies.queries import compute_backoff
 from corrobora.policies.stop import no_gaps
 from corrobora.ports import (
@@ -71,6 +71,7 @@ I = TypeVar("I")  # noqa: E741 - input of a role, the letter of the design
 O = TypeVar("O")  # noqa: E741 - output of a role
 T = TypeVar("T")
 WRITER = "synthesize"  # the role that writes the report
+BEFORE_READING = ("clarify", "plan", "scope")  # without what is read afterwards their answers are worth nothing
 UNLIMITED_RETRY_SECONDS = 120.0  # how long an outage is waited for where a run has no time limit
 _RUN_WIDE_ERRORS = (Stale, JournalError, NeedsHuman, ModelSilent)  # what concerns the whole run, the most urgent first
 CHARACTERS_PER_TOKEN = 3  # of an input at least: a call is reckoned before it is sent, and rather too high
@@ -153,8 +154,16 @@ class Session:
 
     @property
     def rules(self) -> tuple[tuple[str, StopRule], ...]:
-        """The profile's stop rules, after that of a person who asked to finish; an answered follow-up ends."""
-        return (("finish_asked", self._finish_asked), *(("no_gaps", no_gaps),) * self.request.is_follow_up, *self.stop)
+        """The profile's stop rules, after that of a person who asked to finish; an answered follow-up ends.
+
+        Whatever the profile: no round begins in which a model would have no time to read.
+        """
+        follow_up, timed = (("no_gaps", no_gaps),), (("time_to_read", self._lacks_time),)
+        own = (*follow_up * self.request.is_follow_up, *self.stop, *timed * self.has_model)
+        return (("finish_asked", self._finish_asked), *own)
+
+    def _lacks_time(self, thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG002 - one signature
+        return StopReason.TIME_RESERVE if meter.call_seconds and find_spent_limit(meter) == "time" else None
 
     def _finish_asked(self, thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG002 - one signature
         return StopReason.CANCELLED if self.budget.finishing else None
@@ -275,23 +284,13 @@ class Session:
         spent = self.budget.read_meter().exhausted_limit
         if spent in ("tokens", "dollars", "calls"):
             raise LimitReached(spent, value=1, limit=1, scope="run")
-        patience = self.budget.find_patience(writer=role.name == WRITER)
+        patience = self.budget.find_patience(writer=role.name == WRITER, then=role.name in BEFORE_READING)
         if patience <= 0:
             raise LimitReached("time", value=1, limit=1, scope="part")
-        began = self.outside.clock.now()
-        limit = asyncio.timeout(None if math.isinf(patience) else patience)
-        try:
-            with self.budget.reserve_tokens(
-                lambda: len(encode(role.takes, given)) // CHARACTERS_PER_TOKEN + CALL_TOKENS
-            ):
-                async with limit:
-                    answer = await self.call_with_retries(lambda: analyst.play(role, given))
-        except TimeoutError:
-            if limit.expired():
-                self.budget.record_timeout(patience)
-            raise
-        self.budget.record_answer(self.outside.clock.now() - began)
-        return answer
+        count = len(encode(role.takes, given)) // CHARACTERS_PER_TOKEN + CALL_TOKENS
+        with self.budget.reserve_tokens(lambda: count):
+            async with self.budget.limit_call(patience):
+                return await self.call_with_retries(lambda: analyst.play(role, given))
 
     async def call_with_retries(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """Try, and try again after retryable failures, while the policy and the innermost scope allow it."""
@@ -334,7 +333,10 @@ class Session:
 
     @asynccontextmanager
     async def until_reserve(self, thread: ThreadState, gathered: RoundBuffer) -> AsyncGenerator[TimeScope]:
-        """Gather one round until only the writing time is left; a round that was cut is cut again on resume."""
+        """Gather one round until only the writing time is left; a round that was cut is cut again on resume.
+
+        One that a person ended is not: whoever resumes the run wants it to go on.
+        """
         key = f"{thread.round_path}/cut"
         record = self.journal.get(key)
         minutes = thread.phase.minutes
@@ -348,7 +350,7 @@ class Session:
             _replaying.reset(token)
         if record is not None:
             gathered.keep_recorded(frozenset(json.loads(record.out)))
-        elif window.cut:
+        elif window.cut and not self.budget.finishing:
             await self.journal.put(Entry(key, json.dumps(sorted(gathered.keys))))
         gathered.cut = window.cut or record is not None
 

@@ -6,9 +6,7 @@ Knows the clock and the allowance; is rebuilt from the journal on resume. Decide
 from __future__ import annotations
 
 import asyncio
-import bisect
 import math
-from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
@@ -16,19 +14,18 @@ from dataclasses import dataclass, field, replace
 
 from corrobora.domain.errors import LimitReached
 from corrobora.domain.limits import Allowance, Meter, Usage
-from corrobora.policies.budget import WRITER_CALLS, fit_reserve
+from corrobora.engine.session.journal import Bill
+from corrobora.policies.budget import WRITE_MARGIN_SECONDS, CallTimes, estimate_writing_seconds, fit_reserve
 from corrobora.ports import Clock, open_book
 
 _scope: ContextVar[float] = ContextVar("scope_ends", default=math.inf)
 _writing: ContextVar[bool] = ContextVar("writing", default=False)
 _ledgers: ContextVar[tuple[UsageLedger, ...]] = ContextVar("ledgers", default=())
 
-WRITE_MARGIN_SECONDS = 1.0  # kept at the very end for rendering and writing files
 ROUND_SHARE = 0.5  # of what a round has left: the most that one call may take of it
-MOST_SENDS = 24  # of one prompt: an outage is probed every two seconds for three quarters of a minute
 MAX_HALVINGS = 3  # of the patience, after calls that took too long
 DECISION_SHARE = 0.25  # of the reserve: the most that deciding and summarizing may take from it
-
+FALLBACK_SECONDS, FALLBACK_SHARE = 2.0, 0.1  # of a round, at its end: the next analyst still reads what no model read
 
 STRICT_SCOPE = "part, without another analyst"
 
@@ -56,55 +53,13 @@ class UsageLedger:
 
 
 @dataclass(slots=True, eq=False)
-class Bill:
-    """The calls of one play of a role, as `ports.CallBook`: booked when sent, whatever becomes of their answers.
+class OpenCall:
+    """A call of a model in flight: when it began, behind how many others, and what ends it."""
 
-    `write` stores what was spent without an answer that can be journaled: a resumed run counts it as well. `tell` is
-    called with the number of a sending when a prompt is sent again.
-    """
-
-    budget: Budget
-    write: Callable[[Usage], None]
-    tell: Callable[[int], None]
-    sent: Counter[int] = field(default_factory=Counter[int])
-    unwritten: Usage = field(default_factory=Usage)
-    booked: bool = False  # since the last analyst was asked
-    failure: str = ""  # code of what went wrong last, until there is an answer
-
-    async def reserve(self, most: Usage, prompt: int) -> Usage:
-        """Book a call that is about to be sent; what was spent on those before it has no answer and is written."""
-        self.write_lost()
-        if self.sent[prompt] >= MOST_SENDS:
-            raise LimitReached("sends", value=self.sent[prompt] + 1, limit=MOST_SENDS, scope="one prompt")
-        granted = await self.budget.reserve_call(most)
-        self.sent[prompt] += 1
-        if self.sent[prompt] > 1:
-            self.tell(self.sent[prompt])
-        return granted
-
-    def settle(self, most: Usage, cost: Usage, failure: str | None = None) -> None:
-        """Replace the reservation of a call by its cost."""
-        self.booked = True
-        self.failure = self.failure if failure is None else failure
-        self.budget.settle_call(most, cost)
-        self.unwritten += cost
-
-    def add_unbooked(self, cost: Usage) -> None:
-        """Add what an analyst says that it spent, if it booked no call itself; the next one begins."""
-        if not self.booked:
-            self.budget.add_usage(cost)
-            self.unwritten += cost
-        self.booked = False
-
-    def take_cost(self) -> Usage:
-        """Return what is to be journaled with the answer."""
-        cost, self.unwritten = self.unwritten, Usage()
-        return cost
-
-    def write_lost(self) -> None:
-        """Write what was spent without an answer."""
-        if self.unwritten != Usage():
-            self.write(self.take_cost())
+    began: float
+    ahead: int
+    limit: asyncio.Timeout
+    ends: float  # of its round, on the clock of the run; `inf` outside of one
 
 
 @dataclass(slots=True)
@@ -136,7 +91,9 @@ class Budget:
         self._searches = carried_searches
         self._open: set[asyncio.Timeout] = set()
         self._too_slow = 0  # calls in a row that outlasted their patience
-        self._answered: list[float] = []  # seconds that answers took, in order of size
+        self._heard = -math.inf  # when an answer came last, or was given up
+        self._calls: list[OpenCall] = []  # in flight, in the order of their beginning
+        self._times = CallTimes()
         self.finishing = False
 
     @property
@@ -158,37 +115,44 @@ class Budget:
 
     @property
     def call_seconds(self) -> float:
-        """How long four of five answered model calls took at most; 0 before there was one."""
-        return self._answered[round(0.8 * (len(self._answered) - 1))] if self._answered else 0.0
+        """How long four of five answered model calls took at most, but for what they waited; 0 before there was one."""
+        return self._times.find_quantile(0.8)
 
     @property
     def reserve(self) -> float:
         """Seconds that are kept for writing now: more where calls are slow."""
         return fit_reserve(self.allowance, self.call_seconds)
 
-    def find_patience(self, *, writer: bool = False) -> float:
+    def find_patience(self, *, writer: bool = False, then: int = 0) -> float:
         """Return the seconds that one analyst may take before the next one is asked; 0: it need not be asked.
 
         The `writer` has all that is left of the writing time. Other calls have half of what their round, or all
         research, has left, so that a provider that hangs leaves time for the next analyst; what comes between the
         rounds (reflecting, summarizing) may take a quarter of the reserve, but never what the writer needs. After calls
         that took too long it is halved for each of them, up to three, until one is answered: a model that hangs must
-        not eat the run piece by piece. A call is not begun that half of the calls so far would
-        have been too slow for.
+        not eat the run piece by piece. A call is not begun that half of the calls so far would have been too slow for,
+        where as many are in flight, nor one that leaves too little for the calls that must follow it in its round
+        (`then`): who reads needs a model more than who words a query.
         """
         own = min((ledger.ends for ledger in _ledgers.get()), default=math.inf) - self._clock.now()
         if writer and _writing.get():
             return max(0.0, min(self.scope_left, own))
         found = min(self._base_patience() / 2 ** min(self._too_slow, MAX_HALVINGS), own)
-        usual = self._answered[(len(self._answered) - 1) // 2] if self._answered else 0.0
-        return 0.0 if found < usual else max(0.0, found)
+        usual = self._times.find_quantile(0.5)
+        if then and usual:
+            left = self.until_deadline - self.reserve if math.isinf(_scope.get()) else self.scope_left
+            found = min(found, left - then * usual)
+        in_round = not (_writing.get() or math.isinf(_scope.get()))
+        waited = min(self._end_round(self.scope_left), own) if in_round else found  # there patience is renewed
+        too_late = found < usual or waited < usual + self._times.queueing * len(self._calls)
+        return 0.0 if too_late else max(0.0, found)
 
     def _base_patience(self) -> float:
         if _writing.get():
             return self.scope_left
         if not math.isinf(_scope.get()):
-            return self._share_time(self.scope_left)
-        least = WRITER_CALLS * self.call_seconds or (1 - DECISION_SHARE) * self.reserve
+            return self._share_round(self.scope_left)
+        least = estimate_writing_seconds(self.call_seconds) or (1 - DECISION_SHARE) * self.reserve
         decision = min(DECISION_SHARE * self.reserve, self.until_deadline - min(least, self.reserve))
         return max(self._share_time(self.until_deadline - self.reserve), decision)
 
@@ -196,14 +160,61 @@ class Budget:
         """The part of some time that one call may take: half of it, or twice what calls usually take."""
         return max(ROUND_SHARE * left, min(left, 2 * self.call_seconds))
 
-    def record_timeout(self, seconds: float) -> None:
-        """Note that an analyst did not answer within so long; what may just be a usual call says nothing."""
-        self._too_slow += seconds >= 2 * self.call_seconds
+    def _share_round(self, left: float) -> float:
+        return min(self._share_time(left), self._end_round(left))
 
-    def record_answer(self, seconds: float) -> None:
-        """Note that an analyst answered after so long: the next one gets its full patience."""
-        self._too_slow = 0
-        bisect.insort(self._answered, seconds)
+    def _end_round(self, left: float) -> float:
+        return left - min(FALLBACK_SECONDS, FALLBACK_SHARE * left)
+
+    @asynccontextmanager
+    async def limit_call(self, patience: float) -> AsyncGenerator[None]:
+        """Bound a call of a model by its patience, and learn from how it ends. Raises `TimeoutError` when it is over.
+
+        Calls that are served one after the other wait for each other. Whoever waits in a round gets new patience with
+        each answer to a call before it: a provider that hangs answers nobody.
+        """
+        began = self._clock.now()
+        limit = asyncio.timeout(None if math.isinf(patience) else patience)
+        ends = math.inf if _writing.get() else _scope.get()
+        call = OpenCall(
+            began, len(self._calls), limit, min(ends, *(ledger.ends for ledger in _ledgers.get()), math.inf)
+        )
+        self._calls.append(call)
+        try:
+            async with limit:
+                yield
+        except TimeoutError:
+            if limit.expired():
+                self.record_timeout(self._clock.now() - began)
+            raise
+        finally:
+            behind = self._calls[self._calls.index(call) + 1 :]
+            self._calls.remove(call)
+        self.record_answer(self._clock.now() - began, ahead=call.ahead)
+        for each in behind:
+            self._renew_patience(each)
+
+    def _renew_patience(self, call: OpenCall) -> None:
+        before = call.limit.when()
+        if math.isinf(call.ends) or before is None or call.limit.expired():
+            return
+        after = asyncio.get_running_loop().time() + self._share_round(call.ends - self._clock.now())
+        if after > before:
+            call.limit.reschedule(after)
+
+    def record_timeout(self, seconds: float) -> None:
+        """Note that an analyst did not answer within so long.
+
+        What may just be a usual call says nothing, nor what was in flight together with one that was noted or answered.
+        """
+        now = self._clock.now()
+        if seconds >= 2 * self.call_seconds and now - seconds >= self._heard:
+            self._too_slow, self._heard = self._too_slow + 1, now
+
+    def record_answer(self, seconds: float, *, ahead: int = 0) -> None:
+        """Note that an analyst answered after so long, behind so many: the next one gets its full patience."""
+        self._too_slow, self._heard = 0, self._clock.now()
+        self._times.add(seconds, ahead)
 
     def add_usage(self, usage: Usage) -> None:
         """Book what a call cost."""

@@ -1,8 +1,8 @@
 """What the session journals: values as JSON text, the digests in keys, and what is rebuilt from the entries.
 
 Knows the types of domain and roles, what a cut round keeps, which passage was sent to an analyst, so that none is sent
-twice in a run, and which documents share a call. Revives values only, never objects; does not know how anything was
-gathered.
+twice in a run, which documents share a call, and what calls cost that were not answered. Revives values only, never
+objects; does not know how anything was gathered.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import functools
 import hashlib
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from corrobora.domain.errors import JournalError
+from corrobora.domain.errors import JournalError, LimitReached
 from corrobora.domain.evidence import Hit, Passage, Reading, Source
 from corrobora.domain.limits import Usage
 from corrobora.domain.report import RoleSpend
@@ -54,6 +55,7 @@ async def time_call(
 
 
 ANY_TASK = "any"
+MOST_SENDS = 24  # of one prompt: an outage is probed every two seconds for three quarters of a minute
 
 
 @functools.cache
@@ -265,6 +267,66 @@ class ReadBatch:
     def _rank(self, part: ReadPart) -> tuple[int, str]:
         text = " ".join(passage.text for passage in part.passages).casefold()
         return -sum(stem in text for stem in self.topic), part.source.url
+
+
+class CallLedger(Protocol):
+    """Where calls are booked: the budget of the run."""
+
+    async def reserve_call(self, most: Usage) -> Usage: ...
+    def settle_call(self, most: Usage, cost: Usage) -> None: ...
+    def add_usage(self, usage: Usage) -> None: ...
+
+
+@dataclass(slots=True, eq=False)
+class Bill:
+    """The calls of one play of a role, as `ports.CallBook`: booked when sent, whatever becomes of their answers.
+
+    `write` stores what was spent without an answer that can be journaled: a resumed run counts it as well. `tell` is
+    called with the number of a sending when a prompt is sent again.
+    """
+
+    budget: CallLedger
+    write: Callable[[Usage], None]
+    tell: Callable[[int], None]
+    sent: Counter[int] = field(default_factory=Counter[int])
+    unwritten: Usage = field(default_factory=Usage)
+    booked: bool = False  # since the last analyst was asked
+    failure: str = ""  # code of what went wrong last, until there is an answer
+
+    async def reserve(self, most: Usage, prompt: int) -> Usage:
+        """Book a call that is about to be sent; what was spent on those before it has no answer and is written."""
+        self.write_lost()
+        if self.sent[prompt] >= MOST_SENDS:
+            raise LimitReached("sends", value=self.sent[prompt] + 1, limit=MOST_SENDS, scope="one prompt")
+        granted = await self.budget.reserve_call(most)
+        self.sent[prompt] += 1
+        if self.sent[prompt] > 1:
+            self.tell(self.sent[prompt])
+        return granted
+
+    def settle(self, most: Usage, cost: Usage, failure: str | None = None) -> None:
+        """Replace the reservation of a call by its cost."""
+        self.booked = True
+        self.failure = self.failure if failure is None else failure
+        self.budget.settle_call(most, cost)
+        self.unwritten += cost
+
+    def add_unbooked(self, cost: Usage) -> None:
+        """Add what an analyst says that it spent, if it booked no call itself; the next one begins."""
+        if not self.booked:
+            self.budget.add_usage(cost)
+            self.unwritten += cost
+        self.booked = False
+
+    def take_cost(self) -> Usage:
+        """Return what is to be journaled with the answer."""
+        cost, self.unwritten = self.unwritten, Usage()
+        return cost
+
+    def write_lost(self) -> None:
+        """Write what was spent without an answer."""
+        if self.unwritten != Usage():
+            self.write(self.take_cost())
 
 
 def name_task(*wanted: str) -> str:

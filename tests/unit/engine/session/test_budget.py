@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Sequence
 
 import pytest
 
 from corrobora.domain.limits import Allowance, Usage
 from corrobora.engine.session.budget import Budget, ScopeOver
-from corrobora.testing import FakeClock
+from corrobora.policies.budget import make_allowance
+from corrobora.testing import FakeClock, LoopTime, run_virtually
 
 
 def budget(seconds: float | None, reserve: float = 10.0, *, carried: float = 0.0) -> tuple[Budget, FakeClock]:
@@ -103,21 +105,37 @@ async def test_before_the_reserve_patience_leaves_half_of_the_research_to_the_ne
 
 
 async def test_patience_shrinks_with_each_call_that_outlasts_it_and_comes_back_with_an_answer() -> None:
-    ledger, _ = budget(100.0)
+    ledger, clock = budget(1000.0)
     seen: list[float] = []
     for _ in range(5):
-        ledger.record_timeout(ledger.find_patience())
-        seen.append(ledger.find_patience())
-    assert seen == pytest.approx([22.5, 11.25, 5.625, 5.625, 5.625])
+        await clock.sleep(1.0)
+        ledger.record_timeout(1.0)
+        seen.append(ledger.find_patience() / (990.0 - ledger.elapsed) / 0.5)
+    assert seen == pytest.approx([1 / 2, 1 / 4, 1 / 8, 1 / 8, 1 / 8])
     ledger.record_answer(1.0)
-    assert ledger.find_patience() == pytest.approx(45.0)
+    assert ledger.find_patience() == pytest.approx(0.5 * 985.0)
+
+
+async def test_calls_that_were_in_flight_together_count_as_one_that_took_too_long_and_not_at_all_after_an_answer() -> (
+    None
+):
+    ledger, clock = budget(1000.0)
+    await clock.sleep(20.0)
+    for _ in range(3):
+        ledger.record_timeout(20.0)
+    assert ledger.find_patience() == pytest.approx(0.25 * 970.0)
+    await clock.sleep(20.0)
+    ledger.record_answer(5.0)
+    ledger.record_timeout(20.0)
+    assert ledger.find_patience() == pytest.approx(0.5 * (960.0 - 26.0)), "who answers others does not hang"
 
 
 async def test_the_writer_has_all_that_is_left_whatever_was_too_slow_before() -> None:
     ledger, clock = budget(100.0)
     for _ in range(5):
-        ledger.record_timeout(ledger.find_patience())
-    await clock.sleep(90.0)
+        await clock.sleep(1.0)
+        ledger.record_timeout(1.0)
+    await clock.sleep(85.0)
     async with ledger.use_reserve():
         assert ledger.find_patience(writer=True) == pytest.approx(9.0)
         assert ledger.find_patience() == pytest.approx(9.0 / 8)
@@ -125,8 +143,8 @@ async def test_the_writer_has_all_that_is_left_whatever_was_too_slow_before() ->
 
 async def test_slow_calls_enlarge_the_reserve_and_take_their_time_from_research() -> None:
     ledger, clock = budget(100.0)
-    ledger.record_answer(10.0)
-    assert ledger.reserve == pytest.approx(30.0)
+    ledger.record_answer(4.0)
+    assert ledger.reserve == pytest.approx(21.0)
     ledger.record_answer(40.0)
     assert ledger.reserve == pytest.approx(50.0), "at most half of the time"
     await clock.sleep(60.0)
@@ -141,9 +159,58 @@ async def test_a_call_that_usual_ones_would_be_too_slow_for_is_not_begun() -> No
     async with ledger.until_reserve(4.5):
         assert ledger.find_patience() == 0.0
     async with ledger.until_reserve(8.0):
-        assert ledger.find_patience() == pytest.approx(8.0), "up to twice the usual time of a call"
+        assert ledger.find_patience() == pytest.approx(7.2), "up to twice the usual time of a call, but for the end"
     async with ledger.until_reserve(60.0):
         assert ledger.find_patience() == pytest.approx(30.0)
+
+
+async def test_a_call_that_leaves_no_time_to_read_afterwards_is_not_begun() -> None:
+    ledger, _ = budget(100.0)
+    ledger.record_answer(5.0)
+    async with ledger.until_reserve(9.0):
+        assert ledger.find_patience() == pytest.approx(8.1), "who reads may take it"
+        assert ledger.find_patience(then=1) == 0.0, "who words a query may not"
+    async with ledger.until_reserve(12.0):
+        assert ledger.find_patience(then=1) == pytest.approx(7.0)
+
+
+async def wait_call(ledger: Budget, seconds: float) -> bool:
+    """Make a call that takes so long; False if it was not begun or ran out of patience."""
+    patience = ledger.find_patience()
+    if patience <= 0:
+        return False
+    try:
+        async with ledger.limit_call(patience):
+            await asyncio.sleep(seconds)
+    except TimeoutError:
+        return False
+    return True
+
+
+async def count_answers(ledger: Budget, calls: Sequence[float]) -> int:
+    async with ledger.until_reserve(60.0):
+        return sum(await asyncio.gather(*(wait_call(ledger, seconds) for seconds in calls)))
+    return 0
+
+
+def test_who_waits_in_a_queue_that_moves_gets_new_patience_and_a_model_that_hangs_does_not() -> None:
+    async def run() -> tuple[int, float, float, int]:
+        ledger = Budget(make_allowance(minutes=10.0), LoopTime())
+        answered = await count_answers(ledger, [10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0])
+        alone, waited = ledger.call_seconds, ledger.elapsed
+        return answered, waited, alone, await count_answers(ledger, [10.0 * place for place in range(1, 8)])
+
+    answered, waited, alone, again = run_virtually(run())
+    assert answered == 5, "half of the minute is not the end while others are answered"
+    assert waited == pytest.approx(59.0), "the next analyst has the end of the round"
+    assert alone == pytest.approx(10.0), "what a call waited for others says nothing of a call that is sent alone"
+    assert again == 5
+
+    async def hang() -> tuple[int, float]:
+        ledger = Budget(make_allowance(minutes=10.0), LoopTime())
+        return await count_answers(ledger, [1e6] * 7), ledger.elapsed
+
+    assert run_virtually(hang()) == (0, pytest.approx(30.0))
 
 
 async def test_without_a_limit_patience_is_without_end() -> None:
