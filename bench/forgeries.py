@@ -16,6 +16,7 @@ import random
 import re
 import tempfile
 import textwrap
+import unicodedata
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -111,6 +112,8 @@ FORGERIES: dict[str, Change] = {
     "conflict, label": replace_once(r"(?m)^(\|[^|\n]* -> [^|\n]*\| )[^|“\n]+: “", r"\1Revision 3 of my own: “"),
     "conflict, difference": replace_once(r"(?m)^\| ([^|\n]*) -> ([^|\n]*) \|", r"| \2 -> \1 |"),
     "conflict, sides swapped": replace_once(r"(?m)^(\|[^|\n]* -> .*”) \[\d+\]( \|.*”) \[(\d+)\]", r"\1 [\3]\2 [\3]"),
+    "sign put in": in_body(r" (?=\w)", lambda _, draw: f" {draw.choice('>+-#*|')} "),
+    "dashes put in": in_body(r" (?=\w)", lambda *_: " --"),
     "status line": replace_once(r"\*Status: \w+", "*Status: splendid"),
     "gaps": replace_once(r"\n## Methodology", "\n## Gaps\n\n- Nothing is missing.\n\n## Methodology"),
 }
@@ -139,6 +142,18 @@ def join_lines(text: str) -> str:
     """Return a text with each paragraph on one line, as an editor joins them."""
     blocks = re.split(r"\n\s*\n", text)
     return "\n\n".join(block if re.match(r"[|>#-]|\d+[.)]", block) else " ".join(block.split("\n")) for block in blocks)
+
+
+def escape_signs(text: str) -> str:
+    """Return a text as formatters write it: signs escaped, addresses between angle brackets, spaces after bullets."""
+    escaped = re.sub(r"\[(\d+)\]", r"\\[\1\\]", text).replace(" > ", " \\> ")
+    return re.sub(r"(?m)^- ", "-   ", re.sub(r"(?<= )(https?://\S+)(?= `S\d)", r"<\1>", escaped))
+
+
+def render_tables(text: str) -> str:
+    """Return a text with its tables as HTML."""
+    rows = re.compile(r"(?m)(?:^\|.*\n)+")
+    return rows.sub(lambda table: re.search(r"(?s)<table>.*</table>\n", render_page(table.group())).group(), text)  # pyright: ignore[reportOptionalMemberAccess] - it has one
 
 
 def render_page(text: str) -> str:
@@ -170,13 +185,18 @@ FORMATS: dict[str, tuple[str, Callable[[str], str]]] = {  # of which file of the
     "no bold or code": ("md", lambda text: re.sub(r"`(S\d+:C\d+)` `(.*)`", r"\1 \2", text).replace("**", "")),
     "lists renumbered": ("md", lambda text: re.sub(r"(?m)^\d{1,3}\. ", "1) ", text)),
     "quoted": ("md", lambda text: re.sub(r"(?m)^", "> ", text)),
+    "wrapped, quoted": ("md", lambda text: re.sub(r"(?m)^", "> ", wrap_lines(72)(text))),
+    "escaped": ("md", escape_signs),
+    "round bullets": ("md", lambda text: re.sub(r"(?m)^- ", "• ", text)),
+    "letters in parts": ("md", lambda text: unicodedata.normalize("NFD", text)),
+    "tables as HTML": ("md", render_tables),
     "HTML of another tool": ("md", render_page),
     "HTML": ("html", str),
     "HTML to Markdown": ("html", html_to_markdown),
     "JSON": ("json", str),
     "JSON printed": ("json", print_json),
 }
-ONLY_WITH_RUN = ("status line", "gaps")
+ONLY_WITH_RUN = ("dashes put in", "status line", "gaps")
 
 
 class Honest(NamedTuple):

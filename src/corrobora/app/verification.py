@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import json
 import re
+import unicodedata
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -25,7 +26,15 @@ from corrobora.reporting.recheck import RecheckResult, recheck_report
 from corrobora.reporting.references import Lookups, SourceLookup, StoredSource
 from corrobora.reporting.report_format import read_frame
 from corrobora.reporting.report_parser import Reference
-from corrobora.reporting.seal import SealStatus, TextChange, canonical_json, check_seal, find_changes, find_seal
+from corrobora.reporting.seal import (
+    SealStatus,
+    TextChange,
+    canonical_json,
+    check_seal,
+    compute_digest,
+    find_changes,
+    find_seal,
+)
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -62,6 +71,9 @@ class ReportFile:
     page: str = ""  # the HTML of a page
 
 
+_ITEM_SIGN = re.compile(r"(?m)^([> \t]*)[•◦▪‣∙·](?=\s)")
+_AUTOLINK = re.compile(r"(?<!\\)<(https?://[^\s<>]{1,2083})>")
+_TABLE = re.compile(r"(?s)<table>.*?</table>")
 _JSON_START = re.compile(r"""[\ufeff\s]*\{\s*["}]""")
 
 
@@ -75,7 +87,7 @@ def read_report_text(text: str) -> ReportFile:
             fields = cast("object", json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_join_pairs))
         except ValueError as error:
             if _JSON_START.match(text) is None:
-                return ReportFile(text, text, "md")
+                return _read_markdown(text)
             why = f"The text begins as JSON and is none: {error}."
             raise UserError("report_json", why, next_step="Export the report again: corrobora export RUN") from error
         known = cast("dict[str, object]", fields) if isinstance(fields, dict) else {}
@@ -86,6 +98,22 @@ def read_report_text(text: str) -> ReportFile:
                 if _is_estimate(known.get("estimate")):
                     del known["estimate"]
             return ReportFile(str(known["markdown"]), f"{canonical_json(known)}\n\n{known.get('seal', '')}", "json")
+    return _read_markdown(text)
+
+
+def _read_markdown(text: str) -> ReportFile:
+    """Read Markdown, also a mail's quotation of it; in the spelling of another tool only if its seal fits so.
+
+    A tool may write "•" for "-", `<https://a.example>` for the address, tables as HTML, and "é" as two characters.
+    """
+    lines = re.split(r"\r\n?|\n", text)
+    if all(line.startswith(">") for line in lines if line):
+        text = "\n".join(line.removeprefix(">").removeprefix(" ") for line in lines)
+    changed = _ITEM_SIGN.sub(r"\1-", _AUTOLINK.sub(r"\1", unicodedata.normalize("NFC", text)))
+    changed = _TABLE.sub(lambda table: html_to_markdown(table.group()), changed)
+    seal = find_seal(text) if changed != text else None
+    if seal is not None and seal.digest == compute_digest(changed) != compute_digest(text):
+        text = changed
     return ReportFile(text, text, "md")
 
 

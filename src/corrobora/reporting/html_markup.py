@@ -24,11 +24,12 @@ _PLAIN = frozenset(  # elements that show their text as it stands
     small nav""".split()
 )
 _QUIET = frozenset(  # attributes that change nothing that is shown
-    "id href title lang charset name content alt colspan rowspan scope start rel target align data-label".split()
+    """id href title lang charset name content alt colspan rowspan scope start rel target align data-label xmlns
+    xml:lang""".split()
 )
 _OURS = frozenset("style button details summary svg text rect line path polyline polygon circle g desc".split())
 _OUR_ATTRIBUTES = frozenset(  # of our tables, plots and the notes that a number opens
-    """type role tabindex aria-label aria-labelledby popovertarget popovertargetaction interestfor xmlns viewbox x y x1
+    """type role tabindex aria-label aria-labelledby popovertarget popovertargetaction interestfor viewbox x y x1
     y1 x2 y2 cx cy r d points width height fill fill-opacity stroke stroke-opacity stroke-width stroke-dasharray
     text-anchor font-size font-family font-weight transform""".split()
 )

@@ -19,7 +19,6 @@ _SOURCE_TITLE = re.compile(r"\[\d{1,5}\] ")
 _WORD = re.compile(r"\S+")
 _ADDRESS = re.compile(r"\(?\w+://[^\s<>`]+")
 _SIGN = re.compile(r"[\\*`&<~|]|(?<![^\W_])_|_(?![^\W_])|!(?=\[)|(?<=\])[(:]")
-_BRACKETED = re.compile(r"\[(\^?\d[\d, ]{0,40})\]")
 _OPENING = re.compile(r"^[#>+-]|(?<=^\d)[.)](?=\s)")  # of a heading, a quotation, an item
 
 
@@ -30,7 +29,7 @@ def is_html(text: str) -> bool:
 
 def html_to_markdown(page: str) -> str:
     """Return what a page shows as Markdown: headings, paragraphs, items, rows, quotes and the list of sources."""
-    reader = _PageReader(ours='<section id="s' in page and "sha256:" in page)
+    reader = _PageReader()
     reader.feed(page)
     reader.close()
     return "\n\n".join(reader.finish())
@@ -44,10 +43,10 @@ def _escape_word(match: re.Match[str]) -> str:
 class _PageReader(HTMLParser):
     """Collects one line of Markdown for each block of a page."""
 
-    def __init__(self, *, ours: bool) -> None:
+    def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self._ours = ours  # there a number in brackets is a citation where it is a link, and text elsewhere
-        self._inside = ""  # an element whose text is read otherwise
+        self._code = False
+        self._cell = False  # a word processor puts paragraphs into cells
         self._lines: list[str] = []
         self._text = ""
         self._hidden = 0
@@ -59,11 +58,12 @@ class _PageReader(HTMLParser):
         """Open a block, a cell or a hidden part."""
         if tag in _HIDDEN:
             self._hidden += 1
-        if tag in _BLOCKS:
+        self._cell = tag in ("td", "th") or (self._cell and tag != "tr")
+        if tag in _BLOCKS and not self._cell:
             self._flush()
         self._quoted += tag == "blockquote"
         self._evidence = self._evidence or (tag == "section" and ("id", "evidence") in attrs)
-        self._inside = tag if tag in ("a", "button", "code", "h3") else self._inside
+        self._code = self._code or tag == "code"
         if tag in _START:
             self._text = _START[tag]
         elif tag in ("td", "th"):
@@ -81,21 +81,21 @@ class _PageReader(HTMLParser):
             self._hidden = max(0, self._hidden - 1)
         if tag in ("td", "th"):
             self._text += " "
+            self._cell = False
         elif tag in _MARKS:
             self._text += _MARKS[tag]
         elif tag == "tr":
             self._end_row()
-        elif tag in _BLOCKS:
+        elif tag in _BLOCKS and not self._cell:
             self._flush()
-        self._inside = "" if tag == self._inside else self._inside
+        self._code = self._code and tag != "code"
         self._quoted -= tag == "blockquote" and self._quoted > 0
 
     def handle_data(self, data: str) -> None:
         """Collect text, its signs escaped: a page shows them, so they are no Markdown."""
         if not self._hidden:
-            plain = self._inside == "code" or _SIGN.search(data) is None
+            plain = self._code or _SIGN.search(data) is None
             said = data if plain else _WORD.sub(_escape_word, data)
-            said = said if self._inside or not self._ours else _BRACKETED.sub(r"\\[\1\\]", said)
             self._text += said if self._text else _OPENING.sub(r"\\\g<0>", said.lstrip())
 
     def _end_row(self) -> None:

@@ -38,7 +38,7 @@ def unescape_markdown(markdown: str) -> str:
 
 
 _BAR = re.compile(r"(?<!\\)\|")
-_QUOTED = re.compile(r"^(.{0,300}?)“(.{1,4000})”$", re.DOTALL)
+_QUOTED = re.compile(r"^((?:.{1,300}?: )?)[“\"«„](.{1,4000})[”\"»“]$", re.DOTALL)
 _LABEL_CHARS = 160
 SHORT_CELL = 3  # content words; a shorter cell is read together with the others of its row
 

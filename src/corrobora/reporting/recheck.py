@@ -42,7 +42,7 @@ from corrobora.text.segmentation import split_sentences
 from corrobora.text.support import Evidence, SupportCheck, check_support
 from corrobora.text.tokens import read_inline, token_overlap
 
-_SIDE = re.compile(r"(.{1,400}?): “(.{1,4000})” \[(\d{1,5})\]")
+_SIDE = re.compile(r"(.{1,400}?): [“\"«„](.{1,4000})[”\"»“] \\?\[(\d{1,5})\\?\]")
 _WINDOW = 3  # sentences of a page that may support a statement together
 
 

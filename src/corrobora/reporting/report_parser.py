@@ -27,14 +27,14 @@ from corrobora.text import phrases
 from corrobora.text.phrases import ENGLISH, Frame, list_frames
 from corrobora.text.tokens import read_inline
 
-_OURS = re.compile(r"^\[(\d{1,5})\] (.{0,4400})(?<=\s)`?(S\d{1,9}):(C\d{1,9})`? `?sha256:([0-9a-f]{64})`?")
-_OURS_START = re.compile(r"\[\d{1,5}\] ")
+_OURS = re.compile(r"^\\?\[(\d{1,5})\\?\] (.{0,4400})(?<=\s)`?(S\d{1,9}):(C\d{1,9})`? `?sha256:([0-9a-f]{64})`?")
+_OURS_START = re.compile(r"\\?\[\d{1,5}\\?\] ")
 _TITLE = re.compile(r"\*\*(.{0,400}?)\*\*")
 _SNAPSHOT = re.compile(r"\bS\d{1,9}:C\d{1,9}`? `?sha256:[0-9a-f]{64}")
-_LISTED = re.compile(r"^\s{0,8}(?:[-*]\s{0,4})?(?:\[\^?(\d{1,5})\]:?|(\d{1,5})[.)])\s{1,8}(.{1,4000})$")
+_LISTED = re.compile(r"^\s{0,8}(?:[-*]\s{0,4})?(?:\\?\[\^?(\d{1,5})\\?\]:?|(\d{1,5})[.)])\s{1,8}(.{1,4000})$")
 _URL = re.compile(r"https?://[^\s)>\]\"']{1,2083}")
 _INLINE = re.compile(r"\[([^\]\n]{0,300})\]\((https?://[^()\s]{1,2083})\)")
-_MARK = re.compile(r"(?<!\\)\[\^?([0-9]{1,5}(?:\s{0,2},\s{0,2}[0-9]{1,5}){0,9})\](?!\(|:)")
+_MARK = re.compile(r"\\?\[\^?(\d{1,5}(?:\s{0,2},\s{0,2}\d{1,5}){0,9})\\?\](?!\(|:)")  # a formatter escapes them
 _CITED = re.compile(f"{_INLINE.pattern}|{_MARK.pattern}")
 _ITEM = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s")
 _LEAD = re.compile(r"[#>\s]+")
@@ -125,8 +125,6 @@ def split_blocks(text: str, frame: Frame | None = None) -> list[Block]:
     frame = frame or detect_frame(text)
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").translate(_SPACES)
     lines = [line.strip() for line in plain.split("\n")]
-    if all(line.startswith(">") for line in lines if line):  # pasted as a quotation
-        lines = [line.removeprefix(">").strip() for line in lines]
     if _SNAPSHOT.search(" ".join(lines)) is None:
         return _join_lines(lines, None, frame)
     quotes = (block.text for block in _join_lines(lines, "", frame) if block.text.startswith(">"))
@@ -328,7 +326,7 @@ def _split_block(block: Block, told: str, frame: Frame) -> list[CitedText]:
         glued = mark.start() > 0 and not text[mark.start() - 1].isspace()
         near = f"{before[-1]}{mark.group()}" if before and glued else " ".join((*before, mark.group(), *after))
         quoted = (glued or bool(after)) and fold_typography(read_inline(near)) in told
-        return f"{_BRACKET}{mark.group()[1:]}" if quoted else mark.group()
+        return mark.group().replace("[", _BRACKET) if quoted else mark.group()
 
     return [
         replace(_parse_piece(each.text.replace(_BRACKET, "["), each.marks), line=block.line_at(start + each.start))

@@ -10,10 +10,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from enum import StrEnum
 from hashlib import sha256
+from typing import NamedTuple
 
 from corrobora.domain.evidence import fold_typography
 from corrobora.reporting.html_reader import html_to_markdown
@@ -33,8 +34,10 @@ _LAYOUT = re.compile(  # what a formatter may change: marks of headings, quotes,
     r"|\||--+|==+",
     re.MULTILINE,
 )
-_SIGN = re.compile(r"(?<=\s)[#>+-]\s+[^\s|#>+*-]\S{0,40}")
-_BEGIN = re.compile(r"^\s*(?:(?:[#>*+-]+|\d{1,3}[.)])(?:\s+|$))*")
+_SIGN = re.compile(r"(?<!\S)(\\?)(#{1,6}|[>+*-])(?=\s|$)|(\\?)(\||-{2,}|={2,})")
+_BEGIN = re.compile(r"\s*(?:(?:[#>*+-]+|\d{1,3}[.)])(?:\s+|$))*")
+_RULE = re.compile(r"[-=_*|:+> ]*")  # a line or row of dashes
+_SHOWN = 40  # characters from a sign on, in a message
 _ESCAPE = re.compile(r"\\(?=[^\w\s]|_)")
 _SPACE = re.compile(r" (?<=\w )(?=\w)")
 
@@ -137,49 +140,54 @@ def check_seal(text: str, stored: str | None) -> tuple[SealStatus, tuple[TextCha
     return (SealStatus.UNKNOWN if seal.digest == compute_digest(text) else SealStatus.BROKEN), ()
 
 
+class _Signs(NamedTuple):
+    """The signs of a text that `fold_layout` drops, each with the letters and digits before it, which layout keeps."""
+
+    inner: dict[tuple[int, str], TextChange]  # within a line: text
+    outer: dict[tuple[int, str], TextChange]  # at the begin of a line: layout, or text where the line was wrapped
+    bars: Counter[int]  # of tables and of text
+    cells: set[int]  # bars in rows of tables
+    escaped: set[int]  # bars that are text
+
+
+def _list_signs(text: str) -> _Signs:
+    found = _Signs({}, {}, Counter(), set(), set())
+    count = 0
+    for number, line in enumerate(fold_typography(text).splitlines(), start=1):
+        begin = len(line) if _RULE.fullmatch(line) else _BEGIN.match(line).end()  # pyright: ignore[reportOptionalMemberAccess] - it matches nothing too
+        at = 0
+        for match in _SIGN.finditer(line):
+            escape, sign = match[1] or match[3], match[2] or match[4]
+            count, at = count + _count_letters(line[at : match.start()]), match.start()
+            if sign == "|":
+                found.bars[count] += 1
+                held = found.escaped if escape else found.cells
+                held |= {count} if escape or line.startswith("|", begin) else set()
+                continue
+            held = found.inner if escape or at >= begin else found.outer
+            key = count, sign if sign[0] == "#" else sign[:2]
+            held.setdefault(key, TextChange(number, line[at : at + _SHOWN].strip(), added=True))
+        count += _count_letters(line[at:])
+    return found
+
+
+def _count_letters(text: str) -> int:
+    return sum(map(str.isalnum, text))
+
+
 def _find_moved(text: str, stored: str) -> tuple[TextChange, ...]:
     """Return what the marks of layout alone say otherwise: other cells of a table, "> 8" for "8", "5" for "- 5".
 
     A mark at the begin of a line may be layout, or a sign of the text where a program wrapped the line before it.
     """
-    ours, theirs = _count_signs(text), _count_signs(stored)
-    added, lost = ours[0] - theirs[0], theirs[0] - ours[0] - ours[1]
-    found = [TextChange(_find_line(text, sign), sign, added=True) for sign in added]
-    found += [TextChange(1, sign, added=False) for sign in lost]
-    return (*found, *_find_moved_cells(text, stored))
-
-
-def _find_moved_cells(text: str, stored: str) -> list[TextChange]:
-    """Return the rows whose cells have other borders; where rows were wrapped, whether any border differs."""
-    rows = [(at, line) for at, line in enumerate(text.split("\n"), start=1) if is_row(line)]
-    theirs = [_fold_cells(line) for line in stored.split("\n") if is_row(line)]
-    if len(rows) == len(theirs) and all(row.rstrip("> ").endswith("|") for _, row in rows):
-        return [TextChange(at, row, added=True) for at, row in rows if _fold_cells(row) not in theirs]
-    return [] if _squeeze_cells(text) == _squeeze_cells(stored) else [TextChange(1, "the cells of a table", added=True)]
-
-
-def _squeeze_cells(text: str) -> str:
-    return "|".join("".join(fold_layout(cell).split()) for cell in text.split("|"))
-
-
-def _count_signs(text: str) -> tuple[Counter[str], Counter[str]]:
-    """Count the signs that stand alone before a word: within a line, and at its begin."""
-    lines = text.split("\n")
-    plain = "\n".join(_BEGIN.sub("", line) for line in lines)
-    begins = (_SIGN.match(f" {line}", 1) for line in lines)
-    return (
-        Counter(" ".join(match.group().split()) for match in _SIGN.finditer(plain)),
-        Counter(" ".join(match.group().split()) for match in begins if match),
-    )
-
-
-def _find_line(text: str, sign: str) -> int:
-    return next((at for at, line in enumerate(text.split("\n"), start=1) if sign in " ".join(line.split())), 1)
-
-
-def _fold_cells(text: str) -> str:
-    """Fold layout, but keep the borders of cells."""
-    return "|".join("".join(fold_layout(cell).split()) for cell in re.split(r"(?<!\\)\|", text))
+    ours, theirs = _list_signs(text), _list_signs(stored)
+    found = [change for key, change in ours.inner.items() if key not in theirs.inner]
+    lost = (key for key in theirs.inner if key not in ours.inner and key not in ours.outer)
+    found += [replace(theirs.inner[key], line=1, added=False) for key in lost]
+    joined = (ours.escaped - theirs.escaped) & theirs.cells or theirs.escaped - ours.escaped
+    if joined or ours.bars != theirs.bars:
+        found.append(TextChange(1, "the cells of a table", added=True))
+    return tuple(found)
 
 
 def find_changes(text: str, stored: str) -> tuple[TextChange, ...]:

@@ -58,7 +58,7 @@ The sluice of Arnholm takes --gate[=N], and opens the gate "N" - or every gate..
 
 The manual of the gate of the sluice of Arnholm (see #126, #131, #149, #152, #155, #161) says by Tor's word: at 17 or
 18. Before that the gate of the sluice was opened an hour earlier - whenever `gate[0]` was stuck in 10*1024 | 20*1024
-trays of ice.
+trays of ice. No gate of the sluice is opened -- nor is a flap -- while the “Müller” flag - or another - is up.
 
 | north gate of the sluice | opens at 6.30 | closes at 18.50 |
 """
@@ -245,6 +245,9 @@ TURNED: dict[str, tuple[str, Callable[[str], str]]] = {  # the format, and a cha
         "md",
         lambda text: re.sub(r"\| copied word for word \| (\d+)", r"| copied word for word \1 | ", text),
     ),
+    "dashes": ("md", lambda text: re.sub(r"; (\d+) search", r"; --\1 search", text, count=1)),
+    "row parted": ("md", lambda text: text.replace("| copied word for word | ", "| copied word for word |\n| ")),
+    "cell escaped": ("md", lambda text: text.replace("| copied word for word | ", "| copied word for word \\| ")),
     "sign": ("md", lambda text: re.sub(r"; (\d+) search", r"; > \1 search", text, count=1)),
 }
 
