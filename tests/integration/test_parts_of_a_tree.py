@@ -66,7 +66,7 @@ async def test_a_part_is_told_what_answers_its_own_questions_and_an_iteration_ch
         assert by_quote[words], words
         assert {answer for fact in by_quote[words] for answer in fact.answers} == {ids[question]}, words
     assert any(leaf.path.endswith("~2") for leaf in iter_threads(findings)), "the gate iterated"
-    again = [asked.user for asked in server.asked if is_role(asked, "reflect") and "an earlier pass" in asked.user]
+    again = [asked.user for asked in server.asked if is_role(asked, "reflect") and ", pass 2, looked for" in asked.user]
     assert again
     lines = [line for user in again for line in user.splitlines() if re.match(r"F[0-9a-f]{12} ", line)]
     for words, question in QUOTES.items():
@@ -78,6 +78,8 @@ async def test_a_part_is_told_what_answers_its_own_questions_and_an_iteration_ch
     assert not any(f" for {ids[POND]}" in user for user in gathered), "the pond belongs to another part"
     assert not any(f" for {ids[POND]}" in asked.user for asked in server.asked if is_role(asked, "refine"))
     assert f" for {ids[POND]}" in written[-1], "the writer of the report sees it"
+    titles = re.findall(r"^Part \d+: <data-\w+>(.*?)</data", written[-1], re.MULTILINE)
+    assert len(titles) == len(set(titles)) > 1, "of each part only the last iteration is shown"
     shown = [re.findall(r"(?<!\S)F[0-9a-f]+(?!\S)", user) for user in written]
     assert all(len(name) == len("F0123456789ab") for names in shown for name in names), "no id is cut"
 
@@ -89,8 +91,15 @@ async def test_the_planner_words_the_first_round_of_a_task_and_no_later_pass_is_
     first = [leaf.rounds[0].intent.queries[0].text for leaf in iter_threads(found.report.findings) if leaf.rounds]
     assert {"sluice gates greased 2014", "sluice gates greased 2021", "mill pond level"} <= set(first)
     scoped = [asked.user for asked in server.asked if is_role(asked, "scope")]
-    assert not [user for user in scoped if "Round 1" in user and "an earlier pass" not in user]
-    assert not [user for user in scoped if "an earlier pass" in user and "nothing was searched yet" in user]
+    assert not [user for user in scoped if ", looked for:" in user and "nothing was searched yet" in user]
+    reflected = [asked.user for asked in server.asked if is_role(asked, "reflect")]
+    later = [user for user in reflected if ", pass 2, looked for" in user]
+    assert later
+    for user in later:  # a further pass begins with what the one before was shown, so that providers cache it
+        kept = user[: user.index(", pass 2, looked for")].rpartition("\nRound 1, ")[0]
+        assert "\nRound 1, " in kept
+        begun = [each for each in reflected if ", pass 2, looked for" not in each]
+        assert any(user.startswith(each[: int(0.8 * len(kept))]) for each in begun)
 
 
 async def test_a_task_that_ends_after_its_first_round_has_said_what_it_found(database_url: str):

@@ -192,6 +192,43 @@ async def test_a_sentence_that_cites_nothing_and_claims_something_is_withheld_if
     assert leading in found.markdown
 
 
+async def test_an_absence_in_ordinary_words_stays_and_one_that_a_source_refutes_does_not(database_url: str):
+    """Nothing has to be counted; who rules sees the quotes that are nearest to what is told as not found."""
+    name = "Orrin"
+    true = (f"The documents that were read do not say who painted {name} mill.", "No figure for the rent was found.")
+    false = "The documents read do not say how gates are greased so often."
+    invented = "Whether Zebulon Kray owned the mill remains open."
+
+    def answer(asked: WireRequest) -> str:
+        said = json.loads(answer_prompt(asked.system, asked.user))
+        if is_role(asked, "synthesize"):
+            said["body"] += f"\n\n## More\n\n{' '.join((*true, false, invented))}"
+        if is_role(asked, "confirm"):
+            shown = re.findall(r"^(D\d+): <data-\w+>", asked.user, re.MULTILINE)
+            said["rulings"] = [
+                {
+                    "sentence": label,
+                    "carried": at != len(shown) - 1,
+                    "missing": "a quote says it" * (at == len(shown) - 1),
+                }
+                for at, label in enumerate(shown)
+            ]
+        return json.dumps(said)
+
+    async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
+        found = await harness.run(server, "timed")
+    [ruled] = [asked.user for asked in server.asked if is_role(asked, "confirm")]
+    said = rf"{re.escape(true[0])}</data-\w+>\s+Code doubts:\s+<data-\w+>\s+it tells that this was not found"
+    near = re.search(said + ".*?It cites: Q", ruled, re.DOTALL)
+    assert near, "with the quotes nearest to it"
+    assert found.report is not None
+    checks = {each.sentence: each for each in found.report.checks}
+    assert true[0] in found.markdown
+    assert (checks[true[0]].follows, checks[true[0]].withheld) == ("absence", "")
+    assert "without a source" in checks[invented].withheld, "nobody named him"
+    assert any("a quote says it" in each.withheld for each in found.report.checks)
+
+
 async def test_a_cell_of_a_table_is_ruled_on_with_its_row_and_the_headers_of_its_columns(database_url: str):
     cell = "so that they do not stick in frost"
 

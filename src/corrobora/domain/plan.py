@@ -285,3 +285,4 @@ class Record:
     searched: str = ""  # the libraries and providers of the run
     recalled: tuple[Fact, ...] = ()  # facts of earlier runs and of siblings
     rounds: tuple[PastRound, ...] = ()
+    earlier: tuple[PastRound, ...] = ()  # before these: of earlier passes over the same task

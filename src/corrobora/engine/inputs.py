@@ -21,7 +21,7 @@ from corrobora.engine.knowledge import build_record
 from corrobora.engine.session.journal import ReadPart, name_task
 from corrobora.policies.assessment import choose_forced_subject
 from corrobora.policies.drift import select_remaining_terms
-from corrobora.policies.outcome import merge_gaps
+from corrobora.policies.outcome import merge_gaps, select_last_iterations
 from corrobora.policies.selection import build_rubric, fill_prompt, list_unread_sources
 from corrobora.policies.stop import measure_saturation
 from corrobora.roles.extract import Excerpt
@@ -280,7 +280,7 @@ def merge_questions(parts: Sequence[Findings]) -> tuple[SubQuestion, ...]:
 
 def report_input(found: Findings, question: str, profile: Profile) -> Material:
     """What the writer of the report is given: the parts of the root, or the thread itself."""
-    parts = found.children or (found,)
+    parts = select_last_iterations(found.children) or (found,)
     return Material(
         path="root",
         purpose="report",

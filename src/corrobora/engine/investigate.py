@@ -5,7 +5,6 @@ Knows the recursion, gates and bounded iteration. Iteration changes sources and 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -30,21 +29,20 @@ from corrobora.engine.session.journal import CallMeta, decode, decode_meta, enco
 from corrobora.policies.assessment import merge_facts
 from corrobora.policies.budget import find_spent_phase_limit
 from corrobora.policies.gates import describe_delta, find_unmet_criteria, has_improved
-from corrobora.policies.outcome import merge_gaps
+from corrobora.policies.outcome import merge_gaps, strip_iterations
 from corrobora.reporting.thread_json import build_leaf_result, name_result_file
 from corrobora.roles.refine import Refinement, Shortfall, refine
 from corrobora.roles.synthesize import synthesize
 
 RUN_ERRORS = (JournalError, NeedsHuman, ModelSilent)  # they concern the whole run, not the part where they arise
 SUBAGENT_FILES = "subagents"  # the profile's word for these files
-_VERSION = re.compile(r"~\d+")  # of a path: the iteration of a node
 _level: ContextVar[int] = ContextVar("level", default=0)  # executors above the one that works here
 
 
 async def investigate(node: Node, run: Session) -> Findings:
     """Research one node: a leaf is pursued, an inner node gathers its children (TREE-22)."""
     if node.path in run.settled:
-        return repeat_findings(node, run.worked[name_task(node.path)])
+        return repeat_findings(node, run.worked[strip_iterations(node.path)])
     if node.is_leaf:
         return await run_isolated(sweep_sources if node.discovery else pursue_leaf, node, run)
     if is_too_deep(node, run):  # whatever a plan or a refinement says: no executor below the third level
@@ -74,7 +72,7 @@ async def execute_node(node: Node, run: Session) -> Findings:
                 raise
             except Exception as error:  # noqa: BLE001 - whatever fails here, what was found so far is kept (ENGINE-4)
                 return keep_findings(node, findings, f"{gate.name}, iteration {turn}", error, run)
-    run.worked[name_task(node.path)] = findings
+    run.worked[strip_iterations(node.path)] = findings
     return findings
 
 
@@ -118,15 +116,15 @@ async def _run_children(node: Node, gate: Gate, turn: int, run: Session, before:
 
 def remember_shared_facts(parts: Sequence[Findings], run: Session) -> None:
     """Let a further iteration of a leaf begin with what its siblings found for it as well."""
-    for leaf in (leaf for part in parts for leaf in iter_threads(part) if name_task(leaf.path) in run.worked):
-        own, asked = run.worked[name_task(leaf.path)], {question.id for question in leaf.sub_questions}
+    for leaf in (leaf for part in parts for leaf in iter_threads(part) if strip_iterations(leaf.path) in run.worked):
+        own, asked = run.worked[strip_iterations(leaf.path)], {question.id for question in leaf.sub_questions}
         found = [fact for fact in leaf.facts if asked & set(fact.answers)]
-        run.worked[name_task(leaf.path)] = replace(own, facts=merge_facts(own.facts, found))
+        run.worked[strip_iterations(leaf.path)] = replace(own, facts=merge_facts(own.facts, found))
 
 
 async def scout_sources(scout: Node, node: Node, run: Session) -> Findings:
     """Sweep for a node, or repeat a sweep that a refinement left alone; new sources are news to all its tasks."""
-    task = name_task(scout.path)
+    task = strip_iterations(scout.path)
     before = run.worked.get(task)
     if before is not None and scout.path in run.settled:
         return repeat_findings(scout, before)
@@ -157,7 +155,8 @@ def is_too_deep(node: Node, run: Session) -> bool:
 async def pursue_leaf(node: Node, run: Session) -> Findings:
     """Open the thread of a leaf and pursue it; in a further iteration it goes on from what it found (TREE-26)."""
     node = await rate_questions(node, run)
-    thread, before = ThreadState.open_thread(node, run.brief, run.profile.course), run.worked.get(name_task(node.path))
+    thread, task = ThreadState.open_thread(node, run.brief, run.profile.course), strip_iterations(node.path)
+    before = run.worked.get(task)
     if before is not None:
         thread = replace(thread, earlier=before.rounds, facts=before.facts, contradictions=before.contradictions)
     seconds, tokens = (sum_budgets([getattr(s, name) for s in node.specs]) for name in ("seconds", "tokens"))
@@ -166,13 +165,8 @@ async def pursue_leaf(node: Node, run: Session) -> Findings:
         seconds = max(0.0, thread.opened + seconds - run.budget.elapsed)
     with run.budget.track_usage(tokens=None if tokens is None else int(tokens), seconds=seconds):
         found = await record_leaf_result(node, pursue(thread, run), run)
-    run.worked[name_task(node.path)] = replace(found, rounds=(*thread.earlier, *found.rounds))
+    run.worked[task] = replace(found, rounds=(*thread.earlier, *found.rounds))
     return found
-
-
-def name_task(path: str) -> str:
-    """The path of a leaf in the plan, whatever iteration it stands in."""
-    return _VERSION.sub("", path)
 
 
 def list_settled(node: Node, change: Refinement, run: Session) -> set[str]:
@@ -181,12 +175,13 @@ def list_settled(node: Node, change: Refinement, run: Session) -> set[str]:
     If it changed none, all of them work again.
     """
     changed = {task for part in (change.queries, change.sources, change.questions, change.specs) for task, _ in part}
-    changed = {name_task(task) for task in changed}
+    changed = {strip_iterations(task) for task in changed}
     below = (each for each in walk_nodes(node) if each is not node)
     return {
         each.path
         for each in (below if changed else ())
-        if name_task(each.path) in run.worked and not changed & {name_task(leaf.path) for leaf in collect_leaves(each)}
+        if strip_iterations(each.path) in run.worked
+        and not changed & {strip_iterations(leaf.path) for leaf in collect_leaves(each)}
     }
 
 

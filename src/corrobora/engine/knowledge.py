@@ -261,8 +261,9 @@ async def widen_reading(
     """
     everything = await run.library.source_passages(document.source.id)
     searched = tuple(dict.fromkeys((hit.query, *(each.query for each in found))))
-    served = run.questions if run.leaves > 1 and not thread.specs else thread.sub_questions
-    subjects = (*run.brief.subjects, *thread.subjects)  # a reader with a specification serves its own task alone
+    shared = run.leaves > 1 and not thread.specs  # a reader with a specification serves its own task alone
+    served = run.questions if shared else thread.sub_questions
+    subjects = (*run.brief.subjects, *thread.subjects)
     needs = drop_subjects((question.text for question in served), subjects, document.source.title)
     if hit.provider == ASKED_PROVIDER and hit.passage is not None:
         chosen = read_section(everything, hit.passage)
@@ -271,10 +272,10 @@ async def widen_reading(
         lanes = ([each.passage for each in here if each.query == query] for query in searched)
         near = tuple(each for each in interleave(lanes) if each is not None)
         asked = drop_subjects(searched, subjects, document.source.title)
-        if run.leaves > 1 and not thread.specs:  # one reading serves all siblings: they choose alike, and
-            near, asked = near or find_best_passages(everything, asked), ()  # their own query opens sections
-        asked = (*asked, *needs)
-        chosen = select_sections(everything, near, tuple(dict.fromkeys(asked)))
+        if shared:  # one reading serves all siblings: they choose alike, and their own query opens sections
+            near, asked = near or find_best_passages(everything, asked), ()
+        alone = shared and document.source.kind == "web"  # each sibling that opens it elsewhere would pay a call more
+        chosen = select_sections(everything, near, tuple(dict.fromkeys((*asked, *needs))), alone=alone)
     fresh = tuple(passage for passage in chosen if passage.id not in thread.read_passages)
     known = {*thread.read_passages, *(passage.id for passage in fresh)}
     others = list_other_sections(everything, known, MAX_SECTIONS_LISTED, needs or searched)
@@ -301,14 +302,18 @@ async def begin_record(run: Session) -> Record:
 
 
 def build_record(thread: ThreadState, begun: Record) -> Record:
-    """Return all that a thread remembers: what is searched, what was known before, and each finished round."""
-    seen, asked = {fact.id for fact in thread.recalled}, {each.id: each.text for each in thread.sub_questions}
-    rounds = [replace(_build_round(done, (), asked), phase=f"{done.phase}, an earlier pass") for done in thread.earlier]
-    for done in thread.rounds:
+    """Return all that a thread remembers: what is searched, what was known, each round as it was first shown."""
+    asked = {each.id: each.text for each in thread.sub_questions}
+    earlier = {fact.id for done in thread.earlier for reading in done.readings for fact in reading.facts}
+    recalled = tuple(fact for fact in thread.recalled if fact.id not in earlier)
+    seen, turn, last, rounds = {fact.id for fact in recalled}, 1, 0, list[PastRound]()
+    for done in (*thread.earlier, *thread.rounds):
         found = [fact for reading in done.readings for fact in reading.facts if fact.id not in seen]
         seen |= {fact.id for fact in found}
-        rounds.append(_build_round(done, found, asked))
-    return replace(begun, recalled=thread.recalled, rounds=tuple(_tell_sources_apart(rounds)))
+        turn, last = turn + (done.number <= last), done.number
+        rounds.append(_build_round(done, found, asked, turn))
+    told, begins = tuple(_tell_sources_apart(rounds)), len(thread.earlier)
+    return replace(begun, recalled=recalled, rounds=told[begins:], earlier=told[:begins])
 
 
 def _tell_sources_apart(rounds: Sequence[PastRound]) -> Iterator[PastRound]:
@@ -326,7 +331,7 @@ def _add_place(source: SourceYield) -> SourceYield:
     return replace(source, origin=source.place if own else f"{source.origin}, {source.place}")
 
 
-def _build_round(done: Round, found: Sequence[Fact], asked: Mapping[str, str]) -> PastRound:
+def _build_round(done: Round, found: Sequence[Fact], asked: Mapping[str, str], turn: int) -> PastRound:
     once = {fact.id: fact for fact in found}
     best = sorted(
         once.values(), key=lambda fact: (not fact.answers, -fact.confidence, -fact.score, fact.quote, fact.url)
@@ -335,7 +340,7 @@ def _build_round(done: Round, found: Sequence[Fact], asked: Mapping[str, str]) -
     settled = done.decision.proposal if done.decision is not None else None
     return PastRound(
         done.number,
-        done.phase,
+        f"{done.phase}, pass {turn}" if turn > 1 else done.phase,
         done.intent.goal,
         tuple(_build_yield(query, done) for query in dict.fromkeys((*queries, *(hit.query for hit in done.hits)))),
         _build_sources([each for each in done.readings if not each.again and each.outcome is not ReadOutcome.SKIPPED]),

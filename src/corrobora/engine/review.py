@@ -27,6 +27,7 @@ from corrobora.reporting.verify import RULED, CheckedDraft, add_code_sections
 from corrobora.roles.forms import name_origin, name_place
 from corrobora.roles.review import Confirming, Doubt, Reviewing, Revising, confirm
 from corrobora.text.derivations import ReadDocument, ReadingSet, find_mention, is_about_reading
+from corrobora.text.operations import DerivationKind
 from corrobora.text.phrases import is_written_by_code
 from corrobora.text.tokens import split_words, stem_text, token_overlap
 
@@ -36,6 +37,8 @@ MAX_FAILING_SHOWN = 40  # sentences that a check did not pass
 MAX_LEAD = 1_200  # characters before a quote that may say what it speaks of
 MAX_RULED = 20  # sentences of one call: each deserves a look of its own
 MAX_DOUBTS = 4 * MAX_RULED
+_NEAREST = 3  # quotes for a sentence that tells an absence
+_TELLS_ABSENCE = "it tells that this was not found; the quotes are those nearest to it"
 _ABSENT = re.compile(r"the (?:name|word|letters of) (.{1,200}) stands? in none of its sources")
 _SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+|\n+")
 _NOT_OPENED = (ReadOutcome.SKIPPED, ReadOutcome.CUT, ReadOutcome.DRIFTED)
@@ -60,7 +63,11 @@ async def load_reading_set(draft: Draft, findings: Findings, run: Session) -> Re
         stored, texts[source] = await run.library.document(SourceId(source))
         documents.append(ReadDocument(source, stored.title, stored.publisher))
     return ReadingSet(
-        tuple(documents), lambda source, words: find_mention(texts[source], words), len(failed), len(unread)
+        tuple(documents),
+        lambda source, words: find_mention(texts[source], words),
+        len(failed),
+        len(unread),
+        "\n".join((run.brief.question, *(question.text for question in findings.sub_questions))),
     )
 
 
@@ -87,14 +94,15 @@ async def confirm_input(checked: CheckedDraft, draft: Draft, findings: Findings,
     ][:MAX_DOUBTS]
     rows, names = _find_rows(draft.body), _name_sources(findings.facts)
     facts = {str(fact.id): fact for fact in findings.facts}
-    said = {name: " ".join(each.sentence for each in doubted if name in each.facts) for name in facts}
+    shown = {each.sentence: each.facts or _find_nearest(each, findings.facts) for each in doubted}
+    said = {name: " ".join(each.sentence for each in doubted if name in shown[each.sentence]) for name in facts}
     leads = {name: await _find_lead(fact, said[name], run) for name, fact in facts.items() if said[name]}
     quotes = {name: (names[name], lead, facts[name].quote) for name, lead in leads.items()}
     doubts = (
         Doubt(
             each.sentence,
-            tuple(quotes[name] for name in each.facts),
-            gather_reasons(each.reasons),
+            tuple(quotes[name] for name in shown[each.sentence]),
+            gather_reasons(each.reasons) or ((_TELLS_ABSENCE,) if each.follows == DerivationKind.ABSENCE else ()),
             each.facts,
             rows.get(each.sentence, ""),
         )
@@ -119,6 +127,14 @@ async def _find_lead(fact: Fact, said: str, run: Session) -> str:
         words -= held
         found += [" ".join(sentence.split())] if held else []
     return f"(… {' … '.join(reversed(found))} …)" if found else ""
+
+
+def _find_nearest(check: SentenceCheck, facts: Sequence[Fact]) -> tuple[str, ...]:
+    """Return the facts that are nearest to what a sentence tells as not found: one of them may say it."""
+    if check.follows != DerivationKind.ABSENCE:
+        return ()
+    nearest = sorted(facts, key=lambda fact: -token_overlap(check.sentence, f"{fact.claim} {fact.quote}"))
+    return tuple(str(fact.id) for fact in nearest[:_NEAREST])
 
 
 def _may_claim(check: SentenceCheck) -> bool:

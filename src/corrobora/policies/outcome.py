@@ -6,6 +6,7 @@ differs from *could not look* (TRUTH-5). Does not assess anything itself.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -18,6 +19,8 @@ from corrobora.policies.grading import EvidenceView
 from corrobora.policies.queries import COMPLETION_DRIVE
 from corrobora.text.answer_match import NEAR_SHARE, read_ratings
 from corrobora.text.phrases import format_count
+
+_ITERATION = re.compile(r"~\d+")  # of a path: the iteration of a node
 
 
 def decide_outcome(
@@ -215,3 +218,23 @@ def describe_limits(leaves: Sequence[Findings], rounds: Sequence[Round], exhaust
     if any(r.cut for r in rounds):
         hit.append("a round was cut when only the writing reserve was left")
     return tuple(dict.fromkeys(hit))
+
+
+def select_last_iterations(parts: Sequence[Findings]) -> tuple[Findings, ...]:
+    """One part for each task: its last iteration that did not fail, with the facts of all of them.
+
+    What an earlier one summed up and missed is no longer true; what it found is.
+    """
+    last: dict[str, Findings] = {}
+    for found in parts:
+        before = last.get(task := strip_iterations(found.path))
+        if before is None or not found.failed:
+            known = {fact.id for fact in found.facts}
+            older = (fact for fact in (before.facts if before else ()) if fact.id not in known)
+            last[task] = replace(found, facts=(*found.facts, *older))
+    return tuple(last.values())
+
+
+def strip_iterations(path: str) -> str:
+    """Return the path of a task in the plan, whatever iteration of which node it stands in."""
+    return _ITERATION.sub("", path)

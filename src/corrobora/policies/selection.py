@@ -178,6 +178,7 @@ SECTION_CHARS = 6_000  # of a section around a passage that was found
 NEAR_CHARS = 3_000  # and around one that holds much of a query
 NEAR_PASSAGES = 4  # of one query
 SHORT_CHARS = 8_000  # of a document that is read as a whole, whatever is looked for
+ALONE_CHARS = 12_000  # and of a page that several lines of research would open in different places
 _OPENED = 3  # passages at which a document is opened if no search found any of it
 NAMED_SHARE = 0.6  # of its name's words that a heading or title shares with what was named
 _MIN_COVERAGE = 0.5  # of what a query asks for that a passage must hold to be read beside what was found
@@ -232,16 +233,22 @@ def interleave(lanes: Iterable[Sequence[_Item]]) -> list[_Item]:
 
 
 def select_sections(
-    passages: Sequence[Passage], found: Sequence[PassageId], queries: Sequence[str], *, most: int = READ_CHARS
+    passages: Sequence[Passage],
+    found: Sequence[PassageId],
+    queries: Sequence[str],
+    *,
+    most: int = READ_CHARS,
+    alone: bool = False,
 ) -> tuple[Passage, ...]:
     """Return the passages of one document to be read in one call, in reading order: at most `most` characters.
 
-    A short document is read as a whole. Of a long one: the sections of what a search found, the first ones first (of a
-    page, where no search says it, of what holds most of a query), and in turn with them those that hold much of what
-    one of the queries asks for, each query in its turn: none takes the room of the others. A section too long for what
-    is left is read around its passage.
+    A short document is read as a whole, and a longer one that is read `alone`, in a call of its own, for several lines
+    of research. Of others: the sections of what a search found, the first ones first (of a page, where no search says
+    it, of what holds most of a query), and in turn with them those that hold much of what one of the queries asks for,
+    each query in its turn: none takes the room of the others. A section too long for what is left is read around its
+    passage.
     """
-    if sum(len(passage.text) for passage in passages) <= min(SHORT_CHARS, most):
+    if sum(len(passage.text) for passage in passages) <= min(ALONE_CHARS if alone else SHORT_CHARS, most):
         return tuple(passages)
     covered = _cover_queries(passages, queries)
     lanes = [sorted(range(len(passages)), key=lambda at, shares=shares: (-shares[at], at)) for shares in covered]

@@ -247,7 +247,8 @@ async def _check_statement(
     support, reasons, failing = best.support, best.reasons, best.failing
     if support is not Support.SUPPORTED:
         support, reasons = _derive(said.text, found, support, reasons)
-    if not cited and (claimed := find_claim_words(said.text, _list_labels(parsed))):
+    told = support is Support.NOT_CHECKABLE  # an absence: only the run knows what was read
+    if not cited and not told and (claimed := find_claim_words(said.text, _list_labels(parsed))):
         support, reasons, failing = Support.UNSUPPORTED, ("a claim without a source",), claimed
     elif cited and best.support is Support.UNCITED:
         blind = bool(fates) and all(each in BLIND for each in fates)

@@ -33,7 +33,7 @@ from corrobora.reporting.render import render_conflicts, render_gaps
 from corrobora.reporting.report_format import SECRET, strip_addresses
 from corrobora.text import phrases
 from corrobora.text.claims import CitedEvidence
-from corrobora.text.derivations import DerivationKind, ReadingSet, check_derivation
+from corrobora.text.derivations import Derivation, DerivationKind, ReadingSet, check_derivation
 from corrobora.text.mentions import find_claim_words
 from corrobora.text.support import Evidence, SupportCheck, check_support, find_numbers
 from corrobora.text.tokens import read_inline, token_overlap
@@ -197,7 +197,7 @@ def _check_sentence(
     pieces = [CitedEvidence(make_evidence(fact), fact.source, urlsplit(fact.url).netloc) for fact in held]
     derived = check_derivation(text, pieces, evidence.reading)
     if derived.holds is None and not cited:
-        return _check_uncited(text, evidence)
+        return _check_uncited(text, evidence, derived)
     result = check_support(text, [piece.evidence for piece in pieces])
     overlap = round(result.overlap, 3)
     if derived.holds is None or (not derived.holds and result.withholds and not derived.withholds):
@@ -261,8 +261,15 @@ def _tidy_reason(reason: str) -> str:
     return re.sub(r"[.!?]+(?=\s)", ";", re.sub(r"[\[\]*|]", "", " ".join(reason.split()))).rstrip(". ")[:300]
 
 
-def _check_uncited(text: str, evidence: _Evidence) -> tuple[SentenceCheck, Sequence[str]]:
-    """Check a sentence without a citation: prose stays; a claim gets the fact that carries it, or is withheld."""
+def _check_uncited(
+    text: str, evidence: _Evidence, derived: Derivation | None = None
+) -> tuple[SentenceCheck, Sequence[str]]:
+    """Check a sentence without a citation: prose stays, and so does an absence that what was read does not refute.
+
+    A claim gets the fact that carries it, or is withheld.
+    """
+    if derived is not None and derived.kind is DerivationKind.ABSENCE and derived.steps:
+        return SentenceCheck(text, (), Support.UNCITED, 0.0, (), derived.kind, derived.steps), ()
     words = _find_uncited_claims(text, evidence)
     if not words:
         return SentenceCheck(text, (), Support.UNCITED, 0.0), ()

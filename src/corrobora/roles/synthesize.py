@@ -124,7 +124,11 @@ class WireProposal:
 def convert_proposal(given: Learned, filled: WireProposal) -> Proposal:
     """Take ids that were shown, and an address only if it was shown or stands in the question."""
     ids = {question.id for question in given.sub_questions}
-    shown = (*given.facts, *given.record.recalled, *(fact for done in given.record.rounds for fact in done.facts))
+    shown = (
+        *given.facts,
+        *given.record.recalled,
+        *(fact for done in (*given.record.earlier, *given.record.rounds) for fact in done.facts),
+    )
     facts = {str(fact.id) for fact in shown}
     contradictions = tuple(
         _make_contradiction(each) for each in filled.contradictions if {each.a, each.b} <= facts and each.a != each.b

@@ -141,7 +141,7 @@ _SIGN = re.compile(rf"{_N}{_W}{{0,2}}\s*(\+|-|−|–|×|x|\*|/|÷|times|multipl
 _OPERATORS: tuple[tuple[str, str], ...] = (  # the first whose word stands in the sentence
     ("average", r"\b(?:average[sd]?|mean)\b"),
     ("sum", r"\b(?:total(?:s|led|ling)?|sum|together|combined|altogether|in all|adds? up)\b"),
-    ("ratio", rf"{_N} times\b(?!\s*#)|\bfactor of\b|\bratio\b|\b(?:{'|'.join(_FACTORS)})\b"),
+    ("ratio", rf"{_N} times\b(?!\s*#|\s*[,;])|\bfactor of\b|\bratio\b|\b(?:{'|'.join(_FACTORS)})\b"),
     ("share", rf"{_N}{_W}{{0,3}}? (?:out )?of (?:the |all )?{_N}"),
     (
         "difference",
@@ -165,6 +165,7 @@ _RESULTS = {
     "difference": (rf"{_N}{_W}{{0,2}} (?:{_UP}|{_DOWN})\b", rf"\bby {_ABOUT}{_N}", rf"{_N} (?:{_MOVES})",
                    rf"(?:of|is|was|=|{_VERB}) {_ABOUT}{_N}"),
 }  # fmt: skip
+_OFTEN = re.compile(r" times\s*[,;.]")
 _COMPARED = re.compile(
     rf"\b(?:(?P<up>{_UP}|exceeds?|exceeded)|(?P<down>{_DOWN}))\b(?=.*\bthan\b|.*\b(?:exceeds?|exceeded)\b|\s+#)"
     r"|\b(?P<same>the same|equal|identical|as (?:many|much|long|high) (?!as [$€£]?#))\b"
@@ -224,7 +225,9 @@ def read_claim(sentence: str, quoted: Sequence[QuotedNumber], *, pieces: int) ->
         return number.value == pieces and bool(number.unit & _SET_NOUNS) and not find_instances(number, quoted)
 
     of_years = result is not None and "year" in result.unit
-    stated = (n for n in numbers if n is not result and n.is_year is of_years and not _counts_pieces(n))
+    often = {n for n in numbers if _OFTEN.match(sentence, n.end)}  # how often something is done, no operand
+    own = (n for n in numbers if n is not result and n not in often)
+    stated = (n for n in own if n.is_year is of_years and not _counts_pieces(n))
     return Claim(
         operator or ("trend" if moved else "comparison"),
         {"up": 1, "down": -1}.get(compared.lastgroup or "", 0) if compared else 0,

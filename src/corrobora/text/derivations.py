@@ -38,6 +38,7 @@ class ReadingSet:
     find_mention: FindMention
     failed: int = 0
     unread: int = 0
+    asked: str = ""  # the questions of the run: what they name may be told as not found
 
 
 _COUNT = rf"\d{{1,6}}|{'|'.join(NUMBER_WORDS)}"
@@ -65,6 +66,36 @@ _ABSENCES = tuple(
         rf"^{_WHAT} {_FOUND} in none of the (?P<size>{_COUNT}) {_SET}{_READ}",
     )
 )
+_TOLD = (  # nouns for what documents hold: "no survivor was found" is a claim about the world
+    r"(?:figures?|numbers?|values?|data|evidence|information|statements?|mentions?|sources?|documents?|stud(?:y|ies)|"
+    r"comparisons?|benchmarks?|measurements?|explanations?|descriptions?|answers?|details?|definitions?|indications?|"
+    r"recommendations?|guidance|references?|accounts?|reports?)"
+)
+_LEFT = (
+    "(?:open|unanswered|not (?:found|described|stated|given|told|explained|answered|documented|specified|mentioned|"
+    "addressed|covered))"
+)
+_DENY, _ASKS = "(?:do|does|did|could) not", "(?:whether|how|what|which|when|where|who)"
+_NO_CONTENT = re.compile(  # how a document says it, and what opens a question
+    r"(?i)^(?:(?:say|tell|state|mention|give|name|explain|describe|contain|show|specify|report|discuss|cover)s? )?"
+    r"(?:(?:anything|about|on|of) )*"
+    r"(?:(?P<much>how (?:long|often|many|much|far)|when)|whether|how|what|which|that|who|where)?\b"
+)
+_UNCOUNTED = tuple(  # ordinary wordings of an absence, without the size of what was read
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        rf"^no (?P<what>(?:[\w-]+ ){{0,3}}?{_TOLD}\b[^;]*?) (?:is|are|was|were|has been|have been|could be) found\b",
+        rf"^(?:none of the|neither of the|no) {_SET}{_READ} (?P<what>\w[^;]*)",
+        rf"^(?:the|these|those) {_SET}{_READ} (?:{_DENY}|never|nowhere|\w+ (?:no|nothing)) (?P<what>\w[^;]*)",
+        rf"^(?:the|this|our) (?:research|search|reading) (?:{_DENY} find|found no(?:thing)?) (?P<what>\w[^;]*)",
+        rf"^(?P<what>{_ASKS}\b[^;]+?) (?:remains? (?:open|unanswered)|(?:is|are|was|were)(?: left)? {_LEFT})\b[^;]*",
+    )
+)
+_SAYS_MORE = re.compile(
+    r"(?i)\b(?:but|because|although|though|since|while|whereas|despite|why|so that|except)\b|[,:–—]\s"
+)
+_TELLING = re.compile(r"\b(?=\w*[A-Z\d])\w[\w.-]*\w|\b\d\b")
+_FEW_WORDS = 3  # content words; fewer may stand together in a sentence that says something else
 _EXISTENCE = re.compile(
     r"(?i)^there (?:is|are|exists?|was|were) (?:no|not any)\b|\b(?:does|do|did) not exist\b|^no\b.{1,80}\bexists?\b"
 )
@@ -87,7 +118,7 @@ _DIGIT = re.compile(r"\d+(?:[.,]\d+)*")
 
 def is_about_reading(text: str) -> bool:
     """True if a text may count what was read or say that something is absent from it."""
-    return any(_find_absence(line) or _COUNTS.match(line) for line in _split_plain(text))
+    return any(_find_absence(line) or _find_uncounted(line) or _COUNTS.match(line) for line in _split_plain(text))
 
 
 def _split_plain(text: str) -> list[str]:
@@ -97,6 +128,11 @@ def _split_plain(text: str) -> list[str]:
 
 def _find_absence(sentence: str) -> re.Match[str] | None:
     return next((found for form in _ABSENCES if (found := form.match(sentence)) is not None), None)
+
+
+def _find_uncounted(sentence: str) -> re.Match[str] | None:
+    found = next((found for form in _UNCOUNTED if (found := form.match(sentence)) is not None), None)
+    return None if found is None or _SAYS_MORE.search(sentence) else found
 
 
 def find_mention(text: str, words: str) -> str:
@@ -127,6 +163,8 @@ def check_derivation(sentence: str, cited: Sequence[CitedEvidence], reading: Rea
     absence = _find_absence(plain)
     if absence is not None:
         return _check_absence(plain, absence, reading)
+    if not cited and (uncounted := _find_uncounted(plain)) is not None:
+        return _look_for_absence(uncounted, reading)
     if not cited and _EXISTENCE.search(plain):
         reason = "an absence is told by what was read, not of the world"
         return Derivation.refuse(DerivationKind.ABSENCE, reason, withholds=False)
@@ -184,6 +222,31 @@ def _check_absence(sentence: str, found: re.Match[str], reading: ReadingSet | No
                 told = f"{document.title or document.source} mentions it"
                 return Derivation.refuse(kind, told, said)
     return Derivation.confirm(kind, f"{_read_words(found)}: found in 0 of {size} documents read")
+
+
+def _look_for_absence(found: re.Match[str], reading: ReadingSet | None) -> Derivation:
+    """Look for a sentence that has all words of what is told as absent; without one it stays open, with this as step.
+
+    Other words for the same may stand in what was read, so this is no proof. What it names must be known to the run.
+    """
+    kind = DerivationKind.ABSENCE
+    if reading is None:
+        return Derivation.leave_open(kind, "the reading set is not at hand")
+    what, names = _read_words(found), [document.source for document in reading.documents]
+    for word in _TELLING.findall(what[1:]):  # a capital opens the sentence
+        if word not in reading.asked and not any(reading.find_mention(name, f"“{word}”") for name in names):
+            return Derivation.leave_open(kind, "what is absent was not understood")
+    opening = _NO_CONTENT.match(what)
+    what = what[opening.end() :] if opening is not None else what
+    words = stem_text(what)
+    if not words:
+        return Derivation.leave_open(kind, "what is absent was not understood")
+    for document in reading.documents:
+        if said := reading.find_mention(document.source, what):
+            told = f"{document.title or document.source} mentions it"
+            much = opening is not None and opening["much"]  # the same words may stand there without the number
+            return Derivation.refuse(kind, told, said, withholds=not much and len(set(words)) >= _FEW_WORDS)
+    return Derivation.leave_open(kind, "", f"{what.strip()}: found in no sentence of {len(names)} documents read")
 
 
 def _read_words(found: re.Match[str]) -> str:

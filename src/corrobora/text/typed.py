@@ -375,7 +375,8 @@ def _find_added_shades(clause: Clause, unit: Clause, reading: Reading) -> Iterat
             hedged = "link" in unit.kinds("relation") or unit.kinds("hedge")
             known = known or shade.kind != "cause" or not hedged
         if not known and shade.family not in ("hedge", "attribution"):
-            yield Problem(f"its sources do not say “{shade.text}”", shade.text, scored=True)
+            foreign = shade.family == "quantifier" and bool(shade.governs) and shade.governs not in reading.stems
+            yield Problem(f"its sources do not say “{shade.text}”", shade.text, scored=not foreign)
 
 
 def _carries_rest(whole: Clause, unit: Clause, marker: str) -> bool:

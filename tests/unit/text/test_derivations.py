@@ -120,6 +120,45 @@ def test_an_absence_falls_by_a_counter_example_and_by_what_it_hides(failed: int,
     assert found.steps == ("A fingerprint is enough.",)
 
 
+OPEN = (
+    "No figure for the cost of passkeys was found.",
+    "None of the documents read compares the three methods.",
+    "The documents that were read give no limit for passkeys.",
+    "The sources do not say how often a passkey is renewed.",
+    "This research found no benchmark of passkeys.",
+    "Whether RFC 9000 limits passkeys remains open.",
+    "How a passkey is revoked is not described.",
+)
+
+
+@pytest.mark.parametrize("sentence", OPEN)
+def test_an_absence_in_ordinary_words_is_looked_up_and_falls_by_a_sentence_with_all_its_words(sentence: str) -> None:
+    read = replace(READING, asked="Does RFC 9000 limit passkeys?")
+    assert is_about_reading(sentence)
+    found = check_derivation(sentence, (), read)
+    assert (found.kind, found.holds, len(found.steps)) == (DerivationKind.ABSENCE, None, 1)
+    assert not check_derivation(sentence, ()).steps  # nothing was looked up
+    told = "A figure for the cost of passkeys, a limit, a benchmark. A passkey is revoked so. How often a passkey is "
+    told += "renewed. RFC 9000 limits passkeys. It compares the three methods."
+    texts = {**TEXTS, "S1": told}
+    planted = replace(read, find_mention=lambda name, words: find_mention(texts[name], words))
+    assert check_derivation(sentence, (), planted).holds is False
+    assert not check_derivation("Whether RFC 9001 limits passkeys remains open.", (), read).steps, "nobody named it"
+    assert not check_derivation(f"{sentence[:-1]}, because passkeys are new.", (), read).steps, "it says more"
+
+
+def test_how_often_something_is_done_is_no_ratio() -> None:
+    quotes = ("The default is to retry 3 times.", "The step is 0.2 seconds, and the most is 0.2 seconds.")
+    cited = [CitedEvidence(Evidence(quote), "S1") for quote in quotes]
+    said = "It retries 3 times, and each try waits 0.2 seconds more, up to 0.2 seconds."
+    assert check_derivation(said, cited).holds is not False
+
+
+def test_a_claim_about_the_world_is_no_absence_of_the_reading() -> None:
+    for said in ("No survivors were found.", "The mill was not found in 1951.", "No bridge was found in the river."):
+        assert check_derivation(said, (), READING).kind is not DerivationKind.ABSENCE
+
+
 def test_an_absence_speaks_of_what_was_read_never_of_the_world() -> None:
     for said in (
         "There is no rule on fingerprints.",

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from corrobora.text.reading import read_evidence
-from corrobora.text.support import find_foreign_names
+from corrobora.text.support import Evidence, Support, check_support, find_foreign_names
 from corrobora.text.typed import compare_sentence
 
 UNITS = (
@@ -37,6 +37,13 @@ def test_what_differs_is_named(sentence: str, words: str) -> None:
 def test_a_speaker_or_condition_that_is_left_out_is_told(left: str) -> None:
     found = compare_sentence("The wells were closed.", read_evidence(UNITS, ""))
     assert f"it leaves out “{left}”" in [problem.reason for problem in found]
+
+
+def test_who_speaks_of_all_of_what_its_source_does_not_name_is_not_supported() -> None:
+    fee = [Evidence("The fee for students is 20 euros a year.")]
+    for who in ("All members", "Most members", "Only members"):
+        assert check_support(f"{who} pay a fee of 20 euros a year.", fee).support is Support.UNCLEAR
+    assert check_support("All students pay a fee of 20 euros a year.", fee).support is Support.SUPPORTED
 
 
 def test_a_true_restatement_has_no_problem() -> None:

@@ -153,6 +153,11 @@ def _show_sub_questions(questions: Sequence[SubQuestion]) -> Shown:
     return quote_rows((f"{q.id} {q.standing.value}", (q.text, q.finding)) for q in questions)
 
 
+def _show_standings(questions: Sequence[SubQuestion]) -> Shown:
+    """The same without the finding, where the facts are shown, too."""
+    return quote_rows((f"{q.id} {q.standing.value}", (q.text,)) for q in questions)
+
+
 def _show_asked(questions: Sequence[SubQuestion]) -> Shown:
     """The same without what a round may change."""
     return quote_rows((q.id, (q.text,)) for q in questions)
@@ -322,6 +327,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ident": show_identifier,
     "bullets": _show_texts,
     "sub_questions_of": _show_sub_questions,
+    "standings_of": _show_standings,
     "asked_of": _show_asked,
     "subjects_of": _show_subjects,
     "names_of": _show_names,
