@@ -262,8 +262,7 @@ async def widen_reading(
     everything = await run.library.source_passages(document.source.id)
     searched = tuple(dict.fromkeys((hit.query, *(each.query for each in found))))
     shared = run.leaves > 1 and not thread.specs  # a reader with a specification serves its own task alone
-    served = run.questions if shared else thread.sub_questions
-    subjects = (*run.brief.subjects, *thread.subjects)
+    subjects, served = (*run.brief.subjects, *thread.subjects), run.questions if shared else thread.sub_questions
     needs = drop_subjects((question.text for question in served), subjects, document.source.title)
     if hit.provider == ASKED_PROVIDER and hit.passage is not None:
         chosen = read_section(everything, hit.passage)
@@ -274,8 +273,8 @@ async def widen_reading(
         asked = drop_subjects(searched, subjects, document.source.title)
         if shared:  # one reading serves all siblings: they choose alike, and their own query opens sections
             near, asked = near or find_best_passages(everything, asked), ()
-        alone = shared and document.source.kind == "web"  # each sibling that opens it elsewhere would pay a call more
-        chosen = select_sections(everything, near, tuple(dict.fromkeys((*asked, *needs))), alone=alone)
+        asked, alone = tuple(dict.fromkeys((*asked, *needs))), shared and document.source.kind == "web"
+        chosen = select_sections(everything, near, asked, alone=alone)
     fresh = tuple(passage for passage in chosen if passage.id not in thread.read_passages)
     known = {*thread.read_passages, *(passage.id for passage in fresh)}
     others = list_other_sections(everything, known, MAX_SECTIONS_LISTED, needs or searched)
@@ -306,14 +305,14 @@ def build_record(thread: ThreadState, begun: Record) -> Record:
     asked = {each.id: each.text for each in thread.sub_questions}
     earlier = {fact.id for done in thread.earlier for reading in done.readings for fact in reading.facts}
     recalled = tuple(fact for fact in thread.recalled if fact.id not in earlier)
-    seen, turn, last, rounds = {fact.id for fact in recalled}, 1, 0, list[PastRound]()
+    seen, rounds, turn, last = {fact.id for fact in recalled}, list[PastRound](), 1, 0
     for done in (*thread.earlier, *thread.rounds):
         found = [fact for reading in done.readings for fact in reading.facts if fact.id not in seen]
         seen |= {fact.id for fact in found}
         turn, last = turn + (done.number <= last), done.number
         rounds.append(_build_round(done, found, asked, turn))
-    told, begins = tuple(_tell_sources_apart(rounds)), len(thread.earlier)
-    return replace(begun, recalled=recalled, rounds=told[begins:], earlier=told[:begins])
+    told, last = tuple(_tell_sources_apart(rounds)), len(thread.earlier)
+    return replace(begun, recalled=recalled, rounds=told[last:], earlier=told[:last])
 
 
 def _tell_sources_apart(rounds: Sequence[PastRound]) -> Iterator[PastRound]:
