@@ -190,7 +190,7 @@ def describe_length(body: str, least: int, done: Methodology) -> list[str]:
     words = len(body.split())
     if not 0 < words < least:
         return []
-    cited = f"it cites {done.sources_cited} of {done.sources_read} sources read"
+    cited = f"it cites {done.sources_cited} of {format_count(done.sources_read, 'source')} read"
     return [f"The report has {words} words, {least} or more were wanted: {cited}, and nothing was added to fill it"]
 
 

@@ -43,6 +43,7 @@ from corrobora.text.support import Evidence, SupportCheck, check_support
 from corrobora.text.tokens import read_inline, token_overlap
 
 _SIDE = re.compile(r"(.{1,400}?): [“\"«„](.{1,4000})[”\"»“] \\?\[(\d{1,5})\\?\]")
+_HEADING = re.compile(r"(?:\A|(?<=\n\n))(?![-*•|\d])([^\n.:;,!?|]{1,80})(?=\n\n)")  # a line without punctuation
 _WINDOW = 3  # sentences of a page that may support a statement together
 
 
@@ -288,17 +289,25 @@ def _settle_status(sentence: str, found: CheckedReference, evidence: list[Eviden
     evidence += found.evidence
     if found.status is not CitationStatus.SAID:
         return found.status
-    window = Evidence(find_best_window(sentence, found.page))
+    window = find_best_window(sentence, found.page)
     evidence.append(window)
     carried = check_support(sentence, [window]).support is Support.SUPPORTED
     return CitationStatus.SAID if carried else CitationStatus.NOT_SAID
 
 
-def find_best_window(sentence: str, text: str) -> str:
-    """Return the few consecutive sentences of a page that have most words in common with a statement."""
-    spans = split_sentences(text)
-    windows = [text[spans[i].start : spans[min(i + _WINDOW, len(spans)) - 1].end] for i in range(len(spans))]
-    return max(windows, key=lambda window: token_overlap(sentence, window), default="")
+def find_best_window(sentence: str, text: str) -> Evidence:
+    """Return the few consecutive sentences of a page that have most words in common with a statement.
+
+    None reach beyond a heading, which counts as well: of several settings one has the default that stands below it.
+    """
+    heads = [(0, 0, ""), *((match.start(), match.end(), match[1]) for match in _HEADING.finditer(text))]
+    found: list[tuple[float, Evidence]] = []
+    for (_, begin, heading), (stop, _, _) in zip(heads, [*heads[1:], (len(text), 0, "")], strict=True):
+        spans = split_sentences(part := text[begin:stop])
+        for at, span in enumerate(spans):
+            window = part[span.start : spans[min(at + _WINDOW, len(spans)) - 1].end]
+            found.append((token_overlap(sentence, f"{heading}\n{window}"), Evidence(window, heading=heading)))
+    return max(found, key=lambda each: each[0], default=(0.0, Evidence("")))[1]
 
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -45,7 +45,7 @@ MIN_KEPT_CITATIONS = 0.5  # a revision must keep at least this share of the draf
 _LABELS: dict[Support, str] = dict(
     zip((Support.PARTLY, Support.UNCLEAR, Support.UNSUPPORTED), phrases.LABELS, strict=True)
 )
-_COUNTED = re.compile(rf"{phrases.COUNTED} \d{{1,6}} statements of \d{{1,6}} sources\.")
+_COUNTED = re.compile(rf"{phrases.COUNTED} \d{{1,6}} statements? of \d{{1,6}} sources?\.")
 _MOST_WORDS_NAMED = 4  # in the note that stands in the place of a sentence
 _CANDIDATES = 3  # facts that are compared with a statement whose writer cited none
 

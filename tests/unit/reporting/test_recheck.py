@@ -93,8 +93,25 @@ def test_the_sections_that_code_writes_are_no_body() -> None:
 def test_the_best_window_is_a_few_sentences_of_the_page() -> None:
     page = " ".join(f"Sentence {n} speaks of cows." for n in range(20)) + " The ferry leaves at noon."
     window = find_best_window("When does the ferry leave?", page)
-    assert "ferry leaves at noon" in window
-    assert len(window) < len(page) / 3
+    assert "ferry leaves at noon" in window.quote
+    assert len(window.quote) < len(page) / 3
+
+
+async def test_truth_3_what_stands_below_another_heading_supports_nothing() -> None:
+    page = (
+        "max_clients\n\nThe most clients that may be connected at once.\n\nThe default is 100.\n\n"
+        "pool_size\n\nThe most servers that a pool may have.\n\nThe default is 20.\n"
+    )
+    text = (
+        "# Settings\n\nThe default of pool_size is {}. [1]\n\n## Sources\n\n[1] Settings https://a.example/settings\n"
+    )
+
+    async def read(_: object) -> str:
+        return page
+
+    for value, support in ((20, Support.SUPPORTED), (100, Support.UNSUPPORTED)):
+        found = await recheck_report(text.format(value), Lookups(by_hash, read))
+        assert found.statements[0].support is support, found.statements
 
 
 async def test_marks_after_a_full_stop_belong_to_the_sentence_before_them() -> None:

@@ -348,7 +348,8 @@ def _closing_lines(page: Page, closing: Sequence[Fact]) -> list[str]:
     lines += [f"- {phrases.NO_COVERAGE}: {name}" for name in page.uncovered]
     statements = sum(len(section.facts) for section in page.sections)
     sources = len({fact.source for section in page.sections for fact in section.facts})
-    return [*lines, *([""] if lines else []), f"{phrases.COUNTED} {statements} statements of {sources} sources."]
+    told = f"{phrases.format_count(statements, 'statement')} of {phrases.format_count(sources, 'source')}"
+    return [*lines, *([""] if lines else []), f"{phrases.COUNTED} {told}."]
 
 
 def layout_completion(page: Page) -> str:
