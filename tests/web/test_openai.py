@@ -97,6 +97,21 @@ def test_a_streamed_chat_tells_what_happens_and_then_the_same_report(client: ope
     assert text[first["start_index"] : first["end_index"]].startswith("[1](")
 
 
+def test_a_further_question_follows_the_run_before_and_thanks_start_none(client: openai.OpenAI, site: Site) -> None:
+    turns: list[Any] = [{"role": "user", "content": CLEAR}]
+    first = client.chat.completions.create(model="corrobora:rounds", messages=turns, extra_body=DOCS)
+    turns.append({"role": "assistant", "content": first.choices[0].message.content})
+    asked: Any = {"role": "user", "content": "How long is the bridge at Arnholm?"}
+    second = client.chat.completions.create(model="corrobora:rounds", messages=[*turns, asked], extra_body=DOCS)
+    assert "412 metres" in str(second.choices[0].message.content)
+    follows = httpx2.get(f"{site.url}/api/v1/runs/{second.id.removeprefix('chatcmpl-')}/report").json()["previous"]
+    assert follows == first.id.removeprefix("chatcmpl-")
+    for words in ("Thanks a lot!", "ok, great"):
+        said: Any = {"role": "user", "content": words}
+        with pytest.raises(openai.UnprocessableEntityError, match="names nothing that could be looked up"):
+            client.chat.completions.create(model="corrobora:rounds", messages=[*turns, said], extra_body=DOCS)
+
+
 def test_a_plan_is_a_turn_and_the_phrase_of_the_user_is_the_next(client: openai.OpenAI) -> None:
     messages: list[Any] = [{"role": "user", "content": CLEAR}]
 

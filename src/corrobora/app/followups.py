@@ -7,7 +7,7 @@ anything is compared, edited or printed.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from corrobora.domain.report import Report
 from corrobora.domain.run import Request, RequestOption, RunId, RunRow, RunStatus
 from corrobora.engine.edit import ACCEPT_TOPIC
 from corrobora.engine.session.journal import encode
-from corrobora.policies.intake import check_question
+from corrobora.policies.intake import check_question, refuse_small_talk
 from corrobora.reporting.edits import Document, parse_document
 from corrobora.reporting.revision import Base, plan_changes
 from corrobora.reporting.run_comparison import Comparison, compare_reports
@@ -96,7 +96,9 @@ async def submit_follow_up(  # noqa: PLR0913 - what a follow-up may change
     if question and not search:
         wanted[RequestOption.NO_SEARCH.value] = "yes"
         overrides = (*overrides, ("max_rounds", "1"))
-    changes: dict[str, Any] = {"question": check_question(question), "sources": ()} if question else {}
+    changes: dict[str, Any] = (
+        {"question": check_question(refuse_small_talk(question)), "sources": ()} if question else {}
+    )
     changes |= {"models": models} if models else {}
     whole = tuple({**_drop_follow_up(row.request), **wanted}.items())
     request = follow_request(row, metadata=whole, overrides=(*row.request.overrides, *overrides), **changes)
@@ -218,16 +220,24 @@ async def list_versions(workspace: Workspace, run: str) -> Sequence[Version]:
     family = sorted((row for name, row in rows.items() if find_origin(name) == origin), key=lambda row: row.created_at)
     kept = [row for row in family if row.status is RunStatus.DONE]
     return [
-        Version(number, row.id, row.request.previous if row.request.edits else "", row.created_at, _describe_edit(row))
+        Version(
+            number,
+            row.id,
+            row.request.previous if row.request.edits else "",
+            row.created_at,
+            _describe_edit(row, await read_changes(workspace, row.id)),
+        )
         for number, row in enumerate(kept, 1)
     ]
 
 
-def _describe_edit(row: RunRow) -> str:
+def _describe_edit(row: RunRow, changes: Mapping[str, Any]) -> str:
+    """Say what was done: the accepted changes, then the feedback that asked for them."""
     if not row.request.edits:
         return "researched"
     fields: dict[str, Any] = json.loads(row.request.edits)
     if fields["restore"]:
         return f"restored from {row.request.previous}"
-    named = [f"{each['action']} {each['target']}" for each in fields["edits"]]
+    done = [each["edit"] for each in changes.get("changes", ()) if each["number"] in changes.get("accepted", ())]
+    named = [f"{each['action']} {each['target']}" for each in done]
     return "; ".join((*named, *([fields["feedback"]] if fields["feedback"] else [])))

@@ -67,6 +67,7 @@ async def edit_report(run: Session) -> Report:
     )
     run.emit(EventType.REPORT, "root", {"stage": "edits", "changes": len(proposed.changes)}, part="edits")
     accepted = await wait_for_reader(proposed, run)
+    await run.write_artifacts({"edits.json": {**asdict(proposed), "accepted": [each.number for each in accepted]}})
     run.enter_stage(Stage.DELIVER)
     note = f"Edited from run {run.request.previous}: {len(accepted)} of {len(proposed.changes)} changes accepted."
     cited = await read_cited_sources(run.library, tuple(fact.source for fact in base.facts))

@@ -17,7 +17,7 @@ from typing import Any, cast
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Criteria, Gate, Node, TaskSpec
-from corrobora.text.tokens import sanitize_text
+from corrobora.text.tokens import STOP_WORDS, sanitize_text, split_words
 
 _JOINERS = frozenset("\u200c\u200d")  # joiners are letters of some scripts and of emoji
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -29,6 +29,11 @@ _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _JOINING = frozenset(
     "and or versus vs compared between but while whereas plus und oder aber zwischen et ou mais entre y e o ou pero "
     "ed ma tra и или но".split()
+)
+_SMALL_TALK = frozenset(
+    "ok okay yes yeah yep sure right fine good great perfect nice cool looks sounds seems agreed agree correct exactly "
+    "thanks thank thx please go ahead start begin run proceed continue execute authorize authorise authorized "
+    "authorised execution let lets hello hi hey bye goodbye morning evening now do it just well very much lot".split()
 )
 _JOINING_SIGNS = re.compile("[,;、，；和与及或と]")
 _QUESTION_SIGNS = re.compile("[?？؟]")
@@ -70,6 +75,20 @@ def check_question(text: str) -> str:
             next_step="Say what you want to know.",
         )
     return plain
+
+
+def is_small_talk(text: str) -> bool:
+    """True for words of a conversation that name nothing to look up: a greeting, thanks, agreement."""
+    words = set(split_words(text))
+    return "?" not in text and words <= STOP_WORDS | _SMALL_TALK and not words <= STOP_WORDS
+
+
+def refuse_small_talk(text: str) -> str:
+    """Return a turn of a conversation that may start a run, as it is. Raises `UserError` `question_small_talk`."""
+    if is_small_talk(text):
+        problem = f"“{' '.join(text.split())[:80]}” names nothing that could be looked up; no research was started."
+        raise UserError("question_small_talk", problem, next_step="Ask a question.")
+    return text
 
 
 def count_hidden_characters(text: str) -> int:

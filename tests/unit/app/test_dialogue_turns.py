@@ -56,6 +56,15 @@ async def test_tree_small_talk_after_an_agreement_is_no_part_of_the_query(said: 
     assert [query.question for query in dialogue.scoping.queries] == [QUESTION]
 
 
+@pytest.mark.parametrize("said", ["hello", "hi", "thanks a lot!", "Good morning"])
+async def test_tree_small_talk_is_no_question_and_no_part_of_the_first_one(said: str):
+    assert "names nothing that could be looked up" in (await talk(said)).reply
+    for question in (QUESTION, QUESTION.rstrip("?")):
+        dialogue = await talk(said, question)
+        assert dialogue.scoping is not None
+        assert [query.question for query in dialogue.scoping.queries] == [question]
+
+
 async def test_tree_a_refinement_after_an_agreement_is_part_of_the_query():
     dialogue = await talk(QUESTION, "ok, but only since 2015")
     assert dialogue.scoping is not None

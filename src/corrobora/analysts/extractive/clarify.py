@@ -12,10 +12,11 @@ from dataclasses import replace
 from corrobora.analysts.extractive.parts import split_question
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Brief, Focus, Subject, SubQuestion
+from corrobora.policies.intake import is_small_talk
 from corrobora.roles.clarify import Asking, Scoping
 from corrobora.text.questions import find_compared_sides, find_subjects, find_topic_stems
 from corrobora.text.segmentation import split_sentences
-from corrobora.text.tokens import STOP_WORDS, fold_text, split_words, stem_text
+from corrobora.text.tokens import fold_text, stem_text
 
 _BOUNDLESS = re.compile(
     r"(?i)\b(?:everything|anything)\s+(?:about|on|there is|that|known)\b"
@@ -25,11 +26,6 @@ _BOUNDLESS = re.compile(
 _EXTENT = re.compile(
     r"(?i)\b(?:please|tell|give|show|explain|write|know|want|like|me|us|everything|anything|all|whole|entire|complete|full|"
     r"there is|that is|known|aspects|history|world|mankind|humanity|about|on)\b"
-)
-_SMALL_TALK = STOP_WORDS | frozenset(
-    "ok okay yes yeah yep sure right fine good great perfect nice cool looks sounds seems agreed agree correct exactly "
-    "thanks thank thx please go ahead start begin run proceed continue execute authorize authorise authorized "
-    "authorised execution let lets hello hi now do it just well very much".split()
 )
 _TOPIC_WORDS = 6
 _POINTS_BACK = re.compile(
@@ -75,9 +71,9 @@ def _merge_dialogue(given: Asking) -> str:
     turns = [turn.removeprefix("user: ").strip() for turn in given.dialogue if turn.startswith("user: ")]
     since = max((at for at, said in enumerate(turns, 1) if said == question), default=0)
     for said in turns[since:]:
-        if said.endswith("?") and stem_text(said):
+        if (said.endswith("?") and stem_text(said)) or is_small_talk(question):
             question = said
-        elif not set(split_words(said)) <= _SMALL_TALK or _refuse_question(given, question, "") is not None:
+        elif (stem_text(said) and not is_small_talk(said)) or _refuse_question(given, question, "") is not None:
             question = f"{question} {said}"
     return question
 
@@ -98,7 +94,7 @@ def _refuse_question(given: Asking, question: str, hint: str) -> Scoping | None:
     reasons: list[str] = []
     narrower: tuple[str, ...] = ()
     back: tuple[str, ...] = ()
-    if not stem_text(question):
+    if not stem_text(question) or is_small_talk(question):
         reasons.append("The question names nothing that could be looked up: it has no word that carries meaning.")
         back = ("What person, thing, document or event is the question about?",)
     elif _BOUNDLESS.search(question):

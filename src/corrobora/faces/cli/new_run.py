@@ -41,6 +41,7 @@ from corrobora.faces.cli.request import (
 )
 from corrobora.faces.cli.screen import is_terminal, one_line, write_stderr
 from corrobora.faces.request import Question, build_request, parse_question
+from corrobora.policies.intake import is_small_talk
 from corrobora.text.tokens import sanitize_text
 
 if TYPE_CHECKING:
@@ -136,10 +137,12 @@ def _report_and_talk(settings: Settings, run: RunId, wanted: OutputOptions) -> i
     answers = replace(wanted, target=None, artifacts=None)
     while code == 0:
         if is_terminal(sys.stdin):
-            write_stderr("Ask a follow-up question on this report. (Ctrl-D leaves)")
+            write_stderr("Ask a follow-up question on this report. (Ctrl-D or /quit leaves)")
         said = sys.stdin.readline()
-        if not said.strip():
+        if not said.strip() or _leaves(said):
             break
+        if is_small_talk(said):
+            continue
         asked = parse_question(said).text
 
         async def answer_question(workspace: Workspace, asked: str = asked) -> int:
@@ -149,6 +152,11 @@ def _report_and_talk(settings: Settings, run: RunId, wanted: OutputOptions) -> i
 
         code = with_workspace(settings, answer_question)
     return code
+
+
+def _leaves(line: str) -> bool:
+    """True for the end of the input and for the words that end a conversation on a terminal."""
+    return not line or line.strip().lower() in ("/quit", "/exit", "/q", "quit", "exit")
 
 
 def _manage_dialogues(settings: Settings, forget: str | None) -> int:
@@ -176,11 +184,11 @@ async def _talk_until_authorized(manager: DialogueManager, first: str) -> RunId:
     """Listen and answer until the person authorizes. Raises `NeedsHuman` at the end of the input."""
     said = first
     if not said and is_terminal(sys.stdin):
-        write_stderr("What would you like to find out? (Ctrl-D leaves)")
+        write_stderr("What would you like to find out? (Ctrl-D or /quit leaves)")
     while manager.run is None:
         if not said:
             line = await asyncio.to_thread(sys.stdin.readline)
-            if not line:
+            if _leaves(line):
                 raise NeedsHuman(
                     "plan_not_authorized",
                     "The dialogue ended before the research was authorized.",

@@ -381,7 +381,7 @@ def _print_closing_lines(workspace: Workspace, row: RunRow, report: Mapping[str,
             f"{count_noun(method, 'sources_read', 'source')} read, {method.get('sources_cited', 0)} cited",
             count_noun(method, "facts", "fact"),
             count_noun(method, "rounds", "round"),
-            f"stopped: {describe_code(report.get('stop') or '-')}",
+            *((f"stopped: {describe_code(report['stop'])}",) if report.get("stop") else ()),
             f"{row.elapsed_seconds:.1f} s",
         ]
         write_stderr(one_line(f"■ {describe_code(report.get('outcome'))} · {' · '.join(counts)}"))

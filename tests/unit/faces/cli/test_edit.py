@@ -79,6 +79,14 @@ def test_changes_are_accepted_by_number_at_once_or_at_a_terminal_and_versions_st
     assert shell("verify", versions[1]["run"]).code == 0
 
 
+def test_a_version_names_the_changes_that_were_accepted_and_no_other(finished: tuple[Any, str]) -> None:
+    shell, run = finished
+    one, other = [each["id"] for each in json.loads(shell("edit", run, "--outline", "--json").out)["sentences"]][:2]
+    assert shell("edit", run, "--drop", one, "--drop", other, "--accept", "2", "-q").code == 0
+    versions = json.loads(shell("edit", run, "--versions", "--json").out)
+    assert [each["what"] for each in versions] == ["researched", f"drop {other}"]
+
+
 @pytest.mark.parametrize("flags", [
     ("--reword", "1.1"), ("--accept-losses",), ("--restore", "1", "--drop", "0.1"), ("--restore", "7"), (),
     ("--drop", "0.1", "--accept", "5"),

@@ -1,8 +1,8 @@
-"""Chat completions: a conversation is a run, its first question starts it, and a waiting plan is a turn.
+"""Chat completions: a question starts a run, a waiting plan is a turn, and a further question follows the run before.
 
-Knows that only words of the user authorize, that the id of the run stands in the turn that shows the plan, and where a
-citation of an answer leads: to the page of the web, or to the stored source on this server. Knows the chunks of a
-stream: what happens goes into `reasoning_content`, the report into `content`, citations last.
+Knows that only words of the user authorize, that the id of the run stands in the turn that shows the plan or links its
+sources, and where a citation of an answer leads: to the page of the web, or to the stored source on this server. Knows
+the chunks of a stream: what happens goes into `reasoning_content`, the report into `content`, citations last.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import re
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,6 +30,7 @@ from corrobora.faces.web import service
 from corrobora.faces.web.context import Opened
 from corrobora.faces.web.new_run import NewRun
 from corrobora.faces.web.service import answer_run, find_awaited, look_at_run, read_plan_event
+from corrobora.policies.intake import refuse_small_talk
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -133,7 +134,7 @@ class Turn(BaseModel):
 
 
 async def enter_run(workspace: Workspace, wanted: ResearchFields, turns: Sequence[Turn]) -> RunRow:
-    """Return the run that a conversation is about: a new one, or the waiting one that its last turn answers.
+    """Return the run of the last turn: the waiting one that it answers, else a new one, on the evidence of the last.
 
     Raises:
         UserError: there is no question, the model is unknown, or something in it cannot be used.
@@ -148,13 +149,27 @@ async def enter_run(workspace: Workspace, wanted: ResearchFields, turns: Sequenc
         if row is not None and (awaited := find_awaited(workspace, row)) is not None:
             is_answer = awaited.kind == "hint" or words == awaited.phrase or not awaited.phrase
             return await answer_run(workspace, row.id, words) if is_answer else row
+        if row is not None and (asked := await ask_finished(workspace, row, words)) is not None:
+            return asked
     return await start_run(workspace, wanted, words)
+
+
+async def ask_finished(workspace: Workspace, row: RunRow, question: str) -> RunRow | None:
+    """Return the run of a question on the evidence of a run that has ended; None if that gave no report."""
+    with suppress(NoEvidence):
+        return await service.ask_run(workspace, row.id, question) if row.status is RunStatus.DONE else None
 
 
 async def start_run(workspace: Workspace, wanted: ResearchFields, question: str) -> RunRow:
     """Start a run of the profile that the model names."""
     name = wanted.model.removeprefix(MODEL_PREFIX)
-    new = NewRun(question=question, profile=name, libraries=wanted.libraries, time=wanted.time, deep=wanted.deep)
+    new = NewRun(
+        question=refuse_small_talk(question),
+        profile=name,
+        libraries=wanted.libraries,
+        time=wanted.time,
+        deep=wanted.deep,
+    )
     return await service.start_run(workspace, new)
 
 

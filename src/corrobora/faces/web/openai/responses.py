@@ -27,6 +27,7 @@ from corrobora.faces.web.openai.chat import (
     ResearchFields,
     Turn,
     answer_turn,
+    ask_finished,
     describe_plan,
     enter_run,
     follow_searches,
@@ -149,6 +150,8 @@ async def _enter(workspace: Workspace, wanted: ResponseRequest, turns: list[Turn
             if awaited.kind == "hint" or not awaited.phrase or words == awaited.phrase:
                 return await answer_run(workspace, before.id, words), "_again"
             return before, ""
+        if words and (asked := await ask_finished(workspace, before, words)) is not None:
+            return asked, ""
     return await enter_run(workspace, wanted, turns), ""
 
 
