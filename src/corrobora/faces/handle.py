@@ -13,7 +13,7 @@ from contextlib import aclosing
 from corrobora.app import Workspace
 from corrobora.app.attempts import run_here
 from corrobora.app.runs import authorize_run, check_awaiting, load_report, pass_pause, reopen_run, steer_run
-from corrobora.domain.errors import CorroboraError, NeedsHuman, NoEvidence
+from corrobora.domain.errors import CorroboraError, NeedsHuman, NoEvidence, UserError
 from corrobora.domain.report import Report
 from corrobora.domain.run import Event, RunRow, RunStatus
 
@@ -25,8 +25,24 @@ class RunHandle:
 
     def __init__(self, workspace: Workspace, run: str) -> None:
         self.id = run
-        self._workspace = workspace
+        self._held: Workspace | None = workspace
         self._work: asyncio.Task[None] | None = None
+
+    def __repr__(self) -> str:
+        state = "left" if self._held is None else "working" if self._work and not self._work.done() else "idle"
+        return f"<run {self.id}, {state}>"
+
+    @property
+    def _workspace(self) -> Workspace:
+        if self._held is None:
+            step = f"Hold it again: async with corrobora.open_run({self.id!r}) as run"
+            raise UserError("handle_left", f"The handle of run {self.id} was left.", next_step=step)
+        return self._held
+
+    async def leave(self) -> None:
+        """Interrupt the run if it is at work; the handle cannot be used any more."""
+        await self.pause()
+        self._held = None
 
     async def read_status(self) -> RunStatus:
         """Return where the run stands now."""

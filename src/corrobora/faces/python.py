@@ -185,7 +185,7 @@ async def _hold_run(workspace: Workspace, run: str) -> AsyncGenerator[RunHandle]
     try:
         yield handle
     finally:
-        await handle.pause()
+        await handle.leave()
 
 
 def ask(run: str, question: str, *, search: bool = True, settings: Settings | None = None) -> Report:

@@ -118,6 +118,13 @@ def test_without_a_home_the_data_lies_in_a_private_folder_for_temporary_files(tm
     assert Path(find_folder_in("/dev/null/none", tmp_path)) == private
 
 
+def test_a_data_folder_that_is_there_and_cannot_be_written_is_not_replaced_by_an_empty_one(tmp_path: Path) -> None:
+    own = tmp_path / "own" / ".local" / "share" / "corrobora"
+    own.parent.mkdir(parents=True)
+    own.symlink_to("/dev/null/a-disk-that-is-not-mounted")
+    assert find_folder_in(str(tmp_path / "own"), tmp_path) == str(own)
+
+
 def test_a_folder_that_others_may_enter_is_not_taken_for_a_private_one(tmp_path: Path) -> None:
     open_to_all = tmp_path / f"corrobora-{os.geteuid()}"
     open_to_all.mkdir()

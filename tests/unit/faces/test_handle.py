@@ -64,3 +64,19 @@ async def test_a_plan_that_waits_is_authorized_by_the_words_of_a_person(made: Ma
             await run.authorize("go on")
         await run.authorize(PHRASE)
         assert (await run.report()).citations
+
+
+async def test_a_handle_that_was_left_says_how_to_hold_the_run_again(made: Made, mill: Path) -> None:
+    async with corrobora.start(QUESTION, library=mill, settings=made()) as run:
+        assert repr(run) == f"<run {run.id}, working>"
+    assert repr(run) == f"<run {run.id}, left>"
+    with pytest.raises(UserError, match="was left") as error:
+        await run.report()
+    assert f"corrobora.open_run({run.id!r})" in error.value.next_step
+    async with corrobora.open_run(run.id, settings=made()) as again:
+        await again.resume()
+        assert (await again.report()).citations
+
+
+def test_a_notebook_completes_the_public_names() -> None:
+    assert set(dir(corrobora)) == set(corrobora.__all__) > {"start", "open_run", "research"}

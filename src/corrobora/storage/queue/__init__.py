@@ -276,7 +276,8 @@ class Queue:
     async def _free_dead_owner(self, run: str) -> None:
         row = await self._database.fetch_one("SELECT owner FROM runs WHERE id = %s", [run], where="reading a run")
         if row is not None and has_ended(row[0]):
-            await self._database.execute(sql.FREE_DEAD_OWNER, {"run": run, "owner": row[0]}, where="freeing a run")
+            values = {"run": run, "owner": row[0], "queue": own_queue_name(run)}
+            await self._database.execute(sql.FREE_DEAD_OWNER, values, where="freeing a run")
 
     async def _run_attempt(self, execute: Execute, context: JobContext, run: RunId) -> None:
         """Make one attempt: claim the run, execute it, and record what happened."""

@@ -93,8 +93,10 @@ SELECT old.status, (SELECT count(*) FROM queued) FROM old
 
 # If the process of a job ran on this machine and has ended, there is no need to wait for missing heartbeats.
 FREE_DEAD_OWNER: LiteralString = """
-UPDATE procrastinate_jobs j SET status = 'failed', abort_requested = false
-FROM runs r WHERE r.id = %(run)s AND r.owner = %(owner)s AND j.lock = r.id AND j.status = 'doing'
+UPDATE procrastinate_jobs j SET abort_requested = false,
+    status = CASE WHEN j.status = 'doing' THEN 'failed' ELSE 'cancelled' END::procrastinate_job_status
+FROM runs r WHERE r.id = %(run)s AND r.owner = %(owner)s AND j.lock = r.id
+    AND (j.status = 'doing' OR (j.status = 'todo' AND j.queue_name = %(queue)s))  -- it died before it began
 """
 
 CANCEL_RUN: LiteralString = """

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 
+import pytest
 from tests.unit.storage.queue.test_queue import doing, lost_worker
 
 from corrobora.domain.run import Request, RunStatus
@@ -83,13 +84,17 @@ async def test_a_loop_that_ended_in_a_process_that_lives_is_given_up_after_two_m
     assert (await queue.sweep()).closed == 1
 
 
+@pytest.mark.parametrize("fetched", [True, False], ids=["fetched", "only queued"])
 async def test_a_command_that_died_between_submission_and_start_leaves_a_run_that_is_free_at_once(
-    database: Database,
+    database: Database, fetched: bool
 ) -> None:
     runs, queue = Runs(database), Queue(database)
     run = await runs.create(Request("Which?"))
     await queue.submit(run, own=True)
-    await lost_worker(database, run, claim=False)
+    if fetched:
+        await lost_worker(database, run, claim=False)
+    else:
+        assert not await queue.submit(run, own=True), "its worker may be about to begin"
     await database.execute("UPDATE procrastinate_workers SET last_heartbeat = now() + interval '1 hour'")
     owner = await database.fetch_one("SELECT owner FROM runs")
     assert owner == (this_process(),)
