@@ -1,5 +1,7 @@
 # What Corrobora uses of pypdfium2, which ships without types.
 
+from ctypes import Array, c_char
+
 class PdfiumError(RuntimeError): ...
 
 class PdfTextPage:
@@ -9,6 +11,10 @@ class PdfTextPage:
 class raw:  # noqa: N801 - a module there
     @staticmethod
     def FPDFText_GetCharIndexFromTextIndex(page: PdfTextPage, index: int, /) -> int: ...  # noqa: N802 - its name there
+    @staticmethod
+    def FPDFText_GetFontInfo(  # noqa: N802 - as above
+        page: PdfTextPage, index: int, buffer: Array[c_char], size: int, flags: None, /
+    ) -> int: ...
 
 class PdfPage:
     def get_textpage(self) -> PdfTextPage: ...

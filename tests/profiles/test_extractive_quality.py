@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -246,3 +247,36 @@ def test_a_point_of_an_agenda_opens_a_report_with_what_was_said_below_it(tmp_pat
     assert "Naming Ann Vetch" in body
     assert "ten of the twelve votes" in body
     assert "No news from the town" not in body
+
+
+def test_news_of_the_release_that_is_asked_about_open_a_report_and_those_of_no_other(tmp_path: Path) -> None:
+    """Among many releases, of which the newest stands first, and numbered sections."""
+    releases = [f"{a}.{b}.{c}" for a in (5, 4, 3) for b in range(7) for c in range(8)]
+    news = "".join(
+        f"New in version {each}\n====================\n\nChanges\n-------\n"
+        f"* The mill of version {each} has a changed wheel number {at * 37 + 11} and tells the version by its policy.\n"
+        f"* What changed in the mill is told by wheel {at * 37 + 12}.\n\n"
+        for at, each in enumerate(releases)
+    )
+    manual = "".join(
+        f"4.6.{n}. What changed version of the mill policy is kept?\n\nThe policy of the mill says which version "
+        f"changed what, and how, in {n} ways.\n\n"
+        for n in range(1, 9)
+    )
+    (tmp_path / "NEWS.txt").write_text(news)
+    (tmp_path / "manual.txt").write_text(manual)
+
+    async def research() -> str:
+        async with Workspace.open(load_settings({"home": (str(tmp_path / "home"), "--home")})) as workspace:
+            paths = (tmp_path / "NEWS.txt", tmp_path / "manual.txt")
+            await ingest_files(workspace.database, "mill", paths, lambda *_: None)
+            return (await ask(workspace, "What changed in version 4.6.1 of the mill policy?", "mill")).markdown
+
+    markdown = asyncio.run(research())
+    body = markdown.partition("\n## ")[0]
+    at = releases.index("4.6.1")
+    assert f"wheel number {at * 37 + 11} " in body
+    wheels = {int(number) for number in re.findall(r"wheel (?:number )?(\d+)", body)}
+    assert wheels <= {at * 37 + 11, at * 37 + 12}
+    assert "====" not in markdown
+    assert "**NEWS**" in markdown

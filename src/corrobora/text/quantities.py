@@ -144,6 +144,7 @@ _VERSION_NUMBER = re.compile(
 _MEASURED = re.compile(r"\s?(?:%|[°€$£]|percent\b|per cent\b|[a-z]+(?:s|meters?|metres?|grams?)\b|[kmcg]?[mgbl]\b)")
 _NOT_MEASURED = re.compile(r"(?i)\s?(?:is|was|has|does|vs|as|this|series|releases?|changes?)\b")
 _SECTION = re.compile(r"(?i)(?:§|\b(?:section|sec\.?|chapter|clause|table|figure|fig\.?|appendix|page|part))\s*$")
+_OPENS_PART = re.compile(r"(?:^|> )$")  # of a path of headings: "4.3. Clocks" is a section
 _RANGE = re.compile(r"(?i)\b(?:between|from|since|after)\b")
 _PARTS = re.compile(r"\d+|[a-z]+")
 
@@ -177,7 +178,8 @@ def find_releases(text: str) -> tuple[str, ...]:
         after = text[match.end() : match.end() + 20]
         dots = match.group(1).count(".")
         measured = dots == 1 and _MEASURED.match(after) and not _NOT_MEASURED.match(after)
-        if not measured and not _SECTION.search(text[max(0, match.start() - 12) : match.start()]):
+        section = _SECTION.search(text[max(0, match.start() - 12) : match.start()])
+        if not (measured or section or (after[:2] == ". " and _OPENS_PART.search(text, 0, match.start()))):
             found[match.group(1).lower()] = None
     return tuple(found)
 
@@ -186,7 +188,7 @@ def find_releases(text: str) -> tuple[str, ...]:
 def find_asked_releases(question: str) -> Releases:
     """Return the releases a question asks about: "between 1.2 and 1.4" means after 1.2, up to 1.4."""
     numbers = find_releases(question)
-    return Releases(numbers, len(numbers) == 2 and _RANGE.search(question) is not None)  # noqa: PLR2004 - two ends
+    return Releases(numbers, 0 < len(numbers) <= 2 and _RANGE.search(question) is not None)  # noqa: PLR2004 - two ends
 
 
 def remove_releases(text: str) -> str:

@@ -91,6 +91,7 @@ MEANING = ("held", "asked")  # what the weight of meaning depends on; `python -m
 _HELD = 0.05  # added to the share of words that the best passage holds, as it may hold none
 SOURCE_BOOST = 2.0
 DATE_BOOST = 2.0
+RELEASE_BOOST = 4.0
 LINK_SEEDS = 3
 CLAUSE_WEIGHT = 0.5
 REPEAT_DAMPING = 0.95
@@ -116,7 +117,7 @@ class SourceHints(NamedTuple):
         if published and any(published.startswith(each) for each in self.dates):
             factor *= DATE_BOOST
         if self.releases and self.releases.is_named_in(heading):
-            factor *= DATE_BOOST
+            factor *= RELEASE_BOOST
         return factor
 
 

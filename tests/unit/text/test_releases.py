@@ -26,6 +26,13 @@ def test_dotted_numbers_are_versions_unless_they_measure_or_number_a_section(que
     assert find_asked_releases(question).numbers == numbers
 
 
+def test_the_number_of_a_section_is_no_release_and_that_of_a_heading_is():
+    assert find_releases("Clocks > 4.3. What clocks are there") == ()
+    assert find_releases("10.3. Version 4.6.1") == ("4.6.1",)
+    assert find_releases("4.3 (2022-08-31)") == ("4.3",)
+    assert find_releases("It came with 4.3. It was late.") == ("4.3",)
+
+
 def test_a_number_is_not_found_in_a_longer_one():
     asked = find_asked_releases("What changed in 2.3?")
     assert asked.is_named_in("## v2.3 (2020-01-01)")

@@ -222,11 +222,10 @@ class TextWriter:
 
     @property
     def first_heading(self) -> str:
-        """The text of the first heading of the highest level, "" if there is none."""
-        if not self._headings:
-            return ""
-        top = min(heading.level for heading in self._headings)
-        return next(heading.title for heading in self._headings if heading.level == top)
+        """The text of the first heading of the highest level, "" if there is none or it is one of a series."""
+        top = min((heading.level for heading in self._headings), default=0)
+        titles = [heading.title for heading in self._headings if heading.level == top]
+        return titles[0] if titles and not outline.is_serial(titles[0], titles) else ""
 
     def build_parsed(  # noqa: PLR0913 - named parts of one value
         self,

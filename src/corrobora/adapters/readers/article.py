@@ -31,6 +31,12 @@ _TRIES = 200  # headings among which one is looked for
 _PROBE = 60  # letters by which a block is found in its page
 _REACH = 200_000  # letters behind the last block found in which the next one is looked for
 _LEAST_SHARE = 0.5  # of the paragraphs of a page, below which an article is looked for in another way
+_LEADS = frozenset({*HEADINGS, "p"})  # above a list that belongs to a text
+_ASIDE = frozenset({"nav", "header", "footer", "aside", "form"})
+_MENU = re.compile(
+    r"(?i)(?<![a-z])(?:nav|menu|toc|breadcrumb|footer|header|sidebar|related|share|social|tags?(?![a-z]))"
+)
+_PROSE_CHARS = 80  # of a paragraph that makes its surroundings a text
 _FEWEST = 12  # letters of a block that is looked for
 # The extensive search compiles the date formats of all languages (0.3 s of CPU) and guesses. With and without it the
 # same date was found on each of 99 news pages; without their metadata it found 99 dates, 28 of them wrong, instead of
@@ -80,6 +86,7 @@ def extract_article(html: str) -> ParsedDocument | None:
     titles = _list_titles(page := cast("Element", tree))
     said = " ".join(text for each in page.iter("body") for text in each.itertext())
     _free_headings(page)
+    _free_listed_links(page)
     _keep_spaces(page)
     outline = Outline(page)
     body = _extract_body(page)
@@ -159,6 +166,37 @@ def _free_headings(tree: Element) -> None:
     for part in {part: None for heading in tree.iter(*HEADINGS) for part in heading.iter("a", "button")}:
         named = part.tag == "a" and re.search(r"\w", _element_text(part))
         part.drop_tag() if named else part.drop_tree()
+
+
+def _free_listed_links(tree: Element) -> None:
+    """Take the links around the words of a list away where it follows a heading or words of a text, as no menu does.
+
+    The extractor leaves out what consists of links, and with a list the sentence that leads in it.
+    """
+    for each in list(tree.iter("ul", "ol", "dl")):
+        around = list(islice(each.iterancestors(), _NEAR))
+        lead = next(each.itersiblings(preceding=True), None)
+        led = lead is not None and lead.tag in _LEADS and _is_text(lead)
+        if led and any(map(_has_prose, around[:2])) and not any(map(_is_menu, (each, *around))):
+            for link in list(each.iter("a")):
+                link.drop_tag()
+
+
+def _is_text(element: Element) -> bool:
+    """True for words of which not all are links."""
+    linked = sum(len(piece) for link in element.iter("a") for piece in link.itertext())
+    return sum(map(len, element.itertext())) > linked
+
+
+def _has_prose(element: Element) -> bool:
+    return any(
+        each.tag == "p" and _is_text(each) and sum(map(len, each.itertext())) >= _PROSE_CHARS for each in element
+    )
+
+
+def _is_menu(element: Element) -> bool:
+    named = _MENU.search(f"{element.get('class') or ''} {element.get('id') or ''} {element.get('role') or ''}")
+    return element.tag in _ASIDE or named is not None
 
 
 def _keep_spaces(tree: Element) -> None:
@@ -318,8 +356,9 @@ class _ArticleWriter:
             self._writer.add_heading(mark.title, mark.level)
 
     def _add_block(self, text: str | None, bullet: str = "", depth: int = 0) -> None:
-        if text and text.strip():
-            self._add_headings(self._outline.take_headings(text))
+        marks = self._outline.take_headings(text) if text and text.strip() else []
+        self._add_headings(marks)
+        if text and text.strip() and not (marks and _take_letters(text) == _take_letters(marks[-1].title)):
             self._writer.add_block(bullet + text.replace(_EDGE, " ").lstrip(), tight=bool(bullet), depth=depth)
 
     def _write_table(self, table: Element) -> None:

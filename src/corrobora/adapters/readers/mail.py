@@ -50,15 +50,18 @@ def read_mail(data: bytes, charset: str = "") -> ParsedDocument:
         raise ReadError(ReadOutcome.UNSUPPORTED, "It has no headers of an e-mail.", next_step="Save it as text.")
     writer = TextWriter()
     for message in messages:
-        _write_message(message, writer, level=1, depth=0)
+        _write_message(message, writer, level=1, depth=0, one_of_many=bool(borders))
     if borders:
         return replace(writer.build_parsed(), title="")  # the file's name is that of the whole
     names = [name_group(name) for name, _ in getaddresses([_read_header(messages[0], "From")]) if name]
     return writer.build_parsed(published=_read_date(messages[0]), authors=names)
 
 
-def _write_message(message: Message, writer: TextWriter, *, level: int, depth: int) -> None:
-    writer.add_heading(_read_header(message, "Subject") or "(no subject)", level)
+def _write_message(message: Message, writer: TextWriter, *, level: int, depth: int, one_of_many: bool = False) -> None:
+    """Write a message below its subject; `one_of_many` is also named by who wrote it when, as a document is."""
+    names = [name or address for name, address in getaddresses([_read_header(message, "From")])][:1]
+    said = [_read_header(message, "Subject") or "(no subject)", *names, _read_date(message)]
+    writer.add_heading(", ".join(filter(None, said if one_of_many else said[:1])), level)
     headers = ((name, _read_header(message, name)) for name in _SHOWN)
     writer.add_block("\n".join(f"{name}: {said}" for name, said in headers if said))
     _write_part(message, writer, level=level, depth=depth)

@@ -36,7 +36,7 @@ def read_markdown(data: bytes, charset: str = "") -> ParsedDocument:
     """Return the readable text of a Markdown file. Raises `ReadError` if the bytes are no text."""
     front, body = split_front_matter(decode_text(data, charset))
     writer = TextWriter()
-    _BlockWriter(writer).write_tokens(MarkdownIt("commonmark", {"maxNesting": 40}).enable("table").parse(body))
+    write_markdown(body, writer)
     return writer.build_parsed(
         front.get("title", ""),
         published=front.get("date", front.get("published", ""))[:10],
@@ -44,6 +44,11 @@ def read_markdown(data: bytes, charset: str = "") -> ParsedDocument:
         publisher=front.get("publisher", front.get("site", "")),
         authors=read_byline(front.get("authors") or front.get("author") or ""),
     )
+
+
+def write_markdown(text: str, writer: TextWriter) -> None:
+    """Write the readable text of Markdown without front matter."""
+    _BlockWriter(writer).write_tokens(MarkdownIt("commonmark", {"maxNesting": 40}).enable("table").parse(text))
 
 
 def split_front_matter(text: str) -> tuple[dict[str, str], str]:

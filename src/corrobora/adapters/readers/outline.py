@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from corrobora.ports import Heading
+from corrobora.text.quantities import find_days, find_releases
 
 _BROKEN = re.compile(r"(?<=\w)\u2010\n([ \t]*)(\S+)[ \t]*(\n?)")
 _RULE = re.compile(r"([=\-~^*#+_\"'.])\1{2,}\s*")
@@ -32,14 +33,28 @@ _SAME_WORDS = 2  # with which they begin
 
 
 def find_title(lines: Sequence[str]) -> str:
-    """Return the first line if it stands alone, of a running head the first cell; "" if it opens a paragraph."""
-    at = next((at for at, line in enumerate(lines) if line.strip()), -1)
+    """Return the first line if it stands alone, of a running head the first cell.
+
+    "" if it opens a paragraph, or is the first of a series: "New in 4.3" is no title of the news of all releases.
+    """
+    at = next((at for at, line in enumerate(lines) if line.strip() and not _RULE.fullmatch(line.strip())), -1)
     if at < 0 or at + 1 >= len(lines):
         return ""
     below = lines[at + 1]
     stands_alone = not below.strip() or _RULE.fullmatch(below) is not None
     title = _CELLS.split(lines[at].strip())[0]
-    return title if stands_alone and len(title) <= _HEADING_CHARS + 20 else ""
+    serial = stands_alone and is_serial(title, [each for n, each in enumerate(lines) if _stands_alone(lines, n)])
+    return title if stands_alone and not serial and len(title) <= _HEADING_CHARS + 20 else ""
+
+
+def is_serial(title: str, others: Iterable[str]) -> bool:
+    """True if three of the other titles have the form of this one with other numbers, as those of releases have."""
+    form = _read_form(title) or _begins_with_release(title)
+    return bool(form) and sum(form == (_read_form(each) or _begins_with_release(each)) for each in others) >= _SERIES
+
+
+def _begins_with_release(title: str) -> str:
+    return "0" if title.lstrip("[v")[:1].isdigit() and find_releases(title) else ""
 
 
 def join_hyphenated(text: str) -> str:
@@ -58,9 +73,15 @@ def read_outline(lines: Sequence[str]) -> tuple[str, tuple[Heading, ...]]:
         line = " ".join((lines[at], *(each.strip() for each in lines[at + 1 : end])))
         if at in levels:
             headings.append(Heading(size + _indent(line), levels[at], _STARRED.sub("", line.strip(), 1)))
+        under = at - 1 in levels and _is_underlined(lines[at - 1].strip(), line)
+        if under or _is_overlined(lines, at + 1):  # it says no more than that the line beside it is a heading
+            line, end = "", at + 2 if under and not _read_below(lines, at).strip() else end
         written.append(line)
         size += len(line) + 1
         at = max(at + 1, end)
+        if at - 1 in levels and at < len(lines) and lines[at].strip() and not _RULE.fullmatch(lines[at].strip()):
+            written.append("")  # what stands below a heading is no part of it
+            size += 1
     return "\n".join(written), tuple(headings)
 
 
@@ -90,17 +111,20 @@ def _find_levels(lines: Sequence[str]) -> dict[int, int]:
     alone = [_stands_alone(lines, at) for at in range(len(lines))]
     forms = Counter(_read_form(line) for line, by_itself in zip(lines, alone, strict=True) if by_itself)
     series = {form for form, count in forms.items() if form and count >= _SERIES}
+    dated = [at for at in range(len(lines)) if _heads_release(lines, at)]
+    released = frozenset(dated if len(dated) >= _SERIES else ())
     rules: list[str] = []
     found: dict[int, int] = {}
     for at, line in enumerate(lines):
         said = line.strip()
-        opens = not at or not lines[at - 1].strip() or at - 1 in found
+        opens = not at or not lines[at - 1].strip() or at - 1 in found or _is_overlined(lines, at)
         if said and opens and len(said) <= _HEADING_CHARS and _CELLS.search(said) is None:
             stars = _STARRED.match(line) if starred and alone[at] else None
             level = (
                 len(stars.group(1)) + bool(series) if stars else _read_level(line, _read_below(lines, at), body, rules)
             )
-            level = level or (len(rules) + 1 if alone[at] and _read_form(line) in series else 0)
+            listed = at in released or (alone[at] and _read_form(line) in series)
+            level = level or (len(rules) + 1 if listed else 0)
             found |= {at: level} if level else {}
     return found
 
@@ -114,6 +138,18 @@ def _stands_alone(lines: Sequence[str], at: int) -> bool:
     said, below = lines[at].strip(), _read_below(lines, at)
     between = (not at or not lines[at - 1].strip()) and (not below.strip() or _RULE.fullmatch(below) is not None)
     return between and 0 < len(said) <= _HEADING_CHARS and not said.endswith(_ENDS_SENTENCE)
+
+
+def _heads_release(lines: Sequence[str], at: int) -> bool:
+    """True for a line that names a release and a day above what is new in it, though no blank line parts them."""
+    said, below = lines[at].strip(), _read_below(lines, at)
+    if (
+        (at and lines[at - 1].strip())
+        or len(said) > _HEADING_CHARS
+        or not (len(said) < _TERM_CHARS or _MARKED.match(below))
+    ):
+        return False
+    return len(find_releases(said)) + len(find_days(said)) > 1
 
 
 def _read_form(line: str) -> str:
@@ -130,9 +166,9 @@ def _read_level(line: str, below: str, body: int, rules: list[str]) -> int:
         rule = below.strip()[0]
         rules += [rule] if rule not in rules else []
         return rules.index(rule) + 1
-    if said.endswith(_ENDS_SENTENCE) or not any(map(str.isalpha, said)):
-        return 0
     numbered = _NUMBERED.fullmatch(said)
+    if (said.endswith(_ENDS_SENTENCE) and not (numbered and said[-1] == "?")) or not any(map(str.isalpha, said)):
+        return 0
     if numbered is not None and not below.strip() and "..." not in said:
         return len(rules) + 1 + numbered.group(1).count(".")
     outside = body and _indent(line) < body and len(said) <= _OUTDENT_CHARS and not _MARKED.match(line)
@@ -147,6 +183,12 @@ def _is_underlined(said: str, below: str) -> bool:
         and len(rule) >= max(_RULED, _RULE_SHARE * len(said))
         and any(map(str.isalpha, said))
     )
+
+
+def _is_overlined(lines: Sequence[str], at: int) -> bool:
+    """True if a line stands between two equal rules."""
+    rule = lines[at - 1].strip() if 0 < at < len(lines) - 1 else ""
+    return bool(rule) and rule == lines[at + 1].strip() and _is_underlined(lines[at].strip(), rule)
 
 
 def _find_body_column(lines: Sequence[str]) -> int:

@@ -67,6 +67,11 @@ HTML = FormatReader(
 RST = FormatReader("corrobora.adapters.readers.markup:read_rst", (".rst", ".rest"), ("text/x-rst",))
 TEXT = FormatReader("corrobora.adapters.readers:read_text", (".txt", ".text"), ("text/plain",))
 CSV = FormatReader("corrobora.adapters.readers:read_csv", (".csv", ".tsv"), ("text/csv",))
+JSON = FormatReader(
+    "corrobora.adapters.readers.structured:read_json",
+    (".json", ".jsonl", ".ndjson", ".ipynb"),
+    ("application/x-ipynb+json", "application/jsonl"),
+)
 PDF = FormatReader(
     "corrobora.adapters.readers.pdf:read_pdf",
     (".pdf",),

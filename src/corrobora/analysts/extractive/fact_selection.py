@@ -21,7 +21,7 @@ from corrobora.text.answers import FITS_KIND
 from corrobora.text.quantities import find_years
 from corrobora.text.ranking import jaccard_similarity, overlap_coefficient, select_diverse_items
 from corrobora.text.segmentation import split_sentences
-from corrobora.text.tokens import LIST_ITEM, stem_text
+from corrobora.text.tokens import LIST_ITEM, fold_whitespace, stem_text
 from corrobora.text.vocabulary import Equivalence, find_equivalences, find_expansions
 
 _SAME = 0.8  # share of common stems from which two statements of one edition are one
@@ -68,6 +68,15 @@ def _split_fact(fact: Fact, *, spoken: bool) -> tuple[Sentence, ...]:
     return tuple(found)
 
 
+def is_heading_of(fact: Fact, sentence: str) -> bool:
+    """True for a heading above a fact, with which its quote may begin: it names what is stated and states nothing.
+
+    A question or what ends in a colon is none: without it, nobody understands what stands below.
+    """
+    said = fold_whitespace(sentence)
+    return said[-1:] not in "?:" and any(said == fold_whitespace(part) for part in fact.heading.split(" > "))
+
+
 def rank_facts(text: str, facts: Sequence[Fact]) -> tuple[RankedFact, ...]:
     """Rank facts for `text`, best first; ties go to the lower id, so that the order of the input does not matter."""
     text = split_joined_names(text)
@@ -86,6 +95,8 @@ def rank_facts(text: str, facts: Sequence[Fact]) -> tuple[RankedFact, ...]:
         if not worths:
             continue
         best, core = max(worths, key=lambda row: row[0].worth)
+        if is_heading_of(fact, core.text):
+            core = max(worths, key=lambda row: (not is_heading_of(fact, row[1].text), row[0].worth))[1]
         found.append(
             RankedFact(
                 fact,

@@ -13,6 +13,7 @@ from operator import itemgetter
 
 from corrobora.analysts.extractive.contradictions import label_version, make_version_key
 from corrobora.analysts.extractive.extract import find_context
+from corrobora.analysts.extractive.fact_selection import is_heading_of
 from corrobora.analysts.extractive.lines import measure_depth
 from corrobora.domain.evidence import Contradiction, Fact, FactId
 from corrobora.domain.plan import SubQuestion
@@ -31,6 +32,7 @@ _NEAREST = 3
 _CLOSING = 5
 _ENDED = re.compile(r"[.!?…。！？][\"'”’)\]»]*$")
 _SPECIAL = re.compile(r"([|])")
+_SECTION = re.compile(r"^\d+(?:\.\d+)*\.?\s")
 _NUMBERED = re.compile(r"(?<![A-Za-z\d])\d")
 
 
@@ -90,7 +92,8 @@ def cite_fact(fact: Fact, *same: Fact, bold: bool = False, printed: set[str] | N
     for at in kept:
         start = skip_item_mark(fact.quote, spans[at].start)
         if any(map(str.isalnum, piece := fold_whitespace(fact.quote[start : spans[at].end]))):
-            if start == spans[at].start and at + 1 in kept and raw[at] != core and _is_label(fact.quote, spans[at]):
+            labels = _is_label(fact.quote, spans[at]) if raw[at] != core else False
+            if start == spans[at].start and at + 1 in kept and (labels or _names_section(fact, raw[at])):
                 continue
             if heads and items and start == spans[at].start:
                 continue
@@ -127,6 +130,11 @@ def _is_label(quote: str, span: Span) -> bool:
     own, rest = quote[span.start : span.end].rstrip(), quote[span.end :]
     alone = rest.startswith("\n") and LIST_ITEM.match(rest.lstrip()) is None
     return alone and own[-1] not in ".!?:;…。！？" and not _NUMBERED.search(own)
+
+
+def _names_section(fact: Fact, sentence: str) -> bool:
+    """True for a heading above the fact; one that gives a number, other than a section's, is part of what is said."""
+    return is_heading_of(fact, sentence) and not _NUMBERED.search(_SECTION.sub("", sentence))
 
 
 def normalize_sentence(sentence: str) -> str:

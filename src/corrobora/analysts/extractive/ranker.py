@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 
 from corrobora.text.answers import ExpectedAnswer, classify_question, find_place, score_answer_fit
-from corrobora.text.quantities import Releases, find_asked_releases
+from corrobora.text.quantities import Releases, find_asked_releases, find_releases
 from corrobora.text.questions import weigh_terms
 from corrobora.text.tokens import FAMILY_LETTERS, is_same_family
 from corrobora.text.vocabulary import Aliases
@@ -35,7 +35,7 @@ FEATURES = (
     "named",  # share of the heading right above it that the question names
 )
 _CLOSE = 4  # words within which two words stand together
-_OTHER_RELEASE = 0.3  # what a fit counts in a sentence that does not name the release asked about
+_OTHER_RELEASE = 0.3  # what a fit, and what stands below no such heading, counts where a release is asked about
 _ASKS = re.compile(r"\?[^\w.!]*$")
 
 
@@ -197,6 +197,19 @@ def _score_kind(one: Sentence, kind: ExpectedAnswer, releases: Releases) -> floa
     return (fit if kind.kinds else 1.0) if named else _OTHER_RELEASE * fit
 
 
+def _weigh_releases(question: str, sentences: Sequence[Sentence]) -> Mapping[str, float]:
+    """Return what sentences count below each heading: 1 below the release asked about, 0 below another one.
+
+    Empty if no heading names it.
+    """
+    asked, places = find_asked_releases(question), {one.place for one in sentences}
+    if not asked or (asked.between and len(asked.numbers) == 1):  # "since 1.2" asks for others
+        return {}
+    own = {place for place in places if asked.is_named_in(place)}
+    others = {place: 0.0 if find_releases(place) else _OTHER_RELEASE for place in places - own}
+    return {**others, **dict.fromkeys(own, 1.0)} if own else {}
+
+
 @lru_cache(maxsize=1)
 def read_weights() -> dict[str, tuple[float, ...]]:
     """Return the fitted weights of prose and of dialogue, an intercept first, in the order of `FEATURES`."""
@@ -211,21 +224,23 @@ def rank_sentences(question: str, sentences: Sequence[Sentence], aliases: Aliase
     """Return the worth of each sentence for a question, in the order given."""
     features, asked = measure_features(question, sentences, aliases)
     weights = read_weights()
+    counted = _weigh_releases(question, sentences)
     size = max(1, asked.topic.bit_count())
     found: list[Ranked] = []
     for at, (one, row) in enumerate(zip(sentences, features, strict=True)):
         intercept, *fitted = weights["dialogue" if one.spoken else "prose"]
         total = intercept + sum(weight * value for weight, value in zip(fitted, row, strict=True))
         own, above = asked.own[at] & asked.topic, asked.above[at] & asked.topic
+        counts = counted.get(one.place, 1.0)
         found.append(
             Ranked(
-                1 / (1 + math.exp(-max(-30.0, min(30.0, total)))),
+                counts / (1 + math.exp(-max(-30.0, min(30.0, total)))),
                 row[FEATURES.index("own")],
                 row[FEATURES.index("together")],
                 (own | above).bit_count() / size,
                 own.bit_count(),
                 (own | above).bit_count(),
-                row[FEATURES.index("kind")],
+                counts * row[FEATURES.index("kind")],
                 asked.name_terms(asked.own[at]),
                 asked.name_terms(asked.near[at]),
             )

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from corrobora.storage.index.tokenizer import Tokenizer
     from corrobora.storage.postgres import Connection
 
+_DEEPER = 5  # times as many candidates where a release is named, whose digits are common words
 # Rows of passages, with the texts of the likeliest; the candidates from sources that the question names; the links from
 # those and from the first. The planner does not look at an array in a subselect, so one plan serves all questions.
 _ROW: LiteralString = """select p.id, p.source, p.title, s.url, s.publisher, s.published, p.heading, {body}, 0,
@@ -92,7 +93,7 @@ class Search:
         """Rank, boost, follow links; return the best `limit` of what was found among `depth` or more, best first."""
         read = await self._kept.read(self._connection, terms, links.question_prefixes(self._text))
         self._named = links.sources_named_in(self._text, read.bearers)
-        scores, parts = self.rank_by_words(read.postings, depth)
+        scores, parts = self.rank_by_words(read.postings, depth * (_DEEPER if self._asked.releases else 1))
         fitting = ranking.select_feedback_passages(scores, parts) if len(parts) >= ranking.MIN_FEEDBACK_CLAUSES else {}
         if self.near is not None:
             scores = ranking.join_meaning(await self.compare_meaning(self.near, scores, read.postings, terms))

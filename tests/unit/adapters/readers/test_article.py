@@ -194,3 +194,21 @@ def test_a_list_inside_an_item_stands_on_lines_of_its_own():
         "- The roof of it\n  - It was mended\n  - It was painted\n- The bins were moved"
         in read_html(page.encode()).text
     )
+
+
+def test_a_list_of_links_in_a_text_is_read_and_a_menu_is_not():
+    told = "<p>The club met in the hall above the boats, and all of its members were there in time for once.</p>"
+    menu = "<ul><li><a href='/a'>Home of the club</a></li><li><a href='/b'>About the club</a></li></ul>"
+    rooms = "".join(f"<li><a href='/room{n}'>Room {n} above the pier</a></li>" for n in range(5))
+    for around in (
+        f"<nav>{menu}</nav>",
+        f"<div class='menu'><h3>Menu</h3>{menu}</div>",
+        f"<div><h3>Go</h3>{menu}</div>",
+    ):
+        page = (
+            f"<html><head><title>Club</title></head><body>{around}<main><h1>Club</h1>{told * 3}<h2>Rooms to hire</h2>"
+            f"<p>These rooms can be hired:</p><ul>{rooms}</ul>{told * 3}</main></body></html>"
+        )
+        text = read_html(page.encode()).text
+        assert "These rooms can be hired:\n\n- Room 0 above the pier\n- Room 1 above the pier\n" in text
+        assert "About the club" not in text

@@ -79,13 +79,13 @@ def test_flowed_lines_are_joined():
     )
 
 
-def test_every_message_of_an_mbox_is_read_under_its_subject(tmp_path):
+def test_every_message_of_an_mbox_is_read_under_its_subject_with_who_wrote_it_when(tmp_path):
     box = mailbox.mbox(tmp_path / "list.mbox")
     for at in range(3):
         box.add(letter(f"Subject {at}", f"Body {at}.\n\nFrom here on it is quoted 2020.\n"))
     box.close()
     parsed = read_mail((tmp_path / "list.mbox").read_bytes())
-    assert [heading.title for heading in parsed.headings] == ["Subject 0", "Subject 1", "Subject 2"]
+    assert [each.title for each in parsed.headings] == [f"Subject {n}, Jürgen Köhler, 2024-03-05" for n in range(3)]
     assert parsed.text.count("\nFrom here on it is quoted 2020.") == 3
     assert parsed.title == ""
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import string
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from corrobora.adapters.readers import read_text
+from corrobora.adapters.readers.markup import read_markdown
 from corrobora.adapters.readers.parser import ParserProcess
 
+RULE = re.compile(r"([=\-~^*#+_\"'.])\1{2,}")
 MANUAL = """MILL(1)                  User Commands                  MILL(1)
 
 NAME
@@ -87,9 +90,11 @@ async def test_the_headings_of_a_text_file_reach_its_passages() -> None:
 
 
 @given(st.text(alphabet=string.ascii_letters + string.digits + string.punctuation + " \n", max_size=400))
+@example("***\nAbc\n***\n+---\n")
 def test_words_are_never_changed_and_headings_stand_where_they_are_said_to(text: str) -> None:
     found = read_text(text.encode())
-    assert found.text.split() == text.split()
+    words = [[each for each in one.split() if not RULE.fullmatch(each)] for one in (found.text, text)]
+    assert words[0] == words[1]
     assert all(found.text[each.start :].lstrip("* ").startswith(each.title.lstrip("* ")) for each in found.headings)
 
 
@@ -106,3 +111,32 @@ def test_lines_of_a_series_above_a_short_rule_are_headings() -> None:
         f"\nver. 1.{n}.0 (2020/0{n}/01) - a name that is longer than its rule\n---\n- change {n}\n" for n in (1, 2, 3)
     )
     assert [title[:10] for _, title in headings(f"News\n{news}")] == ["ver. 1.1.0", "ver. 1.2.0", "ver. 1.3.0"]
+
+
+def test_rules_beside_headings_are_no_text() -> None:
+    text = "****\nMill\n****\n\nWords.\n\nStones\n------\n* They turn.\n\na | b\n-----\n"
+    assert read_text(text.encode()).text == "\nMill\n\nWords.\n\nStones\n\n* They turn.\n\na | b\n"
+    assert headings(text)[:2] == [(1, "Mill"), (2, "Stones")]
+
+
+def test_a_numbered_question_is_a_heading() -> None:
+    asked = "2.4. Is it wet?\n\nYes.\n\n2.5. How is it oiled?\n\nOften.\n\nIs it loud?\n\nNo.\n"
+    assert [title for _, title in headings(asked)] == ["2.4. Is it wet?", "2.5. How is it oiled?"]
+
+
+def test_the_first_release_is_no_title_of_the_news_of_all() -> None:
+    news = "".join(f"New in version 4.{n}\n================\n\n* It is mended.\n\n" for n in (3, 2, 1))
+    assert read_text(news.encode()).title == ""
+    assert read_text(news.replace("New in version 4.3", "News of the mill").encode()).title == "News of the mill"
+    assert read_markdown(b"# 4.3\n\nA.\n\n# 4.2\n\nB.\n\n# 4.1\n\nC.\n").title == ""
+    assert read_markdown(b"# News\n\n## 4.3\n\nA.\n\n## 4.2\n\nB.\n\n## 4.1\n\nC.\n").title == "News"
+
+
+def test_lines_that_name_a_release_and_its_day_are_headings_above_what_follows_at_once() -> None:
+    news = "".join(f"1.{n}.2 [2020-0{n}-01]\nThe wheel of the mill is {n} feet high.\n\n" for n in (3, 2, 1))
+    assert [title for _, title in headings(news)] == [f"1.{n}.2 [2020-0{n}-01]" for n in (3, 2, 1)]
+    assert read_text(news.encode()).text.startswith("1.3.2 [2020-03-01]\n\nThe wheel")
+    said = "".join(
+        f"On 2020-0{n}-01 the mill got 1.{n}, of which the miller said that it\nturns.\n\n" for n in (3, 2, 1)
+    )
+    assert headings(said) == []

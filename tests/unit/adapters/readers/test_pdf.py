@@ -15,7 +15,7 @@ from corrobora.adapters.readers.pdf import drop_running_lines, join_paragraphs, 
 from corrobora.domain.errors import ReadError
 
 
-def made(*pages: str) -> bytes:
+def made(*pages: str, fonts: str = "") -> bytes:
     """A PDF with one line of Helvetica for each line of each page, written by hand."""
     kids = " ".join(f"{4 + 2 * at} 0 R" for at in range(len(pages)))
     objects = [
@@ -28,7 +28,7 @@ def made(*pages: str) -> bytes:
         stream = f"BT /F1 12 Tf 14 TL 50 700 Td {lines} ET" if page else ""
         objects.append(
             f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents {5 + 2 * at} 0 R"
-            " /Resources << /Font << /F1 3 0 R >> >> >>"
+            f" /Resources << /Font << /F1 3 0 R {fonts} >> >> >>"
         )
         objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
     out = io.BytesIO(b"")
@@ -118,6 +118,13 @@ def test_a_heading_in_larger_letters_is_no_part_of_the_paragraphs_around_it():
     assert parsed.text == f"Journal 7\n\nValves under pressure\n\n{body}\n\nSeals\n\n{body}\n\nKept dry"
     assert parsed.title == "Valves under pressure"
     assert read_pdf(made(f"{body}\n{body}\nSeals")).text == f"{body} {body} Seals"
+
+
+def test_a_bold_heading_of_the_size_of_the_text_is_no_part_of_the_paragraph_below_it():
+    bold = ") Tj /F2 12 Tf (Seals of every valve in the hall of pumps) Tj /F1 12 Tf ("
+    body = "The valve opens at three bar and closes again at two bar."
+    page = made(f"{body}\n{bold}\n{body}", fonts="/F2 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica-Bold >>")
+    assert read_pdf(page).text == f"{body}\n\nSeals of every valve in the hall of pumps\n\n{body}"
 
 
 def test_a_sentence_that_goes_on_in_other_letters_stays_one():

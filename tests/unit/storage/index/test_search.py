@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.unit.storage.index import shelves
 
+from corrobora.ports import Heading
 from corrobora.storage.index import PostgresLibrary
 from corrobora.storage.postgres import Database
 
@@ -119,3 +122,19 @@ async def test_a_search_is_two_trips_to_the_server_and_a_third_if_links_lead_on(
                 only.pgconn.untrace()
             sent = [line for line in path.read_text().splitlines() if "\tF\t" in line and "Sync" in line]
             assert len(sent) == trips
+
+
+async def test_a_section_of_the_release_that_is_asked_about_is_found_among_many_nearer_ones(database):
+    policies = [shelves.item(n, "Law", f"What changed in the policy, version 6.4.1, is law {n}.") for n in range(150)]
+    parts = [(at, f"1{at}.3.2") for at in range(1, 12)] + [(0, "4.6.1")]
+    text, headings = "", []
+    for at, release in parts:
+        headings.append(Heading(len(text), 1, f"10.{at}. Version {release}"))
+        text += (
+            f"10.{at}. Version {release}\n\n" + "The wheels of stone and of gold are oiled by the court. " * 9 + "\n\n"
+        )
+    news = replace(shelves.item(999, "News", text), headings=tuple(headings))
+    await shelves.fill(database, [*policies, news])
+    best, *_ = await PostgresLibrary(database, ["lib"]).hybrid_search("What changed in version 4.6.1 of the policy?")
+    assert best.url == "doc:999"
+    assert "4.6.1" in best.snippet
