@@ -107,6 +107,27 @@ def test_a_failed_part_is_named_as_uncovered_and_a_short_report_is_shorter() -> 
     assert shorten_material(material).words_min == 0
 
 
+def test_a_writer_sees_each_part_once_as_its_last_iteration_left_it_with_all_that_was_found() -> None:
+    old, new = fact("It holds 40 boats."), fact("It holds 35 boats.")
+    lacks = (Gap("the year"),)
+    first = (
+        Findings("root/1", "Harbour", summary="The year was not found.", facts=(old,), gaps=lacks),
+        Findings("root/2", "Boats"),
+    )
+    later = (
+        Findings("root/1~3", "Harbour", summary="It was 1874.", facts=(new,)),
+        Findings("root/2~3", "Boats", failed="x"),
+    )
+    found = Findings("root", "t", children=(*first, *later))
+    material = report_input(found, "What of Ardal?", load_profile("tree"))
+    assert [(part.path, part.summary, part.gaps) for part in material.parts] == [
+        ("root/1~3", "It was 1874.", ()),
+        ("root/2", "", ()),
+    ]
+    assert {old, new} == set(material.parts[0].facts)
+    assert material.uncovered == (), "an iteration that fails hides no earlier one"
+
+
 def test_where_not_all_facts_are_shown_no_source_and_no_question_hides_another() -> None:
     many = [
         fact(f"The harbour of Ardal has pier {n}.", source="S1", answers=("sq-1",), confidence=0.9) for n in range(20)

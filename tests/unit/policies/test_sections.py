@@ -25,6 +25,14 @@ def test_a_short_document_is_read_as_a_whole() -> None:
     assert select_sections(passages, (), ("anything",)) == tuple(passages)
 
 
+def test_a_page_that_several_lines_of_research_read_alone_is_read_as_a_whole_up_to_a_larger_size() -> None:
+    passages = document(("a", 5), ("b", 5))
+    assert len(select_sections(passages, (PassageId("C1"),), ("unheard",))) < len(passages)
+    assert select_sections(passages, (PassageId("C1"),), ("unheard",), alone=True) == tuple(passages)
+    larger = document(("a", 10), ("b", 10))
+    assert len(select_sections(larger, (PassageId("C1"),), ("unheard",), alone=True)) < len(larger)
+
+
 def test_of_a_long_document_the_section_of_what_was_found_is_read_with_its_neighbours() -> None:
     passages = document(("a", 30), ("b", 3), ("c", 30))
     chosen = [passage.id for passage in select_sections(passages, (PassageId("C31"),), ("unheard",))]
