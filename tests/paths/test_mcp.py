@@ -218,6 +218,8 @@ async def test_a_whole_run_as_a_task_over_http_with_a_token(filled_url: str, tmp
             ((key, asked),) = state["inputRequests"].items()
             assert asked["method"] == "elicitation/create"
             assert PHRASE in asked["params"]["message"]
+            assert state["statusMessage"] == "The plan waits for authorization."
+            assert "corrobora authorize" not in asked["params"]["message"], "an assistant types no commands"
             wrong = {key: {"action": "accept", "content": {"words": "yes"}}}
             with pytest.raises(MCPError, match="does not authorize"):
                 await ask_task(client, "tasks/update", taskId=task["taskId"], inputResponses=wrong)

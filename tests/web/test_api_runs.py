@@ -97,7 +97,7 @@ def test_runs_are_listed_in_pages_searched_and_filtered(idle: str) -> None:
 
 def test_a_plan_waits_is_replaced_and_authorized_in_exact_words(site: Site) -> None:
     run = ask(site.url, profile="tree").json()["id"]
-    assert "plan waits" in wait_for_status(site.url, run, "awaiting_authorization")["reason"]
+    assert wait_for_status(site.url, run, "awaiting_authorization")["reason"] == "The plan waits for authorization."
     plan = httpx2.get(f"{site.url}/api/v1/runs/{run}/plan").json()
     path = f"{site.url}/api/v1/runs/{run}/plan"
     refused = httpx2.put(path, json={"plan": {"title": 7}})
@@ -122,7 +122,7 @@ def test_a_run_of_another_process_is_paused_after_its_round_and_steered(own: Set
     run = ask(idle, profile="rounds").json()["id"]
     assert call(idle, run, "pause").status_code == 202
     with serve_settings(own):
-        assert "pauses after round 1" in wait_for_status(idle, run, "paused")["reason"]
+        assert wait_for_status(idle, run, "paused")["reason"] == "The run pauses after round 1 of root."
         assert call(idle, run, "pause").json()["code"] == "not_running"
         assert call(idle, run, "steer", hint="look at the ferry").status_code == 202
         wait_for_status(idle, run, "done")

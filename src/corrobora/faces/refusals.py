@@ -6,6 +6,7 @@ keeps the next step that it was raised with.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -71,6 +72,7 @@ _STEPS = {
         "The operator states its price in the settings of the server.",
     ),
 }
+_COMMAND = re.compile(r" [^.:]*: corrobora \w.*", re.DOTALL)  # the last sentence of a reason
 _WORDS = {"missing": "it is missing", "extra_forbidden": "there is no such field", "string_too_short": "it is empty"}
 _NO_OBJECT = ("model_attributes_type", "dict_type", "json_invalid")
 
@@ -84,6 +86,11 @@ def choose_next_step(error: Refusal, face: Literal["page", "api", "tool"]) -> st
 def explain_error(error: CorroboraError, face: Literal["page", "api", "tool"]) -> str:
     """Return what happened and what can be done next at this face."""
     return f"{error.message} {choose_next_step(error, face)}".strip()
+
+
+def drop_command(reason: str) -> str:
+    """Return why a run waits, without the command that goes on with it: nobody types one at this face."""
+    return _COMMAND.sub("", reason)
 
 
 def describe_fault(faults: Sequence[Mapping[str, Any]]) -> tuple[str, str]:

@@ -28,7 +28,7 @@ from corrobora.domain.run import RunStatus
 from corrobora.faces.cli.screen import one_line
 from corrobora.faces.mcp.tools import make_result
 from corrobora.faces.mcp.views import POLL_MS, describe_report, describe_run
-from corrobora.faces.refusals import explain_error
+from corrobora.faces.refusals import drop_command, explain_error
 from corrobora.faces.web import service
 from corrobora.faces.web.service import RunUpdate, answer_run, look_at_run
 
@@ -100,7 +100,7 @@ class Tasks(Extension):
         return {
             "taskId": row.id,
             "status": _STATUS[row.status],
-            "statusMessage": one_line(row.reason or row.status.value, 500),
+            "statusMessage": one_line(drop_command(row.reason) or row.status.value, 500),
             "createdAt": row.created_at,
             "lastUpdatedAt": row.updated_at,
             "ttlMs": None,

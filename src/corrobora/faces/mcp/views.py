@@ -16,6 +16,7 @@ from corrobora.domain.evidence import Passage, PassageId, ReadOutcome, Source, S
 from corrobora.domain.run import RunRow, RunStatus
 from corrobora.faces.cli.display import plain_line
 from corrobora.faces.cli.screen import estimate_text, one_line, plan_lines
+from corrobora.faces.refusals import drop_command
 from corrobora.faces.web.service import RunUpdate, read_plan_event
 from corrobora.roles.forms import quote_text
 from corrobora.text.tokens import sanitize_json, sanitize_text
@@ -38,7 +39,7 @@ async def describe_run(workspace: Workspace, view: RunUpdate) -> Fields:
         "status": row.status.value,
         "question": row.request.question,
         "outcome": row.outcome,
-        "reason": one_line(row.reason, 1_000),
+        "reason": one_line(drop_command(row.reason), 1_000),
         "events": [line for event in view.events if (line := plain_line(event))],
         "cursor": view.cursor,
         "next_step": _next_step(view),

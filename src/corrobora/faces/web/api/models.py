@@ -14,6 +14,7 @@ from corrobora.domain.evidence import Contradiction, Fact, Passage, Source
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import Event, RunRow, RunStatus
 from corrobora.domain.thread import Gap
+from corrobora.faces.refusals import drop_command
 from corrobora.faces.web import service
 
 RunName = Annotated[
@@ -68,7 +69,7 @@ def describe_run(row: RunRow, score: float | None = None) -> RunInfo:
         id=row.id,
         status=row.status,
         outcome=row.outcome,
-        reason=row.reason,
+        reason=drop_command(row.reason),
         question=row.request.question,
         profile=row.request.profile,
         libraries=list(row.request.libraries),

@@ -26,6 +26,7 @@ from corrobora.domain.errors import CorroboraError, NoEvidence, UserError
 from corrobora.domain.run import Event, EventType, RunRow, RunStatus
 from corrobora.faces.cli.display import plain_line
 from corrobora.faces.cli.screen import estimate_text, one_line, plan_lines
+from corrobora.faces.refusals import drop_command
 from corrobora.faces.web import service
 from corrobora.faces.web.context import Opened
 from corrobora.faces.web.new_run import NewRun
@@ -230,7 +231,9 @@ async def describe_plan(workspace: Workspace, row: RunRow) -> Content:
     """Return the plan of a run, and which words authorize it, as a turn of the conversation."""
     awaited, event = find_awaited(workspace, row), await read_plan_event(workspace, row.id)
     if awaited is not None and awaited.kind == "hint":
-        return Content(f"{one_line(row.reason, 1_000)}\n\nReply with a hint for run {row.id}, or with `go on`.\n")
+        return Content(
+            f"{one_line(drop_command(row.reason), 1_000)}\n\nReply with a hint for run {row.id}, or with `go on`.\n"
+        )
     phrase = resolve_profile(workspace.settings, row.request).phrase or "yes"
     lines = plan_lines(event.data) if event is not None else []
     estimate = estimate_text(event.data) if event is not None else ""
