@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 
 from corrobora.domain.evidence import fold_typography
 from corrobora.reporting.html_reader import EVIDENCE, PLOTS
@@ -37,6 +38,7 @@ _INLINE = re.compile(r"\[([^\]\n]{0,300})\]\((https?://[^()\s]{1,2083})\)")
 _MARK = re.compile(r"\\?\[\^?(\d{1,5}(?:\s{0,2},\s{0,2}\d{1,5}){0,9})\\?\](?!\(|:)")  # a formatter escapes them
 _CITED = re.compile(f"{_INLINE.pattern}|{_MARK.pattern}")
 _ITEM = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s")
+_QUOTE = re.compile(r"^(?:>(?:\s+|$))+")
 _LEAD = re.compile(r"[#>\s]+")
 _CODE_SECTIONS = ("methodology", "sources", "references", "gaps", "bibliography", phrases.ACCOUNT.lower())
 _OWN_SECTIONS = ("methodology", "gaps", phrases.ACCOUNT.lower(), EVIDENCE.lower(), PLOTS.lower())
@@ -128,13 +130,14 @@ def split_blocks(text: str, frame: Frame | None = None) -> list[Block]:
     if _SNAPSHOT.search(" ".join(lines)) is None:
         return _join_lines(lines, None, frame)
     quotes = (block.text for block in _join_lines(lines, "", frame) if block.text.startswith(">"))
-    return _join_lines(lines, fold_quotes(quote.lstrip("> ") for quote in quotes), frame)
+    return _join_lines(lines, fold_quotes(map(_strip_quote, quotes)), frame)
 
 
 def _join_lines(lines: Sequence[str], told: str | None, frame: Frame) -> list[Block]:
     """Join lines to blocks; `told` are the quotes of our report, None if it is not ours."""
     blocks: list[Block] = []
     fenced = after_blank = False
+    lazy = any(one.startswith(">") and other and not other.startswith(">") for one, other in pairwise(lines))
     section = ""
     for number, line in enumerate(lines, 1):
         bare = line == ">" and (number == len(lines) or not lines[number] or lines[number].startswith(">"))
@@ -149,7 +152,8 @@ def _join_lines(lines: Sequence[str], told: str | None, frame: Frame) -> list[Bl
             section = _read_section(joined.text, frame)
             continue
         if joined is not None and _continues(joined.text, line, told, listing=section in _CODE_SECTIONS):
-            said = line.lstrip("> ") if joined.text.startswith(">") else line
+            # where a program wrapped quotes without marks, a ">" at the begin of a line is a sign of their text
+            said = _strip_quote(line) if joined.text.startswith(">") and not lazy else line
             start = len(joined.text) + 1
             blocks[-1] = replace(joined, text=f"{joined.text} {said}", starts=(*joined.starts, (start, number)))
         else:
@@ -157,6 +161,10 @@ def _join_lines(lines: Sequence[str], told: str | None, frame: Frame) -> list[Bl
         section = _read_section(line, frame) if is_heading(line) else section
         after_blank = False
     return blocks
+
+
+def _strip_quote(line: str) -> str:
+    return _QUOTE.sub("", line, count=1)
 
 
 def _continues(block: str, line: str, told: str | None, *, listing: bool) -> bool:
@@ -208,7 +216,7 @@ def parse_report(text: str, frames: Sequence[Frame] = ()) -> ParsedReport:
                 references[found.number] = found
         elif current and block.text.startswith(">"):
             held = references[current]
-            references[current] = replace(held, quotes=(*held.quotes, block.text.lstrip("> ")))
+            references[current] = replace(held, quotes=(*held.quotes, _strip_quote(block.text)))
         elif current and block.text.startswith(authors):
             references[current] = replace(references[current], authors=block.text.removeprefix(authors).strip())
         elif section not in (_OWN_SECTIONS if ours else _CODE_SECTIONS):

@@ -29,10 +29,9 @@ _LINE = re.compile(
 )
 # Each alternative begins with a letter of its own and looks behind after it: so `re` skips whatever is none of these.
 _LAYOUT = re.compile(  # what a formatter may change: marks of headings, quotes, lists, bold, tables
-    r"#(?<!\S#)#{0,5}(?=\s|$)|-(?<!\S-)(?=\s|$)|\+(?<!\S\+)(?=\s|$)|>(?<!\S>)(?=\s|$)|>(?<=^>)|\*(?<!\S\*)(?=\s|$)"
+    r"#(?<!\S#)#{0,5}(?=\s|$)|-(?<!\S-)(?=\s|$)|\+(?<!\S\+)(?=\s|$)|>(?<!\S>)(?=\s|$)|\*(?<!\S\*)(?=\s|$)"
     r"|\*(?<!\w\*)[*_]{0,2}(?=\S)|_(?<!\w_)[*_]{0,2}(?=\S)|\*(?<=\S\*)[*_]{0,2}(?!\w)|_(?<=\S_)[*_]{0,2}(?!\w)"
-    r"|\||--+|==+",
-    re.MULTILINE,
+    r"|\||--+|==+"
 )
 _SIGN = re.compile(r"(?<!\S)(\\?)(#{1,6}|[>+*-])(?=\s|$)|(\\?)(\||-{2,}|={2,})")
 _BEGIN = re.compile(r"\s*(?:(?:[#>*+-]+|\d{1,3}[.)])(?:\s+|$))*")
@@ -153,7 +152,8 @@ class _Signs(NamedTuple):
 def _list_signs(text: str) -> _Signs:
     found = _Signs({}, {}, Counter(), set(), set())
     count = 0
-    for number, line in enumerate(fold_typography(text).splitlines(), start=1):
+    for number, given in enumerate(fold_typography(text).splitlines(), start=1):
+        line = given.rstrip("# ") if given.startswith("#") else given  # "## Sources ##"
         begin = len(line) if _RULE.fullmatch(line) else _BEGIN.match(line).end()  # pyright: ignore[reportOptionalMemberAccess] - it matches nothing too
         at = 0
         for match in _SIGN.finditer(line):

@@ -376,7 +376,8 @@ def _find_added_shades(clause: Clause, unit: Clause, reading: Reading) -> Iterat
             known = known or shade.kind != "cause" or not hedged
         if not known and shade.family not in ("hedge", "attribution"):
             foreign = shade.family == "quantifier" and bool(shade.governs) and shade.governs not in reading.stems
-            yield Problem(f"its sources do not say “{shade.text}”", shade.text, scored=not foreign)
+            stronger = shade.kind in ("only", "cause")
+            yield Problem(f"its sources do not say “{shade.text}”", shade.text, scored=not (foreign or stronger))
 
 
 def _carries_rest(whole: Clause, unit: Clause, marker: str) -> bool:

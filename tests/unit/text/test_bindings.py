@@ -19,6 +19,7 @@ VAULT = "After the flood the vault was sealed. Mayor Ada Quist thanked the mason
 LED = "Edda Holm leads the mill in Varn, while her brother Tore runs the forge in Lysk."
 SAIL = "The ferry from Varn to Lysk sails at noon."
 CHECKS = "The porter opens the gate only after its lock has been checked by the warden."
+GLASSES = "Glasses were associated with fewer awakenings in nurses over 40, but not in younger ones."
 CAUSE = "In the mill of Varn it was not the bearing but a loose base plate."
 TOLL = "The long-standing toll was 16 crowns until release 2023a of the tariff."
 
@@ -29,6 +30,7 @@ TOLL = "The long-standing toll was 16 crowns until release 2023a of the tariff."
         ("Sailmaster forecasts that the ferry line is to earn 3 million euros.", FERRY),
         ("A small lock is 32 metres wide.", LOCKS),
         ("KEY-1 is marked in red.", KEYS),
+        ("In nurses over 40, glasses caused fewer awakenings.", GLASSES),
         ("In the mill of Varn it was not a loose base plate but the bearing.", CAUSE),
         ("A quay has 16 cranes and 16 sheds per crane.", QUAY),
         ("The long-standing toll was 16 crowns from release 2023a of the tariff on.", TOLL),

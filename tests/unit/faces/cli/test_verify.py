@@ -58,7 +58,8 @@ The sluice of Arnholm takes --gate[=N], and opens the gate "N" - or every gate..
 
 The manual of the gate of the sluice of Arnholm (see #126, #131, #149, #152, #155, #161) says by Tor's word: at 17 or
 18. Before that the gate of the sluice was opened an hour earlier - whenever `gate[0]` was stuck in 10*1024 | 20*1024
-trays of ice. No gate of the sluice is opened -- nor is a flap -- while the “Müller” flag - or another - is up.
+trays of ice. No gate of the sluice is opened -- nor is a flap -- while the “Müller” flag - or another - is up. The
+gate of the sluice of Arnholm moves at levels > 6 and with gears >= 7.
 
 | north gate of the sluice | opens at 6.30 | closes at 18.50 |
 """
