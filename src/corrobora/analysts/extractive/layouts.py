@@ -92,8 +92,7 @@ def cite_fact(fact: Fact, *same: Fact, bold: bool = False, printed: set[str] | N
     for at in kept:
         start = skip_item_mark(fact.quote, spans[at].start)
         if any(map(str.isalnum, piece := fold_whitespace(fact.quote[start : spans[at].end]))):
-            labels = _is_label(fact.quote, spans[at]) if raw[at] != core else False
-            if start == spans[at].start and at + 1 in kept and (labels or _names_section(fact, raw[at])):
+            if start == spans[at].start and at + 1 in kept and _is_label(fact, spans[at], core):
                 continue
             if heads and items and start == spans[at].start:
                 continue
@@ -125,16 +124,18 @@ def _end_of_item(quote: str, spans: Sequence[Span], at: int) -> int:
     return end
 
 
-def _is_label(quote: str, span: Span) -> bool:
-    """True for a heading without a number of its own above a sentence: it says nothing by itself."""
-    own, rest = quote[span.start : span.end].rstrip(), quote[span.end :]
-    alone = rest.startswith("\n") and LIST_ITEM.match(rest.lstrip()) is None
-    return alone and own[-1] not in ".!?:;…。！？" and not _NUMBERED.search(own)
+def _is_label(fact: Fact, span: Span, core: str) -> bool:
+    """True for a heading above a sentence: it says nothing by itself.
 
-
-def _names_section(fact: Fact, sentence: str) -> bool:
-    """True for a heading above the fact; one that gives a number, other than a section's, is part of what is said."""
-    return is_heading_of(fact, sentence) and not _NUMBERED.search(_SECTION.sub("", sentence))
+    What gives a number, other than a section's, or leads in a list is part of what is said.
+    """
+    own, rest = fact.quote[span.start : span.end], fact.quote[span.end :]
+    if LIST_ITEM.match(rest.lstrip()) is not None:
+        return False
+    alone = own != core and rest.startswith("\n") and own.rstrip()[-1] not in ".!?:;…。！？"
+    return (alone and not _NUMBERED.search(own)) or (
+        is_heading_of(fact, own) and not _NUMBERED.search(_SECTION.sub("", own))
+    )
 
 
 def normalize_sentence(sentence: str) -> str:
