@@ -92,21 +92,21 @@ async def confirm_input(checked: CheckedDraft, draft: Draft, findings: Findings,
         and ((each.support in RULED and each.facts) or _may_claim(each))
         and (each.sentence, each.facts) not in run.rulings
     ][:MAX_DOUBTS]
-    rows, names = _find_rows(draft.body), _name_sources(findings.facts)
+    rows, sources = _find_rows(draft.body), _name_sources(findings.facts)
     facts = {str(fact.id): fact for fact in findings.facts}
-    shown = {each.sentence: each.facts or _find_nearest(each, findings.facts) for each in doubted}
-    said = {name: " ".join(each.sentence for each in doubted if name in shown[each.sentence]) for name in facts}
+    shown = [(each, each.facts or _find_nearest(each, findings.facts)) for each in doubted]
+    said = {name: " ".join(each.sentence for each, names in shown if name in names) for name in facts}
     leads = {name: await _find_lead(fact, said[name], run) for name, fact in facts.items() if said[name]}
-    quotes = {name: (names[name], lead, facts[name].quote) for name, lead in leads.items()}
+    quotes = {name: (sources[name], lead, facts[name].quote) for name, lead in leads.items()}
     doubts = (
         Doubt(
             each.sentence,
-            tuple(quotes[name] for name in shown[each.sentence]),
+            tuple(quotes[name] for name in names),
             gather_reasons(each.reasons) or ((_TELLS_ABSENCE,) if each.follows == DerivationKind.ABSENCE else ()),
             each.facts,
             rows.get(each.sentence, ""),
         )
-        for each in doubted
+        for each, names in shown
     )
     return Confirming("root/confirm", tuple(doubts))
 
