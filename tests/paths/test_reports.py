@@ -30,7 +30,10 @@ def test_the_report_goes_where_it_shall_and_the_exit_code_says_what_it_lacks(fil
     assert real.read_text().startswith("# ")
     assert {"plan.json", "report.json"} <= {path.name for path in (filled.folder / "files").iterdir()}
     assert "report   " not in written.err
-    again = filled(*(args if command != "authorize" else args[:2]), "--min-score", "1", "--json", "--display", "plain")
+    if command == "authorize":  # what has ended is not started again
+        assert "is not waiting" in filled(*args).complaint
+        args = STARTS[command](filled)
+    again = filled(*args, "--min-score", "1", "--json", "--display", "plain")
     assert (again.code, "is below 1.00" in again.complaint) == (4, True)
     assert json.loads(again.out)["run_id"] in again.err
     assert "report   " in again.err

@@ -22,7 +22,15 @@ import jinja2
 from corrobora.analysts.language_model import Prompt
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Contradiction, Fact, Grade, LinkedSource, Passage
-from corrobora.domain.plan import Node, QueryYield, SourceYield, Subject, SubQuestion, collect_leaves
+from corrobora.domain.plan import (
+    Node,
+    QueryYield,
+    SourceYield,
+    Subject,
+    SubQuestion,
+    SubQuestionStatus,
+    collect_leaves,
+)
 from corrobora.domain.thread import Escape, Gap
 from corrobora.ports import Role
 from corrobora.roles.forms import Shown, name_origin, name_place, quote_rows, quote_text, show_identifier
@@ -154,8 +162,14 @@ def _show_sub_questions(questions: Sequence[SubQuestion]) -> Shown:
 
 
 def _show_standings(questions: Sequence[SubQuestion]) -> Shown:
-    """The same without the finding, where the facts are shown, too."""
-    return quote_rows((f"{q.id} {q.standing.value}", (q.text,)) for q in questions)
+    """The same without the finding of what is answered, where the facts are shown, too.
+
+    A question that is open may be one that a plan added when its answer was already known: nothing else says so.
+    """
+    done = SubQuestionStatus.ANSWERED
+    return quote_rows(
+        (f"{q.id} {q.standing.value}", (q.text, q.finding if q.standing is not done else "")) for q in questions
+    )
 
 
 def _show_asked(questions: Sequence[SubQuestion]) -> Shown:
