@@ -31,7 +31,7 @@ def test_the_report_goes_where_it_shall_and_the_exit_code_says_what_it_lacks(fil
     assert {"plan.json", "report.json"} <= {path.name for path in (filled.folder / "files").iterdir()}
     assert "report   " not in written.err
     if command == "authorize":  # what has ended is not started again
-        assert "is not waiting" in filled(*args).complaint
+        assert "does not wait for authorization" in filled(*args).complaint
         args = STARTS[command](filled)
     again = filled(*args, "--min-score", "1", "--json", "--display", "plain")
     assert (again.code, "is below 1.00" in again.complaint) == (4, True)

@@ -74,10 +74,10 @@ class ParsedPrompt:
         rows = next((found for label in labels if (found := self.lines(label))), list[str]())
         return [(row.split(" ")[0], row.split(" | ")[1]) for row in rows if " | " in row]
 
-    def found(self) -> set[str]:
+    def find_answered(self) -> set[str]:
         """Return ids of the open sub-questions for which code shows what answers them."""
-        rows = (row.split(" | ") for row in self.lines("ub-questions, as code sees them"))
-        return {row[0].split(" ")[0] for row in rows if len(row) > 2 and row[2]}
+        rows = [row.split(" | ") for row in self.lines("ub-questions, as code sees them")]
+        return {row[0].split(" ")[0] for row in rows if any(row[2:])}
 
     def past_queries(self) -> list[str]:
         """Return the queries of all rounds so far."""
@@ -253,7 +253,7 @@ def _pick_quotes(passage: str, text: str, wanted: Mapping[str, set[str]], whole:
 @_answers("reflect")
 def _list_gaps(page: ParsedPrompt) -> Mapping[str, object]:
     facts = page.facts()
-    answered = {each for fact in facts for each in fact.answers if each} | page.found()
+    answered = {each for fact in facts for each in fact.answers if each} | page.find_answered()
     missing = [(each, text) for each, text in page.questions() if each not in answered]
     closes = "\nWrite `findings`." in page.text
     return {

@@ -34,7 +34,7 @@ from corrobora.text.vocabulary import (
 )
 
 _OPENS_BACK = re.compile(
-    r"(?i)^(?:[-*] )?(?:it|they|he|she|its|their|his|her|both|neither|the (?:former|latter|same)|"
+    r"(?i)^(?:[-*] )?(?:\((?=[^()]*\)[.!]?$)|it|they|he|she|its|their|his|her|both|neither|the (?:former|latter|same)|"
     r"(?:in )?(?:that|which|this) case|otherwise|instead|therefore|thus|hence|so|then|also|however|but|yet|"
     r"nevertheless|nonetheless|in addition|additionally|moreover|furthermore|similarly|likewise|accordingly|"
     r"consequently|for (?:example|instance)|as a result|reasons?:|yes|no|"
@@ -85,13 +85,18 @@ def find_context(sentences: Sequence[str], at: int) -> range:
     A sentence that leads in a list is printed with the list, a question with its answer.
     """
     first = last = at
-    while first and at - first < _BACK and _OPENS_BACK.match(sentences[first]):
+    while first and at - first < _BACK and refers_back(sentences[first]):
         first -= 1
     if sentences[at].endswith(":") or is_question(sentences[at]):
         last = len(sentences) - 1
     elif at + 1 < len(sentences) and _LIMITS_IT.match(sentences[at + 1]):
         last = at + 1
     return range(first, last + 1)
+
+
+def refers_back(sentence: str) -> bool:
+    """True if a sentence says little without the one before it: "They must not." or "(See section 4.)"."""
+    return _OPENS_BACK.match(sentence) is not None
 
 
 def fits_quote(lines: Sequence[Line], first: int, last: int, most: int = LIMITS.quote_max_chars) -> bool:
@@ -124,7 +129,7 @@ def _extend_backward(lines: Sequence[Line], at: int) -> int:
 def _needs_before(lines: Sequence[Line], at: int) -> bool:
     line = lines[at]
     short = line.end - line.start < LIMITS.quote_min_chars
-    points = _OPENS_BACK.match(line.text) is not None
+    points = refers_back(line.text)
     answers = points and is_question(lines[at - 1].text) and lines[at - 1].passage == line.passage
     return answers or ((short or points) and _same_paragraph(lines, at - 1, at))
 

@@ -77,6 +77,11 @@ def is_heading_of(fact: Fact, sentence: str) -> bool:
     return said[-1:] not in "?:" and any(said == fold_whitespace(part) for part in fact.heading.split(" > "))
 
 
+def _states_something(fact: Fact, one: Sentence) -> bool:
+    """False for a heading, and for an item that leads in a list of its own: its items say more than it does."""
+    return not is_heading_of(fact, one.text) and not (one.listed and one.text.endswith(":"))
+
+
 def rank_facts(text: str, facts: Sequence[Fact]) -> tuple[RankedFact, ...]:
     """Rank facts for `text`, best first; ties go to the lower id, so that the order of the input does not matter."""
     text = split_joined_names(text)
@@ -95,8 +100,8 @@ def rank_facts(text: str, facts: Sequence[Fact]) -> tuple[RankedFact, ...]:
         if not worths:
             continue
         best, core = max(worths, key=lambda row: row[0].worth)
-        if is_heading_of(fact, core.text):
-            core = max(worths, key=lambda row: (not is_heading_of(fact, row[1].text), row[0].worth))[1]
+        if is_heading_of(fact, core.text) or (core.listed and core.text.endswith(":")):
+            core = max(worths, key=lambda row: (_states_something(fact, row[1]), row[0].worth))[1]
         found.append(
             RankedFact(
                 fact,

@@ -11,29 +11,20 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 
+from corrobora.analysts.extractive.citing import cite_fact, normalize_sentence
 from corrobora.analysts.extractive.contradictions import label_version, make_version_key
-from corrobora.analysts.extractive.extract import find_context
-from corrobora.analysts.extractive.fact_selection import is_heading_of
-from corrobora.analysts.extractive.lines import measure_depth
 from corrobora.domain.evidence import Contradiction, Fact, FactId
 from corrobora.domain.plan import SubQuestion
 from corrobora.text import phrases
 from corrobora.text.answers import classify_question, find_place
-from corrobora.text.quantities import find_quantities
-from corrobora.text.segmentation import Span, split_sentences
-from corrobora.text.tokens import LIST_ITEM, escape_text, fold_whitespace, skip_item_mark
 
 FURTHER = "Further evidence"
 _OPENING_WORDS = 75  # of the first paragraph, where one thing is asked
 _OPENING_STATEMENTS = 4
-_SHORT_WORDS = 40  # of a quote that is printed whole
 _PART_WORDS = 40  # of one part of several
 _NEAREST = 3
 _CLOSING = 5
-_ENDED = re.compile(r"[.!?…。！？][\"'”’)\]»]*$")
 _SPECIAL = re.compile(r"([|])")
-_SECTION = re.compile(r"^\d+(?:\.\d+)*\.?\s")
-_NUMBERED = re.compile(r"(?<![A-Za-z\d])\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,88 +62,6 @@ class Page:
     def several_editions(self) -> bool:
         """True if the statements come from more than one edition."""
         return len({fact.version for section in self.sections for fact in section.facts if fact.version}) > 1
-
-
-def cite_fact(fact: Fact, *same: Fact, bold: bool = False, printed: set[str] | None = None, core: str = "") -> str:
-    """Write a fact's sentences, each with a marker before its full stop; `same` are facts with the same text.
-
-    Items of a list stand on lines of their own. Sentences already `printed` are left out, and those written are added
-    to `printed`. Of a long quote with a `core`, only that sentence and what it needs to be understood is written.
-    """
-    marker = "".join(dict.fromkeys((fact.marker, *(other.marker for other in same))))
-    spans = split_sentences(fact.quote)
-    raw = [fact.quote[span.start : span.end] for span in spans]
-    whole = core not in raw or len(fact.quote.split()) <= _SHORT_WORDS
-    kept = range(len(raw)) if whole else find_context(raw, raw.index(core))
-    if not whole:
-        kept = range(kept.start, max(kept.stop, _end_of_item(fact.quote, spans, raw.index(core))))
-    heads = not whole and core.endswith(":")  # of a long list, the first sentence of each item
-    pieces: list[str] = []
-    items: set[str] = set()
-    for at in kept:
-        start = skip_item_mark(fact.quote, spans[at].start)
-        if any(map(str.isalnum, piece := fold_whitespace(fact.quote[start : spans[at].end]))):
-            if start == spans[at].start and at + 1 in kept and _is_label(fact, spans[at], core):
-                continue
-            if heads and items and start == spans[at].start:
-                continue
-            items |= {piece} if start > spans[at].start else set[str]()
-            pieces.append(piece)
-    if printed is not None:
-        pieces = [piece for piece in pieces if normalize_sentence(piece) not in printed]
-        printed.update(normalize_sentence(piece) for piece in pieces)
-    while pieces and pieces[-1].endswith(":"):  # what leads in a list says nothing without it
-        pieces.pop()
-    text = ""
-    for piece in pieces:
-        said = _append_marker(piece, marker, bold=bold)
-        text += f"\n  - {said}" if text and piece in items else f" {said}"
-    return text.strip()
-
-
-def _end_of_item(quote: str, spans: Sequence[Span], at: int) -> int:
-    """Return where a sentence and the lists inside its item end: after the sentence itself, if there are none."""
-    depth = measure_depth(quote, spans[at].start)
-    inner, end = LIST_ITEM.match(quote, spans[at].start) is not None, at + 1
-    for place in range(at + 1, len(spans) if inner else at):
-        if LIST_ITEM.match(quote, spans[place].start) is not None:
-            if measure_depth(quote, spans[place].start) <= depth:
-                break
-            end = place + 1
-        elif end > at + 1:
-            end = place + 1
-    return end
-
-
-def _is_label(fact: Fact, span: Span, core: str) -> bool:
-    """True for a heading above a sentence: it says nothing by itself.
-
-    What gives a number, other than a section's, or leads in a list is part of what is said.
-    """
-    own, rest = fact.quote[span.start : span.end], fact.quote[span.end :]
-    if LIST_ITEM.match(rest.lstrip()) is not None:
-        return False
-    alone = own != core and rest.startswith("\n") and own.rstrip()[-1] not in ".!?:;…。！？"
-    return (alone and not _NUMBERED.search(own)) or (
-        is_heading_of(fact, own) and not _NUMBERED.search(_SECTION.sub("", own))
-    )
-
-
-def normalize_sentence(sentence: str) -> str:
-    """Return a sentence without its final punctuation and with single spaces, for comparison."""
-    return " ".join(sentence.split()).rstrip(".!?;:, ")
-
-
-def _append_marker(sentence: str, marker: str, *, bold: bool = False) -> str:
-    """Write a sentence as Markdown with its marker before the full stop, key figures in bold (ANGLES-27)."""
-    body = sentence.rstrip(";:, ")
-    ended = _ENDED.search(body)
-    stop = body[-1] if body[-1] in ".!?" else "" if ended else ":" if sentence.endswith(":") else "."
-    text = escape_text(body[:-1] if body[-1] in ".!?" else body)
-    figures = dict.fromkeys(quantity.text for quantity in find_quantities(sentence)) if bold else ()
-    for figure in map(escape_text, figures):
-        text = text.replace(figure, f"**{figure}**", 1)
-    return f"{text} {marker}{stop}"
 
 
 def _list_facts(facts: Iterable[Fact], printed: set[str], *, bold: bool = False) -> list[str]:
@@ -281,13 +190,16 @@ def _compare_editions(page: Page, section: Section) -> list[tuple[str, str]]:
     best, *others = section.facts
     other = next((fact for fact in others[:1] if fact.version not in ("", best.version)), None)
     if other is None:
-        said = cite_fact(best, printed=page.printed)
+        said = cite_fact(best, printed=page.printed, core=section.cores.get(best.id, ""))
         return [(best.version, said)] if said else []
     first, second = sorted((best, other), key=lambda fact: make_version_key(fact.version, fact.published))
     if normalize_sentence(first.quote) == normalize_sentence(second.quote):
         said = cite_fact(first, second, printed=page.printed)
         return [(f"{first.version}, {phrases.UNCHANGED} {second.version}", said)] if said else []
-    told = [(fact.version, cite_fact(fact, printed=page.printed)) for fact in (first, second)]
+    told = [
+        (fact.version, cite_fact(fact, printed=page.printed, core=section.cores.get(fact.id, "")))
+        for fact in (first, second)
+    ]
     return [(edition, text) for edition, text in told if text]
 
 

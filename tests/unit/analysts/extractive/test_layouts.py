@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from tests.unit.analysts.extractive.samples import NEW_DOCUMENT, OLD_DOCUMENT, facts_of
 
+from corrobora.analysts.extractive.citing import cite_fact
 from corrobora.analysts.extractive.layouts import (
     FURTHER,
     Page,
     Section,
-    cite_fact,
     layout_by_angles,
     layout_by_questions,
 )
@@ -99,6 +99,22 @@ def test_of_a_long_list_the_first_sentence_of_each_item_is_printed():
     assert [line.split(" [")[0].strip(" -") for line in lines] == [
         "The box takes three shapes", "Round", "Square", "Flat"
     ]  # fmt: skip
+
+
+def test_what_refers_back_to_a_sentence_left_out_is_left_out_too():
+    fact = replace(OLD[0], quote="Secrets are long. (See section 4.) They last a year.")
+    assert cite_fact(fact, printed={"Secrets are long"}) == ""
+    assert cite_fact(fact, printed=set()).count("[S1:C1]") == 3
+
+
+def test_of_nested_lists_only_the_item_is_printed_that_answers():
+    said = "which is told to each of them once a year by letter, in words that everybody at the works understands"
+    quote = (
+        f"Of the works, these matter:\n- Fires are lit by two, {said}.\n- When a guest comes:\n"
+        f"  - Tell the guest the rules, {said}.\n  - Lend the guest 64 gloves.\n  - Shut the door."
+    )
+    fact = replace(OLD[0], quote=quote)
+    assert cite_fact(fact, core="- Lend the guest 64 gloves.") == "Lend the guest 64 gloves [S1:C1]."
 
 
 def test_only_the_best_statements_open_a_report():

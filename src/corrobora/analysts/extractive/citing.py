@@ -1,0 +1,121 @@
+"""Citing: how a fact is written into a report, its sentences with their markers.
+
+Knows headings above a statement, lists inside a quote, and what stands on the page already. Does not choose facts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from corrobora.analysts.extractive.extract import find_context, refers_back
+from corrobora.analysts.extractive.fact_selection import is_heading_of
+from corrobora.analysts.extractive.lines import measure_depth
+from corrobora.domain.evidence import Fact
+from corrobora.text.quantities import find_quantities
+from corrobora.text.segmentation import Span, split_sentences
+from corrobora.text.tokens import LIST_ITEM, escape_text, fold_whitespace, skip_item_mark
+
+_SHORT_WORDS = 40  # of a quote that is printed whole
+_ENDED = re.compile(r"[.!?…。！？][\"'”’)\]»]*$")
+_SECTION = re.compile(r"^\d+(?:\.\d+)*\.?\s")
+_NUMBERED = re.compile(r"(?<![A-Za-z\d])\d")
+
+
+def cite_fact(fact: Fact, *same: Fact, bold: bool = False, printed: set[str] | None = None, core: str = "") -> str:
+    """Write a fact's sentences, each with a marker before its full stop; `same` are facts with the same text.
+
+    Items of a list stand on lines of their own. Sentences already `printed` are left out, with what refers back to
+    them, and those written are added to `printed`. Of a long quote with a `core`, only that sentence and what it needs
+    to be understood is written.
+    """
+    marker = "".join(dict.fromkeys((fact.marker, *(other.marker for other in same))))
+    pieces, items = _select_pieces(fact, core)
+    if printed is not None:
+        pieces = _drop_printed(pieces, printed)
+    while pieces and pieces[-1].endswith(":"):  # what leads in a list says nothing without it
+        pieces.pop()
+    text = ""
+    for piece in pieces:
+        said = _append_marker(piece, marker, bold=bold)
+        text += f"\n  - {said}" if text and piece in items else f" {said}"
+    return text.strip()
+
+
+def _select_pieces(fact: Fact, core: str) -> tuple[list[str], set[str]]:
+    """Return the sentences of a fact to be written, and which of them are items of a list."""
+    spans = split_sentences(fact.quote)
+    raw = [fact.quote[span.start : span.end] for span in spans]
+    whole = core not in raw or len(fact.quote.split()) <= _SHORT_WORDS
+    kept = range(len(raw)) if whole else find_context(raw, raw.index(core))
+    if not whole:
+        kept = range(kept.start, max(kept.stop, _end_of_item(fact.quote, spans, raw.index(core))))
+    heads = not whole and core.endswith(":")  # of a long list, the first sentence of each item
+    pieces: list[str] = []
+    items: set[str] = set()
+    for at in kept:
+        start = skip_item_mark(fact.quote, spans[at].start)
+        if any(map(str.isalnum, piece := fold_whitespace(fact.quote[start : spans[at].end]))):
+            if start == spans[at].start and at + 1 in kept and _is_label(fact, spans[at], core):
+                continue
+            if heads and items and start == spans[at].start:
+                continue
+            items |= {piece} if start > spans[at].start else set[str]()
+            pieces.append(piece)
+    return pieces, items
+
+
+def _drop_printed(pieces: Sequence[str], printed: set[str]) -> list[str]:
+    """Return the sentences that do not stand on the page, without those that refer back to one left out."""
+    fresh: list[str] = []
+    for before, piece in pairwise(("", *pieces)):
+        leans = refers_back(piece) and before and before not in fresh
+        fresh += [] if leans or normalize_sentence(piece) in printed else [piece]
+    printed.update(normalize_sentence(piece) for piece in fresh)
+    return fresh
+
+
+def _end_of_item(quote: str, spans: Sequence[Span], at: int) -> int:
+    """Return where a sentence and the lists inside its item end: after the sentence itself, if there are none."""
+    depth = measure_depth(quote, spans[at].start)
+    inner, end = LIST_ITEM.match(quote, spans[at].start) is not None, at + 1
+    for place in range(at + 1, len(spans) if inner else at):
+        if LIST_ITEM.match(quote, spans[place].start) is not None:
+            if measure_depth(quote, spans[place].start) <= depth:
+                break
+            end = place + 1
+        elif end > at + 1:
+            end = place + 1
+    return end
+
+
+def _is_label(fact: Fact, span: Span, core: str) -> bool:
+    """True for a heading above a sentence: it says nothing by itself.
+
+    What gives a number, other than a section's, or leads in a list is part of what is said.
+    """
+    own, rest = fact.quote[span.start : span.end], fact.quote[span.end :]
+    if LIST_ITEM.match(rest.lstrip()) is not None:
+        return False
+    alone = own != core and rest.startswith("\n") and own.rstrip()[-1] not in ".!?:;…。！？"
+    return (alone and not _NUMBERED.search(own)) or (
+        is_heading_of(fact, own) and not _NUMBERED.search(_SECTION.sub("", own))
+    )
+
+
+def normalize_sentence(sentence: str) -> str:
+    """Return a sentence without its final punctuation and with single spaces, for comparison."""
+    return " ".join(sentence.split()).rstrip(".!?;:, ")
+
+
+def _append_marker(sentence: str, marker: str, *, bold: bool = False) -> str:
+    """Write a sentence as Markdown with its marker before the full stop, key figures in bold (ANGLES-27)."""
+    body = sentence.rstrip(";:, ")
+    ended = _ENDED.search(body)
+    stop = body[-1] if body[-1] in ".!?" else "" if ended else ":" if sentence.endswith(":") else "."
+    text = escape_text(body[:-1] if body[-1] in ".!?" else body)
+    figures = dict.fromkeys(quantity.text for quantity in find_quantities(sentence)) if bold else ()
+    for figure in map(escape_text, figures):
+        text = text.replace(figure, f"**{figure}**", 1)
+    return f"{text} {marker}{stop}"
