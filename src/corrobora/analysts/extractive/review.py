@@ -207,7 +207,7 @@ def _drop_empty_headings(given: Sequence[str]) -> list[str]:
 
 
 def _add_missing_parts(lines: list[str], found: DraftChecks, given: Revising) -> str:
-    """Add sections for missing parts before the conclusion, in the draft's own form."""
+    """Add what speaks to missing parts: below their headings, or in sections of their own before the conclusion."""
     printed = {normalize_sentence(sentence.text) for sentence in parse_sentences("\n".join(lines))}
     numbers = [int(match.group(1)) for line in lines if (match := _NUMBERED.match(line))]
     rule = ["---", ""] if "---" in lines else []
@@ -215,10 +215,15 @@ def _add_missing_parts(lines: list[str], found: DraftChecks, given: Revising) ->
     for part in found.missing:
         best = [one for one in rank_facts(part, given.facts) if one.worth > 0]
         written = [cite_fact(one.fact, printed=printed) for one in select_diverse(best, _ADDED)]
-        if any(written):
+        told = [f"- {text}" for text in written if text and not _missing_parts(part, Draft("", text), given.facts)]
+        title = part.rstrip("?. ")
+        place = next((at for at, line in enumerate(lines) if heading_text(line).endswith(title)), 0)
+        if place and told:
+            lines = [*lines[: place + 1], "", *told, *lines[place + 1 :]]
+        elif told:
             number = f"{max(numbers) + 1}. " if numbers else ""
             numbers += [max(numbers) + 1] if numbers else []
-            added += ["", f"## {number}{part.rstrip('?. ')}", "", *(f"- {text}" for text in written if text), "", *rule]
+            added += ["", f"## {number}{title}", "", *told, "", *rule]
     ending = next((at for at, line in enumerate(lines) if heading_text(line).casefold() == "conclusion"), len(lines))
     if ending == len(lines) and added and rule:
         added = ["", "---", *added[: -len(rule)]]

@@ -63,6 +63,18 @@ def test_the_revision_adds_what_nothing_spoke_to():
     assert "inspected" in body
 
 
+def test_a_revision_adds_below_the_heading_of_a_part_and_only_what_speaks_to_it():
+    asked = "How did kiln inspection change?"
+    thin = Draft(
+        "T", f"# T\n\n## {asked.rstrip('?')}\n\nA kiln holds heat for ceramic work [S1:C1].\n\n## Gaps\n\nNone.\n"
+    )
+    body = play(revise, Revising("r", asked, thin, Critique(("x",)), FACTS)).body
+    assert body.count(f"## {asked.rstrip('?')}") == 1
+    assert "inspected" in body.partition("## Gaps")[0]
+    other = "How many whales does the harbour of Brenhaven feed?"
+    assert play(revise, Revising("r", other, thin, Critique(("x",)), FACTS)).body.count("[S") == thin.body.count("[S")
+
+
 def test_the_judge_ranks_the_good_draft_higher_and_stays_in_bounds():
     good = play(judge, Reviewing("r", QUESTION, GOOD, FACTS))
     bad = play(judge, Reviewing("r", QUESTION, BAD, FACTS))
