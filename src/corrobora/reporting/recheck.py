@@ -40,11 +40,15 @@ from corrobora.text.mentions import find_claim_words
 from corrobora.text.phrases import Frame
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.support import Evidence, SupportCheck, check_support
-from corrobora.text.tokens import read_inline, token_overlap
+from corrobora.text.tokens import is_table_row, read_inline, stem_text
+from corrobora.text.vocabulary import weigh_stem
 
 _SIDE = re.compile(r"(.{1,400}?): [“\"«„](.{1,4000})[”\"»“] \\?\[(\d{1,5})\\?\]")
-_HEADING = re.compile(r"(?:\A|(?<=\n\n))(?![-*•|\d])([^\n.:;,!?|]{1,80})(?=\n\n)")  # a line without punctuation
+_HEADING = re.compile(  # a line without punctuation, or a version: "3.4.0 (2024-04-02)"
+    r"(?:\A|(?<=\n\n))((?![-*•|\d])[^\n.:;,!?|]{1,80}|\[?v?\d+(?:\.\d+)+\]?[^\n.:;,!?|]{0,60})(?=\n\n)"
+)
 _WINDOW = 3  # sentences of a page that may support a statement together
+_WINDOWS = 3  # places of a page that something may be computed from
 
 
 class CheckVerdict(StrEnum):
@@ -261,11 +265,19 @@ def _derive(
     text: str, found: Sequence[CheckedReference], support: Support, reasons: tuple[str, ...]
 ) -> tuple[Support, tuple[str, ...]]:
     """Execute the derivation that a sentence claims; one that needs the reading set of the run cannot be checked."""
-    cited = [CitedEvidence(piece, each.source, urlsplit(each.url).netloc) for each in found for piece in each.evidence]
-    derived = check_derivation(read_inline(text), cited)
+    plain = read_inline(text)
+    cited = [
+        CitedEvidence(piece, each.source, urlsplit(each.url).netloc)
+        for each in found
+        for piece in each.evidence or find_best_windows(plain, each.page)
+    ]
+    quoted = [piece for each in found for piece in each.evidence]
+    derived = check_derivation(plain, cited if quoted else [])
+    if derived.holds is None and derived.kind in (DerivationKind.ABSENCE, DerivationKind.COUNT):
+        return Support.NOT_CHECKABLE, (derived.reason,)
+    derived = derived if quoted else check_derivation(plain, cited)
     if derived.holds is None:
-        needs_reading = derived.kind in (DerivationKind.ABSENCE, DerivationKind.COUNT)
-        return (Support.NOT_CHECKABLE, (derived.reason,)) if needs_reading else (support, reasons)
+        return support, reasons
     if derived.holds:
         return Support.SUPPORTED, derived.steps
     told = derived.withholds or support is Support.CONTRADICTED
@@ -289,25 +301,39 @@ def _settle_status(sentence: str, found: CheckedReference, evidence: list[Eviden
     evidence += found.evidence
     if found.status is not CitationStatus.SAID:
         return found.status
-    window = find_best_window(sentence, found.page)
+    window = next(iter(find_best_windows(sentence, found.page)), Evidence(""))
     evidence.append(window)
     carried = check_support(sentence, [window]).support is Support.SUPPORTED
     return CitationStatus.SAID if carried else CitationStatus.NOT_SAID
 
 
-def find_best_window(sentence: str, text: str) -> Evidence:
-    """Return the few consecutive sentences of a page that have most words in common with a statement.
+def find_best_windows(sentence: str, text: str) -> list[Evidence]:
+    """Return the places of a page that share most with a statement, the best first: a few consecutive sentences each.
 
     None reach beyond a heading, which counts as well: of several settings one has the default that stands below it.
+    What stands before a table or list belongs to each of its lines.
     """
     heads = [(0, 0, ""), *((match.start(), match.end(), match[1]) for match in _HEADING.finditer(text))]
-    found: list[tuple[float, Evidence]] = []
+    title = heads[1][2] if len(heads) > 1 and heads[1][0] == 0 else ""
+    wanted = frozenset(stem_text(sentence))
+    found: list[tuple[float, int, Evidence]] = []
     for (_, begin, heading), (stop, _, _) in zip(heads, [*heads[1:], (len(text), 0, "")], strict=True):
         spans = split_sentences(part := text[begin:stop])
+        stems = [frozenset(stem_text(part[span.start : span.end])) for span in spans]
+        lead = ""
         for at, span in enumerate(spans):
+            said = part[span.start : span.end]
+            lead = lead if is_table_row(said) else said
             window = part[span.start : spans[min(at + _WINDOW, len(spans)) - 1].end]
-            found.append((token_overlap(sentence, f"{heading}\n{window}"), Evidence(window, heading=heading)))
-    return max(found, key=lambda each: each[0], default=(0.0, Evidence("")))[1]
+            shared = wanted & frozenset(stem_text(heading)).union(*stems[at : at + _WINDOW])
+            weight = sum(map(weigh_stem, sorted(shared)))
+            found.append((-weight, at, Evidence(window, title, heading=heading, before="" if lead == said else lead)))
+    found.sort(key=lambda each: each[:2])
+    chosen: list[Evidence] = []
+    for _, _, each in found:
+        if len(chosen) < _WINDOWS and not any(each.quote in one.quote or one.quote in each.quote for one in chosen):
+            chosen.append(each)
+    return chosen
 
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

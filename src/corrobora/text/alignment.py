@@ -45,6 +45,9 @@ _OPENERS = frozenset(
     "in on at by for from during after before since until with without under over as of to because if when while "
     "although unless except where compared among according between only".split()
 )
+_LIMITING = frozenset(
+    "of in on at to with for from under above below over between during through among who that".split()
+)
 _CLAUSE_OPENERS = frozenset("that which who whom whose while whereas but because since although".split())
 _ALIKE = {"shall": "must", "none": "no"}
 _JOINING = frozenset("but and while though although which who whereas".split())  # what follows is another clause
@@ -100,6 +103,8 @@ def find_cut(head: str, tail: str, said: str = "") -> Problem | None:
     """
     if limit := _LIMIT.match(tail):
         return Problem(f"it cuts off “{limit.group(1)}” of its sentence", "")
+    if (opening := fold_words(tail)[:1]) and opening[0] in _LIMITING and tail[0].isalpha() and states_rule(said):
+        return Problem(f"it cuts off “{tail.rstrip(' .!?')}” of its sentence", "")
     if _CONDITION.match(said) and any(char.isalnum() for char in tail):
         return Problem("it cuts off what its condition governs", "")
     for part in (head, tail):
@@ -166,7 +171,10 @@ def align_copy(sentence: str, units: Sequence[str]) -> Copy:
         turned = (_fold_copy(each) for each in _turn_adjuncts(sentence))
         return Copy(best[0], tuple(_find_changes(min(turned, key=lambda each: Indel.distance(each, nearest)), nearest)))
     joined = len(runs) > 1 and not whole and len(set[int]().union(*runs.values())) >= NEAR_COPY * len(words)
-    return Copy(best[1], (Problem("it joins parts of two sentences", ""),) if joined else ())
+    told = [Problem("it joins parts of two sentences", "")] if joined else []
+    if best[0] >= _IN_ORDER:
+        told += [Problem(f"its sources say “{number}” here", "") for number in _list_skipped_numbers(words, nearest)]
+    return Copy(best[1], tuple(told))
 
 
 def _turn_adjuncts(sentence: str) -> Iterator[str]:
@@ -201,17 +209,22 @@ def _find_changes(words: Sequence[str], theirs: Sequence[str]) -> Iterator[Probl
             yield Problem(f"its sources do not say “{' '.join(changed)}” here", " ".join(changed))
         if other and (subject := _find_other_subject(other, own, words)):
             yield Problem(f"its sources say this of “{subject}”", "")
-        if other and other[0] not in _JOINING:
-            left = _list_left_out(words, theirs, other)
-            inner = other[-1] != theirs[-1] and other[0] != theirs[0]
-            if not left and inner and parse_clause(" ".join(other)).negations > parse_clause(" ".join(own)).negations:
-                left = ["not"]
-            if left:
-                yield Problem(f"it leaves out “{left[0]}”", left[0])
+        if other and other[0] not in _JOINING and (left := _find_left_out(words, theirs, own, other)):
+            yield Problem(f"it leaves out “{left}”", left)
+    for number in _list_skipped_numbers(words, theirs):
+        yield Problem(f"its sources say “{number}” here", "")
     for head in _list_cut_heads(words, theirs):
         yield Problem(f"it leaves out “{head}”", "")
     if turned and not moved:
         yield Problem("who does it and to whom differ", "by" if "by" in words else "")
+
+
+def _list_skipped_numbers(words: Sequence[str], theirs: Sequence[str]) -> Iterator[str]:
+    """Yield a number of which a copy gives the next one in its place: "is 2" for "is 4 (was 2)"."""
+    for op in Indel.opcodes(words, theirs):
+        ends = [*theirs[op.dest_start : op.dest_start + 1], *theirs[op.dest_end : op.dest_end + 1]]
+        if op.tag == "insert" and op.dest_start and all(word[:1].isdigit() for word in ends):
+            yield ends[0]
 
 
 def _list_cut_heads(words: Sequence[str], theirs: Sequence[str]) -> Iterator[str]:
@@ -250,6 +263,15 @@ def _is_passive(words: Sequence[str]) -> bool:
     return _PASSIVE.search(" ".join(words)) is not None
 
 
+def _find_left_out(words: Sequence[str], theirs: Sequence[str], own: Sequence[str], other: Sequence[str]) -> str:
+    """Return what a copy leaves out with `other` that decides its meaning: a shade, a denial, a limit of a rule."""
+    left = _list_left_out(words, theirs, other)
+    inner = other[-1] != theirs[-1] and other[0] != theirs[0]
+    if not left and inner and parse_clause(" ".join(other)).negations > parse_clause(" ".join(own)).negations:
+        return "not"
+    return left[0] if left else "" if own else _find_cut_limit(words, other)
+
+
 def _list_left_out(words: Sequence[str], theirs: Sequence[str], other: Sequence[str]) -> list[str]:
     """Return the shades and negations that a copy leaves out of what it says."""
     own, unit, gap = (parse_clause(" ".join(each)) for each in (words, theirs, other))
@@ -267,6 +289,20 @@ def _list_left_out(words: Sequence[str], theirs: Sequence[str], other: Sequence[
         )
     ]
     return left + (["not"] if gap.negations and not own.negations else [])
+
+
+def _find_cut_limit(words: Sequence[str], other: Sequence[str]) -> str:
+    """Return what limits a rule or denial where a copy says it of more: "ferries [to the islands] do not leave"."""
+    told = {stem_word(word) for word in words}
+    limits = other[0] in _LIMITING and other[-1] not in _CLAUSE_OPENERS
+    limits = limits and any(stem_word(word) not in told for word in other[1:])
+    return " ".join(other) if limits and states_rule(" ".join(words)) else ""
+
+
+def states_rule(text: str) -> bool:
+    """True if a text orders, forbids or denies, or says something of all: what is left out then makes it say more."""
+    clause = parse_clause(text)
+    return bool(clause.duties or clause.negations or clause.kinds("quantifier") & {"all", "only"})
 
 
 def _matters(word: str, own: Sequence[str], near: Sequence[str], theirs: Sequence[str]) -> bool:
@@ -288,12 +324,10 @@ def _matters(word: str, own: Sequence[str], near: Sequence[str], theirs: Sequenc
 
 def _is_amount_there(own: Sequence[str], near: Sequence[str], theirs: Sequence[str]) -> bool:
     """True if a number of `own` stands in its place, or elsewhere in a sentence that has nothing in its place."""
-    known = find_measures(" ".join(near)) or find_measures(" ".join(theirs if not near or own[0] in theirs else ()))
-    return any(
-        other.number == measure.number or measure.equals(other)
-        for measure in find_measures(" ".join(own))
-        for other in known
-    )
+    said, known = find_measures(" ".join(own)), find_measures(" ".join(near))
+    known = known[: len(said)] if len(own) == 1 else known  # "2" in the place of "4 (was 2)" is another number
+    known = known or find_measures(" ".join(theirs if not near or own[0] in theirs else ()))
+    return any(other.number == measure.number or measure.equals(other) for measure in said for other in known)
 
 
 def _list_shades(words: Sequence[str]) -> list[tuple[tuple[str, str], str]]:

@@ -35,6 +35,7 @@ _TIME = re.compile(
 _DONE = re.compile(
     r"(?i)\b(?:was|were|been|be|is|are)\s(?:[a-z]+ly\s)?([a-z]{3,}(?:ed|en|ne|wn|lt|pt|ld|nt|de))\b(?!\sby\b)"
 )
+_APPOSITION = re.compile(r"^,\s[^,;.]{1,80},(?=\s)")  # "Ann Lee, who leads the union, called"
 _CHOICE = re.compile(r"(?i)\b(?:not|nicht)\s(.{1,60}?),?\s(?:but|sondern)\s(.{1,60}?)(?=[.,;!?]|$)")  # not A but B
 _OPENING = 30  # characters within which a sentence names what it is about
 _PAST = re.compile(r"\b(?:had|has|have|was|were|been|did)\b|\b[a-z]{2,}ed\b")
@@ -133,7 +134,7 @@ def _read_agents(text: str) -> tuple[tuple[str, frozenset[str], str], ...]:
         if passive := _PASSIVE.search(text[: mention.start]):
             found.append((stem_word(passive.group(1).lower()), stems, mention.text))
             continue
-        rest = text[mention.start + len(mention.text) :]
+        rest = _APPOSITION.sub("", text[mention.start + len(mention.text) :], count=1)
         following = split_words(_PART.split(rest[:60])[0]) if rest[:1] == " " else []
         verb = next((word for word in following if word not in _BETWEEN and not word.endswith("ly")), "")
         passive = any(word in ("was", "were", "is", "are", "been") for word in following[:2])

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from corrobora.text.quantities import NUMBER_WORDS, SCALES, find_years
+from corrobora.text.segmentation import split_sentences
 from corrobora.text.support import Evidence
 from corrobora.text.tokens import fold_text, split_words, stem_text, stem_word
 
@@ -45,6 +46,7 @@ class QuotedNumber:
     words: frozenset[str]
     years: frozenset[int]
     end: str = ""  # of a change that the evidence itself tells: "from" or "to"
+    sentence: str = ""
 
 
 _DIGITS = r"\d{1,15}(?:,\d{3})*(?:\.\d{1,9})?"
@@ -58,6 +60,7 @@ _END_ROOM = 16  # characters before a number in which its preposition stands
 _NAMING = frozenset("revision version rev section table figure chapter release part level step page no sp".split())
 _IN_YEAR = ("in", "since", "until", "during")
 _NO_UNIT = frozenset("more fewer less higher lower longer shorter larger smaller greater times".split())
+_ELLIPSIS = re.compile(r"[^.;:()]{0,80}\b(?:and|against|versus|after|while|compared (?:with|to))\s(?:by |of |about )?")
 _CLAUSE = re.compile(r"(?:[,;:.](?=\s)|\b(?:and|while|whereas|but|against|versus)\b)")
 
 
@@ -103,15 +106,21 @@ def list_quoted_numbers(cited: Sequence[CitedEvidence]) -> tuple[QuotedNumber, .
     for piece in cited:
         told = piece.evidence
         label = f"{told.title} {told.version} {told.heading} {told.published} {piece.publisher}"
+        last: Number | None = None
+        spans = split_sentences(told.quote)
         edges = [0, *(match.start() for match in _CLAUSE.finditer(told.quote)), len(told.quote)]
         for number in scan_numbers(told.quote):
+            if last is not None and not number.unit and _ELLIPSIS.fullmatch(told.quote[last.end : number.start]):
+                number = replace(number, unit=last.unit)  # noqa: PLW2901 - "9 visitors came by boat and 11 by bus"
+            last = number
             begin = max(edge for edge in edges if edge <= number.start)
             end = min(edge for edge in edges if edge >= number.end)
             clause = told.quote[begin:end]
             years = find_years(clause) or find_years(told.quote) or find_years(f"{label} {told.before} {told.after}")
             words = name_words(f"{clause} {label}") | {str(year) for year in years}
             end = _END.search(told.quote[max(0, number.start - _END_ROOM) : number.start])
-            found.append(QuotedNumber(number, words, frozenset(years), end.group(1).lower() if end else ""))
+            within = next((told.quote[s.start : s.end] for s in spans if s.start <= number.start < s.end), "")
+            found.append(QuotedNumber(number, words, frozenset(years), end.group(1).lower() if end else "", within))
     return tuple(found)
 
 
@@ -139,7 +148,7 @@ _FACTORS = {"twice": 2.0, "double": 2.0, "doubled": 2.0, "doubles": 2.0, "thrice
             "quadrupled": 4.0, "half": 0.5, "halved": 0.5, "halves": 0.5}  # fmt: skip
 _SIGN = re.compile(rf"{_N}{_W}{{0,2}}\s*(\+|-|−|–|×|x|\*|/|÷|times|multiplied by|plus|minus|divided by)\s*{_N}")
 _OPERATORS: tuple[tuple[str, str], ...] = (  # the first whose word stands in the sentence
-    ("average", r"\b(?:average[sd]?|mean)\b"),
+    ("average", r"(?<!\ban )\baverage[sd]?\b|\ban average of\b|\bmean\b"),
     ("sum", r"\b(?:total(?:s|led|ling)?|sum|together|combined|altogether|in all|adds? up)\b"),
     ("ratio", rf"{_N} times\b(?!\s*#|\s*[,;])|\bfactor of\b|\bratio\b|\b(?:{'|'.join(_FACTORS)})\b"),
     ("share", rf"{_N}{_W}{{0,3}}? (?:out )?of (?:the |all )?{_N}"),
@@ -204,6 +213,7 @@ class Claim:
     about: bool
     cue: str  # the words of the operator
     counted: str  # the stem of what is counted: "more characters"
+    words: frozenset[str] = frozenset()
 
 
 def read_claim(sentence: str, quoted: Sequence[QuotedNumber], *, pieces: int) -> Claim | None:
@@ -238,6 +248,7 @@ def read_claim(sentence: str, quoted: Sequence[QuotedNumber], *, pieces: int) ->
         result is not None and _APPROXIMATE.search(sentence[max(0, result.start - 20) : result.start]) is not None,
         re.sub(r"[#@]\d+[#@]", "", cue or (compared.group() if compared else "")),
         stem_word(counted.group(1)) if (counted := _COUNTED.search(masked)) else "",
+        name_words(sentence),
     )
 
 

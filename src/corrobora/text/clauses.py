@@ -83,21 +83,26 @@ _NEGATION = re.compile(
         no(?!_(?:more|less|fewer|later|longer_than|doubt|other)\b)
         never(?!_(?:\w+_){0,2}?(?:more|less|fewer)_than_\d) out_of(?=_(?:service|order|date|use|stock|print|reach)\b)
         none neither nor nobody nothing without hardly scarcely barely fail(?:s|ed|ing)?_to lack(?:s|ed|ing)? unable_to
-        instead_of rather_than absence_of free_of"""
+        instead_of rather_than absence_of free_of
+        nicht kein(?:e|en|em|er|es)? nie niemals weder ohne
+        n(?:e_|['’])(?:\w+_){1,2}?(?:pas|plus|jamais|aucune?|rien|guère)\b jamais aucune? sans
+        nunca jamás sin ningún ninguna ninguno tampoco"""
     )
     + r")(?!\w)"
 )
-_ABSENCE = re.compile(r"without|lack|absence|free|instead|rather")
+_ABSENCE = re.compile(r"without|lack|absence|free|instead|rather|ohne|sans|sin\b")
 _FAMILIES = {
     "quantifier": {
         "all": r"""all both(?!_\w+_and\b) (?:every|each)(?!_(?:day|hour|minute|second|week|month|year)\b) always
             entire(?:ly)? everyone""",
         "most": r"""(?<!the\s)most(?=_of\b|_(?:\w+_)?\w+s\b) (?:the|a)_majority mostly usually generally typically
             mainly largely""",
-        "some": r"some(?!_[$€£¥]?\d) several certain sometimes occasionally partly partially a_few a_number_of",
+        "some": r"""some(?!_[$€£¥]?\d) several certain sometimes occasionally partly partially a_few a_number_of
+            (?:half|thirds?|quarters?)(?=_of)""",
         "many": r"many often frequently numerous",
         "few": r"(?<!a\s)few rarely seldom a_minority",
-        "only": r"(?<!not\s)only solely exclusively",
+        "only": r"""(?<!not\s)only solely exclusively nur lediglich ausschließlich seulement uniquement solamente
+            únicamente""",
     },
     "relation": {
         "cause": r"""caus(?:e|es|ed|ing) le(?:ads?|d|ading)_to result(?:s|ed|ing)?_in trigger(?:s|ed)?
@@ -108,7 +113,8 @@ _FAMILIES = {
             coincid(?:e|es|ed)""",
     },
     "hedge": {
-        "may": r"""may(?!_\d) might could possibly potentially perhaps likely appear(?:s|ed)?_to seem(?:s|ed)? suspected
+        "may": r"""whether may(?!_\d) might could possibly potentially perhaps likely appear(?:s|ed)?_to seem(?:s|ed)?
+            suspected
             suggest(?:s|ed|ing)? probabl[ey] presumably preliminary tentative(?:ly)? plan(?:s|ned)?_to estimated
             can
             (?:expect(?:s|ed)?|projected|forecasts?|predict(?:s|ed)?|scheduled|proposed|intended)(?:_by_(?:[\w.]+_){1,3}?to\b)?""",
@@ -120,8 +126,8 @@ _FAMILIES = {
     },
     "condition": {
         "if": r"""if provided(?:_that)? as_(?:long|soon)_as on_condition whenever in_case when once where(?!as)
-            subject_to""",
-        "unless": r"unless unlike except(?:_for)? excluding until other_than apart_from",
+            subject_to wenn falls sofern""",
+        "unless": r"unless unlike except(?:_for)? excluding until other_than apart_from außer sauf salvo excepto",
     },
     "population": {
         "animals": r"mice mouse rats? murine animals? dogs? monkeys rabbits? pigs? in_vitro cell_lines?",

@@ -1,7 +1,7 @@
 """Readings: the evidence of a sentence, parsed once, and the problems that a comparison with it finds.
 
-Knows sentences, numbers, dates and years of the evidence, and which sentence comes nearest to a clause. Does not
-compare what they claim.
+Knows sentences, numbers, dates and years of the evidence, which sentence comes nearest to a clause, and the labelled
+cells of a table row or list. Does not compare what they claim.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from corrobora.text.clauses import Clause, parse_clause
-from corrobora.text.measures import Measure, find_measures
+from corrobora.text.measures import Measure, find_measures, find_unit
 from corrobora.text.quantities import Date, find_dates
-from corrobora.text.tokens import stem_text
+from corrobora.text.tokens import is_table_row, split_words, stem_text
 from corrobora.text.vocabulary import compare_stems, weigh_stems
 
 YEAR = re.compile(r"(?<![\w.,$€£])(1[0-9]\d\d|20\d\d)(?![\w%]|[.,]\d)")
@@ -72,3 +72,132 @@ def find_nearest(clause: Clause, units: Sequence[Clause]) -> list[Clause]:
     scored.sort(reverse=True)
     best = scored[0][0]
     return [units[at] for shared, _, at in scored[:4] if shared >= max(_CLOSE * best, 1e-9)]
+
+
+_PART = re.compile(r"\s*[;|]\s+|\s+[-•*]\s+")  # of a row, and of a list on one line
+_CELL = re.compile(r"(?:(?P<about>.+): )?(?P<label>[^:]{1,60}): (?P<value>[^:]{1,80})")
+_FIRST = re.compile(r"[^;:]{1,120}: ([^;]{1,80})(?:;|$)")
+_PIECE = re.compile(r",? (?:and|but|while|whereas)\b|[,;]\s")
+_VALUE_WORDS = 6  # a longer value is a sentence
+
+
+class _Cell(NamedTuple):
+    unit: int
+    text: str
+    label: frozenset[str]
+    shape: str  # of the label: "aal#"
+    kind: str  # of what its value says
+
+
+def split_by_cells(clause: str, units: Sequence[str]) -> list[str]:
+    """Split a clause that names several alternative cells into pieces with one each, where it parts them."""
+    cells = [cell for at, unit in enumerate(units) for cell in _read_cells(at, unit)]
+    labels = {cell.label for cell in cells if cell.label and "#" in cell.shape}
+    pieces = [piece for piece in _PIECE.split(clause) if piece.strip()]
+    named = [sum(label <= frozenset(stem_text(piece)) for label in labels) for piece in pieces]
+    return pieces if len(pieces) > 1 and all(count == 1 for count in named) else [clause]
+
+
+def select_cells(units: Sequence[str], said: frozenset[str]) -> tuple[tuple[str, ...], bool] | None:
+    """Return sentences of the evidence without the cells that are alternatives of those a clause names.
+
+    Also returns whether their labels differ in a number only, so that nothing but the named cells can be meant. None
+    if the clause, of which `said` are the stems, names no cell, or all.
+    """
+    rows = _list_other_rows(units, said)
+    cells = [cell for at, unit in enumerate(units) if at not in rows for cell in _read_cells(at, unit)]
+    named = [cell for cell in cells if cell.label and cell.label <= said]
+    kinds, shapes = {cell.kind for cell in named}, {cell.shape for cell in named}
+    rivals = [cell for cell in cells if cell not in named and cell.kind in kinds and not cell.label <= said]
+    if not rivals and not rows:
+        return None
+    kept: list[str] = []
+    for at, unit in enumerate(units):
+        if at in rows:
+            continue
+        text = unit
+        for cell in rivals:
+            text = text.replace(cell.text, "") if cell.unit == at else text
+        if text == unit or re.search(r"\w", text):
+            kept.append(text if text == unit else " ".join(text.strip(" ;|").split()))
+    return tuple(kept), not rows and all("#" in cell.shape and cell.shape in shapes for cell in rivals)
+
+
+def _list_other_rows(units: Sequence[str], said: frozenset[str]) -> set[int]:
+    """Return the rows of a table beside those whose first cell a clause names; none if it names no row."""
+    first = {at: match for at, unit in enumerate(units) if is_table_row(unit) and (match := _FIRST.match(unit))}
+    keys = {at: frozenset(stem_text(match[1])) for at, match in first.items()}
+    named = {at for at, key in keys.items() if key and key <= said}
+    return set(keys) - named if named else set()
+
+
+_EACH = re.compile(r"([^;:]{1,120}): ([^;]{1,80}?)\.?(?:;\s|$)")
+_ASIDE = re.compile(r"\s*\(([^()]*)\)")
+_SHADES = frozenset(("quantifier", "hedge", "condition", "attribution"))
+_MOST_FOREIGN = 0.25  # share of a sentence's words that no cell, label or text about the table has
+
+
+def find_cell(sentence: str, rows: Sequence[str], told: str) -> str:
+    """Return the cells that a sentence states: of the one row that it names, each number below a label it names.
+
+    `told` is what the source says of the table. "" if a number is not so placed, its unit is named nowhere, or it says
+    more than that.
+    """
+    clause, measures = parse_clause(sentence), find_measures(sentence)
+    if clause.negations or clause.duties or any(shade.family in _SHADES for shade in clause.shades):
+        return ""
+    read = [_EACH.findall(row) for row in rows if is_table_row(row)]
+    named = [cells for cells in read if cells and (key := frozenset(stem_text(cells[0][1]))) and key <= clause.stems]
+    if len(named) != 1 or not measures:
+        return ""
+    (_, key), *cells = named[0]
+    labels = [(_ASIDE.sub("", label), " ".join(_ASIDE.findall(label)), value) for label, value in cells]
+    used = [each for each in labels if (own := frozenset(stem_text(each[0]))) and own <= clause.stems]
+    about = frozenset(stem_text(" ".join((key, told, named[0][0][0], *(f"{each[0]} {each[1]}" for each in labels)))))
+    placed: set[str] = set()
+    for measure in measures:
+        if YEAR.fullmatch(measure.text) and measure.text in told:
+            continue
+        units = [find_unit(word) for word in measure.text.split()[1:]]
+        aside = [each for each in labels if each[1] and any(map(find_unit, each[1].split()))]
+        chosen = [each for each in used if _fits_cell(measure, units, f"{told} {each[1]}", each[2])]
+        chosen = chosen or [each for each in aside if _fits_cell(measure, units, each[1], each[2]) and any(units)]
+        if len(chosen) != 1 or measure.bound:
+            return ""
+        placed.add(f"{key}; {chosen[0][0]}: {chosen[0][2]}")
+    wrong = [each for each in used if find_measures(each[2]) and not any(each[2] in step for step in placed)]
+    foreign = [stem for stem in clause.stems - about if not stem[0].isdigit()]
+    more = len(foreign) > max(1, _MOST_FOREIGN * len(clause.stems)) or len(placed) < len(used)
+    return "" if wrong or more or not placed else " | ".join(sorted(placed))
+
+
+def _fits_cell(measure: Measure, units: Sequence[object], named: str, value: str) -> bool:
+    """True if a cell has the number, and its unit where the sentence gives one: in the cell or in `named`."""
+    held = find_measures(value)
+    if len(held) != 1:
+        return False
+    if measure.equals(held[0]):
+        return True
+    known = [find_unit(word) for word in re.findall(r"[^\W\d_]+", named)]
+    return measure.number == held[0].number and not held[0].dimension and all(each in known for each in units)
+
+
+def _read_cells(at: int, unit: str) -> list[_Cell]:
+    found: list[_Cell] = []
+    for part in _PART.split(unit.strip("|. ")):
+        match = _CELL.fullmatch(part)
+        if match is None or len(split_words(match["value"])) > _VALUE_WORDS:
+            continue
+        label, value = match["label"], match["value"]
+        duty = "duty" if parse_clause(value).duties else ""
+        measured = ",".join(sorted(each.dimension or "number" for each in find_measures(value)))
+        found.append(
+            _Cell(
+                at,
+                f"{label}: {value}",
+                frozenset(stem_text(label)),
+                re.sub(r"\d+", "#", label.lower()),
+                duty or measured or "words",
+            )
+        )
+    return found

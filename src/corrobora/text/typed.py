@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from operator import attrgetter
-from typing import NamedTuple
 
 from corrobora.text.clauses import (
     OPPOSITES,
@@ -26,78 +25,12 @@ from corrobora.text.clauses import (
     parse_clause,
     split_statement,
 )
-from corrobora.text.measures import Measure, find_measures, is_computable
+from corrobora.text.measures import Measure, find_measures, find_unit, is_computable
 from corrobora.text.polarity import compare_polarity
 from corrobora.text.quantities import Date, find_dates
-from corrobora.text.reading import YEAR, Problem, Reading, find_nearest, read_evidence
+from corrobora.text.reading import YEAR, Problem, Reading, find_nearest, read_evidence, select_cells, split_by_cells
 from corrobora.text.tokens import split_words, stem_text
 from corrobora.text.vocabulary import is_akin
-
-_PART = re.compile(r"\s*[;|]\s+|\s+[-•*]\s+")  # of a row, and of a list on one line
-_CELL = re.compile(r"(?:(?P<about>.+): )?(?P<label>[^:]{1,60}): (?P<value>[^:]{1,80})")
-_PIECE = re.compile(r",? (?:and|but|while|whereas)\b|[,;]\s")
-_VALUE_WORDS = 6  # a longer value is a sentence
-
-
-class _Cell(NamedTuple):
-    unit: int
-    text: str
-    label: frozenset[str]
-    shape: str  # of the label: "aal#"
-    kind: str  # of what its value says
-
-
-def split_by_cells(clause: str, units: Sequence[str]) -> list[str]:
-    """Split a clause that names several alternative cells into pieces with one each, where it parts them."""
-    cells = [cell for at, unit in enumerate(units) for cell in _read_cells(at, unit)]
-    labels = {cell.label for cell in cells if cell.label and "#" in cell.shape}
-    pieces = [piece for piece in _PIECE.split(clause) if piece.strip()]
-    named = [sum(label <= frozenset(stem_text(piece)) for label in labels) for piece in pieces]
-    return pieces if len(pieces) > 1 and all(count == 1 for count in named) else [clause]
-
-
-def select_cells(units: Sequence[str], said: frozenset[str]) -> tuple[tuple[str, ...], bool] | None:
-    """Return sentences of the evidence without the cells that are alternatives of those a clause names.
-
-    Also returns whether their labels differ in a number only, so that nothing but the named cells can be meant. None
-    if the clause, of which `said` are the stems, names no cell, or all.
-    """
-    cells = [cell for at, unit in enumerate(units) for cell in _read_cells(at, unit)]
-    named = [cell for cell in cells if cell.label and cell.label <= said]
-    kinds, shapes = {cell.kind for cell in named}, {cell.shape for cell in named}
-    rivals = [cell for cell in cells if cell not in named and cell.kind in kinds and not cell.label <= said]
-    if not rivals:
-        return None
-    kept: list[str] = []
-    for at, unit in enumerate(units):
-        text = unit
-        for cell in rivals:
-            text = text.replace(cell.text, "") if cell.unit == at else text
-        if text == unit or re.search(r"\w", text):
-            kept.append(text if text == unit else " ".join(text.strip(" ;|").split()))
-    return tuple(kept), all("#" in cell.shape and cell.shape in shapes for cell in rivals)
-
-
-def _read_cells(at: int, unit: str) -> list[_Cell]:
-    found: list[_Cell] = []
-    for part in _PART.split(unit.strip("|. ")):
-        match = _CELL.fullmatch(part)
-        if match is None or len(split_words(match["value"])) > _VALUE_WORDS:
-            continue
-        label, value = match["label"], match["value"]
-        duty = "duty" if parse_clause(value).duties else ""
-        measured = ",".join(sorted(each.dimension or "number" for each in find_measures(value)))
-        found.append(
-            _Cell(
-                at,
-                f"{label}: {value}",
-                frozenset(stem_text(label)),
-                re.sub(r"\d+", "#", label.lower()),
-                duty or measured or "words",
-            )
-        )
-    return found
-
 
 _NEXT_YEAR = re.compile(r"(?i)\b(?:an?|the|previous|next|last|following) year\b")
 _NAMED = re.compile(
@@ -108,6 +41,7 @@ _REST = re.compile(r"(?i)\b(?:the (?:rest|others?|remaind\w+|remaining)|all othe
 _RANGE_WORDS = 3  # between the ends of a range
 _SAME_SUBJECT = 0.8  # share of a clause's stems in a sentence from which one verb is about one thing
 _NEAR_AMOUNT = 0.1  # how far "about" reaches
+_FOCUS = 6  # words after "only" that it may be about
 _EXACT_UPTO = 10  # counts in words up to this may count what is listed
 
 
@@ -198,13 +132,17 @@ def _compare_number(
         for other in near
         if other.dimension == measure.dimension and (measure.dimension or measure.nouns & other.nouns)
     ]
-    if equal:
-        return _compare_bounds(measure, equal, rivals)
+    if equal or _is_release(said, before, reading.everything):
+        return _compare_bounds(measure, equal, rivals) if equal else None
     if any(
         other.number == measure.number and not (other.dimension and measure.dimension) for other in reading.measures
     ):
         bare = not measure.dimension and not measure.nouns  # "a cycle of nineteen" for a 19 year cycle
-        return None if bare else Problem(f"its sources give {said.split()[0]} with another unit or none", said)
+        return (
+            None
+            if bare or _is_unit_named(measure, reading)
+            else Problem(f"its sources give {said.split()[0]} with another unit or none", said)
+        )
     alike = [other for other in reading.measures if other.dimension == measure.dimension]
     close = [other for other in alike if abs(other.value - measure.value) <= _NEAR_AMOUNT * abs(other.value)]
     if close and (measure.approximate or _is_rounded(measure, close)):
@@ -221,6 +159,23 @@ def _compare_number(
     kind = "amount" if measure.dimension else "number"
     told = f"; they give {rivals[0].text}" if rivals else ""
     return Problem(f"its {kind} {said} stands in none of its sources{told}", said, false=True, contradicts=bool(rivals))
+
+
+def _is_release(said: str, before: str, told: str) -> bool:
+    """True for a release named by its first numbers: "Django 4.2" where the source says "4.2.11"."""
+    number = said.split(maxsplit=1)[0].rstrip(".,")
+    named = re.search(r"(?:\b[A-Z][\w.-]*|(?i:version|release|since|in|until|before|after|v))\s?$", before)
+    return (
+        named is not None
+        and re.fullmatch(r"\d+(?:\.\d+)*", number) is not None
+        and re.search(rf"(?<![\w.])v?{re.escape(number)}{'' if '.' in number else '[.][0-9]+'}[.]\d+", told) is not None
+    )
+
+
+def _is_unit_named(measure: Measure, reading: Reading) -> bool:
+    """True if the evidence names the unit of a number apart from it, as above a table: "in euros", "Duration (min)"."""
+    own = find_unit(measure.text.split()[-1]) if " " in measure.text else None
+    return own is not None and any(find_unit(word) == own for word in re.findall(r"[^\W\d_]+", reading.everything))
 
 
 def _lists(text: str, measure: Measure) -> bool:
@@ -350,7 +305,7 @@ def _compare_shades(clause: Clause, whole: Clause, unit: Clause, reading: Readin
             missing = True
         elif shade.family in ("quantifier", "hedge"):
             other = clause.duties if shade.family == "hedge" else clause.kinds("quantifier") & unit.kinds("quantifier")
-            missing = (shade.governs in clause.stems or _overstates(shade, clause)) and not other
+            missing = _overstates(shade, clause, unit) or (shade.governs in clause.stems and not other)
         elif shade.family == "condition":
             missing = not _carries_rest(whole, unit, shade.text)
         else:
@@ -359,14 +314,14 @@ def _compare_shades(clause: Clause, whole: Clause, unit: Clause, reading: Readin
             yield Problem(f"it leaves out “{shade.text}”", shade.text)
 
 
-def _overstates(shade: Shade, clause: Clause) -> bool:
-    """True if a clause says "all" or "both" where its source restricts: "only one of them"."""
-    return shade.kind in ("only", "few") and "all" in clause.kinds("quantifier")
+def _overstates(shade: Shade, clause: Clause, unit: Clause) -> bool:
+    """True if a clause says "all" or "both" where its source restricts: "only one of them", "most of them"."""
+    return shade.family == "quantifier" and "all" in clause.kinds("quantifier") - unit.kinds("quantifier")
 
 
 def _find_added_shades(clause: Clause, unit: Clause, reading: Reading) -> Iterator[Problem]:
     for shade in clause.shades:
-        known = shade.kind in unit.kinds(shade.family) or any(
+        known = (shade.kind in unit.kinds(shade.family) and not _refocuses(shade, unit)) or any(
             shade.kind == other.kind and (shade.governs == other.governs or shade.family != "quantifier")
             for each in reading.units
             for other in each.shades
@@ -378,6 +333,13 @@ def _find_added_shades(clause: Clause, unit: Clause, reading: Reading) -> Iterat
             foreign = shade.family == "quantifier" and bool(shade.governs) and shade.governs not in reading.stems
             stronger = shade.kind in ("only", "cause")
             yield Problem(f"its sources do not say “{shade.text}”", shade.text, scored=not (foreign or stronger))
+
+
+def _refocuses(shade: Shade, unit: Clause) -> bool:
+    """True if "only" stands before something else of its sentence: "only members may" is not "members may only"."""
+    theirs = (unit.text.split(other.text, 1)[1] for other in unit.shades if other.kind == "only")
+    near = {stem for rest in theirs for stem in stem_text(" ".join(rest.split()[:_FOCUS]))}
+    return shade.kind == "only" and shade.governs in unit.stems and shade.governs not in near
 
 
 def _carries_rest(whole: Clause, unit: Clause, marker: str) -> bool:

@@ -11,7 +11,7 @@ import pytest
 
 from corrobora.domain.evidence import Source, SourceId
 from corrobora.domain.report import Support
-from corrobora.reporting.recheck import CheckedStatement, RecheckResult, build_sarif, find_best_window, recheck_report
+from corrobora.reporting.recheck import CheckedStatement, RecheckResult, build_sarif, find_best_windows, recheck_report
 from corrobora.reporting.references import CitationStatus, Lookups, StoredSource
 from corrobora.reporting.report_parser import Reference, parse_report
 from corrobora.reporting.seal import TextChange
@@ -92,7 +92,7 @@ def test_the_sections_that_code_writes_are_no_body() -> None:
 
 def test_the_best_window_is_a_few_sentences_of_the_page() -> None:
     page = " ".join(f"Sentence {n} speaks of cows." for n in range(20)) + " The ferry leaves at noon."
-    window = find_best_window("When does the ferry leave?", page)
+    window = find_best_windows("When does the ferry leave?", page)[0]
     assert "ferry leaves at noon" in window.quote
     assert len(window.quote) < len(page) / 3
 

@@ -1,0 +1,100 @@
+"""Statements about the page of another source: each against the place of the page that it is about."""
+
+from __future__ import annotations
+
+import pytest
+
+from corrobora.domain.report import Support
+from corrobora.reporting.recheck import recheck_report
+from corrobora.reporting.references import Lookups
+
+NOTES = (
+    "Release notes of Sluice\n\n2.6.1 (2022-05-03)\n\n- The default number of gates is 6 (was 3).\n"
+    "- Gates open on request.\n\n2.5.0 (2021-11-30)\n\n- Dropped support for the serial port.\n"
+)
+FARES = (
+    "Fares of the tramway\n\nAll fares in euros.\n\nTicket: Short; Adult: 1.80; Child: 0.90.\n"
+    "Ticket: Town; Adult: 3.10; Child: 1.50.\nTicket: Valley; Adult: 5.70; Child: 2.80.\n"
+)
+RULES = (
+    "Rules of the harbour\n\nBoats with an engine must not anchor in the northern basin. All crews of a visiting boat "
+    "must report to the office. Only the harbour master may open the lock at night. Most of the buoys were replaced.\n"
+)
+TALK = (
+    'Meeting of the mill trust\n\nOda Brandt, who keeps the mill, called the plan "far too dear". Nils Aas asked for '
+    "a second offer. Whether the wheel survives the winter is unknown. The yield rose by 5.2 tonnes at the upper mill "
+    "and by 1.9 tonnes at the lower mill.\n"
+)
+GUESTS = (
+    "The island inn\n\nTwenty guests came to the island by boat and sixteen by plane. About 310 guests stayed in May, "
+    "compared with 350 on an average day.\n"
+)
+MIETE = "Mietrecht\n\nDie Kaution darf drei Monatsmieten nicht übersteigen. Hunde sind im Hof nicht erlaubt.\n"
+
+
+async def check(page: str, sentence: str) -> Support:
+    async def read(_: object) -> str:
+        return page
+
+    async def read_nothing(_: str) -> None:
+        return None
+
+    text = f"# Test\n\n{sentence} [1]\n\n## Sources\n\n[1] Page https://a.example/page\n"
+    (found,) = (await recheck_report(text, Lookups(read_nothing, read))).statements
+    return found.support
+
+
+@pytest.mark.parametrize(
+    ("page", "sentence"),
+    [
+        pytest.param(NOTES, "Since 2.6.1 the default number of gates is 6.", id="the heading is a release"),
+        pytest.param(NOTES, "Sluice 2.5 dropped support for the serial port.", id="a release by its first numbers"),
+        pytest.param(
+            TALK,
+            "The yield rose by 3.3 tonnes more at the upper mill than at the lower mill.",
+            id="a difference is computed from the page",
+        ),
+        pytest.param(FARES, "A town ticket for a child costs 1.50 euros.", id="a cell of a table with its unit above"),
+        pytest.param(
+            GUESTS, "In total 36 guests came to the island.", id="a sum of what one sentence counts of the same"
+        ),
+        pytest.param(
+            GUESTS, "40 fewer guests stayed than on an average day.", id="a difference, the second number without noun"
+        ),
+        pytest.param(RULES, "Most of the buoys were replaced.", id="a slice"),
+    ],
+)
+async def test_truth_3_what_a_page_says_below_a_heading_or_gives_to_compute_is_supported(
+    page: str, sentence: str
+) -> None:
+    assert await check(page, sentence) is Support.SUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("page", "sentence"),
+    [
+        pytest.param(NOTES, "Since 2.6.1 the default number of gates is 3.", id="the former value"),
+        pytest.param(NOTES, "Sluice 2.4 dropped support for the serial port.", id="another release"),
+        pytest.param(FARES, "A town ticket for a child costs 0.90 euros.", id="another row"),
+        pytest.param(FARES, "A town ticket for a child costs 3.10 euros.", id="another column"),
+        pytest.param(FARES, "A town ticket for a child costs 1.50 crowns.", id="a unit that nobody names"),
+        pytest.param(FARES, "A town ticket for a resident child costs 1.80 euros.", id="a cell of another row"),
+        pytest.param(GUESTS, "In total 36 guests came to the island by boat.", id="a sum said of one of its parts"),
+        pytest.param(GUESTS, "In total 38 guests came to the island.", id="a sum that does not come out"),
+        pytest.param(RULES, "Boats must not anchor in the northern basin.", id="a limit of the subject of a denial"),
+        pytest.param(RULES, "All crews must report to the office.", id="a limit of all"),
+        pytest.param(RULES, "The harbour master may open only the lock at night.", id="only, of something else"),
+        pytest.param(RULES, "All of the buoys were replaced.", id="all for most"),
+        pytest.param(TALK, 'Nils Aas called the plan "far too dear".', id="somebody else said it"),
+        pytest.param(TALK, "The wheel survives the winter.", id="whether"),
+        pytest.param(
+            TALK,
+            "The yield rose by 4.3 tonnes more at the upper mill than at the lower mill.",
+            id="a difference that does not come out",
+        ),
+        pytest.param(MIETE, "Die Kaution darf drei Monatsmieten übersteigen.", id="a German denial"),
+        pytest.param(MIETE, "Hunde sind im Hof erlaubt.", id="another German denial"),
+    ],
+)
+async def test_truth_3_what_a_page_says_otherwise_is_not_supported(page: str, sentence: str) -> None:
+    assert await check(page, sentence) is not Support.SUPPORTED
