@@ -109,10 +109,21 @@ NEWS = (
         "His deputy takes over until the election in March.",
     ),
 )
+FAQ = (
+    IngestItem(
+        Source(SourceId(""), "Questions on the signal lamp", "faq", ""),
+        "Questions on the signal lamp\n\nQ: I have a lamp that flickers at night.\n   How can I repair it?\n\nA: Give the "
+        "burner a new wick, and clean the glass with vinegar.\n\nQ: The glass is black. Who cleans it?\n\nA: The keeper of "
+        "the harbour does, on Mondays. Bring it to the old office before noon.\n\n"
+        "The lamp stands at night on the roof of the office, from where the boats of the village see it.",
+    ),
+)
 SETS = {
+    "faq": FAQ,
     "minutes": MINUTES, "manual": MANUAL, "abstracts": ABSTRACTS, "chat": CHAT, "clauses": CLAUSES, "news": NEWS,
 }  # fmt: skip
 ANSWERED = (
+    ("faq", "How do I repair a lamp that flickers at night?", "Give the burner a new wick"),
     ("minutes", "How much money was approved for the repair of the greenhouse roof?", "2,400 euros"),
     ("minutes", "Why were the compost bins moved?", "because neighbours had complained"),
     ("minutes", "When does the seed exchange take place?", "11 May"),

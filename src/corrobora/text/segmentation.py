@@ -267,8 +267,8 @@ def segment_passages(
 
     Passages are in order, do not overlap, begin and end with a visible character, and omit white space only. A passage
     begins at a heading unless the text before it is very short, and always at one that names a release or a date: of
-    what stands below it, the heading alone says when it was. A sentence longer than `size` is cut at white space, or
-    anywhere if it has none.
+    what stands below it, the heading alone says when it was. A question stands with what answers it. A sentence longer
+    than `size` is cut at white space, or anywhere if it has none.
     """
     plain = text.isascii()
     if plain and not headings and len(text) <= size:
@@ -291,8 +291,10 @@ def segment_passages(
         for span in _iterate_units(text, begin, end, size):
             weight = span.end - span.start if plain else len(text[span.start : span.end].encode(errors="replace"))
             if open_ and used + weight > size:
+                kept = _take_lead_in(text, open_, size - weight)
                 _close_passage(found, open_, path)
-                open_, used, path, bare = [], 0, label, True
+                open_, path, bare = kept, label, not kept
+                used = sum(len(text[each.start : each.end].encode(errors="replace")) + 1 for each in kept)
             open_.append(span)
             used += weight + 1
             bare = bare and span.start in starts and "\n" not in text[span.start : span.end]
@@ -301,6 +303,13 @@ def segment_passages(
             open_, used, path = [Span(last.start, last.end), *open_], size, last.heading
     _close_passage(found, open_, path)
     return tuple(found)
+
+
+def _take_lead_in(text: str, spans: list[Span], room: int) -> list[Span]:
+    """Take from the end of a passage the block that asks what the next one answers, or leads in it, if both fit."""
+    last = spans[-1]
+    leads = text[last.end - 1] in "?:" and len(text[last.start : last.end].encode(errors="replace")) < room
+    return [spans.pop()] if leads and len(spans) > 1 else []
 
 
 def _close_passage(found: list[PassageSpan], spans: list[Span], path: str) -> None:

@@ -59,3 +59,11 @@ def test_many_headings_are_linear():
     text = "x\n" * 50_000
     headings = [Heading(at, 1 + at % 6, "x") for at in range(0, len(text), 2)]
     assert len(segment_passages(text, headings)) > 100
+
+
+def test_a_question_stands_in_the_passage_of_what_answers_it():
+    before = ("A sentence of the section that says something of use. " * 19).strip()
+    text = f"{before}\n\nQ: Who may moor at the pier?\n\nA:{' Boats of the village may, for two nights.' * 7}"
+    first, second = segment_passages(text)
+    assert text[first.start : first.end] == before
+    assert text[second.start :].startswith("Q: Who may moor")

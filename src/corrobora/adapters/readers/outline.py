@@ -22,6 +22,7 @@ _DIGITS = re.compile(r"\d+")
 _CELLS = re.compile(r"[ \t]{3,}|\t")
 _OPENS_BLOCK = re.compile(r".*[:{(\[,]\s*")  # a statement of a program, or what leads in a list, defines nothing
 _MARKED = re.compile(r"\s*(?:[-*•‣◦–+#>|]|\(?\w{1,3}[.)])\s")
+_LABELLED = re.compile(rf"{_MARKED.pattern}|\s*[^\W\d_]{{1,8}}:\s")  # "A: ..." answers, "Note: ..." is said
 _ENDS_SENTENCE = (".", "!", "?", ";", ":", ",", "…")
 _HEADING_CHARS, _OUTDENT_CHARS, _TERM_CHARS = 100, 60, 60
 _TERMS = 3  # at most, above one definition
@@ -171,7 +172,7 @@ def _read_level(line: str, below: str, body: int, rules: list[str]) -> int:
         return 0
     if numbered is not None and not below.strip() and "..." not in said:
         return len(rules) + 1 + numbered.group(1).count(".")
-    outside = body and _indent(line) < body and len(said) <= _OUTDENT_CHARS and not _MARKED.match(line)
+    outside = body and _indent(line) < body and len(said) <= _OUTDENT_CHARS and not _LABELLED.match(line)
     stands = not below.strip() or _indent(below) > _indent(line)
     return len(rules) + 1 + (_indent(line) > 0) if outside and stands else 0
 

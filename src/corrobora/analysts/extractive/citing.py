@@ -23,15 +23,17 @@ _SECTION = re.compile(r"^\d+(?:\.\d+)*\.?\s")
 _NUMBERED = re.compile(r"(?<![A-Za-z\d])\d")
 
 
-def cite_fact(fact: Fact, *same: Fact, bold: bool = False, printed: set[str] | None = None, core: str = "") -> str:
+def cite_fact(
+    fact: Fact, *same: Fact, bold: bool = False, printed: set[str] | None = None, core: str = "", room: int = 0
+) -> str:
     """Write a fact's sentences, each with a marker before its full stop; `same` are facts with the same text.
 
     Items of a list stand on lines of their own. Sentences already `printed` are left out, with what refers back to
     them, and those written are added to `printed`. Of a long quote with a `core`, only that sentence and what it needs
-    to be understood is written.
+    to be understood is written; of the answer to a question, what there is `room` for.
     """
     marker = "".join(dict.fromkeys((fact.marker, *(other.marker for other in same))))
-    pieces, items = _select_pieces(fact, core)
+    pieces, items = _select_pieces(fact, core, max(room, _SHORT_WORDS))
     if printed is not None:
         pieces = _drop_printed(pieces, printed)
     while pieces and pieces[-1].endswith(":"):  # what leads in a list says nothing without it
@@ -43,12 +45,12 @@ def cite_fact(fact: Fact, *same: Fact, bold: bool = False, printed: set[str] | N
     return text.strip()
 
 
-def _select_pieces(fact: Fact, core: str) -> tuple[list[str], set[str]]:
+def _select_pieces(fact: Fact, core: str, room: int) -> tuple[list[str], set[str]]:
     """Return the sentences of a fact to be written, and which of them are items of a list."""
     spans = split_sentences(fact.quote)
     raw = [fact.quote[span.start : span.end] for span in spans]
     whole = core not in raw or len(fact.quote.split()) <= _SHORT_WORDS
-    kept = range(len(raw)) if whole else find_context(raw, raw.index(core))
+    kept = range(len(raw)) if whole else find_context(raw, raw.index(core), room)
     if not whole:
         kept = range(kept.start, max(kept.stop, _end_of_item(fact.quote, spans, raw.index(core))))
     heads = not whole and core.endswith(":")  # of a long list, the first sentence of each item

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from corrobora.analysts.extractive.contradictions import add_insights
 from corrobora.analysts.extractive.lines import INNER_CHARS, Line, find_inner_items, read_lines, split_joined_names
@@ -59,7 +60,7 @@ def grow_quote(lines: Sequence[Line], at: int) -> tuple[int, int]:
     """Return the first and last line that must be quoted so that the line `at` is understood and not misleading."""
     if lines[at].turn >= 0:
         return _quote_turn(lines, at)
-    if is_question(lines[at].text):
+    if is_question(lines[at].text) or (lines[at].asked >= 0 and fits_quote(lines, lines[at].asked, at)):
         return _quote_to_answer(lines, at)
     first = _extend_backward(lines, at)
     last = _end_of_list(lines, at, first)
@@ -79,12 +80,18 @@ def grow_quote(lines: Sequence[Line], at: int) -> tuple[int, int]:
     return first, last
 
 
-def find_context(sentences: Sequence[str], at: int) -> range:
+def find_context(sentences: Sequence[str], at: int, room: int) -> range:
     """Return which sentences of a quote to print if one is the answer: with what it refers to or is limited by.
 
-    A sentence that leads in a list is printed with the list, a question with its answer.
+    A sentence that leads in a list is printed with the list, a question with its answer; of an answer, so many of its
+    first words as there is `room` for, and at least that sentence.
     """
     first = last = at
+    asked = next((n for n in reversed(range(at)) if is_question(sentences[n])), -1)
+    if asked >= 0 and not is_question(sentences[at]):
+        first = 0 if refers_back(sentences[asked + 1]) else asked + 1
+        words = [len(each.split()) + 1 for each in sentences[first:]]  # each with its marker
+        return range(first, max(at + 1, first + sum(all_ <= room for all_ in accumulate(words))))
     while first and at - first < _BACK and refers_back(sentences[first]):
         first -= 1
     if sentences[at].endswith(":") or is_question(sentences[at]):
@@ -154,13 +161,15 @@ def _end_of_list(lines: Sequence[Line], at: int, first: int) -> int:
 
 
 def _quote_to_answer(lines: Sequence[Line], at: int) -> tuple[int, int]:
-    """Quote a question with the paragraph that answers it."""
+    """Quote a question with the paragraph that answers it, and what answers one from its question on."""
+    first = lines[at].asked if lines[at].asked >= 0 else at
     last = at
-    while last + 1 < len(lines) and last - at < _BACK and fits_quote(lines, at, last + 1, _ANSWER_CHARS):
-        if is_question(lines[last + 1].text) or (last > at and not _same_paragraph(lines, last, last + 1)):
+    while last + 1 < len(lines) and last - at < _BACK and fits_quote(lines, first, last + 1, _ANSWER_CHARS):
+        follows = _same_paragraph(lines, last, last + 1) or last == first
+        if is_question(lines[last + 1].text) or not follows:
             break
         last += 1
-    return at, last
+    return first, _end_of_list(lines, last, first)
 
 
 def _quote_turn(lines: Sequence[Line], at: int) -> tuple[int, int]:

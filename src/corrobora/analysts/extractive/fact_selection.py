@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from corrobora.analysts.extractive.extract import map_categories, map_names
 from corrobora.analysts.extractive.lines import is_turn, split_joined_names, stem_heading
-from corrobora.analysts.extractive.ranker import Ranked, Sentence, rank_sentences
+from corrobora.analysts.extractive.ranker import Ranked, Sentence, find_exchanges, rank_sentences
 from corrobora.domain.evidence import Fact, read_file_name
 from corrobora.roles.scope import Candidate, Shortlist, Shortlisted, Sweep
 from corrobora.text.answers import FITS_KIND
@@ -47,25 +47,27 @@ def _split_fact(fact: Fact, *, spoken: bool) -> tuple[Sentence, ...]:
         stem_text(split_joined_names(f"{fact.title} {fact.heading} {fact.version} {read_file_name(fact.url)}"))
     )
     heading = stem_heading(fact.heading)
-    found: list[Sentence] = []
-    for span in split_sentences(fact.quote):
-        text = fact.quote[span.start : span.end]
-        listed = LIST_ITEM.match(text) is not None
-        stems = stem_text(split_joined_names(text))
-        found.append(
-            Sentence(
-                text,
-                stems,
-                above,
-                str(fact.passage),
-                spoken,
-                listed,
-                score=fact.score,
-                heading=heading,
-                place=fact.heading,
-            )
+    spans = split_sentences(fact.quote)
+    texts = [fact.quote[span.start : span.end] for span in spans]
+    said = [stem_text(split_joined_names(text)) for text in texts]
+    paragraphs = [(0, fact.quote.count("\n\n", 0, span.start)) for span in spans]
+    asked = find_exchanges(list(zip(texts, paragraphs, strict=True)))
+    asking = {each for own in asked.values() for each in own}
+    return tuple(
+        Sentence(
+            text,
+            tuple(stem for each in (*asked.get(at, ()), at) for stem in said[each]),
+            above,
+            str(fact.passage),
+            spoken,
+            LIST_ITEM.match(text) is not None,
+            at in asking,
+            score=fact.score,
+            heading=heading,
+            place=fact.heading,
         )
-    return tuple(found)
+        for at, text in enumerate(texts)
+    )
 
 
 def is_heading_of(fact: Fact, sentence: str) -> bool:
@@ -78,8 +80,8 @@ def is_heading_of(fact: Fact, sentence: str) -> bool:
 
 
 def _states_something(fact: Fact, one: Sentence) -> bool:
-    """False for a heading, and for an item that leads in a list of its own: its items say more than it does."""
-    return not is_heading_of(fact, one.text) and not (one.listed and one.text.endswith(":"))
+    """False for a heading, a question with its answer, and an item that leads in a list: what follows says more."""
+    return not (one.bare or is_heading_of(fact, one.text) or (one.listed and one.text.endswith(":")))
 
 
 def rank_facts(text: str, facts: Sequence[Fact]) -> tuple[RankedFact, ...]:
@@ -100,7 +102,7 @@ def rank_facts(text: str, facts: Sequence[Fact]) -> tuple[RankedFact, ...]:
         if not worths:
             continue
         best, core = max(worths, key=lambda row: row[0].worth)
-        if is_heading_of(fact, core.text) or (core.listed and core.text.endswith(":")):
+        if not _states_something(fact, core):
             core = max(worths, key=lambda row: (_states_something(fact, row[1]), row[0].worth))[1]
         found.append(
             RankedFact(

@@ -163,7 +163,7 @@ def _answer_section(page: Page, section: Section, room: int) -> list[tuple[str, 
         : _OPENING_STATEMENTS if page.compares else min(_OPENING_STATEMENTS, max(1, section.opening))
     ]:
         said = set(page.printed)
-        text = cite_fact(fact, printed=said, core=section.cores.get(fact.id, ""))
+        text = cite_fact(fact, printed=said, core=section.cores.get(fact.id, ""), room=room - words)
         if text and (not written or words + len(text.split()) <= room):
             words += len(text.split())
             page.printed.update(said)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from corrobora.analysts.extractive.ranker import Sentence, is_question
+from corrobora.analysts.extractive.ranker import Sentence, find_exchanges, is_question
 from corrobora.domain.evidence import Passage
 from corrobora.roles.extract import Excerpt
 from corrobora.text.segmentation import Span, is_entry, split_sentences
@@ -40,6 +40,7 @@ _SIGNATURE = re.compile(
     r"(?:\.\. )?(?:[\w:-]+ ){0,2}[\w.:-]*\w\([^()\n]{0,200}\)(?:(?: ->|:) [\w.\[\], ]{1,60})?|"
     r"\.\. [\w:-]+:: [\w.]*[a-zA-Z_]\w*"
 )
+_ANSWER_MARK = re.compile(r"[^\W\d_]{1,8}:\s")
 _ADDRESS = re.compile(r"\S+://\S+")
 _VALUE = re.compile(r": .*\d")
 _DRAWN = re.compile(r"([^\w\s])\1{7}")  # a rule, or a bar of progress
@@ -60,6 +61,7 @@ class Line:
     turn: int = -1  # of a conversation, counted in its passage; -1: no conversation
     item: bool = False  # of a list
     depth: int = -1  # columns by which the item that it belongs to is indented; -1: none
+    asked: int = -1  # the line where the question begins that its paragraph answers; -1: none
     head: int = -1  # where the signature above it begins: a paragraph that only names what the following ones describe
 
 
@@ -73,7 +75,20 @@ def read_lines(given: Excerpt) -> list[Line]:
     for number, passage in enumerate(given.passages):
         above = about | frozenset(stem_text(f"{passage.heading} {read_labels(passage.text)}"))
         found += _split_passage(number, passage, above, found[-1].paragraph + 1 if found else 0)
-    return found
+    return _read_with_questions(found)
+
+
+def _read_with_questions(lines: list[Line]) -> list[Line]:
+    """Let what answers a question be read with it, as it does not say what is asked; the question states nothing."""
+    rows = [(line.text, (line.passage if line.turn < 0 else -1, line.paragraph)) for line in lines]
+    for at, asking in find_exchanges(rows).items():
+        asked = [lines[each] for each in asking]
+        stems = tuple(stem for each in asked for stem in each.sentence.stems)
+        own = replace(lines[at].sentence, stems=(*stems, *lines[at].sentence.stems), bare=False)
+        lines[at] = replace(lines[at], sentence=own, asked=asking.start)
+        for each in asking:
+            lines[each] = replace(lines[each], sentence=replace(lines[each].sentence, bare=True))
+    return lines
 
 
 def stem_heading(heading: str) -> frozenset[str]:
@@ -183,7 +198,13 @@ def _is_heading(text: str, span: Span, read: str) -> bool:
     """True for a short line of its own that ends like no sentence, or asks."""
     if text.startswith("#", span.start):
         return True
-    if len(read) > _HEADING_CHARS or read[-1:] in ".!:;,|" or "\n" in read or _VALUE.search(read):
+    if (
+        len(read) > _HEADING_CHARS
+        or read[-1:] in ".!:;,|"
+        or "\n" in read
+        or _VALUE.search(read)
+        or _ANSWER_MARK.match(read)
+    ):
         return False
     before = text[: span.start].rstrip(" \t")
     alone = before[-1:] in ("", "\n") and text[span.end : span.end + 1] in ("", "\n")
@@ -214,6 +235,7 @@ _LABEL = re.compile(r"^[ \t]{0,4}([A-Z][A-Za-z ]{1,20}):[ \t]+(\S[^\n]{0,160})$"
 _JOINED_NAMES = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 _OPTION = re.compile(r"(?<![\w-])-([A-Za-z])(?![\w-])")
 _TURNS, _SHARE = 3, 0.5
+_LABELS = frozenset("QA")  # of questions with their answers, which nobody speaks
 _ENDS_TURN = (".", "!", "?", "…", "。", "！", "？", '"', "”", ")")
 _MAX_LABEL_LINES = 6  # lines at the top that may be labels
 
@@ -228,7 +250,8 @@ class SpeakerTurn(NamedTuple):
 def find_speaker_turns(text: str) -> tuple[SpeakerTurn, ...]:
     """Return the turns of a conversation: at least three, half of all lines, with a repeated speaker.
 
-    A record of labelled values ("Author: ...") is none: hardly any of its lines says a sentence.
+    A record of labelled values ("Author: ...") is none: hardly any of its lines says a sentence. Questions with their
+    answers are none either.
     """
     found = [
         SpeakerTurn(match.start(), match.group(1))
@@ -239,7 +262,7 @@ def find_speaker_turns(text: str) -> tuple[SpeakerTurn, ...]:
     while found and _is_label(text, found[0]) and sum(turn.speaker == found[0].speaker for turn in found) == 1:
         found = found[1:]
     speakers = {turn.speaker for turn in found}
-    if len(found) < _TURNS or len(found) < _SHARE * lines or len(speakers) == len(found):
+    if speakers <= _LABELS or len(found) < _TURNS or len(found) < _SHARE * lines or len(speakers) == len(found):
         return ()
     if sum(_is_spoken(text[turn.start :].split("\n", 1)[0]) for turn in found) < _SHARE * len(found):
         return ()

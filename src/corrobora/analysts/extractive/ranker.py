@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
+from itertools import groupby, pairwise
 
 from corrobora.text.answers import ExpectedAnswer, classify_question, find_place, score_answer_fit
 from corrobora.text.quantities import Releases, find_asked_releases, find_releases
@@ -36,6 +37,7 @@ FEATURES = (
 )
 _CLOSE = 4  # words within which two words stand together
 _OTHER_RELEASE = 0.3  # what a fit, and what stands below no such heading, counts where a release is asked about
+_QUESTION_CHARS = 300  # of a paragraph that asks
 _ASKS = re.compile(r"\?[^\w.!]*$")
 
 
@@ -73,6 +75,21 @@ class Ranked:
 def is_question(text: str) -> bool:
     """True for a question, whatever punctuation follows its question mark."""
     return _ASKS.search(text) is not None
+
+
+def find_exchanges(rows: Sequence[tuple[str, tuple[int, int]]]) -> dict[int, range]:
+    """Map each sentence of a paragraph that follows a question to the sentences of the paragraph that asks it.
+
+    Each row is a sentence with its passage and its paragraph; those of passage -1 answer nothing.
+    """
+    groups = [list(own) for _, own in groupby(range(len(rows)), key=lambda at: rows[at][1])]
+    found: dict[int, range] = {}
+    for asking, answering in pairwise(groups):
+        one, other = rows[asking[-1]], rows[answering[-1]]
+        asks = one[1][0] == other[1][0] >= 0 and is_question(one[0]) and not is_question(other[0])
+        if asks and sum(len(rows[at][0]) for at in asking) <= _QUESTION_CHARS:
+            found |= dict.fromkeys(answering, range(asking[0], asking[-1] + 1))
+    return found
 
 
 class QuestionTerms:

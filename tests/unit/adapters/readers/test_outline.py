@@ -140,3 +140,10 @@ def test_lines_that_name_a_release_and_its_day_are_headings_above_what_follows_a
         f"On 2020-0{n}-01 the mill got 1.{n}, of which the miller said that it\nturns.\n\n" for n in (3, 2, 1)
     )
     assert headings(said) == []
+
+
+def test_a_labelled_line_that_stands_out_is_no_heading() -> None:
+    text = (
+        "Q:  How do I unpack the chart of the sea?\n    I have no tool.\n\nA:  chart -dc sea.map\n\n    Ask the pilot."
+    )
+    assert headings(f"Notes\n\n{text}\n\n    He is in his house.\n") == [(1, "Notes")]

@@ -84,3 +84,20 @@ def test_one_item_of_a_list_is_quoted_without_the_others() -> None:
 def test_a_short_last_line_is_quoted_with_what_stands_before_it() -> None:
     text = "Title: ferrymap\nLicense: MIT\nNeeds-Clock: >=3.9"
     assert quote(text, "Needs-Clock").endswith("License: MIT\nNeeds-Clock: >=3.9")
+
+
+FAQ = (
+    "Q:  The lamp flickers at night.\n    How can I repair it?\n\nA:  Give the burner a new wick. Clean the glass with "
+    "vinegar.\n\nQ:  Who built the pier?\n\nA:  Anna Lund did, with two masons of the village."
+)
+
+
+def test_what_answers_a_question_is_quoted_with_it() -> None:
+    assert quote(FAQ, "new wick") == FAQ.partition("\n\nQ:  Who")[0]
+    assert quote(FAQ, "vinegar") == FAQ.partition("\n\nQ:  Who")[0]
+    assert quote(FAQ, "Anna Lund") == FAQ[FAQ.index("Q:  Who") :]
+
+
+def test_an_answer_in_signs_of_a_program_is_no_heading() -> None:
+    text = "Q:  How do I unpack the chart?\n\nA:  chart -dc sea.map | unfold -\n\nThe office is open on Mondays."
+    assert quote(text, "chart -dc") == text.partition("\n\nThe office")[0]

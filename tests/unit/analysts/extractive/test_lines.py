@@ -96,3 +96,12 @@ def test_a_bar_of_progress_states_nothing():
     bar, sentence = lines_of("Writing | ########## | 100% of it is done.\n\nThe write is done in a second.")
     assert bar.sentence.bare
     assert not sentence.sentence.bare
+
+
+def test_an_answer_is_read_with_its_question_which_states_nothing() -> None:
+    text = "Q:  The lamp flickers.\n    How can I repair it?\n\nA:  Turn the wick.\n\nCows graze near the church."
+    asked, _, answer, other = lines_of(text)
+    assert asked.sentence.bare
+    assert "repair" in answer.sentence.stems
+    assert not answer.sentence.bare
+    assert "repair" not in other.sentence.stems
