@@ -112,9 +112,9 @@ NEWS = (
 FAQ = (
     IngestItem(
         Source(SourceId(""), "Questions on the signal lamp", "faq", ""),
-        "Questions on the signal lamp\n\nQ: I have a lamp that flickers at night.\n   How can I repair it?\n\nA: Give the "
-        "burner a new wick, and clean the glass with vinegar.\n\nQ: The glass is black. Who cleans it?\n\nA: The keeper of "
-        "the harbour does, on Mondays. Bring it to the old office before noon.\n\n"
+        "Questions on the signal lamp\n\nQ: I have a lamp that flickers at night.\n   How can I repair it?\n\n"
+        "A: Give the burner a new wick, and clean the glass with vinegar.\n\nQ: The glass is black. Who cleans it?\n\n"
+        "A: The keeper of the harbour does, on Mondays. Bring it to the old office before noon.\n\n"
         "The lamp stands at night on the roof of the office, from where the boats of the village see it.",
     ),
 )
