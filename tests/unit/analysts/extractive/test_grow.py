@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corrobora.analysts.extractive.extract import grow_quote
+from corrobora.analysts.extractive.extract import find_context, grow_quote
 from corrobora.analysts.extractive.lines import read_lines
 from corrobora.domain.evidence import Passage, PassageId, SourceId
 from corrobora.roles.extract import Excerpt
@@ -101,3 +101,10 @@ def test_what_answers_a_question_is_quoted_with_it() -> None:
 def test_an_answer_in_signs_of_a_program_is_no_heading() -> None:
     text = "Q:  How do I unpack the chart?\n\nA:  chart -dc sea.map | unfold -\n\nThe office is open on Mondays."
     assert quote(text, "chart -dc") == text.partition("\n\nThe office")[0]
+
+
+def test_an_answer_is_printed_from_its_begin_as_far_as_there_is_room() -> None:
+    said = ("Q: How can I repair it?", "A: Give the burner a wick.", "Clean the glass.", "Bring it back.")
+    assert find_context(said, 2, 12) == range(1, 3)
+    assert find_context(said, 1, 40) == range(1, 4)
+    assert find_context(("May I moor here?", "No, boats of the village may.", "Ask there."), 1, 8) == range(2)
