@@ -171,7 +171,7 @@ def _continues(block: str, line: str, told: str | None, *, listing: bool) -> boo
     """True if a line belongs to the block above it, as in CommonMark, also where a row or heading was wrapped."""
     ours = told is not None
     if listing and _OURS_START.match(block) and not _SNAPSHOT.search(block):
-        return ours
+        return ours or (_URL.search(block) is None and line.lstrip("<").startswith("http"))
     if is_row(block):
         return not line.startswith("|") if block.endswith("|") and len(block) > 1 else True
     if listing and _OURS_START.match(line):

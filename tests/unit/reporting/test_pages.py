@@ -98,3 +98,16 @@ async def test_truth_3_what_a_page_says_below_a_heading_or_gives_to_compute_is_s
 )
 async def test_truth_3_what_a_page_says_otherwise_is_not_supported(page: str, sentence: str) -> None:
     assert await check(page, sentence) is not Support.SUPPORTED
+
+
+async def test_an_address_below_the_title_of_its_reference_belongs_to_it() -> None:
+    async def read(_: object) -> str:
+        return RULES
+
+    async def read_nothing(_: str) -> None:
+        return None
+
+    text = "# T\n\nMost of the buoys were replaced \\[1\\].\n\n## Sources\n\n\\[1\\] Rules\n<https://a.example/r>\n"
+    found = await recheck_report(text, Lookups(read_nothing, read))
+    assert [s.support for s in found.statements] == [Support.SUPPORTED]
+    assert [r.url for r in found.references] == ["https://a.example/r"]
