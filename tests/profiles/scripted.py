@@ -162,6 +162,7 @@ def make_web_run(
     mended: Mapping[str, int] | None = None,
     read_seconds: float = 0.0,
     wire: bool = True,
+    in_turn: bool = False,
     **fields: Any,
 ) -> WebRun:
     """Set up a run over a scripted web. `overrides` are fields as flags set them, `fields` replace loaded ones.
@@ -197,7 +198,7 @@ def make_web_run(
             write=write,
             render_round=render_round_files,
         ),
-        budget=Budget(derive_allowance(chosen), clock),
+        budget=Budget(derive_allowance(chosen), clock, in_turn=in_turn),
         started_at=clock.utc_time() if not isinstance(clock, LoopTime) else "2026-01-01T00:00:00+00:00",
     )
     return WebRun(session, known, reader, journal, files)

@@ -53,17 +53,27 @@ def test_slow_calls_do_not_move_the_deadline(profile: str, share: float, seconds
 
 
 class Deliberate(Mixed):
-    """Takes 20 to 45 seconds for each call, and 100 for a report; `lanes` calls are served at once, others wait."""
+    """Takes 20 to 45 seconds for each call, and 100 for a report; `lanes` calls are served at once, others wait.
+
+    With `goes_on` it serves also those that were given up.
+    """
 
     least, most = 20.0, 45.0
     lanes = 99
+    goes_on = False
 
     async def play(self, role: Any, given: Any) -> Any:
         share = int(hash_parts(role.prompt, given.path)[:6], 16) / 0xFFFFFF
         self.slots = getattr(self, "slots", None) or asyncio.Semaphore(self.lanes)
-        async with self.slots:
-            await asyncio.sleep(100.0 if role.prompt == "synthesize" else self.least + share * (self.most - self.least))
+        seconds = 100.0 if role.prompt == "synthesize" else self.least + share * (self.most - self.least)
+        serving = asyncio.create_task(self.serve(seconds))
+        self.serving = [*getattr(self, "serving", []), serving]
+        await (asyncio.shield(serving) if self.goes_on else serving)
         return await super().play(role, given)
+
+    async def serve(self, seconds: float) -> None:
+        async with self.slots:
+            await asyncio.sleep(seconds)
 
 
 @pytest.mark.parametrize("profile", ["timed", "rounds", "angles", "tree", "full", "triplet"])
@@ -102,6 +112,7 @@ def research_web(profile: str, model: Deliberate, minutes: float) -> tuple[Repor
     engine = Growing({}, per_search=8)
     question = "How tall is the lighthouse of Oldby, and who saw it?"
     given: Any = {"question": question, "engines": [engine], "analysts": [model, ExtractiveAnalyst()], "wire": False}
+    given |= {"in_turn": model.lanes == 1}
     made = make_web_run(profile, engine.pages, overrides={"minutes": f"{minutes:g}"}, authorize="auto", **given)
     report = run_virtually(made.research())
     answered, fallen = Counter[str](), Counter[str]()
@@ -130,6 +141,16 @@ def test_a_model_that_serves_one_call_after_the_other_is_not_taken_for_one_that_
     report, answered, fallen = research_web(profile, model, 10.0)
     assert answered["extract"] >= 12
     assert answered["extract"] > 2 * fallen["extract"]
+    assert not report.methodology.writer
+
+
+@pytest.mark.parametrize("least", [20.0, 45.0])
+@pytest.mark.parametrize("profile", ["timed", "rounds", "angles", "tree"])
+def test_a_local_server_that_goes_on_with_calls_given_up_has_time_for_the_report(profile: str, least: float):
+    model = Deliberate(name="slow model")
+    model.least, model.lanes, model.goes_on = least, 1, True
+    report, answered, _ = research_web(profile, model, MINUTES)
+    assert answered["extract"]
     assert not report.methodology.writer
 
 

@@ -238,6 +238,7 @@ class RunAttempt:
                 carried_seconds=max(sum_earlier_seconds(journal), self._row.elapsed_seconds),
                 carried_usage=sum_usage(journal, ""),
                 carried_searches=sum_searches(journal),
+                in_turn=wiring.asks_in_turn(request, profile),
             ),
             started_at=self._row.created_at,
             retry_failures=RETRY_TOPIC in answers,

@@ -44,6 +44,7 @@ class CallTimes:
     after five times as long; that says nothing of a call that is sent alone.
     """
 
+    in_turn: bool = False  # whether it is taken to serve in turn until calls that were in flight together are answered
     _seen: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
     queueing: float = 0.0  # seconds that each call in flight makes the next one wait
 
@@ -54,7 +55,7 @@ class CallTimes:
         places, times = sum(place for place, _ in self._seen) / count, sum(time for _, time in self._seen) / count
         spread = sum((place - places) ** 2 for place, _ in self._seen)
         common = sum((place - places) * (time - times) for place, time in self._seen)
-        self.queueing = max(0.0, common / spread) if spread else 0.0
+        self.queueing = max(0.0, common / spread) if spread else self.in_turn * self.find_quantile(0.5)
 
     def find_quantile(self, share: float) -> float:
         """Return the seconds alone that this share of the calls took at most; 0 without any."""

@@ -284,7 +284,7 @@ class Session:
         spent = self.budget.read_meter().exhausted_limit
         if spent in ("tokens", "dollars", "calls"):
             raise LimitReached(spent, value=1, limit=1, scope="run")
-        patience = self.budget.find_patience(writer=role.name == WRITER, then=role.name in BEFORE_READING)
+        patience = await self.budget.wait_turn(writer=role.name == WRITER, then=role.name in BEFORE_READING)
         if patience <= 0:
             raise LimitReached("time", value=1, limit=1, scope="part")
         count = len(encode(role.takes, given)) // CHARACTERS_PER_TOKEN + CALL_TOKENS

@@ -70,7 +70,10 @@ class TimeScope:
 
 
 class Budget:
-    """The ledger of a run. `carried` is of earlier attempts: their cost, searches, working time without down-time."""
+    """The ledger of a run. `carried` is of earlier attempts: their cost, searches, working time without down-time.
+
+    `in_turn` says that its models are taken to serve one call after the other until they show that they do not.
+    """
 
     def __init__(
         self,
@@ -80,6 +83,7 @@ class Budget:
         carried_seconds: float = 0.0,
         carried_usage: Usage | None = None,
         carried_searches: int = 0,
+        in_turn: bool = False,
     ) -> None:
         self.allowance = allowance
         self._clock = clock
@@ -93,7 +97,8 @@ class Budget:
         self._too_slow = 0  # calls in a row that outlasted their patience
         self._heard = -math.inf  # when an answer came last, or was given up
         self._calls: list[OpenCall] = []  # in flight, in the order of their beginning
-        self._times = CallTimes()
+        self._ended = asyncio.Event()  # set when one of them ends, and replaced
+        self._times = CallTimes(in_turn)
         self.finishing = False
 
     @property
@@ -131,10 +136,10 @@ class Budget:
         rounds (reflecting, summarizing) may take a quarter of the reserve, but never what the writer needs. After calls
         that took too long it is halved for each of them, up to three, until one is answered: a model that hangs must
         not eat the run piece by piece. A call is not begun that half of the calls so far would have been too slow for,
-        where as many are in flight, nor one that leaves too little for the calls that must follow it in its round
-        (`then`): who reads needs a model more than who words a query.
+        nor one that leaves too little for the calls that must follow it in its round (`then`): who reads needs a model
+        more than who words a query.
         """
-        own = min((ledger.ends for ledger in _ledgers.get()), default=math.inf) - self._clock.now()
+        own = self._own_left()
         if writer and _writing.get():
             return max(0.0, min(self.scope_left, own))
         found = min(self._base_patience() / 2 ** min(self._too_slow, MAX_HALVINGS), own)
@@ -142,10 +147,28 @@ class Budget:
         if then and usual:
             left = self.until_deadline - self.reserve if math.isinf(_scope.get()) else self.scope_left
             found = min(found, left - then * usual)
-        in_round = not (_writing.get() or math.isinf(_scope.get()))
-        waited = min(self._end_round(self.scope_left), own) if in_round else found  # there patience is renewed
-        too_late = found < usual or waited < usual + self._times.queueing * len(self._calls)
-        return 0.0 if too_late else max(0.0, found)
+        return 0.0 if found < usual else max(0.0, found)
+
+    async def wait_turn(self, *, writer: bool = False, then: int = 0) -> float:
+        """Wait until a call is likely to be answered in time behind those in flight; return its patience (or 0).
+
+        A call that is sent and given up still keeps a server busy that serves one after the other, and takes the time
+        of those that follow, the writer's among them: what has no time is not sent.
+        """
+        while True:
+            patience, usual = self.find_patience(writer=writer, then=then), self._times.find_quantile(0.5)
+            in_round = not (_writing.get() or math.isinf(_scope.get()))
+            left = min(self._end_round(self.scope_left), self._own_left()) if in_round else patience  # it is renewed
+            if patience <= 0 or left >= usual + self._times.queueing * len(self._calls):
+                return patience
+            try:
+                async with asyncio.timeout(left - usual):
+                    await self._ended.wait()
+            except TimeoutError:
+                return 0.0
+
+    def _own_left(self) -> float:
+        return min((ledger.ends for ledger in _ledgers.get()), default=math.inf) - self._clock.now()
 
     def _base_patience(self) -> float:
         if _writing.get():
@@ -190,6 +213,8 @@ class Budget:
         finally:
             behind = self._calls[self._calls.index(call) + 1 :]
             self._calls.remove(call)
+            self._ended.set()
+            self._ended = asyncio.Event()
         self.record_answer(self._clock.now() - began, ahead=call.ahead)
         for each in behind:
             self._renew_patience(each)
