@@ -13,6 +13,7 @@ from tests.profiles.scripted import Growing, make_web_run
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.config.profiles import load_profile
+from corrobora.domain.errors import NeedsHuman
 from corrobora.domain.report import Outcome, Report
 from corrobora.engine.session.journal import decode_meta, hash_parts
 from corrobora.testing import LoopTime, MemoryLibrary
@@ -163,7 +164,8 @@ def test_where_nothing_was_found_no_writer_is_said_to_have_been_too_slow():
     assert report.methodology.writer == ""
 
 
-def test_a_round_that_a_person_ended_and_then_left_goes_on_when_the_run_is_resumed():
+@pytest.mark.parametrize("twice", [False, True])
+def test_a_first_round_that_a_person_ended_goes_on_when_the_run_is_resumed(twice: bool):
     engine = Growing({}, per_search=8)
     given: Any = {"question": "How tall is the lighthouse of Oldby?", "engines": [engine], "wire": False}
     given |= {"library": MemoryLibrary()}
@@ -176,9 +178,13 @@ def test_a_round_that_a_person_ended_and_then_left_goes_on_when_the_run_is_resum
             await asyncio.sleep(1.0)
         await asyncio.sleep(5.0)  # its readings are on their way
         made.session.budget.finish_research()  # the first Ctrl-C
-        await asyncio.sleep(1.0)
-        work.cancel()  # the second
-        await asyncio.gather(work, return_exceptions=True)
+        if twice:
+            await asyncio.sleep(1.0)
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+        else:
+            with pytest.raises(NeedsHuman, match="before anything was found"):
+                await work
         return made.journal.next_attempt()
 
     journal = run_virtually(leave())
@@ -186,4 +192,4 @@ def test_a_round_that_a_person_ended_and_then_left_goes_on_when_the_run_is_resum
     again = make_web_run("timed", engine.pages, analysts=[model, ExtractiveAnalyst()], journal=journal, **given)
     report = run_virtually(again.research())
     assert report.citations
-    assert "time_reserve" not in dict(report.methodology.stops).values()
+    assert not twice or "time_reserve" not in dict(report.methodology.stops).values()

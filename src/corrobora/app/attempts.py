@@ -115,7 +115,7 @@ class RunAttempt:
         except Stale:
             log.info("run %s: a newer attempt owns it", run)
         except NeedsHuman as error:
-            pauses = error.code in ("paused", "stage_reached", "changes_proposed")
+            pauses = error.code in ("paused", "stage_reached", "changes_proposed", "finished_early")
             paused = RunStatus.PAUSED if pauses else RunStatus.AWAITING
             await self._stop(paused, error)
         except asyncio.CancelledError:

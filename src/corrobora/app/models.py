@@ -91,10 +91,13 @@ class ModelPool:
         """Return the address of each model by its name. Raises as `get_analyst`."""
         return {each.label: each.base_url for each in self._choose_targets(wishes, thinking=thinking).values()}
 
-    def are_local(self, wishes: Mapping[str, str], *, thinking: bool = False) -> bool:
-        """True if there are models, all of this machine or of servers such as Ollama. Raises as `get_analyst`."""
+    def serve_in_turn(self, wishes: Mapping[str, str], *, thinking: bool = False) -> bool:
+        """True if the models are likely to serve one call after the other: local ones, and those of such settings.
+
+        Raises as `get_analyst`.
+        """
         chosen = self._choose_targets(wishes, thinking=thinking).values()
-        return bool(chosen) and all(each.free for each in chosen)
+        return bool(chosen) and all(each.free or each.options.calls_at_once == 1 for each in chosen)
 
     async def check_servers(self, wishes: Mapping[str, str], *, thinking: bool = False) -> None:
         """Look whether somebody listens at the address of each model. Raises `ModelSilent`; or as `get_analyst`."""

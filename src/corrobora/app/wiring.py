@@ -331,9 +331,9 @@ class Wiring:
         return list_recipients(self._settings, request, servers, provider_names(self._settings, request))
 
     def asks_in_turn(self, request: Request, profile: Profile) -> bool:
-        """True if all models of a request are local: most such servers take one call at a time."""
+        """True if the models of a request are likely to serve one call after the other."""
         wishes = {**self._settings.models, **dict(request.models)}
-        return self._models.are_local(wishes, thinking=profile.lead_thinking)
+        return self._models.serve_in_turn(wishes, thinking=profile.lead_thinking)
 
     def check_request(self, request: Request, profile: Profile) -> None:
         """Refuse models, providers and sources that cannot be used, before anything is paid. Raises `UserError`."""

@@ -57,14 +57,19 @@ class Layer:
         return f"{self.name}: {place}" if place else self.name
 
 
+def find_usual_data_folder() -> Path:
+    """Return where this platform keeps the user's data."""
+    return platformdirs.user_data_path("corrobora", appauthor=False)
+
+
 def find_data_folder() -> Path:
-    """Return where this platform keeps the user's data, such as the database.
+    """Return where the data, such as the database, are kept by default.
 
     Without a home that can be written to (a service account, a container), a private folder below the folder for
     temporary files, used only if it belongs to this user alone. Else the usual place, whose error names the setting; so
     does one that is there and can only be read: an empty folder in its place would look like lost runs.
     """
-    usual = platformdirs.user_data_path("corrobora", appauthor=False)
+    usual = find_usual_data_folder()
     existing = next(folder for folder in (usual, *usual.parents) if os.path.lexists(folder))
     if existing == usual or os.access(existing, os.W_OK | os.X_OK) or not hasattr(os, "geteuid"):
         return usual

@@ -316,7 +316,7 @@ def _is_url(text: str) -> bool:
 
 
 def _is_amount(value: float) -> bool:
-    return value == 0 or value >= 0.01  # noqa: PLR2004 - a cent
+    return value == 0 or value >= 0.001  # noqa: PLR2004 - a tenth of a cent
 
 
 def _split_names(value: object) -> object:
@@ -374,7 +374,13 @@ MailServer = Annotated[
     Predicate(_is_mail_server),
     Forms("a mail server such as mail.example.org:587 (STARTTLS), smtps://HOST or smtp://127.0.0.1:25"),
 ]
-Dollars = Annotated[Number, Ge(0), Le(100_000), Predicate(_is_amount), Forms("a number from 0.01 to 100,000, or 0")]
+Dollars = Annotated[
+    Number,
+    Ge(0),
+    Le(100_000),
+    Predicate(_is_amount),
+    Forms("a number from 0.001 (less pays for no call) to 100,000, or 0"),
+]
 RunMinutes = Annotated[
     Annotated[Number, Gt(0), Le(MAX_MINUTES)] | Literal["unlimited"], Convert(_read_minutes), Forms(_TIME_FORMS)
 ]

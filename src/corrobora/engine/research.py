@@ -15,6 +15,7 @@ from corrobora.domain.errors import (
     JournalError,
     LimitReached,
     ModelSilent,
+    NeedsHuman,
     ProviderError,
     ReadError,
     RoleError,
@@ -83,7 +84,7 @@ async def research(brief: Brief, run: Session) -> Report:
 
     Raises:
         Infeasible: the question must be narrowed first; the reasons and narrower questions are in the message.
-        NeedsHuman: the plan waits for a person.
+        NeedsHuman: the plan waits for a person, or a person ended the research before anything was found.
     """
     begin_run(brief, run)
     run.record = await begin_record(run)
@@ -97,6 +98,12 @@ async def research(brief: Brief, run: Session) -> Report:
     await authorize_plan(tree, run)  # "Authorized to execute", or a policy
     run.enter_stage(Stage.INVESTIGATE)
     findings = await investigate(tree.root, run)
+    if run.budget.finishing and not findings.facts:
+        raise NeedsHuman(
+            "finished_early",
+            "The research was ended before anything was found that can be reported; it can go on.",
+            next_step=f"Go on with: corrobora resume {run.run}",
+        )
     async with run.budget.use_reserve():  # time kept for writing
         if not findings.facts:
             return await _deliver(make_empty_draft(findings), None, findings, run)

@@ -12,10 +12,19 @@ from contextlib import aclosing
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import run_here
-from corrobora.app.runs import authorize_run, check_awaiting, load_report, pass_pause, reopen_run, steer_run
+from corrobora.app.runs import (
+    authorize_run,
+    check_awaiting,
+    load_report,
+    pass_pause,
+    reopen_run,
+    resolve_profile,
+    steer_run,
+)
 from corrobora.domain.errors import CorroboraError, NeedsHuman, NoEvidence, UserError
 from corrobora.domain.report import Report
 from corrobora.domain.run import Event, RunRow, RunStatus
+from corrobora.faces.refusals import drop_command
 
 _ACTIVE = (RunStatus.QUEUED, RunStatus.RUNNING)
 
@@ -131,8 +140,14 @@ async def load_final_report(workspace: Workspace, run: str) -> Report:
 async def refuse_waiting(workspace: Workspace, run: str) -> RunRow:
     """Return the row of a run that waits for nobody. Raises `NeedsHuman` for any other."""
     row = await workspace.runs.get(run)
+    call = "resume()"
+    if row.status is RunStatus.AWAITING:
+        call = f'authorize("{resolve_profile(workspace.settings, row.request).phrase or "yes"}")'
+    elif row.outcome == "paused":
+        call = 'resume(), or steer("HINT")'
+    step = f"Go on: await run.{call}; without a handle first: async with corrobora.open_run({str(run)!r}) as run"
     if row.status is RunStatus.INTERRUPTED:
-        raise NeedsHuman("interrupted", f"Run {run} was interrupted.", next_step=f"Go on: corrobora resume {run}")
+        raise NeedsHuman("interrupted", f"Run {run} was interrupted.", next_step=step)
     if row.status.waits:
-        raise NeedsHuman(row.outcome or "plan_not_authorized", row.reason)
+        raise NeedsHuman(row.outcome or "plan_not_authorized", drop_command(row.reason), next_step=step)
     return row

@@ -120,6 +120,7 @@ _WORDS: dict[str, str] = {
     RunStatus.AWAITING: "waiting for authorization",  # also an outcome
     "plan_not_authorized": "waiting for authorization",
     "stage_reached": "paused after a stage",
+    "finished_early": "ended before anything was found",
     "edit_nothing": "nothing was edited",
     "edit_unclear": "feedback not understood",
     # tasks of an analyst, as a note names them

@@ -159,7 +159,8 @@ def test_c08_time_follows_its_grammar(loading: Any, text: str) -> None:
         assert loading(flags=flags).minutes == expected
 
 
-@pytest.mark.parametrize("value", ["-1", "nan", "1e-9", "0.001"])
+@pytest.mark.parametrize("value", ["-1", "nan", "1e-9", "0.0009"])
 def test_c10_budgets_that_make_no_sense_are_refused_and_zero_is_not(loading: Any, value: str) -> None:
     loading.refused(flags={"limits.usd": (value, "--max-cost")})
     assert loading(flags={"limits.usd": ("0", "--max-cost")}).max_usd == 0.0
+    assert loading(flags={"limits.usd": ("0.004", "--max-cost")}).max_usd == 0.004

@@ -75,7 +75,7 @@ class Budget:
     `in_turn` says that its models are taken to serve one call after the other until they show that they do not.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it begins with; all are keywords
         self,
         allowance: Allowance,
         clock: Clock,

@@ -34,7 +34,7 @@ from corrobora.faces.cli.screen import one_line, prepare_streams, reset_logs, si
 
 _log = logging.getLogger("corrobora")
 _MAX_LINE = 1_000
-_FULL_DISK_BYTES = 1_000_000  # a disk with less free space counts as full
+_FULL_DISK_BYTES = 20_000_000  # a disk with less free space counts as full: a database writes in steps of 16 MB
 _DISK_ERRORS = {  # error number: what happened, and what to do
     errno.ENOSPC: ("The disk is full", "free some space"),
     errno.EDQUOT: ("The disk quota is used up", "free some space"),
@@ -93,12 +93,13 @@ def explain_usage(error: click.ClickException) -> str:
 def explain_disk(error: OSError) -> str:
     """Return a disk error as one line with the place and the next step, or "" for any other error.
 
-    Requirement: bad-input R16.
+    The first note of the error, if it has one, says how to go on. Requirement: bad-input R16.
     """
     if error.errno not in _DISK_ERRORS:
         return ""
     what, step = _DISK_ERRORS[error.errno]
-    return f"{what}{_disk_place(error)}. Finished work is saved: {step}, then run the same command again."
+    again = next(iter(getattr(error, "__notes__", ())), "run the same command again")
+    return f"{what}{_disk_place(error)}. Finished work is saved: {step}, then {again}."
 
 
 def _disk_place(error: OSError) -> str:
@@ -107,11 +108,17 @@ def _disk_place(error: OSError) -> str:
         return f": {error.filename}"
     if error.errno not in (errno.ENOSPC, errno.EDQUOT):
         return ""
+    full = find_full_disk()
+    return f": {full}" if full else ", on the disk of the output"
+
+
+def find_full_disk() -> str:
+    """Return the folder of the data, or that of temporary files, if its disk is full, else ""."""
     for folder in (_data_folder(), Path(tempfile.gettempdir())):
         there = next((each for each in (folder, *folder.absolute().parents) if each.exists()), Path("/"))
         if shutil.disk_usage(there).free < _FULL_DISK_BYTES:
-            return f": {folder}"
-    return ", on the disk of the output"
+            return str(folder)
+    return ""
 
 
 def save_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

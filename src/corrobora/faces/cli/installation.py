@@ -24,6 +24,7 @@ import click
 
 from corrobora import __version__
 from corrobora.config import Settings, find_user_file
+from corrobora.config.layers import find_usual_data_folder
 from corrobora.config.settings import TIERS
 from corrobora.domain.errors import CorroboraError, UserError
 from corrobora.domain.run import Request, RequestOption
@@ -115,16 +116,14 @@ def _check_folders(settings: Settings) -> list[CheckResult]:
     free = shutil.disk_usage(there).free
     writable = os.access(there, os.W_OK)
     state = f"{home} ({settings.origins['home']})"
-    folder = (
-        CheckResult("data folder", state)
-        if writable
-        else CheckResult(
-            "data folder",
-            f"{state} is not writable",
-            ok=False,
-            next_step="Set CORROBORA_HOME to a folder of your own.",
-        )
-    )
+    step = "Set CORROBORA_HOME to a folder of your own."
+    if not writable:
+        folder = CheckResult("data folder", f"{state} is not writable", ok=False, next_step=step)
+    elif str(settings.origins["home"]) == "default" and home != (usual := find_usual_data_folder()):
+        state = f"{state}: temporary, because {usual} cannot be written to; it may be emptied at any time"
+        folder = CheckResult("data folder", state, ok=None, next_step=step)
+    else:
+        folder = CheckResult("data folder", state)
     enough = free >= _LOW_DISK_BYTES
     disk = CheckResult(
         "disk", f"{free / 1e9:.1f} GB free", enough, "" if enough else "Free some space: 1 GB is recommended."

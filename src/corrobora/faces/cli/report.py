@@ -19,7 +19,7 @@ from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.report import Outcome
 from corrobora.domain.run import RunRow, RunStatus, Stage
 from corrobora.domain.thread import StopReason
-from corrobora.faces.cli import Exit
+from corrobora.faces.cli import Exit, find_full_disk
 from corrobora.faces.event_text import object_field, object_list
 from corrobora.reporting.report_format import REPORT_FILES
 from corrobora.text.phrases import describe_code
@@ -218,7 +218,9 @@ def _unfinished_exit(row: RunRow) -> RunExit | None:
     if not row.status.final:
         by_store = row.status is RunStatus.INTERRUPTED  # the database failed; Ctrl-C has a code of its own
         code = Exit.BUG if by_store else Exit.INTERRUPTED
-        return RunExit(code, f"The run is {describe_code(row.status)}. Continue: corrobora resume {row.id}")
+        full = find_full_disk() if by_store else ""
+        first = f": the disk of {full} is full. Free some space first" if full else ""
+        return RunExit(code, f"The run is {describe_code(row.status)}{first}. Continue: corrobora resume {row.id}")
     return None
 
 

@@ -262,6 +262,10 @@ async def conduct_run(workspace: Workspace, run: RunId, wanted: OutputOptions) -
             code = await _print_plan(workspace, row, conduct.plan, wanted)
             return code
         code = await _deliver_report(workspace, row, display, wanted, conduct)
+    except OSError as error:  # such as a full disk: the same command would start a second run
+        error.add_note(f"go on with: corrobora resume {run}")
+        raise
+    else:
         return code
     finally:
         display.close(code)
@@ -318,9 +322,10 @@ async def _deliver_report(
             print_notice(end.why)
         return end.code
     if not row.status.final:
-        print_notice(f"Interrupted. Continue: corrobora resume {row.id}")
+        why = " before anything was found that can be reported" if row.outcome == "finished_early" else ""
+        print_notice(f"Interrupted{why}. Continue: corrobora resume {row.id}")
     else:
-        done = "a partial report was written" if has_body(report) else "nothing was found before that can be reported"
+        done = "a partial report was written" if has_body(report) else "there is no report"
         print_notice(f"Interrupted: {done}.")
     return interrupted
 

@@ -72,7 +72,10 @@ SUBMIT_RUN: LiteralString = """
 WITH old AS (SELECT id, status FROM runs WHERE id = %(run)s),
 wanted AS (
     UPDATE runs r SET queue = %(queue)s,
-        owner = coalesce(%(owner)s::text, r.owner),  -- who dies before the start leaves a run that is free at once
+        owner = CASE WHEN EXISTS (  -- who is refused because another waits for it does not own it
+            SELECT 1 FROM procrastinate_jobs j
+            WHERE j.lock = r.id AND j.status = 'todo' AND j.queue_name = %(queue)s
+        ) THEN r.owner ELSE coalesce(%(owner)s::text, r.owner) END,  -- who dies before the start leaves a free run
         status = CASE WHEN r.status = 'running' THEN r.status ELSE 'queued' END,
         cancel_requested = CASE WHEN r.status = 'running' THEN r.cancel_requested ELSE false END,
         outcome = '', reason = '',  -- of an earlier attempt

@@ -70,6 +70,14 @@ def test_exit_code(case: str) -> None:
     assert bool(end.why) == (code != 0)
 
 
+def test_r16_a_run_that_a_full_disk_interrupted_says_so_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = row(RunStatus.INTERRUPTED)
+    assert "is full" not in run_exit(left, {}, min_score=None, strict=False).why
+    monkeypatch.setattr("corrobora.faces.cli._FULL_DISK_BYTES", 1 << 60)  # what is free on this disk is not enough
+    why = run_exit(left, {}, min_score=None, strict=False).why
+    assert "is full. Free some space first. Continue: corrobora resume r_1" in why
+
+
 @pytest.mark.parametrize("report", [{}, GOOD])
 def test_the_next_step_of_an_error_names_the_run(report: dict[str, Any]) -> None:
     failed = row(RunStatus.FAILED, "disk", "x cannot be written. Make room, then: corrobora resume RUN.")

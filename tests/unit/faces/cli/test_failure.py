@@ -34,6 +34,10 @@ def test_r16_a_disk_that_refuses_is_named_with_the_next_step(number: int, what: 
     assert told.startswith(f"{what}: /data/file.")
     assert step in told
     assert "is saved" in told
+    assert "then run the same command again" in told
+    error = OSError(number, os.strerror(number), "/data/file")
+    error.add_note("go on with: corrobora resume r_1")
+    assert explain_disk(error).endswith("then go on with: corrobora resume r_1.")
 
 
 def test_r16_a_full_disk_that_the_system_did_not_name_is_looked_for(shell: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +23,18 @@ def test_doctor_says_what_is_there_and_what_is_missing(served: Any) -> None:
     assert "tavily" not in absent
     assert "planted-secret" not in result.out
     assert {row["what"] for row in json.loads(served("doctor", "--json").out)} >= {"python", "disk", "local models"}
+
+
+def test_doctor_tells_that_the_data_folder_is_temporary(shell: Any, tmp_path: Path) -> None:
+    shell.setenv(CORROBORA_DATABASE_URL="postgresql://127.0.0.1:9/nobody", TMPDIR=str(tmp_path))
+    assert "temporary" not in shell("doctor").out
+    shell.setenv(CORROBORA_HOME="", XDG_DATA_HOME="/dev/null/none")
+    with shell.start("doctor") as process:  # whose folder for temporary files is found anew
+        out = process.stdout.read().decode()
+    (line,) = [line for line in out.splitlines() if line.startswith("--  data folder")]
+    assert f"{tmp_path}/corrobora-" in line
+    assert "temporary, because /dev/null/none/corrobora cannot be written to" in line
+    assert "CORROBORA_HOME" in line
 
 
 def test_doctor_of_a_database_that_is_down_is_exit_1_with_the_next_step(shell: Any) -> None:
