@@ -234,3 +234,22 @@ def test_stores_and_deliveries_elsewhere_are_named(tmp_path: Path) -> None:
         "the store of facts at facts.example gets the facts of every run with their quotes",
         "the email delivery (a@b.example) gets the finished report with its quotes",
     ]
+
+
+SLOW_ONE = '[models.options."lan"]\ncalls_at_once = 1\n'
+
+
+@pytest.mark.parametrize(
+    ("toml", "wishes", "expected"),
+    [
+        ("", {}, False),
+        ("", {"worker": "ollama:small"}, True),
+        (OWN, {"worker": "lan:big"}, False),
+        (OWN + SLOW_ONE, {"worker": "lan:big"}, True),
+        (OWN, {"worker": "lan:big", "judge": "ollama:small"}, False),
+    ],
+)
+def test_local_models_and_those_that_take_one_call_are_taken_to_serve_in_turn(
+    settings_of: Any, toml: str, wishes: dict[str, str], expected: bool
+) -> None:
+    assert ModelPool(settings_of(toml)).serve_in_turn(wishes) == expected
