@@ -204,8 +204,7 @@ class RunAttempt:
         wiring, space = workspace.wiring, f"run:{run}"
         earlier_runs = await list_previous(workspace, request) if reads_evidence(request) else []
         library = open_library(workspace, (*request.libraries, *(f"run:{each}" for each in earlier_runs), space))
-        estimate = wiring.open_estimator(request, profile)
-        previous = await self._load_previous()
+        estimate, previous = wiring.open_estimator(request, profile), await self._load_previous()
         before = () if request.edits else reversed([await load_report(workspace, each) for each in earlier_runs[1:]])
         chain = [each for each in (*before, previous) if each is not None]  # the oldest first
         session = Session(

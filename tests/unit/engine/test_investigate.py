@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -98,12 +99,14 @@ class Asked(Mixed):
         return [(role, given.path) for role, given in self.played]
 
 
-async def finished_at(role: str) -> tuple[Asked, Report]:
+async def finished_at(role: str) -> tuple[Asked, Report | None]:
+    """Ask to finish while a role is played; the report is None if the run can go on, as nothing was found."""
     analyst = Asked(role)
     made = await make_run("timed", analysts=(analyst,), wire=False)
     analyst.session = made.session
-    report = await made.research()
-    return analyst, report
+    with suppress(NeedsHuman):
+        return analyst, await made.research()
+    return analyst, None
 
 
 @pytest.mark.parametrize("role", ["scope", "extract", "reflect"])
@@ -113,13 +116,14 @@ async def test_r07_who_asks_to_finish_gets_the_end_of_the_running_round_and_no_o
     research = [(name, path) for name, path in analyst.paid if path.startswith("root/")]
     assert [path for name, path in research if name == "reflect"] == ["root/1/round/1"]
     assert {path.split("/")[1] for _, path in research} == {"1"}
-    assert report.outcome is (Outcome.PARTIAL if role == "reflect" else Outcome.CANCELLED), "nothing else was read"
-    assert [child.stop for child in report.findings.children] == [StopReason.CANCELLED] * 2
-    assert "ended before" in report.reason
+    assert (report is None) == (role != "reflect"), "nothing else was read"
+    if report is not None:
+        assert report.outcome is Outcome.PARTIAL
+        assert [child.stop for child in report.findings.children] == [StopReason.CANCELLED] * 2
+        assert "ended before" in report.reason
 
 
 async def test_r07_a_run_that_was_left_before_its_plan_was_made_researches_nothing() -> None:
     analyst, report = await finished_at("clarify")
     assert {name for name, _ in analyst.paid} <= {"clarify", "plan", "synthesize", "critique", "revise", "judge"}
-    assert report.outcome is Outcome.CANCELLED
-    assert report.markdown == ""
+    assert report is None

@@ -90,7 +90,14 @@ class SearXNG(OpenProvider):
 
     async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
         language = {"language": query.language} if query.language else {}
-        rows = await self.get_rows("/search", {"q": _with_site(query), "format": "json", **language}, "results")
+        answer = await self._get("/search", {"q": _with_site(query), "format": "json", **language})
+        rows = _pick(answer, "results")
+        silent = _pick(answer, "unresponsive_engines")
+        if rows == [] and isinstance(silent, list) and silent:  # nobody was searched: the web is not empty
+            pairs = [cast("list[object]", each) for each in cast("list[object]", silent) if isinstance(each, list)]
+            why = "; ".join(": ".join(clean_line(str(part))[:60] for part in pair[:2]) for pair in pairs[:5])
+            told = f"{self.name} found nothing, because its engines did not answer ({why})."
+            raise ProviderError("provider_failed", told, provider=self.name)
         return self.list_hits(rows, _read_searxng, query, limit)
 
 

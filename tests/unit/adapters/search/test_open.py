@@ -255,6 +255,13 @@ async def test_brave_is_asked_within_its_limits_and_may_find_nothing():
     assert params_of(sent[0])["q"] == "iron air battery site:example.org"
 
 
+async def test_a_searxng_none_of_whose_engines_answers_has_failed():
+    silent = b'{"results": [], "unresponsive_engines": [["google", "access denied"], ["bing", "timeout"]]}'
+    with pytest.raises(ProviderError, match=r"google: access denied; bing: timeout"):
+        await ask(SearXNG, silent)
+    assert (await ask(SearXNG, b'{"results": [], "unresponsive_engines": []}'))[0] == []
+
+
 def test_searxng_needs_an_address_and_others_no_key():
     with pytest.raises(UserError, match="address is not set"):
         make(SearXNG, "")
