@@ -26,7 +26,7 @@ from corrobora.policies.queries import is_exhausted
 from corrobora.text import phrases
 from corrobora.text.answer_match import AnswerCheck, Lack, covers_both_sides, is_answered
 from corrobora.text.mentions import find_names
-from corrobora.text.questions import read_expectation, split_parts
+from corrobora.text.questions import asks_to_compare, split_parts
 from corrobora.text.tokens import detect_language, fold_text
 from corrobora.text.vocabulary import Equivalence, find_equivalences, find_expansions, parse_equivalence
 
@@ -139,7 +139,7 @@ def find_changes(
     A difference between two editions answers the question whose topic both of its statements hold best, if they hold
     half of it: "rotation" need not be said where it is told which changes are required.
     """
-    compared = [asked for asked in questions if read_expectation(asked.text).comparison]
+    compared = [asked for asked in questions if asks_to_compare(asked.text)]
     shares = {asked.id: {fact.id: check.share for fact, check in view.check(asked.text)} for asked in compared}
     found: dict[str, list[FactId]] = {}
     for one in conflicts:
@@ -273,7 +273,7 @@ def _choose_shown(
 
 def _has_both_sides(question: str, passing: Sequence[Fact]) -> bool:
     """True unless a question compares two things or editions and the passing statements speak of one only."""
-    if not read_expectation(question).comparison:
+    if not asks_to_compare(question):
         return True
     texts = tuple(f"{fact.quote} {read_headings(fact)}" for fact in passing)
     if not covers_both_sides(question, texts):

@@ -31,12 +31,12 @@ from corrobora.text.mentions import find_names, mentions_name, strip_to_alphanum
 from corrobora.text.quantities import Releases, find_asked_releases
 from corrobora.text.questions import (
     SIDE_STEMS,
+    asks_for_duty,
     find_attributions,
     find_compared_sides,
     find_counted_stems,
     find_differing_sides,
     find_subjects,
-    read_expectation,
     weigh_terms,
 )
 from corrobora.text.segmentation import split_sentences
@@ -282,7 +282,7 @@ def _map_names(question: str, pairs: tuple[Equivalence, ...]) -> Aliases:
 
 @lru_cache(maxsize=1_000)
 def _read_needs(question: str) -> _Needs:
-    kind, wanted = classify_question(question), read_expectation(question)
+    kind = classify_question(question)
     counted = find_counted_stems(question)
     topic = counted - kind.counted or counted
     compared = find_compared_sides(question)
@@ -290,7 +290,7 @@ def _read_needs(question: str) -> _Needs:
     names = tuple(  # an outlet is rarely named in its own texts
         name for name in find_subjects(question) if name not in outlets and not any(name in side for side in compared)
     )
-    duty = wanted.obligation and not kind.kinds and _FOR_ME.search(question) is None
+    duty = asks_for_duty(question) and not kind.kinds and _FOR_ME.search(question) is None
     words = ""
     if kind.quantified:
         words = "clearly gives the number that is asked for"

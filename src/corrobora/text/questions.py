@@ -73,21 +73,14 @@ _DEGREE = re.compile(r"\bhow (long|many|much|often|far|old|tall|high|deep|wide|s
 _DOES_IT = re.compile(
     r"(?i)\s*how (?:(?:do|can|could|should|may|must) (?:i|we|you|one)|to)\b"
 )  # asks for instructions, not for a difference
+_DUTY_WORDS = frozenset(
+    "guidance requirement requirements required require requires must shall should allowed acceptable permitted "
+    "prohibited mandatory policy rule rules recommend recommended recommendation recommendations may conditions "
+    "standard comply obliged".split()
+)
+_COMPARING = frozenset("change changed differ difference differences compare compared".split())
 _TOPIC_ENOUGH = 2  # with this many topic words, names weigh less
 _FRAME_WEIGHT, _KIND_WEIGHT, _SIDE_WEIGHT, _NAME_WEIGHT = 0.3, 0.0, 0.2, 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Expectation:
-    """The kinds of sentence that would answer: a slight preference, never a filter."""
-
-    obligation: bool = False
-    number: bool = False
-    date: bool = False
-    name: bool = False
-    reason: bool = False
-    condition: bool = False
-    comparison: bool = False
 
 
 def find_framing_stems(question: str) -> frozenset[str]:
@@ -204,39 +197,16 @@ def find_topic_stems(question: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1_000)
-def read_expectation(question: str) -> Expectation:
-    """Infer from its words what kind of answer a question expects."""
-    folded = f" {' '.join(split_words(question))} "
+def asks_for_duty(question: str) -> bool:
+    """True if a question asks what must, should or may be: a slight preference, never a filter."""
+    return not _DUTY_WORDS.isdisjoint(split_words(question))
 
-    def has_any(*parts: str) -> bool:
-        return any(f" {part} " in folded for part in parts)
 
-    return Expectation(
-        obligation=has_any(
-            "guidance", "requirement", "requirements", "required", "require", "requires", "must", "shall", "should",
-            "allowed", "acceptable", "permitted", "prohibited", "mandatory", "policy", "rule", "rules", "recommend",
-            "recommended", "recommendation", "recommendations", "may", "conditions", "standard", "comply", "obliged",
-        ),
-        number=has_any(
-            "how many", "how much", "how long", "how old", "how far", "how often", "how large", "how high", "length",
-            "number", "size", "percentage", "share", "amount", "cost", "price", "rate", "minimum", "maximum",
-        ),
-        date=has_any(
-            "when", "what year", "which year", "what date", "date", "how long ago", "first", "older", "earlier", "born",
-            "died",
-        ),
-        name=has_any("who", "whom", "whose", "where", "which company", "which person", "whose", "which country"),
-        reason=has_any("why", "reason", "reasons", "rationale", "because", "cause"),
-        condition=has_any(
-            "conditions", "condition", "circumstances", "when may", "when must", "in which cases",
-            "unless", "exceptions",
-        ),
-        comparison=bool(find_compared_sides(question))
-        or (
-            has_any("change", "changed", "differ", "difference", "differences", "compare", "compared")
-            and _DOES_IT.match(question) is None
-        ),
-    )  # fmt: skip
+@lru_cache(maxsize=1_000)
+def asks_to_compare(question: str) -> bool:
+    """True if a question names two sides, or asks what changed or differs."""
+    differs = not _COMPARING.isdisjoint(split_words(question)) and _DOES_IT.match(question) is None
+    return differs or bool(find_compared_sides(question))
 
 
 def find_compared_sides(question: str) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from corrobora.text.comparison import (
 )
 from corrobora.text.mentions import MentionKind, find_mentions
 from corrobora.text.quantities import MONTH_NAMES, MONTHS, find_years
-from corrobora.text.questions import read_expectation, weigh_terms
+from corrobora.text.questions import asks_to_compare, weigh_terms
 from corrobora.text.tokens import fold_text, fold_whitespace, stem_text
 from corrobora.text.vocabulary import Equivalence, add_aliased_stems, map_aliases
 
@@ -250,7 +250,7 @@ def filter_contradictions(
     pairs: Sequence[Equivalence] = (),
 ) -> tuple[Contradiction, ...]:
     """Keep the differences relevant to the question, the most serious and relevant first."""
-    compares = read_expectation(question).comparison
+    compares = asks_to_compare(question)
     kept: list[tuple[int, float, int, Contradiction]] = []
     for at, one in enumerate(found):
         near = max((_topic_nearness(one, part, pairs) for part in parts), default=0.0)

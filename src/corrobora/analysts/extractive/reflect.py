@@ -20,11 +20,12 @@ from corrobora.text.comparison import SAME_SUBJECT_SHARE, Statement, compare_top
 from corrobora.text.mentions import MentionKind, find_mentions
 from corrobora.text.quantities import is_calendar_name
 from corrobora.text.questions import (
+    asks_for_duty,
+    asks_to_compare,
     find_anchors,
     find_broader_subjects,
     find_subjects,
     is_relational,
-    read_expectation,
     weigh_terms,
 )
 from corrobora.text.tokens import fold_text, is_same_family, split_words, stem_text, stem_word
@@ -75,20 +76,18 @@ def _known_equivalences(given: Learned) -> list[Equivalence]:
 
 def _unpaired_statements(given: Learned) -> list[str]:
     """Return statements of a comparison without a counterpart: searching for their words finds it."""
-    if not read_expectation(given.question).comparison or len({fact.version for fact in given.facts}) < 2:  # noqa: PLR2004 - two
+    if not asks_to_compare(given.question) or len({fact.version for fact in given.facts}) < 2:  # noqa: PLR2004 - two
         return []
     stated = {fact.id: parse_statement(fact.quote) for fact in given.facts}
     past = {" ".join(query.split()) for query in given.past_queries}
     found: dict[str, bool] = {}  # whether it answers its question: the other side of an answer is looked for first
     for part in given.sub_questions or (SubQuestion("", given.question),):
-        wanted = read_expectation(part.text)
+        obliges = asks_for_duty(part.text)
         own = [one.fact for one in rank_facts(part.text, given.facts) if not part.id or part.id in one.fact.answers]
-        own = sorted(own[:_CONSIDERED], key=lambda fact: -stated[fact.id].force) if wanted.obligation else own
+        own = sorted(own[:_CONSIDERED], key=lambda fact: -stated[fact.id].force) if obliges else own
         alone = [fact for fact in own[:_CONSIDERED] if not _has_counterpart(fact, given.facts, stated)]
         kind = classify_question(part.text)
-        telling = [
-            f for f in alone if (wanted.obligation and stated[f.id].duties) or score_answer_fit(f.quote, kind) > 0
-        ]
+        telling = [f for f in alone if (obliges and stated[f.id].duties) or score_answer_fit(f.quote, kind) > 0]
         texts = [fact.quote[:_QUERY_CHARS] for fact in telling]
         found |= {text: check_answer(part.text, text).passed for text in [t for t in texts if t not in past][:1]}
     return sorted(found, key=lambda text: not found[text])

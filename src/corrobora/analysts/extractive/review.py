@@ -21,7 +21,7 @@ from corrobora.roles.review import Reviewing, Revising
 from corrobora.text import phrases
 from corrobora.text.phrases import is_written_by_code
 from corrobora.text.quantities import find_quantities
-from corrobora.text.questions import find_topic_stems, read_expectation
+from corrobora.text.questions import asks_to_compare, find_topic_stems
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import CITATION_MARKER, read_inline, stem_text
 from corrobora.text.vocabulary import add_aliased_stems, map_aliases
@@ -259,7 +259,7 @@ def judge_draft(given: Reviewing) -> Verdict:
 
 def _count_differences(given: Reviewing, cited_sentences: Sequence[DraftSentence]) -> tuple[int, int]:
     """Count the differences a comparison should report, and those with both sides cited."""
-    if not read_expectation(given.question).comparison:
+    if not asks_to_compare(given.question):
         return 0, 0
     told = {marker for sentence in cited_sentences for marker in sentence.markers}
     by_id = {fact.id: fact.marker.strip("[]") for fact in given.facts}

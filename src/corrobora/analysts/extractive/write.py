@@ -28,7 +28,7 @@ from corrobora.roles.synthesize import Material, Part
 from corrobora.text import phrases
 from corrobora.text.answer_match import check_answer
 from corrobora.text.quantities import find_asked_releases, find_releases
-from corrobora.text.questions import find_topic_stems, read_expectation
+from corrobora.text.questions import asks_to_compare, find_topic_stems
 from corrobora.text.ranking import jaccard_similarity
 from corrobora.text.tokens import stem_text
 from corrobora.text.vocabulary import Equivalence
@@ -61,7 +61,7 @@ def write_draft(given: Material) -> Draft:
     Every sentence is a sentence of a quote with its marker, or a fixed wording. It has at most `words_max` words, and
     at least `words_min` if there is enough evidence.
     """
-    compares = read_expectation(given.question).comparison
+    compares = asks_to_compare(given.question)
     given = _name_editions(given) if compares else given
     facts = _collect_facts(given)
     plans = _plan_by_part(given) if given.layout == "angles" else _plan_by_question(given, facts)
