@@ -28,7 +28,7 @@ from corrobora.text.answer_match import AnswerCheck, Lack, covers_both_sides, is
 from corrobora.text.mentions import find_names
 from corrobora.text.questions import asks_to_compare, split_parts
 from corrobora.text.tokens import detect_language, fold_text
-from corrobora.text.vocabulary import Equivalence, find_equivalences, find_expansions, parse_equivalence
+from corrobora.text.vocabulary import Equivalence, find_equivalences, parse_equivalence
 
 CHANGE_SHARE = 0.5  # of a question's topic that both statements of a difference must hold to answer it
 
@@ -114,15 +114,13 @@ def name_subject(thread: ThreadState) -> tuple[str, ...]:
 
 
 def read_equivalences(thread: ThreadState, facts: Sequence[Fact], proposal: Proposal | None) -> tuple[Equivalence, ...]:
-    """Return what the sources call the things of a question: learned terms, definitions, expanded acronyms."""
-    asked = " ".join((thread.brief.question, *(part.text for part in thread.sub_questions)))
+    """Return what the sources call the things of a question: learned terms and definitions."""
     proposed = [each.decision.proposal for each in thread.rounds if each.decision is not None]
     terms = [term for each in (*proposed, *((proposal,) if proposal else ())) for term in each.terms]
     terms += [term for each in thread.rounds for reading in each.readings for term in reading.terms]
     learned = (pair for term in terms if (pair := parse_equivalence(term)) is not None)
     said = (pair for fact in facts for pair in find_equivalences(fact.quote))
-    full = (pair for fact in facts for pair in find_expansions(f"{fact.quote} {fact.title}", asked))
-    return tuple(dict.fromkeys((*learned, *said, *full)))
+    return tuple(dict.fromkeys((*learned, *said)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from typing import TypeVar
 from corrobora.domain.evidence import Hit, Passage, PassageId, Reading, ReadOutcome, SourceId
 from corrobora.domain.plan import Subject, SubQuestionStatus, sum_budgets
 from corrobora.domain.thread import ThreadState
-from corrobora.text.questions import find_broader_subjects
 from corrobora.text.ranking import RRF_K, jaccard_similarity
 from corrobora.text.tokens import count_stems, stem_text
 
@@ -26,7 +25,6 @@ GIVEN_PROVIDER = "given"  # of a result that was not searched for but named by a
 ASKED_PROVIDER = "asked"  # of a section or document that a reader asked for
 SITE_SUFFIX = "/*"  # the end of a reference that names a whole site, not one page
 READS_A_GAP = 3  # results that a later round opens for each thing that is open
-_NAMING_HITS = 2  # read first, for the words they teach
 READABLE = frozenset({ReadOutcome.READ, ReadOutcome.DRIFTED, ReadOutcome.EMPTY})  # outcomes of what could be opened
 _ADDRESS = re.compile(r"https?://\S+\Z")
 _SOURCE_ID = re.compile(r"S\d{1,9}")
@@ -44,14 +42,9 @@ def select_hits(hits: Sequence[Hit], thread: ThreadState, *, whole: bool = False
     asked = [hit for reading in (thread.last.readings if thread.last else ()) for hit in reading.asks]
     fused, most = fuse_hits(hits), _count_reads(thread)
     named = _choose_fresh((*_list_proposed_hits(hits, thread), *given, *asked), thread, most, whole=whole)
-    wanted = (*named, *_list_naming_hits(fused, thread), *fused)
-    return _choose_fresh(wanted, thread, min(most, len(named) + _count_reads(thread, narrow=whole)), whole=whole)
-
-
-def _list_naming_hits(hits: Sequence[Hit], thread: ThreadState) -> tuple[Hit, ...]:
-    """Return the first hits in whose text a name of the question stands under another: "the PSTN (SMS or voice)"."""
-    naming = (hit for hit in hits if find_broader_subjects(thread.brief.question, hit.snippet))
-    return tuple(naming)[:_NAMING_HITS]
+    return _choose_fresh(
+        (*named, *fused), thread, min(most, len(named) + _count_reads(thread, narrow=whole)), whole=whole
+    )
 
 
 def select_more_hits(

@@ -14,7 +14,6 @@ from itertools import pairwise
 from corrobora.text.mentions import MentionKind, find_mentions
 from corrobora.text.quantities import is_calendar_name, remove_releases
 from corrobora.text.tokens import detect_language, find_function_words, split_words, stem_text, stem_word
-from corrobora.text.vocabulary import Equivalence, find_broader_names
 
 _BETWEEN = re.compile(
     r"(?i)\bbetween\s+(.{2,120}?)\s+and\s+(.{2,120}?)(?=[?.;,:]|$|\s+(?:in|on|with|regarding|for|"
@@ -125,18 +124,6 @@ def find_anchors(question: str) -> tuple[str, ...]:
     said = " ".join((*find_attributions(question), *(() if either else _find_named_sides(question))))
     named = (name for name in find_subjects(question) if name not in said and not any(name in each for each in either))
     return (*either, *named)
-
-
-def find_broader_subjects(question: str, text: str) -> tuple[Equivalence, ...]:
-    """Return the broader names of the one-word subjects of a question in a text: "the PSTN (SMS or voice)" for SMS."""
-    named = ((name, stem_text(name)) for name in find_anchors(question))
-    return tuple(
-        Equivalence(broader, name)
-        for name, own in named
-        if len(own) == 1
-        for broader in find_broader_names(text, frozenset(own))
-        if broader != broader.lower()  # a name stands under a name; other words only describe it
-    )
 
 
 def is_relational(question: str) -> bool:

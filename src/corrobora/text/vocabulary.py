@@ -55,10 +55,6 @@ _GENERAL_HEADING = frozenset(
     "definitions note notes scope abstract preface appendix annex section chapter part contents discussion results "
     "requirements".split()
 )
-_BROADER_NAME = re.compile(r"\s*\(([^()]{2,60})\)|,?\s+(?:such as|including|e\.g\.,?|for example)\s+([^.;:()]{2,60})")
-_MAX_EXAMPLE_STEMS = 5
-_ACRONYM = re.compile(r"\b[A-Z]{3,6}\b")
-_CAPITALS = re.compile(r"[A-Z][a-z][\w'’-]*(?:\s+(?:(?:of|the|and|for|de|des|und)\s+)?[A-Z][a-z][\w'’-]*)+")
 _PHRASE_WORDS = 4
 _WINDOW = 90
 
@@ -133,24 +129,6 @@ def _match_acronym(one: str, other: str) -> Equivalence | None:
     return None
 
 
-def find_expansions(text: str, question: str) -> tuple[Equivalence, ...]:
-    """Return the acronyms of a question with their expansions in a text: runs of capitalised words."""
-    wanted = [word for word in dict.fromkeys(_ACRONYM.findall(question)) if not word.isdigit()]
-    if not wanted:
-        return ()
-    found: dict[Equivalence, None] = {}
-    for run in _CAPITALS.finditer(text):
-        said = run.group().split()
-        bearing = [at for at, word in enumerate(said) if word[0].isupper()]
-        initials = "".join(said[at][0] for at in bearing)
-        for acronym in wanted:
-            at = initials.find(acronym)
-            if at >= 0:
-                name = " ".join(said[bearing[at] : bearing[at + len(acronym) - 1] + 1])
-                found[Equivalence(name, acronym)] = None
-    return tuple(found)
-
-
 def format_equivalence(pair: Equivalence) -> str:
     """Write an equivalence as a term: the source's name, then the question's name in brackets."""
     return f"{pair.one} ({pair.other})"
@@ -222,18 +200,6 @@ def _find_name_end(own: Sequence[str], name: frozenset[str]) -> int:
         if len(set(own[first : last + 1]) & name) == least
     ]
     return min(spans)[1]
-
-
-def find_broader_names(text: str, wanted: frozenset[str]) -> tuple[str, ...]:
-    """Return what a text classifies a name under: "the PSTN (SMS or voice)", "telephone channels such as SMS"."""
-    found: dict[str, None] = {}
-    for match in _BROADER_NAME.finditer(text):
-        own = set(stem_text(match.group(1) or match.group(2)))
-        if own & wanted and len(own) <= _MAX_EXAMPLE_STEMS:
-            name = _phrase_before(text[max(0, match.start() - _WINDOW) : match.start()])
-            if name and not set(stem_text(name)) & wanted:
-                found[name] = None
-    return tuple(found)
 
 
 def find_recurring_pairs(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -96,10 +94,3 @@ def test_tree_given_sources_are_read_first() -> None:
 def test_tree_near_copies_share_a_cluster() -> None:
     texts = ("The kiln is hot at noon", "The kiln is hot at noon.", "Rivers flow to the sea")
     assert cluster_copies(texts) == (0, 0, 1)
-
-
-def test_what_calls_a_thing_of_the_question_by_another_name_is_read_first() -> None:
-    node = Node("root", "t", "o")
-    state = ThreadState.open_thread(node, Brief("Is SMS allowed?"), Course((Phase("research"),), reads_per_round=1))
-    plain, naming = replace(hit("a"), snippet="SMS is fast."), replace(hit("b"), snippet="Use the PSTN (SMS or voice).")
-    assert [each.url for each in select_hits((plain, naming), state)] == ["doc/b"]

@@ -12,7 +12,6 @@ from corrobora.text.questions import (
     find_alternatives,
     find_anchors,
     find_attributions,
-    find_broader_subjects,
     find_compared_sides,
     find_differing_sides,
     find_subjects,
@@ -43,11 +42,6 @@ def test_who_says_it_is_told_from_what_it_is_about():
     assert find_attributions(question) == ("Reuters", "RFC 2119", "ACME")
     assert find_anchors(question) == ("SMS",)
     assert find_subjects(question) == ("Reuters", "SMS", "RFC 2119", "ACME")
-
-
-def test_a_name_of_the_question_stands_under_another_name_and_under_no_mere_word():
-    question, text = "Is SMS allowed as a factor?", "Codes are sent via the PSTN (SMS or voice) or a telephone (SMS)."
-    assert [(pair.one, pair.other) for pair in find_broader_subjects(question, text)] == [("PSTN", "SMS")]
 
 
 def test_the_topic_leaves_out_names_and_framing():

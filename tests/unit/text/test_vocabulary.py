@@ -16,7 +16,6 @@ from corrobora.text.vocabulary import (
     Equivalence,
     add_aliased_stems,
     compare_stems,
-    find_broader_names,
     find_equivalences,
     find_recurring_pairs,
     format_equivalence,
@@ -55,10 +54,6 @@ def test_a_learned_name_stands_for_the_asked_one():
     assert stem_text("kiln")[0] not in add_aliased_stems(stem_text("Open the door slowly."), map_aliases(wanted, pairs))
 
 
-def test_what_a_name_is_filed_under():
-    assert find_broader_names("sent via the PSTN (SMS or voice).", frozenset(stem_text("SMS"))) == ("PSTN",)
-
-
 def test_phrases_that_recur_are_learned_and_general_headings_are_not():
     texts = [("thermal chamber rules", 1.0), ("open the thermal chamber", 1.0), ("a glaze", 1.0)]
     assert find_recurring_pairs(texts, frozenset()) == ("thermal chamber",)
@@ -77,7 +72,6 @@ def test_any_text_gives_names_that_stand_in_it(text):
 @pytest.mark.parametrize("hostile", ["(AB" * 30_000, "also known as " * 10_000, "e.g. " * 20_000, "x — " * 30_000])
 def test_hostile_texts_are_read_to_the_end(hostile):
     find_equivalences(hostile)
-    find_broader_names(hostile, frozenset({"x"}))
 
 
 def measure_nearness(one: str, other: str) -> float:

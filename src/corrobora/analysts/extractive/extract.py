@@ -18,15 +18,13 @@ from corrobora.analysts.extractive.ranker import Ranked, is_question, rank_sente
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import SubQuestion
 from corrobora.roles.extract import Excerpt, Extraction, Quote
-from corrobora.text.questions import find_anchors, find_broader_subjects, weigh_terms
+from corrobora.text.questions import find_anchors, weigh_terms
 from corrobora.text.tokens import fold_whitespace, stem_text
 from corrobora.text.vocabulary import (
     Aliases,
     Equivalence,
     find_equivalences,
-    find_expansions,
     find_recurring_pairs,
-    format_equivalence,
     list_equivalent_terms,
     make_heading_phrase,
     map_aliases,
@@ -121,11 +119,6 @@ def _extend_backward(lines: Sequence[Line], at: int) -> int:
     first = at
     while first and at - first < _BACK and _needs_before(lines, first) and fits_quote(lines, first - 1, at):
         first -= 1
-    term = first
-    while term and not lines[term].item and _same_paragraph(lines, term - 1, at):
-        term -= 1
-    if term < first and lines[term].item and fits_quote(lines, term, at, _LEAD_CHARS):
-        first = term  # an item is quoted from what it defines
     lead = first
     while lead and lines[lead].item and lines[lead - 1].passage == lines[at].passage:
         lead -= 1
@@ -190,8 +183,6 @@ def _quote_turn(lines: Sequence[Line], at: int) -> tuple[int, int]:
 
 QUOTES_PER_QUESTION = 5
 QUOTES_PER_SOURCE = 16
-_DEFINES = 0.4
-_DEFINITIONS = 2
 _HEADING_STEMS = 5
 _TERMS = 8
 _ANYWAY = 2  # lines of a source that are taken without it
@@ -214,38 +205,27 @@ def extract_quotes(given: Excerpt) -> Extraction:
     asked = tuple(replace(part, text=split_joined_names(part.text)) for part in given.sub_questions) or (
         SubQuestion("", split_joined_names(given.question)),
     )
-    pairs = _find_names(given, asked, lines)
+    pairs = _find_names(given, lines)
     chosen = choose_lines(asked, lines, pairs)
     terms = _source_terms(given, asked, lines, pairs)
     if max((share for own in chosen.values() for share in own.values()), default=0.0) < _ENOUGH:
         terms = tuple(term for term in terms if parse_equivalence(term) is not None)  # it may speak of other things
-    chosen |= {at: {"": _DEFINES} for at in _find_definitions(asked, lines) if at not in chosen}
     if not chosen:
         return Extraction((), relevant=False, terms=terms)
-    named = [own for part in asked for name in find_anchors(part.text) if (own := frozenset(stem_text(name)))]
-    spans = (_prepend_name(lines, span, named) for span in _make_spans(lines, chosen))
-    quotes = [quote for span in spans if (quote := _to_quote(given, lines, span)) is not None]
+    quotes = [quote for span in _make_spans(lines, chosen) if (quote := _to_quote(given, lines, span)) is not None]
     return add_insights(given, lines, tuple(quotes), terms)
 
 
-def _find_names(given: Excerpt, asked: Sequence[SubQuestion], lines: Sequence[Line]) -> list[Equivalence]:
+def _find_names(given: Excerpt, lines: Sequence[Line]) -> list[Equivalence]:
     """Return the pairs of names for one thing that the source declares or that were learned before."""
-    wording = " ".join((given.question, *(part.text for part in asked)))
     pairs = [pair for term in given.terms if (pair := parse_equivalence(term)) is not None]
     pairs += [pair for line in lines for pair in find_equivalences(line.text)]
-    pairs += [pair for line in lines for pair in find_expansions(line.text, wording)]
-    return list(dict.fromkeys((*pairs, *find_expansions(given.title, wording))))
+    return list(dict.fromkeys(pairs))
 
 
 def map_names(question: str, pairs: Sequence[Equivalence]) -> Aliases:
     """Map the words of a question to their other names: compounds, abbreviations, declared synonyms."""
     return {**map_compounds(question), **map_aliases(frozenset(stem_text(question)), pairs)}
-
-
-def map_categories(question: str, texts: Sequence[str]) -> Aliases:
-    """Map each one-word subject of a question to the broader terms that texts use for it: "the PSTN (SMS or voice)"."""
-    pairs = [pair for text in texts for pair in find_broader_subjects(question, text)]
-    return map_aliases(frozenset(stem for pair in pairs for stem in stem_text(pair.other)), pairs)
 
 
 def choose_lines(
@@ -256,11 +236,10 @@ def choose_lines(
     The best few are taken whatever their words, as when a text is written those of all sources are compared; further
     ones, and those that count for a sub-question, speak of it.
     """
-    sentences, texts = [line.sentence for line in lines], [line.text for line in lines]
+    sentences = [line.sentence for line in lines]
     chosen: dict[int, dict[str, float]] = {}
     for part in asked:
-        names = {**map_names(part.text, pairs), **map_categories(part.text, texts)}
-        ranked = rank_sentences(part.text, sentences, names)
+        ranked = rank_sentences(part.text, sentences, map_names(part.text, pairs))
         near = [at for at, one in enumerate(ranked) if one.near and _states_something(lines[at])]
         named = [name for each in find_anchors(part.text) if (name := frozenset(stem_text(each)))]
         for place, at in enumerate(sorted(near, key=lambda at: (-ranked[at].worth, at))[:QUOTES_PER_QUESTION]):
@@ -300,27 +279,8 @@ def _make_spans(lines: Sequence[Line], chosen: Mapping[int, Mapping[str, float]]
     return spans
 
 
-def _prepend_name(lines: Sequence[Line], span: LineSpan, named: Sequence[frozenset[str]]) -> LineSpan:
-    """Begin a span with the sentence before it if only that one names what is asked about."""
-    first, before = lines[span.first], lines[span.first - 1] if span.first else lines[span.first]
-    said = first.sentence.above.union(*(line.sentence.stems for line in lines[span.first : span.last + 1]))
-    missing = [name for name in named if not name <= said]
-    told = any(name <= frozenset(before.sentence.stems) for name in missing)
-    near = told and before.passage == first.passage and before.paragraph == first.paragraph
-    joins = near and len(missing) == len(named) and fits_quote(lines, span.first - 1, span.last)
-    return replace(span, first=span.first - 1) if joins else span
-
-
 def _merge_shares(one: Mapping[str, float], other: Mapping[str, float]) -> Mapping[str, float]:
     return {part: max(one.get(part, 0.0), other.get(part, 0.0)) for part in (*one, *other)}
-
-
-def _find_definitions(asked: Sequence[SubQuestion], lines: Sequence[Line]) -> list[int]:
-    """Return the lines that give another name for what is asked."""
-    topic = frozenset(term for part in asked for term in weigh_terms(part.text).topic)
-    return [at for at, line in enumerate(lines) if list_equivalent_terms(topic, find_equivalences(line.text))][
-        :_DEFINITIONS
-    ]
 
 
 def _to_quote(given: Excerpt, lines: Sequence[Line], span: LineSpan) -> Quote | None:
@@ -380,5 +340,4 @@ def _source_terms(
                 matched[name] = matched.get(name, 0) + spoken
     headings = sorted((name for name, mass in matched.items() if mass), key=lambda name: (-matched[name], name))
     again = find_recurring_pairs([*texts.items(), *((name, matched[name]) for name in headings)], topic, limit=3)
-    broader = [format_equivalence(p) for line in lines for p in find_broader_subjects(given.question, line.text)]
-    return tuple(dict.fromkeys((*list_equivalent_terms(topic, pairs), *broader[:2], *again, *headings[:2])))[:_TERMS]
+    return tuple(dict.fromkeys((*list_equivalent_terms(topic, pairs), *again, *headings[:2])))[:_TERMS]

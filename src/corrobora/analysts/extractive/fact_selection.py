@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from corrobora.analysts.extractive.extract import map_categories, map_names
+from corrobora.analysts.extractive.extract import map_names
 from corrobora.analysts.extractive.lines import is_turn, split_joined_names, stem_heading
 from corrobora.analysts.extractive.ranker import Ranked, Sentence, find_exchanges, rank_sentences
 from corrobora.domain.evidence import Fact, read_file_name
@@ -22,7 +22,7 @@ from corrobora.text.quantities import find_years
 from corrobora.text.ranking import jaccard_similarity, overlap_coefficient, select_diverse_items
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import LIST_ITEM, fold_whitespace, stem_text
-from corrobora.text.vocabulary import Equivalence, find_equivalences, find_expansions
+from corrobora.text.vocabulary import Equivalence, find_equivalences
 
 _SAME = 0.8  # share of common stems from which two statements of one edition are one
 _INSIDE, _LEAST_STEMS = 0.95, 5  # or of the shorter one's stems, where it has as many
@@ -88,14 +88,10 @@ def rank_facts(text: str, facts: Sequence[Fact]) -> tuple[RankedFact, ...]:
     """Rank facts for `text`, best first; ties go to the lower id, so that the order of the input does not matter."""
     text = split_joined_names(text)
     distinct = sorted({fact.id: fact for fact in facts}.values(), key=lambda f: (f.source, f.passage, f.start, f.id))
-    pairs = [
-        *fact_equivalences(distinct),
-        *(p for f in distinct for p in find_expansions(f"{f.quote} {f.title}", text)),
-    ]
+    pairs = fact_equivalences(distinct)
     spoken = _find_conversations(distinct)
     split = [_split_fact(fact, spoken=fact.source in spoken) for fact in distinct]
-    names = {**map_names(text, pairs), **map_categories(text, [fact.quote for fact in distinct])}
-    ranked = iter(rank_sentences(text, [one for own in split for one in own], names))
+    ranked = iter(rank_sentences(text, [one for own in split for one in own], map_names(text, pairs)))
     found: list[RankedFact] = []
     for fact, own in zip(distinct, split, strict=True):
         worths: list[tuple[Ranked, Sentence]] = [(next(ranked), one) for one in own]

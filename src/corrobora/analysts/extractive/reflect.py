@@ -23,7 +23,6 @@ from corrobora.text.questions import (
     asks_for_duty,
     asks_to_compare,
     find_anchors,
-    find_broader_subjects,
     find_subjects,
     is_relational,
     weigh_terms,
@@ -32,9 +31,7 @@ from corrobora.text.tokens import fold_text, is_same_family, split_words, stem_t
 from corrobora.text.vocabulary import (
     Equivalence,
     find_equivalences,
-    find_expansions,
     find_recurring_pairs,
-    format_equivalence,
     list_equivalent_terms,
     make_heading_phrase,
     parse_equivalence,
@@ -69,9 +66,7 @@ def reflect_on_facts(given: Learned) -> Proposal:
 def _known_equivalences(given: Learned) -> list[Equivalence]:
     learned = [pair for term in given.terms if (pair := parse_equivalence(term)) is not None]
     said = [pair for fact in given.facts for pair in find_equivalences(fact.quote)]
-    asked = " ".join((given.question, *(part.text for part in given.sub_questions)))
-    full = [pair for fact in given.facts for pair in find_expansions(f"{fact.quote} {fact.title}", asked)]
-    return list(dict.fromkeys((*learned, *said, *full)))
+    return list(dict.fromkeys((*learned, *said)))
 
 
 def _unpaired_statements(given: Learned) -> list[str]:
@@ -148,7 +143,6 @@ def _search_terms(given: Learned, pairs: Sequence[Equivalence]) -> list[str]:
     """Return other names of what is asked, then the headings with most facts, then recurring phrases."""
     wanted = weigh_terms(given.question).topic
     found = list_equivalent_terms(wanted, pairs)
-    filed = [format_equivalence(p) for f in given.facts for p in find_broader_subjects(given.question, f.quote)]
     standing: Counter[str] = Counter()
     places: set[tuple[str, str]] = set()
     for fact in given.facts:
@@ -159,7 +153,7 @@ def _search_terms(given: Learned, pairs: Sequence[Equivalence]) -> list[str]:
                 places.add((fact.source, name))
     texts = [(name, 2.0) for _, name in sorted(places)] + [(fact.quote, 1.0) for fact in given.facts]
     headings = sorted((name for name, mass in standing.items() if mass), key=lambda name: (-standing[name], name))
-    return list(dict.fromkeys((*found, *filed[:2], *find_recurring_pairs(texts, wanted, limit=2), *headings[:3])))
+    return list(dict.fromkeys((*found, *find_recurring_pairs(texts, wanted, limit=2), *headings[:3])))
 
 
 def _next_topic(given: Learned, followed: Sequence[str]) -> str:

@@ -87,13 +87,6 @@ def test_what_stands_below_a_heading_that_names_the_topic_speaks_to_it():
     ]
 
 
-def test_the_sentence_before_is_quoted_where_it_names_what_is_asked_about():
-    text = "The board prefers the house at Kanal Street. The rent would be 900 crowns a month. Tea was served."
-    asked = (SubQuestion("sq-1", "How high is the rent of Kanal Street?"),)
-    found = play(extract, excerpt(document(8, "Minutes", text), asked[0].text, asked))
-    assert any("Kanal Street. The rent would be 900" in quote.quote for quote in found.quotes)
-
-
 def test_an_acronym_of_the_question_is_found_in_the_name_that_it_abbreviates():
     question = "Does the KGR forbid a firing at night?"
     parts = (SubQuestion("sq-1", question),)
