@@ -27,6 +27,12 @@ CUT_OFF = """() => [...document.querySelectorAll(
     'nav a' + (innerWidth < 500 ? ', .stack th[scope=row], .stack td' : ''))]
     .filter(each => each.getBoundingClientRect().right > innerWidth || each.scrollWidth > each.clientWidth + 1)
     .map(each => each.textContent)"""
+SQUEEZED = """() => [...document.querySelectorAll('main caption, main td, main th, main p, main li, main dd')]
+    .filter(each => { const range = document.createRange(), text = each.innerText.trim();
+        range.selectNodeContents(each);
+        const lines = new Set([...range.getClientRects()].map(box => Math.round(box.top)));
+        return text.length > 8 && each.clientWidth > 0 && lines.size > text.length / 2; })
+    .map(each => each.innerText)"""
 HUMAN = (("authorize", '"human"'), ("phrase", '"Authorized to execute"'))
 
 
@@ -71,6 +77,7 @@ def test_a_screen_is_accessible_and_no_wider_than_its_window(
         page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= width, f"wider than {width}"
         assert page.evaluate(CUT_OFF) == [], f"cut off at {width}"
+        assert page.evaluate(SQUEEZED) == [], f"squeezed at {width}"
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         found = Axe().run(page).response["violations"]

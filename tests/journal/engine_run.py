@@ -21,7 +21,7 @@ from typing import Any
 from corrobora.adapters.pacing import SystemClock
 from corrobora.adapters.search.library import LibraryReader, LibrarySearch
 from corrobora.analysts.extractive import ExtractiveAnalyst
-from corrobora.app.attempts import StoredHuman
+from corrobora.app.runs import StoredHuman
 from corrobora.config.profiles import load_profile
 from corrobora.domain.evidence import Document, Hit, Query
 from corrobora.domain.plan import Brief

@@ -17,17 +17,15 @@ from typing import TYPE_CHECKING
 
 from corrobora.adapters.search.library import EvidenceSearch
 from corrobora.app.delivery import ThreadReports, send_report, send_webhooks
-from corrobora.app.libraries import open_library
+from corrobora.app.libraries import open_library, read_again
 from corrobora.app.runs import (
     ANYWAY_TOPIC,
     FINISH_TOPIC,
     PAUSE_TOPIC,
-    PLAN_TOPIC,
     RETRY_TOPIC,
     UNTIL_TOPIC,
-    YES,
+    StoredHuman,
     load_report,
-    queries_topic,
     resolve_profile,
     run_folder,
 )
@@ -35,7 +33,7 @@ from corrobora.app.telemetry import export_attempt
 from corrobora.app.wiring import run_allowance
 from corrobora.domain.errors import CorroboraError, JournalError, NeedsHuman, Stale, UserError
 from corrobora.domain.evidence import SourceId
-from corrobora.domain.plan import Brief, Plan
+from corrobora.domain.plan import Brief
 from corrobora.domain.report import Outcome, Report
 from corrobora.domain.run import EventType, Request, RequestOption, RunId, RunRow, RunStatus
 from corrobora.domain.thread import StopReason
@@ -46,14 +44,13 @@ from corrobora.engine.session import RunPorts, Session
 from corrobora.engine.session.budget import Budget
 from corrobora.engine.session.journal import PassageClaims, sum_earlier_seconds, sum_searches, sum_usage
 from corrobora.policies import resolve_advance, resolve_rules
-from corrobora.policies.budget import Estimate
 from corrobora.ports import SearchProvider
 from corrobora.reporting.run_comparison import Comparison, compare_reports, dump_comparison, render_comparison
-from corrobora.reporting.thread_json import describe_estimate, render_round_files
+from corrobora.reporting.thread_json import render_round_files
 from corrobora.storage.index import PostgresLibrary
 from corrobora.storage.journal import RunJournal
 from corrobora.storage.journal.events import cancel_tasks
-from corrobora.storage.journal.runs import Artifact, Runs, answer_mark
+from corrobora.storage.journal.runs import Artifact, answer_mark
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -97,11 +94,14 @@ class RunAttempt:
         self._workspace = workspace
         self._row = row
         self._epoch = epoch
+        self._problems: list[str] = []  # of the libraries, for people
 
     async def work(self) -> None:
         """Work to the end of the run or until it waits, and store its status."""
         run = self._row.id
+        again = self._row.request.get_option(RequestOption.READ_AGAIN) and not self._row.elapsed_seconds
         try:
+            self._problems += await read_again(self._workspace, self._row.request.libraries) if again else ()
             session = await self._open_session()
             self._workspace.sessions[run] = session
             async with self._heed_person(session):
@@ -171,7 +171,9 @@ class RunAttempt:
         """Close the attempt: last event, then the final status with its honest outcome."""
         library = session.library
         if isinstance(library, PostgresLibrary) and library.vector_problem:
-            session.emit(EventType.WARNING, "root", {"message": library.vector_problem}, part="vectors")
+            self._problems.append(library.vector_problem)
+        for number, problem in enumerate(self._problems):
+            session.emit(EventType.WARNING, "root", {"message": problem}, part=f"library{number}")
         session.emit(EventType.RUN_FINISHED, "root", {"outcome": report.outcome, "reason": report.reason})
         status = RunStatus.FAILED if report.outcome is Outcome.PROVIDER_DOWN else RunStatus.DONE
         await self._store_end(session, status, report.outcome, report.reason)
@@ -194,6 +196,8 @@ class RunAttempt:
             meter = session.budget.read_meter()
             told |= {"seconds": round(session.budget.elapsed, 1), "searches": meter.searches}
             told |= {"model_calls": meter.usage.calls, "dollars": round(meter.usage.dollars, 6)}
+            spent = "{seconds} s, {searches} searches, {model_calls} model calls, ${dollars}".format_map(told)
+            reason = f"{reason}; {spent}" if reason else spent
         log.info("run %s: %s%s", run, status.value, f" ({outcome}: {reason})" if reason else "", extra=told)
 
     async def _open_session(self) -> Session:
@@ -351,48 +355,3 @@ async def list_previous(workspace: Workspace, request: Request) -> list[str]:
         except UserError:
             break
     return found
-
-
-class StoredHuman:
-    """`ports.Human` over the table of answers."""
-
-    def __init__(self, runs: Runs, run: str, estimate: Callable[[Plan], Estimate] | None = None) -> None:
-        self._runs = runs
-        self._run = run
-        self._estimate = estimate
-
-    async def authorize(self, plan: Plan) -> bool:
-        """Return what the person said of the plan. Raises `NeedsHuman` if nobody said anything yet."""
-        said = (await self._runs.read_answers(self._run)).get(PLAN_TOPIC)
-        if said is None:
-            raise NeedsHuman(
-                "plan_not_authorized",
-                f"The plan waits for authorization.{self._word_estimate(plan)}",
-                next_step=f"Read it and go on with: corrobora authorize {self._run} (in a script: --words PHRASE)",
-            )
-        return said == YES
-
-    def _word_estimate(self, plan: Plan) -> str:
-        return f" Estimate: {describe_estimate(self._estimate(plan))}." if self._estimate is not None else ""
-
-    async def between_rounds(self, path: str, number: int) -> str:
-        """Return the hint for the next round. Raises `NeedsHuman` until there is one (ROUNDS-25)."""
-        said = (await self._runs.read_answers(self._run)).get(f"{path}/{number}")
-        if said is None:
-            raise NeedsHuman(
-                "paused",
-                f"The run pauses after round {number} of {path}.",
-                next_step=f'Steer or go on with: corrobora steer {self._run} "HINT"',
-            )
-        return said
-
-    async def before_searches(self, path: str, number: int, queries: Sequence[str]) -> str:
-        """Return what lets the queries of a round be sent. Raises `NeedsHuman`, naming them, until there is one."""
-        said = (await self._runs.read_answers(self._run)).get(queries_topic(path, number))
-        if said is None:
-            raise NeedsHuman(
-                "paused",
-                f"The run pauses before the searches of round {number} of {path}. To be sent: {'; '.join(queries)}.",
-                next_step=f"Send them: corrobora resume {self._run}. Or stop: corrobora cancel {self._run}",
-            )
-        return said

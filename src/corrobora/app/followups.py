@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from corrobora.app.attempts import ASK, UPDATE, WATCH
-from corrobora.app.runs import load_report, schedule_run, submit_run
+from corrobora.app.runs import YES, load_report, schedule_run, submit_run
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.report import Report
 from corrobora.domain.run import Request, RequestOption, RunId, RunRow, RunStatus
@@ -58,6 +58,7 @@ async def require_report(workspace: Workspace, run: str) -> Report:
     return report
 
 
+_AGAIN = {RequestOption.FOLLOW_UP.value: UPDATE, RequestOption.READ_AGAIN.value: YES}
 _LOOK_BACK = 100  # runs among which the newest report is looked for
 _NOT_CARRIED = {"scope": "", "thread_file": "", "plan_file": "", "output": (), "edits": "", "authorized": "policy"}
 
@@ -90,7 +91,7 @@ async def submit_follow_up(  # noqa: PLR0913 - what a follow-up may change
     """
     row = await workspace.runs.get(await find_reported(workspace, run))
     await require_report(workspace, row.id)
-    wanted = {RequestOption.FOLLOW_UP.value: ASK if question else UPDATE}
+    wanted = {RequestOption.FOLLOW_UP.value: ASK} if question else dict(_AGAIN)
     if question:  # a further question is rarely as wide as the first one
         overrides = (("words_min", "0"), *overrides)
     if question and not search:
@@ -122,7 +123,7 @@ async def watch_run(workspace: Workspace, run: str, name: str, cron: str, output
 
 
 def _drop_follow_up(request: Request) -> dict[str, str]:
-    own = (RequestOption.FOLLOW_UP, RequestOption.NO_SEARCH)
+    own = (RequestOption.FOLLOW_UP, RequestOption.NO_SEARCH, RequestOption.READ_AGAIN)
     return {name: value for name, value in request.metadata if name not in own}
 
 

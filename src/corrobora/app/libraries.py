@@ -44,6 +44,10 @@ TICK_SECONDS = 0.02  # by which the time of a file may lie behind the clock
 Progress = Callable[[int, int, str], None]
 
 
+def show_nothing(_done: int, _total: int, _path: str) -> None:
+    """Show no progress: nobody looks on."""
+
+
 def open_library(workspace: Workspace, names: Sequence[str]) -> PostgresLibrary:
     """Open the named libraries as one."""
     return PostgresLibrary(workspace.database, tuple(names), workspace.embedder, workspace.tokenizer)
@@ -137,6 +141,28 @@ async def read_changes(database: Database, name: str, roots: Sequence[Path]) -> 
     catalog = Catalog(database)
     (number,) = await catalog.space_numbers([name])
     return await asyncio.to_thread(find_changes, roots, *await catalog.file_times(number))
+
+
+async def read_again(workspace: Workspace, names: Sequence[str]) -> list[str]:
+    """Bring libraries in line with their folders; return in words what could not be read again.
+
+    Of a folder that is not on this machine, what is stored of it stays in search.
+    """
+    known = {space.name: space for space in await Catalog(workspace.database).list_spaces()}
+    problems: list[str] = []
+    for space in (known[name] for name in names if name in known):
+        here = [root for root in space.roots if os.access(root, os.R_OK)]
+        problems += [
+            f"{root} cannot be read on this machine; of the library {space.name}, the stored text was searched."
+            for root in space.roots
+            if root not in here
+        ]
+        try:
+            if str(await read_changes(workspace.database, space.name, here)):
+                await ingest_files(workspace.database, space.name, here, show_nothing, embedder=workspace.embedder)
+        except UserError as error:
+            problems.append(f"The library {space.name} was not read again: {error.message}")
+    return problems
 
 
 _NAMES_IT: LiteralString = "request::jsonb -> 'libraries' @> to_jsonb(%(old)s::text)"

@@ -9,21 +9,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from corrobora.config import Settings
-from corrobora.domain.errors import NoEvidence, UserError
+from corrobora.domain.errors import NeedsHuman, NoEvidence, UserError
 from corrobora.domain.report import Report
-from corrobora.domain.run import Event, Request, RunId, RunRow, RunStatus, Stage
+from corrobora.domain.run import Event, Request, RequestOption, RunId, RunRow, RunStatus, Stage
 from corrobora.text.phrases import describe_code
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
+    from corrobora.domain.plan import Plan
     from corrobora.policies import Profile
-    from corrobora.storage.journal.runs import RunFolder
+    from corrobora.policies.budget import Estimate
+    from corrobora.storage.journal.runs import RunFolder, Runs
 
 
 PLAN_TOPIC = "plan"
@@ -128,12 +130,17 @@ async def suggest_plan(workspace: Workspace, run: str, text: str) -> None:
 
 
 async def schedule_run(workspace: Workspace, name: str, cron: str, request: Request) -> str:
-    """Store a schedule and return when its next turn is. Raises `UserError` for what could not run then."""
+    """Store a schedule and return when its next turn is; each turn first reads what changed in folders of libraries.
+
+    Raises `UserError` for what could not run then.
+    """
     from corrobora.app.delivery import check_targets  # noqa: PLC0415
 
     request = resolve_request(workspace.settings, request)
     resolve_profile(workspace.settings, request)
     check_targets(request, workspace.settings)
+    fresh = {**dict(request.metadata), RequestOption.READ_AGAIN.value: YES}
+    request = replace(request, metadata=tuple(fresh.items()))
     return (await workspace.schedules.save(name, cron, request)).isoformat(timespec="minutes")
 
 
@@ -258,6 +265,53 @@ def pause_topic(reason: str) -> str | None:
 def queries_topic(path: str, number: int) -> str:
     """Return the topic of the answer that lets the queries of a round be sent."""
     return f"{path}/{number}/queries"
+
+
+class StoredHuman:
+    """`ports.Human` over the table of answers."""
+
+    def __init__(self, runs: Runs, run: str, estimate: Callable[[Plan], Estimate] | None = None) -> None:
+        self._runs = runs
+        self._run = run
+        self._estimate = estimate
+
+    async def authorize(self, plan: Plan) -> bool:
+        """Return what the person said of the plan. Raises `NeedsHuman` if nobody said anything yet."""
+        said = (await self._runs.read_answers(self._run)).get(PLAN_TOPIC)
+        if said is None:
+            raise NeedsHuman(
+                "plan_not_authorized",
+                f"The plan waits for authorization.{self._word_estimate(plan)}",
+                next_step=f"Read it and go on with: corrobora authorize {self._run} (in a script: --words PHRASE)",
+            )
+        return said == YES
+
+    def _word_estimate(self, plan: Plan) -> str:
+        from corrobora.reporting.thread_json import describe_estimate  # noqa: PLC0415 - as above
+
+        return f" Estimate: {describe_estimate(self._estimate(plan))}." if self._estimate is not None else ""
+
+    async def between_rounds(self, path: str, number: int) -> str:
+        """Return the hint for the next round. Raises `NeedsHuman` until there is one (ROUNDS-25)."""
+        said = (await self._runs.read_answers(self._run)).get(f"{path}/{number}")
+        if said is None:
+            raise NeedsHuman(
+                "paused",
+                f"The run pauses after round {number} of {path}.",
+                next_step=f'Steer or go on with: corrobora steer {self._run} "HINT"',
+            )
+        return said
+
+    async def before_searches(self, path: str, number: int, queries: Sequence[str]) -> str:
+        """Return what lets the queries of a round be sent. Raises `NeedsHuman`, naming them, until there is one."""
+        said = (await self._runs.read_answers(self._run)).get(queries_topic(path, number))
+        if said is None:
+            raise NeedsHuman(
+                "paused",
+                f"The run pauses before the searches of round {number} of {path}. To be sent: {'; '.join(queries)}.",
+                next_step=f"Send them: corrobora resume {self._run}. Or stop: corrobora cancel {self._run}",
+            )
+        return said
 
 
 _TOPIC = "rating/"

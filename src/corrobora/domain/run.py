@@ -83,6 +83,7 @@ class RequestOption(StrEnum):
     LANGUAGE = "language"  # the tag of the language of question, search and report
     TRANSLATION = "translation"  # the texts of a report in it, from a file of the user
     FOLLOW_UP = "follow_up"  # ask: the evidence of the previous run is read first; update, watch: it is compared with
+    READ_AGAIN = "read_again"  # changed files of the libraries are read before the research: it asks what is so now
     NO_SEARCH = "no_search"  # of a follow-up: only the evidence of the previous run is read
     MODEL_REQUIRED = "model_required"  # the user named the model for this run: one that never answers ends it
 

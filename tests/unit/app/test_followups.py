@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,8 @@ from tests.unit.app.conftest import MakeSettings
 from corrobora.app import Workspace
 from corrobora.app.attempts import run_here
 from corrobora.app.followups import compare_runs, submit_follow_up, watch_run
-from corrobora.app.libraries import ingest_files
-from corrobora.app.runs import load_report, submit_run
+from corrobora.app.libraries import ingest_files, show_nothing
+from corrobora.app.runs import follow_events, load_report, submit_run
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.report import Report
 from corrobora.domain.run import Request, RunStatus
@@ -133,3 +134,36 @@ async def test_a_watch_delivers_only_when_a_statement_changed(made: MakeSettings
         before = sorted((str(path), path.stat().st_mtime_ns) for path in out.rglob("*"))
         await take_turn(workspace, port, 7, 4, watch=True)
         assert sorted((str(path), path.stat().st_mtime_ns) for path in out.rglob("*")) == before
+
+
+PUMP = "The heat pump of Varnsted costs {} euros. The town hall of Varnsted was built in 1934.\n"
+
+
+async def test_updates_and_scheduled_turns_read_what_changed_in_a_folder(workspace: Workspace, tmp_path: Path) -> None:
+    """A repeated question asks what is so now: the folder counts, not what was stored of it."""
+    folder, out = tmp_path / "hall", tmp_path / "news"
+    folder.mkdir()
+    (folder / "pump.md").write_text(PUMP.format("310,000"))
+    await ingest_files(workspace.database, "hall", (folder,), show_nothing)
+    asked = Request("What does the heat pump of Varnsted cost?", libraries=("hall",), authorized="policy")
+    run = await submit_run(workspace, asked, deferred=False)
+    await run_here(workspace, run)
+    await watch_run(workspace, run, "pump", "0 6 * * *", (("folder", str(out)),))
+    (schedule,) = await workspace.schedules.list()
+    (folder / "pump.md").write_text(PUMP.format("355,000"))
+    updated = await submit_follow_up(workspace, run)
+    await run_here(workspace, updated)
+    changes = await workspace.runs.read_artifact(updated, "changes.md")
+    assert changes is not None
+    assert "355,000" in changes.content.decode()
+    (folder / "pump.md").write_text(PUMP.format("402,000"))
+    await run_here(workspace, await submit_run(workspace, schedule.request, deferred=False))
+    assert "402,000" in (out / "report.md").read_text()
+    shutil.rmtree(folder)
+    gone = await submit_follow_up(workspace, updated)
+    await run_here(workspace, gone)
+    told = [event.data["message"] async for event in follow_events(workspace, gone) if event.type == "warning"]
+    assert told == [f"{folder} cannot be read on this machine; of the library hall, the stored text was searched."]
+    report = await load_report(workspace, gone)
+    assert report is not None
+    assert "402,000" in report.markdown

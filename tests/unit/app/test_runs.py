@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from corrobora.app.attempts import StoredHuman
 from corrobora.app.delivery import open_target
-from corrobora.app.runs import PLAN_TOPIC, YES, pause_topic
+from corrobora.app.runs import PLAN_TOPIC, YES, StoredHuman, pause_topic
 from corrobora.config import load_settings
 from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.domain.plan import Node, Plan

@@ -211,7 +211,7 @@ async def _take_up_changes(workspace: Workspace, space: SpaceInfo, *, show: bool
     """Say if the folders of a library are not as they were read, or read what changed, where the settings say so."""
     from corrobora.app.libraries import read_changes  # noqa: PLC0415 - as in `ingest_paths`
 
-    roots, refresh = list_roots(space), workspace.settings.refresh
+    roots, refresh = space.roots, workspace.settings.refresh
     changes = await read_changes(workspace.database, space.name, roots) if (show or refresh) and roots else None
     if changes is None or not str(changes):
         return
@@ -221,15 +221,10 @@ async def _take_up_changes(workspace: Workspace, space: SpaceInfo, *, show: bool
         write_stderr(f"library  {space.name}: {changes}; read them with: corrobora library add {space.name}")
 
 
-def list_roots(space: SpaceInfo) -> tuple[Path, ...]:
-    """Return the folders and files that a library was read from."""
-    return tuple(Path(line) for line in space.root.split("\n") if line)
-
-
 async def _read_path(workspace: Workspace, given: str, known: Sequence[SpaceInfo], *, show: bool) -> str:
     """Read a path into the library that holds just it, else into one of its own."""
     (path,) = check_paths((Path(given),))
-    same = [space.name for space in known if list_roots(space) == (path,)]
+    same = [space.name for space in known if space.roots == (path,)]
     name = same[0] if same else path_library_name(path)
     await ingest_paths(workspace, name, (path,), show=show)
     return name
@@ -272,7 +267,7 @@ def _choose_roots(name: str, given: Sequence[Path], known: Sequence[SpaceInfo]) 
     Raises `UserError` `library_paths` if there is neither, and `library_stored` if a new library would hold just what
     another one holds: it is not stored twice.
     """
-    roots = {space.name: list_roots(space) for space in known}
+    roots = {space.name: space.roots for space in known}
     if not given and not roots.get(name):
         raise UserError(
             "library_paths", f"What is to be read into {name}?", next_step="corrobora library add NAME PATH"

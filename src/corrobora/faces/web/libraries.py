@@ -21,7 +21,7 @@ from corrobora.config.profiles import list_presets, load_profile, resolve_profil
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Hit
 from corrobora.domain.limits import LIMITS
-from corrobora.faces.cli.library import DEMO, check_library_name, find_library, list_roots
+from corrobora.faces.cli.library import DEMO, check_library_name, find_library
 from corrobora.faces.cli.library import list_libraries as list_spaces
 from corrobora.faces.cli.verify import list_findings, summarize_recheck
 from corrobora.faces.request import parse_question
@@ -56,7 +56,7 @@ async def add_document(workspace: Workspace, name: str, document: str, content: 
             library was read from a folder of the operator's.
     """
     folder = workspace.settings.home / "uploads" / check_library_name(name)
-    known = {space.name: list_roots(space) for space in await list_spaces(workspace)}
+    known = {space.name: space.roots for space in await list_spaces(workspace)}
     if name == DEMO or known.get(name, (folder,)) != (folder,):
         raise UserError(
             "library_folder", f"The library {name} is read from a folder.", next_step="Upload into another library."

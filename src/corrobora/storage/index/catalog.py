@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, LiteralString
 
 from corrobora.domain.errors import UserError
@@ -74,6 +75,11 @@ class SpaceInfo:
     sources: int
     passages: int
     characters: int
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """The folders and files that it was read from."""
+        return tuple(Path(line) for line in self.root.split("\n") if line)
 
 
 class Catalog:

@@ -202,9 +202,12 @@ DELETE FROM procrastinate_jobs j WHERE j.task_name = %s AND j.status NOT IN ('to
 """
 READ_STATUSES: LiteralString = "SELECT id, status FROM runs WHERE id = ANY(%s)"
 
-READ_DUE_SCHEDULES: LiteralString = (
-    "SELECT id, cron, request, next_at FROM schedule WHERE next_at <= now() ORDER BY next_at LIMIT 100"
-)
+# A turn waits for the one before: two at once would tell the same news twice.
+READ_DUE_SCHEDULES: LiteralString = """
+SELECT id, cron, request, next_at FROM schedule s WHERE next_at <= now()
+    AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = s.last_run AND r.status IN ('queued', 'running'))
+    ORDER BY next_at LIMIT 100
+"""
 # The worker that moves `next_at` takes the turn; the same statement creates the run and its job.
 TAKE_TURN: LiteralString = """
 WITH turn AS (

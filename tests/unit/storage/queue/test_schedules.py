@@ -46,3 +46,15 @@ async def test_a_sweep_gives_due_schedules_their_turn(database: Database) -> Non
     assert sum(each.scheduled for each in swept) == 1
     (run,) = await Runs(database).list()
     assert run.request == Request("What is new today?")
+
+
+async def test_a_turn_begins_when_the_one_before_has_ended(database: Database) -> None:
+    """Two turns of a watch at once would compare with the same report and tell the same news twice."""
+    schedules = Schedules(database)
+    await schedules.save("often", "* * * * *", Request("What is new?"))
+    await database.execute("UPDATE schedule SET next_at = now()")
+    (first,) = await schedules.start_due_runs(ATTEMPT_TASK, SHARED_QUEUE)
+    await database.execute("UPDATE schedule SET next_at = now()")
+    assert await schedules.start_due_runs(ATTEMPT_TASK, SHARED_QUEUE) == []
+    await database.execute("UPDATE runs SET status = 'done' WHERE id = %s", [first])
+    assert len(await schedules.start_due_runs(ATTEMPT_TASK, SHARED_QUEUE)) == 1

@@ -8,10 +8,10 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from corrobora.app import Workspace
-from corrobora.app.libraries import ingest_files
+from corrobora.app.libraries import ingest_files, show_nothing
 from corrobora.domain.errors import CorroboraError
 from corrobora.domain.evidence import Hit
-from corrobora.faces.cli.library import check_library_name, list_roots
+from corrobora.faces.cli.library import check_library_name
 from corrobora.faces.web import libraries
 from corrobora.faces.web.context import Opened, SentForm, go_to, render_page
 
@@ -60,7 +60,7 @@ async def _render_library(  # noqa: PLR0913 - what the page may show
         "library.html",
         status=200 if error is None else 422,
         space=space,
-        roots=list_roots(space),
+        roots=space.roots,
         documents=documents[:_MAX_LISTED],
         hidden=max(0, len(documents) - _MAX_LISTED),
         search=search,
@@ -89,9 +89,7 @@ async def refresh_library(request: Request, name: str, workspace: Opened, form: 
     await libraries.list_documents(workspace, name)
     space = next(each for each in await libraries.list_libraries(workspace) if each.name == name)
     try:
-        result = await ingest_files(
-            workspace.database, name, list_roots(space), _ignore_step, embedder=workspace.embedder
-        )
+        result = await ingest_files(workspace.database, name, space.roots, show_nothing, embedder=workspace.embedder)
     except CorroboraError as error:
         return await _render_library(request, workspace, name, error=error)
     done = (
@@ -99,10 +97,6 @@ async def refresh_library(request: Request, name: str, workspace: Opened, form: 
         f"{len(result.skipped)} skipped."
     )
     return await _render_library(request, workspace, name, done=done)
-
-
-def _ignore_step(_done: int, _total: int, _path: str) -> None:
-    """Show nothing: the page is shown when all is read."""
 
 
 @router.post("/libraries/{name}/rename")
