@@ -13,8 +13,11 @@ from tests.browser.test_reading import mean_score, read_report
 from tests.plugins.serving import Site
 
 from corrobora.app import Workspace
+from corrobora.app.attempts import run_here
+from corrobora.app.followups import submit_edit
 from corrobora.domain.run import Request, RequestOption
 from corrobora.faces.cli.exports import EXPORT_FILES
+from corrobora.roles.edit import Edit, EditAction, EditRequest
 
 
 def test_a_report_is_saved_in_every_format_of_the_menu(open_page: OpenPage, reading: Mapping[str, str]) -> None:
@@ -104,3 +107,31 @@ def test_a_follow_up_question_becomes_a_run(
 async def _read_request(site: Site, run: str) -> Request:
     async with Workspace.open(site.settings) as workspace:
         return (await workspace.runs.get(run)).request
+
+
+@pytest.mark.parametrize("hand", ["mouse", "keyboard"])
+def test_the_changes_of_an_edit_are_shown_and_accepted_on_the_page(
+    open_page: OpenPage, site: Site, reading: Mapping[str, str], hand: str
+) -> None:
+    run = run_aside(_propose_edit(site, reading["hostile"]))
+    page = open_page(f"/runs/{run}")
+    assert "corrobora edit" not in page.inner_text("main"), "nobody types a command here"
+    expect(page.get_by_role("button", name="Resume")).to_have_count(0)
+    dropped = page.locator("del").inner_text()
+    assert ("window.owned" in dropped, page.evaluate("window.owned")) == (True, None)
+    change = page.get_by_role("checkbox", name="drop 0.1")
+    expect(change).not_to_be_checked()  # it loses a statement
+    expect(page.get_by_text("Loses statement: ")).to_be_visible()
+    press(change, hand)
+    with page.expect_navigation():
+        press(page.get_by_role("button", name="Make the version with the marked changes"), hand)
+    expect(page.get_by_role("link", name="Read the report")).to_be_visible()
+    page.goto(page.url + "/report")
+    assert "built in 1902" not in page.locator("article").inner_text().split("Sources")[0]
+
+
+async def _propose_edit(site: Site, run: str) -> str:
+    async with Workspace.open(site.settings) as workspace:
+        made = await submit_edit(workspace, run, EditRequest((Edit(EditAction.DROP, "0.1"),)))
+        await run_here(workspace, made)
+        return made

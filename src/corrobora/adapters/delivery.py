@@ -14,8 +14,10 @@ import base64
 import binascii
 import hashlib
 import hmac
+import html
 import json
 import os
+import re
 import smtplib
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -94,7 +96,8 @@ SMTP_SECONDS = 60.0
 _NAME = "localhost"  # in the greeting: the real name of this machine is private, and looking it up may hang
 _SCHEMES = {"smtp": (25, "none"), "smtps": (465, "tls"), "smtp+starttls": (587, "starttls")}
 _PERMANENT_FAILURE = 500  # SMTP answers from here on say that another attempt is useless (RFC 5321, 4.2.1)
-_BODY, _PAGE = "report.md", "report.html"
+_BODY, _PAGE, _NEWS = "report.md", "report.html", "changes.md"
+_AFTER_BODY = re.compile(r"<body[^>]*>")
 _TYPES = {"md": ("text", "markdown"), "html": ("text", "html"), "json": ("application", "json")}
 
 
@@ -162,14 +165,20 @@ class EmailDelivery:
 
     def _build_message(self, title: str, files: Mapping[str, bytes], delivery: str) -> EmailMessage:
         message = EmailMessage()
-        message["Subject"] = " ".join(title.split())[:200] or "Report"
+        news = files.get(_NEWS, b"").decode("utf-8", "replace")  # of a watch: what changed is what its reader waits for
+        subject = " ".join(title.split())[:200] or "Report"
+        message["Subject"] = f"Changed: {subject}" if news else subject
         message["From"] = self._server.sender or self._server.user
         message["To"] = self._to
         message["Date"] = formatdate()
         message["Message-ID"] = f"<{delivery}@corrobora>"
-        message.set_content(files.get(_BODY, b"").decode("utf-8", "replace") or title)
+        message["Auto-Submitted"] = "auto-generated"  # so that nobody's absence note answers it (RFC 3834)
+        report = files.get(_BODY, b"").decode("utf-8", "replace") or title
+        message.set_content(f"{news}\n\n{report}" if news else report)
         if _PAGE in files:  # what a mail program shows; attached as well, to be opened or handed on
-            message.add_alternative(files[_PAGE].decode("utf-8", "replace"), subtype="html")
+            page = files[_PAGE].decode("utf-8", "replace")
+            told = f'<pre style="white-space: pre-wrap">{html.escape(news)}</pre>' if news else ""
+            message.add_alternative(_AFTER_BODY.sub(lambda found: found[0] + told, page, count=1), subtype="html")
         for name, content in files.items():
             if name == _BODY:
                 continue

@@ -16,13 +16,13 @@ from corrobora.app.runs import YES, load_report, schedule_run, submit_run
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.report import Report
 from corrobora.domain.run import Request, RequestOption, RunId, RunRow, RunStatus
-from corrobora.engine.edit import ACCEPT_TOPIC
-from corrobora.engine.session.journal import encode
+from corrobora.engine.edit import ACCEPT_TOPIC, accept_named
+from corrobora.engine.session.journal import decode, encode
 from corrobora.policies.intake import check_question, refuse_small_talk
 from corrobora.reporting.edits import Document, parse_document
 from corrobora.reporting.revision import Base, plan_changes
 from corrobora.reporting.run_comparison import Comparison, compare_reports
-from corrobora.roles.edit import EditAction, EditRequest
+from corrobora.roles.edit import EditAction, EditRequest, Proposed
 from corrobora.storage.journal.runs import NEWEST
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ async def require_report(workspace: Workspace, run: str) -> Report:
 
 
 _AGAIN = {RequestOption.FOLLOW_UP.value: UPDATE, RequestOption.READ_AGAIN.value: YES}
+CHANGES_PROPOSED = "changes_proposed"  # the outcome of an edit that waits for its reader
 _LOOK_BACK = 100  # runs among which the newest report is looked for
 _NOT_CARRIED = {"scope": "", "thread_file": "", "plan_file": "", "output": (), "edits": "", "authorized": "policy"}
 
@@ -175,12 +176,18 @@ def _require_possible(report: Report, wanted: EditRequest) -> None:
 
 
 async def accept_changes(workspace: Workspace, run: str, accept: str) -> None:
-    """Store which changes of a waiting edit its reader accepts. Raises `UserError` if the run is no waiting edit."""
+    """Store which changes of a waiting edit its reader accepts.
+
+    Raises `UserError`: the run is no waiting edit, or no change with such a number may be accepted; it waits on.
+    """
     row = await workspace.runs.get(run)
     if not row.request.edits or row.status is not RunStatus.PAUSED:
         raise UserError(
             "edit_not_waiting", f"Run {run} is not an edit that waits for a reader.", next_step="corrobora runs list"
         )
+    proposed = await workspace.runs.read_artifact(run, "edits.json")
+    if proposed is not None:
+        accept_named(decode(Proposed, proposed.content.decode(), key="edits.json"), accept)
     await workspace.runs.store_answer(run, ACCEPT_TOPIC, accept)
 
 

@@ -136,12 +136,13 @@ class ModelSilent(ProviderError):
     def from_failure(cls, failure: ProviderError | str) -> ModelSilent:
         """Return the end of a run whose named model failed, with an error or for a reason, and answered nothing."""
         error = ProviderError("", failure) if isinstance(failure, str) else failure
+        steps = (error.next_step.rstrip("."), "Or leave --model out: the extractive analyst needs no model.")
         return cls(
             "provider_silent",
             f"The model never answered: {error.message}",
             provider=error.provider,
             status=error.status,
-            next_step=f"{error.next_step} Or leave --model out: the extractive analyst needs no model.".strip(),
+            next_step=". ".join(filter(None, steps)),
         )
 
     @classmethod

@@ -209,21 +209,26 @@ async def wait_for_reader(proposed: Proposed, run: Session) -> tuple[Change, ...
             raise NeedsHuman(
                 "changes_proposed",
                 f"{len(proposed.changes)} changes wait for a reader; these may be accepted: {possible}.",
-                next_step=f"corrobora edit {run.run} --accept all, or their numbers",
+                next_step=f"Accept them: corrobora edit {run.run} --accept all, or their numbers",
             )
         return encode(str, said), CallMeta()
 
     key = "edits/accepted"
     said = decode(str, await run.call_once(key, read_answer, paid=False), key=key)
-    try:
-        accepted = choose_changes(proposed, said)
-    except ValueError as error:
-        raise UserError("edit_choice", f"{error}.", next_step="Edit the report again.") from error
+    accepted = accept_named(proposed, said)
     if not accepted:
         lossy = ", ".join(str(each.number) for each in proposed.possible if each.losses)
         step = f"Changes that lose something are accepted by number: {lossy}." if lossy else ""
         raise UserError("edit_nothing", "No change was accepted; the report stays as it is.", next_step=step)
     return accepted
+
+
+def accept_named(proposed: Proposed, said: str) -> tuple[Change, ...]:
+    """Return the changes that a reader named. Raises `UserError` `edit_choice` for one that may not be accepted."""
+    try:
+        return choose_changes(proposed, said)
+    except ValueError as error:
+        raise UserError("edit_choice", f"{error}.", next_step="Name some of these, or all.") from error
 
 
 async def deliver_version(report: Report, run: Session) -> Report:

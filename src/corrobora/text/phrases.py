@@ -168,14 +168,14 @@ _WORDS: dict[str, str] = {
 
 
 def describe_code(code: object) -> str:
-    """Return a stored code in words; one without words of its own is returned with spaces for underscores.
+    """Return a stored code in words; one without words of its own with spaces for underscores, a sentence as it is.
 
     Example:
         >>> describe_code("iteration_cap"), describe_code("too_large")
         ('all rounds were used', 'too large')
     """
     text = str(code)
-    return _WORDS.get(text, text.replace("_", " "))
+    return _WORDS.get(text, text if " " in text else text.replace("_", " "))
 
 
 _SLOT = re.compile(r"\{([A-Za-z]+\d?)\}")

@@ -58,6 +58,25 @@ async def test_angles_delivery_by_mail_sends_the_report_with_its_files():
     assert sorted(part.get_filename() or "" for part in message.iter_attachments()) == ["report.html", "report.json"]
 
 
+async def test_a_mail_of_a_watch_begins_with_what_changed():
+    news = {
+        "changes.md": b"# What changed\n\n- new: <b>7 & 9</b> crowns\n",
+        "report.html": b"<body class=a><p>x</p></body>",
+    }
+    async with SmtpServer() as post:
+        server = MailServer("127.0.0.1", post.port, "none", sender="reports@example.org")
+        await EmailDelivery(server, "reader@example.org").send("Cranes", FILES | news, delivery="r_1-abc")
+    message = email.message_from_bytes(post.messages[0], policy=email.policy.default)
+    assert (message["Subject"], message["Auto-Submitted"]) == ("Changed: Cranes", "auto-generated")
+    plain, shown = message.get_body(("plain",)), message.get_body(("html",))
+    assert plain is not None
+    assert plain.get_content().replace("\r\n", "\n").startswith("# What changed\n\n- new: <b>7 & 9</b> crowns\n")
+    assert "Twelve months. [1]" in plain.get_content()
+    assert shown is not None
+    before, _, after = shown.get_content().partition("&lt;b&gt;7 &amp; 9&lt;/b&gt; crowns")
+    assert (before.startswith("<body class=a><pre"), "<p>x</p>" in after) == (True, True)
+
+
 @pytest.mark.parametrize(("refusal", "retryable"), [("550 nobody here", False), ("451 later", True)])
 async def test_angles_delivery_by_mail_that_is_refused_is_an_error(refusal: str, retryable: bool):
     async with SmtpServer(refusal) as post:

@@ -123,9 +123,8 @@ class Tasks(Extension):
         """Return the question to the person, as an elicitation with one field."""
         assert view.awaited is not None
         told = await describe_run(self._workspace, view)
-        lines = [told["reason"], *told.get("plan", ()), told["next_step"]]
-        if view.awaited.phrase:
-            lines.append(f"To authorize, type exactly: {view.awaited.phrase}")
+        lines = [told["reason"], *told.get("plan", ())]  # for the person: the next step is for the model
+        lines.append(f"To authorize, type exactly: {view.awaited.phrase}" if view.awaited.phrase else "")
         name = _FIELD[view.awaited.kind]
         schema = {"type": "object", "properties": {name: {"type": "string"}}, "required": [name]}
         params = {"mode": "form", "message": "\n".join(filter(None, lines)), "requestedSchema": schema}

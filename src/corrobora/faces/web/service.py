@@ -19,7 +19,7 @@ from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
 from corrobora.app.delivery import describe_webhook, send_webhook_again, send_webhooks
 from corrobora.app.exports import list_events
-from corrobora.app.followups import submit_follow_up
+from corrobora.app.followups import CHANGES_PROPOSED, accept_changes, read_changes, submit_follow_up
 from corrobora.app.runs import (
     FINISH_TOPIC,
     PAUSE_TOPIC,
@@ -194,6 +194,17 @@ async def steer(workspace: Workspace, run: str, hint: str) -> RunRow:
     await steer_run(workspace, row.id, hint)
     await workspace.queue.submit(row.id)
     return await read_run(workspace, row.id)
+
+
+async def read_proposed(workspace: Workspace, row: RunRow) -> Mapping[str, Any]:
+    """Return the changes of an edit that waits for its reader, {} for any other run."""
+    return await read_changes(workspace, row.id) if row.outcome == CHANGES_PROPOSED else {}
+
+
+async def accept_edits(workspace: Workspace, run: str, numbers: Sequence[str]) -> None:
+    """Accept changes of a waiting edit by their numbers, and let it write the new version."""
+    await accept_changes(workspace, run, ",".join(numbers) or "none")
+    await workspace.queue.submit(run)
 
 
 async def resume(workspace: Workspace, run: str) -> RunRow:

@@ -65,6 +65,8 @@ def test_changes_are_accepted_by_number_at_once_or_at_a_terminal_and_versions_st
     assert (dropped.code, OPENED in dropped.out.split("## Sources")[0]) == (0, False)
     waiting = shell("edit", run, "--drop", one, "-q")
     assert (waiting.code, f"Loses statement: {OPENED}" in waiting.out) == (3, True)
+    wrong = shell("edit", "last", "--accept", "7", "-q")  # the edit waits on, and the right number is taken after it
+    assert (wrong.code, "'7' is no change that may be accepted; these may: 1." in wrong.complaint) == (2, True)
     assert shell("edit", "last", "--accept", "1", "-q").code == 0
     asked = shell.at_terminal("edit", run, "--drop", one, "-q", typed="y\n")
     assert (asked.code, "Accept this change?" in asked.err) == (0, True)

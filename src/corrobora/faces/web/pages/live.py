@@ -19,14 +19,17 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
 
 from corrobora.app import Workspace
+from corrobora.app.followups import CHANGES_PROPOSED
 from corrobora.app.runs import FINISH_TOPIC, PAUSE_TOPIC
 from corrobora.domain.errors import CorroboraError, UserError
 from corrobora.domain.run import RunRow, RunStatus, Stage
 from corrobora.faces.event_text import thread_label
+from corrobora.faces.refusals import drop_command
 from corrobora.faces.run_view import Lane, ReadSource, RunView, fold_event
 from corrobora.faces.web import service
 from corrobora.faces.web.context import Allowed, Opened, SentForm, go_to, load_templates, render_page
 from corrobora.storage.journal.events import read_events
+from corrobora.text.phrases import describe_code
 
 router = APIRouter()
 PANELS = ("tabs", "status", "budget", "tree", "activity", "sources", "coverage", "rounds", "conflicts", "spoken")
@@ -77,7 +80,12 @@ class LiveState:
     def can_resume(self) -> bool:
         """True if the run goes on when it is told to."""
         stopped = (RunStatus.PAUSED, RunStatus.INTERRUPTED, RunStatus.FAILED, RunStatus.CANCELLED)
-        return self.row.status in stopped
+        return self.row.status in stopped and self.row.outcome != CHANGES_PROPOSED
+
+    @property
+    def reason(self) -> str:
+        """Why the run waits or has no report, in words."""
+        return drop_command(describe_code(self.row.reason or self.row.outcome))
 
     @property
     def can_steer(self) -> bool:
@@ -165,6 +173,7 @@ async def _render_run(
         row=row,
         label=thread_label,
         error=error,
+        proposed=await service.read_proposed(workspace, row),
         webhooks=await service.list_webhooks(workspace, row.id),
     )
 
@@ -241,6 +250,8 @@ async def control_run(request: Request, run: str, workspace: Opened, form: SentF
                 await service.resume(workspace, row.id)
             case "steer":
                 await service.steer(workspace, row.id, form.text("hint"))
+            case "accept":
+                await service.accept_edits(workspace, row.id, form.texts("change"))
             case "finish":
                 await service.finish_now(workspace, row.id)
             case "send":
