@@ -16,6 +16,7 @@ import click
 import pytest
 import yaml
 
+from corrobora.config.layers import read_environment_layers
 from corrobora.faces.cli import cli
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,6 +89,14 @@ def test_the_health_checks_ask_under_a_name_that_is_allowed() -> None:
 
 def _allowed(arguments: list[str]) -> list[str]:
     return [value for flag, value in itertools.pairwise(arguments) if flag == "--allow-host"]
+
+
+def test_no_variable_that_deploy_files_and_guides_name_is_said_to_be_ignored() -> None:
+    files = [each for folder in (DEPLOY, ROOT / "docs" / "guides") for each in folder.rglob("*") if each.is_file()]
+    named = {name for each in files for name in re.findall(r"\bCORROBORA_[A-Z_]*[A-Z]\b", each.read_text("utf-8"))}
+    assert {"CORROBORA_SERVER_TOKEN", "CORROBORA_DATABASE_URL"} <= named
+    layer, _ = read_environment_layers(dict.fromkeys(named, "x"))
+    assert layer.notes == ()
 
 
 def test_systemd_accepts_its_units(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from corrobora.registry import list_parts
 MAX_CONFIG_BYTES = 1_000_000
 PROJECT_FILE = "corrobora.toml"
 _AT = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)\Z")
-_OTHERS = frozenset({"CORROBORA_MODEL_BASE_URL"})  # read by the adapter that it belongs to
+_OTHERS = frozenset({"CORROBORA_MODEL_BASE_URL", "CORROBORA_SERVER_TOKEN"})  # read by the part that it belongs to
 _VENDOR_TIERS = {"lead": "LEAD_MODEL_ID", "worker": "MODEL_ID", "fast": "SMALL_MODEL_ID", "judge": "JUDGE_MODEL_ID"}
 
 LayerName = Literal["flag", "environment", "vendor environment", "project file", "user file"]
