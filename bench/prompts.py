@@ -41,6 +41,7 @@ QUESTION = (
     "How did NIST guidance on password rotation, composition rules and length change between SP 800-63-3 and the "
     "draft of SP 800-63-4?"
 )
+HOSTS = tuple(f"127.0.0.{number}" for number in range(1, 13))  # of one host a run reads 20 pages at most
 TOPICS = ("draft", "hashing", "phishing", "federation", "entropy", "usability", "history")
 ASKED = ("password rotation", "composition rules", "password length")
 SOURCE_GOAL, PREFIX_GOAL, CALLS_GOAL = 5_000, 0.5, {"angles": 60}
@@ -172,11 +173,14 @@ async def measure(workspace: Workspace, server: ModelServer, profile: str, place
 async def open_places(home: Path) -> AsyncGenerator[tuple[Workspace, ModelServer]]:
     """Open a workspace with the demo library, a loopback web of its documents, and the scripted model."""
     documents = demo_documents(home)
-    async with ModelServer(answers=answer_unsatisfied) as server, LoopbackWeb.of_folder(documents, key="web") as web:
+    async with (
+        ModelServer(answers=answer_unsatisfied) as server,
+        LoopbackWeb.of_folder(documents, key="web", hosts=HOSTS) as web,
+    ):
         env = {
             "CORROBORA_HOME": str(home),
             "CORROBORA_SOURCES_TAVILY_URL": web.url,
-            "CORROBORA_SOURCES_ALLOWED_ENDPOINTS": f"127.0.0.1:{web.port}",
+            "CORROBORA_SOURCES_ALLOWED_ENDPOINTS": ",".join(f"{host}:{web.port}" for host in HOSTS),
             "TAVILY_API_KEY": web.key,
         }
         settings = load_settings(env=env, folder=home, user_file=home / "none.toml")

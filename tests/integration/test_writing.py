@@ -166,6 +166,34 @@ async def test_a_model_rules_on_what_code_doubts_and_what_both_doubt_is_withheld
     assert "*(" not in line
 
 
+async def test_a_number_in_the_line_above_a_quote_is_confirmed_and_one_that_stands_nowhere_is_not(database_url: str):
+    """Release notes name a flaw in one line and describe it in the next: a quote of the second has no number."""
+    quote = "The sluice gates of Orrin mill jammed in frost and let the water out at night."
+    documents = {"notices.md": f"# Notices of the Orrin mill\n\nFixes of this year:\n\n * NOTE-4711:\n\n   {quote}\n"}
+    said_of = "NOTE-{} is about gates of the mill that jammed in frost"
+
+    def answer(asked: WireRequest) -> str:
+        said = json.loads(answer_prompt(asked.system, asked.user))
+        if is_role(asked, "extract"):
+            for each in said["quotes"]:
+                each |= {"quote": quote, "claim": f"NOTE-4711: {quote}"}
+            said["quotes"] = said["quotes"][:1]
+        if is_role(asked, "synthesize"):
+            marker = re.findall(r"\[S\d+:C\d+\]", asked.user)[0]
+            said["body"] = "\n\n".join(f"{said_of.format(number)} {marker}." for number in (4711, 4712))
+        if is_role(asked, "confirm"):
+            labels = re.findall(r"^(D\d+): ", asked.user, re.MULTILINE)
+            said["rulings"] = [{"sentence": label, "carried": True, "missing": ""} for label in labels]
+        return json.dumps(said)
+
+    async with ModelServer(answers=answer) as server, open_harness(database_url, documents) as harness:
+        found = await harness.run(server, "timed")
+    assert found.report is not None
+    checks = {each.sentence.rstrip("."): each.support for each in found.report.checks}
+    assert checks[said_of.format(4711)] == "supported"
+    assert checks[said_of.format(4712)] == "unclear"
+
+
 async def test_a_sentence_that_cites_nothing_and_claims_something_is_withheld_if_a_model_says_so(database_url: str):
     """Code sees no claim in either: they name no number, date or name. What leads over stays."""
     claim, leading = "Most millers seldom look at such rules.", "Both parts are told in their turn."

@@ -334,6 +334,7 @@ def extract_input(batch: Sequence[ReadPart], thread: ThreadState, run: Session) 
     served, spec = _merge_leaf_needs(thread, run), join_specs(thread.specs)
     asked = {question.id: question for question in (*run.questions, *thread.sub_questions)}
     passages = [passage for part in batch for passage in part.passages]
+    tasks = () if run.leaves == 1 and not (spec or thread.output_format) else _list_tasks(thread, run)
     made = Excerpt(
         path=f"extract/{name_reading_task(thread, run)}/{batch[0].source.id}/{'+'.join(p.id for p in passages)}",
         title="",
@@ -345,11 +346,11 @@ def extract_input(batch: Sequence[ReadPart], thread: ThreadState, run: Session) 
         subjects=run.brief.subjects or thread.subjects,
         guidance=fill_prompt(thread.phase.reading_prompt, served),
         spec=spec,
-        rubric="" if spec else build_rubric(served, passages),
+        rubric="" if spec else build_rubric(served if not tasks else replace(served, objective=""), passages),
         discovery_intense=any(s.discovery_intense for s in thread.specs),
         known_facts=(*run.brief.known_facts, *(fact.claim for fact in thread.recalled[:MAX_RECALLED_SHOWN])),
         terms=collect_terms(thread),
-        tasks=() if run.leaves == 1 and not (spec or thread.output_format) else _list_tasks(thread, run),
+        tasks=tasks,
     )
     parts = [_show_source(made, part) for part in batch]
     return replace(parts[0], beside=tuple(parts[1:]))

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from corrobora.domain.errors import ProviderError, ReadError
@@ -49,9 +48,6 @@ from corrobora.ports import Entry
 from corrobora.roles.forms import name_place
 from corrobora.text.phrases import format_count
 from corrobora.text.tokens import token_overlap
-
-if TYPE_CHECKING:
-    from corrobora.engine.session import Session
 
 MAX_RECALLED = 20  # stored facts that are looked at
 MIN_FACT_OVERLAP = 0.6  # share of a sub-question's content words that a stored fact must hold
@@ -234,6 +230,7 @@ async def _quote_stands(fact: Fact, run: Session) -> bool:
     return locate_quote(fact.quote, text) is not None
 
 
+COPY_NOTE = "the same text as"  # of a reading that was left out, because the run has read its text elsewhere
 MAX_SECTIONS_LISTED = 10  # of one document, that its reader may ask for: the nearest to what is asked
 
 
@@ -342,7 +339,7 @@ def _build_round(done: Round, found: Sequence[Fact], asked: Mapping[str, str], t
         f"{done.phase}, pass {turn}" if turn > 1 else done.phase,
         done.intent.goal,
         tuple(_build_yield(query, done) for query in dict.fromkeys((*queries, *(hit.query for hit in done.hits)))),
-        _build_sources([each for each in done.readings if not each.again and each.outcome is not ReadOutcome.SKIPPED]),
+        _build_sources([each for each in done.readings if not each.again and not each.note.startswith(COPY_NOTE)]),
         tuple(best[:MAX_ROUND_FACTS]),
         settled.summary if settled else "",
         tuple(_name_gap(gap, asked) for gap in settled.gaps) if settled else (),
@@ -392,6 +389,8 @@ def _build_source(reading: Reading) -> SourceYield:
 
 
 def _iter_told(reading: Reading) -> Iterator[str]:
+    if reading.outcome is ReadOutcome.SKIPPED and reading.note:
+        yield reading.note
     if reading.others:
         yield f"{format_count(len(reading.others), 'fact', 'facts')} for other tasks"
     yield from (f"names {link.reference}: {link.context}" for link in reading.linked)

@@ -26,7 +26,7 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import ThreadState
 from corrobora.engine.inputs import collect_terms, extract_input, name_reading_task
-from corrobora.engine.knowledge import find_copy, widen_reading
+from corrobora.engine.knowledge import COPY_NOTE, find_copy, widen_reading
 from corrobora.engine.session import Session
 from corrobora.engine.session.egress import STAYS
 from corrobora.engine.session.journal import CallMeta, ReadBatch, ReadPart, decode, encode, hash_parts, join_parts
@@ -168,7 +168,7 @@ async def _read_in_turn(
             return _emit_reading(drifted, thread, run)
     elsewhere: tuple[Passage, ...] = ()
     if found is not None and (copied := await find_copy(source, run)) is not None:
-        note = f"the same text as {copied}"
+        note = f"{COPY_NOTE} {copied}"
         return _emit_reading(Reading(hit, ReadOutcome.SKIPPED, note=note, title=source.title), thread, run)
     if found is not None:
         document, elsewhere = await widen_reading(hit, document, found, thread, run)

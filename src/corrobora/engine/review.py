@@ -29,6 +29,7 @@ from corrobora.roles.review import Confirming, Doubt, Reviewing, Revising, confi
 from corrobora.text.derivations import ReadDocument, ReadingSet, find_mention, is_about_reading
 from corrobora.text.operations import DerivationKind
 from corrobora.text.phrases import is_written_by_code
+from corrobora.text.support import find_numbers
 from corrobora.text.tokens import split_words, stem_text, token_overlap
 
 MAX_LEFT_OUT_SHOWN = 40  # facts that a draft does not cite
@@ -162,8 +163,18 @@ async def ask_rulings(given: Confirming, run: Session) -> bool:
     asked = [replace(given, doubts=given.doubts[at : at + MAX_RULED]) for at in range(0, len(given.doubts), MAX_RULED)]
     for part, ruled in zip(asked, await asyncio.gather(*(run.call(confirm, part) for part in asked)), strict=True):
         pairs = zip(part.doubts, ruled.reasons, strict=True)
-        run.rulings |= {(doubt.sentence, doubt.facts): reason for doubt, reason in pairs if reason is not None}
+        run.rulings |= {
+            (doubt.sentence, doubt.facts): None if not reason and _has_foreign_number(doubt) else reason
+            for doubt, reason in pairs
+            if reason is not None
+        }
     return True
+
+
+def _has_foreign_number(doubt: Doubt) -> bool:
+    """True if a sentence has a number that stands neither in a quote shown with it nor in what is shown before one."""
+    shown = "\n".join(" ".join(quote) for quote in doubt.quotes)
+    return bool(doubt.quotes) and not find_numbers(doubt.sentence) <= find_numbers(shown)
 
 
 def _name_source(fact: Fact, place: str = "") -> str:

@@ -23,6 +23,7 @@ from corrobora.policies.selection import (
     GIVEN_PROVIDER,
     NAMED_SHARE,
     SITE_SUFFIX,
+    find_entry,
     find_section,
     list_given_sites,
 )
@@ -120,7 +121,7 @@ async def resolve_requests(
     here = await run.library.source_passages(source.id) if names else ()
     for name in dict.fromkeys(names):
         own = next((p.id for p in here if p.id == name.partition(" ")[0] or _has_number(name, p)), None)
-        own = own or find_section(here, name)
+        own = own or find_section(here, name) or find_entry(here, name)
         found = (
             await _find_named_document(name, source.id, run)
             if own is None

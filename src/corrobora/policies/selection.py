@@ -40,7 +40,7 @@ def select_hits(hits: Sequence[Hit], thread: ThreadState, *, whole: bool = False
     """
     given = (*list_given_hits(thread), *(each for each in hits if each.provider == GIVEN_PROVIDER))
     asked = [hit for reading in (thread.last.readings if thread.last else ()) for hit in reading.asks]
-    fused, most = fuse_hits(hits), _count_reads(thread)
+    fused, most = fuse_hits(hits, equal=whole), _count_reads(thread)
     named = _choose_fresh((*_list_proposed_hits(hits, thread), *given, *asked), thread, most, whole=whole)
     return _choose_fresh(
         (*named, *fused), thread, min(most, len(named) + _count_reads(thread, narrow=whole)), whole=whole
@@ -60,7 +60,7 @@ def select_more_hits(
     asked = [hit for one in ordered for hit in one.asks if not {hit.key, hit.passage or hit.key} & read]
     failed = sum(each.outcome not in READABLE for each in readings) if thread.course.attempts > 1 else 0
     fruitless = whole and not any(reading.facts for reading in readings)
-    others = [hit for hit in fuse_hits(hits) if not {hit.key, hit.source or hit.key} & read]
+    others = [hit for hit in fuse_hits(hits, equal=whole) if not {hit.key, hit.source or hit.key} & read]
     left = failed - len(readings)
     named = _choose_fresh(asked, thread, _count_reads(thread) + left, whole=False)
     most = _count_reads(thread, narrow=whole and not fruitless) + left
@@ -126,22 +126,27 @@ def list_given_sites(thread: ThreadState) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each.removesuffix("*") for each in thread.sources if each.endswith(SITE_SUFFIX)))
 
 
-def fuse_hits(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+def fuse_hits(hits: Sequence[Hit], *, equal: bool = False) -> tuple[Hit, ...]:
     """Merge the ranked lists of a round's queries by reciprocal rank (Cormack et al. 2009).
 
-    The first query of a round states its whole intent and counts in full, the others are parts of it.
+    The first query of a round states its whole intent and counts in full, the others are parts of it; if they are
+    `equal`, as a model words them, each looks for something of its own, and the first result of each precedes the
+    second of any.
     """
     lanes: dict[tuple[str, str], int] = {}
     scores: dict[tuple[str, str | None], float] = {}
+    places: dict[tuple[str, str | None], int] = {}  # the best of each result
     first: dict[tuple[str, str | None], Hit] = {}
     for hit in hits:
         rank = lanes[hit.query, hit.provider] = lanes.get((hit.query, hit.provider), 0) + 1
         name = (hit.url, hit.passage)
-        weight = 1.0 if hit.query == hits[0].query else PART_QUERY_WEIGHT
+        weight = 1.0 if equal or hit.query == hits[0].query else PART_QUERY_WEIGHT
         scores[name] = scores.get(name, 0.0) + weight / (RRF_K + rank)
+        places[name] = min(rank, places.get(name, rank)) if equal else 0
         first.setdefault(name, hit)
     order = {name: place for place, name in enumerate(first)}
-    return tuple(first[name] for name in sorted(first, key=lambda name: (-round(scores[name], 9), order[name])))
+    best = sorted(first, key=lambda name: (places[name], -round(scores[name], 9), order[name]))
+    return tuple(first[name] for name in best)
 
 
 def _make_given_hit(reference: str, objective: str) -> Hit:
@@ -330,11 +335,18 @@ def find_section(passages: Sequence[Passage], name: str) -> PassageId | None:
     return found
 
 
-def read_section(passages: Sequence[Passage], first: PassageId, *, most: int = READ_CHARS) -> tuple[Passage, ...]:
-    """Return a section from its first passage on, and what follows it while there is room."""
-    places = {passage.id: at for at, passage in enumerate(passages)}
-    chosen: list[Passage] = []
-    for passage in passages[places.get(first, len(passages)) :]:
+def find_entry(passages: Sequence[Passage], name: str) -> PassageId | None:
+    """Return the passage that has a name as a line of its own, as entries of a long list begin; None if none has."""
+    line = re.compile(rf"^\W*{re.escape(name.strip())}\W*$", re.IGNORECASE | re.MULTILINE)
+    return next((passage.id for passage in passages if line.search(passage.text)), None)
+
+
+def read_section(passages: Sequence[Passage], first: PassageId) -> tuple[Passage, ...]:
+    """Return a section from one of its passages on while there is room; if it is not the first, only what is near."""
+    at = next((at for at, passage in enumerate(passages) if passage.id == first), len(passages))
+    inside = 0 < at < len(passages) and passages[at - 1].heading == passages[at].heading
+    most, chosen = SECTION_CHARS if inside else READ_CHARS, list[Passage]()
+    for passage in passages[at:]:
         most -= len(passage.text)
         if chosen and (most < 0 or passage.heading != chosen[0].heading):
             break

@@ -64,7 +64,8 @@ class CheckedDraft:
 
 
 RULED = (Support.PARTLY, Support.UNCLEAR, Support.UNSUPPORTED)  # what code doubts, and a model may rule on
-Rulings = Mapping[tuple[str, tuple[str, ...]], str]  # sentence and facts: "" if carried, else what is not
+# sentence and facts: "" if carried, else what is not; None if a model takes a number that was not shown to it
+Rulings = Mapping[tuple[str, tuple[str, ...]], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,11 +215,12 @@ def _apply_ruling(check: SentenceCheck, rulings: Rulings, quotes: Sequence[str])
     """Take a model's word on a sentence that code doubts; what code knows to be false stays withheld.
 
     What both doubt is withheld, and a claim without a citation in which code saw none. No model confirms a number that
-    code finds in no quote: that stays unclear.
+    stands neither in a quote nor in what it was shown before one: that stays unclear.
     """
-    ruled = rulings.get((check.sentence, check.facts))
-    if ruled is None or check.withheld:
+    name = (check.sentence, check.facts)
+    if name not in rulings or check.withheld:
         return check
+    ruled = rulings[name]
     if check.support is Support.UNCITED and ruled:
         why = _tidy_reason(f"{phrases.CLAIMS_UNCITED}: {ruled}")
         return replace(check, support=Support.UNSUPPORTED, reasons=(why,), withheld=why)
@@ -227,8 +229,7 @@ def _apply_ruling(check: SentenceCheck, rulings: Rulings, quotes: Sequence[str])
     if ruled:
         why = _tidy_reason(f"{phrases.NOT_CONFIRMED}: {ruled}")
         return replace(check, support=Support.UNSUPPORTED, reasons=(why, *check.reasons), withheld=why)
-    foreign = find_numbers(check.sentence) - find_numbers("\n".join(quotes))
-    if foreign:
+    if ruled is None and not find_numbers(check.sentence) <= find_numbers("\n".join(quotes)):
         return replace(check, support=Support.UNCLEAR)
     return replace(check, support=Support.SUPPORTED, reasons=(phrases.CONFIRMED,))
 

@@ -47,13 +47,14 @@ def _list_words(words: str) -> str:
 
 
 _BE = r"(?:(?:is|are|was|were|be|been|being|'s|'re)\s+)?"
+_NO = r"(?:no|nothing)\s+(?:(?!(?:and|but|it|you|we|they)\s)[\w/.-]+\s+){0,4}?"  # "no key and should": two predicates
 _FORCES = {  # the first that matches at a place decides
-    "forbidden": r"""(?:no|nothing)_(?:[\w/.-]+_){0,4}?(?:may|shall|must|can)\b (?:must|shall)_(?:be_)?avoid(?:ed)?
+    "forbidden": r"""NO(?:may|shall|must|can)\b (?:must|shall)_(?:be_)?avoid(?:ed)?
         (?:must|shall|may|can)\s?(?:not|n['’]t)\b
         (?:must|shall|may|can|should)_never (?:mustn|can)['’]t
         BE(?:not_)(?:be_)?(?:permitted|allowed|acceptable) forbids?
         BE(?:prohibit(?:ed|s)?|forbidden|bann?(?:s|ed)|barred|disallow(?:ed|s))""",
-    "discouraged": r"""(?:no|nothing)_(?:[\w/.-]+_){0,4}?should\b should(?:_not|n['’]t) should_(?:be_)?avoid(?:ed)?
+    "discouraged": r"""NOshould\b should(?:_not|n['’]t) should_(?:be_)?avoid(?:ed)?
         ought_not
         BE(?:not_)(?:be_)?(?:recommended|advised|encouraged)
         BE(?:recommended|advised|encouraged)_(?:that_(?:[\w/.-]+_){1,4}?(?:do(?:es)?_)?)?not\b
@@ -69,7 +70,9 @@ _FORCES = {  # the first that matches at a place decides
 }
 _DUTY = re.compile(
     r"\b(?:"
-    + "|".join(f"(?P<{name}>{_list_words(words).replace('BE', _BE)})" for name, words in _FORCES.items())
+    + "|".join(
+        f"(?P<{name}>{_list_words(words).replace('NO', _NO).replace('BE', _BE)})" for name, words in _FORCES.items()
+    )
     + r")(?!\w)"
 )
 _DUTY_HINTS = (  # one of them stands in every match: looked for first, because the pattern is slow

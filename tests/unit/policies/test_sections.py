@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from corrobora.domain.evidence import Passage, PassageId, SourceId
 from corrobora.policies.selection import (
     READ_CHARS,
+    SECTION_CHARS,
+    find_entry,
     find_section,
     list_other_sections,
     read_section,
@@ -79,8 +83,19 @@ def test_sections_of_which_nothing_was_read_are_listed_by_their_first_passage() 
 def test_a_section_is_read_from_where_it_was_asked_for_to_its_end() -> None:
     passages = document(("a", 2), ("b", 3), ("c", 2))
     assert [each.id for each in read_section(passages, PassageId("C2"))] == ["C2", "C3", "C4"]
-    assert [each.id for each in read_section(passages, PassageId("C2"), most=1_000)] == ["C2"]
     assert read_section(passages, PassageId("C99")) == ()
+
+
+def test_an_entry_of_a_long_list_is_found_by_its_line_and_read_with_what_stands_near() -> None:
+    passages = document(("settings", 19))
+    texts = {"C2": "It ends here.\n\nlamp.mode\n\nSays when it is lit.", "C4": "See lamp.mode for more."}
+    passages = [replace(each, text=texts.get(each.id, each.text)) for each in passages]
+    found = find_entry(passages, "lamp.mode")
+    assert found == "C2"
+    assert find_entry(passages, "rope.mode") is None
+    read = read_section(passages, PassageId("C2"))
+    assert [each.id for each in read][:2] == ["C2", "C3"]
+    assert sum(len(each.text) for each in read) <= SECTION_CHARS < sum(len(each.text) for each in passages[2:])
 
 
 def test_no_query_takes_the_room_of_the_others() -> None:

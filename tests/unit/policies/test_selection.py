@@ -52,6 +52,11 @@ def test_what_several_queries_find_comes_first() -> None:
     assert next(each.title for each in fuse_hits(found)) == "b"
 
 
+def test_queries_of_equal_standing_have_their_turns() -> None:
+    found = [*(hit(f"a{at}", "one") for at in range(3)), *(hit(f"b{at}", "two") for at in range(3))]
+    assert [each.title for each in fuse_hits(found, equal=True)] == ["a0", "b0", "a1", "b1", "a2", "b2"]
+
+
 def test_the_first_query_counts_more_than_its_parts() -> None:
     found = [hit("a", "whole"), hit("b", "part")]
     assert [each.title for each in fuse_hits(found)] == ["a", "b"]

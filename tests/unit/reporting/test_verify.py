@@ -109,7 +109,7 @@ def test_no_model_confirms_a_number_that_no_quote_holds() -> None:
     [doubted] = check_draft(draft, facts).checks
     assert (doubted.support, doubted.withheld) == (Support.UNCLEAR, "")
     key = (doubted.sentence, doubted.facts)
-    [confirmed] = check_draft(draft, facts, rulings={key: ""}).checks
+    [confirmed] = check_draft(draft, facts, rulings={key: None}).checks
     assert confirmed.support is Support.UNCLEAR
     denied = check_draft(draft, facts, rulings={key: "8 hours"})
     assert "8 hours" in denied.checks[0].withheld

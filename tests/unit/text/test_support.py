@@ -158,6 +158,14 @@ def test_truth_3_a_softer_difference_is_never_supported_and_never_withheld(sente
     assert not found.withholds
 
 
+def test_what_is_lacked_and_what_should_be_done_are_two_things() -> None:
+    said = "The bare transport does no authentication and should be used with caution."
+    assert not check(
+        said, "The native (bare) transport does no authentication and should be used with caution."
+    ).withholds
+    assert check("No guest should use the lift.", "Guests should use the lift.").withholds
+
+
 def test_what_the_source_says_about_itself_carries_a_sentence() -> None:
     quote = "The standard no longer asks for periodic changes of passwords."
     sentence = "In 2017 the standard no longer asked for periodic changes of passwords."

@@ -127,7 +127,7 @@ class Session:
     questions: tuple[SubQuestion, ...] = ()
     researched: tuple[str, ...] = ()  # what the question was narrowed to or split into, if it was
     tasks: tuple[str, ...] = ()  # what the leaves of the plan want
-    rulings: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict[tuple[str, tuple[str, ...]], str])
+    rulings: dict[tuple[str, tuple[str, ...]], str | None] = field(default_factory=lambda: {})  # noqa: PIE807 - `dict` has no type
     claims: PassageClaims = field(default_factory=PassageClaims)
     until: str = ""  # the last stage of this attempt as it was asked for; the run pauses after it (ANGLES-1)
     pauses: set[str] = field(default_factory=set[str])  # "path/number" a person answered for; "": after any round

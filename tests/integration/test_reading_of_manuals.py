@@ -1,0 +1,118 @@
+"""What a model reads of long pages and of many, over the wire: entries by name, each query in its turn, hosts' limits.
+
+Knows the prompts that the scripted model got. Does not know how results are ranked.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from tests.integration.harness import name_web, open_harness
+
+from corrobora.domain.limits import LIMITS
+from corrobora.testing.protocols import WireRequest
+from corrobora.testing.scripted_model import answer_prompt
+from corrobora.testing.server import ModelServer
+from corrobora.testing.web import LoopbackWeb, WebPage
+
+QUESTION = "How is the lamp of the Orrin lighthouse set?"
+
+
+def is_role(asked: WireRequest, role: str) -> bool:
+    return f"# Role: {role}\n" in asked.system
+
+
+def prompts(server: ModelServer, role: str) -> list[str]:
+    return [asked.user for asked in server.asked if is_role(asked, role)]
+
+
+def write_page(name: str, title: str, body: str) -> WebPage:
+    markup = f"<html><head><title>{title}</title></head><body><article><h1>{title}</h1>{body}</article></body></html>"
+    return WebPage.of_html(f"/{name}.html", markup)
+
+
+async def run_on_web(server: ModelServer, database_url: str, pages: list[WebPage], **overrides: str) -> None:
+    async with LoopbackWeb(pages) as web, open_harness(database_url, settings=name_web(web)) as harness:
+        await harness.run(
+            server,
+            "timed",
+            question=QUESTION,
+            overrides=tuple(overrides.items()),
+            libraries=(),
+            providers=("tavily",),
+        )
+
+
+async def test_an_entry_of_a_long_list_without_headings_is_read_if_a_reader_names_it(database_url: str):
+    """A manual of settings has one heading and hundreds of entries: none of them is listed as a section."""
+    rows = [
+        f"<p>rope.mode{at}</p><p>{f'Sets rope {at} of the quay in winter and summer. ' * 12}</p>" for at in range(90)
+    ]
+    rows[70] = "<p>shade.colour</p><p>Its default is amber; blue needs a permit of the harbour.</p>"
+    text = "<p>The lamp of the Orrin lighthouse is set by the keeper.</p>" + "".join(rows)
+    asked_for: list[str] = []
+
+    def answer(asked: WireRequest) -> str:
+        said = json.loads(answer_prompt(asked.system, asked.user))
+        if is_role(asked, "extract") and not asked_for:
+            asked_for.append(asked.user)
+            said["read_next"] = ["shade.colour"]
+        return json.dumps(said)
+
+    async with ModelServer(answers=answer) as server:
+        await run_on_web(server, database_url, [write_page("settings", "Settings of the lighthouse", text)])
+    first, *others = prompts(server, "extract")
+    assert "Its default is amber" not in first
+    [entry] = [user for user in others if "Its default is amber" in user]
+    assert len(entry) < len(first)
+    assert all("shade.colour, which was not found" not in user for user in prompts(server, "reflect"))
+
+
+async def test_each_query_of_a_model_has_its_best_result_read_before_the_second_of_another(database_url: str):
+    body = (
+        "<p>The lamp of the Orrin lighthouse and its {}. " + "The granite wall of the tower was built by masons. " * 9
+    )
+    pages = [write_page(f"granite{at}", f"Granite wall {at}", body.format(f"granite {at}")) for at in range(8)]
+    pages.append(write_page("copper", "Copper roof", "<p>The copper roof has a green patina since the storm.</p>"))
+
+    def answer(asked: WireRequest) -> str:
+        said = json.loads(answer_prompt(asked.system, asked.user))
+        if is_role(asked, "scope"):
+            said["queries"] = [{"text": "granite wall of the tower"}, {"text": "green patina of the copper roof"}]
+        return json.dumps(said)
+
+    async with ModelServer(answers=answer) as server:
+        await run_on_web(server, database_url, pages, reads_per_round="3", max_rounds="1")
+    read = [user for user in prompts(server, "extract") if "has a green patina" in user]
+    assert len(read) == 1, "a page that only the second query found"
+    assert len(prompts(server, "extract")) == 3
+
+
+async def test_a_model_is_told_of_pages_left_out_because_a_host_had_its_share(database_url: str):
+    """Else a round whose results were never opened looks like a round of bad queries."""
+    line = "<p>The lamp of the Orrin lighthouse is set {} times in month {}, as keeper {} of the lighthouse wrote.</p>"
+    pages = [write_page(f"log{at}", f"Log {at}", line.format(at + 2, at + 3, at + 4)) for at in range(20)]
+    pages += [write_page(f"bell{at}", f"Bell {at}", f"<p>The bell of pier {at} rings at noon.</p>") for at in range(8)]
+
+    def answer(asked: WireRequest) -> str:
+        said = json.loads(answer_prompt(asked.system, asked.user))
+        if is_role(asked, "reflect"):
+            said |= {"answered": [], "done": False, "gaps": [{"text": "the bell of the pier", "target": "sq-1"}]}
+            if said["next"]:
+                said["next"] |= {"queries": [{"text": "bell of the pier"}]}
+        return json.dumps(said)
+
+    async with ModelServer(answers=answer) as server:
+        await run_on_web(
+            server,
+            database_url,
+            pages,
+            reads_per_round="20",
+            max_rounds="2",
+            hits_per_query="20",
+            whole_documents="true",
+        )
+    assert len(prompts(server, "extract")) == LIMITS.pages_per_host == 20
+    told = re.findall(r"^skipped 0 facts \| Bell \d+ \| .*, its limit\.", prompts(server, "reflect")[-1], re.MULTILINE)
+    assert len(told) == 8
