@@ -61,8 +61,8 @@ class Line:
     turn: int = -1  # of a conversation, counted in its passage; -1: no conversation
     item: bool = False  # of a list
     depth: int = -1  # columns by which the item that it belongs to is indented; -1: none
-    asked: int = -1  # the line where the question begins that its paragraph answers; -1: none
     head: int = -1  # where the signature above it begins: a paragraph that only names what the following ones describe
+    asked: int = -1  # the line where the question begins that its paragraph answers; -1: none
 
 
 def read_lines(given: Excerpt) -> list[Line]:

@@ -103,10 +103,13 @@ def test_the_cheapest_row_of_a_table_on_other_things_answers_nothing():
     assert not any(quote.answers for quote in found.quotes)
 
 
-def test_what_is_said_of_a_function_is_quoted_with_its_signature():
+@pytest.mark.parametrize(
+    "before", ["", "The kiln has one interface for all of its parts, and each call of it waits.\n\n"]
+)
+def test_what_is_said_of_a_function_is_quoted_with_its_signature(before):
     question = "What replaces the function flush_ash?"
     parts = (SubQuestion("sq-1", question),)
-    text = (
+    text = before + (
         "clear_grate(force=False)\n\nEmpty the grate.\n\nChanged in 3.0, was flush_ash().\n\nopen_door(w)\n\nOpen it."
     )
     found = play(extract, excerpt(document(73, "Kiln interface", text), question, parts))
