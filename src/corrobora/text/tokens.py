@@ -273,6 +273,7 @@ def _load_parser() -> MarkdownIt:
 
 _ESCAPE_SEQUENCES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor movement
+    r"|\x9b[\d;]{1,16}[A-HJKSTfhlmnsu]"  # the same in one sign; a lone one may be a quote mark that was read wrongly
     r"|\x1b[\]PX^_][^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\|\x9c)"  # titles, hyperlinks, device control
     r"|\x1b[ -/]*[0-~]?"  # the short ones, and a lone ESC
 )

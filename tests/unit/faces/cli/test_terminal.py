@@ -17,7 +17,7 @@ OBEYED = {
     "title": ("\x1b]0;evil\x07text", "text"),
     "hyperlink": ("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link"),
     "device control": ("\x1bPq#0\x1b\\x", "x"),
-    "eight-bit": ("a\x9b31mb", "a31mb"),
+    "eight-bit": ("2003\x9b31mb", "2003b"),
     "backspace": ("a\x08b\rc", "abc"),
     "direction": ("a\u202eb\u2066c\u200f", "abc"),
     "tags": ("a\U000e0041b", "ab"),
