@@ -24,8 +24,8 @@ from corrobora.app import Workspace
 from corrobora.app.attempts import run_here
 from corrobora.app.runs import submit_run
 from corrobora.config import load_settings
-from corrobora.domain.run import Request
-from corrobora.faces.cli.library import DEMO, resolve_libraries
+from corrobora.domain.run import DEMO, Request
+from corrobora.faces.cli.library import resolve_libraries
 from corrobora.faces.cli.new_run import DEMO_QUESTION
 
 DAY = 86_400

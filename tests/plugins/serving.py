@@ -109,7 +109,8 @@ async def _research_demo(settings: Settings) -> RunId:
     from corrobora.app import Workspace
     from corrobora.app.attempts import run_here
     from corrobora.app.runs import submit_run
-    from corrobora.faces.cli.library import DEMO, resolve_libraries
+    from corrobora.domain.run import DEMO
+    from corrobora.faces.cli.library import resolve_libraries
     from corrobora.faces.cli.new_run import DEMO_QUESTION
     from corrobora.faces.request import build_request, parse_question
 

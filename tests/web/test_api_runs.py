@@ -55,6 +55,19 @@ def test_a_run_can_be_waited_for_in_the_request_that_starts_it(site: Site) -> No
     wait_for_status(site.url, run["id"], "done")
 
 
+def test_a_run_over_the_shipped_documents_has_its_id_before_they_are_read(own: Settings) -> None:
+    with serve_settings(own, work=False) as url:
+        run = ask(url, libraries=["demo"]).json()
+        assert list_names(url) == {"docs"}
+    with serve_settings(own) as url:
+        wait_for_status(url, run["id"], "done", "failed")
+        assert list_names(url) == {"docs", "demo"}
+
+
+def list_names(url: str) -> set[str]:
+    return {each["name"] for each in httpx2.get(f"{url}/api/v1/libraries", timeout=60).json()}
+
+
 def test_a_key_gives_the_same_run_again_also_after_a_restart(own: Settings) -> None:
     key = {"Idempotency-Key": "a4f0-11"}
     with serve_settings(own, work=False) as url:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from corrobora.adapters.search.library import EvidenceSearch
 from corrobora.app.delivery import ThreadReports, send_report, send_webhooks
-from corrobora.app.libraries import open_library, read_again
+from corrobora.app.libraries import open_library, read_again, read_shipped
 from corrobora.app.runs import (
     ANYWAY_TOPIC,
     FINISH_TOPIC,
@@ -101,6 +101,7 @@ class RunAttempt:
         run = self._row.id
         again = self._row.request.get_option(RequestOption.READ_AGAIN) and not self._row.elapsed_seconds
         try:
+            await read_shipped(self._workspace, self._row.request.libraries)
             self._problems += await read_again(self._workspace, self._row.request.libraries) if again else ()
             session = await self._open_session()
             self._workspace.sessions[run] = session

@@ -28,6 +28,7 @@ from corrobora.app.ingest import IngestProgress as FileProgress
 from corrobora.config import Settings
 from corrobora.config.trust import is_vendor_host
 from corrobora.domain.errors import ReadError, UserError
+from corrobora.domain.run import DEMO
 from corrobora.engine.session.egress import PUBLIC_LIBRARIES
 from corrobora.ports import Embedder, ParsedDocument
 from corrobora.registry import list_added, load_part
@@ -141,6 +142,16 @@ async def read_changes(database: Database, name: str, roots: Sequence[Path]) -> 
     catalog = Catalog(database)
     (number,) = await catalog.space_numbers([name])
     return await asyncio.to_thread(find_changes, roots, *await catalog.file_times(number))
+
+
+async def read_shipped(workspace: Workspace, names: Sequence[str]) -> None:
+    """Read the documents that ship with the package, if a run searches them and they are not stored yet."""
+    if DEMO not in names or any(space.name == DEMO for space in await Catalog(workspace.database).list_spaces()):
+        return
+    from corrobora.data import demo_documents  # noqa: PLC0415 - an archive reader, only where it is needed
+
+    folder = demo_documents(workspace.settings.home)
+    await ingest_files(workspace.database, DEMO, (folder,), show_nothing, embedder=workspace.embedder)
 
 
 async def read_again(workspace: Workspace, names: Sequence[str]) -> list[str]:

@@ -20,10 +20,10 @@ from urllib.parse import urlsplit
 from corrobora.config.settings import list_keys, list_settings
 from corrobora.config.values import parse_reference, read_small_file
 from corrobora.domain.errors import UserError
+from corrobora.domain.run import DEMO
 from corrobora.registry import list_added, list_parts, load_part
 
 _MAX_STORE_BYTES = 10_000_000
-_DEMO = "demo"  # the library that ships with the package
 VENDOR_HOSTS: Mapping[str, str] = (
     MappingProxyType(  # a vendor's key travels to this host; that of a search provider to its `base_url`
         {
@@ -96,7 +96,7 @@ def _confine_profile(value: object, folder: Path) -> object:
 
 def _confine_library(value: object, folder: Path) -> object:
     """Return the path of a library below the folder; a name would mean one of the user's own libraries."""
-    return value if value == _DEMO or not isinstance(value, str) else _confine_path(value, folder)
+    return value if value == DEMO or not isinstance(value, str) else _confine_path(value, folder)
 
 
 def _confine_path(value: str, folder: Path) -> str:

@@ -17,6 +17,8 @@ from corrobora.domain.errors import UserError
 if TYPE_CHECKING:
     from corrobora.domain.thread import Decision
 
+DEMO = "demo"  # the library that ships with the package
+
 RunId = NewType("RunId", str)  # "r_" + 26 lower-case base32 characters: 128 random bits
 
 _ID = re.compile(r"[a-z0-9_-]{1,64}")

@@ -19,8 +19,7 @@ import click
 
 from corrobora.config import Settings, read_small_file
 from corrobora.domain.errors import UserError
-from corrobora.domain.run import RunId, RunStatus
-from corrobora.faces.cli.library import DEMO
+from corrobora.domain.run import DEMO, RunId, RunStatus
 from corrobora.faces.cli.new_run import DEMO_QUESTION
 from corrobora.faces.cli.options import config_option, open_settings, with_workspace
 from corrobora.faces.cli.screen import write_stderr

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from corrobora.domain.evidence import Document, Hit, Query
 from corrobora.domain.plan import Plan, walk_nodes
-from corrobora.domain.run import Request, RequestOption
+from corrobora.domain.run import DEMO, Request, RequestOption
 from corrobora.engine.session.journal import CallMeta, decode, encode, hash_parts
 from corrobora.policies.queries import LIBRARY_PROVIDER
 from corrobora.ports import WordFinder
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from corrobora.domain.thread import Round, ThreadState
     from corrobora.engine.session import Session
 
-PUBLIC_LIBRARIES = frozenset({"demo"})  # ship with the package
+PUBLIC_LIBRARIES = frozenset({DEMO})
 RUN_SPACE = "run:"  # begins the name of the space in which a run stores its pages
 _MIN_LETTERS = 3  # of a common word: one or two letters may spell out another word
 _SPAN = 12  # words in a row that are joined to look for a name that was taken apart

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import click
 
 from corrobora.domain.errors import UserError
+from corrobora.domain.run import DEMO
 from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json, with_workspace
 from corrobora.faces.cli.paths import FILE_PATH
 from corrobora.faces.cli.screen import can_draw, one_line, write_stderr
@@ -96,7 +97,6 @@ def _progress_bar(title: str, *, show: bool) -> Generator[Progress]:
         yield show_one
 
 
-DEMO = "demo"
 _NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
 
 

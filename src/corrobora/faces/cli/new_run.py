@@ -18,8 +18,8 @@ from click.core import ParameterSource
 
 from corrobora.config import Settings, read_small_file
 from corrobora.domain.errors import NeedsHuman, UserError
-from corrobora.domain.run import Request, RunId
-from corrobora.faces.cli.library import DEMO, resolve_libraries
+from corrobora.domain.run import DEMO, Request, RunId
+from corrobora.faces.cli.library import resolve_libraries
 from corrobora.faces.cli.options import (
     GroupedCommand,
     fields_option,

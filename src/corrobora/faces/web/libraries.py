@@ -21,7 +21,8 @@ from corrobora.config.profiles import list_presets, load_profile, resolve_profil
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Hit
 from corrobora.domain.limits import LIMITS
-from corrobora.faces.cli.library import DEMO, check_library_name, find_library
+from corrobora.domain.run import DEMO
+from corrobora.faces.cli.library import check_library_name, find_library
 from corrobora.faces.cli.library import list_libraries as list_spaces
 from corrobora.faces.cli.verify import list_findings, summarize_recheck
 from corrobora.faces.request import parse_question

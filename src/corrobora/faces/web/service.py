@@ -39,8 +39,8 @@ from corrobora.app.runs import (
 )
 from corrobora.config import Settings
 from corrobora.domain.errors import NoEvidence, UserError
-from corrobora.domain.run import Event, EventType, RunId, RunRow, RunStatus
-from corrobora.faces.cli.library import DEMO, list_libraries, resolve_libraries, unknown_library_error
+from corrobora.domain.run import DEMO, Event, EventType, RunId, RunRow, RunStatus
+from corrobora.faces.cli.library import list_libraries, resolve_libraries, unknown_library_error
 from corrobora.faces.request import parse_question
 from corrobora.faces.web.new_run import NewRun, make_request
 from corrobora.storage.journal.events import cancel_tasks, read_events
@@ -118,13 +118,14 @@ async def find_keyed_run(workspace: Workspace, caller: str, key: str) -> RunId:
 
 
 async def _find_libraries(workspace: Workspace, given: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of stored libraries; a client of the server can name no path. `demo` is read if need be."""
+    """Return the names of stored libraries; a client can name no path. The run itself reads `demo` if need be."""
     known = await list_libraries(workspace)
     names = {space.name for space in known}
     for each in given:
         if each not in names and each != DEMO:
             raise unknown_library_error(each, known)
-    return await resolve_libraries(workspace, given, show=False)
+    stored = await resolve_libraries(workspace, [each for each in given if each in names], show=False)
+    return (*stored, *(each for each in dict.fromkeys(given) if each not in names))
 
 
 async def list_runs(

@@ -18,8 +18,8 @@ from corrobora.app.dialogues import AUTHORIZATION_PHRASE, DialogueManager, first
 from corrobora.app.runs import resolve_profile
 from corrobora.domain.errors import CorroboraError, UserError
 from corrobora.domain.plan import Node, Plan
-from corrobora.domain.run import RunRow, RunStatus
-from corrobora.faces.cli.library import DEMO, resolve_libraries
+from corrobora.domain.run import DEMO, RunRow, RunStatus
+from corrobora.faces.cli.library import resolve_libraries
 from corrobora.faces.cli.runs import list_score_changes
 from corrobora.faces.web import service
 from corrobora.faces.web.context import Form, Opened, SentForm, go_to, render_page
