@@ -217,7 +217,7 @@ async def test_angles_7_narrowing_directions_stay_and_only_what_another_task_ask
     assert first["queries"] == alike
     assert second["queries"] == ["crane rails"]
     assert [note for note in run["notes"] if "earlier task" in note] == [
-        "root/2 asked what an earlier task asks: 1 queries removed"
+        "root/2 asked what an earlier task asks: 1 query removed"
     ]
 
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from corrobora.adapters.http import parse_retry_after, tls_context
 from corrobora.domain.errors import ProviderError, UserError
+from corrobora.text.phrases import format_count
 
 
 def normalize_vector(vector: Sequence[float], provider: str) -> tuple[float, ...]:
@@ -162,7 +163,9 @@ class OpenAICompatibleEmbedder:
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise ProviderError.bad_content(self.name, f"no list of embeddings ({type(error).__name__})") from error
         if len(vectors) != len(texts):
-            raise ProviderError.bad_content(self.name, f"{len(vectors)} vectors for {len(texts)} texts")
+            raise ProviderError.bad_content(
+                self.name, f"{format_count(len(vectors), 'vector')} for {format_count(len(texts), 'text')}"
+            )
         wanted = self.dimensions or len(vectors[0])
         if any(len(vector) != wanted for vector in vectors):
             raise ProviderError.bad_content(self.name, f"a vector that does not have {wanted} dimensions")

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 
 from corrobora.domain.evidence import Fact, Hit, ReadOutcome, SourceId
 from corrobora.domain.limits import Usage
+from corrobora.domain.plan import SubQuestion
 from corrobora.domain.report import (
     Draft,
     Findings,
@@ -28,6 +29,7 @@ from corrobora.domain.thread import Round
 from corrobora.engine.knowledge import remember_findings
 from corrobora.engine.read import FetchResult, make_read_key
 from corrobora.engine.review import add_evidence, describe_notices, mark_previous, read_cited_sources
+from corrobora.engine.search import count_failed_searches
 from corrobora.engine.session import Session, format_json
 from corrobora.engine.session.egress import list_shared
 from corrobora.engine.session.journal import (
@@ -132,24 +134,20 @@ def build_methodology(found: Findings, checked: CheckedDraft, cited: int, run: S
     rounds = [r for leaf in leaves for r in leaf.rounds]
     found_and_read = count_results(rounds, run)
     meter = run.budget.read_meter()
-    exhausted = [
-        f"{q.text} {RETRY_EXHAUSTED} ({q.attempts} attempts)" for q in found.sub_questions if q.standing == "EXHAUSTED"
-    ]
-    exhausted += dict.fromkeys(_iter_abandoned_urls(rounds))
     usage, players, searches = _sum_usage(run)
     return Methodology(
         profile=run.profile.name,
         analyst=players,
         rounds=len(rounds),
         searches=searches,
-        failed_searches=sum(len(r.failures) for r in rounds),
+        failed_searches=count_failed_searches(rounds, run),
         hits=found_and_read.hits,
         sources_read=len({*found_and_read.sources, *(fact.source for fact in found.facts)}),  # recalled ones, too
         sources_cited=cited,
         facts=len(found.facts),
         outcomes=found_and_read.outcomes,
         stops=tuple((each.title, str(each.stop or ("failed" if each.failed else "done"))) for each in worked),
-        exhausted=tuple(exhausted),
+        exhausted=tuple(dict.fromkeys(_iter_given_up(found.sub_questions, rounds))),
         uncovered=tuple(f"{leaf.title}: {leaf.failed}" for leaf in leaves if leaf.failed),
         limits_hit=describe_limits(leaves, rounds, meter.exhausted_limit),
         removed_markers=checked.removed_markers + checked.removed_urls,
@@ -172,12 +170,12 @@ def build_methodology(found: Findings, checked: CheckedDraft, cited: int, run: S
     )
 
 
-def _iter_abandoned_urls(rounds: list[Round]) -> Iterator[str]:
-    """Addresses that were given up after their last attempt (TIMED-17)."""
-    for r in rounds:
-        for reading in r.readings:
-            if reading.note.endswith(RETRY_EXHAUSTED):
-                yield f"{reading.hit.url} {RETRY_EXHAUSTED} ({reading.attempts} attempts)"
+def _iter_given_up(questions: Sequence[SubQuestion], rounds: Sequence[Round]) -> Iterator[str]:
+    """Sub-questions and addresses that were given up after their last attempt (TIMED-17)."""
+    tried = [(each.text, each.attempts) for each in questions if each.standing == "EXHAUSTED"]
+    read = [reading for done in rounds for reading in done.readings if reading.note.endswith(RETRY_EXHAUSTED)]
+    for what, attempts in (*tried, *((reading.hit.url, reading.attempts) for reading in read)):
+        yield f"{what} {RETRY_EXHAUSTED} ({format_count(attempts, 'attempt')})"
 
 
 def _sum_usage(run: Session) -> tuple[Usage, str, int]:
@@ -232,7 +230,7 @@ def _find_writer_fallback(run: Session) -> str:
 
 def _describe_secrets(checked: CheckedDraft) -> list[str]:
     gone = checked.removed_secrets
-    return [f"{gone} texts of the writer looked like a key and were removed"] if gone else []
+    return [f"{format_count(gone, 'text')} of the writer looked like a key: removed"] if gone else []
 
 
 UNCITED = "nothing_cited"  # why the last analyst wrote: of the draft before, no citation held

@@ -36,6 +36,7 @@ from corrobora.reporting.seal import read_digest, seal_files, strip_seal
 from corrobora.reporting.verify import CheckedDraft
 from corrobora.roles.edit import Change, Edit, EditAction, Editing, EditRequest, Proposed, choose_changes, propose_edits
 from corrobora.roles.synthesize import synthesize
+from corrobora.text.phrases import format_count
 from corrobora.text.tokens import sanitize_json, sanitize_text
 
 ACCEPT_TOPIC = "edits"  # of the answer with which a reader accepts changes
@@ -206,9 +207,10 @@ async def wait_for_reader(proposed: Proposed, run: Session) -> tuple[Change, ...
         said = await run.outside.answer(ACCEPT_TOPIC) if run.outside.answer is not None else None
         if said is None:
             await run.journal.flush()
+            waiting = format_count(len(proposed.changes), "change waits", "changes wait")
             raise NeedsHuman(
                 "changes_proposed",
-                f"{len(proposed.changes)} changes wait for a reader; these may be accepted: {possible}.",
+                f"{waiting} for a reader; these may be accepted: {possible}.",
                 next_step=f"Accept them: corrobora edit {run.run} --accept all, or their numbers",
             )
         return encode(str, said), CallMeta()

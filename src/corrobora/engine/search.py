@@ -16,12 +16,12 @@ from corrobora.domain.evidence import Hit, Query, SourceId
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Node, SubQuestion, SubQuestionStatus
 from corrobora.domain.run import EventType, RequestOption
-from corrobora.domain.thread import Attempt, Intent, ThreadState
+from corrobora.domain.thread import Attempt, Intent, Round, ThreadState
 from corrobora.engine.inputs import collect_terms, rescope_input, scope_input
 from corrobora.engine.session import Session, run_parallel
 from corrobora.engine.session.egress import STAYED, clear_query, show_queries
 from corrobora.engine.session.journal import CallMeta, SearchResults, decode, encode, hash_parts
-from corrobora.engine.sites import search_sites
+from corrobora.engine.sites import LIMIT_TOLD, search_sites
 from corrobora.policies.intent import bind_intent, ensure_changed_query, must_rescope
 from corrobora.policies.queries import (
     attempt_number,
@@ -43,6 +43,7 @@ STORED_PROVIDERS = (
 )  # of stored documents: nothing is paid, and going deeper costs little
 PASSAGES_OF_A_DOCUMENT = 4  # that a search is reckoned to find of one document
 DOWN_AFTER = 2  # failed searches since the last answer, after which a provider is sent each search once
+_FAILED = "!failed"  # ends the journal key of a search that failed
 REFUSALS = ("provider_refused", "provider_quota", "provider_tls")  # whatever is asked: other words change nothing
 
 
@@ -261,6 +262,14 @@ def join_results(results: Sequence[SearchResults]) -> SearchResults:
     )
 
 
+def count_failed_searches(rounds: Sequence[Round], run: Session) -> int:
+    """How many searches were sent and failed, and sites were not crawled: each once, however many rounds asked."""
+    keys = [key.removesuffix(_FAILED) for key in run.journal.keys("search/") if key.endswith(_FAILED)]
+    told = (run.journal.get(f"{key}{_FAILED}") for key in keys if run.journal.get(key) is None)
+    sites = {failure for done in rounds for failure in done.failures if failure.startswith("site: ")}
+    return len(sites) + sum(entry is not None and not entry.out.endswith(LIMIT_TOLD) for entry in told)
+
+
 def _make_search_key(query: Query, name: str, limit: int, known: frozenset[SourceId] | None) -> str:
     without = () if known is None else ("documents", *sorted(known))
     return f"search/{name}#{hash_parts(query.text, query.site, str(limit), *without)}"
@@ -320,7 +329,7 @@ async def _search_one(
         run.emit(EventType.WARNING, thread.round_path, data, number=number, part=f"{name}!{query.text}")
         return SearchResults((), (), (name,))
     key = _make_search_key(sent, name, limit, known)
-    failed = None if run.retry_failures else run.journal.get(f"{key}!failed")
+    failed = None if run.retry_failures else run.journal.get(f"{key}{_FAILED}")
     if failed is not None and run.journal.get(key) is None:
         return SearchResults((), (failed.out,), (name,))
     try:
@@ -329,7 +338,7 @@ async def _search_one(
         hits = decode(tuple[Hit, ...], out, key=key)
     except ProviderError as error:
         reason = f"{name}: {error.message}"
-        await run.journal.put(Entry(f"{key}!failed", reason))
+        await run.journal.put(Entry(f"{key}{_FAILED}", reason))
         data = {"query": query.text, "provider": name, "failed": reason}
         run.emit(EventType.WARNING, thread.round_path, data, number=number, part=key)
         return SearchResults((), (reason,), (name,))
@@ -346,7 +355,7 @@ async def _ask_provider(
     query: Query, name: str, limit: int, run: Session, known: frozenset[SourceId] | None
 ) -> tuple[str, CallMeta]:
     if run.budget.read_meter().exhausted_limit == "searches":
-        raise ProviderError("search_limit", "The search limit of this run is reached.", provider=name)
+        raise ProviderError("search_limit", LIMIT_TOLD, provider=name)
     if run.egress.guarded and name not in STORED_PROVIDERS and (query.text, query.site) not in run.egress.cleared:
         raise ProviderError("query_not_cleared", "A query that was not cleared is never sent.", provider=name)
     run.budget.count_search()

@@ -30,6 +30,7 @@ from corrobora.policies.selection import (
 from corrobora.ports import Crawler, Entry
 from corrobora.text.tokens import token_overlap
 
+LIMIT_TOLD = "The search limit of this run is reached."
 SITE_PAGES = 50  # of one site; a crawl is billed by the page
 _SEARCH_DEPTH = 200  # passages of the library looked through for those of the sites
 
@@ -81,7 +82,7 @@ async def _crawl_site(url: str, thread: ThreadState, run: Session) -> SearchResu
 
 async def _call_crawler(crawler: Crawler, url: str, run: Session) -> tuple[str, CallMeta]:
     if run.budget.read_meter().exhausted_limit == "searches":
-        raise ProviderError("search_limit", "The search limit of this run is reached.", provider="site")
+        raise ProviderError("search_limit", LIMIT_TOLD, provider="site")
     run.budget.count_search()
     hits = await run.call_with_retries(lambda: crawler.crawl(url, limit=SITE_PAGES))
     return encode(tuple[Hit, ...], tuple(hits)[:SITE_PAGES]), CallMeta(provider="site", searches=1)

@@ -26,6 +26,7 @@ from corrobora.policies.queries import is_exhausted
 from corrobora.text import phrases
 from corrobora.text.answer_match import AnswerCheck, Lack, covers_both_sides, is_answered
 from corrobora.text.mentions import find_names
+from corrobora.text.phrases import format_count
 from corrobora.text.questions import asks_to_compare, split_parts
 from corrobora.text.tokens import detect_language, fold_text
 from corrobora.text.vocabulary import Equivalence, find_equivalences, parse_equivalence
@@ -87,7 +88,8 @@ def settle_round(thread: ThreadState, proposal: Proposal) -> tuple[ThreadState, 
     """
     assessed = assess_thread(thread, proposal=proposal)
     answered = sum(each.standing is SubQuestionStatus.ANSWERED for each in assessed.sub_questions)
-    counts = f"{len(assessed.statements)} statements; {answered} of {len(assessed.sub_questions)} questions answered."
+    statements = format_count(len(assessed.statements), "statement")
+    counts = f"{statements}; {answered} of {len(assessed.sub_questions)} questions answered."
     settled = replace(
         proposal,
         gaps=assessed.gaps,

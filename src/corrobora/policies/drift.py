@@ -19,6 +19,7 @@ from corrobora.domain.plan import Brief, Coverage, Focus, Subject
 from corrobora.domain.thread import Round, ThreadState
 from corrobora.policies.grading import GRADE_RANK, sort_by_grade
 from corrobora.text.comparison import find_differences
+from corrobora.text.phrases import format_count
 from corrobora.text.quantities import MONTH_NAMES
 from corrobora.text.tokens import fold_text, stem_text
 
@@ -222,10 +223,10 @@ def _assess_candidate(name: str, thread: ThreadState) -> Candidate:
     if against and not supporting:
         return Candidate(name, CandidateStatus.ELIMINATED, "; ".join(dict.fromkeys(against.values())))
     if against:
-        said = f"{len(supporting)} sources speak for it and {len(against)} against it"
+        said = f"{format_count(len(supporting), 'source speaks', 'sources speak')} for it and {len(against)} against it"
         return Candidate(name, CandidateStatus.UNCONFIRMED, f"{said}: {next(iter(against.values()))}")
     status = CandidateStatus.SUPPORTED if naming else CandidateStatus.UNCONFIRMED
-    return Candidate(name, status, f"{len(naming)} facts name it")
+    return Candidate(name, status, format_count(len(naming), "fact names it", "facts name it"))
 
 
 def _find_denial(name: str, fact: Fact) -> str:

@@ -17,6 +17,7 @@ from corrobora.domain.plan import Gate, Node, Plan, SubQuestion, collect_leaves,
 from corrobora.policies.gates import add_default_criterion
 from corrobora.policies.intake import TIERS, angle_range
 from corrobora.policies.queries import is_near_duplicate, query_core, select_fresh_queries
+from corrobora.text.phrases import format_count
 from corrobora.text.tokens import find_function_words, fold_text, split_words, stem_word
 
 MAX_ITERATIONS = 7  # the larger cap of TIMED-4 also applies to gates
@@ -165,7 +166,7 @@ def _fit_tier(tier: str, root: Node, limits: _PlanLimits, notes: list[str]) -> s
     if limits.dynamic or not _uses_angles(collect_leaves(root)) or tier not in TIERS or count >= angle_range(tier)[0]:
         return tier
     fitting = next(name for name in TIERS if angle_range(name)[0] <= count <= angle_range(name)[1])
-    notes.append(f"the tier was set from {tier} to {fitting}: the plan has {count} sub-agents")
+    notes.append(f"the tier was set from {tier} to {fitting}: the plan has {format_count(count, 'sub-agent')}")
     return fitting
 
 
@@ -183,7 +184,9 @@ def _drop_repeated_queries(root: Node, notes: list[str]) -> Node:
         kept = tuple(query for query in own if not any(is_near_duplicate(query, each) for each in asked))
         twice = len(own) - len(kept)
         if twice:
-            notes.append(f"{node.path} asked what an earlier task asks: {twice} queries removed")
+            notes.append(
+                f"{node.path} asked what an earlier task asks: {format_count(twice, 'query', 'queries')} removed"
+            )
         if node.queries and not kept:
             kept = select_fresh_queries(
                 (f"{node.angle.replace('-', ' ')} {node.title}", node.objective, node.angle), asked
@@ -204,7 +207,7 @@ def _clamp_sub_agents(root: Node, most: int, notes: list[str]) -> Node:
         if leaf.angle and leaf.angle in seen:
             notes.append(f"{leaf.path} repeats the angle {leaf.angle} and is not run: {leaf.title}")
         elif len(kept) >= most:
-            notes.append(f"{leaf.path} is over the limit of {most} sub-agents and is not run")
+            notes.append(f"{leaf.path} is over the limit of {format_count(most, 'sub-agent')} and is not run")
         else:
             kept.add(leaf.path)
             seen.add(leaf.angle)

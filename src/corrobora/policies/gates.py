@@ -13,6 +13,7 @@ from corrobora.domain.plan import Coverage, Criteria, Gate, SubQuestion, SubQues
 from corrobora.domain.report import Findings
 from corrobora.policies.grading import combine_confidence, identify_witness
 from corrobora.policies.outcome import list_denied
+from corrobora.text.phrases import format_count
 from corrobora.text.tokens import stem_text
 
 
@@ -114,8 +115,8 @@ def describe_delta(gate: Gate, before: Findings, after: Findings) -> str:
     fresh = sum(1 for fact in after.facts if fact.id not in known)
     then, now = measure_progress(gate, before), measure_progress(gate, after)
     return (
-        f"{fresh} new facts; criteria not met {then.unmet} -> {now.unmet}; coverage {then.covered:.2f} -> "
-        f"{now.covered:.2f}; confidence {then.confidence:.2f} -> {now.confidence:.2f}; "
+        f"{format_count(fresh, 'new fact')}; criteria not met {then.unmet} -> {now.unmet}; "
+        f"coverage {then.covered:.2f} -> {now.covered:.2f}; confidence {then.confidence:.2f} -> {now.confidence:.2f}; "
         f"open contradictions {then.conflicts} -> {now.conflicts}"
     )
 

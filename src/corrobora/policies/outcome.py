@@ -191,7 +191,8 @@ def describe_length(body: str, least: int, done: Methodology) -> list[str]:
     if not 0 < words < least:
         return []
     cited = f"it cites {done.sources_cited} of {format_count(done.sources_read, 'source')} read"
-    return [f"The report has {words} words, {least} or more were wanted: {cited}, and nothing was added to fill it"]
+    has = format_count(words, "word")
+    return [f"The report has {has}, {least} or more were wanted: {cited}, and nothing was added to fill it"]
 
 
 _LIMITS = {

@@ -17,7 +17,7 @@ from corrobora.domain.thread import Gap, Round, Saturation, StopReason, ThreadSt
 from corrobora.policies.drift import assess_candidates
 from corrobora.policies.stop import classify_saturation
 from corrobora.reporting.markdown import format_cell, format_table
-from corrobora.text.phrases import describe_code
+from corrobora.text.phrases import describe_code, format_count
 
 _YAML_WORDS = frozenset("yes no on off true false null y n".split())  # YAML reads these as other types
 _SLUG_CHARS = 48
@@ -133,11 +133,15 @@ def _render_assessment(thread: ThreadState, level: Saturation) -> str:
 def _render_summary(thread: ThreadState, consulted: int, failed: int) -> str:
     last = thread.rounds[-1]
     queries = ", ".join(f'"{q.text}"' for q in last.intent.queries) or "nothing"
-    failures = f" {len(last.failures)} searches failed: {'; '.join(last.failures)}." if last.failures else ""
+    failures = (
+        f" {format_count(len(last.failures), 'search', 'searches')} failed: {'; '.join(last.failures)}."
+        if last.failures
+        else ""
+    )
     return (
-        f"Searched {queries} ({format_cell(last.intent.goal, 200)}). {len(last.hits)} results, "
-        f"{consulted} sources consulted, {failed} not read. "
-        f"{last.new_facts} new and {last.confirming_facts} confirming facts.{failures}"
+        f"Searched {queries} ({format_cell(last.intent.goal, 200)}). {format_count(len(last.hits), 'result')}, "
+        f"{format_count(consulted, 'source')} consulted, {failed} not read. "
+        f"{last.new_facts} new and {format_count(last.confirming_facts, 'confirming fact')}.{failures}"
     )
 
 
@@ -297,12 +301,13 @@ def _explain_gap(gap: Gap, found: Findings) -> str:
     """Say why a gap is one, from what was done for it (TRIPLET-44)."""
     told = [fact for fact in found.facts if gap.target and gap.target in fact.answers]
     if told and all(fact.grade is Grade.UNVERIFIED for fact in told):
-        return f"stated by {len(told)} UNVERIFIED statements only"
+        return f"stated by {format_count(len(told), 'UNVERIFIED statement')} only"
     failures = sum(len(r.failures) for r in found.rounds)
     unread = sum(reading.outcome is not ReadOutcome.READ for r in found.rounds for reading in r.readings)
     if failures:
-        return f"{failures} searches failed"
-    return f"not stated in what was read; {unread} results were not read" if unread else "not stated in what was read"
+        return f"{format_count(failures, 'search', 'searches')} failed"
+    left = f"; {format_count(unread, 'result was', 'results were')} not read" if unread else ""
+    return f"not stated in what was read{left}"
 
 
 def _count_attempts(gap: Gap, found: Findings) -> int:

@@ -102,7 +102,7 @@ def _draw_coverage(events: Sequence[Event], report: Report | None, frame: Frame,
             if bare
             else say("For every sub-question something was found."),
             *(
-                (say(f"{len(asked) - len(shown)} more sub-questions are not shown."),)
+                (say(f"Not shown: {format_count(len(asked) - len(shown), 'more sub-question')}."),)
                 if len(asked) > len(shown)
                 else ()
             ),
@@ -148,7 +148,8 @@ def _draw_publishers(events: Sequence[Event], report: Report | None, frame: Fram
     breadth = math.exp(-sum(share * math.log(share) for share in shares))
     told = say(f"As varied as {breadth:.1f} publishers that are cited equally often.")
     notes = (told if len(by_cited) > 1 else say("All cited sources are of one publisher."),) if by_cited else ()
-    rest = (say(f"{len(hosts) - len(shown)} more publishers are not shown."),) if len(hosts) > len(shown) else ()
+    more = len(hosts) - len(shown)
+    rest = (say(f"Not shown: {format_count(more, 'more publisher')}."),) if more > 0 else ()
     about = svg.Picture(
         "publishers",
         say("Sources by publisher"),

@@ -15,7 +15,7 @@ from html import escape
 
 from corrobora.domain.report import Report, iter_threads
 from corrobora.domain.run import Event, EventType
-from corrobora.text.phrases import Frame
+from corrobora.text.phrases import Frame, format_count
 
 WIDTH = 640
 _MARGIN, _ROW, _CHAR = 8, 22, 6.9  # pixels: around, of one row, of one letter at font size 12
@@ -277,7 +277,8 @@ def draw_timeline(events: Sequence[Event], report: Report | None, frame: Frame, 
     for lane in course.lanes:
         spans = (f"{name} {say(f'{begin:.1f} to {end:.1f} s')}" for begin, end, name in lane.spans)
         told.append(f"{lane.label}: {', '.join(spans)}")
-    notes = (course.note, f"{course.left_out} more threads are not shown." if course.left_out else "")
+    left_out = f"Not shown: {format_count(course.left_out, 'more thread')}." if course.left_out else ""
+    notes = (course.note, left_out)
     about = Picture(
         "timeline",
         say(course.title),

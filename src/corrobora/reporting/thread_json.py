@@ -18,6 +18,7 @@ from corrobora.domain.run import write_loop_decision
 from corrobora.domain.thread import Round, ThreadState
 from corrobora.policies.budget import Estimate
 from corrobora.reporting.artifacts import make_slug, render_micro_report
+from corrobora.text.phrases import format_count
 
 
 def write_retry_tracking(sub_questions: Sequence[SubQuestion], rounds: Sequence[Round]) -> dict[str, object]:
@@ -257,9 +258,10 @@ def describe_estimate(estimate: Estimate) -> str:
         dollars = f"dollars unknown (no price for {', '.join(estimate.unpriced)})"
     else:
         dollars = f"${low.dollars:.2f} to ${high.dollars:.2f}"
+    calls, rounds = format_count(high.calls, "call"), format_count(high.rounds, "round")
     return (
         f"{least:,} to {most:,} tokens, {dollars}, {low.seconds / 60:.1f} to {high.seconds / 60:.1f} minutes; based on "
-        f"{low.calls} to {high.calls} calls of {', '.join(estimate.models)} in {low.rounds} to {high.rounds} rounds"
+        f"{low.calls} to {calls} of {', '.join(estimate.models)} in {low.rounds} to {rounds}"
     )
 
 

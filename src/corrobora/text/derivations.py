@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from corrobora.domain.report import Support
 from corrobora.text.claims import CitedEvidence
 from corrobora.text.operations import Derivation, DerivationKind, execute_operation
+from corrobora.text.phrases import format_count
 from corrobora.text.quantities import NUMBER_WORDS
 from corrobora.text.reading import find_cell
 from corrobora.text.segmentation import split_sentences
@@ -211,15 +212,16 @@ def _check_absence(sentence: str, found: re.Match[str], reading: ReadingSet | No
     size = len(reading.documents)
     stated = found.group("size")
     if stated is None or _read_count(stated) != size:
-        reason = f"{size} documents were read, and it does not say so"
+        reason = f"{format_count(size, 'document was', 'documents were')} read, and it does not say so"
         return Derivation.refuse(kind, reason, withholds=stated is not None)
     for form, number, told in (
-        (_FAILED, reading.failed, "could not be read"),
-        (_UNREAD, reading.unread, "were not opened"),
+        (_FAILED, reading.failed, ("document", "documents", "could not be read")),
+        (_UNREAD, reading.unread, ("document was", "documents were", "not opened")),
     ):
         named = form.search(sentence)
         if (_read_count(named.group(1)) if named else 0) != number:
-            reason = f"{number} documents {told}, and it does not say so"
+            one, many, rest = told
+            reason = f"{format_count(number, one, many)} {rest}, and it does not say so"
             return Derivation.refuse(kind, reason, withholds=named is not None)
     if _NOT_WHOLE.search(found.group("what")):
         return Derivation.leave_open(kind, "what is absent was not understood")
@@ -231,7 +233,7 @@ def _check_absence(sentence: str, found: re.Match[str], reading: ReadingSet | No
             if said:
                 told = f"{document.title or document.source} mentions it"
                 return Derivation.refuse(kind, told, said)
-    return Derivation.confirm(kind, f"{_read_words(found)}: found in 0 of {size} documents read")
+    return Derivation.confirm(kind, f"{_read_words(found)}: found in 0 of {format_count(size, 'document')} read")
 
 
 def _look_for_absence(found: re.Match[str], reading: ReadingSet | None) -> Derivation:
@@ -256,7 +258,9 @@ def _look_for_absence(found: re.Match[str], reading: ReadingSet | None) -> Deriv
             told = f"{document.title or document.source} mentions it"
             much = opening is not None and opening["much"]  # the same words may stand there without the number
             return Derivation.refuse(kind, told, said, withholds=not much and len(set(words)) >= _FEW_WORDS)
-    return Derivation.leave_open(kind, "", f"{what.strip()}: found in no sentence of {len(names)} documents read")
+    return Derivation.leave_open(
+        kind, "", f"{what.strip()}: found in no sentence of {format_count(len(names), 'document')} read"
+    )
 
 
 def _read_words(found: re.Match[str]) -> str:
@@ -277,7 +281,7 @@ def _check_count(found: re.Match[str], cited: Sequence[CitedEvidence], reading: 
     if members is None:
         return Derivation.leave_open(kind, "the reading set is not at hand")
     if size not in (0, len(members)):
-        return Derivation.refuse(kind, f"the set has {len(members)} members, not {size}")
+        return Derivation.refuse(kind, f"the set has {format_count(len(members), 'member')}, not {size}")
     mentions = bool(found.group("verb")) and reading is not None
     holding, undecided = _count_mentions(found, reading) if mentions else _count_supported(found, cited, reading)
     wanted = len(members) if word in ("all", "every", "each") else 2 if word == "both" else _read_count(word)

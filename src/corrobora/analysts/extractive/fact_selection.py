@@ -18,6 +18,7 @@ from corrobora.analysts.extractive.ranker import Ranked, Sentence, find_exchange
 from corrobora.domain.evidence import Fact, read_file_name
 from corrobora.roles.scope import Candidate, Shortlist, Shortlisted, Sweep
 from corrobora.text.answers import FITS_KIND
+from corrobora.text.phrases import format_count
 from corrobora.text.quantities import find_years
 from corrobora.text.ranking import jaccard_similarity, overlap_coefficient, select_diverse_items
 from corrobora.text.segmentation import split_sentences
@@ -260,7 +261,7 @@ def _shortlist_entry(one: RatedCandidate, before: Sequence[RatedCandidate]) -> S
         round(one.coverage, 3),
         round(1 - alike, 3),
         f"covers {covers}; {'official' if official else 'other'} source; {when}; "
-        f"found by {len(one.candidate.found_by)} queries",
+        f"found by {format_count(len(one.candidate.found_by), 'query', 'queries')}",
         ("official" if official else "independent", *one.themes),
     )
 

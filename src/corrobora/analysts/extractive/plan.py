@@ -18,6 +18,7 @@ from corrobora.policies.queries import is_near_duplicate
 from corrobora.roles.forms import shorten_title
 from corrobora.roles.plan import Angle, Planning
 from corrobora.roles.refine import Refinement, Shortfall
+from corrobora.text.phrases import format_count
 from corrobora.text.questions import find_compared_sides, find_framing_stems, find_topic_stems
 from corrobora.text.ranking import jaccard_similarity
 from corrobora.text.tokens import STOP_WORDS, fold_text, stem_text, stem_word
@@ -344,9 +345,8 @@ def refine_plan(given: Shortfall) -> Refinement:
     sources = tuple(dict.fromkeys(link.reference for link in linked if "://" in link.reference))[:5]
     places = ((below[0].path, sources),) if below and sources else ()
     why = f"Iteration {given.iteration}: unmet: {'; '.join(given.unmet) or 'nothing named'}; "
-    return Refinement(
-        tuple(changes), places, f"{why}added {sum(len(q) for _, q in changes)} queries, {len(sources)} sources."
-    )
+    queries = format_count(sum(len(asked) for _, asked in changes), "query", "queries")
+    return Refinement(tuple(changes), places, f"{why}added {queries}, {format_count(len(sources), 'source')}.")
 
 
 def _descendant_nodes(node: Node) -> list[Node]:

@@ -18,6 +18,7 @@ from corrobora.text.answer_match import check_answer
 from corrobora.text.answers import classify_question, score_answer_fit
 from corrobora.text.comparison import SAME_SUBJECT_SHARE, Statement, compare_topics, parse_statement
 from corrobora.text.mentions import MentionKind, find_mentions
+from corrobora.text.phrases import format_count
 from corrobora.text.quantities import is_calendar_name
 from corrobora.text.questions import (
     asks_for_duty,
@@ -55,7 +56,7 @@ def reflect_on_facts(given: Learned) -> Proposal:
     followed = _names_to_follow(given)
     terms = _search_terms(given, pairs)
     return Proposal(
-        summary=f"{len(fresh)} differences between sources." if fresh else "",
+        summary=f"{format_count(len(fresh), 'difference')} between sources." if fresh else "",
         next_topic=_next_topic(given, followed),
         reasoning="; ".join(f"{part.id}: {part.standing.value.lower()}" for part in parts),
         contradictions=fresh,

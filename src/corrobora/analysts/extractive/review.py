@@ -19,7 +19,7 @@ from corrobora.domain.evidence import Contradiction, Fact, Grade, Severity
 from corrobora.domain.report import Critique, Draft, Verdict
 from corrobora.roles.review import Reviewing, Revising
 from corrobora.text import phrases
-from corrobora.text.phrases import is_written_by_code
+from corrobora.text.phrases import format_count, is_written_by_code
 from corrobora.text.quantities import find_quantities
 from corrobora.text.questions import asks_to_compare, find_topic_stems
 from corrobora.text.segmentation import split_sentences
@@ -128,12 +128,14 @@ def critique_draft(given: Reviewing) -> Critique:
     ]
     count = len(given.draft.body.split())
     if count > given.words_max:
-        problems.append(f"Too long: {count} words, at most {given.words_max}.")
+        problems.append(f"Too long: {format_count(count, 'word')}, at most {given.words_max}.")
     elif count < given.words_min:
-        problems.append(f"Too short: {count} words, at least {given.words_min} where there is evidence.")
+        words = format_count(count, "word")
+        problems.append(f"Too short: {words}, at least {given.words_min} where there is evidence.")
     total = len(found.sentences)
     return Critique(
-        tuple(problems), f"{total - len(set(found.bad))} of {total} sentences stand; {len(problems)} problems."
+        tuple(problems),
+        f"{total - len(set(found.bad))} of {total} sentences stand; {format_count(len(problems), 'problem')}.",
     )
 
 

@@ -25,6 +25,7 @@ from corrobora.faces.cli.options import config_option, json_option, open_setting
 from corrobora.faces.cli.paths import FILE_PATH
 from corrobora.faces.cli.screen import is_terminal, one_line
 from corrobora.policies import dump_profile
+from corrobora.text.phrases import format_count
 
 
 @click.group()
@@ -84,7 +85,7 @@ def _find_value(settings: Settings, key: str) -> Any:
         case "keys", _:
             return settings.key(rest)
         case "profiles", _:
-            return f"a profile of your own ({len(settings.profiles[rest])} fields)"
+            return f"a profile of your own ({format_count(len(settings.profiles[rest]), 'field')})"
         case _, "endpoints":
             return getattr(settings.endpoints[own], part)
         case _, "options":

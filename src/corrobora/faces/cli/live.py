@@ -79,7 +79,7 @@ def _lane_table(screen: RunView) -> Table:
     for lane in screen.lanes[:_MAX_LANES]:
         table.add_row(*_lane_row(lane))
     if len(screen.lanes) > _MAX_LANES:
-        table.add_row(Text(""), Text(f"and {len(screen.lanes) - _MAX_LANES} more threads", style="dim"))
+        table.add_row(Text(""), Text(f"and {format_count(len(screen.lanes) - _MAX_LANES, 'more thread')}", style="dim"))
     return table
 
 

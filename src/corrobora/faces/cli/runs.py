@@ -194,7 +194,7 @@ def show_run(*, run: str, as_json: bool, config_file: Path | None) -> None:
 def _describe_run(row: RunRow) -> dict[str, str]:
     """Return what a person wants to know of a run, by the word for it; what was not asked for is left out."""
     request = row.request
-    attempts = "1 attempt" if row.epoch == 1 else f"{row.epoch} attempts"
+    attempts = format_count(row.epoch, "attempt")
     state = describe_code(row.outcome or row.status)
     found = {
         "run": row.id,

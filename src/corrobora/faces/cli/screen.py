@@ -19,6 +19,7 @@ from typing import Literal, TextIO, cast
 
 from corrobora.domain.run import Event
 from corrobora.faces.event_text import estimate_text, object_field, object_list, text_field
+from corrobora.text.phrases import format_count
 from corrobora.text.tokens import sanitize_text
 
 MIN_WIDTH = 60  # columns below which the live display gives way to lines
@@ -94,7 +95,7 @@ def plan_lines(data: Mapping[str, object]) -> list[str]:
     root = object_field(object_field(data, "plan") or data, "root")
     lines = list(_node_lines(root, 0)) if root else []
     hidden = len(lines) - _MAX_NODES
-    lines = lines if hidden <= 0 else [*lines[:_MAX_NODES], f"  and {hidden} more lines"]
+    lines = lines if hidden <= 0 else [*lines[:_MAX_NODES], f"  and {format_count(hidden, 'more line')}"]
     shared = data.get("shared")
     told = cast("list[object]", shared) if isinstance(shared, list | tuple) else []
     return [*lines, *(f"→ {one_line(str(each), 300)}" for each in told)]

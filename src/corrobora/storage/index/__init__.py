@@ -19,6 +19,7 @@ from corrobora.storage.index import facts
 from corrobora.storage.index.catalog import Catalog
 from corrobora.storage.index.tokenizer import Tokenizer
 from corrobora.storage.index.vectors import VectorIndex
+from corrobora.text.phrases import format_count
 
 MAX_CACHED_CHARACTERS = 1_000_000  # of document texts
 MAX_CACHED_PASSAGES = 1_000
@@ -176,7 +177,7 @@ class PostgresLibrary:
         )
         count = Counter(name for name, _ in rows)
         titles = dict.fromkeys(title for _, title in rows[:: max(1, len(rows) // _TITLES_SHOWN)])
-        held = ", ".join(f"{name} ({number} documents)" for name, number in count.items())
+        held = ", ".join(f"{name} ({format_count(number, 'document')})" for name, number in count.items())
         return f"{held}, such as: {'; '.join(list(titles)[:_TITLES_SHOWN])}" if rows else ""
 
     async def passages(self, ids: Sequence[PassageId]) -> Sequence[Passage]:

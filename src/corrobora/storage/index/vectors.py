@@ -17,6 +17,7 @@ from psycopg import sql
 
 from corrobora.domain.errors import ProviderError
 from corrobora.policies.queries import compute_backoff
+from corrobora.text.phrases import format_count
 
 if TYPE_CHECKING:
     from corrobora.ports import Embedder
@@ -221,7 +222,9 @@ class VectorIndex:
 def check_vectors(vectors: Sequence[Sequence[float]], count: int, dimensions: int, model: str) -> None:
     """Raise `ProviderError` unless these are `count` unit vectors of `dimensions` finite numbers."""
     if len(vectors) != count:
-        raise ProviderError.bad_content(model, f"{len(vectors)} vectors for {count} texts")
+        raise ProviderError.bad_content(
+            model, f"{format_count(len(vectors), 'vector')} for {format_count(count, 'text')}"
+        )
     if not 0 < dimensions <= MAX_DIMENSIONS:
         raise ProviderError.bad_content(model, f"vectors of {dimensions} dimensions; at most {MAX_DIMENSIONS} fit")
     for vector in vectors:

@@ -112,7 +112,7 @@ def _down(_):
         (_down, "HTTP 500"),
         (_crash, "out of memory"),
         (_never, "did not answer within"),
-        (lambda found: found[1:], "0 vectors for 1 texts"),
+        (lambda found: found[1:], "0 vectors for 1 text"),
         (lambda found: [[1.0] * 3 for _ in found], "3 dimensions"),
         (lambda found: [[math.nan] * 16 for _ in found], "length nan"),
         (lambda found: [[0.0] * 16 for _ in found], "length 0"),
