@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from tests.integration.harness import DOCUMENTS, Ended, Harness, good, open_harness
 
+from corrobora.app.exports import list_events
 from corrobora.app.wiring import WebAccess
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.report import Outcome
@@ -185,6 +186,23 @@ async def test_pages_that_hang_or_hold_nothing_are_counted_and_the_others_carry_
     assert sum(outcomes.values()) == found.report.methodology.hits
     asked = Counter(request.path for request in web.requests if fault == "hang" and request.path in faulty)
     assert all(count == 1 for count in asked.values()), "who is silent gets one attempt"
+
+
+async def test_what_arrived_of_a_page_is_used_and_the_report_says_that_it_is_not_whole(database_url: str):
+    pages = [WebPage.of_html(f"/{name}.html", _page(text)) for name, text in DOCUMENTS.items()]
+    pages = [replace(page, cut_after=len(page.body) - 40) if "2021" in page.path else page for page in pages]
+    async with LoopbackWeb(pages) as web:
+        settings = {
+            "TAVILY_API_KEY": "tvly-test",
+            "CORROBORA_SOURCES_TAVILY_URL": web.url,
+            "CORROBORA_SOURCES_ALLOWED_ENDPOINTS": f"127.0.0.1:{web.port}",
+        }
+        async with open_harness(database_url, settings=settings, web=partial(WebAccess, limits=HASTY)) as harness:
+            found = await run(harness, None, "timed", libraries=(), providers=("tavily",))
+            events = await list_events(harness.workspace, found.row.id)
+    assert "1 source not read to the end" in found.markdown
+    told = [event.data for event in events if event.data.get("note") == "only its beginning was read"]
+    assert [(data["outcome"], data["title"]) for data in told] == [("read", "Rules of the Orrin tide mill, 2021")]
 
 
 def _page(markdown: str) -> str:

@@ -66,7 +66,7 @@ class BadEncoding(Exception):
 
 
 class TruncatedBody(Exception):
-    """The packed answer ended before its end."""
+    """The answer ended before its end."""
 
 
 class BodyTooLarge(Exception):
@@ -91,30 +91,30 @@ async def read_body(
 ) -> Body:
     """Read at most `wire` bytes and unpack at most `decoded`; with `truncate`, a longer body is cut, not refused.
 
+    With `truncate`, what arrived of a body that ends too early is returned as cut, too.
+
     Raises:
         BodyTooLarge: a bound was passed; with `truncate`, only by data that unpacks to a hundred times its size. Memory
             stays within `decoded` and one step.
         BadEncoding: any coding other than one gzip, or damaged data.
-        TruncatedBody: the packed data ends early.
+        TruncatedBody: the data ends early; with `truncate`, only if nothing had arrived.
     """
     unpack = _make_decoder(coding)
     out = bytearray()
     taken = 0
-    async for chunk in chunks:
-        room = wire - taken
-        cut = len(chunk) > room
-        try:
+    try:
+        async for chunk in chunks:
+            room = wire - taken
             unpack.feed_chunk(chunk[:room], out, decoded)
-        except BodyTooLarge:
-            if not truncate or len(out) > _MOST_RATIO * unpack.taken:
-                raise
-            return Body(bytes(out[:decoded]), truncated=True)
-        taken += min(len(chunk), room)
-        if cut:
-            if not truncate:
-                raise BodyTooLarge("wire", wire)
-            return Body(bytes(out), truncated=True)
-    unpack.check_end()
+            taken += min(len(chunk), room)
+            if len(chunk) > room:
+                raise BodyTooLarge("wire", wire)  # noqa: TRY301 - the one place that says what a cut body is
+        unpack.check_end()
+    except (BodyTooLarge, TruncatedBody) as error:
+        bomb = isinstance(error, BodyTooLarge) and error.what == "decoded" and len(out) > _MOST_RATIO * unpack.taken
+        if not truncate or not out or bomb:
+            raise
+        return Body(bytes(out[:decoded]), truncated=True)
     return Body(bytes(out))
 
 

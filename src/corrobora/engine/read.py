@@ -32,7 +32,7 @@ from corrobora.engine.session.egress import STAYS
 from corrobora.engine.session.journal import CallMeta, ReadBatch, ReadPart, decode, encode, hash_parts, join_parts
 from corrobora.engine.sites import resolve_requests
 from corrobora.policies.drift import detect_drift, find_known_conflicts
-from corrobora.policies.outcome import list_rereadings
+from corrobora.policies.outcome import CUT_NOTE, list_rereadings
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.ports import Reader
 from corrobora.roles.extract import Extraction, Quote, extract, has_insight_trigger
@@ -174,7 +174,8 @@ async def _read_in_turn(
         document, elsewhere = await widen_reading(hit, document, found, thread, run)
     together = await turn.wait_turn(ReadPart(source, document.passages, elsewhere))
     reading = await _extract_facts(hit, document, thread, run, together)
-    return _emit_reading(replace(reading, attempts=fetched.attempts, drift_checked=thread.course.drift), thread, run)
+    told = replace(reading, attempts=fetched.attempts, drift_checked=thread.course.drift, note=fetched.note)
+    return _emit_reading(told, thread, run)
 
 
 async def reread_sources(thread: ThreadState, run: Session) -> list[Reading]:
@@ -241,7 +242,9 @@ async def _fetch_once(hit: Hit, number: int, run: Session) -> tuple[str, CallMet
         try:
             document = await reader.read(hit)
             run.opened[make_read_key(hit)] = document  # else it would be loaded again at once
-            fetched = FetchResult(ReadOutcome.READ, document.source.id, tuple(p.id for p in document.passages))
+            note = CUT_NOTE if document.truncated else ""
+            passages = tuple(p.id for p in document.passages)
+            fetched = FetchResult(ReadOutcome.READ, document.source.id, passages, note=note)
             if not document.passages:
                 fetched = replace(fetched, outcome=ReadOutcome.EMPTY)
         except ReadError as error:

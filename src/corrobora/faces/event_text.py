@@ -81,7 +81,8 @@ def _read_text(data: EventData) -> str:
     outcome = text_field(data, "outcome")
     title = text_field(data, "title").strip("- #") or text_field(data, "url")
     if outcome in ("", "read"):
-        return f"{title} ({count_noun(data, 'facts', 'fact')})"
+        note = text_field(data, "note")
+        return f"{title} ({count_noun(data, 'facts', 'fact')}{f'; {note}' if note else ''})"
     return f"{title}: {describe_code(outcome)}"
 
 

@@ -204,6 +204,9 @@ _LIMITS = {
 _LIMITS_OF_CALLS = {"tokens": "the limit of tokens", "dollars": "the limit of money", "calls": "the limit of calls"}
 
 
+CUT_NOTE = "only its beginning was read"  # of a reading: the page is too long, or was not sent to its end
+
+
 def describe_limits(leaves: Sequence[Findings], rounds: Sequence[Round], exhausted: str | None) -> tuple[str, ...]:
     """Say which limits ended a thread, or left later calls without a model.
 
@@ -218,6 +221,9 @@ def describe_limits(leaves: Sequence[Findings], rounds: Sequence[Round], exhaust
         hit.append(f"{_LIMITS_OF_CALLS[exhausted]}: later calls were made without a model")
     if any(r.cut for r in rounds):
         hit.append("a round was cut when only the writing reserve was left")
+    cut = {reading.source for r in rounds for reading in r.readings if reading.note == CUT_NOTE}
+    if cut:
+        hit.append(f"{format_count(len(cut), 'source')} not read to the end: too long, or not sent whole")
     return tuple(dict.fromkeys(hit))
 
 

@@ -43,7 +43,10 @@ _SUFFIXES = {".md": "text/markdown; charset=utf-8", ".txt": "text/plain; charset
 
 @dataclass(frozen=True, slots=True)
 class WebPage:
-    """One page: its path, its bytes and type, and its words for the search engine."""
+    """One page: its path, its bytes and type, and its words for the search engine.
+
+    With `cut_after`, the connection is closed after so many bytes, though more were promised.
+    """
 
     path: str
     body: bytes
@@ -51,6 +54,7 @@ class WebPage:
     title: str = ""
     text: str = ""
     published: str = ""
+    cut_after: int | None = None
 
     @classmethod
     def of_html(cls, path: str, markup: str, *, published: str = "") -> WebPage:
@@ -157,7 +161,7 @@ class LoopbackWeb:
     def _serve_page(self, path: str) -> Response:
         for page in self.pages:
             if path in {page.path, page.path.removesuffix("index.html")}:
-                return Response(200, page.body, page.content_type)
+                return Response(200, page.body, page.content_type, cut_after=page.cut_after)
         return Response(404, b"<html><title>Not found</title><p>There is no such page.</html>", "text/html")
 
     async def _serve_api(self, path: str, request: Request) -> Response:

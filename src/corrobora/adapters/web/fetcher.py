@@ -223,7 +223,10 @@ class PageFetcher:
 
     async def _fetch_robots(self, url: str) -> PageReply:
         bounds = Bounds(self._limits.robots_max_bytes, _ROBOTS_UNPACKED, truncate=True)
-        return await self._follow_redirects(url, lambda head: bounds if head.status == _OK else None, ask_robots=False)
+        reply = await self._follow_redirects(url, lambda head: bounds if head.status == _OK else None, ask_robots=False)
+        if reply.truncated and len(reply.body) < bounds.wire:  # a rule may stand in what did not come
+            raise ReadError(ReadOutcome.FAILED, "Its robots.txt ended early.")
+        return reply
 
     async def _follow_redirects(
         self, url: str, wants: ChooseBounds, *, ask_robots: bool, accept: str = "*/*", named: bool = True

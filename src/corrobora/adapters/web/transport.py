@@ -157,12 +157,15 @@ class Transport:
         """Pass the body on while it arrives at a useful rate (bad-input H07)."""
         start = self._clock.now()
         taken = 0
-        async for chunk in answer.aiter_stream():
-            taken += len(chunk)
-            passed = self._clock.now() - start
-            if passed > self._limits.connect_seconds and taken < self._limits.fetch_min_bytes_per_second * passed:
-                raise ReadError(ReadOutcome.TIMEOUT, f"The page came too slowly: {taken} bytes in {passed:.0f} s.")
-            yield chunk
+        try:
+            async for chunk in answer.aiter_stream():
+                taken += len(chunk)
+                passed = self._clock.now() - start
+                if passed > self._limits.connect_seconds and taken < self._limits.fetch_min_bytes_per_second * passed:
+                    raise ReadError(ReadOutcome.TIMEOUT, f"The page came too slowly: {taken} bytes in {passed:.0f} s.")
+                yield chunk
+        except (httpcore2.RemoteProtocolError, httpcore2.ReadError) as error:  # it hung up before it had sent all
+            raise TruncatedBody(type(error).__name__) from error
 
 
 def _describe_silence(error: BaseException, allowed: float, limits: Limits) -> str:
