@@ -155,7 +155,7 @@ class CallGate:
         if not self._probing and now - began >= patience:
             raise ProviderError(
                 "provider_down",
-                f"{self.name} has been down for {now - began:.0f} s.",
+                f"{self.name} has given no answer for {now - began:.0f} s.",
                 provider=self.name,
                 next_step="Check that it runs and can be reached.",
             )

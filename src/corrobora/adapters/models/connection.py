@@ -65,6 +65,7 @@ class ModelConnection:
         self._wire: ModelWire = target.provider.connect(target)
         self._mode: OutputMode = target.options.output_mode or self._wire.mode
         self._failure = ""  # code of what went wrong last, until there is an answer
+        self._told = ""  # how the last call of an outage ended
 
     @property
     def name(self) -> str:
@@ -96,7 +97,11 @@ class ModelConnection:
                 return await self._send_booked(request)
             except ProviderError as error:
                 if error.retryable and self.gate.down and error.code != "provider_timeout":
+                    self._told = error.message
                     continue  # one that was too slow would be sent for ever: whoever called decides
+                if error.code == "provider_down" and self._told:
+                    told = f"{error.message} The last call: {self._told}"
+                    raise ProviderError(error.code, told, provider=error.provider, next_step=error.next_step) from error
                 if not self._adapt(request, error):
                     raise _explain_effort(error, self.target) from error
 

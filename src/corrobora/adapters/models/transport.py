@@ -253,7 +253,10 @@ class HttpAnswer:
         if not 200 <= self.status < 300:  # noqa: PLR2004 - HTTP
             raise RejectedError(self.status, self.headers, await self.read_body())
         if not self.is_stream:
-            yield await self.read_body()
+            body = await self.read_body()
+            if body.lstrip()[:1] == b"<":
+                raise BrokenAnswerError("a web page came instead; is this the address of a model")
+            yield body
             return
         rest = b""
         data: list[bytes] = []

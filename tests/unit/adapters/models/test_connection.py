@@ -211,6 +211,22 @@ async def test_a_probe_that_is_given_up_during_an_outage_tells_of_the_outage():
     assert book.failures == ["provider_bad_content"] * 4
 
 
+async def test_an_address_that_serves_web_pages_is_told_as_one():
+    async def sign_in(_: Request) -> Response:
+        return Response(200, b"<!doctype html><title>Sign in</title>", "text/html")
+
+    async with HttpServer(sign_in) as server:
+        gate = CallGate("g", Pace(probe_seconds=0.02, patience_seconds=0.1, first_patience_seconds=0.1))
+        connection = ModelConnection(target_of(f"{server.url}/v1"), gate)
+        told: list[ProviderError] = []
+        for _ in range(4):
+            with pytest.raises(ProviderError, match="a web page came instead") as raised:
+                await connection.ask(PROMPT, FORM, max_tokens=50)
+            told.append(raised.value)
+        await connection.aclose()
+    assert told[-1].code == "provider_down"
+
+
 class Told:
     """A book that grants every call and keeps what went wrong with each."""
 
