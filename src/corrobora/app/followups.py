@@ -20,9 +20,9 @@ from corrobora.engine.edit import ACCEPT_TOPIC, accept_named
 from corrobora.engine.session.journal import decode, encode
 from corrobora.policies.intake import check_question, refuse_small_talk
 from corrobora.reporting.edits import Document, parse_document
-from corrobora.reporting.revision import Base, plan_changes
+from corrobora.reporting.revision import NOT_RESEARCHED, Base, plan_changes
 from corrobora.reporting.run_comparison import Comparison, compare_reports
-from corrobora.roles.edit import EditAction, EditRequest, Proposed
+from corrobora.roles.edit import EditRequest, Proposed
 from corrobora.storage.journal.runs import NEWEST
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ async def submit_edit(
 def _require_possible(report: Report, wanted: EditRequest) -> None:
     """Refuse named edits none of which can be made, before a run is stored for them."""
     refused = plan_changes(Base.read(report), wanted.edits) if wanted.edits and not wanted.feedback else ()
-    if refused and all(each.refused and each.edit.action is not EditAction.RESEARCH for each in refused):
+    if refused and all(each.refused not in ("", NOT_RESEARCHED) for each in refused):
         why = "; ".join(f"{each.edit.action.value} {each.edit.target}: {each.refused}" for each in refused)
         raise UserError(
             "edit_nothing", f"No change can be made: {why}.", next_step="The ids: corrobora edit RUN --outline"

@@ -25,6 +25,7 @@ from corrobora.reporting.edits import parse_document
 from corrobora.reporting.html_page import render_html
 from corrobora.reporting.markdown import MARKER, is_heading, iter_cited_sentences
 from corrobora.reporting.revision import (
+    NOT_RESEARCHED,
     Base,
     build_version,
     check_edits,
@@ -103,7 +104,7 @@ async def propose_changes(base: Base, given: EditRequest, run: Session) -> tuple
         unclear = told.unclear or unclear
         base, changes = await check_changes(base, _replace_words(changes, failed, told.edits, base), run)
     for change in changes:
-        if change.edit.action is EditAction.RESEARCH:
+        if change.refused == NOT_RESEARCHED:
             base, found = await research_part(base, change, run)
             changes = tuple(found if each is change else each for each in changes)
     return base, Proposed(changes, list_joint_losses(base, [each for each in changes if not each.refused]), unclear)
@@ -169,7 +170,6 @@ def _replace_words(
 async def research_part(base: Base, change: Change, run: Session) -> tuple[Base, Change]:
     """Research what a section is about again; what is found and holds is added to its end."""
     document, edit = base.document, change.edit
-    document.list_pieces(edit.target)
     question = edit.text or document.read_title(edit.target) or base.report.question
     asked = SubQuestion(f"sq-{edit.target}", question)
     run.questions, run.brief = (asked,), Brief(question, (asked,))

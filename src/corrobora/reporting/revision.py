@@ -46,6 +46,7 @@ _RANK = {
 }
 _ORDER = (EditAction.REWORD, EditAction.ADD, EditAction.MOVE, EditAction.DROP)  # no place vanishes before it is used
 _LINE_START = re.compile(r"\s*(?:#{1,6}\s|```|[-*+]\s|\d{1,3}[.)]\s|\||>)")
+NOT_RESEARCHED = "it was not researched"  # of a change until the run has done it
 _MAX_CHARS = 2_000  # of one new text
 
 
@@ -153,7 +154,7 @@ def _plan_change(base: Base, number: int, edit: Edit, edits: Sequence[Edit]) -> 
             return _describe(base, Change(number, edit, parts=drops))
         case EditAction.RESEARCH:
             document.list_pieces(edit.target)
-            return Change(number, edit, refused="it was not researched")
+            return Change(number, edit, refused=NOT_RESEARCHED)
         case EditAction.DROP | EditAction.MOVE:
             return _describe(base, Change(number, edit, parts=(edit,)))
 

@@ -209,6 +209,19 @@ def test_a_model_edits_what_is_shown_and_inside_what_the_feedback_names() -> Non
             convert_edits(GIVEN, WireEdits([wrong]))
 
 
+async def test_a_section_that_is_not_there_is_not_researched_and_no_run_is_stored_for_it(workspace: Workspace) -> None:
+    run = await research(workspace)
+    with pytest.raises(UserError, match="research 99: the report has no section '99'"):
+        await submit_edit(workspace, run, EditRequest((Edit(EditAction.RESEARCH, "99"),)))
+    section = (await read_outline(workspace, run)).sections[-1]
+    both = EditRequest((Edit(EditAction.RESEARCH, "99"), Edit(EditAction.SHORTEN, section)))
+    made = await submit_edit(workspace, run, both, accept="all")
+    await run_here(workspace, made)
+    row, found = await workspace.runs.get(made), await read_changes(workspace, made)
+    assert row.outcome != "failed"
+    assert found["changes"][0]["refused"] == "the report has no section '99'"
+
+
 async def test_what_a_model_does_not_propose_again_is_not_asked_for_again(workspace: Workspace) -> None:
     run = await research(workspace)
     target = next(each.id for each in (await read_outline(workspace, run)).pieces if "14 days" in each.text)
