@@ -221,6 +221,15 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
 _COMMANDS = {name: command for group in _GROUPS.values() for name, command in group.items()}
 
 
+class CommandGroup(click.Group):
+    """A command of commands: its help says what each of them does in a whole sentence."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, each.get_short_help_str(limit=200)) for name, each in commands if each])
+
+
 class QuestionOrCommand(click.Group):
     """A group whose first word may be a question: `corrobora QUESTION` is `corrobora research QUESTION`.
 

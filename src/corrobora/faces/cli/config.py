@@ -21,6 +21,7 @@ from corrobora.config.profiles import list_presets, load_profile, resolve_profil
 from corrobora.config.settings import DATABASE_URL, list_settings
 from corrobora.config.trust import TrustStore, split_harmless
 from corrobora.domain.errors import NeedsHuman, UserError
+from corrobora.faces.cli import CommandGroup
 from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json
 from corrobora.faces.cli.paths import FILE_PATH
 from corrobora.faces.cli.screen import is_terminal, one_line
@@ -28,7 +29,7 @@ from corrobora.policies import dump_profile
 from corrobora.text.phrases import format_count
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def config() -> None:
     """Show the settings and where they come from."""
 
@@ -94,7 +95,7 @@ def _find_value(settings: Settings, key: str) -> Any:
             return getattr(settings.prices[own], part)
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=CommandGroup, invoke_without_command=True)
 @click.pass_context
 def profiles(context: click.Context) -> None:
     """List the profiles: how a question is researched."""

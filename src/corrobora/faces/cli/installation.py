@@ -28,7 +28,7 @@ from corrobora.config.layers import find_usual_data_folder
 from corrobora.config.settings import TIERS
 from corrobora.domain.errors import CorroboraError, UserError
 from corrobora.domain.run import Request, RequestOption
-from corrobora.faces.cli import Exit, explain_disk
+from corrobora.faces.cli import CommandGroup, Exit, explain_disk
 from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json
 from corrobora.faces.cli.screen import is_terminal, one_line, write_stderr
 from corrobora.registry import list_parts
@@ -212,7 +212,7 @@ async def _try_check(what: str, where: str, ask: Callable[[], Awaitable[str]]) -
         return CheckResult(what, f"{where}: {problem}", ok=False)
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def db() -> None:
     """Start, stop or show the embedded database."""
 

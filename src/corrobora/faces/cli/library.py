@@ -23,6 +23,7 @@ import click
 
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import DEMO
+from corrobora.faces.cli import CommandGroup
 from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json, with_workspace
 from corrobora.faces.cli.paths import FILE_PATH
 from corrobora.faces.cli.screen import can_draw, one_line, write_stderr
@@ -230,7 +231,7 @@ async def _read_path(workspace: Workspace, given: str, known: Sequence[SpaceInfo
     return name
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def library() -> None:
     """Fill, list and search libraries of documents."""
 

@@ -17,6 +17,7 @@ import click
 from corrobora.app.runs import authorize_run, check_awaiting, resolve_profile, steer_run
 from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.domain.run import RequestOption, RunId, RunRow, parse_stage, validate_id
+from corrobora.faces.cli import CommandGroup
 from corrobora.faces.cli.options import (
     GroupedCommand,
     anyway_option,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 _SHORT = 10  # characters of an id in a list: 40 bits beside its prefix
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def runs() -> None:
     """List, show, compare and remove runs; send a webhook again."""
 

@@ -16,6 +16,7 @@ import click
 
 from corrobora.app.runs import schedule_run
 from corrobora.domain.errors import UserError
+from corrobora.faces.cli import CommandGroup
 from corrobora.faces.cli.library import resolve_libraries
 from corrobora.faces.cli.options import (
     config_option,
@@ -82,7 +83,7 @@ class ScheduleFlags(TypedDict):
     config_file: Path | None
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def schedule() -> None:
     """Add, list or remove scheduled runs."""
 
