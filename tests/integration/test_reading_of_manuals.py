@@ -69,6 +69,53 @@ async def test_an_entry_of_a_long_list_without_headings_is_read_if_a_reader_name
     assert all("shade.colour, which was not found" not in user for user in prompts(server, "reflect"))
 
 
+async def test_the_rest_of_a_section_that_was_read_in_part_is_listed_and_read_if_its_reader_asks(database_url: str):
+    """A page with one heading is longer than a call: without a line for it nobody could ask for what follows."""
+    rows = [
+        f"<p>{f'Rope {at} of the Orrin lighthouse hangs at the quay, and its lamp is set. ' * 12}</p>"
+        for at in range(60)
+    ]
+    rows[50] = "<p>Fifty fathoms below the ropes of the quay lies the brass anchor.</p>"
+    asked_for: list[str] = []
+
+    def answer(asked: WireRequest) -> str:
+        said = json.loads(answer_prompt(asked.system, asked.user))
+        if is_role(asked, "extract") and not asked_for:
+            asked_for.extend(re.findall(r"^(C\d+) \| Ropes of the lighthouse: ", asked.user, re.MULTILINE)[-1:])
+            said["read_next"] = asked_for
+        return json.dumps(said)
+
+    async with ModelServer(answers=answer) as server:
+        await run_on_web(server, database_url, [write_page("ropes", "Ropes of the lighthouse", "".join(rows))])
+    assert len(asked_for) == 1
+    assert sum(f"Passage {asked_for[0]}" in user for user in prompts(server, "extract")) == 1
+
+
+async def test_who_is_not_shown_all_facts_is_told_how_many_more_there_are(database_url: str):
+    """Else a model names as missing, or denies, what its readers found."""
+    rows = [f"The lamp of the Orrin lighthouse was set {at} times in {1700 + at} by keeper {at}." for at in range(200)]
+    text = "".join(f"<p>{row}</p>" for row in rows)
+
+    def answer(asked: WireRequest) -> str:
+        said = json.loads(answer_prompt(asked.system, asked.user))
+        if is_role(asked, "extract"):
+            parts = re.split(r"^Passage (C\d+)[^\n]*:$", asked.user, flags=re.MULTILINE)
+            found = [
+                (at, row) for at, shown in zip(parts[1::2], parts[2::2], strict=True) for row in rows if row in shown
+            ]
+            about = {"confidence": 0.9, "claim": "", "answers": ["sq-1"], "subjects": []}
+            said["quotes"] = [{"passage": at, "quote": row, **about} for at, row in found]
+        return json.dumps(said)
+
+    async with ModelServer(answers=answer) as server:
+        await run_on_web(server, database_url, [write_page("lamp", "The lamp", text)], max_rounds="1")
+    shown = {role: prompts(server, role)[0] for role in ("reflect", "synthesize")}
+    facts = {role: len(re.findall(r"^F\w+ \[S\d+:C\d+\]", user, re.MULTILINE)) for role, user in shown.items()}
+    assert facts["reflect"] == 40
+    assert f"without {facts['synthesize'] - 40} more on the same questions" in shown["reflect"]
+    assert "more on the same questions" not in shown["synthesize"], "the writer has room for all"
+
+
 async def test_each_query_of_a_model_has_its_best_result_read_before_the_second_of_another(database_url: str):
     body = (
         "<p>The lamp of the Orrin lighthouse and its {}. " + "The granite wall of the tower was built by masons. " * 9

@@ -275,6 +275,7 @@ class PastRound:
     facts: tuple[Fact, ...]  # that no earlier round had, best first
     summary: str = ""  # of the reflection after it
     left_open: tuple[str, ...] = ()
+    more: int = 0  # further facts that it found
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,14 @@ from corrobora.domain.evidence import Fact
 from corrobora.domain.plan import Brief, Node, SubQuestion
 from corrobora.domain.report import Draft, Report
 from corrobora.domain.run import EventType, Stage
-from corrobora.engine.inputs import MAX_FACTS_WRITTEN, report_input, select_best_facts
+from corrobora.engine.inputs import MAX_FACTS_WRITTEN, report_input
 from corrobora.engine.investigate import investigate
 from corrobora.engine.knowledge import begin_record
 from corrobora.engine.review import add_evidence, ask_rulings, confirm_input, read_cited_sources
 from corrobora.engine.session import Session, format_json
 from corrobora.engine.session.journal import CallMeta, decode, encode
 from corrobora.policies import dump_profile
+from corrobora.policies.fact_choice import select_best_facts
 from corrobora.reporting.edits import parse_document
 from corrobora.reporting.html_page import render_html
 from corrobora.reporting.markdown import MARKER, is_heading, iter_cited_sentences

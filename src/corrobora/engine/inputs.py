@@ -7,13 +7,12 @@ draft are given in `steps.review`.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from corrobora.domain.evidence import Contradiction, Fact, Grade
+from corrobora.domain.evidence import Contradiction, Fact
 from corrobora.domain.plan import Coverage, Node, Record, SubQuestion, SubQuestionStatus, describe_task, join_specs
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Escape, Gap, Intent, ScopeInput, ThreadState
@@ -21,6 +20,7 @@ from corrobora.engine.knowledge import build_record
 from corrobora.engine.session.journal import ReadPart, name_task
 from corrobora.policies.assessment import choose_forced_subject
 from corrobora.policies.drift import select_remaining_terms
+from corrobora.policies.fact_choice import select_best_facts
 from corrobora.policies.outcome import merge_gaps, select_last_iterations
 from corrobora.policies.selection import build_rubric, fill_prompt, list_unread_sources
 from corrobora.policies.stop import measure_saturation
@@ -37,7 +37,7 @@ MAX_FACTS_SHOWN = 60  # to a role at once; the best ones first
 MAX_UNREAD_SHOWN = 10  # addresses that a role may choose from
 MAX_RECALLED_SHOWN = 8  # facts of earlier runs that a reader is told
 WORDS_OPENING, WORDS_OF_QUESTION, WORDS_OF_FACT = 200, 150, 15  # that a report has room for
-MAX_FACTS_WRITTEN = 120  # to a writer of the whole report
+MAX_FACTS_WRITTEN = 160  # to a writer of the whole report
 MIN_FACTS_OF_PART = 12
 FIRST_DONE = 2  # the round from which on a reflection that is content sums up its thread in the same answer ...
 ENDING_RULES = frozenset({"criteria_met", "converged", "no_gaps"})  # ... or the first, where one of these may end it
@@ -101,36 +101,6 @@ def _fractal_question(thread: ThreadState) -> str:
     if thread.escape is not Escape.FRACTAL:
         return ""
     return f"What hidden assumptions underlie the research question '{thread.brief.question}'?"
-
-
-def select_best_facts(
-    facts: Sequence[Fact], limit: int, conflicts: Sequence[Contradiction] = (), summary: str = ""
-) -> tuple[Fact, ...]:
-    """The best facts: answering ones, better grades, higher confidence; ties by what they say.
-
-    Ids follow the order in which pages arrived, which a resumed run need not repeat. Where not all are shown, both
-    sides of each of the `conflicts` and what the `summary` cites are, and each sub-question and each source has its
-    best ones among them: no long document and no easy question hides the others.
-    """
-    grades = {Grade.VERIFIED: 0, Grade.PLAUSIBLE: 1, Grade.UNVERIFIED: 2}
-    ranked = sorted(
-        facts, key=lambda f: (not f.answers, grades[f.grade], -f.score, -f.confidence, f.quote, f.url, f.id)
-    )
-    if len(ranked) <= limit:
-        return tuple(ranked)
-    seen: Counter[tuple[str, str]] = Counter()
-    turn: dict[str, int] = {}
-    for fact in ranked:
-        turn[fact.id] = min((seen[answer, fact.source] for answer in fact.answers), default=len(ranked))
-        seen.update((answer, fact.source) for answer in fact.answers)
-    held: Counter[str] = Counter()  # what one long page answers has as many facts shown as any other question
-    for fact in sorted(ranked, key=lambda fact: turn[fact.id]):
-        turn[fact.id] = min((held[answer] for answer in fact.answers), default=len(ranked))
-        held.update(fact.answers)
-    turn |= dict.fromkeys((side for one in conflicts for side in (one.a, one.b)), -1)
-    turn |= dict.fromkeys((fact.id for fact in facts if fact.marker in summary), -1)
-    kept = {fact.id for fact in sorted(ranked, key=lambda fact: turn[fact.id])[:limit]}  # stable: best first in a turn
-    return tuple(fact for fact in ranked if fact.id in kept)
 
 
 def reflect_input(
@@ -254,7 +224,8 @@ def build_part(found: Findings, limit: int) -> Part:
     gaps = tuple(gap.text for gap in found.gaps if gap.text not in weak)
     asked = tuple(text.removeprefix(f"{phrases.UNKNOWN_STANDING}: ") for text in weak)
     facts = select_best_facts(found.facts, limit, found.contradictions, found.summary)
-    return Part(found.path, found.title, found.summary, facts, gaps, found.failed, found.angle, asked)
+    more = len(found.facts) - len(facts)
+    return Part(found.path, found.title, found.summary, facts, gaps, found.failed, found.angle, asked, more)
 
 
 def merge_part_contradictions(parts: Sequence[Findings]) -> tuple[Contradiction, ...]:

@@ -34,6 +34,7 @@ from corrobora.domain.thread import Gap, Round, ThreadState
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, decode, encode
 from corrobora.policies.assessment import assess_thread, merge_facts
+from corrobora.policies.fact_choice import select_best_facts
 from corrobora.policies.outcome import take_shared_facts
 from corrobora.policies.selection import (
     ASKED_PROVIDER,
@@ -278,7 +279,7 @@ async def widen_reading(
     return replace(document, passages=fresh), others
 
 
-MAX_ROUND_FACTS = 40  # of one round; the best ones
+MAX_ROUND_FACTS = 40  # of one round; the best ones, of each question and source
 STORED = "library"  # the provider of stored documents
 EARLIER = "evidence"  # and of those that the run has read which a follow-up asks about
 MAX_TOLD = 4  # questions, gaps and references of one source
@@ -329,9 +330,7 @@ def _add_place(source: SourceYield) -> SourceYield:
 
 def _build_round(done: Round, found: Sequence[Fact], asked: Mapping[str, str], turn: int) -> PastRound:
     once = {fact.id: fact for fact in found}
-    best = sorted(
-        once.values(), key=lambda fact: (not fact.answers, -fact.confidence, -fact.score, fact.quote, fact.url)
-    )
+    best = select_best_facts(tuple(once.values()), MAX_ROUND_FACTS)
     queries = (query.text for query in done.intent.queries)
     settled = done.decision.proposal if done.decision is not None else None
     return PastRound(
@@ -340,9 +339,10 @@ def _build_round(done: Round, found: Sequence[Fact], asked: Mapping[str, str], t
         done.intent.goal,
         tuple(_build_yield(query, done) for query in dict.fromkeys((*queries, *(hit.query for hit in done.hits)))),
         _build_sources([each for each in done.readings if not each.again and not each.note.startswith(COPY_NOTE)]),
-        tuple(best[:MAX_ROUND_FACTS]),
+        best,
         settled.summary if settled else "",
         tuple(_name_gap(gap, asked) for gap in settled.gaps) if settled else (),
+        len(once) - len(best),
     )
 
 

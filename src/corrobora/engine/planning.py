@@ -28,10 +28,11 @@ from corrobora.domain.plan import (
 )
 from corrobora.domain.report import Findings, iter_threads
 from corrobora.domain.run import EventType
-from corrobora.engine.inputs import drop_foreign_facts, select_best_facts
+from corrobora.engine.inputs import drop_foreign_facts
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, get_type_adapter
 from corrobora.policies import Profile
+from corrobora.policies.fact_choice import select_best_facts
 from corrobora.policies.feasibility import repair_plan
 from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES, check_question, guess_complexity, read_suggested
 from corrobora.policies.queries import MAX_THREAD_QUESTIONS

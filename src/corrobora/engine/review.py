@@ -16,8 +16,9 @@ from itertools import zip_longest
 
 from corrobora.domain.evidence import Document, Fact, ReadOutcome, SourceId
 from corrobora.domain.report import Critique, Draft, Findings, Report, SentenceCheck, Support, iter_threads
-from corrobora.engine.inputs import MAX_FACTS_WRITTEN, select_best_facts
+from corrobora.engine.inputs import MAX_FACTS_WRITTEN
 from corrobora.engine.session import Session
+from corrobora.policies.fact_choice import select_best_facts
 from corrobora.policies.grading import find_notice
 from corrobora.ports import Library
 from corrobora.reporting.evidence import build_evidence

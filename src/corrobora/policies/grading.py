@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 from corrobora.domain.evidence import Fact, Grade, Statement
 from corrobora.text.answer_match import AnswerCheck, check_answer
+from corrobora.text.measures import find_measures
 from corrobora.text.mentions import strip_to_alphanumeric
 from corrobora.text.tokens import split_words, stem_text
 from corrobora.text.vocabulary import Equivalence
@@ -51,7 +52,8 @@ def _read_features(quote: str) -> _QuoteFeatures:
     stance = frozenset(split_words(quote)) & _STANCE_WORDS
     if "n't" in quote or "n’t" in quote:
         stance |= {"not"}
-    return _QuoteFeatures(frozenset(stem_text(quote)), frozenset(_NUMBER.findall(quote)), stance)
+    spelled = (f"{each.number:g}" for each in find_measures(quote) if each.spelled and each.dimension)  # "five seconds"
+    return _QuoteFeatures(frozenset(stem_text(quote)), frozenset((*_NUMBER.findall(quote), *spelled)), stance)
 
 
 def group_statements(
@@ -69,16 +71,18 @@ def group_statements(
         credible: further hosts that count as credible.
     """
     ordered = sorted({fact.id: fact for fact in facts}.values(), key=lambda fact: fact.id)
-    groups = _group_quotes(tuple(fact.quote for fact in ordered))
+    groups = _group_quotes(tuple((fact.quote, frozenset(fact.subjects)) for fact in ordered))
     return tuple(_make_statement([ordered[at] for at in members], names, credible) for members in groups)
 
 
 @functools.lru_cache(maxsize=256)  # a round is assessed before and after its reflection
-def _group_quotes(quotes: tuple[str, ...]) -> Sequence[Sequence[int]]:
-    features = [_read_features(quote) for quote in quotes]
+def _group_quotes(quotes: tuple[tuple[str, frozenset[str]], ...]) -> Sequence[Sequence[int]]:
+    """Group quotes with what they are about: two of different subjects are two statements, however alike."""
+    features = [_read_features(quote) for quote, _ in quotes]
     alike = _Groups(len(quotes))
     for one, other in _list_likely_pairs(features):
-        if _say_alike(features[one], features[other]):
+        mine, yours = quotes[one][1], quotes[other][1]
+        if _say_alike(features[one], features[other]) and not (mine and yours and mine.isdisjoint(yours)):
             alike.join(one, other)
     return alike.list_groups()
 

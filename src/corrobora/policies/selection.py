@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
-from itertools import chain, groupby, zip_longest
+from itertools import groupby
 from typing import TypeVar
 
 from corrobora.domain.evidence import Hit, Passage, PassageId, Reading, ReadOutcome, SourceId
@@ -40,11 +40,10 @@ def select_hits(hits: Sequence[Hit], thread: ThreadState, *, whole: bool = False
     """
     given = (*list_given_hits(thread), *(each for each in hits if each.provider == GIVEN_PROVIDER))
     asked = [hit for reading in (thread.last.readings if thread.last else ()) for hit in reading.asks]
-    fused, most = fuse_hits(hits, equal=whole), _count_reads(thread)
+    fused, most = fuse_hits(_list_fresh(hits, thread) if whole else hits, equal=whole), _count_reads(thread)
     named = _choose_fresh((*_list_proposed_hits(hits, thread), *given, *asked), thread, most, whole=whole)
-    return _choose_fresh(
-        (*named, *fused), thread, min(most, len(named) + _count_reads(thread, narrow=whole)), whole=whole
-    )
+    most = min(most, len(named) + _count_reads(thread, narrow=whole))
+    return _choose_fresh((*named, *fused), thread, most, whole=whole)
 
 
 def select_more_hits(
@@ -68,13 +67,15 @@ def select_more_hits(
     return _choose_fresh(wanted, thread, max(len(named), most), whole=False)
 
 
-def _choose_fresh(hits: Sequence[Hit], thread: ThreadState, most: int, *, whole: bool) -> tuple[Hit, ...]:
+def _list_fresh(hits: Sequence[Hit], thread: ThreadState) -> list[Hit]:
     read = thread.read_passages
     tried = {reading.hit.key for done in thread.rounds for reading in done.readings}
+    return [hit for hit in hits if hit.key not in tried and (hit.passage is None or hit.passage not in read)]
+
+
+def _choose_fresh(hits: Sequence[Hit], thread: ThreadState, most: int, *, whole: bool) -> tuple[Hit, ...]:
     chosen: dict[str, Hit] = {}
-    for hit in hits:
-        if hit.key in tried or (hit.passage is not None and hit.passage in read):
-            continue
+    for hit in _list_fresh(hits, thread):
         chosen.setdefault(hit.source or hit.key if whole and hit.provider != ASKED_PROVIDER else hit.key, hit)
     return tuple(chosen.values())[: max(0, most)]
 
@@ -130,23 +131,25 @@ def fuse_hits(hits: Sequence[Hit], *, equal: bool = False) -> tuple[Hit, ...]:
     """Merge the ranked lists of a round's queries by reciprocal rank (Cormack et al. 2009).
 
     The first query of a round states its whole intent and counts in full, the others are parts of it; if they are
-    `equal`, as a model words them, each looks for something of its own, and the first result of each precedes the
-    second of any.
+    `equal`, as a model words them, each looks for something of its own and gives its best documents in its turn.
     """
-    lanes: dict[tuple[str, str], int] = {}
+    if equal:
+        lanes: dict[tuple[str, str], dict[str, Hit]] = {}
+        for hit in hits:
+            lanes.setdefault((hit.query, hit.provider), {}).setdefault(hit.source or hit.key, hit)
+        found = {name: hit for lane in reversed(lanes.values()) for name, hit in lane.items()}
+        return tuple(found[name] for name in interleave([*lane] for lane in lanes.values()))
+    ranks = Counter[tuple[str, str]]()
     scores: dict[tuple[str, str | None], float] = {}
-    places: dict[tuple[str, str | None], int] = {}  # the best of each result
     first: dict[tuple[str, str | None], Hit] = {}
     for hit in hits:
-        rank = lanes[hit.query, hit.provider] = lanes.get((hit.query, hit.provider), 0) + 1
+        ranks[hit.query, hit.provider] += 1
         name = (hit.url, hit.passage)
-        weight = 1.0 if equal or hit.query == hits[0].query else PART_QUERY_WEIGHT
-        scores[name] = scores.get(name, 0.0) + weight / (RRF_K + rank)
-        places[name] = min(rank, places.get(name, rank)) if equal else 0
+        weight = 1.0 if hit.query == hits[0].query else PART_QUERY_WEIGHT
+        scores[name] = scores.get(name, 0.0) + weight / (RRF_K + ranks[hit.query, hit.provider])
         first.setdefault(name, hit)
     order = {name: place for place, name in enumerate(first)}
-    best = sorted(first, key=lambda name: (places[name], -round(scores[name], 9), order[name]))
-    return tuple(first[name] for name in best)
+    return tuple(first[name] for name in sorted(first, key=lambda name: (-round(scores[name], 9), order[name])))
 
 
 def _make_given_hit(reference: str, objective: str) -> Hit:
@@ -225,9 +228,15 @@ def _cover_queries(passages: Sequence[Passage], queries: Sequence[str]) -> list[
 
 
 def interleave(lanes: Iterable[Sequence[_Item]]) -> list[_Item]:
-    """Return the first of each lane, then the second of each, and so on, each item once."""
-    turns = zip_longest(*([(item,) for item in lane] for lane in lanes), fillvalue=())
-    return list(dict.fromkeys(item for turn in turns for item in chain.from_iterable(turn)))
+    """Return in turn the next of each lane that none has given yet, each item once."""
+    left, given = [iter(lane) for lane in lanes], dict[_Item, None]()
+    while left:
+        for lane in [*left]:
+            if item := next(([each] for each in lane if each not in given), None):
+                given[item[0]] = None
+            else:
+                left.remove(lane)
+    return [*given]
 
 
 def select_sections(
@@ -311,12 +320,12 @@ def _add_section(at: int, passages: Sequence[Passage], chosen: set[int], most: i
 def list_other_sections(
     passages: Sequence[Passage], read: Container[PassageId], most: int, queries: Sequence[str] = ()
 ) -> tuple[Passage, ...]:
-    """Return the first passage of each section of which nothing was read, in reading order.
+    """Return the first passage of each section, or of each part of one, that was not read, in reading order.
 
     Of more than `most`, those that hold most of what one of the queries asks for.
     """
-    sections = [tuple(section) for _, section in groupby(passages, key=lambda passage: passage.heading)]
-    unread = [section for section in sections if not any(passage.id in read for passage in section)]
+    sections = [tuple(run) for _, run in groupby(passages, key=lambda each: (each.heading, each.id in read))]
+    unread = [section for section in sections if section[0].id not in read]
     if len(unread) > most:
         shares = dict(zip((each.id for each in passages), measure_coverage(passages, queries), strict=True))
         best = sorted(unread, key=lambda section: -max(shares[each.id] for each in section))[:most]

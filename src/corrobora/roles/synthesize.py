@@ -204,6 +204,7 @@ class Part:
     failed: str = ""
     angle: str = ""
     weak: tuple[str, ...] = ()  # questions that only sources of unknown standing answer
+    more: int = 0  # facts that are not shown
 
 
 @dataclass(frozen=True, slots=True)

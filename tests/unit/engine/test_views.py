@@ -13,15 +13,16 @@ from corrobora.domain.plan import Brief, Node, Record, Subject, SubQuestion, Sub
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Gap
 from corrobora.engine.inputs import (
+    build_part,
     list_open_gaps,
     merge_part_contradictions,
     report_input,
     scope_input,
-    select_best_facts,
     shorten_material,
     summary_input,
 )
 from corrobora.engine.investigate import merge_findings
+from corrobora.policies.fact_choice import select_best_facts
 
 OPEN, DONE = SubQuestion("sq-1", "Who?"), SubQuestion("sq-2", "When?", SubQuestionStatus.ANSWERED, finding="In 1874.")
 GIVEN_UP = SubQuestion("sq-3", "Why?", SubQuestionStatus.EXHAUSTED)
@@ -136,6 +137,7 @@ def test_where_not_all_facts_are_shown_no_source_and_no_question_hides_another()
     shown = select_best_facts((*many, other), 5)
     assert other in shown
     assert len(shown) == 5
+    assert build_part(Findings("root", "t", facts=(*many, other)), 5).more == 16
     assert select_best_facts((*many, other), 21)[-1] == other, "with room for all, the order is by worth alone"
 
 

@@ -89,6 +89,23 @@ def test_three_shared_words_agree_and_two_do_not() -> None:
     assert grade_first(two, web("Ardal opened.", "example.org", "S2")) is Grade.UNVERIFIED
 
 
+def test_numbers_in_words_must_agree() -> None:
+    said = "The supervisor of the harbour waits five seconds before it restarts a crane."
+    other = "The supervisor of the harbour waits a second before it restarts a crane."
+    assert grade_first(web(said, "one.net", "S1"), web(other, "two.net", "S2")) is Grade.UNVERIFIED
+    agrees = "Before it restarts one, a crane waits 5 seconds for the supervisor of the harbour."
+    assert grade_first(web(said, "one.net", "S1"), web(agrees, "two.net", "S2")) is Grade.VERIFIED
+
+
+def test_what_is_said_of_two_subjects_is_no_agreement() -> None:
+    said = "By default the number of log files that are kept is 10."
+    other = "The number of log files kept by default is 10."
+    about = [web(said, "one.net", "S1", subjects=("crane",)), web(other, "two.net", "S2", subjects=("gate",))]
+    assert grade_first(*about) is Grade.UNVERIFIED
+    assert grade_first(about[0], web(other, "two.net", "S2", subjects=("crane", "gate"))) is Grade.VERIFIED
+    assert grade_first(about[0], web(other, "two.net", "S2")) is Grade.VERIFIED
+
+
 def test_words_of_obligation_must_agree() -> None:
     one = fact("Verifiers should not require periodic changes of passwords.", source="S1")
     other = fact("Verifiers shall not require periodic changes of passwords.", source="S2")
@@ -138,7 +155,7 @@ FACTS = st.lists(
     st.builds(
         lambda quote, number, kind, host, origin, primary, sure: fact(
             quote,
-            source=f"S{number}",
+            source=f"S{number} {kind} {host} {origin} {primary}",  # all that an id stands for is equal where ids are
             kind=kind,
             url=f"https://{host}/x" if kind == "web" else f"{number}.md",
             origin=origin,

@@ -74,9 +74,9 @@ def test_a_passage_that_holds_little_of_a_query_is_not_read_however_little_the_o
     assert not {"C25", "C33"} & set(chosen)
 
 
-def test_sections_of_which_nothing_was_read_are_listed_by_their_first_passage() -> None:
-    passages = document(("a", 2), ("b", 2), ("c", 2))
-    assert [each.id for each in list_other_sections(passages, {PassageId("C3")}, 9)] == ["C0", "C4"]
+def test_sections_and_parts_of_them_that_were_not_read_are_listed_by_their_first_passage() -> None:
+    passages = document(("a", 2), ("b", 4), ("c", 2))
+    assert [each.id for each in list_other_sections(passages, {PassageId("C3")}, 9)] == ["C0", "C2", "C4", "C6"]
     assert [each.id for each in list_other_sections(passages, (), 1)] == ["C0"]
 
 

@@ -57,6 +57,12 @@ def test_queries_of_equal_standing_have_their_turns() -> None:
     assert [each.title for each in fuse_hits(found, equal=True)] == ["a0", "b0", "a1", "b1", "a2", "b2"]
 
 
+def test_a_query_does_not_lose_its_turn_to_what_another_one_gave() -> None:
+    found = [hit("a", "one"), hit("b", "one"), hit("c", "one"), hit("b", "two"), hit("d", "two")]
+    assert [each.title for each in fuse_hits(found, equal=True)] == ["a", "b", "c", "d"]
+    assert [each.title for each in fuse_hits(found[1:], equal=True)] == ["b", "d", "c"]
+
+
 def test_the_first_query_counts_more_than_its_parts() -> None:
     found = [hit("a", "whole"), hit("b", "part")]
     assert [each.title for each in fuse_hits(found)] == ["a", "b"]

@@ -258,6 +258,8 @@ class Outline:
         place = -1
         if len(said) >= _FEWEST:
             place = self._letters.find(said[:_PROBE], self._cursor, self._cursor + _REACH)
+        elif said and self._letters.startswith(said, at := self._skip_headings()):
+            place = at  # a few letters say where they stand only if they come next
         if place < 0:
             return []
         self._cursor = place + len(said)
@@ -265,6 +267,15 @@ class Outline:
         while end < len(self._marks) and self._marks[end].place <= place:
             end += 1
         return self._take_until(end)
+
+    def _skip_headings(self) -> int:
+        """Return where the next text stands that is no heading."""
+        place = self._cursor
+        for mark in self._marks[self._next : self._next + _TRIES]:
+            if mark.place > place:
+                break
+            place = mark.place + len(_take_letters(mark.title))
+        return place
 
     def take_heading(self, title: str, level: int) -> list[_Mark]:
         """Return a heading that the extractor kept, after those above it; itself as it is if the page has none such."""

@@ -197,7 +197,7 @@ class PassageClaims:
 
 @dataclass(frozen=True, slots=True)
 class ReadPart:
-    """What is read of one document: passages, and the first one of each section that is left out."""
+    """What is read of one document: passages, and the first one of each section, or of its part, that is left out."""
 
     source: Source
     passages: tuple[Passage, ...]
@@ -210,8 +210,7 @@ def join_parts(parts: Sequence[ReadPart]) -> list[ReadPart]:
     for part in parts:
         if (before := joined.get(part.source.id)) is not None:
             passages = {each.id: each for each in (*before.passages, *part.passages)}
-            shown = {each.heading for each in passages.values()}
-            others = {each.id: each for each in (*before.elsewhere, *part.elsewhere) if each.heading not in shown}
+            others = {each.id: each for each in (*before.elsewhere, *part.elsewhere) if each.id not in passages}
             part = replace(  # noqa: PLW2901 - the joined one takes its place
                 part,
                 passages=tuple(sorted(passages.values(), key=lambda each: each.start)),

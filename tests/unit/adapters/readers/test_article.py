@@ -49,6 +49,13 @@ def test_headings_that_the_extractor_drops_are_put_back_above_their_text():
         assert f"{n}. Topic {n}\n\nA sentence of section {n} says" in parsed.text
 
 
+def test_a_heading_above_a_few_letters_stands_above_them():
+    page = """<html><body><h1>The gate program</h1><p>The gate program opens a gate of the harbour and waits.</p>
+    <h2>Interface</h2><ul><li>It expects a <a href="x.html">harbour</a>.</li><li>It exits 0.</li></ul>
+    <h2> Exit codes </h2><ul><li> 0: success </li><li> 99: no success within an hour </li></ul></body></html>"""
+    assert "- It exits 0.\n\nExit codes\n\n- 0: success\n- 99: no success" in read_html(page.encode()).text
+
+
 def test_lists_and_definitions_of_a_page_are_kept_with_their_terms():
     options = [("-p", "just parse the file and exit."), ("Quit.", "Ends the program.")]
     more = "".join(f"<dt><code>{term}</code><dd><p>{text}</p>" for term, text in [*options, (":", "Nothing.")])
