@@ -107,7 +107,7 @@ def answer_never(asked: WireRequest) -> str:
 def answer_silently(asked: WireRequest) -> str:
     """Answer as the obedient reader, but find no quote in any source."""
     if "# Role: extract\n" in asked.system:
-        return '{"relevant": false, "quotes": [], "summary": ""}'
+        return '{"quotes": [], "summary": ""}'
     return answer_from_prompt(asked)
 
 

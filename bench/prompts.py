@@ -5,7 +5,9 @@ scripted model, which obeys the schema and finds a gap after every round, so tha
 run, and with `--roles` for each role: calls; input tokens of a call (four characters each; schema, system text and
 user's text, in the order in which providers read them); the share of these characters that repeats the beginning of an
 earlier prompt of the run, of all and of what is no text of a source, since no such text is sent twice; characters of an
-answer. Run: python -m bench.prompts [PROFILE ...] [--place library] [--roles]
+answer. The effective tokens are what a user pays for: a repeated beginning of at least 1,024 tokens, the least that
+providers keep, counts a tenth. Facts are distinct quotes in the findings.
+Run: python -m bench.prompts [PROFILE ...] [--place library] [--roles]
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from corrobora.app.libraries import ingest_files
 from corrobora.app.runs import load_report, submit_run
 from corrobora.config import load_settings
 from corrobora.data import demo_documents
-from corrobora.domain.report import Report
+from corrobora.domain.report import Report, iter_threads
 from corrobora.domain.run import Request
 from corrobora.policies.intake import CANONICAL_ANGLES
 from corrobora.testing.protocols import WireRequest
@@ -55,6 +57,7 @@ THREAD = "\n".join(
     )
 )
 _CHARACTERS_PER_TOKEN = 4
+CACHED_PRICE, CACHED_TOKENS = 0.1, 1_024  # of what a provider's cache holds; the shortest beginning that it keeps
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,12 @@ class Prompt:
     repeated: int  # characters at its beginning that an earlier prompt began with
     source: int  # characters of sources
     answer: int  # characters
+
+    @property
+    def paid(self) -> float:
+        """Characters at the full price, those at the price of a cache counted as a part of one."""
+        held = self.repeated if self.repeated >= CACHED_TOKENS * _CHARACTERS_PER_TOKEN else 0
+        return len(self.text) - (1 - CACHED_PRICE) * held
 
 
 def answer_unsatisfied(asked: WireRequest) -> str:
@@ -124,7 +133,8 @@ def describe_prompts(prompts: Sequence[Prompt]) -> str:
     size, count = sum(len(each.text) for each in prompts), len(prompts)
     tokens, answer = size // _CHARACTERS_PER_TOKEN // count, sum(each.answer for each in prompts) // count
     shared = f"{sum(each.repeated for each in prompts) / size:>4.0%} / {measure_repeated(prompts):>4.0%} repeated"
-    return f"{count:>3} calls {tokens:>6} tokens in  {shared}  {answer:>5} characters out"
+    paid = round(sum(each.paid for each in prompts)) // _CHARACTERS_PER_TOKEN // count
+    return f"{count:>3} calls {tokens:>6} tokens in, {paid:>5} effective  {shared}  {answer:>5} characters out"
 
 
 async def research_place(workspace: Workspace, server: ModelServer, profile: str, place: str) -> Report:
@@ -153,7 +163,10 @@ async def measure(workspace: Workspace, server: ModelServer, profile: str, place
     prompts = list_prompts(server.asked, [answer_unsatisfied(each) for each in server.asked])
     read, tokens = report.methodology.sources_read, sum(len(each.text) for each in prompts) // _CHARACTERS_PER_TOKEN
     own = sum(each.source for each in prompts) // _CHARACTERS_PER_TOKEN // read
-    told = f"{tokens // read:>6} tokens a source, {own} of them its text ({read} read)"
+    paid = round(sum(each.paid for each in prompts)) // _CHARACTERS_PER_TOKEN // read
+    quotes = {fact.quote: bool(fact.answers) for found in iter_threads(report.findings) for fact in found.facts}
+    facts = f"{len(quotes)} facts, {sum(quotes.values())} that answer"
+    told = f"{tokens // read:>6} tokens a source, {own} of them its text, {paid} effective ({read} read, {facts})"
     few = len(prompts) <= CALLS_GOAL.get(profile, len(prompts))
     goals = {
         "tokens": tokens // read <= SOURCE_GOAL,

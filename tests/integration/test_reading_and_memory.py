@@ -357,7 +357,7 @@ async def test_a_round_for_one_gap_opens_few_results_and_the_others_only_if_thes
                 gap = {"text": "the colour of the sluice gates", "target": "sq-1"}
                 said |= {"answered": [], "done": False, "gaps": [gap], "next": {}, "next_topic": ""}
             if is_role(asked, "extract") and rounds[0] and fruitless:
-                said |= {"quotes": [], "relevant": False}
+                said |= {"quotes": []}
             return json.dumps(said)
 
         return answer

@@ -56,7 +56,7 @@ def test_plateau_level_2_two_rounds_without_new_facts_force_the_next_phase():
 def nothing(given: Any) -> Any:
     from corrobora.roles.extract import Extraction
 
-    return Extraction((), relevant=False)
+    return Extraction(())
 
 
 def numbered(given: Any) -> Intent:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.wire.methods import WireRun, run_over_wire
 
+from corrobora.domain.plan import SubQuestionStatus
 from corrobora.domain.run import EventType
 from corrobora.policies.intake import CANONICAL_ANGLES
 from corrobora.policies.queries import query_core
@@ -144,7 +145,11 @@ async def test_angles_17_the_last_reflection_of_a_sub_agent_writes_its_summary()
         summary = done.json(f"subagents/{slug}.json")["summary"]
         assert summary.startswith(f"What Find what is said of {slug.replace('-', ' ')}")
         assert summary in report
-    asked = [page for page in done.prompts("reflect") if "It closes this line of research" in page]
+    asked = [
+        page
+        for page in done.prompts("reflect")
+        if re.search(r"^(?:If `done` is true, w|W)rite `findings`", page, re.MULTILINE)
+    ]
     assert len(asked) == 4, "in the last round, and in the second, after which it may end"
 
 
@@ -185,6 +190,14 @@ async def test_angles_20_reflections_of_all_sub_agents_begin_alike_and_keep_to_t
         assert proposals
         assert all(not each.answered for each in proposals)
         assert {gap.target for each in proposals for gap in each.gaps} <= own | {""}
+
+
+async def test_angles_27_no_section_says_that_nothing_was_found_where_a_fact_of_another_section_answers():
+    question = "Who inspects harbour cranes, and how often are harbour cranes inspected?"
+    done = await run_over_wire("angles", question=question)
+    assert {each.standing for each in done.report.findings.sub_questions} == {SubQuestionStatus.ANSWERED}
+    assert "## 2. how often are harbour cranes inspected" in done.report.markdown
+    assert "Nothing was found" not in done.report.markdown
 
 
 async def test_angles_18_the_result_of_a_sub_agent_is_complete():

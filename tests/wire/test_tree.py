@@ -324,10 +324,10 @@ async def test_tree_29_a_fact_keeps_the_claim_and_the_confidence_of_its_extracto
     def extract(page: ParsedPrompt) -> Mapping[str, Any]:
         rows = re.findall(r"Passage (C\d+)", page.text)
         if quote not in page.text or not rows:
-            return {"relevant": False, "quotes": []}
+            return {"quotes": []}
         name = next((name for name, text in page.passages() if quote in text), rows[0])
         claim = "The cranes must be looked at once a year."
-        return {"relevant": True, "quotes": [{"passage": name, "quote": quote, "claim": claim, "confidence": 0.37}]}
+        return {"quotes": [{"passage": name, "quote": quote, "claim": claim, "confidence": 0.37}]}
 
     done = await run_over_wire("tree", {"plan": make_flat_plan(), "extract": extract})
     facts = [fact for fact in done.report.findings.facts if fact.quote == quote]

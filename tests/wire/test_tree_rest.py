@@ -65,7 +65,7 @@ async def test_tree_30_a_sure_reader_passes_on_what_a_source_names_only_under_a_
         name = next((name for name, said in page.passages() if quote in said), "")
         quotes = [{"passage": name, "quote": quote, "confidence": 0.9}] if name else []
         raised = {"question": "Who inspects the quays?", "confidence": 0.8, "rationale": "It is left open."}
-        return {"relevant": bool(name), "quotes": quotes, "follow_ups": [raised]}
+        return {"quotes": quotes, "follow_ups": [raised]}
 
     documents = {"rules.md": f"# Crane rules of Brenhaven\n\n{quote}{text}"}
     done = await run_over_wire("tree", {"plan": make_flat_plan(), "extract": extract}, documents=documents)

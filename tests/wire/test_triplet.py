@@ -102,7 +102,7 @@ async def test_triplet_30_five_new_facts_are_low_saturation():
         lines = [(name, line) for name, text in rows for line in text.split("\n") if line.endswith(".")]
         name = rows[0][0] if rows else "C1"
         quotes = [{"passage": at or name, "quote": text, "claim": text, "confidence": 0.8} for at, text in lines]
-        return {"relevant": True, "quotes": quotes}
+        return {"quotes": quotes}
 
     done = await run_thread({"extract": quote_all}, budget=1)
     [report] = [text for name, text in done.run.files.items() if name.startswith("micro-report")]
@@ -193,7 +193,7 @@ async def test_triplet_47_a_document_that_names_no_subject_gives_no_facts_whatev
         return {"reasoning": "r", "goal": "g", "queries": [{"text": "rye bread bakery"}]}
 
     def quote_bread(_page: ParsedPrompt) -> Mapping[str, Any]:
-        return {"relevant": True, "quotes": [{"passage": "C1", "quote": bread, "claim": bread, "confidence": 0.9}]}
+        return {"quotes": [{"passage": "C1", "quote": bread, "claim": bread, "confidence": 0.9}]}
 
     options = {"documents": documents, "stop": ("max_rounds",)}
     done = await run_thread({"scope": search, "extract": quote_bread, "reflect": doubt_all}, budget=1, **options)

@@ -237,8 +237,8 @@ class ScopeInput:
     url: str = ""
     record: Record = field(default_factory=Record)
     refused: tuple[str, ...] = ()  # queries of this round that did not change enough
-    all_questions: tuple[str, ...] = ()  # ids of all: the form, which a prompt begins with, stays the same
-    all_subjects: tuple[str, ...] = ()
+    all_questions: tuple[str, ...] = ()  # ids of all: what a form offers (`choose_from`) stays the same, and is cached
+    all_subjects: tuple[str, ...] = ()  # names, for the same form
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,6 +132,7 @@ def reflect_input(
         coming=scope_input(after, run, Record()) if after is not None else None,
         rounds_left=left,
         closing=run.leaves > 1 and may_end,
+        several=run.leaves > 1,
         run_questions=tuple(question.id for question in run.questions),
         run_subjects=tuple(subject.name for subject in run.brief.subjects),
     )

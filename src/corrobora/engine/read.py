@@ -34,6 +34,7 @@ from corrobora.engine.sites import resolve_requests
 from corrobora.policies.drift import detect_drift, find_known_conflicts
 from corrobora.policies.outcome import CUT_NOTE, list_rereadings
 from corrobora.policies.queries import RETRY_EXHAUSTED
+from corrobora.policies.selection import MIN_COVERAGE, measure_coverage
 from corrobora.ports import Reader
 from corrobora.roles.extract import Extraction, Quote, extract, has_insight_trigger
 from corrobora.text.mentions import find_names
@@ -68,13 +69,14 @@ async def read_hits(
     turns: list[asyncio.Event] = []
     read_whole = found is not None and run.has_model
     topic = find_topic_stems(run.brief.question)
-    batch = ReadBatch(sum(hit.source is not None for hit in hits), topic)
+    shared = [run.leaves > 1 or hit.source is not None for hit in hits]
+    free = functools.partial(run.claims.list_free, name_reading_task(thread, run))
+    batch = ReadBatch(sum(shared), free, topic, pages=run.leaves > 1)
     for place, hit in enumerate(score_by_query(hits)):
         ordered = hit.source is not None and not run.has_model
-        turn = ReadingTurn(tuple(turns) if ordered else (), place, batch if read_whole and hit.source else None)
+        turn = ReadingTurn(tuple(turns) if ordered else (), place, batch if read_whole and shared[place] else None)
         turns += [turn.own] if ordered else []
-        whole = found if read_whole else None
-        tasks.append(asyncio.create_task(read_hit(hit, thread, run, turn, whole)))
+        tasks.append(asyncio.create_task(read_hit(hit, thread, run, turn, found if read_whole else None)))
     try:
         for done in asyncio.as_completed(tasks):
             yield await done
@@ -269,7 +271,7 @@ async def _extract_facts(
             await _send_passages(together, thread, run)
         for claim in held:
             await claim.done.wait()
-        if not run.claims.split_claimed(task, passages)[0]:
+        if not run.claims.list_free(task, passages):
             break
     whole = run.claims.find_extractions(task, passages)
     found = [part for each in whole for part in each.list_parts(document.source.id)]
@@ -306,28 +308,42 @@ async def _extract_facts(
 async def _send_passages(together: Sequence[ReadPart], thread: ThreadState, run: Session) -> None:
     """Claim and send what is free; if this is cut, give it back: nobody waits for an answer that never comes."""
     task = name_reading_task(thread, run)
-    free = [replace(part, passages=run.claims.split_claimed(task, part.passages)[0]) for part in together]
+    free = [replace(part, passages=run.claims.list_free(task, part.passages)) for part in together]
     parts = join_parts([part for part in free if part.passages])
     passages = [passage for part in parts for passage in part.passages]
     claim = run.claims.claim_passages(task, passages)
     answer: Extraction | None = None
     try:
         answer = await run.call(extract, extract_input(parts, thread, run))
-        if len(parts) > 1 and not _quotes_anything(answer, passages):  # one bad answer must not lose several documents
-            alone = await asyncio.gather(*(run.call(extract, extract_input([part], thread, run)) for part in parts))
-            named = [replace(each, source=part.source.id) for each, part in zip(alone, parts, strict=True)]
-            answer = replace(named[0], beside=tuple(named[1:]))
+        lost = _list_lost(parts, answer, run) if len(parts) > 1 else []
+        alone = await asyncio.gather(*(run.call(extract, extract_input([part], thread, run)) for part in lost))
+        again = {part.source.id: replace(each, source=part.source.id) for each, part in zip(alone, lost, strict=True)}
+        first, *rest = (again.get(SourceId(each.source), each) for each in (answer, *answer.beside))
+        answer = replace(first, beside=tuple(rest))
     finally:
         if answer is None:
             run.claims.release(task, passages)
         claim.settle(answer)
 
 
-def _quotes_anything(answer: Extraction, passages: Sequence[Passage]) -> bool:
-    """True unless an answer quotes and nothing of it stands in the passages."""
-    texts = {passage.id: passage.text for passage in passages}
+def _list_lost(parts: Sequence[ReadPart], answer: Extraction, run: Session) -> list[ReadPart]:
+    """List what is read again alone: all if no quote of the answer stands in a passage, else pages that may be lost.
+
+    Such a page gave nothing and holds what is asked: another one may have told the reader to pass it over.
+    """
     quotes = [quote for each in (answer, *answer.beside) for quote in each.quotes]
-    return not quotes or any(locate_quote(quote.quote, texts.get(PassageId(quote.passage), "")) for quote in quotes)
+    texts = {passage.id: passage.text for part in parts for passage in part.passages}
+    found = {quote.passage for quote in quotes if locate_quote(quote.quote, texts.get(PassageId(quote.passage), ""))}
+    if quotes and not found:
+        return list(parts)
+    asked = [question.text for question in run.questions]
+    return [
+        part
+        for part in parts
+        if part.source.kind == "web"
+        and not found & {passage.id for passage in part.passages}
+        and max(measure_coverage(part.passages, asked or [run.brief.question])) >= MIN_COVERAGE
+    ]
 
 
 def _quotes_to_facts(

@@ -182,7 +182,7 @@ SHORT_CHARS = 8_000  # of a document that is read as a whole, whatever is looked
 ALONE_CHARS = 12_000  # and of a page that several lines of research would open in different places
 _OPENED = 3  # passages at which a document is opened if no search found any of it
 NAMED_SHARE = 0.6  # of its name's words that a heading or title shares with what was named
-_MIN_COVERAGE = 0.5  # of what a query asks for that a passage must hold to be read beside what was found
+MIN_COVERAGE = 0.5  # of what a query asks for that a passage must hold to be read beside what was found
 _SNIPPET_WEIGHT = 0.3  # the snippet shows where the provider found something; the query says what is looked for
 _SATURATION = 1.2  # BM25's k1
 
@@ -260,7 +260,7 @@ def select_sections(
     covered = _cover_queries(passages, queries)
     lanes = [sorted(range(len(passages)), key=lambda at, shares=shares: (-shares[at], at)) for shares in covered]
     near = [
-        [at for at in lane[:NEAR_PASSAGES] if shares[at] >= _MIN_COVERAGE]
+        [at for at in lane[:NEAR_PASSAGES] if shares[at] >= MIN_COVERAGE]
         for lane, shares in zip(lanes, covered, strict=True)
     ]
     places = {passage.id: at for at, passage in enumerate(passages)}

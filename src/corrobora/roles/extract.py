@@ -11,8 +11,6 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Annotated
 
-from pydantic import Field
-
 from corrobora.domain.evidence import FollowUp, LinkedSource, Passage
 from corrobora.domain.plan import Subject, SubQuestion
 from corrobora.ports import Role
@@ -22,9 +20,8 @@ from corrobora.roles.forms import (
     QUESTIONS,
     SOURCE,
     SUBJECTS,
-    Ids,
-    Names,
     Score,
+    choose_from,
     clean_texts,
     drop_duplicates,
     find_literal,
@@ -91,7 +88,6 @@ class Extraction:
 
     quotes: tuple[Quote, ...]
     summary: str = ""
-    relevant: bool = True
     follow_ups: tuple[FollowUp, ...] = ()
     gaps: tuple[str, ...] = ()
     linked: tuple[LinkedSource, ...] = ()
@@ -110,12 +106,12 @@ class Extraction:
 class WireQuote:
     """One fact: words copied letter for letter from a passage, and what they say."""
 
-    passage: Annotated[str, Field(description="Id as shown, like C12.")]
-    quote: Annotated[str, Field(description="Copied letter for letter from that passage.")]
+    passage: str
+    quote: str
     confidence: Score
-    claim: Annotated[str, Field(description="Empty if the quote can stand alone.")] = ""
-    answers: Ids = field(default_factory=list[str])
-    subjects: Names = field(default_factory=list[str])
+    claim: str = ""
+    answers: list[Annotated[str, choose_from("sub_questions")]] = field(default_factory=list[str])
+    subjects: list[Annotated[str, choose_from("subjects")]] = field(default_factory=list[str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +128,7 @@ class WireFollowUp:
 class WireLinked:
     """A document that the source names."""
 
-    reference: Annotated[str, Field(description="As the source names it.")]
+    reference: str
     context: str
     priority: Score = 0.5
     passage: str = ""
@@ -142,7 +138,6 @@ class WireLinked:
 class WireExtraction:
     """What was found."""
 
-    relevant: bool
     quotes: list[WireQuote]
     summary: str = ""
     terms: list[str] = field(default_factory=list[str])
@@ -176,7 +171,6 @@ def convert_extraction(given: Excerpt, filled: WireExtraction) -> Extraction:
             each,
             [quote for quote in quotes if owners.get(quote.passage, main) == at],
             WireExtraction(
-                filled.relevant,
                 [],
                 summaries.get(each.source, "") or (summaries.get("", "") if at == main else ""),
                 filled.terms,
@@ -197,7 +191,6 @@ def _convert_part(given: Excerpt, quotes: list[Quote], filled: WireExtraction) -
     return Extraction(
         quotes=tuple(quotes),
         summary=filled.summary,
-        relevant=filled.relevant and bool(quotes),
         follow_ups=tuple(FollowUp(f.question, f.confidence, f.rationale) for f in filled.follow_ups),
         gaps=clean_texts(filled.gaps),
         linked=tuple(LinkedSource(x.reference, x.context, x.priority) for x in filled.linked),

@@ -40,10 +40,6 @@ def choose_from(*fields: str) -> Any:
     return Field(json_schema_extra={CHOICES: list(fields)})
 
 
-Ids = Annotated[list[Annotated[str, choose_from("sub_questions")]], Field(description="Ids exactly as shown.")]
-Names = Annotated[list[Annotated[str, choose_from("subjects")]], Field(description="Names exactly as shown.")]
-
-
 def list_choices(given: object, fields: Iterable[str]) -> list[str]:
     """Return the ids or names in these fields of a role's input, each once; what the input does not have is none."""
     found = (each for name in fields for each in getattr(given, name, ()))
@@ -166,6 +162,7 @@ RECORD = Record(
             FACTS[1:],
             "The pump moves water.",
             ("date of the change",),
+            3,
         ),
     ),
 )

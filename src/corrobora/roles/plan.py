@@ -26,7 +26,7 @@ from corrobora.domain.plan import (
     collect_leaves,
 )
 from corrobora.ports import Role
-from corrobora.roles.forms import BRIEF, RECORD, STRICT, Names, Score, UnusableAnswer, shorten_title
+from corrobora.roles.forms import BRIEF, RECORD, STRICT, Score, UnusableAnswer, choose_from, shorten_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,9 @@ class WireTask:
     sub_questions: Annotated[list[str], Field(description="Ids as shown, or new questions in words.")]
     parent: Annotated[str, Field(description="Key of its topic, or empty.")] = ""
     angle: Annotated[str, Field(description="Slug of its angle, or empty.")] = ""
-    subjects: Names = field(default_factory=list[str])
+    subjects: Annotated[list[Annotated[str, choose_from("subjects")]], Field(description="Names exactly as shown.")] = (
+        field(default_factory=list[str])
+    )
     output_format: str = ""
     out_of_scope: str = ""
     discovery: bool = False

@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from pydantic import Field
-
 from corrobora.domain.evidence import Query
 from corrobora.domain.plan import Record
 from corrobora.domain.thread import Escape, Intent, Phase, Saturation, ScopeInput
@@ -45,12 +43,8 @@ class WireIntent:
     reasoning: str
     goal: str
     queries: list[WireSearch]
-    targets: Annotated[list[Annotated[str, choose_from("all_questions")]], Field(description="Ids as shown.")] = field(
-        default_factory=list[str]
-    )
-    subjects: Annotated[list[Annotated[str, choose_from("all_subjects")]], Field(description="Names as shown.")] = (
-        field(default_factory=list[str])
-    )
+    targets: list[Annotated[str, choose_from("all_questions")]] = field(default_factory=list[str])
+    subjects: list[Annotated[str, choose_from("all_subjects")]] = field(default_factory=list[str])
 
 
 @dataclass(frozen=True, slots=True)

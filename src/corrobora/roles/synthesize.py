@@ -55,6 +55,7 @@ class Learned:
     coming: ScopeInput | None = None  # what the next round would be scoped from; None if it is scoped apart
     rounds_left: int = 0  # of which the reflection words the first one
     closing: bool = False  # the answer may be the last one, and then sums up what was found for the writer
+    several: bool = False  # lines of research, of which each is summed up so
     run_questions: tuple[str, ...] = ()  # ids of those of the whole run: all its reflections have one form
     run_subjects: tuple[str, ...] = ()  # names
 
@@ -91,9 +92,9 @@ class WireGap:
 class WireContradiction:
     """Two facts, by their ids, that do not fit together."""
 
-    a: Annotated[str, Field(description="Id of a fact, like F0123456789ab.")]
+    a: str
     b: str
-    claim: Annotated[str, Field(description="What the two disagree about, in a few words.")] = ""
+    claim: str = ""
     relation: Literal["supports", "contradicts", "qualifies", "supersedes"] = "contradicts"
     severity: Literal["low", "medium", "high"] = "medium"
     difference: str = ""
@@ -107,7 +108,7 @@ class WireProposal:
 
     summary: str
     reasoning: str
-    answered: Annotated[list[Annotated[str, choose_from("ids")]], Field(description="Ids exactly as shown.")]
+    answered: list[Annotated[str, choose_from("ids")]]
     gaps: list[WireGap]
     done: bool
     should_continue: bool
@@ -118,7 +119,7 @@ class WireProposal:
     terms: list[str] = field(default_factory=list[str])
     next: WireNext = field(default_factory=WireNext)
     findings: str = ""
-    first_hand: Annotated[list[str], Field(description="Ids of sources, like S3.")] = field(default_factory=list[str])
+    first_hand: list[str] = field(default_factory=list[str])
 
 
 def convert_proposal(given: Learned, filled: WireProposal) -> Proposal:
@@ -181,7 +182,7 @@ def _make_reflect_example() -> Learned:
     unread = (("https://a.example/b", "Manual"),)
     coming = make_scope_example()
     shown = ("a table", unread, RECORD, coming, 2)
-    return Learned("root/1", QUESTION, "Find the flow", 2, *known, 2, *shown, closing=True)
+    return Learned("root/1", QUESTION, "Find the flow", 2, *known, 2, *shown, closing=True, several=True)
 
 
 reflect: Role[Learned, Proposal] = Role(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from corrobora.text.segmentation import split_sentences
@@ -21,6 +21,7 @@ _PASSAGE = re.compile(r"^Passage (C\d+)(?:, under [^\n]*)?:$", re.MULTILINE)
 _MIN_QUOTE, _MAX_QUOTE = 25, 600
 _QUOTES_OF_A_PASSAGE = 2
 _FACTS_OF_A_PART = 5
+_SAME = "the words of "  # in the place of a quote: that of an earlier fact
 _ASPECTS = "overview details date exception source history limits cause effect example change figure".split()
 
 
@@ -93,7 +94,9 @@ class ParsedPrompt:
     def facts(self) -> list[FactLine]:
         """Return all facts, in order, each once."""
         rows = [row for _, inside in self.blocks for row in inside.split("\n")]
-        return list(dict.fromkeys(fact for row in rows if (fact := FactLine.read(row)) is not None))
+        found = dict.fromkeys(fact for row in rows if (fact := FactLine.read(row)) is not None)
+        quotes = {fact.id: fact.quote for fact in found}
+        return [replace(fact, quote=quotes.get(fact.quote.removeprefix(_SAME), fact.quote)) for fact in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +227,7 @@ def _extract_pick_quotes(page: ParsedPrompt) -> Mapping[str, object]:
     said = "It speaks to the questions." if quotes else ""
     sources = re.findall(r"^The source (S\d+): <data-", page.text, re.MULTILINE)  # of a single one no id is shown
     summary = " ".join(f"{source}: {said}" for source in sources) or said
-    return {"relevant": bool(quotes), "quotes": quotes, "summary": summary}
+    return {"quotes": quotes, "summary": summary}
 
 
 def _pick_quotes(passage: str, text: str, wanted: Mapping[str, set[str]], whole: set[str]) -> list[dict[str, object]]:
@@ -277,7 +280,8 @@ def _write_report(page: ParsedPrompt) -> Mapping[str, object]:
     sections: list[str] = []
     angled = "Layout: angles" in page.text
     for number, (each, text) in enumerate(page.questions(), start=1):
-        own = [fact for fact in facts if each in fact.answers and fact.id not in used][:_FACTS_OF_A_PART]
+        answering = [fact for fact in facts if each in fact.answers]
+        own = [fact for fact in answering if fact.id not in used][:_FACTS_OF_A_PART] or answering[:1]
         used |= {fact.id for fact in own}
         head = f"## {number}. {text}" if angled else f"## {text}"
         body = " ".join(_cite_fact(fact) for fact in own) or "Nothing was found for this part."

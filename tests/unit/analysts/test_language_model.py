@@ -69,6 +69,6 @@ def test_what_a_decoder_does_not_know_moves_into_the_description_and_references_
 
 
 def test_the_words_hold_the_schema_and_a_correction_says_what_is_wrong():
-    assert '{"type": "object"}' in Form("f", "d", {"type": "object"}).instructions
+    assert '{"type":"object"}' in Form("f", "d", {"type": "object"}).instructions
     assert "too short" in Correction("x", "It is too short.").order
     assert Prompt("s", ("b",), "").user == "b"

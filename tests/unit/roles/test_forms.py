@@ -122,7 +122,7 @@ def test_extract_gives_the_exact_words_of_the_passage_and_finds_misplaced_ones()
         WireQuote("[S3:C8]", "Operators shall not exceed 4 bar.", 0.9),
         WireQuote("C7", "The pump moves 12.6 litres a minute.", 0.9),
     ]
-    made = convert("extract", WireExtraction(True, quotes))
+    made = convert("extract", WireExtraction(quotes))
     assert [(quote.passage, quote.quote in TEXT) for quote in made.quotes] == [
         ("C7", True),
         ("C7", True),

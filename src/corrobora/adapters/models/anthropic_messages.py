@@ -103,11 +103,16 @@ def _make_text(text: str) -> dict[str, Any]:
 
 
 def _make_messages(request: ModelRequest) -> list[dict[str, Any]]:
-    """The user's text, marked for the cache after the stable parts; then a bad answer and its correction."""
+    """The user's text, marked for the cache after what all calls of a run share and after all stable parts.
+
+    A bad answer and its correction follow. The second mark alone would not do: what is written at it is found again
+    only by calls that go on from there, not by those of another line of research.
+    """
     prompt, correction = request.prompt, request.correction
     parts = [_make_text(part) for part in (*prompt.parts, prompt.task) if part]
     if len(parts) > 1:
-        parts[len(prompt.parts) - 1]["cache_control"] = _CACHED
+        for place in {0, len(prompt.parts) - 1}:
+            parts[place]["cache_control"] = _CACHED
     first = {"role": "user", "content": parts}
     if correction is None:
         return [first]

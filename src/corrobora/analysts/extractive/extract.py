@@ -200,7 +200,7 @@ class LineSpan:
 
 
 def extract_quotes(given: Excerpt) -> Extraction:
-    """Return what one source says about the question as literal quotes; `relevant` is False if nothing does."""
+    """Return what one source says about the question as literal quotes, none if nothing does."""
     lines = read_lines(given)
     asked = tuple(replace(part, text=split_joined_names(part.text)) for part in given.sub_questions) or (
         SubQuestion("", split_joined_names(given.question)),
@@ -211,7 +211,7 @@ def extract_quotes(given: Excerpt) -> Extraction:
     if max((share for own in chosen.values() for share in own.values()), default=0.0) < _ENOUGH:
         terms = tuple(term for term in terms if parse_equivalence(term) is not None)  # it may speak of other things
     if not chosen:
-        return Extraction((), relevant=False, terms=terms)
+        return Extraction((), terms=terms)
     quotes = [quote for span in _make_spans(lines, chosen) if (quote := _to_quote(given, lines, span)) is not None]
     return add_insights(given, lines, tuple(quotes), terms)
 

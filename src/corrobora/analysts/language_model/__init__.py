@@ -79,7 +79,8 @@ class Form:
         """The form in words, for models that can be asked for JSON in the prompt only."""
         return (
             "Always respond with a JSON object that's compatible with this schema:\n\n"
-            f"{json.dumps(self.schema)}\n\nDon't include any text or Markdown fencing before or after."
+            f"{json.dumps(self.schema, separators=(',', ':'))}\n\n"
+            "Don't include any text or Markdown fencing before or after."
         )
 
     @cached_property

@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -162,7 +162,28 @@ def _make_form(role: Role[Any, Any]) -> _RoleForm:
     version = hashlib.sha256(json.dumps(schema, sort_keys=True).encode()).hexdigest()[:8]
     for part in schema.get("$defs", {}).values():  # what the prompt says already is not paid twice
         part.pop("description", None)
-    return _RoleForm(Form(role.prompt, description, schema), adapter, version)
+    return _RoleForm(Form(role.prompt, description, _inline_parts(schema)), adapter, version)
+
+
+def _inline_parts(schema: dict[str, Any]) -> dict[str, Any]:
+    """Put each part of a schema in the place of its name if it is used once: each call is sent the schema."""
+    parts = schema.get("$defs", {})
+    text = json.dumps(schema)
+    once = {f"#/$defs/{name}": part for name, part in parts.items() if text.count(f'"#/$defs/{name}"') == 1}
+
+    def put(value: Any) -> Any:
+        if isinstance(value, list):
+            return [put(each) for each in cast("list[Any]", value)]
+        if not isinstance(value, dict):
+            return value
+        fields = cast("dict[str, Any]", value)
+        part = once.get(fields.get("$ref", ""))
+        made = fields if part is None else {**part, **{name: each for name, each in fields.items() if name != "$ref"}}
+        return {name: put(each) for name, each in made.items()}
+
+    left = {name: put(part) for name, part in parts.items() if f"#/$defs/{name}" not in once}
+    made = put({name: each for name, each in schema.items() if name != "$defs"})
+    return {**({"$defs": left} if left else {}), **made}
 
 
 def _list_problems(error: ValidationError) -> str:

@@ -9,9 +9,8 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from enum import Enum
 from importlib import resources
 from itertools import takewhile
 from pathlib import Path
@@ -21,10 +20,11 @@ import jinja2
 
 from corrobora.analysts.language_model import Prompt
 from corrobora.domain.errors import UserError
-from corrobora.domain.evidence import Contradiction, Fact, Grade, LinkedSource, Passage
+from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade, LinkedSource, Passage
 from corrobora.domain.plan import (
     Node,
     QueryYield,
+    Record,
     SourceYield,
     Subject,
     SubQuestion,
@@ -191,19 +191,29 @@ def _show_gaps(gaps: Sequence[Gap]) -> Shown:
 
 def _show_facts(facts: Sequence[Fact]) -> Shown:
     """One line a fact: id, marker, grade, what it answers; then claim (if it is not the quote) and quote."""
-    return quote_rows(map(_fact_row, facts))
+    return quote_rows(_fact_rows(facts, map_quotes(facts)))
 
 
-def _fact_row(fact: Fact) -> tuple[str, Sequence[str]]:
-    answers = f" for {','.join(fact.answers)}" if fact.answers else ""
-    claim = "" if fact.claim == " ".join(fact.quote.split()) else fact.claim
-    return f"{fact.id} {fact.marker} {fact.grade.value}{answers}", (claim, f'"{fact.quote}"')
+def map_quotes(facts: Iterable[Fact]) -> dict[str, FactId]:
+    """Map each quote to the first of the facts that has it: words that stand in several sources are shown once."""
+    return {fact.quote: fact.id for fact in reversed(list(facts))}
 
 
-def _show_found(facts: Sequence[Fact]) -> Shown:
-    """The same without grades, which later rounds may change."""
-    rows = ((fact, *_fact_row(fact)) for fact in facts)
-    return quote_rows((label.replace(f" {fact.grade.value}", "", 1), texts) for fact, label, texts in rows)
+def _fact_rows(
+    facts: Iterable[Fact], first: Mapping[str, FactId], *, graded: bool = True
+) -> Iterator[tuple[str, Sequence[str]]]:
+    for fact in facts:
+        grade = f" {fact.grade.value}" if graded else ""
+        answers = f" for {','.join(fact.answers)}" if fact.answers else ""
+        claim = "" if fact.claim == " ".join(fact.quote.split()) else fact.claim
+        quote = f'"{fact.quote}"' if first[fact.quote] == fact.id else f"the words of {first[fact.quote]}"
+        yield f"{fact.id} {fact.marker}{grade}{answers}", (claim, quote)
+
+
+def _show_found(facts: Sequence[Fact], record: Record) -> Shown:
+    """The same without grades, which later rounds may change; `record` holds all that is shown before and after."""
+    first = map_quotes(fact for done in (*record.earlier, *record.rounds) for fact in done.facts)
+    return quote_rows(_fact_rows(facts, {**first, **map_quotes(record.recalled)}, graded=False))
 
 
 def _show_origins(facts: Iterable[Fact]) -> Shown:
@@ -288,7 +298,8 @@ def _show_links(linked: Sequence[LinkedSource]) -> Shown:
 def _show_facts_of_part(parts: Sequence[Part], at: int) -> Shown:
     """Show the facts of one part; those that an earlier part has too are named, not shown again."""
     earlier = {fact.id for part in parts[:at] for fact in part.facts}
-    own = _show_facts([fact for fact in parts[at].facts if fact.id not in earlier])
+    first = map_quotes(fact for part in parts[: at + 1] for fact in part.facts)
+    own = quote_rows(_fact_rows((fact for fact in parts[at].facts if fact.id not in earlier), first))
     known = " ".join(show_identifier(fact.id) for fact in parts[at].facts if fact.id in earlier)
     return Shown(f"{own}\nShown above and of this part, too: {known}") if known else own
 
@@ -330,10 +341,6 @@ def _show_named(rows: Sequence[tuple[str, str]]) -> Shown:
     return quote_rows(((name, (text,)) for name, text in rows), markers=True)
 
 
-def _show_word(value: Enum) -> Shown:
-    return show_identifier(value.value)
-
-
 def _describe_escape(escape: Escape) -> Shown:
     return Shown(f"{escape.value}: {_ESCAPES[escape]}")
 
@@ -367,7 +374,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "named_of": _show_named,
     "quotes_of": _show_quotes,
     "cited_of": _show_cited,
-    "word": _show_word,
     "escape_of": _describe_escape,
 }
 

@@ -154,7 +154,8 @@ class PassageClaims:
     def from_journal(cls, journal: Journal) -> PassageClaims:
         """Rebuild the claims of earlier attempts; one that was never answered does not count."""
         claims = cls()
-        for key in journal.keys("extract/"):
+        keys = sorted(journal.keys("extract/"), key=lambda each: -each.count("+"))
+        for key in keys:  # last what was read alone again
             entry = journal.get(key)
             if entry is None:
                 continue
@@ -171,6 +172,10 @@ class PassageClaims:
         claims = {p.id: self._find_claim(task, p) for p in passages}
         free = tuple(p for p in passages if claims[p.id] is None)
         return free, tuple(dict.fromkeys(claim for claim in claims.values() if claim is not None))
+
+    def list_free(self, task: str, passages: Sequence[Passage]) -> tuple[Passage, ...]:
+        """Return the passages that nobody reads or has read for this task."""
+        return self.split_claimed(task, passages)[0]
 
     def claim_passages(self, task: str, passages: Sequence[Passage]) -> PassageClaim:
         claim = PassageClaim()
@@ -222,14 +227,14 @@ def join_parts(parts: Sequence[ReadPart]) -> list[ReadPart]:
 
 @dataclass(slots=True, eq=False)
 class ReadBatch:
-    """The stored documents of a round, until all that can be read are there: then those that fit share a call.
-
-    A page of the web is read alone, or in several of its sections: what it says must not reach the reader of another.
-    """
+    """What a round opens, until all that can be read is there: then those documents that fit share a call."""
 
     waiting: int
+    list_free: Callable[[Sequence[Passage]], Sequence[Passage]]  # what no sibling reads
     topic: tuple[str, ...] = ()  # stems of the run's question
+    pages: bool = False  # of the web share calls, too; else each is read alone, or in several of its sections
     parts: dict[int, ReadPart] = field(default_factory=dict[int, ReadPart])
+    calls: list[list[int]] | None = None  # places of the documents that share a call
     full: asyncio.Event = field(default_factory=asyncio.Event)
 
     def put(self, place: int, part: ReadPart | None) -> None:
@@ -243,15 +248,22 @@ class ReadBatch:
     def list_neighbours(self, place: int) -> tuple[ReadPart, ...]:
         """Return the documents that share a call with the one at this place, it included.
 
-        Those that name more of the run's question come first, not those that one task found first: whichever task
-        sends them, its prompt is the same.
+        What is being read for a sibling takes no room. Those that name more of the run's question come first, not those
+        that one task found first: whichever task sends them, its prompt is the same.
         """
+        if self.calls is None:
+            self.calls = self._share_calls()
+        call = next(call for call in self.calls if place in call)
+        return tuple(sorted((self.parts[each] for each in call), key=self._rank))
+
+    def _share_calls(self) -> list[list[int]]:
         calls: list[list[int]] = []
         room: list[int] = []
         owners: list[str] = []
         for each in sorted(self.parts):
             part = self.parts[each]
-            size, owner = sum(len(p.text) for p in part.passages), part.source.id if part.source.kind == "web" else ""
+            size = sum(len(passage.text) for passage in self.list_free(part.passages))
+            owner = part.source.id if part.source.kind == "web" and not self.pages else ""
             fits = (at for at, left in enumerate(room) if size <= left and owners[at] == owner)
             at = next(fits, len(calls))
             if at == len(calls):
@@ -260,8 +272,7 @@ class ReadBatch:
                 owners.append(owner)
             calls[at].append(each)
             room[at] -= size
-        call = next(call for call in calls if place in call)
-        return tuple(sorted((self.parts[each] for each in call), key=self._rank))
+        return calls
 
     def _rank(self, part: ReadPart) -> tuple[int, str]:
         text = " ".join(passage.text for passage in part.passages).casefold()

@@ -157,7 +157,7 @@ def test_the_request_is_what_the_protocol_documents():
     assert tool["tool_choice"] == "required"
     words = body_of("openai:gpt-4.1", mode="prompted")
     assert words["response_format"] == {"type": "json_object"}
-    assert '"maxLength": 3' in words["messages"][0]["content"]
+    assert '"maxLength":3' in words["messages"][0]["content"]
     loose = body_of("ollama:m")["response_format"]["json_schema"]
     assert "strict" not in loose
     assert loose["schema"] == FORM.schema

@@ -60,13 +60,13 @@ async def test_every_role_is_played_over_every_protocol(kind: str):
 
 
 async def test_a_field_left_null_counts_as_left_out_and_a_needed_one_as_missing():
-    said = {"relevant": True, "quotes": [], "summary": None, "terms": None, "linked": None}
+    said = {"quotes": [], "summary": None, "terms": None, "linked": None}
     server = ModelServer(script(json.dumps(said)))
     answer = await played(server, "extract")
     assert answer.value.quotes == ()
     assert answer.usage.calls == 1
-    server = ModelServer(script(json.dumps({**said, "relevant": None})))
-    with pytest.raises(RoleError, match="relevant"):
+    server = ModelServer(script(json.dumps({**said, "quotes": None})))
+    with pytest.raises(RoleError, match="quotes"):
         await played(server, "extract")
 
 

@@ -62,3 +62,12 @@ async def test_engine_5_claims_are_rebuilt_from_the_keys_of_the_journal() -> Non
     assert [each.id for each in free] == ["C3"]
     assert len(held) == 1
     assert claims.find_extractions("any", [passage(2), passage(1)]) == (found(1),)
+
+
+async def test_of_a_page_that_was_read_alone_again_this_answer_counts_when_claims_are_rebuilt() -> None:
+    journal = MemoryJournal("r_test")
+    await journal.put(Entry("extract/any/S1/C1/extract#abc", encode(Extraction, found(1))))
+    await journal.put(Entry("extract/any/S2/C2+C1/extract#abd", encode(Extraction, found(2))))
+    claims = PassageClaims.from_journal(journal)
+    assert claims.find_extractions("any", [passage(1)]) == (found(1),)
+    assert claims.find_extractions("any", [passage(2)]) == (found(2),)
