@@ -194,6 +194,30 @@ async def test_a_number_in_the_line_above_a_quote_is_confirmed_and_one_that_stan
     assert checks[said_of.format(4712)] == "unclear"
 
 
+async def test_a_digit_in_a_name_of_the_question_is_no_number_that_a_source_must_have(database_url: str):
+    """A manual of gate7 need not say "gate7" in each sentence; a model that confirms one is believed."""
+    quote = "The sluice gates jammed in frost and let the water out at night."
+    documents = {"notices.md": f"# Notices of the Orrin mill\n\n{quote}\n"}
+    said_of = "The makers of {} say that its gates jammed in frost and water went out at night"
+
+    def answer(asked: WireRequest) -> str:
+        said = json.loads(answer_prompt(asked.system, asked.user))
+        if is_role(asked, "synthesize"):
+            marker = re.findall(r"\[S\d+:C\d+\]", asked.user)[0]
+            said["body"] = "\n\n".join(f"{said_of.format(name)} {marker}." for name in ("gate7", "gate8"))
+        if is_role(asked, "confirm"):
+            labels = re.findall(r"^(D\d+): ", asked.user, re.MULTILINE)
+            said["rulings"] = [{"sentence": label, "carried": True, "missing": ""} for label in labels]
+        return json.dumps(said)
+
+    async with ModelServer(answers=answer) as server, open_harness(database_url, documents) as harness:
+        found = await harness.run(server, "timed", question="When do the sluice gates of gate7 in the Orrin mill jam?")
+    assert found.report is not None
+    checks = {each.sentence.rstrip("."): each.support for each in found.report.checks}
+    assert checks[said_of.format("gate7")] == "supported"
+    assert checks[said_of.format("gate8")] != "supported"
+
+
 async def test_a_sentence_that_cites_nothing_and_claims_something_is_withheld_if_a_model_says_so(database_url: str):
     """Code sees no claim in either: they name no number, date or name. What leads over stays."""
     claim, leading = "Most millers seldom look at such rules.", "Both parts are told in their turn."

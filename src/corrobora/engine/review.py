@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
@@ -42,6 +42,7 @@ MAX_DOUBTS = 4 * MAX_RULED
 _NEAREST = 3  # quotes for a sentence that tells an absence
 _TELLS_ABSENCE = "it tells that this was not found; the quotes are those nearest to it"
 _ABSENT = re.compile(r"the (?:name|word|letters of) (.{1,200}) stands? in none of its sources")
+_NAME_WITH_DIGITS = re.compile(r"\b[^\W\d_]\w*\d\w*")
 _SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+|\n+")
 _NOT_OPENED = (ReadOutcome.SKIPPED, ReadOutcome.CUT, ReadOutcome.DRIFTED)
 
@@ -161,21 +162,26 @@ async def ask_rulings(given: Confirming, run: Session) -> bool:
     """Ask a model about the doubts of a check and keep what it rules; False if there is none to ask, or nothing to."""
     if not given.doubts or not run.has_model:
         return False
+    named = frozenset(_NAME_WITH_DIGITS.findall(run.brief.question))
     asked = [replace(given, doubts=given.doubts[at : at + MAX_RULED]) for at in range(0, len(given.doubts), MAX_RULED)]
     for part, ruled in zip(asked, await asyncio.gather(*(run.call(confirm, part) for part in asked)), strict=True):
         pairs = zip(part.doubts, ruled.reasons, strict=True)
         run.rulings |= {
-            (doubt.sentence, doubt.facts): None if not reason and _has_foreign_number(doubt) else reason
+            (doubt.sentence, doubt.facts): None if not reason and _has_foreign_number(doubt, named) else reason
             for doubt, reason in pairs
             if reason is not None
         }
     return True
 
 
-def _has_foreign_number(doubt: Doubt) -> bool:
-    """True if a sentence has a number that stands neither in a quote shown with it nor in what is shown before one."""
+def _has_foreign_number(doubt: Doubt, named: Container[str]) -> bool:
+    """True if a sentence has a number that stands neither in a quote shown with it nor in what is shown before one.
+
+    What the question names, such as "s6" or "IPv6", is no number.
+    """
     shown = "\n".join(" ".join(quote) for quote in doubt.quotes)
-    return bool(doubt.quotes) and not find_numbers(doubt.sentence) <= find_numbers(shown)
+    said = _NAME_WITH_DIGITS.sub(lambda name: "" if name[0] in named else name[0], doubt.sentence)
+    return bool(doubt.quotes) and not find_numbers(said) <= find_numbers(shown)
 
 
 def _name_source(fact: Fact, place: str = "") -> str:

@@ -257,7 +257,7 @@ def _render_question(report: Report, frame: Frame) -> str:
 
 
 def _render_side(fact: Fact, said: str, mark: CitationFormat) -> str:
-    where = fact.version or fact.published or fact.title
+    where = fact.version or ", ".join(filter(None, (fact.title, fact.published)))
     text = " ".join(said.split())
     shown = text if len(text) <= _SIDE_CHARS else f"{text[:_SIDE_CHARS]}…"
     return f"{escape_text(where)}: “{escape_text(shown)}” {mark(fact)}".rstrip()
@@ -345,7 +345,7 @@ def render_methodology(report: Report, frame: Frame = ENGLISH) -> str:
         f"Profile `{done.profile}`; analyst: {done.analyst}.",
         f"{format_count(done.rounds, 'round')}; {searched}; {hits}, {sources} read.",
         f"{format_count(done.facts, 'fact')}, each with a literal quote; {refused} refused: not in their source.",
-        f"Opened results by outcome: {outcomes or 'nothing was requested'}.",
+        f"Results by outcome: {outcomes or 'nothing was requested'}.",
         f"Stopped because: {stops or 'nothing ran'}.",
         f"Spent: {done.seconds:.0f} s{limit}; {calls}, {tokens}, {_format_money(done)}.",
     ]
