@@ -62,14 +62,16 @@ def answer(asked: WireRequest) -> str:
 
 
 async def research(
-    database_url: str, pages: list[WebPage], faults: Mapping[str, str] | None = None
+    database_url: str, pages: list[WebPage], faults: Mapping[str, str] | None = None, *, minutes: str = "unlimited"
 ) -> tuple[Ended, ModelServer]:
     async with (
         ModelServer(answers=answer) as server,
         LoopbackWeb(pages, hosts=HOSTS, faults=faults or {}) as web,
         open_harness(database_url, settings=name_web(web)) as harness,
     ):
-        found = await harness.run(server, "angles", question=QUESTION, libraries=(), providers=("tavily",))
+        overrides = (("minutes", minutes),)
+        options: dict[str, Any] = {"libraries": (), "providers": ("tavily",), "overrides": overrides}
+        found = await harness.run(server, "angles", question=QUESTION, **options)
     assert found.report is not None
     return found, server
 
@@ -100,3 +102,8 @@ async def test_what_a_page_orders_loses_no_other_page_of_its_call(database_url: 
     alone = [user for user in calls if len(list_sources(user)) == 1]
     assert alone
     assert all(ORDER not in user for user in alone)
+
+
+async def test_where_time_is_limited_no_page_waits_for_another_one(database_url: str):
+    _, server = await research(database_url, [write_page(number) for number in range(4)], minutes="20")
+    assert {len(list_sources(user)) for user in prompts(server, "extract")} == {1}

@@ -62,16 +62,16 @@ async def read_hits(
 
     `found` are all results of the round: a model reads whole sections around those of a document; without them a hit
     is scanned quickly. Without a model, stored documents claim their passages in the order of the hits, whichever
-    loads first; of those that a model reads, the ones that fit into one call share it. Raises nothing for a document
-    that cannot be read: that is an outcome.
+    loads first; of what a model reads, that which fits into one call shares it. Raises nothing for a document that
+    cannot be read: that is an outcome.
     """
     tasks: list[asyncio.Task[Reading]] = []
     turns: list[asyncio.Event] = []
     read_whole = found is not None and run.has_model
-    topic = find_topic_stems(run.brief.question)
-    shared = [run.leaves > 1 or hit.source is not None for hit in hits]
+    pages = run.leaves > 1 and run.budget.allowance.seconds is None  # else each is read as soon as it is there
+    shared = [pages or hit.source is not None for hit in hits]
     free = functools.partial(run.claims.list_free, name_reading_task(thread, run))
-    batch = ReadBatch(sum(shared), free, topic, pages=run.leaves > 1)
+    batch = ReadBatch(sum(shared), free, find_topic_stems(run.brief.question), pages=pages)
     for place, hit in enumerate(score_by_query(hits)):
         ordered = hit.source is not None and not run.has_model
         turn = ReadingTurn(tuple(turns) if ordered else (), place, batch if read_whole and shared[place] else None)
