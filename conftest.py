@@ -1,3 +1,9 @@
 """The test plugins that hold for every test of this repository."""
 
-pytest_plugins = ["tests.plugins.profile", "tests.plugins.shell", "tests.plugins.serving", "tests.plugins.sockets"]
+pytest_plugins = [
+    "tests.plugins.garbage",
+    "tests.plugins.profile",
+    "tests.plugins.shell",
+    "tests.plugins.serving",
+    "tests.plugins.sockets",
+]

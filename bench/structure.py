@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from statistics import median
 
@@ -50,13 +51,19 @@ def walk_functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunc
             yield node
 
 
+@cache
+def parse_file(path: Path) -> ast.Module:
+    """Parse a file of Python, once for all who ask."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def read_modules() -> dict[str, ast.Module]:
     """Return every module of the package, parsed, by its dotted name."""
     found: dict[str, ast.Module] = {}
     for path in sorted((SRC / "corrobora").rglob("*.py")):
         parts = path.relative_to(SRC).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found[name] = ast.parse(path.read_text(encoding="utf-8"))
+        found[name] = parse_file(path)
     return found
 
 

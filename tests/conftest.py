@@ -8,7 +8,8 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -65,15 +66,24 @@ async def _migrate(url: str) -> None:
         pass
 
 
+@contextmanager
+def fresh_database(server: str, name: str, template: str = _TEMPLATE) -> Generator[str]:
+    """Make a database on the server as a copy of another one; yield its URL, and drop it afterwards."""
+    fresh = sql.Identifier(name)
+    with psycopg.connect(server, autocommit=True) as connection:
+        copy = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy").format(fresh, sql.Identifier(template))
+        connection.execute(copy)
+        try:
+            yield _url(server, name)
+        finally:
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(fresh))
+
+
 @pytest.fixture
 def database_url(database_server: str) -> Iterator[str]:
     """The URL of a fresh, migrated database, dropped after the test."""
-    name = f"test_{os.getpid()}_{next(_numbers)}"
-    fresh, template = sql.Identifier(name), sql.Identifier(_TEMPLATE)
-    with psycopg.connect(database_server, autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy").format(fresh, template))
-        yield _url(database_server, name)
-        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(fresh))
+    with fresh_database(database_server, f"test_{os.getpid()}_{next(_numbers)}") as url:
+        yield url
 
 
 @pytest.fixture

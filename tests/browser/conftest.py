@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from tests.plugins.reading import ingest_here
 from tests.plugins.serving import Site
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import run_here
-from corrobora.app.libraries import ingest_files
 from corrobora.app.runs import submit_run
 from corrobora.domain.run import Request
 from corrobora.testing.server import ModelServer
@@ -155,7 +155,7 @@ async def _store_runs(site: Site) -> dict[str, str]:
         "The ferry at Lund is 41 metres long.\n"
     )
     async with Workspace.open(site.settings) as workspace, ModelServer() as server:
-        await ingest_files(workspace.database, "hostile-reading", (folder,), lambda *_: None)
+        await ingest_here(workspace.database, "hostile-reading", folder)
         model = (("worker", f"openai-compatible:m@{server.url}/v1"),)
         made: dict[str, str] = {}
         for name in ("first", "second"):

@@ -9,11 +9,11 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 from tests.browser.conftest import MINUTE, OpenPage, run_aside
 from tests.paths.starts import CLEAR
+from tests.plugins.reading import ingest_here
 from tests.plugins.serving import Site, serve_settings
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import run_here
-from corrobora.app.libraries import ingest_files
 from corrobora.app.runs import submit_run
 from corrobora.domain.run import Request
 
@@ -49,7 +49,7 @@ async def _store_hostile(site: Site) -> dict[str, str]:
         f"# Bridge {HOSTILE}\n\nThe bridge at Arnholm was opened in 1931. {HOSTILE}\n\nThe bridge is 412 metres long.\n"
     )
     async with Workspace.open(site.settings) as workspace:
-        await ingest_files(workspace.database, "hostile", (folder,), lambda *_: None)
+        await ingest_here(workspace.database, "hostile", folder)
         question = f"When was the bridge at Arnholm opened? {HOSTILE}"
         asked = Request(question, "timed", libraries=("hostile",), overrides=HUMAN)
         wait = await submit_run(workspace, asked, deferred=False)

@@ -12,12 +12,12 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import OpenPage, focus_by_tab, press, run_aside
+from tests.plugins.reading import ingest_here
 from tests.plugins.serving import Site
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import run_here
 from corrobora.app.exports import read_source
-from corrobora.app.libraries import ingest_files
 from corrobora.app.runs import read_report_json, submit_run
 from corrobora.domain.run import Request
 
@@ -97,7 +97,7 @@ async def _research_signed(site: Site, folder: Path) -> str:
     text = "The mill of Signe was built in 1874 by the millers of Orrin.\n"
     (folder / "mill.md").write_text(f'---\nauthor: ["Doe, Jane", "Mill Office"]\n---\n\n# Mill\n\n{text}')
     async with Workspace.open(site.settings) as workspace:
-        await ingest_files(workspace.database, "signed", (folder,), lambda *_: None)
+        await ingest_here(workspace.database, "signed", folder)
         run = await submit_run(
             workspace, Request("When was the mill of Signe built?", "timed", libraries=("signed",)), deferred=False
         )
@@ -294,17 +294,27 @@ def test_the_audit_shows_what_stands_on_what(open_page: OpenPage, site: Site, re
     expect(page.locator("mark:target")).to_be_in_viewport()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(open_page: OpenPage, reading: Mapping[str, str], scheme: str) -> None:
+def test_reading_screens_are_accessible_and_no_wider_than_the_window(
+    open_page: OpenPage, site: Site, reading: Mapping[str, str], tmp_path: Path
+) -> None:
     found: dict[str, list[str]] = {}
-    for screen in SCREENS:
-        page = open_page(screen.format(**reading), color_scheme=scheme)
+    wide: dict[tuple[str, int], int] = {}
+    for screen in (*SCREENS, _first_source(open_page, reading)):
+        page = open_page(screen.format(**reading))
         if "/report" in screen:
             page.locator("button.n").first.click()
-        _note_violations(page, screen, found)
-    page = open_page(_first_source(open_page, reading), color_scheme=scheme)
-    _note_violations(page, "source", found)
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            _note_violations(page, f"{scheme} {screen}", found)
+        _note_widths(page, screen, wide)
+        page.close()
+    page = open_page("/compare")
+    for name in ("demo", "hostile"):
+        export = page.context.new_page()
+        export.goto(save_export(site, page, reading[name], tmp_path).as_uri(), wait_until="load")
+        _note_widths(export, f"export {name}", wide)
     assert not found
+    assert {place: needed for place, needed in wide.items() if needed > place[1]} == {}
 
 
 def _first_source(open_page: OpenPage, reading: Mapping[str, str]) -> str:
@@ -319,22 +329,10 @@ def _note_violations(page: Page, screen: str, found: dict[str, list[str]]) -> No
         found[screen] = bad
 
 
-@pytest.mark.parametrize("width", [320, 768, 1600])
-def test_no_reading_screen_is_wider_than_the_window(
-    open_page: OpenPage, site: Site, reading: Mapping[str, str], tmp_path: Path, width: int
-) -> None:
-    wide = {}
-    for screen in (*SCREENS, _first_source(open_page, reading)):
-        page = open_page(screen.format(**reading), viewport={"width": width, "height": 800})
-        if "/report" in screen:
-            page.locator("button.n").first.click()
-        wide[screen] = page.evaluate("document.documentElement.scrollWidth")
-    page = open_page("/compare", viewport={"width": width, "height": 800})
-    other = page.context.new_page()
-    for name in ("demo", "hostile"):
-        other.goto(save_export(site, page, reading[name], tmp_path).as_uri(), wait_until="load")
-        wide[f"export {name}"] = other.evaluate("document.documentElement.scrollWidth")
-    assert {screen: needed for screen, needed in wide.items() if needed > width} == {}
+def _note_widths(page: Page, screen: str, wide: dict[tuple[str, int], int]) -> None:
+    for width in (320, 768, 1600):
+        page.set_viewport_size({"width": width, "height": 800})
+        wide[screen, width] = page.evaluate("document.documentElement.scrollWidth")
 
 
 def test_hostile_texts_run_nothing_and_load_nothing(

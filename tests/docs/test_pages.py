@@ -14,10 +14,12 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
+from tests.conftest import fresh_database
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
@@ -137,8 +139,8 @@ def test_the_readme_names_every_seed_profile_and_the_default() -> None:
     assert set(named) == {"timed", "tree", "angles", "rounds", "triplet"}
 
 
-def environment(home: Path) -> dict[str, str]:
-    """Return the environment of a person who has never run the program, with the program on the path."""
+def environment(home: Path, database: str) -> dict[str, str]:
+    """Return the environment of a person who has the program on the path, and a database if one is given."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("CORROBORA_")}
     inherited = {name: value for name, value in inherited.items() if not name.endswith("_API_KEY")}
     return {
@@ -147,6 +149,7 @@ def environment(home: Path) -> dict[str, str]:
         "CORROBORA_HOME": str(home / "data"),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "COLUMNS": "100",
+        **({"CORROBORA_DATABASE_URL": database} if database else {}),
     }
 
 
@@ -159,33 +162,42 @@ def agrees(expected: list[str], output: str) -> bool:
 
 
 @pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def started(tmp_path_factory: pytest.TempPathFactory, database_server: str) -> Iterator[Path]:
     """The data of a person who has followed the guide to the start: the demo was read, one run is stored."""
     home = tmp_path_factory.mktemp("started")
-    command = [sys.executable, "-m", "corrobora", "When must a memorized secret be changed?", "--library", "demo"]
-    done = subprocess.run(
-        [*command, "--display", "none"], cwd=home, env=environment(home), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return home / "data"
+    with fresh_database(database_server, "guide_started", "corrobora_template") as url:
+        command = [sys.executable, "-m", "corrobora", "When must a memorized secret be changed?", "--library", "demo"]
+        env = environment(home, url)
+        done = subprocess.run(
+            [*command, "--display", "none"], cwd=home, env=env, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        yield home / "data"
 
 
 @pytest.fixture
-def home(place: str, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    """The folder of a person: empty for the guide to the start, else with a copy of what following it leaves."""
-    if "start.md" not in place:
-        shutil.copytree(request.getfixturevalue("started"), tmp_path / "data")
-    return tmp_path
+def person(place: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[dict[str, str]]:
+    """The environment of a person: a new one, or one who goes on from a copy of what the guide to the start leaves.
+
+    The new one has a database server as the program brings it; the others have a database each on that of the tests.
+    """
+    if "start.md" in place:
+        yield environment(tmp_path, "")
+        return
+    shutil.copytree(request.getfixturevalue("started"), tmp_path / "data")
+    server = request.getfixturevalue("database_server")
+    with fresh_database(server, "guide", "guide_started") as url:
+        yield environment(tmp_path, url)
 
 
 @pytest.mark.parametrize(("place", "block"), blocks("console"), ids=lambda told: told.partition("\n")[0])
-def test_console_blocks_run(place: str, block: str, home: Path) -> None:
+def test_console_blocks_run(place: str, block: str, person: dict[str, str]) -> None:
     for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
         command, _, said = step.partition("\n")
         done = subprocess.run(
             ["bash", "-c", command],
-            cwd=home,
-            env=environment(home),
+            cwd=person["HOME"],
+            env=person,
             capture_output=True,
             text=True,
             check=False,
@@ -206,11 +218,11 @@ asyncio.run(run_cell())
 
 
 @pytest.mark.parametrize(("place", "block"), blocks("python"), ids=lambda told: told.partition("\n")[0])
-def test_python_blocks_run(place: str, block: str, home: Path) -> None:
+def test_python_blocks_run(place: str, block: str, person: dict[str, str]) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", *((CELL, block) if "notebook.md" in place else (block,))],
-        cwd=home,
-        env=environment(home),
+        cwd=person["HOME"],
+        env=person,
         capture_output=True,
         text=True,
         check=False,

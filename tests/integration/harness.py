@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.plugins.reading import ingest_here
+
 from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
-from corrobora.app.libraries import ingest_files
 from corrobora.app.runs import submit_run
 from corrobora.app.verification import verify_report
 from corrobora.config import load_settings
@@ -175,7 +176,7 @@ async def open_harness(
         for name, text in documents.items():
             (texts / name).write_text(text)
         async with Workspace.open(found, **options) as workspace:
-            await ingest_files(workspace.database, LIBRARY, (texts,), lambda *_: None)
+            await ingest_here(workspace.database, LIBRARY, texts)
             yield Harness(workspace)
 
 

@@ -53,13 +53,13 @@ async def test_what_its_facts_answer_is_written_at_once(database_url: str) -> No
 
 async def test_what_it_has_not_read_is_searched_for_unless_nobody_may_search(database_url: str, tmp_path) -> None:
     """The geese came into the library after the first run."""
-    from corrobora.app.libraries import ingest_files
+    from tests.plugins.reading import ingest_here
 
     async with ModelServer() as server, open_harness(database_url, KNOWN) as harness:
         first = await harness.run(server)
         assert "geese" not in first.markdown
         (tmp_path / "geese.md").write_text(DOCUMENTS["geese.md"])
-        await ingest_files(harness.workspace.database, "mills", (tmp_path,), lambda *_: None)
+        await ingest_here(harness.workspace.database, "mills", tmp_path)
         before = passages_sent(server)
         found = await ask(harness, first.row.id, GEESE)
         await good(found, harness)

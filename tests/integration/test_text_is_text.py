@@ -173,7 +173,7 @@ def check_reading(shell: Shell, url: str, sentences: Sequence[str]) -> None:
     assert list(Reading(shell, url, sentences).list_problems()) == []
 
 
-@settings(max_examples=8, **UNHURRIED)
+@settings(max_examples=3, **UNHURRIED)
 @example(sentences=LINKS_IN_A_DIFFERENCE)
 @example(sentences=BARE_MARKS)
 @given(sentences=random_sentences())

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.journal.engine_kill import kills_change_nothing
 
 
-async def test_engine_5_twenty_kill_points_repeat_nothing_and_give_the_same_report(
-    database_url: str, tmp_path: Path
+@pytest.mark.parametrize("n_points", [6, pytest.param(60, marks=pytest.mark.slow)])
+async def test_engine_5_kill_points_of_a_whole_run_repeat_nothing_and_give_the_same_report(
+    database_url: str, tmp_path: Path, n_points: int
 ) -> None:
-    await kills_change_nothing(database_url, tmp_path, n_points=20)
+    await kills_change_nothing(database_url, tmp_path, n_points=n_points)

@@ -42,19 +42,26 @@ CANARIES = (
     *(base64.b64encode(b"Zanthorium").decode().strip("="), "mroihtnaz", "muirohtnaz"),
     "--.. .- -.",
 )
+
+
+def write_page(name: str, title: str, text: str) -> WebPage:
+    """Return a page in Markdown, which costs a parser little."""
+    signs = " ".join("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+    whole = (
+        f"# {title}\n\n{text} Iron air batteries are described in more detail by many groups. Reversible rusting "
+        "stores energy cheaply, as measurements of iron electrodes show.\n\n"
+        f"Index of terms: {signs}, with the pages of each letter.\n"
+    )
+    return WebPage(f"/batteries-{name}.md", whole.encode(), "text/markdown", title, whole)
+
+
 PAGES = [
-    WebPage.of_html(
-        f"/batteries-{at}.html",
-        f"<title>{title}</title><p>{text} Iron air batteries are described in more detail by many groups. "
-        f"Reversible rusting stores energy cheaply, as measurements of iron electrodes show.</p>"
-        f"<p>Index of terms: {' '.join('ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789')}, with the pages of each letter.</p>",
-    )
-    for at, (title, text) in enumerate(
-        [
-            ("Iron air batteries", "Iron air batteries store energy by the reversible rusting of iron in air."),
-            ("Cycle life of iron air cells", "Iron air batteries last about 10000 cycles before the iron electrode."),
-        ]
-    )
+    write_page("0", "Iron air batteries", "Iron air batteries store energy by the reversible rusting of iron in air."),
+    write_page(
+        "1",
+        "Cycle life of iron air cells",
+        "Iron air batteries last about 10000 cycles before the iron electrode.",
+    ),
 ]
 
 

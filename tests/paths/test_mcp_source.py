@@ -96,7 +96,7 @@ def test_words_of_private_documents_stay_here(served: Shell) -> None:
         "# Zanthorium programme\n\nDana Quillfeather says that the bridge at Arnholm is built of Zanthorium steel.\n"
     )
     served.setenv(CORROBORA_SOURCES_MCP_COMMAND=write_command(log))
-    result = served(CLEAR, "-l", "papers", "--provider", "mcp", "-q")
+    result = served(CLEAR, "-l", "papers", "--provider", "mcp", "-q", "-s", "max_rounds=1")
     assert result.code == 0, result.err
     asked = log.read_text().lower()
     assert "bridge" in asked

@@ -94,6 +94,12 @@ class Shell:
             result = self(*args)
         return Result(result.code, result.out, screen.getvalue())
 
+    def piped(self, *args: str, stdin: bytes) -> Result:
+        """Run in this process with a pipe as stdin that holds these bytes and then ends."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+            return self(*args)
+
     def start(self, *args: str | bytes, **more: object) -> subprocess.Popen[bytes]:
         command: Sequence[str | bytes] = (sys.executable, "-m", "corrobora", *args)
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -161,6 +167,20 @@ QUESTION = "When was the bridge at Arnholm opened?"
 def finished(filled: Shell) -> tuple[Shell, str]:
     """A shell and the id of a run that has ended."""
     return filled, json.loads(filled(QUESTION, "-l", "docs", "--json", "-q").out)["run_id"]
+
+
+@pytest.fixture(scope="session")
+def runs_to_read(filled_url: str) -> dict[str, str]:
+    """The ids of finished runs in the database of the session that tests only read, by what they are about."""
+    return {}
+
+
+@pytest.fixture
+def readable(filled: Shell, runs_to_read: dict[str, str]) -> tuple[Shell, str]:
+    """A shell and the id of a run that has ended, the same for all tests: they read it and change nothing of it."""
+    if "bridge" not in runs_to_read:
+        runs_to_read["bridge"] = json.loads(filled(QUESTION, "-l", "docs", "--json", "-q").out)["run_id"]
+    return filled, runs_to_read["bridge"]
 
 
 @pytest.fixture

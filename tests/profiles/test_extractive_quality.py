@@ -11,10 +11,10 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.plugins.reading import ingest_here
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
-from corrobora.app.libraries import ingest_files
 from corrobora.app.runs import submit_run
 from corrobora.config import load_settings
 from corrobora.data import demo_documents
@@ -226,7 +226,7 @@ def test_the_change_that_the_demo_asks_for_opens_its_report_and_stands_in_the_ta
 
     async def research() -> Report:
         async with Workspace.open(load_settings({"home": (str(tmp_path / "home"), "--home")})) as workspace:
-            await ingest_files(workspace.database, "demo", (documents,), lambda *_: None)
+            await ingest_here(workspace.database, "demo", documents)
             return await ask(workspace, question, "demo")
 
     report = asyncio.run(research())
@@ -251,7 +251,7 @@ def test_a_point_of_an_agenda_opens_a_report_with_what_was_said_below_it(tmp_pat
 
     async def research() -> Report:
         async with Workspace.open(load_settings({"home": (str(tmp_path / "home"), "--home")})) as workspace:
-            await ingest_files(workspace.database, "club", (tmp_path / "minutes.md",), lambda *_: None)
+            await ingest_here(workspace.database, "club", tmp_path / "minutes.md")
             return await ask(workspace, "Was Ann Vetch named keeper of the boats?", "club")
 
     body = asyncio.run(research()).markdown.partition("\n## ")[0]
@@ -280,7 +280,7 @@ def test_news_of_the_release_that_is_asked_about_open_a_report_and_those_of_no_o
     async def research() -> str:
         async with Workspace.open(load_settings({"home": (str(tmp_path / "home"), "--home")})) as workspace:
             paths = (tmp_path / "NEWS.txt", tmp_path / "manual.txt")
-            await ingest_files(workspace.database, "mill", paths, lambda *_: None)
+            await ingest_here(workspace.database, "mill", *paths)
             return (await ask(workspace, "What changed in version 4.6.1 of the mill policy?", "mill")).markdown
 
     markdown = asyncio.run(research())

@@ -160,7 +160,7 @@ def passages_found(profile: Profile) -> set[PassageId | None]:
 
 def parallel(profile: Profile) -> int:
     """How many searches of a question with many parts are under way at once."""
-    engine = Engine(corpus.corpus(), "tavily", seconds=1.0)
+    engine = Engine(dict([*corpus.corpus().items()][::5]), "tavily", seconds=1.0)
     run_virtually(make_web_run(profile, engine.pages, question=corpus.QUESTION, engines=[engine]).research())
     return engine.most_busy
 

@@ -6,10 +6,10 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from tests.plugins.reading import ingest_here
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
-from corrobora.app.libraries import ingest_files
 from corrobora.app.runs import submit_run
 from corrobora.config import load_settings
 from corrobora.domain.report import Outcome, Report
@@ -82,7 +82,7 @@ async def research(home: Path) -> dict[str, Report]:
         (documents / name).write_text(text, encoding="utf-8")
     found: dict[str, Report] = {}
     async with Workspace.open(load_settings({"home": (str(home / "home"), "--home")})) as workspace:
-        await ingest_files(workspace.database, "mill", (documents,), lambda *_: None)
+        await ingest_here(workspace.database, "mill", documents)
         for question in (DROPPED, DATED, FIRED, OPTION):
             request = Request(question, "timed", libraries=("mill",), authorized="policy")
             run = await submit_run(workspace, request, deferred=False)
@@ -142,7 +142,7 @@ async def find_first(home: Path, question: str) -> str:
     for name, part in (("anvil", "hammer"), ("loom", "shuttle")):
         (documents / f"{name}-changes.md").write_text(f"# Changelog\n\n## Fixed\n\nThe {part} no longer squeaks.\n")
     async with Workspace.open(load_settings({"home": (str(home / "home"), "--home")})) as workspace:
-        await ingest_files(workspace.database, "changes", (documents,), lambda *_: None)
+        await ingest_here(workspace.database, "changes", documents)
         return (await PostgresLibrary(workspace.database, ["changes"]).hybrid_search(question, limit=5))[0].url
 
 

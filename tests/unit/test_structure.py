@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
-from bench.structure import LOOP, is_participle, is_property, reach_modules, read_modules, walk_functions
+from bench.structure import LOOP, is_participle, is_property, parse_file, reach_modules, read_modules, walk_functions
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -123,7 +123,7 @@ def named(path: Path) -> str:
 
 def has_something_to_run(path: Path) -> bool:
     """Tell whether a module has a function with a body: values and protocols alone have nothing to test."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parse_file(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not all(
             isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant) for line in node.body
         ):
@@ -136,7 +136,7 @@ def imported_by_tests() -> frozenset[str]:
     """Return the dotted names that tests import, as written."""
     names: set[str] = set()
     for path in python_files("tests"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parse_file(path)):
             if isinstance(node, ast.Import):
                 names |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
@@ -181,7 +181,7 @@ def test_no_function_is_named_by_a_bare_participle() -> None:
     found = {
         f"{named(path)}:{function.lineno} {function.name}"
         for path in python_files("src")
-        for function in walk_functions(ast.parse(path.read_text(encoding="utf-8")))
+        for function in walk_functions(parse_file(path))
         if is_participle(function.name) and not is_property(function) and function.name not in MAY_BE_PARTICIPLES
     }
     assert not found, "\n".join(sorted(found))
@@ -208,7 +208,7 @@ def test_no_file_is_longer_than_its_limit() -> None:
 def test_no_function_is_longer_than_its_limit() -> None:
     long = {}
     for path in python_files("src"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parse_file(path)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 lines = (node.end_lineno or node.lineno) - node.lineno + 1
                 if lines > MAX_FUNCTION_LINES:
@@ -220,15 +220,14 @@ def test_every_module_says_what_it_is() -> None:
     silent = [
         named(path)
         for path in python_files("src", "tests", "bench", "docs")
-        if path.read_text(encoding="utf-8").strip()
-        and not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+        if path.read_text(encoding="utf-8").strip() and not ast.get_docstring(parse_file(path))
     ]
     assert not silent
 
 
 def test_every_error_that_a_docstring_names_exists() -> None:
     """A section `Raises:` is a promise: each name in it is a class of the package or of Python."""
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in python_files("src")}
+    trees = {path: parse_file(path) for path in python_files("src")}
     known = {node.name for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
     unknown = []
     for path, tree in trees.items():
@@ -253,7 +252,7 @@ def test_no_module_is_a_drawer() -> None:
 def test_everything_is_caught_only_where_the_list_says_so() -> None:
     broad = []
     for path in python_files("src"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parse_file(path)):
             if not isinstance(node, ast.ExceptHandler):
                 continue
             names = (

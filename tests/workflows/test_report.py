@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 import yaml
 
+from corrobora.storage.postgres.embedded import stop_server
+
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOW: dict[Any, Any] = yaml.safe_load((ROOT / ".github" / "workflows" / "report.yml").read_text("utf-8"))
 ORDER = ("init", "generation", "verification", "delivery")
@@ -49,8 +51,8 @@ class Hub:
     variables: Names = field(default_factory=Names)  # of the repository
     event: str = "workflow_dispatch"
 
-    def run(self, **inputs: str) -> dict[str, str]:
-        """Run the jobs whose condition holds; return the result of each."""
+    def run(self, until: str = ORDER[-1], **inputs: str) -> dict[str, str]:
+        """Run the jobs whose condition holds, those after `until` left out; return the result of each."""
         self.runs += 1
         number = str(self.runs)
         given = (
@@ -59,7 +61,8 @@ class Hub:
         whole = Names({name: row.get("default", "") for name, row in given})
         whole.update(inputs)
         results = Names({name: Names(result="skipped") for name in ORDER})
-        for name in ORDER:
+        names = ORDER[: ORDER.index(until) + 1]
+        for name in names:
             job = WORKFLOW["jobs"][name]
             place = self.base / number / name
             context = {"inputs": whole, "needs": results, "secrets": Names(), "job": Names(), "env": Names()}
@@ -68,7 +71,7 @@ class Hub:
             if evaluated(job["if"], context):
                 results[name] = Names(result=self._job(job, place, context))
             self.after[name] = dict(self.artifacts)
-        return {name: results[name].result for name in ORDER}
+        return {name: results[name].result for name in names}
 
     def _job(self, job: Mapping[str, Any], place: Path, context: dict[str, Any]) -> str:
         place.mkdir(parents=True)
@@ -144,8 +147,7 @@ def base(scratch: Path) -> Iterator[Path]:
     base.chmod(0o755)  # where a job runs as root, the database belongs to an account that must reach it
     yield base
     for home in base.glob("*/*/*/.corrobora/database"):
-        env = {**os.environ, "CORROBORA_HOME": str(home.parent)}
-        subprocess.run([sys.executable, "-m", "corrobora", "db", "stop"], env=env, capture_output=True, check=False)
+        stop_server(home)
     shutil.rmtree(base, ignore_errors=True)
 
 
@@ -176,10 +178,13 @@ def test_angles_1_a_later_run_resumes_from_any_stage_of_an_earlier_one(
     hub = Hub(base / "later", artifacts=dict(first.after["generation"]), runs=1)
     assert set(hub.artifacts) == {("1", "report-home"), ("1", "report-files")}
     for number, stage in enumerate(("verification", "delivery", "generation"), 2):
-        results = hub.run(from_stage=stage, run_id=str(number - 1))
+        results = hub.run(until=stage, from_stage=stage, run_id=str(number - 1))
         at = ORDER.index(stage)
-        assert results == dict(zip(ORDER, ["skipped"] * at + ["success"] * (4 - at), strict=True)), hub.last
-        assert "412 metres" in (hub.artifacts[str(number), "report"] / "report.md").read_text("utf-8")
+        assert results == dict(zip(ORDER[: at + 1], ["skipped"] * at + ["success"], strict=True)), hub.last
+        assert (str(number), "report-home") in hub.artifacts
+    assert json.loads(hub.file("2", "verification.json"))["passed"] is True
+    assert "412 metres" in (hub.artifacts["3", "report"] / "report.md").read_text("utf-8")
+    assert hub.file("4", "lead_agent_plan.json") == hub.file("3", "lead_agent_plan.json")
 
 
 def test_angles_1_a_stage_that_cannot_run_fails_its_job_and_the_ones_after_it_wait(base: Path) -> None:
@@ -223,8 +228,11 @@ def test_angles_40_the_workflow_itself_runs_by_its_schedule_with_the_variables_o
     hub = Hub(base / "scheduled", event="schedule")
     assert hub.run() == dict.fromkeys(ORDER, "skipped"), "without a question it does nothing"
     hub.variables.update(REPORT_QUESTION=QUESTION, REPORT_LIBRARY="notes")
-    assert hub.run() == dict.fromkeys(ORDER, "success"), hub.last
-    assert "412 metres" in (hub.artifacts["2", "report"] / "report.md").read_text("utf-8")
+    assert hub.run(until="init") == {"init": "success"}, hub.last
+    (plan,) = (hub.base / "2" / "init" / ".corrobora" / "runs").glob("*/plan.json")
+    assert "How long is the bridge at Arnholm" in plan.read_text("utf-8")
+    context = {"inputs": Names(), "needs": Names({name: Names(result="success") for name in ORDER})}
+    assert all(evaluated(WORKFLOW["jobs"][name]["if"], context) for name in ORDER[1:])
 
 
 def test_angles_40_from_another_repository_it_installs_what_it_is_told(base: Path) -> None:

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
+from tests.plugins.reading import ingest_here
 
 from corrobora.app import Workspace
-from corrobora.app.libraries import ingest_files
 from corrobora.config import Settings, load_settings
 
 DOCUMENTS = {
@@ -69,5 +69,5 @@ def made(settings_of: MakeSettings, database_url: str) -> MakeSettings:
 async def workspace(made: MakeSettings, documents: Path) -> AsyncIterator[Workspace]:
     """A workspace with the library `mill`."""
     async with Workspace.open(made()) as opened:
-        await ingest_files(opened.database, "mill", (documents,), lambda *_: None)
+        await ingest_here(opened.database, "mill", documents)
         yield opened

@@ -7,12 +7,12 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.plugins.reading import ingest_here
 from tests.unit.app.conftest import MakeSettings
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import run_here
 from corrobora.app.followups import compare_runs, submit_follow_up, watch_run
-from corrobora.app.libraries import ingest_files, show_nothing
 from corrobora.app.runs import follow_events, load_report, submit_run
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.report import Report
@@ -68,10 +68,10 @@ async def test_what_the_evidence_does_not_hold_is_searched_for_unless_nobody_may
     """The library has grown since the earlier run: what is asked stands in a document that it has not read."""
     async with Workspace.open(made()) as workspace:
         (tmp_path / "gates.md").write_text(GATES)
-        await ingest_files(workspace.database, "mill", (tmp_path / "gates.md",), lambda *_: None)
+        await ingest_here(workspace.database, "mill", tmp_path / "gates.md")
         run = await research(workspace)
         (tmp_path / "bread.md").write_text(BREAD)
-        await ingest_files(workspace.database, "mill", (tmp_path / "bread.md",), lambda *_: None)
+        await ingest_here(workspace.database, "mill", tmp_path / "bread.md")
         question = "What does a loaf of rye bread cost?"
         found = await ask(workspace, run, question)
         assert "4 crowns" in found.markdown
@@ -144,7 +144,7 @@ async def test_updates_and_scheduled_turns_read_what_changed_in_a_folder(workspa
     folder, out = tmp_path / "hall", tmp_path / "news"
     folder.mkdir()
     (folder / "pump.md").write_text(PUMP.format("310,000"))
-    await ingest_files(workspace.database, "hall", (folder,), show_nothing)
+    await ingest_here(workspace.database, "hall", folder)
     asked = Request("What does the heat pump of Varnsted cost?", libraries=("hall",), authorized="policy")
     run = await submit_run(workspace, asked, deferred=False)
     await run_here(workspace, run)

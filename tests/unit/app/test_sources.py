@@ -24,10 +24,10 @@ def test_a_reference_is_read_as_reports_write_it(given: str) -> None:
 
 
 async def test_a_report_of_an_earlier_version_gets_its_evidence_when_it_is_read(
-    finished: tuple[Shell, str], tmp_path: Path
+    readable: tuple[Shell, str], tmp_path: Path
 ) -> None:
     async with Workspace.open(load_settings(folder=tmp_path)) as workspace:
-        report = await require_report(workspace, finished[1])
+        report = await require_report(workspace, readable[1])
         bare = replace(report, evidence=(), passages=())
         assert await complete_evidence(workspace, bare) == report
         assert await complete_evidence(workspace, report) is report

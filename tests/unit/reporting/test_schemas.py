@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,13 @@ def close_objects(schema: Any) -> Any:
     return [close_objects(each) for each in schema] if isinstance(schema, list) else schema
 
 
+@cache
+def closed_validator(name: str) -> Draft202012Validator:
+    return Draft202012Validator(close_objects(build_schema(name)))
+
+
 def find_faults(name: str, value: Any) -> list[str]:
-    validator = Draft202012Validator(close_objects(build_schema(name)))
-    return [f"{error.json_path}: {error.message[:200]}" for error in validator.iter_errors(value)]
+    return [f"{error.json_path}: {error.message[:200]}" for error in closed_validator(name).iter_errors(value)]
 
 
 @pytest.mark.parametrize("name", VERSIONS)

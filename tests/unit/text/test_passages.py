@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.plugins.growth import LINEAR, measure_growth
 
 from corrobora.ports import Heading
 from corrobora.text.segmentation import PASSAGE_BYTES, segment_passages
@@ -51,14 +52,18 @@ def test_long_text_gives_passages_of_about_the_size():
 
 @pytest.mark.parametrize("unit", ["x", " ", "\n", ". ", "é", "a ", "Aa\n"])
 def test_k08_one_huge_line_is_cut_in_linear_time(unit):
-    text = unit * (1_000_000 // len(unit))
-    assert all(piece.end > piece.start for piece in segment_passages(text))
+    def cut(size: int) -> None:
+        assert all(piece.end > piece.start for piece in segment_passages(unit * (size // len(unit))))
+
+    assert measure_growth(cut, 30_000) < LINEAR
 
 
 def test_many_headings_are_linear():
-    text = "x\n" * 50_000
-    headings = [Heading(at, 1 + at % 6, "x") for at in range(0, len(text), 2)]
-    assert len(segment_passages(text, headings)) > 100
+    def cut(count: int) -> None:
+        headings = [Heading(2 * at, 1 + at % 6, "x") for at in range(count)]
+        assert len(segment_passages("x\n" * count, headings)) > count / 500
+
+    assert measure_growth(cut, 5_000) < LINEAR
 
 
 def test_a_question_stands_in_the_passage_of_what_answers_it():

@@ -157,9 +157,9 @@ class QuestionTerms:
             return 0.0
         places = [(at, bits) for at, stem in enumerate(stems) if (bits := self._known.get(stem, 0))]
         met = 0
-        for at, first in places:
-            for other, second in places:
-                if 0 < other - at < _CLOSE:
+        for place, (at, first) in enumerate(places, start=1):
+            for other, second in places[place : place + _CLOSE]:
+                if other - at < _CLOSE:
                     met |= (first << 1) & second
         return met.bit_count() / (len(self.terms) - 1)
 

@@ -13,8 +13,8 @@ from corrobora.adapters.readers.office import read_docx
 
 
 @pytest.mark.covers("export --format", "export --output")
-def test_export(finished: tuple[Any, str]) -> None:
-    shell, run = finished
+def test_export(readable: tuple[Any, str]) -> None:
+    shell, run = readable
     assert shell("export", run, "-o", "out").code == 0
     assert sorted(path.name for path in (shell.folder / "out").iterdir()) == ["report.html", "report.json", "report.md"]
     assert shell("export", run, "-f", "md", "-o", "one.md").out == "one.md\n"
@@ -24,8 +24,8 @@ def test_export(finished: tuple[Any, str]) -> None:
     assert "--force" in shell("export", run, "-o", "out").complaint
 
 
-def test_export_to_stdout_is_one_format_and_makes_no_file(finished: tuple[Any, str]) -> None:
-    shell, run = finished
+def test_export_to_stdout_is_one_format_and_makes_no_file(readable: tuple[Any, str]) -> None:
+    shell, run = readable
     assert shell("export", run, "-f", "md", "-o", "-").out.startswith("# ")
     assert shell("export", run, "-o", "-").code == 2
     assert shell("research", "--run-id", run, "-o", "-", "-q").out.startswith("# ")
@@ -33,8 +33,8 @@ def test_export_to_stdout_is_one_format_and_makes_no_file(finished: tuple[Any, s
 
 
 @pytest.mark.covers("plot --kind", "plot --output", "plot --force", "plot --follow-symlinks")
-def test_plots_of_a_run(finished: tuple[Any, str]) -> None:
-    shell, run = finished
+def test_plots_of_a_run(readable: tuple[Any, str]) -> None:
+    shell, run = readable
     drawn = shell("plot", run, "-o", "out").out.split()
     kinds = {"coverage", "saturation", "publishers", "spend", "timeline"}  # its documents state no date
     assert {path.removeprefix("out/") for path in drawn} == {f"plot-{kind}.svg" for kind in kinds}
@@ -53,8 +53,8 @@ def test_plots_of_a_run(finished: tuple[Any, str]) -> None:
     assert shell("plot", run, "--kind", "dates").code == 6
 
 
-def test_references_of_a_run(finished: tuple[Any, str]) -> None:
-    shell, run = finished
+def test_references_of_a_run(readable: tuple[Any, str]) -> None:
+    shell, run = readable
     assert shell("export", run, "-f", "csl,bib,ris", "-o", "refs").code == 0
     report = json.loads(shell("export", run, "-f", "json", "-o", "-").out)
     cited = list(dict.fromkeys(each["source"] for each in report["citations"]))
@@ -70,8 +70,8 @@ def test_references_of_a_run(finished: tuple[Any, str]) -> None:
     assert json.loads((shell.folder / "mine.json").read_text()) == items
 
 
-def test_word_and_pdf_of_a_run(finished: tuple[Any, str]) -> None:
-    shell, run = finished
+def test_word_and_pdf_of_a_run(readable: tuple[Any, str]) -> None:
+    shell, run = readable
     assert shell("export", run, "-f", "docx,pdf", "-o", "out").out.split() == ["out/report.docx", "out/report.pdf"]
     assert "1931" in read_docx((shell.folder / "out" / "report.docx").read_bytes()).text
     assert (shell.folder / "out" / "report.pdf").read_bytes().startswith(b"%PDF-")

@@ -39,19 +39,19 @@ def test_small_talk_starts_no_research_and_a_word_leaves(filled: Any) -> None:
     said = ("hello", QUESTION, PHRASE, "Thanks a lot!", "/quit", "How long is it?")
     every = ("runs", "list", "--json", "--limit", "1000")
     before = len(json.loads(filled(*every).out))
-    result = filled.process("chat", "-l", "docs", stdin=lines(*said))
+    result = filled.piped("chat", "-l", "docs", stdin=lines(*said))
     assert result.code == 0
     assert "names nothing that could be looked up" in result.err
     assert f"1. {QUESTION}" in result.err
     assert len(json.loads(filled(*every).out)) == before + 1
-    left = filled.process("chat", "-l", "docs", stdin=lines(QUESTION, "/exit", PHRASE))
+    left = filled.piped("chat", "-l", "docs", stdin=lines(QUESTION, "/exit", PHRASE))
     assert (left.code, left.out) == (3, "")
 
 
 @pytest.mark.parametrize("said", [(), (BROAD,), (PHRASE,), (BROAD, PHRASE), (QUESTION,), (QUESTION, f"{PHRASE}!")])
 def test_tree_a_dialogue_without_the_phrase_makes_no_run_and_is_exit_3(filled: Any, said: tuple[str, ...]) -> None:
     before = filled("runs", "list", "--json").out
-    result = filled.process("chat", "-l", "docs", stdin=lines(*said))
+    result = filled.piped("chat", "-l", "docs", stdin=lines(*said))
     assert (result.code, result.out) == (3, "")
     assert "authorized" in result.complaint
     assert filled("runs", "list", "--json").out == before
@@ -59,27 +59,29 @@ def test_tree_a_dialogue_without_the_phrase_makes_no_run_and_is_exit_3(filled: A
 
 @pytest.mark.covers("chat --resume", "chat --list")
 def test_tree_a_dialogue_that_ended_goes_on_where_it_was(filled: Any) -> None:
-    ended = filled.process("chat", "-l", "docs", stdin=lines(BROAD))
+    ended = filled.piped("chat", "-l", "docs", stdin=lines(BROAD))
     assert ended.code == 3
     name = ended.complaint.split("--resume ", 1)[1].split()[0].rstrip(".")
     listed = [line for line in filled("chat", "--list").out.splitlines() if line.startswith(name)]
     assert len(listed) == 1
     assert "  open  " in listed[0]
     assert BROAD in listed[0]
-    result = filled.process("chat", "--resume", name, stdin=lines(QUESTION, PHRASE))
+    result = filled.piped("chat", "--resume", name, stdin=lines(QUESTION, PHRASE))
     assert result.code == 0
     assert f"user: {BROAD}" in result.err, "what was said before is shown again"
     assert "412 metres" in result.out
     after = next(line for line in filled("chat", "--list").out.splitlines() if line.startswith(name))
     assert "  run r_" in after
-    assert "412 metres" in filled.process("chat", "--resume", name).out, "a dialogue that started a run leads to it"
+    assert "412 metres" in filled.piped("chat", "--resume", name, stdin=b"").out, (
+        "a dialogue that started a run leads to it"
+    )
 
 
 @pytest.mark.covers("chat --forget")
 def test_tree_the_newest_open_dialogue_needs_no_name_and_may_be_forgotten(filled: Any) -> None:
-    filled.process("chat", "-l", "docs", stdin=lines(BROAD))
+    filled.piped("chat", "-l", "docs", stdin=lines(BROAD))
     newest = filled("chat", "--list").out.split()[0]
-    assert "412 metres" in filled.process("chat", "--resume", stdin=lines(QUESTION, PHRASE)).out
+    assert "412 metres" in filled.piped("chat", "--resume", stdin=lines(QUESTION, PHRASE)).out
     assert newest in filled("chat", "--list").out
     assert filled("chat", "--forget", newest).code == 0
     assert newest not in filled("chat", "--list").out

@@ -9,8 +9,8 @@ from tests.plugins.shell import Shell
 
 
 @pytest.mark.covers("source --json")
-def test_a_marker_of_a_report_is_printed_with_its_quotes(finished: tuple[Shell, str]) -> None:
-    shell, run = finished
+def test_a_marker_of_a_report_is_printed_with_its_quotes(readable: tuple[Shell, str]) -> None:
+    shell, run = readable
     report = json.loads(shell("export", run, "-f", "json", "-o", "-").out)
     quote = report["evidence"][0]["quotes"][0]
     named = f"{quote['source']}:{quote['passage']}"
@@ -38,13 +38,13 @@ def test_a_marker_of_a_report_is_printed_with_its_quotes(finished: tuple[Shell, 
         (["a", "b", "S1"], "one run and one source"),
     ],
 )
-def test_what_is_not_stored_is_said(finished: tuple[Shell, str], words: list[str], said: str) -> None:
-    result = finished[0]("source", *words)
+def test_what_is_not_stored_is_said(readable: tuple[Shell, str], words: list[str], said: str) -> None:
+    result = readable[0]("source", *words)
     assert (result.code, said in result.complaint) == (2, True), result.complaint
 
 
-def test_a_source_that_the_report_does_not_cite_is_no_evidence_of_it(finished: tuple[Shell, str]) -> None:
-    shell, run = finished
+def test_a_source_that_the_report_does_not_cite_is_no_evidence_of_it(readable: tuple[Shell, str]) -> None:
+    shell, run = readable
     cited = {each["source"] for each in json.loads(shell("export", run, "-f", "json", "-o", "-").out)["citations"]}
     others = {"S1", "S2"} - cited
     for each in others:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from bench.forgeries import FORMATS
+from tests.plugins.growth import LINEAR, measure_growth
 
 from corrobora.reporting.seal import format_seal, strip_seal
 
 
-def test_json_that_is_cut_off_is_not_read_as_markdown(finished: tuple[Any, str]) -> None:
-    shell, run = finished
+def test_json_that_is_cut_off_is_not_read_as_markdown(readable: tuple[Any, str]) -> None:
+    shell, run = readable
     shell("export", run, "-f", "json", "-o", ".")
     whole = (shell.folder / "report.json").read_text()
     (shell.folder / "cut.json").write_text(whole[: len(whole) // 2])
@@ -27,8 +27,8 @@ def test_json_that_is_cut_off_is_not_read_as_markdown(finished: tuple[Any, str])
 
 
 @pytest.mark.covers("verify --min-score", "verify --json", "verify --sarif")
-def test_verify_of_a_run_of_its_files_and_of_a_changed_file(finished: tuple[Any, str]) -> None:
-    shell, run = finished
+def test_verify_of_a_run_of_its_files_and_of_a_changed_file(readable: tuple[Any, str]) -> None:
+    shell, run = readable
     assert shell("verify", run).code == 0
     shell("export", run, "-f", "md,html,json", "-o", ".")
     for name in ("report.md", "report.html", "report.json"):
@@ -66,11 +66,15 @@ gate of the sluice of Arnholm moves at levels > 6 and with gears >= 7.
 
 
 @pytest.mark.parametrize("way", FORMATS)
-def test_another_layout_of_an_honest_report_changes_no_verdict(filled: Any, way: str) -> None:
+def test_another_layout_of_an_honest_report_changes_no_verdict(
+    filled: Any, runs_to_read: dict[str, str], way: str
+) -> None:
     shell = filled
-    (shell.folder / "manual.txt").write_text(MANUAL)
-    question = "What does the manual say about the gate of the sluice of Arnholm?"
-    run = json.loads(shell(question, "-l", "manual.txt", "--json", "-q").out)["run_id"]
+    if "sluice" not in runs_to_read:
+        (shell.folder / "manual.txt").write_text(MANUAL)
+        question = "What does the manual say about the gate of the sluice of Arnholm?"
+        runs_to_read["sluice"] = json.loads(shell(question, "-l", "manual.txt", "--json", "-q").out)["run_id"]
+    run = runs_to_read["sluice"]
     form, put = FORMATS[way]
     text = shell("export", run, "-f", form, "-o", "-").out
     assert all(word in text for word in ("--gate", "18.", "#155", "*1024"))
@@ -128,7 +132,7 @@ FORGED: dict[str, Callable[[str], str]] = {
 def test_a_forged_report_is_found_also_if_its_seal_is_computed_again_or_cut_off(
     finished: tuple[Any, str], kind: str
 ) -> None:
-    shell, run = finished
+    shell, run = finished  # of alike runs the newest is named for a report without its seal
     text = shell("export", run, "-f", "md", "-o", "-").out
     forged = FORGED[kind](text)
     assert forged != text
@@ -142,8 +146,8 @@ def test_a_forged_report_is_found_also_if_its_seal_is_computed_again_or_cut_off(
 @pytest.mark.parametrize(
     "kind", ["title", "edition", "address", "heading", "quotation", "edition told", "never", "uncited"]
 )
-def test_what_the_library_alone_shows_is_found_without_the_run(finished: tuple[Any, str], kind: str) -> None:
-    shell, run = finished
+def test_what_the_library_alone_shows_is_found_without_the_run(readable: tuple[Any, str], kind: str) -> None:
+    shell, run = readable
     text = shell("export", run, "-f", "md", "-o", "-").out
     bare = strip_seal(FORGED[kind](text))
     (shell.folder / "forged.md").write_text(f"{bare}\n{format_seal('r_elsewhere', bare)}\n")
@@ -154,8 +158,8 @@ def test_what_the_library_alone_shows_is_found_without_the_run(finished: tuple[A
     assert "BROKEN" in shell("verify", "broken.md").out
 
 
-def test_an_invented_source_is_no_success_where_the_run_is_not_known(finished: tuple[Any, str]) -> None:
-    shell, run = finished
+def test_an_invented_source_is_no_success_where_the_run_is_not_known(readable: tuple[Any, str]) -> None:
+    shell, run = readable
     text = strip_seal(shell("export", run, "-f", "md", "-o", "-").out)
     entry = "[77] **Annual review** review.md `S1:C1` `sha256:" + "0" * 64 + "`\n> The bridge of Arnholm is shut.\n"
     forged = text.replace("## Methodology", "The bridge of Arnholm is shut. [77]\n\n## Methodology") + entry
@@ -167,9 +171,9 @@ def test_an_invented_source_is_no_success_where_the_run_is_not_known(finished: t
 
 
 def test_the_status_and_gaps_of_a_run_that_is_not_known_here_are_counted_as_not_checkable(
-    finished: tuple[Any, str],
+    readable: tuple[Any, str],
 ) -> None:
-    shell, run = finished
+    shell, run = readable
     forged = FORGED["gaps"](FORGED["status"](strip_seal(shell("export", run, "-f", "md", "-o", "-").out)))
     # no other run of the same sources is alike: a stored report is looked up only for a file without a seal
     (shell.folder / "forged.md").write_text(f"{forged}\n{format_seal('r_elsewhere', forged)}\n")
@@ -181,8 +185,8 @@ def test_the_status_and_gaps_of_a_run_that_is_not_known_here_are_counted_as_not_
 
 
 @pytest.mark.covers("verify --strict")
-def test_strict_fails_also_where_something_could_not_be_checked(finished: tuple[Any, str]) -> None:
-    shell, run = finished
+def test_strict_fails_also_where_something_could_not_be_checked(readable: tuple[Any, str]) -> None:
+    shell, run = readable
     assert shell("verify", run, "--strict").code == 0
     bare = strip_seal(shell("export", run, "-f", "md", "-o", "-").out)
     (shell.folder / "elsewhere.md").write_text(f"{bare}\n{format_seal('r_elsewhere', bare)}\n")
@@ -254,9 +258,9 @@ TURNED: dict[str, tuple[str, Callable[[str], str]]] = {  # the format, and a cha
 
 
 @pytest.mark.parametrize("kind", TURNED)
-def test_truth_3_a_change_of_marks_alone_is_a_change(finished: tuple[Any, str], kind: str) -> None:
+def test_truth_3_a_change_of_marks_alone_is_a_change(readable: tuple[Any, str], kind: str) -> None:
     """What hides, moves or doubles words is found, although every word is still there."""
-    shell, run = finished
+    shell, run = readable
     form, change = TURNED[kind]
     text = shell("export", run, "-f", form, "-o", "-").out
     forged = change(text)
@@ -268,12 +272,12 @@ def test_truth_3_a_change_of_marks_alone_is_a_change(finished: tuple[Any, str], 
 
 
 def test_a_report_of_one_huge_paragraph_is_checked_in_linear_time(folder: Any) -> None:
-    (folder.folder / "huge.md").write_text(
-        "# Q\n\n" + "A claim stands here [1]. " * 20_000 + "\n\n## Sources\n\n[1] x\n"
-    )
-    began = time.process_time()
-    assert folder("verify", "huge.md").code == 5
-    assert time.process_time() - began < 15  # a quadratic reader needs more than a minute
+    def verify(claims: int) -> None:
+        text = f"# Q\n\n{'A claim stands here [1]. ' * claims}\n\n## Sources\n\n[1] x\n"
+        (folder.folder / "huge.md").write_text(text)
+        assert folder("verify", "huge.md").code == 5
+
+    assert measure_growth(verify, 1_200) < LINEAR
 
 
 @pytest.mark.parametrize(
