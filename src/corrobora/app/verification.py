@@ -23,7 +23,7 @@ from corrobora.ports import IngestItem, ParsedDocument
 from corrobora.reporting.html_markup import compare_markup, find_hiding
 from corrobora.reporting.html_reader import html_to_markdown, is_html
 from corrobora.reporting.recheck import RecheckResult, recheck_report
-from corrobora.reporting.references import Lookups, SourceLookup, StoredSource
+from corrobora.reporting.references import Lookups, Page, SourceLookup, StoredSource
 from corrobora.reporting.report_format import read_frame
 from corrobora.reporting.report_parser import Reference
 from corrobora.reporting.seal import (
@@ -35,6 +35,8 @@ from corrobora.reporting.seal import (
     find_changes,
     find_seal,
 )
+
+from corrobora.text.segmentation import iterate_sections
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -54,6 +56,16 @@ LEFT JOIN passage p ON p.source = s.id AND EXISTS (
   WHERE quote.begins < p.ends AND quote.stops > p.starts
 )
 WHERE s.snapshot = %s ORDER BY s.id = %s DESC, p.id = %s DESC, s.id DESC LIMIT 100
+"""
+
+_PAGE = """
+SELECT s.id, s.title, s.version, s.published, n.body FROM source s JOIN snapshot n ON n.sha = s.snapshot
+WHERE s.url = ANY(%s) ORDER BY s.id DESC LIMIT 1
+"""
+_PARTS = """
+SELECT starts, heading FROM (
+  SELECT starts, heading, lag(heading) OVER (ORDER BY place) AS last FROM passage WHERE source = %s
+) AS passage WHERE last IS DISTINCT FROM heading ORDER BY starts
 """
 
 
@@ -143,13 +155,13 @@ async def verify_report(
         UserError: the folder cannot be read, or fetching is asked for offline.
     """
     given = await asyncio.to_thread(read_report_text, text)
-    look: list[Callable[[Reference], Awaitable[str | None]]] = [_stored_pages(workspace)]
+    look: list[Callable[[Reference], Awaitable[Page | None]]] = [_stored_pages(workspace)]
     if folder is not None:
         look.insert(0, await _folder_pages(folder))
     if fetch:
         look.append(_web_pages(workspace))
 
-    async def find_page(reference: Reference) -> str | None:
+    async def find_page(reference: Reference) -> Page | None:
         for each in look:
             page = await each(reference)
             if page is not None:
@@ -287,15 +299,16 @@ def _source_records(workspace: Workspace) -> SourceLookup:
     return read_sources
 
 
-def _stored_pages(workspace: Workspace) -> Callable[[Reference], Awaitable[str | None]]:
-    async def read_page(reference: Reference) -> str | None:
-        query = (
-            "SELECT n.body FROM source s JOIN snapshot n ON n.sha = s.snapshot WHERE s.url = ANY(%s) "
-            "ORDER BY s.id DESC LIMIT 1"
-        )
+def _stored_pages(workspace: Workspace) -> Callable[[Reference], Awaitable[Page | None]]:
+    async def read_page(reference: Reference) -> Page | None:
         names = [reference.url, reference.url.rstrip("/"), f"{reference.url}/"]
-        row = await workspace.database.fetch_one(query, [names], where="reading a source") if reference.url else None
-        return None if row is None else str(row[0])
+        where = "reading a source"
+        row = await workspace.database.fetch_one(_PAGE, [names], where=where) if reference.url else None
+        if row is None:
+            return None
+        number, title, version, published, body = row
+        parts = await workspace.database.fetch_all(_PARTS, [number], where=where)
+        return Page(str(body), title, version, published, tuple((int(at), str(path)) for at, path in parts))
 
     return read_page
 
@@ -326,7 +339,7 @@ class _FolderCatalog:
         """Do nothing: there is no index."""
 
 
-async def _folder_pages(folder: Path) -> Callable[[Reference], Awaitable[str | None]]:
+async def _folder_pages(folder: Path) -> Callable[[Reference], Awaitable[Page | None]]:
     """Read a folder's files as a library would, without storing them; look references up in them."""
     from corrobora.adapters.readers.parser import ParserProcess  # noqa: PLC0415 - only this option needs it
     from corrobora.app.ingest import Ingest  # noqa: PLC0415 - as above
@@ -340,20 +353,22 @@ async def _folder_pages(folder: Path) -> Callable[[Reference], Awaitable[str | N
         await Ingest(catalog, parse).add_path("verify", folder)
     by_name = _index_items(catalog.items)
 
-    async def find_file(reference: Reference) -> str | None:
+    async def find_file(reference: Reference) -> Page | None:
         return next((by_name[name] for name in _names_of(reference) if name in by_name), None)
 
     return find_file
 
 
-def _index_items(items: Sequence[IngestItem]) -> Mapping[str, str]:
+def _index_items(items: Sequence[IngestItem]) -> Mapping[str, Page]:
     """Index texts by path, file name, name without its ending, title and address; the first of a name counts."""
-    found: dict[str, str] = {}
+    found: dict[str, Page] = {}
     for item in items:
+        told, sections = item.source, tuple((at, path) for at, _, path in iterate_sections(item.text, item.headings))
+        page = Page(item.text, told.title, told.version, told.published, sections)
         path = PurePosixPath(item.path or item.source.url)
         for name in (item.source.url, str(path), path.name, path.stem, item.source.title):
             if name:
-                found.setdefault(_fold_name(name), item.text)
+                found.setdefault(_fold_name(name), page)
     return found
 
 
@@ -368,7 +383,7 @@ def _fold_name(name: str) -> str:
     )
 
 
-def _web_pages(workspace: Workspace) -> Callable[[Reference], Awaitable[str | None]]:
+def _web_pages(workspace: Workspace) -> Callable[[Reference], Awaitable[Page | None]]:
     """Fetch cited addresses by the reader of runs, which refuses private addresses and asks robots.txt."""
     if workspace.settings.offline:
         raise UserError(
@@ -376,14 +391,16 @@ def _web_pages(workspace: Workspace) -> Callable[[Reference], Awaitable[str | No
         )
     from corrobora.app.libraries import open_library  # noqa: PLC0415 - only this option needs it
 
+    find_stored = _stored_pages(workspace)
     reader = workspace.wiring.open_page_reader(open_library(workspace, (_FETCH_SPACE,)), _FETCH_SPACE)
 
-    async def fetch_page(reference: Reference) -> str | None:
+    async def fetch_page(reference: Reference) -> Page | None:
         if not reference.url:
             return None
         try:
-            return (await reader.read(Hit(reference.url, reference.title))).text
+            read = await reader.read(Hit(reference.url, reference.title))
         except ReadError:
             return None
+        return await find_stored(replace(reference, url=read.source.url))
 
     return fetch_page

@@ -113,7 +113,7 @@ async def recheck_members(members: Mapping[str, bytes]) -> RecheckResult:
         found = members.get(f"snapshots/{digest}.txt")
         return None if found is None else found.decode("utf-8", "surrogatepass")
 
-    async def read_page(_: Reference) -> str | None:
+    async def read_page(_: Reference) -> None:
         return None
 
     async def read_sources(reference: Reference, _: Sequence[tuple[int, int]]) -> Sequence[StoredSource]:

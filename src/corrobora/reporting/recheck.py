@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import lru_cache
+from operator import itemgetter
 from urllib.parse import urlsplit
 
 from corrobora.domain.report import Support
@@ -21,6 +23,7 @@ from corrobora.reporting.references import (
     CheckedReference,
     CitationStatus,
     Lookups,
+    Page,
     check_reference,
     find_misplaced,
 )
@@ -269,7 +272,7 @@ def _derive(
     cited = [
         CitedEvidence(piece, each.source, urlsplit(each.url).netloc)
         for each in found
-        for piece in each.evidence or find_best_windows(plain, each.page)
+        for piece in each.evidence or (find_best_windows(plain, each.page) if each.page else ())
     ]
     quoted = [piece for each in found for piece in each.evidence]
     derived = check_derivation(plain, cited if quoted else [])
@@ -301,39 +304,64 @@ def _settle_status(sentence: str, found: CheckedReference, evidence: list[Eviden
     evidence += found.evidence
     if found.status is not CitationStatus.SAID:
         return found.status
-    window = next(iter(find_best_windows(sentence, found.page)), Evidence(""))
+    windows = find_best_windows(sentence, found.page) if found.page else ()
+    window = windows[0] if windows else Evidence("")
     evidence.append(window)
     carried = check_support(sentence, [window]).support is Support.SUPPORTED
     return CitationStatus.SAID if carried else CitationStatus.NOT_SAID
 
 
-def find_best_windows(sentence: str, text: str) -> list[Evidence]:
+@lru_cache(maxsize=64)  # a sentence is compared with its pages, and computed from them
+def find_best_windows(sentence: str, page: Page) -> tuple[Evidence, ...]:
     """Return the places of a page that share most with a statement, the best first: a few consecutive sentences each.
 
-    None reach beyond a heading, which counts as well: of several settings one has the default that stands below it.
+    The headings above a place count as well: of several settings one has the default that stands below it.
+    """
+    wanted = frozenset(stem_text(sentence))
+    weights = {stem: weigh_stem(stem) for stem in sorted(wanted)}
+    places = sorted(_list_windows(page), key=lambda each: -sum(weights[stem] for stem in weights if stem in each[0]))
+    chosen: list[Evidence] = []
+    for _, each in places:
+        if len(chosen) < _WINDOWS and not any(each.quote in one.quote or one.quote in each.quote for one in chosen):
+            chosen.append(each)
+    return tuple(chosen)
+
+
+@lru_cache(maxsize=16)
+def _list_windows(page: Page) -> list[tuple[frozenset[str], Evidence]]:
+    """Return the places of a page, none of which reaches beyond a heading, with the stems of each and its headings.
+
     What stands before a table or list belongs to each of its lines.
     """
-    heads = [(0, 0, ""), *((match.start(), match.end(), match[1]) for match in _HEADING.finditer(text))]
-    title = heads[1][2] if len(heads) > 1 and heads[1][0] == 0 else ""
-    wanted = frozenset(stem_text(sentence))
-    found: list[tuple[float, int, Evidence]] = []
-    for (_, begin, heading), (stop, _, _) in zip(heads, [*heads[1:], (len(text), 0, "")], strict=True):
-        spans = split_sentences(part := text[begin:stop])
+    found: list[tuple[int, frozenset[str], Evidence]] = []
+    heads = list(_iterate_headings(page))
+    for (begin, heading), (stop, _) in zip(heads, (*heads[1:], (len(page.text), "")), strict=True):
+        told = Evidence("", page.title, page.version, page.published, heading)
+        above = frozenset(stem_text(heading))
+        opening, _, rest = (part := page.text[begin:stop]).partition("\n")
+        if opening.strip() and heading.endswith(opening.strip()):  # a place of its own
+            part = rest
+            found.append((0, above, replace(told, quote=opening.strip())))
+        spans = split_sentences(part)
         stems = [frozenset(stem_text(part[span.start : span.end])) for span in spans]
         lead = ""
         for at, span in enumerate(spans):
             said = part[span.start : span.end]
             lead = lead if is_table_row(said) else said
             window = part[span.start : spans[min(at + _WINDOW, len(spans)) - 1].end]
-            shared = wanted & frozenset(stem_text(heading)).union(*stems[at : at + _WINDOW])
-            weight = sum(map(weigh_stem, sorted(shared)))
-            found.append((-weight, at, Evidence(window, title, heading=heading, before="" if lead == said else lead)))
-    found.sort(key=lambda each: each[:2])
-    chosen: list[Evidence] = []
-    for _, _, each in found:
-        if len(chosen) < _WINDOWS and not any(each.quote in one.quote or one.quote in each.quote for one in chosen):
-            chosen.append(each)
-    return chosen
+            evidence = replace(told, quote=window, before="" if lead == said else lead)
+            found.append((at, above.union(*stems[at : at + _WINDOW]), evidence))
+    return [each[1:] for each in sorted(found, key=itemgetter(0))]
+
+
+def _iterate_headings(page: Page) -> Iterator[tuple[int, str]]:
+    """Yield where each section begins, with its headings; a line that stands alone is one below those of the reader."""
+    heads = page.sections if page.sections[:1] and not page.sections[0][0] else ((0, ""), *page.sections)
+    for (begin, path), (stop, _) in zip(heads, (*heads[1:], (len(page.text), "")), strict=True):
+        yield begin, path
+        for match in _HEADING.finditer(page.text, begin, stop):
+            if match[1] not in path:
+                yield match.start(), f"{path} > {match[1]}" if path else match[1]
 
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -53,6 +53,17 @@ class StoredSource:
     passage: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The whole text of a source, with what it says about itself and where each section begins, by its headings."""
+
+    text: str
+    title: str = ""
+    version: str = ""
+    published: str = ""
+    sections: tuple[tuple[int, str], ...] = ()  # where the section begins, and its path of headings
+
+
 async def _no_sources(_: Reference, __: Sequence[tuple[int, int]]) -> Sequence[StoredSource]:
     return ()
 
@@ -67,7 +78,7 @@ class Lookups:
     """Where the check may look: texts by hash, pages for a reference, and what is known of a cited source."""
 
     by_hash: TextLookup
-    by_reference: Callable[[Reference], Awaitable[str | None]]
+    by_reference: Callable[[Reference], Awaitable[Page | None]]
     sources: SourceLookup = _no_sources
 
 
@@ -79,7 +90,7 @@ class CheckedReference:
     evidence: tuple[Evidence, ...] = ()
     source: str = ""
     url: str = ""
-    page: str = ""  # the whole text, where no quote was given
+    page: Page | None = None  # where no quote was given
     problem: str = ""
     notice: str = ""  # a retraction or correction that the source states about itself
     known: tuple[StoredSource, ...] = ()  # what is stored of it
@@ -106,7 +117,7 @@ async def check_reference(reference: Reference, lookups: Lookups) -> CheckedRefe
     if page is None:
         return CheckedReference(CitationStatus.NOT_STORED)
     return CheckedReference(
-        CitationStatus.SAID, url=reference.url, page=page, notice=find_notice(reference.title, page)
+        CitationStatus.SAID, url=reference.url, page=page, notice=find_notice(reference.title, page.text)
     )
 
 

@@ -34,13 +34,15 @@ _TITLE = re.compile(r"\*\*(.{0,400}?)\*\*")
 _SNAPSHOT = re.compile(r"\bS\d{1,9}:C\d{1,9}`? `?sha256:[0-9a-f]{64}")
 _LISTED = re.compile(r"^\s{0,8}(?:[-*]\s{0,4})?(?:\\?\[\^?(\d{1,5})\\?\]:?|(\d{1,5})[.)])\s{1,8}(.{1,4000})$")
 _URL = re.compile(r"https?://[^\s)>\]\"']{1,2083}")
+_LINKED = re.compile(r"\[([^\]\n]{1,300})\]\(([^()\s]{1,2083})\)\.?")  # a title with the name of its file
 _INLINE = re.compile(r"\[([^\]\n]{0,300})\]\((https?://[^()\s]{1,2083})\)")
 _MARK = re.compile(r"\\?\[\^?(\d{1,5}(?:\s{0,2},\s{0,2}\d{1,5}){0,9})\\?\](?!\(|:)")  # a formatter escapes them
 _CITED = re.compile(f"{_INLINE.pattern}|{_MARK.pattern}")
 _ITEM = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s")
 _QUOTE = re.compile(r"^(?:>(?:\s+|$))+")
 _LEAD = re.compile(r"[#>\s]+")
-_CODE_SECTIONS = ("methodology", "sources", "references", "gaps", "bibliography", phrases.ACCOUNT.lower())
+_LISTS = ("sources", "references", "bibliography")
+_CODE_SECTIONS = ("methodology", *_LISTS, "gaps", phrases.ACCOUNT.lower())
 _OWN_SECTIONS = ("methodology", "gaps", phrases.ACCOUNT.lower(), EVIDENCE.lower(), PLOTS.lower())
 _STATUS_PLACE = 2  # the status stands below the title
 _BRACKET = "\ue000"  # stands for one that opens no citation
@@ -209,7 +211,8 @@ def parse_report(text: str, frames: Sequence[Frame] = ()) -> ParsedReport:
     for block in blocks:
         if is_heading(block.text):
             section, current = _read_section(block.text, frame), 0
-        found = _parse_own_reference(block) or (None if ours else _parse_foreign_reference(block))
+        listing = section in _LISTS
+        found = _parse_own_reference(block) or (None if ours else _parse_foreign_reference(block, listing=listing))
         if found is not None:
             current = found.number if found.snapshot else 0
             if found.snapshot or found.number not in references:
@@ -246,13 +249,17 @@ def _parse_own_reference(block: Block) -> Reference | None:
     return Reference(int(number), title, url, snapshot, (), label, source, passage, block.line)
 
 
-def _parse_foreign_reference(block: Block) -> Reference | None:
+def _parse_foreign_reference(block: Block, *, listing: bool) -> Reference | None:
+    """Return the reference of a numbered line with an address; in a list of sources a title or file name will do."""
     listed = _LISTED.match(block.text)
     found = _URL.search(block.text)
-    if listed is None or found is None or _MARK.search(listed.group(3)):
+    if listed is None or not (found or listing) or _MARK.search(listed.group(3)):
         return None
-    number = int(listed.group(1) or listed.group(2))
-    return Reference(number, _clean_title(listed.group(3)), found.group().rstrip(".,;"), line=block.line)
+    number, linked = int(listed.group(1) or listed.group(2)), _LINKED.fullmatch(listed.group(3))
+    if found is None and linked is not None:
+        return Reference(number, _clean_title(linked.group(1)), linked.group(2), line=block.line)
+    url = found.group().rstrip(".,;") if found else ""
+    return Reference(number, _clean_title(listed.group(3)), url, line=block.line)
 
 
 def _clean_title(rest: str) -> str:

@@ -281,7 +281,7 @@ def segment_passages(
     bare = True  # the open passage contains only headings
     starts = {heading.start for heading in headings}
     dated = {heading.start for heading in headings if find_releases(heading.title) or find_days(heading.title)}
-    for begin, end, label in _iterate_sections(text, headings):
+    for begin, end, label in iterate_sections(text, headings):
         if used >= _MIN_PASSAGE_BYTES or not open_ or (begin in dated and not bare):
             _close_passage(found, open_, path)
             open_, used, path, bare = [], 0, label, True
@@ -317,7 +317,7 @@ def _close_passage(found: list[PassageSpan], spans: list[Span], path: str) -> No
         found.append(PassageSpan(spans[0].start, spans[-1].end, path))
 
 
-def _iterate_sections(text: str, headings: Sequence[Heading]) -> Iterator[tuple[int, int, str]]:
+def iterate_sections(text: str, headings: Sequence[Heading]) -> Iterator[tuple[int, int, str]]:
     """Yield (start, end, path of headings) for the text before the first heading and after each heading."""
     stack: list[Heading] = []
     begin, path = 0, ""

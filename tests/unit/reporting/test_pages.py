@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from corrobora.adapters.readers.outline import read_outline
 from corrobora.domain.report import Support
 from corrobora.reporting.recheck import recheck_report
-from corrobora.reporting.references import Lookups
+from corrobora.reporting.references import Lookups, Page
+from corrobora.text.segmentation import iterate_sections
 
 NOTES = (
     "Release notes of Sluice\n\n2.6.1 (2022-05-03)\n\n- The default number of gates is 6 (was 3).\n"
@@ -32,9 +34,14 @@ GUESTS = (
 MIETE = "Mietrecht\n\nDie Kaution darf drei Monatsmieten nicht übersteigen. Hunde sind im Hof nicht erlaubt.\n"
 
 
+def make_page(text: str) -> Page:
+    said, headings = read_outline(text.split("\n"))
+    return Page(said, text.partition("\n")[0], sections=tuple((at, path) for at, _, path in iterate_sections(said, headings)))
+
+
 async def check(page: str, sentence: str) -> Support:
-    async def read(_: object) -> str:
-        return page
+    async def read(_: object) -> Page:
+        return make_page(page)
 
     async def read_nothing(_: str) -> None:
         return None
@@ -101,8 +108,8 @@ async def test_truth_3_what_a_page_says_otherwise_is_not_supported(page: str, se
 
 
 async def test_an_address_below_the_title_of_its_reference_belongs_to_it() -> None:
-    async def read(_: object) -> str:
-        return RULES
+    async def read(_: object) -> Page:
+        return make_page(RULES)
 
     async def read_nothing(_: str) -> None:
         return None

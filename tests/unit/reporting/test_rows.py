@@ -99,7 +99,7 @@ async def checked_again(text: str):
     async def by_hash(sha: str) -> str | None:
         return stored.get(sha)
 
-    async def by_reference(_: Reference) -> str | None:
+    async def by_reference(_: Reference) -> None:
         return None
 
     return await recheck_report(markdown, Lookups(by_hash, by_reference))

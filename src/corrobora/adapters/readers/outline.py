@@ -119,6 +119,7 @@ def _find_levels(lines: Sequence[str]) -> dict[int, int]:
     for at, line in enumerate(lines):
         said = line.strip()
         opens = not at or not lines[at - 1].strip() or at - 1 in found or _is_overlined(lines, at)
+        opens = opens or _is_ruled_off(said, _read_below(lines, at))
         if said and opens and len(said) <= _HEADING_CHARS and _CELLS.search(said) is None:
             stars = _STARRED.match(line) if starred and alone[at] else None
             level = (
@@ -184,6 +185,11 @@ def _is_underlined(said: str, below: str) -> bool:
         and len(rule) >= max(_RULED, _RULE_SHARE * len(said))
         and any(map(str.isalpha, said))
     )
+
+
+def _is_ruled_off(said: str, below: str) -> bool:
+    """True for a line above a double rule of its own length: it needs no blank line above."""
+    return _is_underlined(said, below) and set(below.strip()) == {"="} and abs(len(below.strip()) - len(said)) <= 2  # noqa: PLR2004 - miscounted
 
 
 def _is_overlined(lines: Sequence[str], at: int) -> bool:
