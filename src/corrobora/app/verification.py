@@ -35,7 +35,6 @@ from corrobora.reporting.seal import (
     find_changes,
     find_seal,
 )
-
 from corrobora.text.segmentation import iterate_sections
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from rapidfuzz.distance import Indel
 
 from corrobora.domain.evidence import fold_typography
 from corrobora.text.clauses import fold_words, parse_clause
-from corrobora.text.measures import find_identifiers, find_measures, find_unit
+from corrobora.text.measures import find_measures, find_unit
 from corrobora.text.quantities import MONTH_NAMES, find_dates
 from corrobora.text.reading import Problem
 from corrobora.text.segmentation import split_sentences
@@ -197,7 +197,7 @@ def _fold_copy(text: str) -> tuple[str, ...]:
 
 
 def _find_changes(words: Sequence[str], theirs: Sequence[str]) -> Iterator[Problem]:
-    turned = _is_passive(words) != _is_passive(theirs)
+    turned = _is_passive(words) != _is_passive(_cut_to_aligned(words, theirs))
     moved = False
     said, known = _list_shades(words), _list_shades(theirs)
     alike = {word for kind, text in said if kind in dict(known) for word in fold_words(text)} - {"may"}
@@ -207,14 +207,10 @@ def _find_changes(words: Sequence[str], theirs: Sequence[str]) -> Iterator[Probl
             moved = True
         elif changed:
             yield Problem(f"its sources do not say “{' '.join(changed)}” here", " ".join(changed))
-        if other and (subject := _find_other_subject(other, own, words)):
-            yield Problem(f"its sources say this of “{subject}”", "")
         if other and other[0] not in _JOINING and (left := _find_left_out(words, theirs, own, other)):
             yield Problem(f"it leaves out “{left}”", left)
     for number in _list_skipped_numbers(words, theirs):
         yield Problem(f"its sources say “{number}” here", "")
-    for head in _list_cut_heads(words, theirs):
-        yield Problem(f"it leaves out “{head}”", "")
     if turned and not moved:
         yield Problem("who does it and to whom differ", "by" if "by" in words else "")
 
@@ -227,28 +223,6 @@ def _list_skipped_numbers(words: Sequence[str], theirs: Sequence[str]) -> Iterat
             yield ends[0]
 
 
-def _list_cut_heads(words: Sequence[str], theirs: Sequence[str]) -> Iterator[str]:
-    """Yield what a copy leaves out before "of": half of the square root of a number is not half of the number."""
-    for op in Indel.opcodes(words, theirs):
-        gap = list(theirs[op.dest_start : op.dest_end]) if op.tag == "insert" and op.dest_start else []
-        if gap[:1] == ["of"] == list(theirs[op.dest_end : op.dest_end + 1]):  # the same words, cut one word later
-            gap = [*gap[1:], "of"]
-        at = gap.index("of") if "of" in gap else 0
-        head, rest = gap[:at], any(map(stem_word, gap[at:]))
-        if (
-            any(map(stem_word, head)) and not rest and not find_measures(" ".join(head))
-        ):  # "18 months of drought" is one
-            yield " ".join(head)
-
-
-def _find_other_subject(gap: Sequence[str], own: Sequence[str], words: Sequence[str]) -> str:
-    """Return what a copy leaves out right before its verb: in "A and B, of which B is new" it is not A that is new."""
-    last = gap[-1]
-    opened = not _CLAUSE_OPENERS.isdisjoint(gap[:-1])
-    said = find_identifiers(" ".join(words))
-    return last if opened and not own and last not in words and find_identifiers(last) and said else ""
-
-
 def _list_gaps(words: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
     """Yield what stands between the words that both have in order, of each side."""
     start = begin = 0
@@ -257,6 +231,12 @@ def _list_gaps(words: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[Se
             yield words[start : op.src_start], theirs[begin : op.dest_start]
             start, begin = op.src_end, op.dest_end
     yield words[start:], theirs[begin:]
+
+
+def _cut_to_aligned(words: Sequence[str], theirs: Sequence[str]) -> Sequence[str]:
+    """Return the words of a sentence between the first and the last that a copy has in order."""
+    blocks = [op for op in Indel.opcodes(words, theirs) if op.tag == "equal"]
+    return theirs[blocks[0].dest_start : blocks[-1].dest_end] if blocks else theirs
 
 
 def _is_passive(words: Sequence[str]) -> bool:

@@ -31,23 +31,28 @@ def compare_polarity(clause: Clause, unit: Clause, reading: Reading, *, same: bo
         if sum(beside) % 2:
             yield Problem(_DENIED, "not" if clause.negations else "")
         return
-    parts = [parse_clause(part) for part in split_statement(unit.text)]
+    parts = _list_parts(unit)
     found = _find_denial(clause, unit, reading, parts) if same else None
     if found is not None:
         restricted = _is_restricted(clause) != _is_restricted(unit)
         yield Problem(_DENIED, found.words) if restricted else found
         return
-    own = _find_restated(clause, parts) or [unit]
+    own = find_restated(clause, unit)
     odd = [(_count_negations(clause, part) - _count_negations(part, clause)) % 2 for part in own]
     # one who denies needs one part that denies as well; one who affirms must leave out none of the denials
     if all(odd) if clause.negations % 2 else any(odd):
         yield Problem(_DENIED, "not" if clause.negations else "")
 
 
-def _find_restated(clause: Clause, parts: list[Clause]) -> list[Clause]:
+def find_restated(clause: Clause, unit: Clause) -> list[Clause]:
     """Return the parts of a sentence of which a clause says half, else the nearest one."""
+    parts = _list_parts(unit)
     told = [part for part in parts if part.stems and 2 * len(part.stems & clause.stems) >= len(part.stems)]
-    return told or find_nearest(clause, parts)[:1]
+    return told or find_nearest(clause, parts)[:1] or [unit]
+
+
+def _list_parts(unit: Clause) -> list[Clause]:
+    return [parse_clause(part) for part in split_statement(unit.text)]
 
 
 def _find_denial(clause: Clause, unit: Clause, reading: Reading, parts: list[Clause]) -> Problem | None:

@@ -26,7 +26,7 @@ from corrobora.text.clauses import (
     split_statement,
 )
 from corrobora.text.measures import Measure, find_measures, find_unit, is_computable
-from corrobora.text.polarity import compare_polarity
+from corrobora.text.polarity import compare_polarity, find_restated
 from corrobora.text.quantities import Date, find_dates
 from corrobora.text.reading import YEAR, Problem, Reading, find_nearest, read_evidence, select_cells, split_by_cells
 from corrobora.text.tokens import split_words, stem_text
@@ -164,6 +164,8 @@ def _compare_number(
 def _is_release(said: str, before: str, told: str) -> bool:
     """True for a release named by its first numbers: "Django 4.2" where the source says "4.2.11"."""
     number = said.split(maxsplit=1)[0].rstrip(".,")
+    if "." in number and re.search(rf"(?i)(?<![\w.])v{re.escape(number)}(?!\w|[.]\d)", told):
+        return True
     named = re.search(r"(?:\b[A-Z][\w.-]*|(?i:version|release|since|in|until|before|after|v))\s?$", before)
     return (
         named is not None
@@ -297,7 +299,7 @@ def _is_carried(duty: Shade, whole: Clause) -> bool:
 def _compare_shades(clause: Clause, whole: Clause, unit: Clause, reading: Reading) -> Iterator[Problem]:
     """Compare quantifiers, strength of relation, hedges, conditions, attribution and population."""
     yield from _find_added_shades(clause, unit, reading)
-    for shade in unit.shades:
+    for shade in (each for part in find_restated(clause, unit) for each in part.shades):
         entailed = shade.kind == "all" and not whole.kinds("quantifier")
         if shade.kind in whole.kinds(shade.family) or entailed or shade.family == "relation":
             continue

@@ -8,6 +8,7 @@ from corrobora.adapters.readers.outline import read_outline
 from corrobora.domain.report import Support
 from corrobora.reporting.recheck import recheck_report
 from corrobora.reporting.references import Lookups, Page
+from corrobora.reporting.report_parser import Reference
 from corrobora.text.segmentation import iterate_sections
 
 NOTES = (
@@ -31,12 +32,39 @@ GUESTS = (
     "The island inn\n\nTwenty guests came to the island by boat and sixteen by plane. About 310 guests stayed in May, "
     "compared with 350 on an average day.\n"
 )
+PARTS = """Notes
+=====
+
+Pump 3.1.0 (4 March 2021)
+=========================
+
+Storage
+-------
+
+The pump keeps its log on the card.
+
+The valve opens by itself since firmware v2.4.
+
+Display
+-------
+
+The display is dimmed.
+Pump 3.0.0 (2 May 2020)
+=======================
+
+Storage
+-------
+
+The pump keeps its log in memory.
+"""
 MIETE = "Mietrecht\n\nDie Kaution darf drei Monatsmieten nicht übersteigen. Hunde sind im Hof nicht erlaubt.\n"
 
 
 def make_page(text: str) -> Page:
     said, headings = read_outline(text.split("\n"))
-    return Page(said, text.partition("\n")[0], sections=tuple((at, path) for at, _, path in iterate_sections(said, headings)))
+    return Page(
+        said, text.partition("\n")[0], sections=tuple((at, path) for at, _, path in iterate_sections(said, headings))
+    )
 
 
 async def check(page: str, sentence: str) -> Support:
@@ -69,6 +97,8 @@ async def check(page: str, sentence: str) -> Support:
             GUESTS, "40 fewer guests stayed than on an average day.", id="a difference, the second number without noun"
         ),
         pytest.param(RULES, "Most of the buoys were replaced.", id="a slice"),
+        pytest.param(PARTS, "From 3.1.0 on, the pump keeps its log on the card.", id="the heading above a heading"),
+        pytest.param(PARTS, "Since firmware 2.4 the valve opens by itself.", id="a release without its v"),
     ],
 )
 async def test_truth_3_what_a_page_says_below_a_heading_or_gives_to_compute_is_supported(
@@ -81,6 +111,8 @@ async def test_truth_3_what_a_page_says_below_a_heading_or_gives_to_compute_is_s
     ("page", "sentence"),
     [
         pytest.param(NOTES, "Since 2.6.1 the default number of gates is 3.", id="the former value"),
+        pytest.param(PARTS, "From 3.0.0 on, the pump keeps its log on the card.", id="below another release"),
+        pytest.param(PARTS, "Since firmware 2.5 the valve opens by itself.", id="another release"),
         pytest.param(NOTES, "Sluice 2.4 dropped support for the serial port.", id="another release"),
         pytest.param(FARES, "A town ticket for a child costs 0.90 euros.", id="another row"),
         pytest.param(FARES, "A town ticket for a child costs 3.10 euros.", id="another column"),
@@ -118,3 +150,16 @@ async def test_an_address_below_the_title_of_its_reference_belongs_to_it() -> No
     found = await recheck_report(text, Lookups(read_nothing, read))
     assert [s.support for s in found.statements] == [Support.SUPPORTED]
     assert [r.url for r in found.references] == ["https://a.example/r"]
+
+
+@pytest.mark.parametrize("listed", ["[1] rules.txt", "1. rules.txt", "- [1] [Rules](rules.txt)", "[1]: rules.txt"])
+async def test_a_list_of_sources_may_name_files_without_an_address(listed: str) -> None:
+    async def read(reference: Reference) -> Page | None:
+        return make_page(RULES) if "rules.txt" in (reference.url, reference.title) else None
+
+    async def read_nothing(_: str) -> None:
+        return None
+
+    text = f"# T\n\nMost of the buoys were replaced [1].\n\n## Sources\n\n{listed}\n"
+    found = await recheck_report(text, Lookups(read_nothing, read))
+    assert [s.support for s in found.statements] == [Support.SUPPORTED]

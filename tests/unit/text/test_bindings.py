@@ -11,7 +11,6 @@ from corrobora.text.support import Evidence, check_support
 
 FERRY = "The ferry line is forecast by Harbour Watch to earn 3 million euros and crowded out Sailmaster's boats."
 LOCKS = "A small lock is 2^3 = 8 metres wide, a medium lock is 2^4 = 16 metres wide, a large lock is 32 metres wide."
-KEYS = "The cabinet has two keys, KEY-1 and KEY-2, which differ in that KEY-2 is marked in red."
 QUAY = "Berth 16: a quay has 40 cranes, and 16 sheds per crane."
 KILN = "The glaze was melting at 900 degrees and the clay was cracking at 1,200."
 CREWS = "Hilda Brun, the pilot, sailed twice in May. Oskar Lind, the cook, sailed seven times since 2011."
@@ -29,7 +28,6 @@ TOLL = "The long-standing toll was 16 crowns until release 2023a of the tariff."
     [
         ("Sailmaster forecasts that the ferry line is to earn 3 million euros.", FERRY),
         ("A small lock is 32 metres wide.", LOCKS),
-        ("KEY-1 is marked in red.", KEYS),
         ("In nurses over 40, glasses caused fewer awakenings.", GLASSES),
         ("In the mill of Varn it was not a loose base plate but the bearing.", CAUSE),
         ("A quay has 16 cranes and 16 sheds per crane.", QUAY),
@@ -55,7 +53,6 @@ def test_truth_3_what_belongs_to_something_else_is_not_supported(said: str, quot
     [
         ("Harbour Watch forecasts that the ferry line will earn 3 million euros.", FERRY),
         ("A large lock is 32 metres wide.", LOCKS),
-        ("KEY-2 is marked in red.", KEYS),
         ("The toll was 16 crowns until release 2023a of the tariff.", TOLL),
         ("Harbour Watch, founded in Bergen, told it.", "Harbour Watch was founded in Bergen and told it."),
         ("At 900 degrees the glaze was melting, and at 1,200 the clay was cracking.", KILN),
