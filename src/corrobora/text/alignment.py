@@ -49,6 +49,7 @@ _LIMITING = frozenset(
     "of in on at to with for from under above below over between during through among who that".split()
 )
 _CLAUSE_OPENERS = frozenset("that which who whom whose while whereas but because since although".split())
+_RELEASE = re.compile(r"(?<!\w)v(?=\d+\.\d)")  # "v2.4" is 2.4
 _ALIKE = {"shall": "must", "none": "no"}
 _JOINING = frozenset("but and while though although which who whereas".split())  # what follows is another clause
 
@@ -188,12 +189,12 @@ def _turn_adjuncts(sentence: str) -> Iterator[str]:
 
 @lru_cache(maxsize=4_000)  # every sentence is compared with the same quotes
 def _fold_copy(text: str) -> tuple[str, ...]:
-    """Return the words of a text in order, with dates in one order: "19 May 1993" is "May 19, 1993"."""
+    """Return the words of a text in order, with dates in one order ("May 19, 1993") and releases without "v"."""
     for date in find_dates(text)[0]:
         if 1 <= date.month <= len(MONTH_NAMES):
             parts = (MONTH_NAMES[date.month - 1], str(date.day or ""), str(date.year or ""))
             text = text.replace(date.text, " ".join(filter(None, parts)))
-    return tuple(_ALIKE.get(word, word) for word in fold_words(text))
+    return tuple(_ALIKE.get(word, word) for word in fold_words(_RELEASE.sub("", text)))
 
 
 def _find_changes(words: Sequence[str], theirs: Sequence[str]) -> Iterator[Problem]:
