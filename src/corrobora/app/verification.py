@@ -23,7 +23,7 @@ from corrobora.ports import IngestItem, ParsedDocument
 from corrobora.reporting.html_markup import compare_markup, find_hiding
 from corrobora.reporting.html_reader import html_to_markdown, is_html
 from corrobora.reporting.recheck import RecheckResult, recheck_report
-from corrobora.reporting.references import Lookups, Page, SourceLookup, StoredSource
+from corrobora.reporting.references import Lookups, SourceLookup, SourcePage, StoredSource
 from corrobora.reporting.report_format import read_frame
 from corrobora.reporting.report_parser import Reference
 from corrobora.reporting.seal import (
@@ -154,13 +154,13 @@ async def verify_report(
         UserError: the folder cannot be read, or fetching is asked for offline.
     """
     given = await asyncio.to_thread(read_report_text, text)
-    look: list[Callable[[Reference], Awaitable[Page | None]]] = [_stored_pages(workspace)]
+    look: list[Callable[[Reference], Awaitable[SourcePage | None]]] = [_stored_pages(workspace)]
     if folder is not None:
         look.insert(0, await _folder_pages(folder))
     if fetch:
         look.append(_web_pages(workspace))
 
-    async def find_page(reference: Reference) -> Page | None:
+    async def find_page(reference: Reference) -> SourcePage | None:
         for each in look:
             page = await each(reference)
             if page is not None:
@@ -298,8 +298,8 @@ def _source_records(workspace: Workspace) -> SourceLookup:
     return read_sources
 
 
-def _stored_pages(workspace: Workspace) -> Callable[[Reference], Awaitable[Page | None]]:
-    async def read_page(reference: Reference) -> Page | None:
+def _stored_pages(workspace: Workspace) -> Callable[[Reference], Awaitable[SourcePage | None]]:
+    async def read_page(reference: Reference) -> SourcePage | None:
         names = [reference.url, reference.url.rstrip("/"), f"{reference.url}/"]
         where = "reading a source"
         row = await workspace.database.fetch_one(_PAGE, [names], where=where) if reference.url else None
@@ -307,7 +307,7 @@ def _stored_pages(workspace: Workspace) -> Callable[[Reference], Awaitable[Page 
             return None
         number, title, version, published, body = row
         parts = await workspace.database.fetch_all(_PARTS, [number], where=where)
-        return Page(str(body), title, version, published, tuple((int(at), str(path)) for at, path in parts))
+        return SourcePage(str(body), title, version, published, tuple((int(at), str(path)) for at, path in parts))
 
     return read_page
 
@@ -338,7 +338,7 @@ class _FolderCatalog:
         """Do nothing: there is no index."""
 
 
-async def _folder_pages(folder: Path) -> Callable[[Reference], Awaitable[Page | None]]:
+async def _folder_pages(folder: Path) -> Callable[[Reference], Awaitable[SourcePage | None]]:
     """Read a folder's files as a library would, without storing them; look references up in them."""
     from corrobora.adapters.readers.parser import ParserProcess  # noqa: PLC0415 - only this option needs it
     from corrobora.app.ingest import Ingest  # noqa: PLC0415 - as above
@@ -352,18 +352,18 @@ async def _folder_pages(folder: Path) -> Callable[[Reference], Awaitable[Page | 
         await Ingest(catalog, parse).add_path("verify", folder)
     by_name = _index_items(catalog.items)
 
-    async def find_file(reference: Reference) -> Page | None:
+    async def find_file(reference: Reference) -> SourcePage | None:
         return next((by_name[name] for name in _names_of(reference) if name in by_name), None)
 
     return find_file
 
 
-def _index_items(items: Sequence[IngestItem]) -> Mapping[str, Page]:
+def _index_items(items: Sequence[IngestItem]) -> Mapping[str, SourcePage]:
     """Index texts by path, file name, name without its ending, title and address; the first of a name counts."""
-    found: dict[str, Page] = {}
+    found: dict[str, SourcePage] = {}
     for item in items:
         told, sections = item.source, tuple((at, path) for at, _, path in iterate_sections(item.text, item.headings))
-        page = Page(item.text, told.title, told.version, told.published, sections)
+        page = SourcePage(item.text, told.title, told.version, told.published, sections)
         path = PurePosixPath(item.path or item.source.url)
         for name in (item.source.url, str(path), path.name, path.stem, item.source.title):
             if name:
@@ -382,7 +382,7 @@ def _fold_name(name: str) -> str:
     )
 
 
-def _web_pages(workspace: Workspace) -> Callable[[Reference], Awaitable[Page | None]]:
+def _web_pages(workspace: Workspace) -> Callable[[Reference], Awaitable[SourcePage | None]]:
     """Fetch cited addresses by the reader of runs, which refuses private addresses and asks robots.txt."""
     if workspace.settings.offline:
         raise UserError(
@@ -393,7 +393,7 @@ def _web_pages(workspace: Workspace) -> Callable[[Reference], Awaitable[Page | N
     find_stored = _stored_pages(workspace)
     reader = workspace.wiring.open_page_reader(open_library(workspace, (_FETCH_SPACE,)), _FETCH_SPACE)
 
-    async def fetch_page(reference: Reference) -> Page | None:
+    async def fetch_page(reference: Reference) -> SourcePage | None:
         if not reference.url:
             return None
         try:

@@ -18,7 +18,8 @@ from corrobora.domain.evidence import Fact
 from corrobora.domain.report import Report, iter_threads
 from corrobora.faces.python import aresearch, run_blocking
 from corrobora.text.answers import classify_question, score_answer_fit
-from corrobora.text.quantities import find_days, find_quantities, find_years
+from corrobora.text.measures import find_quantities
+from corrobora.text.quantities import find_days, find_years
 from corrobora.text.tokens import stem_text
 
 Value = str | int | float | None
@@ -239,8 +240,8 @@ def _read_number(quote: str, stems: frozenset[str], *, whole: bool) -> int | flo
     if "year" in stems or "when" in stems:
         return next(iter(find_years(quote)), None)
     found = find_quantities(quote)
-    fitting = [each for each in found if each.unit in stems] or (found if len(found) == 1 else ())
-    value = fitting[0].value if fitting else None
+    fitting = [each for each in found if each.units & stems] or (found if len(found) == 1 else ())
+    value = fitting[0].number if fitting else None
     if value is None or not whole:
         return value
     return int(value) if value == int(value) else None

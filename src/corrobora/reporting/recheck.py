@@ -23,7 +23,7 @@ from corrobora.reporting.references import (
     CheckedReference,
     CitationStatus,
     Lookups,
-    Page,
+    SourcePage,
     check_reference,
     find_misplaced,
 )
@@ -312,7 +312,7 @@ def _settle_status(sentence: str, found: CheckedReference, evidence: list[Eviden
 
 
 @lru_cache(maxsize=64)  # a sentence is compared with its pages, and computed from them
-def find_best_windows(sentence: str, page: Page) -> tuple[Evidence, ...]:
+def find_best_windows(sentence: str, page: SourcePage) -> tuple[Evidence, ...]:
     """Return the places of a page that share most with a statement, the best first: a few consecutive sentences each.
 
     The headings above a place count as well: of several settings one has the default that stands below it.
@@ -328,7 +328,7 @@ def find_best_windows(sentence: str, page: Page) -> tuple[Evidence, ...]:
 
 
 @lru_cache(maxsize=16)
-def _list_windows(page: Page) -> list[tuple[frozenset[str], Evidence]]:
+def _list_windows(page: SourcePage) -> list[tuple[frozenset[str], Evidence]]:
     """Return the places of a page, none of which reaches beyond a heading, with the stems of each and its headings.
 
     What stands before a table or list belongs to each of its lines.
@@ -354,7 +354,7 @@ def _list_windows(page: Page) -> list[tuple[frozenset[str], Evidence]]:
     return [each[1:] for each in sorted(found, key=itemgetter(0))]
 
 
-def _iterate_headings(page: Page) -> Iterator[tuple[int, str]]:
+def _iterate_headings(page: SourcePage) -> Iterator[tuple[int, str]]:
     """Yield where each section begins, with its headings; a line that stands alone is one below those of the reader."""
     heads = page.sections if page.sections[:1] and not page.sections[0][0] else ((0, ""), *page.sections)
     for (begin, path), (stop, _) in zip(heads, (*heads[1:], (len(page.text), "")), strict=True):

@@ -54,7 +54,7 @@ class StoredSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class SourcePage:
     """The whole text of a source, with what it says about itself and where each section begins, by its headings."""
 
     text: str
@@ -78,7 +78,7 @@ class Lookups:
     """Where the check may look: texts by hash, pages for a reference, and what is known of a cited source."""
 
     by_hash: TextLookup
-    by_reference: Callable[[Reference], Awaitable[Page | None]]
+    by_reference: Callable[[Reference], Awaitable[SourcePage | None]]
     sources: SourceLookup = _no_sources
 
 
@@ -90,7 +90,7 @@ class CheckedReference:
     evidence: tuple[Evidence, ...] = ()
     source: str = ""
     url: str = ""
-    page: Page | None = None  # where no quote was given
+    page: SourcePage | None = None  # where no quote was given
     problem: str = ""
     notice: str = ""  # a retraction or correction that the source states about itself
     known: tuple[StoredSource, ...] = ()  # what is stored of it

@@ -17,11 +17,12 @@ from rapidfuzz.distance import Indel
 
 from corrobora.domain.evidence import fold_typography
 from corrobora.text.clauses import fold_words, parse_clause
-from corrobora.text.measures import find_measures, find_unit
+from corrobora.text.measures import find_measures
 from corrobora.text.quantities import MONTH_NAMES, find_dates
 from corrobora.text.reading import Problem
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import stem_word
+from corrobora.text.units import find_unit
 from corrobora.text.vocabulary import is_near
 
 NEAR_COPY = 0.8  # share of a sentence's words, in order, in one sentence of the evidence
@@ -51,6 +52,7 @@ _LIMITING = frozenset(
 _CLAUSE_OPENERS = frozenset("that which who whom whose while whereas but because since although".split())
 _RELEASE = re.compile(r"(?<!\w)v(?=\d+\.\d)")  # "v2.4" is 2.4
 _ALIKE = {"shall": "must", "none": "no"}
+_LEADING = frozenset((*MONTH_NAMES, "most", "least", "to", "than", "maximum", "minimum"))
 _JOINING = frozenset("but and while though although which who whereas".split())  # what follows is another clause
 
 
@@ -217,10 +219,17 @@ def _find_changes(words: Sequence[str], theirs: Sequence[str]) -> Iterator[Probl
 
 
 def _list_skipped_numbers(words: Sequence[str], theirs: Sequence[str]) -> Iterator[str]:
-    """Yield a number of which a copy gives the next one in its place: "is 2" for "is 4 (was 2)"."""
+    """Yield a number of which a copy gives the next one in its place: "is 2" for "is 4 (was 2)".
+
+    The day of a month may be left out, and the end of a range that a bound does not name.
+    """
     for op in Indel.opcodes(words, theirs):
         ends = [*theirs[op.dest_start : op.dest_start + 1], *theirs[op.dest_end : op.dest_end + 1]]
-        if op.tag == "insert" and op.dest_start and all(word[:1].isdigit() for word in ends):
+        before = {
+            *words[max(0, op.src_start - 2) : op.src_start + 2],
+            *theirs[max(0, op.dest_start - 1) : op.dest_start],
+        }
+        if op.tag == "insert" and op.dest_start and all(word[:1].isdigit() for word in ends) and not before & _LEADING:
             yield ends[0]
 
 

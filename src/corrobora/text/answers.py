@@ -10,8 +10,9 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from corrobora.text.measures import find_quantities
 from corrobora.text.mentions import MentionKind, find_mentions
-from corrobora.text.quantities import NUMBER_WORDS, SCALES, find_days, find_quantities, find_releases, find_years
+from corrobora.text.quantities import NUMBER_WORDS, SCALES, find_days, find_releases, find_years
 from corrobora.text.tokens import fold_text, split_words, stem_text, stem_word
 
 
@@ -312,7 +313,7 @@ def _score_kind(text: str, kind: AnswerKind, wanted: ExpectedAnswer) -> float:  
 
 def _score_measure(text: str, units: frozenset[str]) -> float:
     found = find_quantities(text)
-    if any(each.unit in units for each in found):
+    if any(each.units & units for each in found):
         return 1.0
     return _FALLBACK if found else 0.0
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from corrobora.domain.evidence import fold_typography
-from corrobora.text.tokens import split_words, stem_word
+from corrobora.text.tokens import is_english, split_words, stem_word
 
 
 class Shade(NamedTuple):
@@ -87,11 +87,15 @@ _NEGATION = re.compile(
         never(?!_(?:\w+_){0,2}?(?:more|less|fewer)_than_\d) out_of(?=_(?:service|order|date|use|stock|print|reach)\b)
         none neither nor nobody nothing without hardly scarcely barely fail(?:s|ed|ing)?_to lack(?:s|ed|ing)? unable_to
         instead_of rather_than absence_of free_of
-        nicht kein(?:e|en|em|er|es)? nie niemals weder ohne
+"""
+    )
+    + "|(?P<foreign>"
+    + _list_words(
+        r"""nicht kein(?:e|en|em|er|es)? nie niemals weder ohne
         n(?:e_|['’])(?:\w+_){1,2}?(?:pas|plus|jamais|aucune?|rien|guère)\b jamais aucune? sans
         nunca jamás sin ningún ninguna ninguno tampoco"""
     )
-    + r")(?!\w)"
+    + r"))(?!\w)"
 )
 _ABSENCE = re.compile(r"without|lack|absence|free|instead|rather|ohne|sans|sin\b")
 _FAMILIES = {
@@ -181,6 +185,7 @@ for _pair in (*map(str.split, _OPPOSITES.split("|")),
 _THAN = r"\b[^.,;]{0,60}?\bthan\b"
 _ORDER = re.compile(
     rf"(?i)\b(?:(?P<more>(?:more|greater|higher|larger|longer|later|older|stronger|faster|wider|better){_THAN}"
+    r"|as (?!well|long|soon|far|many|much)[a-z]+(?: an? [a-z]+)? as\b"
     r"|after\b|above\b|exceed(?:s|ed)?\b|instead of\b|rather than\b)"
     rf"|(?P<less>(?:less|fewer|lower|smaller|shorter|earlier|younger|weaker|slower|narrower|worse){_THAN}"
     r"|before\b|below\b))"
@@ -188,8 +193,8 @@ _ORDER = re.compile(
 _STOP = re.compile(r"[,;:.]\s")
 SEGMENT = re.compile(r"[,;:]\s|\s(?:and|but|then|while|whereas|although|when|which|before|after)\s")
 _BORDER = re.compile(
-    r"(?i);\s+|\s[—–]\s|,?\s+(?=(?:but|whereas|while|although|though|because|yet)\s)"
-    r"|,\s+(?=(?:and|so|which|who|or)\s)|\s+(?=and\s)"
+    r"(?i);\s+|\s[—–]\s|,?\s+(?=(?:but|whereas|while|although|though|because)\s)"
+    r"|,\s+(?=(?:and|so|which|who|or|yet)\s)|\s+(?=and\s)"
     r"|,?\s+(?=nor\s+(?:is|are|was|were|does|do|did|has|have|had|can|could|will|would|may|must|shall|should)\s)"
 )
 _FINITE = frozenset(
@@ -232,6 +237,8 @@ def parse_clause(text: str) -> Clause:
     negated: set[str] = set()
     negations = 0
     for match in _NEGATION.finditer(low):
+        if match["foreign"] and is_english(text):  # "sin" and "sans" are English words, too
+            continue
         negations += match.group() != "nor" or "neither" not in low[: match.start()]  # "neither A nor B" denies once
         if not _ABSENCE.match(match.group()):  # "lacking" and "without" govern a noun, for which there are other words
             negated.add(_find_governed(text, match))

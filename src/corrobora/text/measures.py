@@ -1,8 +1,6 @@
 """Measures: the numbers of a text with unit, counted noun and bound, comparable across spellings.
 
-Knows digits, number words, percent and fractions, a table of units (dimension and factor) and words such as "at least".
-Does not know what is measured. A unit library was weighed: pint costs 3.7 MB and 2.3 s before the first conversion, and
-reads the words "at", "as" and "in" as units.
+Knows digits, number words, percent and fractions, and words such as "at least". Does not know what is measured.
 """
 
 from __future__ import annotations
@@ -11,17 +9,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import NamedTuple
 
-from corrobora.text.quantities import HALF_DAY, NUMBER_WORDS, SCALES, find_clocks
-from corrobora.text.tokens import fold_text, stem_word
-
-
-class Unit(NamedTuple):
-    """What a unit measures and how many base units it is; months and days do not convert into each other."""
-
-    dimension: str
-    factor: float
+from corrobora.text.quantities import HALF_DAY, MONTH_NAMES, MONTHS, NUMBER_WORDS, SCALES, find_clocks
+from corrobora.text.tokens import fold_text, stem_text, stem_word
+from corrobora.text.units import Unit, find_unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +31,13 @@ class Measure:
     spelled: bool = False  # in words
     vague: bool = False  # part of a name ("SHP-2", "BRCA 1"), or said roughly ("a third", "several hundred")
 
+    @property
+    def units(self) -> frozenset[str]:
+        """The stems of its unit and of what it counts, "%" or a currency sign."""
+        own = self.dimension if self.dimension in _CURRENCIES else "%" if self.dimension == "ratio" else ""
+        letters = stem_text("" if self.spelled and not self.dimension else re.sub(r"[^A-Za-z°]+", " ", self.text))
+        return self.nouns.union(letters, (own,) if own else ()) - _SCALE_STEMS
+
     def equals(self, other: Measure) -> bool:
         """True if both say the same amount; a bare number may be the fraction that a percentage is."""
         dimensions = {self.dimension, other.dimension}
@@ -51,38 +49,6 @@ class Measure:
         return same and abs(self.value - other.value) <= 1e-6 * max(abs(self.value), abs(other.value))
 
 
-_PREFIXES = {"n": 1e-9, "µ": 1e-6, "μ": 1e-6, "u": 1e-6, "m": 1e-3, "c": 1e-2, "d": 0.1, "h": 1e2, "k": 1e3, "K": 1e3,
-             "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}  # fmt: skip
-_BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
-_LONG = {"nano": 1e-9, "micro": 1e-6, "milli": 1e-3, "centi": 1e-2, "deci": 0.1, "kilo": 1e3, "mega": 1e6, "giga": 1e9,
-         "tera": 1e12, "peta": 1e15}  # fmt: skip
-_METRIC = (  # dimension, factor, symbols and names of one unit, prefixes of the symbols
-    ("mass", 1e-3, "g gram gramme", "nµμumk"), ("time", 1, "s sec second", "nµμum"),
-    ("length", 1, "m metre meter", "nµμumck"),
-    ("volume", 1, "l L litre liter", "nµμumcdkM"), ("data", 8, "B byte octet", "kKMGTP"), ("data", 1, "b bit", "kKMGT"),
-    ("frequency", 1, "Hz hertz", "kMGT"), ("power", 1, "W watt", "mkMGT"), ("energy", 3600, "Wh watt-hour", "kMGT"),
-    ("energy", 1, "J joule", "kMGT"), ("energy", 4.184, "cal calorie", "k"), ("pressure", 1, "Pa pascal", "hkMG"),
-    ("voltage", 1, "V volt", "mkM"), ("current", 1, "A amp ampere", "µμm"), ("amount", 1, "mol mole M", "nµμm"),
-    ("dose", 1, "Sv sievert", "µμm"), ("absorbed", 1, "Gy gray", "m"), ("force", 1, "N newton", "kM"),
-)  # fmt: skip
-_OTHER = {
-    "mass": "t tonne=1000 ton=1000 lb lbs pound=0.45359237 oz ounce=0.028349523125 mcg=1e-9",
-    "time": "min minute mins=60 h hr hrs hour=3600 day=86400 week wk=604800 fortnight=1209600",
-    "month": "month=1 quarter-year=3 year yr yrs=12 decade=120 century centuries=1200",
-    "length": "mile mi miles=1609.344 ft foot feet=0.3048 inch inches=0.0254 yd yard=0.9144",
-    "length2": "ha hectare=10000 acre=4046.8564224",
-    "volume": "gallon=3.785411784 barrel=158.987294928 pint=0.473176473",
-    "length/time": "mph=0.44704 kn knot=0.514444444 kph kmh=0.277777777778",
-    "pressure": "bar=100000 mbar=100 mmHg=133.322387415 psi=6894.757293168 atm=101325",
-    "temperature": "°c celsius=1",
-    "fahrenheit": "°f fahrenheit=1",
-    "ratio": "% percent pct=0.01 ‰=0.001 ppm=1e-6 ppb=1e-9",
-    "points": "percentage-point pp=1",
-    "$": "$ usd dollar=1",
-    "€": "€ eur euro=1",
-    "£": "£ gbp=1",
-    "¥": "¥ jpy yen=1",
-}
 _SCALES = {**SCALES, "bn": 1e9, "mn": 1e6, "dozen": 12.0, "dozens": 12.0}
 _SMALL_WORDS = {"zero": 0, **NUMBER_WORDS}
 _PARTS = {"half": 2, "halves": 2, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4, "fifth": 5, "fifths": 5,
@@ -96,7 +62,7 @@ _SPELLED = re.compile(
 _DIGITS = re.compile(
     r"(?<![\w.])((?<!/)[-−+])?([$€£¥])?"
     r"[   ]?(\d{1,3}(?:[,   ’']\d{3})+(?:\.\d+)?|\d+,\d{1,2}(?!\d)|\d+(?:[.·]\d+)?|\.\d+)"
-    r"(?:[\s-]?(bn|mn)\b|[\s-](hundred|thousand|million|billion|trillion|dozen)\b|(?<=[$€£¥]\d)([mk])\b)?(?![\d²³¹⁰-⁹])"
+    r"(?:[\s-]?(bn|mn)\b|[\s-]?(hundred|thousand|million|billion|trillion|dozen)\b|(?(2)([mk])\b|(?!)))?(?![\d²³¹⁰-⁹])"
 )
 _IDENTIFIER = re.compile(
     r"(?:(?<![\w.])[^\W\d_]{1,20}(?:[-.]?\d[\w.-]*\w|-?\d)|(?<![\w.-])\d+(?:(?:\.\d+){2,}|-\d+[A-Z]\w*|[A-Z]\d\w*))(?!\w)"
@@ -105,6 +71,9 @@ _UNIT_WORD = re.compile(r"([%‰$€£¥]|°\s?[CFcf]\b|(?:[^\W\d_]|µ)+(?:[²³
 _SHAPE = re.compile(r"(?i)(square|sq\.?|cubic|degrees?|per ?cent\b|percentage(?=[\s-]points?\b))[\s-]?")
 _PER = re.compile(r"\s?/\s?|\s(?:per|an?|each|every)\s")
 _NOUN = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
+_CURRENCIES = frozenset("$€£¥")
+_SCALE_STEMS = frozenset(map(stem_word, (*_SCALES, *_SMALL_WORDS)))
+_MONTHS = frozenset(stem_word(name) for name in MONTH_NAMES)
 _MORE = "more greater higher longer larger older bigger later over above"
 _LESS = "less fewer lower shorter smaller younger earlier under below"
 
@@ -141,43 +110,9 @@ _NAMED = re.compile(r"[^\W\d_]\w*[-/+]$|(?:^|\W)\+$|(?<![^\W_])([A-Z][A-Z0-9-]+|
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b|(?<=\d0)s\b")
 _OF_UNIT = re.compile(r"\s+of\s+an?\s+([^\W\d_]+)\b")
 _SHARE = re.compile(r"(?i)\s(?:in|out of)(?: every)?\s")
+_WHOLE = re.compile(r"(?i)\b(?:an?|one)\s([^\W\d_]{1,20})\sand\s\Z")
 _YEARS = (1000, 2100)
 _WINDOW = 28  # characters before a number in which its bound stands
-
-
-@lru_cache(maxsize=1)
-def _units() -> dict[str, Unit]:
-    found: dict[str, Unit] = {}
-    for dimension, factor, names, prefixes in _METRIC:
-        for name in names.split():
-            long = len(name) > 2 and name.islower() and name not in ("sec", "mol", "cal", "bit", "amp")  # noqa: PLR2004 - a symbol
-            found[name] = Unit(dimension, factor)
-            for prefix in _LONG if long or name == "bit" else prefixes:
-                found[prefix + name] = Unit(dimension, factor * (_LONG if prefix in _LONG else _PREFIXES)[prefix])
-    found |= {f"{prefix}B": Unit("data", 8 * factor) for prefix, factor in _BINARY.items()}
-    for dimension, rows in _OTHER.items():
-        waiting: list[str] = []  # names before the factor that they share
-        for word in rows.split():
-            name, _, factor = word.partition("=")
-            waiting.append(name)
-            if factor:
-                found.update((each, Unit(dimension, float(factor))) for each in waiting)
-                waiting = []
-    return found
-
-
-def find_unit(word: str) -> Unit | None:
-    """Return the unit of a symbol or name, in the singular or plural; None if the word is no unit."""
-    units = _units()
-    plain = word.replace("° ", "°")
-    low = plain.lower()
-    shape = {"²": "2", "2": "2", "³": "3", "3": "3"}.get(plain[-1:], "")
-    if shape and (base := units.get(plain[:-1])) is not None and base.dimension == "length":
-        return Unit(base.dimension + shape, base.factor ** int(shape))
-    for each in (plain, low, low.removesuffix("s")):
-        if each in units and not (each != plain and len(each) < 3 and each not in ("h", "kb", "mb", "gb", "°c", "°f")):  # noqa: PLR2004 - "M" is no "m"
-            return units[each]
-    return {"kb": units["kB"], "mb": units["MB"], "gb": units["GB"], "tb": units["TB"]}.get(low)
 
 
 def find_identifiers(text: str) -> tuple[str, ...]:
@@ -189,6 +124,7 @@ def find_identifiers(text: str) -> tuple[str, ...]:
 _PERIODS = (60.0, 3600.0, 86400.0)  # "every 15 minutes" is four times an hour
 _COMPACT = re.compile(r"[sd](?![\w'’])")
 _COMPACT_SECONDS = {"s": 1, "d": 86_400}
+_NO_AMOUNTS = ("clock", "rank", "decade")
 _MAY_BE_DECADE = re.compile(r"(?:1\d|20)?\d0")
 
 
@@ -213,7 +149,34 @@ def find_measures(text: str) -> tuple[Measure, ...]:
         if (read := _read_words(text, match)) is not None:
             found.append(read)
     found.sort(key=lambda each: each.start)
-    return tuple(_share_units(found, text))
+    return tuple(_share_units(_join_halves(found, text), text))
+
+
+def _join_halves(found: list[Measure], text: str) -> list[Measure]:
+    """Join a half to the whole before it: "two and a half hours", "an hour and a half"."""
+    for at in range(len(found) - 1, -1, -1):
+        half, one = found[at], found[at - 1] if at else None
+        if not half.spelled or half.number != 0.5 or not half.text.lower().endswith("half"):  # noqa: PLR2004 - a half
+            continue
+        if one and text[one.end : half.start].strip().lower() == "and" and not one.dimension:
+            found[at - 1 : at + 1] = [_finish(text, one.number + 0.5, one.start, half.end, "", spelled=one.spelled)]
+        elif (whole := _WHOLE.search(text, 0, half.start)) and (unit := find_unit(whole.group(1))) is not None:
+            value, begin = 1.5 * unit.factor, whole.start()
+            found[at] = Measure(value, 1.5, unit.dimension, text[begin : half.end], begin, half.end, spelled=True)
+    return found
+
+
+def find_quantities(text: str) -> tuple[Measure, ...]:
+    """Return the numbers of a text that have a unit, a scale or a noun, each shown with its noun; dates are none."""
+    found: list[Measure] = []
+    for each in find_measures(text):
+        scaled = each.text.rpartition(" ")[2].lower() in _SCALES
+        if each.vague or each.dimension in _NO_AMOUNTS or not (each.dimension or each.nouns or scaled):
+            continue
+        noun = None if each.dimension or not each.nouns else _NOUN.match(text, each.end + 1)
+        if noun is None or not MONTHS.get(noun.group().lower()):
+            found.append(replace(each, text=text[each.start : noun.end() if noun else each.end].strip()))
+    return tuple(found)
 
 
 def _read_digits(text: str, match: re.Match[str]) -> Measure:
@@ -221,7 +184,7 @@ def _read_digits(text: str, match: re.Match[str]) -> Measure:
     plain = digits.replace(",", ".") if re.fullmatch(r"\d+,\d\d?", digits) else re.sub(r"[,    ’']", "", digits)
     value = float(plain.replace("·", ".")) * _SCALES.get((short or scale or "").lower(), 1.0)
     value *= {"m": 1e6, "k": 1e3}.get(letter or "", 1.0)
-    negative = sign in ("-", "−") and not text[: match.start()][-1:].isalnum()
+    negative = sign in ("-", "−") and not (text[: match.start()][-1:].isalnum() or text[match.end(1)].isspace())
     return _finish(text, -value if negative else value, match.start(2 if currency else 3), match.end(), currency or "")
 
 

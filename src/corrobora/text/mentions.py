@@ -13,7 +13,8 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import NamedTuple
 
-from corrobora.text.quantities import find_quantities, find_years
+from corrobora.text.measures import find_quantities
+from corrobora.text.quantities import find_years
 from corrobora.text.tokens import FUNCTION_WORDS, STOP_WORDS, WORD, detect_language, fold_text, split_words, stem_text
 
 

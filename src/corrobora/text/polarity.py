@@ -16,6 +16,10 @@ from corrobora.text.vocabulary import is_akin
 
 NEGATED = re.compile(r"(un|in|im|ir|non|dis)([a-z]{3,})")
 _DENYING = ("forbidden", "discouraged", "needless")
+_IMPLIED = frozenset(  # verbs that deny what they govern, in the words of no negation
+    map(stem_word, """prevent stop avoid refuse reject deny dispute disable cancel exclude omit ignore forbid prohibit
+    block cease""".split())
+)  # fmt: skip
 _DENIED = "it and its sources differ in a negation"
 _RESTRICTING = ("only", "unless")  # "only A" says of B what "not B" says
 
@@ -38,7 +42,7 @@ def compare_polarity(clause: Clause, unit: Clause, reading: Reading, *, same: bo
         yield Problem(_DENIED, found.words) if restricted else found
         return
     own = find_restated(clause, unit)
-    odd = [(_count_negations(clause, part) - _count_negations(part, clause)) % 2 for part in own]
+    odd = [_differ(clause, part) for part in own]
     # one who denies needs one part that denies as well; one who affirms must leave out none of the denials
     if all(odd) if clause.negations % 2 else any(odd):
         yield Problem(_DENIED, "not" if clause.negations else "")
@@ -60,7 +64,7 @@ def _find_denial(clause: Clause, unit: Clause, reading: Reading, parts: list[Cla
     for stem in sorted((unit.negated & clause.stems) - clause.negated):
         own = next((part for part in parts if stem in part.negated), unit)
         free = any(stem in each.stems - each.negated for each in (*reading.units, *parts))
-        if not free and (clause.negations - own.negations) % 2:
+        if not free and _differ(clause, own):
             word = find_word(clause, stem)
             return Problem(f"its sources deny “{word}”", word, false=True, contradicts=True)
     for stem in sorted((clause.negated & unit.stems) - unit.negated):
@@ -69,7 +73,7 @@ def _find_denial(clause: Clause, unit: Clause, reading: Reading, parts: list[Cla
             stem in each.negated or any(shade.kind == "unless" and shade.governs == stem for shade in each.shades)
             for each in reading.units
         )
-        if not free and (clause.negations - own.negations) % 2:
+        if not free and _differ(clause, own):
             word = find_word(clause, stem)
             return Problem(f"it denies “{word}”, its sources do not", word, false=True, contradicts=True)
     return None
@@ -80,11 +84,31 @@ def _is_restricted(clause: Clause) -> bool:
 
 
 def _count_negations(clause: Clause, other: Clause) -> int:
-    """Count the negations of a clause, "unset" and "undetectable" among them where the other has "set" and "detect"."""
+    """Count the negations of a clause, "unset" and "undetectable" among them where the other has "set" and "detect".
+
+    A verb that denies what follows it counts where the other denies that: "prevents it", "it cannot".
+    """
     bases = [match for word in split_words(clause.text) if (match := NEGATED.match(word))]
     stems = [(each[1], stem_word(each[2])) for each in bases if stem_word(each.string) not in other.stems]
-    return clause.negations + sum(
-        any((is_akin if prefix == "un" else is_same_family)(stem, each) for each in other.stems)
-        for prefix, stem in stems
-        if stem
+    return (
+        clause.negations
+        + _implies_denial(clause, other)
+        + sum(
+            any((is_akin if prefix == "un" else is_same_family)(stem, each) for each in other.stems)
+            for prefix, stem in stems
+            if stem
+        )
     )
+
+
+def _implies_denial(clause: Clause, other: Clause) -> bool:
+    if other.negations <= clause.negations or not _IMPLIED & clause.stems - other.stems:
+        return False
+    stems = list(map(stem_word, split_words(clause.text)))
+    first = min(stems.index(verb) for verb in _IMPLIED & clause.stems - other.stems)
+    return other.negated & clause.stems <= frozenset(stems[first + 1 :])
+
+
+def _differ(one: Clause, other: Clause) -> bool:
+    """True if one of two clauses has an odd number of negations more."""
+    return (_count_negations(one, other) - _count_negations(other, one)) % 2 > 0

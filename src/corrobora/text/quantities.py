@@ -1,7 +1,7 @@
-"""Quantities, dates, clock times and version numbers of a text.
+"""Dates, clock times, version numbers and the words for numbers of a text.
 
-Knows digits, number words, units, months and version numbers by their spelling, in linear time. Does not know what is
-measured, which day it is, nor any product: a decimal with its unit is no version.
+Knows months, number words and version numbers by their spelling, in linear time. Does not know amounts and units
+(`measures`), which day it is, nor any product: a decimal with its unit is no version.
 """
 
 from __future__ import annotations
@@ -12,27 +12,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from corrobora.text.tokens import fold_text, stem_word
-
-
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """A number and its unit: the stem of the noun after it ("charact" in "8 characters"), "%" or a currency sign."""
-
-    value: float
-    unit: str
-    text: str
-
+from corrobora.text.tokens import fold_text
 
 MONTH_NAMES = tuple("january february march april may june july august september october november december".split())
 MONTHS: dict[str, int] = {
     "sept": 9, **{form: number for number, name in enumerate(MONTH_NAMES, start=1) for form in (name, name[:3])}
 }  # fmt: skip
 _YEAR = re.compile(r"(?<![\d.,/-])(1[0-9]\d\d|20\d\d)(?![\d])(?!\.\d|,\d)")
-_NUMBER = re.compile(
-    r"(?<![\w.,-])([$€£]?)(\d{1,15}(?:,\d{3}){0,4}(?:\.\d{1,6})?)\s?(%|percent\b|per cent\b)?"
-    r"(?:[\s-](thousand|million|billion|trillion|hundred)\b)?(?:[\s-]([A-Za-z]{1,20}))?(?![\w-])"
-)
 SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 SMALL_NUMBERS: dict[str, int] = {
     word: number
@@ -47,11 +33,6 @@ TENS: dict[str, int] = {
     for number, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)
 }
 NUMBER_WORDS = SMALL_NUMBERS | TENS
-_DIGIT_WORDS = list(SMALL_NUMBERS)[:9]
-_WORD_NUMBER = re.compile(
-    rf"(?i)\b(?:({'|'.join(TENS)})(?:[\s-]({'|'.join(_DIGIT_WORDS)}))?|({'|'.join(list(SMALL_NUMBERS)[1:])}))"
-    r"[\s-]([A-Za-z]{3,20})\b"
-)
 
 
 def is_calendar_name(name: str) -> bool:
@@ -114,28 +95,6 @@ def find_date_prefixes(text: str) -> tuple[str, ...]:
     days = {f"{y}-{m:02d}-{d:02d}" for y, m, d, _ in dates if y and m and d}
     months = {f"{y}-{m:02d}" for y, m, d, _ in dates if y and m and not d}
     return tuple(sorted(days | {each for each in months if not any(day.startswith(each) for day in days)}))
-
-
-def find_quantities(text: str) -> tuple[Quantity, ...]:
-    """Return the numbers of `text` that have a unit or a scale word, in order."""
-    found: list[tuple[int, Quantity]] = []
-    for match in _NUMBER.finditer(text):
-        currency, digits, percent, scale, noun = match.groups()
-        unit = "%" if percent else currency or (stem_word(fold_text(noun)) if noun else "")
-        value = float(digits.replace(",", "")) * SCALES.get(scale or "", 1.0)
-        if (unit or scale) and not (noun and fold_text(noun) in MONTHS):
-            named = noun and stem_word(fold_text(noun))  # "12 million in" has no unit
-            told = text[
-                match.start() : match.end(3) if percent else match.end() if named else match.end(4 if scale else 2)
-            ]
-            found.append((match.start(), Quantity(value, unit, told.strip())))
-    for match in _WORD_NUMBER.finditer(text):
-        tens, ones, alone, noun = match.groups()
-        unit = stem_word(fold_text(noun))
-        if unit:
-            value = NUMBER_WORDS[fold_text(tens or alone)] + NUMBER_WORDS.get(fold_text(ones or ""), 0)
-            found.append((match.start(), Quantity(float(value), unit, match.group())))
-    return tuple(quantity for _, quantity in sorted(found, key=lambda pair: pair[0]))
 
 
 _VERSION_NUMBER = re.compile(

@@ -13,9 +13,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from corrobora.text.clauses import Clause, parse_clause
-from corrobora.text.measures import Measure, find_measures, find_unit
+from corrobora.text.measures import Measure, find_measures
 from corrobora.text.quantities import Date, find_dates
 from corrobora.text.tokens import is_table_row, split_words, stem_text
+from corrobora.text.units import find_unit
 from corrobora.text.vocabulary import compare_stems, weigh_stems
 
 YEAR = re.compile(r"(?<![\w.,$€£])(1[0-9]\d\d|20\d\d)(?![\w%]|[.,]\d)")

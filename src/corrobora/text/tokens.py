@@ -179,6 +179,11 @@ def detect_language(text: str) -> str:
     return name if own >= _MIN_FUNCTION_WORDS and most > english else ""
 
 
+def is_english(text: str) -> bool:
+    """True if a short text has function words of English and does not seem to be in another language."""
+    return not detect_language(text) and any(word in STOP_WORDS for word in split_words(text))
+
+
 def find_function_words(text: str) -> frozenset[str]:
     """Return the folded function words of a short text's language; empty for English or an unknown language."""
     return FUNCTION_WORDS.get(detect_language(text), frozenset())

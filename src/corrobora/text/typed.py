@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from operator import attrgetter
 
 from corrobora.text.clauses import (
@@ -25,11 +25,12 @@ from corrobora.text.clauses import (
     parse_clause,
     split_statement,
 )
-from corrobora.text.measures import Measure, find_measures, find_unit, is_computable
+from corrobora.text.measures import Measure, find_measures, is_computable
 from corrobora.text.polarity import compare_polarity, find_restated
 from corrobora.text.quantities import Date, find_dates
 from corrobora.text.reading import YEAR, Problem, Reading, find_nearest, read_evidence, select_cells, split_by_cells
 from corrobora.text.tokens import split_words, stem_text
+from corrobora.text.units import find_unit
 from corrobora.text.vocabulary import is_akin
 
 _NEXT_YEAR = re.compile(r"(?i)\b(?:an?|the|previous|next|last|following) year\b")
@@ -133,7 +134,7 @@ def _compare_number(
         if other.dimension == measure.dimension and (measure.dimension or measure.nouns & other.nouns)
     ]
     if equal or _is_release(said, before, reading.everything):
-        return _compare_bounds(measure, equal, rivals) if equal else None
+        return _compare_bounds(measure, equal, rivals, reading) if equal else None
     if any(
         other.number == measure.number and not (other.dimension and measure.dimension) for other in reading.measures
     ):
@@ -229,7 +230,21 @@ def _spans(measure: Measure, others: Sequence[Measure], beside: Sequence[Measure
     )
 
 
-def _compare_bounds(measure: Measure, equal: Sequence[Measure], rivals: Sequence[Measure]) -> Problem | None:
+def _is_end(measure: Measure, reading: Reading) -> bool:
+    """True if a bound in a sentence names the end of a range of the evidence: "at most 2" of "1-2"."""
+    for ends in pairwise(reading.measures):
+        low, high = sorted(ends, key=attrgetter("value"))
+        end = high if measure.bound == "<=" else low if measure.bound == ">=" else None
+        if end and measure.equals(end) and low.dimension == high.dimension and _is_range(reading.everything, *ends):
+            return True
+    return False
+
+
+def _compare_bounds(
+    measure: Measure, equal: Sequence[Measure], rivals: Sequence[Measure], reading: Reading
+) -> Problem | None:
+    if _is_end(measure, reading):
+        return None
     if not any(other.bound == measure.bound or (not measure.bound and other.approximate) for other in equal):
         theirs = next((other.bound for other in equal if other.bound), "")
         names = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than", "": "exactly"}

@@ -7,7 +7,7 @@ import pytest
 from corrobora.adapters.readers.outline import read_outline
 from corrobora.domain.report import Support
 from corrobora.reporting.recheck import recheck_report
-from corrobora.reporting.references import Lookups, Page
+from corrobora.reporting.references import Lookups, SourcePage
 from corrobora.reporting.report_parser import Reference
 from corrobora.text.segmentation import iterate_sections
 
@@ -60,15 +60,15 @@ The pump keeps its log in memory.
 MIETE = "Mietrecht\n\nDie Kaution darf drei Monatsmieten nicht übersteigen. Hunde sind im Hof nicht erlaubt.\n"
 
 
-def make_page(text: str) -> Page:
+def make_page(text: str) -> SourcePage:
     said, headings = read_outline(text.split("\n"))
-    return Page(
+    return SourcePage(
         said, text.partition("\n")[0], sections=tuple((at, path) for at, _, path in iterate_sections(said, headings))
     )
 
 
 async def check(page: str, sentence: str) -> Support:
-    async def read(_: object) -> Page:
+    async def read(_: object) -> SourcePage:
         return make_page(page)
 
     async def read_nothing(_: str) -> None:
@@ -140,7 +140,7 @@ async def test_truth_3_what_a_page_says_otherwise_is_not_supported(page: str, se
 
 
 async def test_an_address_below_the_title_of_its_reference_belongs_to_it() -> None:
-    async def read(_: object) -> Page:
+    async def read(_: object) -> SourcePage:
         return make_page(RULES)
 
     async def read_nothing(_: str) -> None:
@@ -154,7 +154,7 @@ async def test_an_address_below_the_title_of_its_reference_belongs_to_it() -> No
 
 @pytest.mark.parametrize("listed", ["[1] rules.txt", "1. rules.txt", "- [1] [Rules](rules.txt)", "[1]: rules.txt"])
 async def test_a_list_of_sources_may_name_files_without_an_address(listed: str) -> None:
-    async def read(reference: Reference) -> Page | None:
+    async def read(reference: Reference) -> SourcePage | None:
         return make_page(RULES) if "rules.txt" in (reference.url, reference.title) else None
 
     async def read_nothing(_: str) -> None:

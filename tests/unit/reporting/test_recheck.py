@@ -12,7 +12,7 @@ import pytest
 from corrobora.domain.evidence import Source, SourceId
 from corrobora.domain.report import Support
 from corrobora.reporting.recheck import CheckedStatement, RecheckResult, build_sarif, find_best_windows, recheck_report
-from corrobora.reporting.references import CitationStatus, Lookups, Page, StoredSource
+from corrobora.reporting.references import CitationStatus, Lookups, SourcePage, StoredSource
 from corrobora.reporting.report_parser import Reference, parse_report
 from corrobora.reporting.seal import TextChange
 from corrobora.text.phrases import OPENINGS
@@ -27,8 +27,8 @@ async def by_hash(digest: str) -> str | None:
     return STORED.get(digest)
 
 
-async def by_reference(reference: Reference) -> Page | None:
-    return Page(PAGES[reference.url]) if reference.url in PAGES else None
+async def by_reference(reference: Reference) -> SourcePage | None:
+    return SourcePage(PAGES[reference.url]) if reference.url in PAGES else None
 
 
 async def checked(text: str) -> RecheckResult:
@@ -92,7 +92,7 @@ def test_the_sections_that_code_writes_are_no_body() -> None:
 
 def test_the_best_window_is_a_few_sentences_of_the_page() -> None:
     page = " ".join(f"Sentence {n} speaks of cows." for n in range(20)) + " The ferry leaves at noon."
-    window = find_best_windows("When does the ferry leave?", Page(page))[0]
+    window = find_best_windows("When does the ferry leave?", SourcePage(page))[0]
     assert "ferry leaves at noon" in window.quote
     assert len(window.quote) < len(page) / 3
 
@@ -106,8 +106,8 @@ async def test_truth_3_what_stands_below_another_heading_supports_nothing() -> N
         "# Settings\n\nThe default of pool_size is {}. [1]\n\n## Sources\n\n[1] Settings https://a.example/settings\n"
     )
 
-    async def read(_: object) -> Page:
-        return Page(page, sections=((0, "max_clients"), (page.index("pool_size"), "pool_size")))
+    async def read(_: object) -> SourcePage:
+        return SourcePage(page, sections=((0, "max_clients"), (page.index("pool_size"), "pool_size")))
 
     for value, support in ((20, Support.SUPPORTED), (100, Support.UNSUPPORTED)):
         found = await recheck_report(text.format(value), Lookups(by_hash, read))

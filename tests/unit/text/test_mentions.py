@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.plugins.growth import LINEAR, measure_growth
 
+from corrobora.text.measures import find_quantities
 from corrobora.text.mentions import find_claim_words, find_mentions, find_names, mentions_name, strip_to_alphanumeric
-from corrobora.text.quantities import find_days, find_quantities, find_years, is_calendar_name
+from corrobora.text.quantities import find_days, find_years, is_calendar_name
 from corrobora.text.tokens import stem_text
 
 
@@ -38,7 +39,7 @@ def test_dates_years_and_quantities_are_read():
         "2021-02-03",
     )
     assert find_years("from 1998 to 2015, version 2015.3") == (1998, 2015)
-    assert [(q.value, q.unit) for q in find_quantities("at least 8 characters, 12 % and $26.3 billion")] == [
+    assert [(q.number, *q.units) for q in find_quantities("at least 8 characters, 12 % and $26.3 billion")] == [
         (8.0, "charact"),
         (12.0, "%"),
         (26.3e9, "$"),
@@ -68,7 +69,7 @@ def test_hostile_texts_are_read_in_linear_time(find, unit):
 
 def test_numbers_in_words_have_tens_and_ones():
     found = find_quantities("A keeper of thirty-five years kept twenty one trays, nineteen lids and forty jars.")
-    assert [each.value for each in found] == [35, 21, 19, 40]
+    assert [each.number for each in found] == [35, 21, 19, 40]
 
 
 def test_a_quantity_is_told_without_the_function_word_after_it():

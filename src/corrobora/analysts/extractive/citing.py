@@ -13,7 +13,7 @@ from corrobora.analysts.extractive.extract import find_context, refers_back
 from corrobora.analysts.extractive.fact_selection import is_heading_of
 from corrobora.analysts.extractive.lines import measure_depth
 from corrobora.domain.evidence import Fact
-from corrobora.text.quantities import find_quantities
+from corrobora.text.measures import find_quantities
 from corrobora.text.segmentation import Span, split_sentences
 from corrobora.text.tokens import LIST_ITEM, escape_text, fold_whitespace, skip_item_mark
 

@@ -19,8 +19,8 @@ from corrobora.domain.evidence import Contradiction, Fact, Grade, Severity
 from corrobora.domain.report import Critique, Draft, Verdict
 from corrobora.roles.review import Reviewing, Revising
 from corrobora.text import phrases
+from corrobora.text.measures import find_quantities
 from corrobora.text.phrases import format_count, is_written_by_code
-from corrobora.text.quantities import find_quantities
 from corrobora.text.questions import asks_to_compare, find_topic_stems
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import CITATION_MARKER, read_inline, stem_text
@@ -80,8 +80,8 @@ def _is_supported(sentence: DraftSentence, by_marker: Mapping[str, Sequence[Fact
     quoted, own = frozenset(stem_text(" ".join(quotes))), stem_text(said)
     if not own or sum(term in quoted for term in own) / len(own) < _SUPPORT:
         return False
-    stated = {(q.value, q.unit) for quote in quotes for q in find_quantities(quote)}
-    return all((q.value, q.unit) in stated for q in find_quantities(said))
+    stated = [each for quote in quotes for each in find_quantities(quote)]
+    return all(any(own.equals(each) for each in stated) for own in find_quantities(said))
 
 
 def _strip_label(text: str, facts: Sequence[Fact]) -> str:
