@@ -7,10 +7,11 @@ ratios, averages, comparisons and trends. Does not execute anything.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from corrobora.text.quantities import NUMBER_WORDS, SCALES, find_years
+from corrobora.text.measures import find_measures
+from corrobora.text.quantities import find_years
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.support import Evidence
 from corrobora.text.tokens import fold_text, split_words, stem_text, stem_word
@@ -49,17 +50,12 @@ class QuotedNumber:
     sentence: str = ""
 
 
-_DIGITS = r"\d{1,15}(?:,\d{3})*(?:\.\d{1,9})?"
-_WORDED = rf"(?:{'|'.join(list(NUMBER_WORDS)[1:])})(?:-(?:{'|'.join(list(NUMBER_WORDS)[:9])}))?"
-_NUMBER = re.compile(
-    rf"(?i)(?<![\w.,/-])(?<!\d[–-])([$€£]?)({_DIGITS}|{_WORDED})(?![\d])(?:[\s-]({'|'.join(SCALES)})\b)?"
-    r"(\s?(?:%|percentage points?\b|per\s?cent\b))?(?![\w]|[./-]\d|,\d|-[A-Z])"
-)
+_JOINED = re.compile(r"\w|[./–-]\d|,\d|-[A-Z]")  # after a number that is part of a name or of another number
 _END = re.compile(r"(?i)\b(from|to)\s+(?:about\s+)?$")
 _END_ROOM = 16  # characters before a number in which its preposition stands
 _NAMING = frozenset("revision version rev section table figure chapter release part level step page no sp".split())
 _IN_YEAR = ("in", "since", "until", "during")
-_NO_UNIT = frozenset("more fewer less higher lower longer shorter larger smaller greater times".split())
+_NO_UNIT = frozenset(map(stem_word, "more fewer less higher lower longer shorter larger smaller greater times".split()))
 _ELLIPSIS = re.compile(r"[^.;:()]{0,80}\b(?:and|against|versus|after|while|compared (?:with|to))\s(?:by |of |about )?")
 _CLAUSE = re.compile(r"(?:[,;:.](?=\s)|\b(?:and|while|whereas|but|against|versus)\b)")
 
@@ -67,32 +63,30 @@ _CLAUSE = re.compile(r"(?:[,;:.](?=\s)|\b(?:and|while|whereas|but|against|versus
 def scan_numbers(text: str) -> tuple[Number, ...]:
     """Return the numbers of a text in order, without those that are part of a name ("Revision 3", "800-63")."""
     found: list[Number] = []
-    for match in _NUMBER.finditer(text):
-        sign, digits, scale, percent = match.groups()
-        before = re.search(r"([^\W\d_][\w’'-]*)\.?\s$", text[max(0, match.start() - 30) : match.start()])
-        word = before.group(1) if before else ""
-        if fold_text(word) in _NAMING or (word[:1].isupper() and stem_word(fold_text(word)) and before.start() > 0):  # pyright: ignore[reportOptionalMemberAccess]
+    for each in find_measures(text):
+        shared = each.dimension == "ratio" and "%" not in each.units
+        if shared or (each.spelled and each.dimension == "ratio") or each.dimension in ("clock", "rank", "decade"):
             continue
-        spelled, _, rest = digits.lower().partition("-")
-        plain = digits.replace(",", "")
-        value = float(plain) if digits[0].isdigit() else NUMBER_WORDS[spelled] + NUMBER_WORDS.get(rest, 0)
-        factor = SCALES[scale.lower()] if scale else 1.0
-        unit = frozenset({sign} if sign else {"%"} if percent else _read_unit(text[match.end() : match.end() + 40]))
-        year = digits.isdigit() and len(digits) == 4 and 1500 <= value < 2100 and not (sign or scale or percent)  # noqa: PLR2004 - years
-        after = text[match.end() : match.end() + 1]
-        dated = word.lower() in (_IN_YEAR if unit else (*_IN_YEAR, "from", "to", "of", "by", "and"))
-        year = year and (dated or (not unit and after == ")" and text[match.start() - 1 : match.start()] == "("))
-        half = 0.5 * 10 ** -len(plain.partition(".")[2]) * factor
-        found.append(Number(value * factor, unit, match.group().strip(), match.start(), match.end(), half, year))
+        edge = re.search(r"(?:[\w.,/-]|\d[–-])$", text[: each.start]) or _JOINED.match(text, each.end)
+        before = re.search(r"([^\W\d_][\w’'-]*)\.?\s$", text[max(0, each.start - 30) : each.start])
+        word = before.group(1) if before else ""
+        named = fold_text(word) in _NAMING or (word[:1].isupper() and stem_word(fold_text(word)) and before.start() > 0)  # pyright: ignore[reportOptionalMemberAccess]
+        if edge or named:
+            continue
+        digits = each.text if each.text.isdigit() else ""
+        year = len(digits) == 4 and 1500 <= each.number < 2100  # noqa: PLR2004 - years
+        dated = word.lower() in (_IN_YEAR if each.units else (*_IN_YEAR, "from", "to", "of", "by", "and"))
+        bracketed = text[each.start - 1 : each.start] == "(" and text[each.end : each.end + 1] == ")"
+        year = year and (dated or (not each.units and bracketed))
+        decimals = re.search(r"\.(\d+)", each.text)
+        plain = re.match(r"\D*(\d[\d,]*(?:\.\d+)?)", each.text)
+        written = float(plain.group(1).replace(",", "")) if plain else 0.0
+        factor = abs(each.number / written) if written else 1.0
+        place = 0.5 * 10 ** -(len(decimals.group(1)) if decimals else 0) * factor
+        end = each.unit_at if each.unit_at and "%" not in each.units else each.end
+        said = text[each.start : end].strip()
+        found.append(Number(each.number, each.units - _NO_UNIT, said, each.start, end, place, year))
     return tuple(found)
-
-
-def _read_unit(following: str) -> Iterator[str]:
-    """Yield the stems of the one or two words directly after a number."""
-    for word in re.match(r"(?:[\s-][A-Za-z]+){0,2}", following).group().replace("-", " ").split():  # pyright: ignore[reportOptionalMemberAccess]
-        if fold_text(word) in _NO_UNIT or not stem_word(fold_text(word)):
-            return
-        yield stem_word(fold_text(word))
 
 
 def share_unit(one: frozenset[str], other: frozenset[str]) -> bool:
@@ -237,7 +231,7 @@ def read_claim(sentence: str, quoted: Sequence[QuotedNumber], *, pieces: int) ->
     of_years = result is not None and "year" in result.unit
     often = {n for n in numbers if _OFTEN.match(sentence, n.end)}  # how often something is done, no operand
     own = (n for n in numbers if n is not result and n not in often)
-    stated = (n for n in own if n.is_year is of_years and not _counts_pieces(n))
+    stated = (n for n in own if (n.is_year is of_years or (of_years and n.unit)) and not _counts_pieces(n))
     return Claim(
         operator or ("trend" if moved else "comparison"),
         {"up": 1, "down": -1}.get(compared.lastgroup or "", 0) if compared else 0,

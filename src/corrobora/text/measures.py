@@ -30,11 +30,12 @@ class Measure:
     approximate: bool = False
     spelled: bool = False  # in words
     vague: bool = False  # part of a name ("SHP-2", "BRCA 1"), or said roughly ("a third", "several hundred")
+    unit_at: int = 0  # where its unit begins, 0 without one
 
     @property
     def units(self) -> frozenset[str]:
         """The stems of its unit and of what it counts, "%" or a currency sign."""
-        own = self.dimension if self.dimension in _CURRENCIES else "%" if self.dimension == "ratio" else ""
+        own = self.dimension if self.dimension in _CURRENCIES else "%" if self.dimension in ("ratio", "points") else ""
         letters = stem_text("" if self.spelled and not self.dimension else re.sub(r"[^A-Za-z°]+", " ", self.text))
         return self.nouns.union(letters, (own,) if own else ()) - _SCALE_STEMS
 
@@ -242,7 +243,8 @@ def _finish(text: str, value: float, start: int, end: int, dimension: str, *, sp
     vague = spelled and (dimension == "ratio" or _VAGUE.search(before) is not None)
     vague = vague or _DIFFERENCE.match(text, end) is not None
     vague = vague or (not dimension and (text[end : end + 1].isalpha() or (not bound and _is_named(before, text, end))))
-    return Measure(value, number, dimension, text[start:end].strip(), start, end, nouns, bound, about, spelled, vague)
+    said, unit_at = text[start:end].strip(), number_end if end > number_end else 0
+    return Measure(value, number, dimension, said, start, end, nouns, bound, about, spelled, vague, unit_at)
 
 
 def _is_named(before: str, text: str, end: int) -> bool:
@@ -306,7 +308,8 @@ def _share_units(found: list[Measure], text: str) -> list[Measure]:
             continue
         one, other = found[at], found[at + 1]
         gap = text[one.end : other.start]
-        if _SHARE.fullmatch(gap) and 0 < one.number < other.number and not one.dimension + other.dimension:
+        year = other.text.isdigit() and _YEARS[0] <= other.number < _YEARS[1]  # "twelve in 2022"
+        if _SHARE.fullmatch(gap) and not year and 0 < one.number < other.number and not one.dimension + other.dimension:
             value = one.number / other.number
             shown = text[one.start : other.end]
             shares.append(

@@ -95,3 +95,18 @@ def test_a_span_of_a_parameter_is_a_time(short: str, long: str) -> None:
 @pytest.mark.parametrize("decade", ["the 1990s", "the 60s"])
 def test_a_decade_is_no_span_of_a_parameter(decade: str) -> None:
     assert [m.dimension for m in find_measures(f"Built in {decade}.")] == ["decade"]
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "dimension"),
+    [
+        ("an hour and a half", 5400.0, "time"),
+        ("two and a half hours", 9000.0, "time"),
+        ("a year and a half", 18.0, "month"),
+        ("£165m", 165e6, "£"),
+        ("€2.5bn", 2.5e9, "€"),
+    ],
+)
+def test_halves_and_short_scales_belong_to_their_number(text: str, value: float, dimension: str) -> None:
+    (found,) = find_measures(f"It took {text}.")
+    assert (found.value, found.dimension, found.text) == (value, dimension, text)

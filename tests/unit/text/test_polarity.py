@@ -94,3 +94,43 @@ def test_truth_3_out_of_service_is_not_in_service() -> None:
         "Half of the ferries were in service.", [Evidence("Half of the ferries were out of service.")]
     )
     assert found.support is not Support.SUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("said", "quote", "support"),
+    [
+        ("Compression is not on by default.", "Compression is disabled by default.", Support.SUPPORTED),
+        ("Each record takes at most 2 KB on disk.", "Each record takes 1 - 2 KB on disk.", Support.SUPPORTED),
+        ("Each record takes at most 1 KB on disk.", "Each record takes 1 - 2 KB on disk.", Support.UNCLEAR),
+        ("Each record takes at least 2 KB on disk.", "Each record takes 1 - 2 KB on disk.", Support.UNCLEAR),
+        ("The page is set in a sans font.", "The page is set in a sans serif font for his sin.", Support.SUPPORTED),
+        (
+            "Expired objects that are not yet deleted give 404 Not Found.",
+            "The expired-but-not-yet-deleted objects give 404 Not Found.",
+            Support.SUPPORTED,
+        ),
+        (
+            "He concludes that Zoll does not offer as strong a warranty as Tarn.",
+            "So, Tarn does not offer as strong a warranty as Zoll.",
+            Support.UNCLEAR,
+        ),
+        (
+            "By default two locks are opened per visit.",
+            "By default, two locks are opened per visit; this number may be changed by the keeper.",
+            Support.SUPPORTED,
+        ),
+    ],
+)
+def test_truth_3_a_denial_a_bound_or_an_order_in_other_words_is_judged_by_what_it_says(
+    said: str, quote: str, support: Support
+) -> None:
+    assert check(said, quote).support is support
+
+
+def test_a_verb_that_denies_what_follows_it_is_no_proof_against_a_denial() -> None:
+    quote = "The gate is locked at dusk so that boats cannot enter the basin at night."
+    assert not check("The locked gate prevents boats from entering the basin at night.", quote).withholds
+    assert check("Boats enter the basin at night.", quote).withholds
+    assert check("A file without a tab is refused.", "A file that contains a tab is refused.").support is not (
+        Support.SUPPORTED
+    )
