@@ -228,10 +228,10 @@ def read_claim(sentence: str, quoted: Sequence[QuotedNumber], *, pieces: int) ->
     def _counts_pieces(number: Number) -> bool:
         return number.value == pieces and bool(number.unit & _SET_NOUNS) and not find_instances(number, quoted)
 
-    of_years = result is not None and "year" in result.unit
     often = {n for n in numbers if _OFTEN.match(sentence, n.end)}  # how often something is done, no operand
-    own = (n for n in numbers if n is not result and n not in often)
-    stated = (n for n in own if (n.is_year is of_years or (of_years and n.unit)) and not _counts_pieces(n))
+    own = [n for n in numbers if n is not result and n not in often]
+    of_years = result is not None and "year" in result.unit and any(n.is_year for n in own)  # between two of them
+    stated = (n for n in own if n.is_year is of_years and not _counts_pieces(n))
     return Claim(
         operator or ("trend" if moved else "comparison"),
         {"up": 1, "down": -1}.get(compared.lastgroup or "", 0) if compared else 0,
