@@ -13,6 +13,8 @@ import re
 import unicodedata
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
@@ -58,13 +60,9 @@ WHERE s.snapshot = %s ORDER BY s.id = %s DESC, p.id = %s DESC, s.id DESC LIMIT 1
 """
 
 _PAGE = """
-SELECT s.id, s.title, s.version, s.published, n.body FROM source s JOIN snapshot n ON n.sha = s.snapshot
-WHERE s.url = ANY(%s) ORDER BY s.id DESC LIMIT 1
-"""
-_PARTS = """
-SELECT starts, heading FROM (
-  SELECT starts, heading, lag(heading) OVER (ORDER BY place) AS last FROM passage WHERE source = %s
-) AS passage WHERE last IS DISTINCT FROM heading ORDER BY starts
+SELECT s.title, s.version, s.published, n.body, (
+  SELECT array_agg(ARRAY[p.starts::text, p.heading] ORDER BY p.place) FROM passage p WHERE p.source = s.id
+) FROM source s JOIN snapshot n ON n.sha = s.snapshot WHERE s.url = ANY(%s) ORDER BY s.id DESC LIMIT 1
 """
 
 
@@ -300,14 +298,12 @@ def _source_records(workspace: Workspace) -> SourceLookup:
 
 def _stored_pages(workspace: Workspace) -> Callable[[Reference], Awaitable[SourcePage | None]]:
     async def read_page(reference: Reference) -> SourcePage | None:
-        names = [reference.url, reference.url.rstrip("/"), f"{reference.url}/"]
-        where = "reading a source"
-        row = await workspace.database.fetch_one(_PAGE, [names], where=where) if reference.url else None
-        if row is None:
+        names = [reference.url, reference.url.rstrip("/"), f"{reference.url}/"] if reference.url else []
+        if (row := await workspace.database.fetch_one(_PAGE, [names], where="reading a source")) is None:
             return None
-        number, title, version, published, body = row
-        parts = await workspace.database.fetch_all(_PARTS, [number], where=where)
-        return SourcePage(str(body), title, version, published, tuple((int(at), str(path)) for at, path in parts))
+        title, version, published, body, parts = row
+        sections = (next(same) for _, same in groupby(parts or (), key=itemgetter(1)))
+        return SourcePage(str(body), title, version, published, tuple((int(at), path) for at, path in sections))
 
     return read_page
 
@@ -364,10 +360,9 @@ def _index_items(items: Sequence[IngestItem]) -> Mapping[str, SourcePage]:
     for item in items:
         told, sections = item.source, tuple((at, path) for at, _, path in iterate_sections(item.text, item.headings))
         page = SourcePage(item.text, told.title, told.version, told.published, sections)
-        path = PurePosixPath(item.path or item.source.url)
-        for name in (item.source.url, str(path), path.name, path.stem, item.source.title):
-            if name:
-                found.setdefault(_fold_name(name), page)
+        path = PurePosixPath(item.path or told.url)
+        for name in filter(None, (told.url, str(path), path.name, path.stem, told.title)):
+            found.setdefault(_fold_name(name), page)
     return found
 
 

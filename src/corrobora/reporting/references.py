@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from itertools import islice
+from operator import itemgetter
 
 from corrobora.domain.evidence import Source, locate_quote
 from corrobora.domain.report import Citation
@@ -21,8 +23,10 @@ from corrobora.reporting.render import format_source_head
 from corrobora.reporting.report_parser import ParsedReport, Reference
 from corrobora.reporting.seal import fold_layout
 from corrobora.text.authors import join_authors
+from corrobora.text.segmentation import split_sentences
 from corrobora.text.support import Evidence
-from corrobora.text.tokens import read_inline
+from corrobora.text.tokens import is_table_row, read_inline, stem_text
+from corrobora.text.vocabulary import weigh_stem
 
 _MOST_PLACES = 50
 
@@ -223,3 +227,63 @@ def _is_address(given: str, stored: str, *, same: bool) -> bool:
 
 def _with_heading(cited: Citation, heading: str) -> Citation:
     return Citation(0, "", "", cited.title, "", "", (), cited.version, cited.published, heading)
+
+
+_HEADING = re.compile(  # a line without punctuation, or a version: "3.4.0 (2024-04-02)"
+    r"(?:\A|(?<=\n\n))((?![-*•|\d])[^\n.:;,!?|]{1,80}|\[?v?\d+(?:\.\d+)+\]?[^\n.:;,!?|]{0,60})(?=\n\n)"
+)
+_WINDOW = 3  # sentences of a page that may support a statement together
+_WINDOWS = 3  # places of a page that something may be computed from
+
+
+@lru_cache(maxsize=64)  # a sentence is compared with its pages, and computed from them
+def find_best_windows(sentence: str, page: SourcePage) -> tuple[Evidence, ...]:
+    """Return the places of a page that share most with a statement, the best first: a few consecutive sentences each.
+
+    The headings above a place count as well: of several settings one has the default that stands below it.
+    """
+    wanted = frozenset(stem_text(sentence))
+    weights = {stem: weigh_stem(stem) for stem in sorted(wanted)}
+    places = sorted(_list_windows(page), key=lambda each: -sum(weights[stem] for stem in weights if stem in each[0]))
+    chosen: list[Evidence] = []
+    for _, each in places:
+        if len(chosen) < _WINDOWS and not any(each.quote in one.quote or one.quote in each.quote for one in chosen):
+            chosen.append(each)
+    return tuple(chosen)
+
+
+@lru_cache(maxsize=16)
+def _list_windows(page: SourcePage) -> list[tuple[frozenset[str], Evidence]]:
+    """Return the places of a page, none of which reaches beyond a heading, with the stems of each and its headings.
+
+    What stands before a table or list belongs to each of its lines.
+    """
+    found: list[tuple[int, frozenset[str], Evidence]] = []
+    heads = list(_iterate_headings(page))
+    for (begin, heading), (stop, _) in zip(heads, (*heads[1:], (len(page.text), "")), strict=True):
+        told = Evidence("", page.title, page.version, page.published, heading)
+        above = frozenset(stem_text(heading))
+        opening, _, rest = (part := page.text[begin:stop]).partition("\n")
+        if opening.strip() and heading.endswith(opening.strip()):  # a place of its own
+            part = rest
+            found.append((0, above, replace(told, quote=opening.strip())))
+        spans = split_sentences(part)
+        stems = [frozenset(stem_text(part[span.start : span.end])) for span in spans]
+        lead = ""
+        for at, span in enumerate(spans):
+            said = part[span.start : span.end]
+            lead = lead if is_table_row(said) else said
+            window = part[span.start : spans[min(at + _WINDOW, len(spans)) - 1].end]
+            evidence = replace(told, quote=window, before="" if lead == said else lead)
+            found.append((at, above.union(*stems[at : at + _WINDOW]), evidence))
+    return [each[1:] for each in sorted(found, key=itemgetter(0))]
+
+
+def _iterate_headings(page: SourcePage) -> Iterator[tuple[int, str]]:
+    """Yield where each section begins, with its headings; a line that stands alone is one below those of the reader."""
+    heads = page.sections if page.sections[:1] and not page.sections[0][0] else ((0, ""), *page.sections)
+    for (begin, path), (stop, _) in zip(heads, (*heads[1:], (len(page.text), "")), strict=True):
+        yield begin, path
+        for match in _HEADING.finditer(page.text, begin, stop):
+            if match[1] not in path:
+                yield match.start(), f"{path} > {match[1]}" if path else match[1]

@@ -17,12 +17,11 @@ from rapidfuzz.distance import Indel
 
 from corrobora.domain.evidence import fold_typography
 from corrobora.text.clauses import fold_words, parse_clause
-from corrobora.text.measures import find_measures
+from corrobora.text.measures import find_measures, find_unit
 from corrobora.text.quantities import MONTH_NAMES, find_dates
 from corrobora.text.reading import Problem
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import stem_word
-from corrobora.text.units import find_unit
 from corrobora.text.vocabulary import is_near
 
 NEAR_COPY = 0.8  # share of a sentence's words, in order, in one sentence of the evidence

@@ -22,7 +22,7 @@ from corrobora.domain.report import Support
 from corrobora.text.alignment import NEAR_COPY, align_copy, find_cut, find_slices, find_substitute
 from corrobora.text.bindings import find_foretold, find_rebindings
 from corrobora.text.clauses import Clause, parse_clause, split_statement
-from corrobora.text.measures import find_identifiers, find_measures
+from corrobora.text.measures import find_identifiers, find_measures, find_unit
 from corrobora.text.mentions import MentionKind, find_mentions, strip_to_alphanumeric
 from corrobora.text.polarity import NEGATED
 from corrobora.text.quantities import find_dates, is_calendar_name
@@ -30,7 +30,6 @@ from corrobora.text.reading import Problem, Reading, read_evidence
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import LIST_ITEM, STOP_WORDS, fold_text, is_same_family, split_words, stem_text, stem_word
 from corrobora.text.typed import compare_sentence
-from corrobora.text.units import find_unit
 from corrobora.text.vocabulary import compare_stems, is_common, is_known, weigh_stem, weigh_stems
 
 if TYPE_CHECKING:

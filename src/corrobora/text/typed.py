@@ -25,12 +25,20 @@ from corrobora.text.clauses import (
     parse_clause,
     split_statement,
 )
-from corrobora.text.measures import Measure, find_measures, is_computable
+from corrobora.text.measures import Measure, find_measures, find_unit
 from corrobora.text.polarity import compare_polarity, find_restated
 from corrobora.text.quantities import Date, find_dates
-from corrobora.text.reading import YEAR, Problem, Reading, find_nearest, read_evidence, select_cells, split_by_cells
+from corrobora.text.reading import (
+    YEAR,
+    Problem,
+    Reading,
+    find_nearest,
+    is_computable,
+    read_evidence,
+    select_cells,
+    split_by_cells,
+)
 from corrobora.text.tokens import split_words, stem_text
-from corrobora.text.units import find_unit
 from corrobora.text.vocabulary import is_akin
 
 _NEXT_YEAR = re.compile(r"(?i)\b(?:an?|the|previous|next|last|following) year\b")

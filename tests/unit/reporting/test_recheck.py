@@ -11,8 +11,8 @@ import pytest
 
 from corrobora.domain.evidence import Source, SourceId
 from corrobora.domain.report import Support
-from corrobora.reporting.recheck import CheckedStatement, RecheckResult, build_sarif, find_best_windows, recheck_report
-from corrobora.reporting.references import CitationStatus, Lookups, SourcePage, StoredSource
+from corrobora.reporting.recheck import CheckedStatement, RecheckResult, build_sarif, recheck_report
+from corrobora.reporting.references import CitationStatus, Lookups, SourcePage, StoredSource, find_best_windows
 from corrobora.reporting.report_parser import Reference, parse_report
 from corrobora.reporting.seal import TextChange
 from corrobora.text.phrases import OPENINGS

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.text.measures import find_identifiers, find_measures
+from corrobora.text.measures import Unit, find_identifiers, find_measures, find_unit
 
 
 @pytest.mark.parametrize(
@@ -110,3 +110,27 @@ def test_a_decade_is_no_span_of_a_parameter(decade: str) -> None:
 def test_halves_and_short_scales_belong_to_their_number(text: str, value: float, dimension: str) -> None:
     (found,) = find_measures(f"It took {text}.")
     assert (found.value, found.dimension, found.text) == (value, dimension, text)
+
+
+@pytest.mark.parametrize(
+    ("word", "dimension", "factor"),
+    [
+        ("mg", "mass", 1e-6),
+        ("Kilograms", "mass", 1.0),
+        ("MB", "data", 8e6),
+        ("KiB", "data", 8192.0),
+        ("km²", "length2", 1e6),
+        ("%", "ratio", 0.01),
+        ("weeks", "time", 604_800.0),
+        ("£", "£", 1.0),
+    ],
+)
+def test_a_symbol_or_name_has_a_dimension_and_a_factor(word: str, dimension: str, factor: float) -> None:
+    unit = find_unit(word)
+    assert unit is not None
+    assert unit == Unit(dimension, pytest.approx(factor))
+
+
+@pytest.mark.parametrize("word", ["lamp", "at", "as", "S", "MG"])
+def test_a_word_or_another_case_is_no_unit(word: str) -> None:
+    assert find_unit(word) is None
