@@ -12,12 +12,14 @@ from html.parser import HTMLParser
 from typing import NamedTuple
 
 from corrobora.adapters.readers import TextWriter, decode_text, fold_spaces
-from corrobora.adapters.readers.article import HEADINGS, extract_article
+from corrobora.adapters.readers.article import HEADINGS, extract_article, is_hidden
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.ports import ParsedDocument
 
 _SILENT = frozenset("script style template noscript svg math head iframe object canvas select".split())
+_VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+_UNCLOSED = frozenset("p li dt dd tr td th option".split())  # the next one closes it: it adds no depth of its own
 _BLOCKS = frozenset(
     "p div section article main aside header footer nav ul ol dl dt dd blockquote figure figcaption form fieldset "
     "address details summary table thead tbody tfoot caption center body html".split()
@@ -41,11 +43,21 @@ class TagTextParser(HTMLParser):
         self._in_title = False
         self._in_cell = False
         self._pre = 0
+        self._unseen: list[str] = []  # an element that the page does not show, and those of the same name in it
         self.title = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Open an element, unless the page does not show it."""
+        if self._unseen and tag in _UNCLOSED and tag == self._unseen[-1]:
+            self._unseen.pop()
+        hides = not self._unseen and tag not in _VOID and is_hidden(dict(attrs))
+        if hides or tag in self._unseen[:1]:
+            self._unseen.append(tag)
+        elif not self._unseen:
+            self._open_element(tag)
+
+    def _open_element(self, tag: str) -> None:
         """Open a block, a row, a cell, a heading or something silent."""
-        del attrs
         if tag == "title":
             self._in_title = True
         elif tag in _SILENT:
@@ -73,7 +85,10 @@ class TagTextParser(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         """Write what the tag closes."""
-        if tag == "title":
+        if self._unseen:
+            if tag == self._unseen[-1]:
+                self._unseen.pop()
+        elif tag == "title":
             self._in_title = False
         elif tag in _SILENT:
             self._silent = max(0, self._silent - 1)
@@ -90,6 +105,8 @@ class TagTextParser(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         """Collect text that is shown."""
+        if self._unseen:
+            return
         if self._in_title:
             self.title += data
         elif not self._silent:
@@ -179,7 +196,6 @@ MAX_TAGS = 200_000
 MAX_ATTRIBUTES = 1_000
 MAX_DEPTH = 250
 _MAX_TREE_LINKS = 20_000  # the article finder needs 12 s for 200,000 links
-_VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})")
 _META = re.compile(rb"<meta[^>]{0,300}?charset=[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _DATA_URI = re.compile(r"data:[a-z]{1,20}/[^\s\"'<>]{100,}", re.IGNORECASE)
@@ -213,9 +229,6 @@ def read_html(data: bytes, charset: str = "") -> ParsedDocument:
     if is_placeholder(parsed):
         raise ReadError(ReadOutcome.NOT_CONTENT, "The page is a login, challenge or error page, not content.")
     return parsed
-
-
-_UNCLOSED = frozenset("p li dt dd tr td th option".split())  # the next one closes it: it adds no depth of its own
 
 
 class PageShape(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.plugins.growth import LINEAR, measure_growth
 
-from corrobora.adapters.readers.html import is_placeholder, measure_shape, read_html
+from corrobora.adapters.readers.html import is_placeholder, measure_shape, read_html, read_tags
 from corrobora.domain.errors import ReadError
 from corrobora.ports import ParsedDocument
 
@@ -104,3 +104,27 @@ def test_a_page_that_leaves_items_and_paragraphs_open_is_not_nested_deeply():
     page = f"<html><body><dl>{rows}</dl></body></html>"
     assert measure_shape(page).depth < 6
     assert "- key 7: Says what the key 7 does in the program." in read_html(page.encode()).text
+
+
+HIDES = ['style="display: none"', "style='color:red;VISIBILITY:hidden'", "hidden", 'style="opacity:0"']
+
+
+@pytest.mark.parametrize("hides", HIDES)
+def test_what_a_page_does_not_show_is_not_read(hides: str):
+    article = f"<p>{'The mill pond is 12 feet deep in every month of the year. ' * 5}</p>"
+    body = f"<article>{article}<p {hides}>The mill is closed.<b>x</b></p><p>It runs.</p></article>"
+    page = f"<title>Mill</title><body>{body}"
+    parsed = read_html(page.encode())
+    assert "closed" not in parsed.text
+    assert "It runs." in parsed.text
+    written = read_tags(f"<div {hides}><div>The mill</div> is closed.</div><p {hides}>Shut.<p>It runs.</p>")[0]
+    assert written.build_parsed("").text.strip() == "It runs."
+
+
+def test_what_a_page_only_styles_is_read():
+    text = (
+        read_tags('<p style="overflow:hidden; opacity:0.5">It runs.</p><p aria-hidden="true">Now.</p>')[0]
+        .build_parsed("")
+        .text
+    )
+    assert text.split() == ["It", "runs.", "Now."]
