@@ -15,7 +15,7 @@ from corrobora.config.profiles import load_profile
 from corrobora.domain.errors import Infeasible, LimitReached, UserError
 from corrobora.domain.plan import Brief, Criteria, Gate, Node, Plan, SubQuestion, TaskSpec
 from corrobora.domain.report import Outcome
-from corrobora.domain.run import EventType, Request
+from corrobora.domain.run import EventType, Request, RequestOption
 from corrobora.domain.thread import Gap, Proposal
 from corrobora.engine.investigate import investigate, refine_node
 from corrobora.engine.planning import check_suggested_plan
@@ -114,6 +114,36 @@ async def test_tree_a_suggested_plan_reaches_the_planner_and_may_be_taken():
     assert analyst.given("plan")[0].suggested_plan == suggested
     taken = json.loads(run.files["plan.json"])["root"]
     assert [child["title"] for child in taken["children"]] == [SQ.text, SQ2.text]
+
+
+async def test_tree_a_plan_that_a_person_edited_is_what_runs_and_no_planner_sees_it():
+    edited = {
+        "title": "The whole",
+        "objective": "Find out both.",
+        "children": [
+            {
+                "title": "First",
+                "objective": "Find the first.",
+                "sub_questions": [SQ.text],
+                "queries": ["one two three"],
+            },
+            {"title": "Second", "objective": "Find the second.", "sub_questions": [{"text": SQ2.text}]},
+        ],
+    }
+    other = Plan(inner("root", leaf("root/1"), leaf("root/2", SQ2)))
+    analyst = Mixed({"plan": other})
+    request = Request(QUESTION, "tree", metadata=((RequestOption.EDITED_PLAN.value, json.dumps(edited)),))
+    run = await make_run("tree", analysts=(analyst, ExtractiveAnalyst()), request=request)
+    await run.research()
+    assert analyst.given("plan") == []
+    root = json.loads(run.files["plan.json"])["root"]
+    shown = [
+        (part["title"], part["objective"], [q["text"] for q in part["sub_questions"]]) for part in root["children"]
+    ]
+    assert shown == [("First", "Find the first.", [SQ.text]), ("Second", "Find the second.", [SQ2.text])]
+    assert root["children"][0]["queries"] == ["one two three"]
+    objectives = {given.objective for given in analyst.given("scope")}
+    assert objectives == {"Find the first.", "Find the second."}
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,8 @@ def follow_request(row: RunRow, **changes: Any) -> Request:
 
     What was agreed on, planned or delivered for the earlier question is not carried over.
     """
-    return replace(row.request, **{**_NOT_CARRIED, "previous": row.id, **changes})
+    metadata = tuple(each for each in row.request.metadata if each[0] != RequestOption.EDITED_PLAN)
+    return replace(row.request, **{**_NOT_CARRIED, "metadata": metadata, "previous": row.id, **changes})
 
 
 async def submit_follow_up(  # noqa: PLR0913 - what a follow-up may change
@@ -124,7 +125,7 @@ async def watch_run(workspace: Workspace, run: str, name: str, cron: str, output
 
 
 def _drop_follow_up(request: Request) -> dict[str, str]:
-    own = (RequestOption.FOLLOW_UP, RequestOption.NO_SEARCH, RequestOption.READ_AGAIN)
+    own = (RequestOption.FOLLOW_UP, RequestOption.NO_SEARCH, RequestOption.READ_AGAIN, RequestOption.EDITED_PLAN)
     return {name: value for name, value in request.metadata if name not in own}
 
 

@@ -116,7 +116,9 @@ def check_awaiting(row: RunRow) -> None:
 
 
 async def suggest_plan(workspace: Workspace, run: str, text: str) -> None:
-    """Store a person's plan in place of the one that waits; submit the run again to have it proposed (TREE-10).
+    """Store a person's plan in place of the one that waits; submit the run again to have it proposed.
+
+    It is the plan from then on: no planner sees it, and what is authorized is what the person wrote.
 
     Raises `UserError` `not_waiting`, or for what is wrong with the plan.
     """
@@ -125,7 +127,8 @@ async def suggest_plan(workspace: Workspace, run: str, text: str) -> None:
     row = await workspace.runs.get(run)
     check_awaiting(row)
     check_suggested_plan(text, resolve_profile(workspace.settings, row.request))
-    await workspace.runs.replace_request(run, replace(row.request, plan_file=text))
+    options = {**dict(row.request.metadata), RequestOption.EDITED_PLAN.value: text}
+    await workspace.runs.replace_request(run, replace(row.request, metadata=tuple(options.items())))
     await rewind_run(workspace, run, Stage.PLAN)
 
 

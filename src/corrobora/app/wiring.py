@@ -196,7 +196,7 @@ def open_web_readers(  # noqa: PLR0913 - the parts of the readers
     """
     if settings.offline or not (provider_names(settings, request) or request.sources):
         return ()
-    direct = web.open_reader(library, space, (*request.sources, request.question, request.plan_file))
+    direct = web.open_reader(library, space, (*request.sources, request.question, *request.plans))
     own = _open_mcp_reader(settings, request, library, space, web.clock, limiter)
     if settings.reader != FIRECRAWL_NAME:
         return (*own, direct)

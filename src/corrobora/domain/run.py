@@ -87,6 +87,7 @@ class RequestOption(StrEnum):
     FOLLOW_UP = "follow_up"  # ask: the evidence of the previous run is read first; update, watch: it is compared with
     READ_AGAIN = "read_again"  # changed files of the libraries are read before the research: it asks what is so now
     NO_SEARCH = "no_search"  # of a follow-up: only the evidence of the previous run is read
+    EDITED_PLAN = "edited_plan"  # JSON of the plan as a person changed it while it waited: nobody plans again
     MODEL_REQUIRED = "model_required"  # the user named the model for this run: one that never answers ends it
 
 
@@ -114,6 +115,11 @@ class Request:
     def get_option(self, option: RequestOption) -> str:
         """Return an entry of the metadata, "" if it has none."""
         return dict(self.metadata).get(option, "")
+
+    @property
+    def plans(self) -> tuple[str, str]:
+        """The texts of plans that a person handed in: a suggestion, and the plan as it was edited."""
+        return self.plan_file, self.get_option(RequestOption.EDITED_PLAN)
 
     @property
     def is_follow_up(self) -> bool:

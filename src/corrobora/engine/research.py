@@ -23,7 +23,7 @@ from corrobora.domain.errors import (
 from corrobora.domain.evidence import Document, Fact, PassageId, SourceId
 from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Draft, Findings, Report, Verdict, iter_threads
-from corrobora.domain.run import EventType, Request, Stage
+from corrobora.domain.run import EventType, Request, RequestOption, Stage
 from corrobora.domain.thread import StopReason
 from corrobora.engine.deliver import deliver_report, fallback_if_uncited, make_empty_draft
 from corrobora.engine.inputs import fit_length, report_input, shorten_material
@@ -175,7 +175,7 @@ def require_feasible(scoping: Scoping) -> Scoping:
 
 
 async def make_plan(scoping: Scoping, run: Session) -> Plan:
-    """One planner for each feasible query (TREE-9); each plan and the whole are checked by code."""
+    """One planner for each feasible query (TREE-9), none for a plan that a person edited; code checks the whole."""
     run.brief = scoping.queries[0] if len(scoping.queries) == 1 else run.brief
     queries = tuple(query.question for query in scoping.queries)
     same = len(queries) == 1 and stem_text(queries[0]) == stem_text(run.request.question)
@@ -184,7 +184,12 @@ async def make_plan(scoping: Scoping, run: Session) -> Plan:
         replace(plan_input(query, number, scoping, run.profile, of=len(scoping.queries)), record=run.record)
         for number, query in enumerate(scoping.queries, 1)
     ]
-    plans = await run_parallel([run.call(plan, each) for each in given])  # n planners for n queries, in parallel
+    if edited := run.request.get_option(RequestOption.EDITED_PLAN):
+        whole = plan_input(replace(run.brief, suggested_plan=edited), 1, scoping, run.profile, of=1)
+        taken = (await run.outside.analysts[-1].play(plan, whole)).value  # it takes a suggestion as it is
+        plans = [replace(taken, gathers_plans=len(given) > 1)]
+    else:  # n planners for n queries, in parallel
+        plans = await run_parallel([run.call(plan, each) for each in given])
     if "subagents" in run.profile.artifacts:  # the planning response as it was given, before any correction (ANGLES-12)
         await run.write_artifacts({"lead_agent_plan.json": describe_answer(plans[0])})
     tree = repair_plan(

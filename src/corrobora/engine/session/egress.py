@@ -88,7 +88,7 @@ class Egress:
         stays = readers is not None and len(readers) <= 1
         found = cls(has_private_libraries(request) and not (opted_in or stays))
         found._texts.add(_fold_spaces(request.question))
-        found.open_texts(request.question, *request.sources, request.thread_file, request.plan_file)
+        found.open_texts(request.question, *request.sources, request.thread_file, *request.plans)
         return found
 
     def open_texts(self, *texts: str) -> None:

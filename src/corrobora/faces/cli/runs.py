@@ -209,7 +209,7 @@ def _describe_run(row: RunRow) -> dict[str, str]:
         "options": ", ".join(
             f"{name.replace('_', ' ')} {value}"
             for name, value in request.metadata
-            if name != RequestOption.TRANSLATION  # a whole file
+            if name not in (RequestOption.TRANSLATION, RequestOption.EDITED_PLAN)  # whole files
         ),
         "delivered": ", ".join(f"{kind}:{where}" if where else kind for kind, where in request.output),
         "created": row.created_at[:19].replace("T", " "),
