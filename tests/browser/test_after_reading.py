@@ -130,6 +130,27 @@ def test_the_changes_of_an_edit_are_shown_and_accepted_on_the_page(
     assert "built in 1902" not in page.locator("article").inner_text().split("Sources")[0]
 
 
+@pytest.mark.parametrize("hand", ["mouse", "keyboard"])
+def test_an_edit_is_asked_for_on_the_page_and_waits_for_its_reader(
+    open_page: OpenPage, site: Site, reading: Mapping[str, str], hand: str
+) -> None:
+    page = open_page(f"/runs/{reading['hostile']}/report", expected="422")  # for the form without a mark
+    summary = page.locator("summary").filter(has_text="Edit this report")
+    press(summary, hand)
+    expect(page.get_by_label("What should change")).to_have_count(0)  # no model reads it here
+    press(page.get_by_role("button", name="Show the changes"), hand)
+    expect(page.get_by_role("alert")).to_contain_text("mark sections and sentences")
+    press(summary, hand)
+    press(page.get_by_role("checkbox", name=re.compile("Drop: .*built in 1902")), hand)
+    assert page.evaluate("window.owned") is None
+    with page.expect_navigation(url=re.compile("/runs/r_")):
+        press(page.get_by_role("button", name="Show the changes"), hand)
+    made = page.url.rpartition("/")[2]
+    request = run_aside(_read_request(site, made))
+    assert (request.previous, json.loads(request.edits)["edits"][0]["action"]) == (reading["hostile"], "drop")
+    expect(page.get_by_role("button", name="Make the version with the marked changes")).to_be_visible(timeout=MINUTE)
+
+
 async def _propose_edit(site: Site, run: str) -> str:
     async with Workspace.open(site.settings) as workspace:
         made = await submit_edit(workspace, run, EditRequest((Edit(EditAction.DROP, "0.1"),)))

@@ -149,8 +149,7 @@ async def submit_edit(
     if not report.markdown:
         raise NoEvidence("report_missing", f"Run {row.id} found nothing, so there is no report to edit.")
     _require_possible(report, wanted)
-    named = {**workspace.settings.models, **dict(models or row.request.models)}
-    if wanted.feedback and not (named or workspace.settings.analysts):
+    if wanted.feedback and not (models or read_feedback_models(workspace, row.request)):
         raise UserError(
             "edit_no_model",
             "Without a language model nobody reads feedback.",
@@ -164,6 +163,11 @@ async def submit_edit(
     if accept:
         await workspace.runs.store_answer(made, ACCEPT_TOPIC, accept)
     return made
+
+
+def read_feedback_models(workspace: Workspace, request: Request) -> Sequence[object]:
+    """Return what would read a person's words on the report of such a run; without any, edits must be named."""
+    return (*workspace.settings.models.items(), *request.models, *workspace.settings.analysts)
 
 
 def _require_possible(report: Report, wanted: EditRequest) -> None:

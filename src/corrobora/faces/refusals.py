@@ -66,6 +66,9 @@ _STEPS = {
         "Search the library again.", "Search the library again.", "Call search: it lists the ids."
     ),
     "report_json": _Steps(*("Export the report again.",) * 3),
+    "edit_missing": _Steps(*("Write what should change, or mark sections and sentences.",) * 3),
+    "edit_no_model": _Steps(*("Mark sections and sentences, or let the server have a model.",) * 3),
+    "edit_nothing": _Steps(*("Mark other sections or sentences.",) * 3),
     "price_unknown": _Steps(
         "State its price in the settings of the server.",
         "State its price in the settings of the server, or send `accept_unknown_price`.",

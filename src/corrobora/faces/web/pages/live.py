@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
@@ -32,7 +32,21 @@ from corrobora.storage.journal.events import read_events
 from corrobora.text.phrases import describe_code
 
 router = APIRouter()
-PANELS = ("tabs", "status", "budget", "tree", "activity", "sources", "coverage", "rounds", "conflicts", "spoken")
+PANELS = (
+    *(
+        "tabs",
+        "status",
+        "changes",
+        "budget",
+        "tree",
+        "activity",
+        "sources",
+        "coverage",
+        "rounds",
+        "conflicts",
+        "spoken",
+    ),
+)
 _TICK_SECONDS = 1.0  # how often the clock of a running run moves
 _IDLE_SECONDS = 15.0  # between two signs of life where nothing changes
 _REST_SECONDS = 0.25  # at most four updates a second
@@ -57,6 +71,7 @@ class LiveState:
     row: RunRow
     view: RunView
     elapsed: float
+    proposed: Mapping[str, Any]  # the changes of an edit that waits
     wishes: Collection[str] = ()  # what a person asked this attempt for: to pause, to finish
 
     @property
@@ -136,7 +151,7 @@ async def read_state(workspace: Workspace, row: RunRow, view: RunView) -> LiveSt
     running = row.status is RunStatus.RUNNING
     now = datetime.now(UTC).isoformat()
     elapsed = view.elapsed_at(now) if running else max(row.elapsed_seconds, view.gauge.elapsed_seconds or 0.0)
-    return LiveState(row, view, elapsed, wishes)
+    return LiveState(row, view, elapsed, await service.read_proposed(workspace, row), wishes)
 
 
 async def load_view(workspace: Workspace, run: str, view: RunView | None = None) -> RunView:
@@ -173,7 +188,6 @@ async def _render_run(
         row=row,
         label=thread_label,
         error=error,
-        proposed=await service.read_proposed(workspace, row),
         webhooks=await service.list_webhooks(workspace, row.id),
     )
 

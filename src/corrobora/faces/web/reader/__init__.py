@@ -15,7 +15,7 @@ from fastapi.responses import HTMLResponse, Response
 
 from corrobora.app import Workspace
 from corrobora.app.exports import Reference, complete_evidence, list_events, read_source
-from corrobora.app.followups import compare_runs, require_report
+from corrobora.app.followups import compare_runs, read_feedback_models, require_report, submit_edit
 from corrobora.app.runs import CRITERIA, dump_rating, list_ratings, make_rating, store_rating
 from corrobora.domain.errors import CorroboraError, NoEvidence, UserError
 from corrobora.domain.report import Report
@@ -23,8 +23,10 @@ from corrobora.domain.run import RunRow, RunStatus
 from corrobora.faces.web import evidence, service
 from corrobora.faces.web.context import Opened, SentForm, go_to, render_page
 from corrobora.faces.web.reader import views
+from corrobora.reporting.edits import parse_document
 from corrobora.reporting.html_page import render_body
 from corrobora.reporting.plots import draw_plots
+from corrobora.roles.edit import Edit, EditAction, EditRequest
 from corrobora.text.phrases import find_frame
 
 router = APIRouter()
@@ -93,6 +95,8 @@ async def _render_report(
         exports=EXPORTS,
         stored=views.source_link(row.id),
         ratings=await list_ratings(workspace, row.id),
+        outline=parse_document(report),
+        reads_feedback=bool(read_feedback_models(workspace, row.request)),
     )
 
 
@@ -209,6 +213,21 @@ async def ask_follow_up(request: Request, run: str, workspace: Opened, form: Sen
     except CorroboraError as error:
         return await _render_report(request, workspace, run, error, question)
     return go_to(f"/runs/{made.id}")
+
+
+_MARKS = {"drop": EditAction.DROP, "shorten": EditAction.SHORTEN, "research": EditAction.RESEARCH}
+
+
+@router.post("/runs/{run}/edit", include_in_schema=False)
+async def ask_edit(request: Request, run: str, workspace: Opened, form: SentForm) -> Response:
+    """Ask for a new version, in words or by marks: it becomes a run that shows its changes and waits for its reader."""
+    edits = tuple(Edit(action, place) for name, action in _MARKS.items() for place in form.texts(name))
+    try:
+        made = await submit_edit(workspace, run, EditRequest(edits, form.text("feedback").strip()))
+    except CorroboraError as error:
+        return await _render_report(request, workspace, run, error)
+    await workspace.queue.submit(made)
+    return go_to(f"/runs/{made}")
 
 
 @router.get("/api/v1/runs/{run}/ratings", tags=["evidence"])
