@@ -7,13 +7,20 @@ navigation, and some of its ways keep none. They are put back from the page. Run
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from itertools import islice
 from typing import Any, NamedTuple, cast
 
 from corrobora.adapters.readers import TextWriter, fold_spaces
-from corrobora.adapters.readers.declared import DeclaredMetadata, Element, drop_quoted_dates, read_declared, trim_date
+from corrobora.adapters.readers.declared import (
+    DeclaredMetadata,
+    Element,
+    drop_hidden,
+    drop_quoted_dates,
+    read_declared,
+    trim_date,
+)
 from corrobora.ports import ParsedDocument
 from corrobora.text.tokens import split_words
 
@@ -25,9 +32,6 @@ _SPACED = _BLOCKS | {"item", "row", "cell", "lb", "li", "ul", "ol", "br", "td", 
 _SILENT = frozenset({"script", "style", "template", "noscript", "svg", "head"})
 _HOST = re.compile(r"https?://(?:www\.|w[0-9]+\.)?([^/]+)")
 _EDGE = "\ue000"  # of private use
-_UNSEEN = re.compile(
-    r"(?i)(?<![a-z-])(?:display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0(?:\.0*)?\s*(?:;|$|!))"
-)
 _WORD = re.compile(r"\w+")
 _NEAR = 20  # elements within a block among which its first text is looked for
 _TRIES = 200  # headings among which one is looked for
@@ -79,18 +83,6 @@ def _choose_site(found: str, title: str, declared: Sequence[str]) -> str:
     return behind if not found or behind.endswith(found) else found
 
 
-def is_hidden(attributes: Mapping[str, str | None]) -> bool:
-    """True for an element that a page says not to show: a quote of it would be in no page that a person opens."""
-    return "hidden" in attributes or _UNSEEN.search(attributes.get("style") or "") is not None
-
-
-def _drop_hidden(page: Element) -> None:
-    """Remove what the page does not show; the text behind it stays."""
-    for each in [each for each in page.iter() if isinstance(each.tag, str) and is_hidden(each.attrib)]:
-        if each.getparent() is not None:
-            cast("Any", each).drop_tree()
-
-
 def extract_article(html: str) -> ParsedDocument | None:
     """Find the article with trafilatura; None if it finds none."""
     from trafilatura import load_html  # noqa: PLC0415 - 1 s of CPU that only HTML pays
@@ -99,7 +91,7 @@ def extract_article(html: str) -> ParsedDocument | None:
     if tree is None:
         return None
     titles = _list_titles(page := cast("Element", tree))
-    _drop_hidden(page)
+    drop_hidden(page)
     said = " ".join(text for each in page.iter("body") for text in each.itertext())
     _free_headings(page)
     _free_listed_links(page)

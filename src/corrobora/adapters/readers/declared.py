@@ -238,3 +238,20 @@ def date_by_releases(headings: Sequence[Heading], published: str = "") -> str:
         if _RELEASE.search(rest):
             days += [f"{d.year}-{d.month:02d}-{d.day:02d}" for d in dates if d.year and d.month and d.day]
     return max([published, *days]) if len(days) >= _LEAST_RELEASES else published
+
+
+_UNSEEN = re.compile(
+    r"(?i)(?<![a-z-])(?:display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0(?:\.0*)?\s*(?:;|$|!))"
+)
+
+
+def is_hidden(attributes: Mapping[str, str | None]) -> bool:
+    """True for an element that a page says not to show: a quote of it would be in no page that a person opens."""
+    return "hidden" in attributes or _UNSEEN.search(attributes.get("style") or "") is not None
+
+
+def drop_hidden(page: Element) -> None:
+    """Remove what the page does not show; the text behind it stays."""
+    for each in [each for each in page.iter() if isinstance(each.tag, str) and is_hidden(each.attrib)]:
+        if each.getparent() is not None:
+            cast("Any", each).drop_tree()

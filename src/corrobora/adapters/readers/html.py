@@ -12,7 +12,8 @@ from html.parser import HTMLParser
 from typing import NamedTuple
 
 from corrobora.adapters.readers import TextWriter, decode_text, fold_spaces
-from corrobora.adapters.readers.article import HEADINGS, extract_article, is_hidden
+from corrobora.adapters.readers.article import HEADINGS, extract_article
+from corrobora.adapters.readers.declared import is_hidden
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.ports import ParsedDocument
