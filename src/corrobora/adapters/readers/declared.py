@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, cast
 
+from corrobora.adapters.readers import fold_spaces
 from corrobora.ports import Heading
 from corrobora.text.authors import clean_authors, name_group, name_person, read_byline
 from corrobora.text.quantities import find_dates
@@ -255,3 +256,9 @@ def drop_hidden(page: Element) -> None:
     for each in [each for each in page.iter() if isinstance(each.tag, str) and is_hidden(each.attrib)]:
         if each.getparent() is not None:
             cast("Any", each).drop_tree()
+
+
+def list_titles(tree: Element) -> list[str]:
+    """Return the titles that a page declares: of its head, and for those who share it."""
+    shared = (each.get("content") for each in tree.iter("meta") if each.get("property") == "og:title")
+    return [fold_spaces(title) for title in (tree.findtext(".//title"), *shared) if title and title.strip()]
