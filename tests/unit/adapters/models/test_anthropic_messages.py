@@ -130,6 +130,14 @@ def test_the_request_is_what_the_protocol_documents():
     assert words[1]["cache_control"] == mark
 
 
+def test_what_all_calls_share_and_the_whole_brief_are_marked_for_the_cache():
+    prompt = Prompt("Be exact.", ("The run.", "Round 1.", "Round 2."), "The task.")
+    body = wire_of("claude-sonnet-5")._make_body(ModelRequest(prompt, FORM, "tool", 40, None))
+    marked = [part["text"] for part in body["messages"][0]["content"] if "cache_control" in part]
+    assert marked == ["The run.", "Round 2."]
+    assert json.dumps(body).count("cache_control") == 4, "as many as the protocol allows"
+
+
 @pytest.mark.parametrize(
     ("model", "mode", "budget"),
     [

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -88,6 +89,19 @@ async def test_the_schema_comes_from_the_output_type():
         schema = server.asked[0].body["response_format"]["json_schema"]["schema"]
         assert "citation_accuracy" in schema["properties"]
         assert set(schema["required"]) == set(schema["properties"])
+
+
+async def test_a_part_of_a_schema_that_is_used_once_stands_in_the_place_of_its_name():
+    async with ModelServer() as server, asking(server) as analyst:
+        for role in ("extract", "plan"):
+            await analyst.play(*sample(role))
+        once, several = (each.body["response_format"]["json_schema"]["schema"] for each in server.asked[:2])
+        assert "$ref" not in json.dumps(once)
+        assert set(once["properties"]["quotes"]["items"]["properties"]) >= {"passage", "quote", "answers"}
+        assert set(several["$defs"]) == {
+            found.rpartition("/")[2] for found in re.findall(r'"(#/\$defs/\w+)"', json.dumps(several))
+        }
+        assert several["$defs"]
 
 
 async def test_instructions_are_marked_for_the_cache_of_anthropic():

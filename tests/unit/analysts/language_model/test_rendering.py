@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -31,13 +32,13 @@ from corrobora.analysts.language_model.rendering import (
     render_prompt,
 )
 from corrobora.domain.errors import UserError
-from corrobora.domain.evidence import PassageId, SourceId
+from corrobora.domain.evidence import FactId, PassageId, SourceId
 from corrobora.domain.plan import Node, TaskSpec
 from corrobora.ports import Role
 from corrobora.roles.extract import Excerpt, extract
 from corrobora.roles.forms import FACTS, PASSAGES
 from corrobora.roles.refine import Shortfall, refine
-from corrobora.roles.synthesize import Part
+from corrobora.roles.synthesize import Part, reflect
 from corrobora.testing.conformance import SAMPLES, field_names
 
 NAMES = [role.prompt for role, _ in SAMPLES]
@@ -189,6 +190,22 @@ def test_the_synthesis_has_a_template_of_its_own():
         assert (prompt.system == SYNTHESIS_SYSTEM) == (role.prompt == "synthesize")
     assert SYNTHESIS_USER_TEMPLATE in read_prompt_file("synthesize")
     assert read_prompt_file("summarize").partition("<!-- brief -->")[2].strip() != SYNTHESIS_USER_TEMPLATE
+
+
+def test_words_that_stand_in_several_sources_are_shown_once_with_all_their_markers():
+    one = FACTS[0]
+    copy, other = (replace(one, id=FactId(f"F{name}"), source=SourceId(name)) for name in ("S8", "S9"))
+    given = next(given for role, given in SAMPLES if role is reflect)
+    [done] = given.record.rounds
+    rounds = (replace(done, facts=(one, copy)), replace(done, number=2, facts=(other,)))
+    shown = render_prompt(reflect, replace(given, record=replace(given.record, recalled=(), rounds=rounds))).user
+    assert shown.count(f'"{one.quote}"') == 1
+    for each in (copy, other):
+        assert re.search(rf"^{each.id} \[{each.source}:C7\] for sq-1 \| .*the words of {one.id}$", shown, re.MULTILINE)
+    parts = (Part("root/1", "One", "", (one,)), Part("root/2", "Two", "", (copy,)))
+    written = build_synthesis_prompt("Pumps", parts).user
+    assert written.count(f'"{one.quote}"') == 1
+    assert f"the words of {one.id}" in written
 
 
 def test_it_receives_topic_summaries_and_each_fact_once():
