@@ -44,6 +44,7 @@ from corrobora.engine.session.journal import (
 from corrobora.policies.outcome import decide_outcome, describe_length, describe_limits, explain_refusal
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.reporting.artifacts import render_completion_report
+from corrobora.reporting.draft_review import find_cited_markers, score_overlap
 from corrobora.reporting.html_page import render_html
 from corrobora.reporting.render import (
     build_citations,
@@ -60,7 +61,7 @@ from corrobora.reporting.thread_json import (
     name_state_file,
     write_phase_state,
 )
-from corrobora.reporting.verify import CheckedDraft, check_written_draft, find_cited_markers, score_overlap
+from corrobora.reporting.verify import CheckedDraft, check_written_draft
 from corrobora.roles.synthesize import Material, synthesize
 from corrobora.text.phrases import ENGLISH, describe_code, find_frame, format_count
 from corrobora.text.tokens import sanitize_json, sanitize_text

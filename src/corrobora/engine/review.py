@@ -21,10 +21,11 @@ from corrobora.engine.session import Session
 from corrobora.policies.fact_choice import select_best_facts
 from corrobora.policies.grading import find_notice
 from corrobora.ports import Library
+from corrobora.reporting.draft_review import add_code_sections
 from corrobora.reporting.evidence import build_evidence
 from corrobora.reporting.markdown import MARKER, is_row, is_rule, iter_row_statements, split_cells
 from corrobora.reporting.render import CitedSource
-from corrobora.reporting.verify import RULED, CheckedDraft, add_code_sections
+from corrobora.reporting.verify import RULED, CheckedDraft
 from corrobora.roles.forms import name_origin, name_place
 from corrobora.roles.review import Confirming, Doubt, Reviewing, Revising, confirm
 from corrobora.text.derivations import ReadDocument, ReadingSet, find_mention, is_about_reading

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from corrobora.domain.evidence import Fact
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.report import Draft, Findings, SentenceCheck, Support, Verdict
+from corrobora.domain.report import Draft, Findings, SentenceCheck, Support
 from corrobora.reporting.markdown import (
     LEAD,
     MARKER,
@@ -29,7 +29,6 @@ from corrobora.reporting.markdown import (
     split_cells,
     strip_source_label,
 )
-from corrobora.reporting.render import render_conflicts, render_gaps
 from corrobora.reporting.report_format import SECRET, strip_addresses
 from corrobora.text import phrases
 from corrobora.text.claims import CitedEvidence
@@ -41,7 +40,6 @@ from corrobora.text.tokens import read_inline, token_overlap
 _FENCE = re.compile(r"```[\w+-]{0,20}")
 _MOST_REPEATS = 3  # of a cited line: it may stand in a summary and in its section, a loop of a writer may not
 _MOST_PLAIN = 20  # of a line without citation, which every part of a report may have
-MIN_KEPT_CITATIONS = 0.5  # a revision must keep at least this share of the draft's distinct citations
 _LABELS: dict[Support, str] = dict(
     zip((Support.PARTLY, Support.UNCLEAR, Support.UNSUPPORTED), phrases.LABELS, strict=True)
 )
@@ -109,7 +107,14 @@ def check_draft(
     checks: list[SentenceCheck] = []
     markers = repeated = 0
     times: Counter[str] = Counter()
+    block: list[str] = []
     for number, line in enumerate(written):
+        if block or _FENCE.fullmatch(line.strip()):
+            block.append(line)
+            if (len(block) > 1 and line.strip() == "```") or number + 1 == len(written):
+                kept_lines, found = _check_block(block, evidence)
+                lines, checks, block = [*lines, *kept_lines], [*checks, *found], []
+            continue
         if _is_repeated(line.strip(), times):
             repeated += 1
             continue
@@ -177,6 +182,29 @@ def _check_line(line: str, evidence: _Evidence) -> tuple[str, list[SentenceCheck
         checks.append(check)
         printed.append(_print_sentence(text, check, carrying))
     return lead + " ".join(printed) if printed else "", checks, lost
+
+
+def _check_block(block: Sequence[str], evidence: _Evidence) -> tuple[list[str], list[SentenceCheck]]:
+    """Check a block of code line by line; below it stand the citations of what quotes have, and what is withheld."""
+    kept: list[str] = []
+    checks: list[SentenceCheck] = []
+    below: dict[str, None] = {}
+    for line in block[1 : -1 if len(block) > 1 and block[-1].strip() == "```" else None]:
+        code = MARKER.sub("", line).rstrip()
+        said = " ".join(code.split())
+        held = next((fact for fact in evidence.facts if said and is_copied(said, [fact.quote])), None)
+        if held is not None:
+            check = SentenceCheck(said, (held.id,), Support.SUPPORTED, 1.0)
+            below[held.marker] = None
+        else:
+            check = _check_uncited(said, evidence)[0]
+        checks += [check] if said else []
+        if check.withheld:
+            below[_print_sentence(said, check, ())] = None
+        else:
+            kept.append(code)
+    shown = [block[0], *kept, "```"] if any(kept) else []
+    return [*shown, *(["", " ".join(below)] if below else [])], checks
 
 
 def _print_sentence(text: str, check: SentenceCheck, markers: Sequence[str]) -> str:
@@ -311,9 +339,8 @@ def _check_row(line: str, evidence: _Evidence) -> tuple[str, list[SentenceCheck]
         else:
             check = SentenceCheck(text, (), Support.UNSUPPORTED, 0.0, withheld="its citation leads to no source")
         checks.append(check)
-    if not checks:
-        checks = _check_uncited_row(line, evidence)
     known = [match.group() for match in MARKER.finditer(line)]
+    checks += _check_bare_cells(line, checks, known, evidence) if checks else _check_uncited_row(line, evidence)
     checks = [_apply_ruling(check, evidence.rulings, _list_quotes(known, evidence)) for check in checks]
     for check in checks:
         if check.withheld or check.support in _LABELS:
@@ -331,12 +358,25 @@ def _check_uncited_row(line: str, evidence: _Evidence) -> list[SentenceCheck]:
     return [check] if check.withheld else []
 
 
+def _check_bare_cells(
+    line: str, checks: Sequence[SentenceCheck], marks: Sequence[str], evidence: _Evidence
+) -> list[SentenceCheck]:
+    """Check the cells without a citation beside cited ones, the first of a row apart: a number needs a source."""
+    held = find_numbers("\n".join(_list_quotes(marks, evidence)))
+    bare = (read_inline(cell) for cell in split_cells(line)[1:] if cell and not MARKER.search(cell))
+    foreign = (cell for cell in bare if not find_numbers(cell) <= held)
+    found = (_check_uncited(cell, evidence)[0] for cell in foreign if not any(cell in each.sentence for each in checks))
+    return [check for check in found if check.withheld]
+
+
 def _mark_cell(line: str, check: SentenceCheck) -> str:
     """Return a row with a note in place of the cells that make a withheld statement, or a label behind them."""
     cells = split_cells(line)
     plain = [" ".join(MARKER.sub(" ", cell).split()) for cell in cells]
-    own = [at for at, text in enumerate(plain) if text and MARKER.search(cells[at]) and check.sentence.endswith(text)]
-    bare = [at for at, text in enumerate(plain) if text and not MARKER.search(cells[at])]
+    cited = [MARKER.search(cell) is not None for cell in cells]
+    own = [at for at, text in enumerate(plain) if text and (cited[at] and check.sentence.endswith(text))]
+    own += [at for at, text in enumerate(plain) if at and text == check.sentence and not cited[at]]
+    bare = [at for at, text in enumerate(plain) if text and not cited[at]]
     for at in own[:1] or bare[1:] or bare:
         note = f"*{phrases.WITHHELD_CELL}: {check.withheld}.]*"
         cells[at] = note if check.withheld else f"{cells[at]} *({_LABELS[check.support]})*"
@@ -346,54 +386,3 @@ def _mark_cell(line: str, check: SentenceCheck) -> str:
 def make_evidence(fact: Fact) -> Evidence:
     """Return a fact's quote with what its source says about itself."""
     return Evidence(fact.quote, fact.title, fact.version, fact.published, fact.heading)
-
-
-def add_code_sections(draft: Draft, findings: Findings) -> Draft:
-    """The draft with the sections on contradictions and gaps that code adds: the judge sees what a reader will see."""
-    facts = {fact.id: fact for fact in findings.facts}
-    sections = (
-        draft.body.strip(),
-        render_conflicts(findings.contradictions, facts, lambda fact: fact.marker, draft.body),
-        render_gaps(findings, ()),
-    )
-    return replace(draft, body="\n\n".join(section for section in sections if section) + "\n")
-
-
-def build_verification(final: CheckedDraft, verdict: Verdict | None, threshold: float, why: str) -> dict[str, object]:
-    """Build `verification.json`: the five scores, whether they pass, and the token overlap beside (ANGLES-31).
-
-    Without a verdict `failed` says why there is none.
-    """
-    return {
-        "judge": asdict(verdict) if verdict else None,
-        "overall": round(verdict.overall, 3) if verdict else None,
-        "threshold": threshold,
-        "passed": verdict is not None and verdict.overall >= threshold,
-        "flagged": verdict.suspicious if verdict else "",
-        "failed": "" if verdict else why,
-        "token_overlap": score_overlap(final),
-        "sentences_checked": len(final.checks),
-    }
-
-
-def score_overlap(final: CheckedDraft) -> float | None:
-    """The token-overlap score (ANGLES-31): the mean over cited sentences; a floor that is shown, never a verdict."""
-    scores = [check.overlap for check in final.checks if check.support is not Support.UNCITED]
-    return round(sum(scores) / len(scores), 3) if scores else None
-
-
-def choose_revision(before: Draft, after: Draft, findings: Findings) -> Draft:
-    """Take a revision only if it is no loss: not empty, and most of the citations that held still there.
-
-    Requirement: bad-input M31.
-    """
-    kept, new = find_cited_markers(before, findings), find_cited_markers(after, findings)
-    if not after.body.strip() or len(new) < MIN_KEPT_CITATIONS * len(kept):
-        return before
-    return after
-
-
-def find_cited_markers(draft: Draft, findings: Findings) -> frozenset[str]:
-    """Distinct markers of a draft that resolve."""
-    known = {fact.marker for fact in findings.facts}
-    return frozenset(match.group() for match in MARKER.finditer(draft.body)) & known

@@ -62,6 +62,16 @@ def test_a_note_stands_in_the_place_of_a_forged_cell_and_the_row_stays(bad: str)
     assert len(split_cells(rows[2])) == 4
 
 
+def test_a_number_in_a_cell_without_a_citation_stands_only_if_its_row_has_it() -> None:
+    head = "| Gate | Interval | Days | Who | Since |\n|---|---|---|---|---|\n"
+    body = head + "| gate 7 | greased every 14 days with mineral oil [S2:C2] | {} | millers | - |"
+    assert check_draft(Draft("T", body.format("14")), FACTS).draft.body == body.format("14")
+    found = check_draft(Draft("T", body.format("41 days")), FACTS)
+    assert found.removed_sentences == 1
+    told = "*[One cell withheld: it states 41 days without a source.]*"
+    assert found.draft.body == body.format(told)
+
+
 def test_short_cells_and_a_column_of_citations_are_read_with_their_row() -> None:
     body = "| Gate | Interval | Source |\n|---|---|---|\n| sluice gates greased | every 14 days | [S2:C2] |"
     kept = check_draft(Draft("T", body), FACTS).draft.body

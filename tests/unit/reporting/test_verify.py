@@ -297,3 +297,18 @@ def test_m34_what_looks_like_a_key_is_removed_and_counted(key: str) -> None:
     assert found.removed_secrets == 1
     assert WHOLE in found.draft.body
     assert check_draft(Draft("t", f"task-force sk-lines {WHOLE} [S1:C1]"), [_fact()]).removed_secrets == 0
+
+
+def test_a_block_of_code_is_cited_below_it_if_a_quote_has_it_and_no_note_stands_in_it() -> None:
+    known = _fact("Write grease --every 14 days into the file of the mill.")
+    body = "It is written so:\n\n```sh\n{}\n```\n\nThat is all."
+    kept = check_draft(Draft("T", body.format("grease --every 14 days")), [known])
+    assert kept.draft.body.rstrip() == body.format("grease --every 14 days").replace(
+        "```\n\n", f"```\n\n{known.marker}\n\n"
+    )
+    assert [check.support for check in kept.checks if "grease" in check.sentence] == [Support.SUPPORTED]
+    wrong = check_draft(Draft("T", body.format("# daily\n\ngrease --every 41 days")), [known])
+    assert "```sh\n# daily\n\n```\n\n*[One sentence withheld: it states 41" in wrong.draft.body
+    assert wrong.removed_sentences == 1
+    alone = check_draft(Draft("T", body.format("grease --every 41 days")), [known])
+    assert "```" not in alone.draft.body

@@ -161,7 +161,7 @@ FROZEN = {
     "scout": "scout@3af2e47fbb84.99f96c6c",
     "extract": "extract@2fa09e0d7472.e4e9fe6a",
     "reflect": "reflect@37f54b3172dd.dc525219",
-    "synthesize": "synthesize@3b2f9983fb35.7999585e",
+    "synthesize": "synthesize@0b5f5f7cbfd2.7999585e",
     "summarize": "summarize@1a2d78e68e65.e062b737",
     "confirm": "confirm@e45814dc09c9.bb752e7b",
     "critique": "critique@7f84768ffb6b.00539e47",
