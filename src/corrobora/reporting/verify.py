@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
@@ -102,26 +102,18 @@ def check_draft(
     )
     plain, secrets = SECRET.subn("[removed]", draft.body)  # bad-input M34
     body, urls = strip_addresses(normalize_markers(plain), [fact.quote for fact in facts])
-    written = body.split("\n")
     lines: list[str] = []
     checks: list[SentenceCheck] = []
     markers = repeated = 0
     times: Counter[str] = Counter()
-    block: list[str] = []
-    for number, line in enumerate(written):
-        if block or _FENCE.fullmatch(line.strip()):
-            block.append(line)
-            if (len(block) > 1 and line.strip() == "```") or number + 1 == len(written):
-                kept_lines, found = _check_block(block, evidence)
-                lines, checks, block = [*lines, *kept_lines], [*checks, *found], []
-            continue
-        if _is_repeated(line.strip(), times):
+    for line, after, block in _iter_blocks(body.split("\n")):
+        if not block and _is_repeated(line.strip(), times):
             repeated += 1
             continue
-        if is_row(line) and number + 1 < len(written) and is_rule(written[number + 1]):
+        if is_row(line) and is_rule(after):
             lines.append(line)  # the header of a table
             continue
-        kept, found, lost = _check_line(line, evidence)
+        kept, found, lost = _check_block(block, evidence) if block else _check_line(line, evidence)
         checks += found
         markers += lost
         if kept.strip() or not line.strip():
@@ -154,6 +146,21 @@ def check_written_draft(
     return check_draft(draft, findings.facts, [text for text in known if text], reading=reading, rulings=rulings)
 
 
+def _iter_blocks(lines: Sequence[str]) -> Iterator[tuple[str, str, Sequence[str]]]:
+    """Yield each line with the one after it; of a block of code its first line with the whole block."""
+    begin = -1
+    for at, line in enumerate(lines):
+        fence = _FENCE.fullmatch(line.strip()) is not None
+        last = at + 1 == len(lines)
+        if begin < 0 and not fence:
+            yield line, "" if last else lines[at + 1], ()
+        elif begin >= 0 and (fence or last):
+            yield lines[begin], "", lines[begin : at + 1]
+            begin = -1
+        elif begin < 0:
+            begin = at
+
+
 def _is_repeated(line: str, times: Counter[str]) -> bool:
     """Count a line and say whether it was written too often (bad-input M30); headings and tables may come again."""
     if is_heading(line) or line.startswith(("|", "```")) or not any(letter.isalpha() for letter in line):
@@ -184,7 +191,7 @@ def _check_line(line: str, evidence: _Evidence) -> tuple[str, list[SentenceCheck
     return lead + " ".join(printed) if printed else "", checks, lost
 
 
-def _check_block(block: Sequence[str], evidence: _Evidence) -> tuple[list[str], list[SentenceCheck]]:
+def _check_block(block: Sequence[str], evidence: _Evidence) -> tuple[str, list[SentenceCheck], int]:
     """Check a block of code line by line; below it stand the citations of what quotes have, and what is withheld."""
     kept: list[str] = []
     checks: list[SentenceCheck] = []
@@ -204,7 +211,7 @@ def _check_block(block: Sequence[str], evidence: _Evidence) -> tuple[list[str], 
         else:
             kept.append(code)
     shown = [block[0], *kept, "```"] if any(kept) else []
-    return [*shown, *(["", " ".join(below)] if below else [])], checks
+    return "\n".join([*shown, *(["", " ".join(below)] if below else [])]), checks, 0
 
 
 def _print_sentence(text: str, check: SentenceCheck, markers: Sequence[str]) -> str:
