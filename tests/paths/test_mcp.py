@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import re
 import signal
+from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -29,6 +32,7 @@ from tests.paths.mcp_client import (
 from tests.paths.starts import CLEAR, PHRASE
 from tests.plugins.shell import Shell, _fill
 
+from corrobora.app import Workspace
 from corrobora.config import load_settings
 from corrobora.domain.errors import UserError
 from corrobora.faces.mcp.resources import PAGE_KEY, REPORT_VIEW
@@ -50,6 +54,17 @@ base = "rounds"
 max_rounds = 2
 pause_between_rounds = true
 """
+
+
+@contextlib.asynccontextmanager
+async def open_here(url: str, home: Path, *, work: bool = True, **more: Any) -> AsyncIterator[tuple[Client, Workspace]]:
+    """Yield a client of a server in this process, and the server's workspace."""
+    env = {"CORROBORA_DATABASE_URL": url, "CORROBORA_HOME": str(home)}
+    async with (
+        open_service(load_settings(env=env, user_file=home / "none"), work=work) as workspace,
+        Client(build_server(workspace), **more) as client,
+    ):
+        yield client, workspace
 
 
 async def test_a_whole_run_over_pipes(filled_url: str, tmp_path: Path) -> None:
@@ -104,7 +119,7 @@ async def test_a_whole_run_over_pipes(filled_url: str, tmp_path: Path) -> None:
 
 async def test_a_follow_up_question_is_a_run_of_its_own(filled_url: str, tmp_path: Path) -> None:
     """The tool `ask`: its answer says which run it follows, and which citations that one had read."""
-    async with open_pipes(environment(filled_url, str(tmp_path))) as client:
+    async with open_here(filled_url, tmp_path) as (client, _):
         run = (await call(client, "research", question=CLEAR, libraries=["docs"]))["run_id"]
         await follow(client, run)
         asked = (await call(client, "ask", run_id=run, question="How long is the bridge at Arnholm?"))["run_id"]
@@ -117,10 +132,7 @@ async def test_a_follow_up_question_is_a_run_of_its_own(filled_url: str, tmp_pat
 
 async def test_mistakes_are_explained_and_prompts_say_who_authorizes(filled_url: str, tmp_path: Path) -> None:
     """Wrong names, paths, ids and sizes come back as results with a code and a next step, and nothing is stored."""
-    settings = load_settings(
-        env={"CORROBORA_DATABASE_URL": filled_url, "CORROBORA_HOME": str(tmp_path)}, user_file=tmp_path / "none"
-    )
-    async with open_service(settings, work=False) as workspace, Client(build_server(workspace)) as client:
+    async with open_here(filled_url, tmp_path, work=False) as (client, workspace):
         run = (await call(client, "research", question=CLEAR, libraries=["docs"]))["run_id"]
         for short in (run[:14], "last"):
             refused = await client.call_tool("cancel", {"run_id": short})
@@ -172,7 +184,7 @@ HOSTILE = (
 async def test_the_text_of_a_source_stays_in_its_envelope(database_url: str, tmp_path: Path) -> None:
     """A document that closes tags, quotes and terminal sequences is one field of the answer, and marked as data."""
     await _fill("lamps", {"lamp.md": HOSTILE}, database_url)
-    async with open_pipes(environment(database_url, str(tmp_path))) as client:
+    async with open_here(database_url, tmp_path) as (client, _):
         found = (await call(client, "search", query="lamp of Velmora"))["results"][0]
         fetched = await call(client, "fetch", id=found["id"])
         begun = await call(client, "research", question="When was the lamp of Velmora lit?", libraries=["lamps"])
@@ -308,19 +320,18 @@ async def test_a_client_that_leaves_hands_its_run_back(filled: Shell, filled_url
 async def test_a_client_with_pages_gets_the_report_as_one(filled_url: str, tmp_path: Path) -> None:
     """The view is named by the tool, is self-contained, and its page rides beside what the model reads."""
     apps = advertise("io.modelcontextprotocol/ui", {"mimeTypes": [PAGE_TYPE]})
-    with http_server(environment(filled_url, str(tmp_path)), *HTTP) as (address, _):
-        async with open_http(address, extensions=[apps]) as client:
-            tools = {each.name: each for each in (await client.list_tools()).tools}
-            assert tools["report"].meta == {"ui": {"resourceUri": REPORT_VIEW}}
-            view = await read_page(client, REPORT_VIEW, PAGE_TYPE)
-            assert "ui/notifications/tool-result" in view
-            assert "http" not in view.replace("https?:", "")
-            run = (await call(client, "research", question=CLEAR, libraries=["docs"]))["run_id"]
-            await follow(client, run)
-            result = await client.call_tool("report", {"run_id": run})
-            assert result.meta is not None
-            assert "<!doctype html>" in result.meta[PAGE_KEY].lower()
-            page = await read_page(client, f"ui://corrobora/runs/{run}/report.html", PAGE_TYPE)
-            assert page == result.meta[PAGE_KEY]
-        async with open_http(address) as client:
-            assert PAGE_KEY not in ((await client.call_tool("report", {"run_id": run})).meta or {})
+    async with open_here(filled_url, tmp_path, extensions=[apps]) as (client, workspace):
+        tools = {each.name: each for each in (await client.list_tools()).tools}
+        assert tools["report"].meta == {"ui": {"resourceUri": REPORT_VIEW}}
+        view = await read_page(client, REPORT_VIEW, PAGE_TYPE)
+        assert "ui/notifications/tool-result" in view
+        assert "http" not in view.replace("https?:", "")
+        run = (await call(client, "research", question=CLEAR, libraries=["docs"]))["run_id"]
+        await follow(client, run)
+        result = await client.call_tool("report", {"run_id": run})
+        assert result.meta is not None
+        assert "<!doctype html>" in result.meta[PAGE_KEY].lower()
+        page = await read_page(client, f"ui://corrobora/runs/{run}/report.html", PAGE_TYPE)
+        assert page == result.meta[PAGE_KEY]
+        async with Client(build_server(workspace)) as plain:
+            assert PAGE_KEY not in ((await plain.call_tool("report", {"run_id": run})).meta or {})

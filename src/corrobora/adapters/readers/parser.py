@@ -169,8 +169,8 @@ class ParserProcess:
     ) -> dict[str, Any]:
         """Have a document read; once more by a fresh process if this one was killed, which may not be its fault."""
         seconds = self._seconds or reader.cpu_seconds
-        fresh = not self._served
         process = await self._ensure_process()
+        fresh = not self._served
         head = json.dumps({"read": reader.read, "charset": charset, "seconds": seconds}).encode()
         try:
             async with asyncio.timeout(_WALL_FACTOR * seconds + (_START_SECONDS if fresh else 1.0)):

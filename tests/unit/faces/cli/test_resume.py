@@ -46,7 +46,7 @@ def test_authorize_starts_no_run_that_does_not_wait_for_it(waiting: tuple[Any, s
 
 def test_authorize_reads_the_phrase_from_stdin(waiting: tuple[Any, str]) -> None:
     shell, run = waiting
-    result = shell.process("authorize", run, "-q", stdin=b"Authorized to execute\n")
+    result = shell.piped("authorize", run, "-q", stdin=b"Authorized to execute\n")
     assert (result.code, "1931" in result.out) == (0, True)
 
 
@@ -83,7 +83,7 @@ def test_sigkill_and_resume_deliver_the_report_without_asking_again(filled: Any)
             pass
         process.kill()
         process.communicate()
-    result = filled.process("resume", run, "-q")
+    result = filled("resume", run, "-q")
     assert (result.code, "1931" in result.out) == (0, True)
 
 
@@ -105,7 +105,7 @@ def test_r16_a_run_that_the_disk_stopped_goes_on_when_it_is_resumed(filled: Any)
 @pytest.mark.parametrize("flags", [(), ("--no-input",)])
 def test_authorize_without_a_terminal_says_how_to_give_the_words(waiting: tuple[Any, str], flags: tuple[str]) -> None:
     shell, run = waiting
-    result = shell.process("authorize", run, *flags)
+    result = shell.piped("authorize", run, *flags, stdin=b"")
     assert result.code == 3
     assert f'corrobora authorize {run}; without one, add --words "Authorized to execute"' in result.complaint
 
