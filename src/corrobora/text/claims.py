@@ -144,7 +144,16 @@ _SIGN = re.compile(rf"{_N}{_W}{{0,2}}\s*(\+|-|−|–|×|x|\*|/|÷|times|multipl
 _OPERATORS: tuple[tuple[str, str], ...] = (  # the first whose word stands in the sentence
     ("average", r"(?<!\ban )\baverage[sd]?\b|\ban average of\b|\bmean\b"),
     ("sum", r"\b(?:total(?:s|led|ling)?|sum|together|combined|altogether|in all|adds? up)\b"),
-    ("ratio", rf"{_N} times (?:as|the|that|those|what|its|their|{_UP}|{_DOWN})\b|\bfactor of\b|\bratio\b|\b(?:{'|'.join(_FACTORS)})\b"),
+    (
+        "ratio",
+        "|".join(
+            (
+                rf"{_N} times (?:as|the|that|those|what|its|their|{_UP}|{_DOWN})\b",
+                r"\bfactor of\b|\bratio\b",
+                rf"\b(?:{'|'.join(_FACTORS)})\b",
+            )
+        ),
+    ),
     ("share", rf"{_N}{_W}{{0,3}}? (?:out )?of (?:the |all )?{_N}"),
     (
         "difference",

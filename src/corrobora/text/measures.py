@@ -196,7 +196,6 @@ def find_identifiers(text: str) -> tuple[str, ...]:
 
 
 _COMPACT = re.compile(r"[sd](?![\w'’])")
-_NO_AMOUNTS = ("clock", "rank", "decade")
 _MAY_BE_DECADE = re.compile(r"(?:1\d|20)?\d0")
 
 
@@ -243,7 +242,8 @@ def find_quantities(text: str) -> tuple[Measure, ...]:
     found: list[Measure] = []
     for each in find_measures(text):
         scaled = each.text.rpartition(" ")[2].lower() in _SCALES
-        if each.vague or each.dimension in _NO_AMOUNTS or not (each.dimension or each.nouns or scaled):
+        loose = each.vague and (not each.unit_at or each.number == 1)  # "one day", not "twenty percent"
+        if loose or each.dimension in ("clock", "rank", "decade") or not (each.dimension or each.nouns or scaled):
             continue
         noun = None if each.dimension or not each.nouns else _NOUN.match(text, each.end + 1)
         if noun is None or not MONTHS.get(noun.group().lower()):
