@@ -154,6 +154,7 @@ _OPERATORS: tuple[tuple[str, str], ...] = (  # the first whose word stands in th
             )
         ),
     ),
+    ("product", rf"{_N}{_W}{{0,2}} of {_N}\s?\w+ each\b"),
     ("share", rf"{_N}{_W}{{0,3}}? (?:out )?of (?:the |all )?{_N}"),
     (
         "difference",

@@ -212,7 +212,7 @@ def _find_pair(
         (one, other)
         for one in choices[0]
         for other in choices[1]
-        if one is not other and share_unit(one.number.unit, other.number.unit)
+        if one is not other and (claim.operator == "product" or share_unit(one.number.unit, other.number.unit))
     ]
     if not pairs or (not claim.operands and len({(a.number.value, b.number.value) for a, b in pairs}) > 1):
         return "its operands are not determined"
@@ -257,6 +257,7 @@ def _execute_pair(claim: Claim, kind: DerivationKind, one: QuotedNumber, other: 
         got, step = (100 * a / b if b else 0.0), f"{left} / {right}"
     elif claim.operator == "product":
         got, step = a * b, f"{left} x {right}"
+        agree = claim.result is None or any(share_unit(claim.result.unit, each.number.unit) for each in (one, other))
     elif claim.operator == "quotient":
         got, step = (a / b if b else 0.0), f"{left} / {right}"
     elif claim.result is not None and "%" in claim.result.unit and "point" not in claim.result.text:

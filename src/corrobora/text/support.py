@@ -323,7 +323,8 @@ def find_foreign_names(sentence: str, reading: Reading) -> Iterator[Problem]:
             continue
         plain = mention.start == 0 and mention.kind is MentionKind.NAME and mention.text[1:].islower()
         opener = plain and " " not in mention.text and all(is_common(part) or part in reading.stems for part in parts)
-        opener = opener or bool(find_measures(mention.text)) or (plain and bool(parse_clause(mention.text).shades))
+        measured = find_measures(mention.text) or find_unit(mention.text)
+        opener = opener or bool(measured) or (plain and bool(parse_clause(mention.text).shades))
         absent = parts and (parts[-1] in missing or 2 * len(missing) > len(parts)) and not opener
         if absent and mention.kind is not MentionKind.QUOTED and not _is_abbreviated(mention.text, reading.everything):
             yield Problem(f"the name {mention.text} stands in none of its sources", mention.text)

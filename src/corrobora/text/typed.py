@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import combinations, pairwise
+from itertools import pairwise
 from operator import attrgetter
 
 from corrobora.text.clauses import (
@@ -46,7 +46,6 @@ _NAMED = re.compile(
     r"(?i)\b(revision|version|release|edition|article|section|chapter|clause|table|figure|part|annex|appendix)\s+$"
 )
 _ORDERING = ("before", "after")
-_REST = re.compile(r"(?i)\b(?:the (?:rest|others?|remaind\w+|remaining)|all others?|every other)\b")
 _RANGE_WORDS = 3  # between the ends of a range
 _SAME_SUBJECT = 0.8  # share of a clause's stems in a sentence from which one verb is about one thing
 _NEAR_AMOUNT = 0.1  # how far "about" reaches
@@ -159,9 +158,9 @@ def _compare_number(
     if any(_includes(measure, other) for other in close) or _spans(measure, alike, beside):
         return Problem(f"its sources give {close[0].text if close else alike[0].text}, not {said}", said)
     counts = measure.spelled and measure.number <= _EXACT_UPTO
-    if measure.vague or (counts and (not rivals or any(_lists(unit.text, measure) for unit in reading.units))):
+    if measure.vague or (counts and not rivals):
         return Problem(f"its number {said} stands in none of its sources", said)
-    if is_computable(measure, reading.operands, reading.years) or _is_rest(measure, reading):
+    if is_computable(measure, reading.operands, reading.years):
         return Problem(f"its number {said} is in none of its sources and may be computed from them", said)
     if (name := _NAMED.search(before)) and re.search(rf"(?i)\b{name[1]}\s+\d", reading.everything) is None:
         return Problem(f"none of its sources is called {name[1]} {said}", f"{name[1]} {said}")
@@ -187,22 +186,6 @@ def _is_unit_named(measure: Measure, reading: Reading) -> bool:
     """True if the evidence names the unit of a number apart from it, as above a table: "in euros", "Duration (min)"."""
     own = find_unit(measure.text.split()[-1]) if " " in measure.text else None
     return own is not None and any(find_unit(word) == own for word in re.findall(r"[^\W\d_]+", reading.everything))
-
-
-def _lists(text: str, measure: Measure) -> bool:
-    """True if a sentence lists as many things as a number counts: "the 3rd, 6th and 8th years"."""
-    listed = re.findall(r"(?:[\w'-]+,\s){1,20}(?:and|or)\s\w", text)
-    return any(each.count(",") + (", and" in each or ", or" in each or 1) == measure.number for each in listed)
-
-
-def _is_rest(measure: Measure, reading: Reading) -> bool:
-    """True if a number is what two parts leave of a whole of which the evidence names a rest: "the others failed"."""
-    if _REST.search(reading.everything) is None:
-        return False
-    alike = {each.value for each in reading.operands if each.dimension == measure.dimension}
-    return any(
-        whole - one - other == measure.value for whole in alike for one, other in combinations(alike - {whole}, 2)
-    )
 
 
 def _is_rounded(measure: Measure, close: Sequence[Measure]) -> bool:

@@ -243,3 +243,22 @@ def test_a_bound_is_no_comparison():
         "Version 3.2 refuses values above 64 MiB at start; 2.8 refuses values above 16 MiB.",
     ):
         assert check_derivation(sentence, cited).holds is not False, sentence
+
+
+@pytest.mark.parametrize(("total", "holds"), [("5000 GB", True), ("6000 GB", False), ("5000 MB", False)])
+def test_a_product_of_a_count_and_an_amount_each_is_computed(total: str, holds: bool) -> None:
+    quotes = ("At most 1000 segments are supported in a static object.", "A segment of an object has up to 5 GB.")
+    cited = [CitedEvidence(Evidence(quote), f"S{at}") for at, quote in enumerate(quotes)]
+    assert (
+        is_executed(f"A static object with 1000 segments of 5 GB each has {total}.", cited, DerivationKind.ARITHMETIC)
+        is holds
+    )
+
+
+def test_a_stated_sum_in_words_is_not_replaced_by_a_total_of_the_quote() -> None:
+    quote = "It waits one, two and then three seconds between the attempts, for a total of 5 seconds."
+    cited = [CitedEvidence(Evidence(quote), "S1")]
+    assert (
+        check_derivation("The sum of one second, two seconds and three seconds is 6 seconds.", cited).withholds is False
+    )
+    assert check_derivation("It respawns a daemon at most 3 times.", cited).holds is None
