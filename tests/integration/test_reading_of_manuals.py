@@ -163,3 +163,26 @@ async def test_a_model_is_told_of_pages_left_out_because_a_host_had_its_share(da
     assert len(prompts(server, "extract")) == LIMITS.pages_per_host == 20
     told = re.findall(r"^skipped 0 facts \| Bell \d+ \| .*, its limit\.", prompts(server, "reflect")[-1], re.MULTILINE)
     assert len(told) == 8
+
+
+async def test_a_search_that_failed_is_told_as_one_to_those_who_reflect_and_write(database_url: str):
+    """Else a broken provider looks like a web without sources, and the report denies what nobody looked for."""
+    text = "<p>The lamp of the Orrin lighthouse is set by the keeper at noon.</p>"
+
+    def answer(asked: WireRequest) -> str:
+        said = json.loads(answer_prompt(asked.system, asked.user))
+        if is_role(asked, "scope"):
+            said["queries"] = [{"text": "lamp of the lighthouse"}, {"text": "keepers of the lighthouse"}]
+        return json.dumps(said)
+
+    pages = [write_page("lamp", "The lamp", text)]
+    async with (
+        ModelServer(answers=answer) as server,
+        LoopbackWeb(pages, api_faults=("", "401")) as web,
+        open_harness(database_url, settings=name_web(web)) as harness,
+    ):
+        options = (("max_rounds", "1"), ("attempts", "1"), ("queries_in_turn", "true"))
+        await harness.run(server, "timed", question=QUESTION, overrides=options, libraries=(), providers=("tavily",))
+    for role, told in (("reflect", "Searches that failed"), ("synthesize", "Its searches that failed")):
+        prompt = prompts(server, role)[0]
+        assert re.search(rf"^{told}[^\n]*:\n<data-\w+>\ntavily: ", prompt, re.MULTILINE), role

@@ -276,6 +276,7 @@ class PastRound:
     summary: str = ""  # of the reflection after it
     left_open: tuple[str, ...] = ()
     more: int = 0  # further facts that it found
+    failures: tuple[str, ...] = ()  # searches that failed, with the reason
 
 
 @dataclass(frozen=True, slots=True)

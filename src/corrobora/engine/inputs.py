@@ -226,7 +226,8 @@ def build_part(found: Findings, limit: int) -> Part:
     asked = tuple(text.removeprefix(f"{phrases.UNKNOWN_STANDING}: ") for text in weak)
     facts = select_best_facts(found.facts, limit, found.contradictions, found.summary)
     more = len(found.facts) - len(facts)
-    return Part(found.path, found.title, found.summary, facts, gaps, found.failed, found.angle, asked, more)
+    failures = drop_duplicates(failure for done in found.rounds for failure in done.failures)
+    return Part(found.path, found.title, found.summary, facts, gaps, found.failed, found.angle, asked, more, failures)
 
 
 def merge_part_contradictions(parts: Sequence[Findings]) -> tuple[Contradiction, ...]:

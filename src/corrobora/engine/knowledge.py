@@ -46,7 +46,7 @@ from corrobora.policies.selection import (
     select_sections,
 )
 from corrobora.ports import Entry
-from corrobora.roles.forms import name_place
+from corrobora.roles.forms import drop_duplicates, name_place
 from corrobora.text.phrases import format_count
 from corrobora.text.tokens import token_overlap
 
@@ -343,6 +343,7 @@ def _build_round(done: Round, found: Sequence[Fact], asked: Mapping[str, str], t
         settled.summary if settled else "",
         tuple(_name_gap(gap, asked) for gap in settled.gaps) if settled else (),
         len(once) - len(best),
+        drop_duplicates(done.failures),
     )
 
 

@@ -206,6 +206,7 @@ class Part:
     angle: str = ""
     weak: tuple[str, ...] = ()  # questions that only sources of unknown standing answer
     more: int = 0  # facts that are not shown
+    failures: tuple[str, ...] = ()  # searches that failed, with the reason
 
 
 @dataclass(frozen=True, slots=True)
