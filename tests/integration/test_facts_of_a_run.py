@@ -9,11 +9,12 @@ import json
 import re
 
 import pytest
-from tests.integration.harness import DOCUMENTS, good, open_harness
+from tests.integration.harness import DOCUMENTS, good, name_web, open_harness
 
 from corrobora.testing.protocols import WireRequest
 from corrobora.testing.scripted_model import answer_prompt
 from corrobora.testing.server import ModelServer
+from corrobora.testing.web import LoopbackWeb, WebPage
 
 GATES = "How often must the sluice gates of Orrin mill be greased?"
 POND = "How high may the mill pond of Orrin stand?"
@@ -76,6 +77,26 @@ async def test_a_quote_that_answers_a_sibling_reaches_the_sibling_and_is_no_gap(
     assert pond.sub_questions[0].standing == "ANSWERED"
     assert not [gap for gap in found.report.findings.gaps if gap.target == pond.sub_questions[0].id]
     assert "centimetres above the sill" in found.markdown
+
+
+async def test_what_a_sibling_reads_is_graded_by_the_hosts_that_the_user_counts_as_credible(database_url: str):
+    pages = [
+        WebPage.of_html(f"/{name}.html", f"<html><head><title>{name}</title></head><body><p>{text}</p></body></html>")
+        for name, text in DOCUMENTS.items()
+    ]
+    async with (
+        ModelServer(answers=answer_apart) as server,
+        LoopbackWeb(pages) as web,
+        open_harness(database_url, settings=name_web(web)) as harness,
+    ):
+        options = (("publishers", '["127.0.0.1"]'), ("hits_per_query", "2"), ("reads_per_round", "1"))
+        found = await harness.run(server, "tree", overrides=options, libraries=(), providers=("tavily",))
+    assert found.report is not None
+    _, pond = found.report.findings.children
+    own = {fact.id for done in pond.rounds for reading in done.readings for fact in reading.facts}
+    shared = [fact for fact in pond.facts if fact.id not in own]
+    assert shared
+    assert {fact.grade for fact in shared} == {"PLAUSIBLE"}
 
 
 @pytest.mark.parametrize(

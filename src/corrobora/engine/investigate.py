@@ -26,7 +26,7 @@ from corrobora.engine.pursue import pursue
 from corrobora.engine.search import rate_questions
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, decode, decode_meta, encode, get_type_adapter
-from corrobora.policies.assessment import merge_facts
+from corrobora.policies.assessment import list_names, merge_facts
 from corrobora.policies.budget import find_spent_phase_limit
 from corrobora.policies.gates import describe_delta, find_unmet_criteria, has_improved
 from corrobora.policies.outcome import merge_gaps, strip_iterations
@@ -97,7 +97,8 @@ async def _run_children(node: Node, gate: Gate, turn: int, run: Session, before:
     scouted = tuple([await scout_sources(each, node, run) for each in scouts])
     with enter_level(node, run):
         parts = (*scouted, *await run.run_siblings(investigate, share_shortlist(node, scouted)))
-    parts = spread_facts(await reload_results(parts, run))  # from their artifacts, not from memory (ANGLES-21)
+    parts = await reload_results(parts, run)  # from their artifacts, not from memory (ANGLES-21)
+    parts = spread_facts(parts, list_names((run.brief.question,), run.brief.subjects), run.profile.publishers)
     remember_shared_facts(parts, run)
     alone = len(parts) == 1 or not any(part.facts for part in parts)  # one part speaks for itself, nothing for nobody
     summaries = "\n\n".join(part.summary for part in parts if part.summary)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from urllib.parse import urlsplit
 
 from corrobora.domain.errors import ProviderError, ReadError
@@ -94,23 +95,20 @@ async def share_thread_facts(thread: ThreadState, run: Session) -> None:
         await _store_knowledge(thread.facts, collect_insights(thread.rounds), run)
 
 
-def spread_facts(parts: Sequence[Findings]) -> tuple[Findings, ...]:
+def spread_facts(parts: Sequence[Findings], names: Sequence[str], credible: Sequence[str]) -> tuple[Findings, ...]:
     """Give each part what the readers of its siblings found for its questions: facts belong to the run.
 
     The order is that of the plan, whoever read first, so that a resumed run spreads the same.
     """
-    shared = {part.path: _list_others(part) for part in parts}
+    readings = {
+        part.path: [r for leaf in iter_threads(part) for done in leaf.rounds for r in done.readings] for part in parts
+    }
+    shared = {path: [fact for reading in own for fact in reading.others] for path, own in readings.items()}
     everything = merge_facts((), [fact for found in shared.values() for fact in found])
     asked = {q.id for part in parts for leaf in iter_threads(part) if not leaf.failed for q in leaf.sub_questions}
-    return tuple(
-        take_shared_facts(part, everything, [fact for fact in shared[part.path] if not asked & set(fact.answers)])
-        for part in parts
-    )
-
-
-def _list_others(part: Findings) -> list[Fact]:
-    readings = (reading for leaf in iter_threads(part) for done in leaf.rounds for reading in done.readings)
-    return [fact for reading in readings for fact in reading.others]
+    take = partial(take_shared_facts, names=names, credible=credible)
+    left = {path: [fact for fact in found if not asked & set(fact.answers)] for path, found in shared.items()}
+    return tuple(take(part, everything, left[part.path]) for part in parts)
 
 
 async def remember_findings(found: Findings, run: Session) -> None:

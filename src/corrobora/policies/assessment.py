@@ -7,7 +7,7 @@ continues: `stop` decides that from this value, and everything that is told of a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade, Relation
@@ -111,8 +111,13 @@ def assess_questions(
 
 def name_subject(thread: ThreadState) -> tuple[str, ...]:
     """Return the names that a thread's research is about: those of its question and its subjects."""
-    asked = (name for text in (thread.brief.question, thread.objective) for name in find_names(text))
-    return tuple(dict.fromkeys((*asked, *(name for each in thread.subjects for name in (each.name, *each.aliases)))))
+    return list_names((thread.brief.question, thread.objective), thread.subjects)
+
+
+def list_names(texts: Iterable[str], subjects: Iterable[Subject]) -> tuple[str, ...]:
+    """Return the names in some texts and those of some subjects, each once."""
+    asked = (name for text in texts for name in find_names(text))
+    return tuple(dict.fromkeys((*asked, *(name for each in subjects for name in (each.name, *each.aliases)))))
 
 
 def read_equivalences(thread: ThreadState, facts: Sequence[Fact], proposal: Proposal | None) -> tuple[Equivalence, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from corrobora.domain.evidence import Fact, Reading, ReadOutcome
 from corrobora.domain.plan import SubQuestion, SubQuestionStatus
@@ -68,18 +69,27 @@ def merge_gaps(parts: Sequence[Findings], questions: Sequence[SubQuestion]) -> t
     return tuple(dict.fromkeys(gap for found in parts for gap in found.gaps if gap.target not in answered))
 
 
-def take_shared_facts(found: Findings, shared: Sequence[Fact], kept: Sequence[Fact] = ()) -> Findings:
+def take_shared_facts(
+    found: Findings,
+    shared: Sequence[Fact],
+    kept: Sequence[Fact] = (),
+    *,
+    names: Sequence[str] = (),
+    credible: Sequence[str] = (),
+) -> Findings:
     """Give a part, and all below it, those facts that answer its questions; what they answer is no gap any more.
 
     `kept` are facts of its own readers that answer nobody's question: they stay with it. A part that failed takes none.
-    What a model did not count as answered stays so, unless the new facts speak of each gap that it named.
+    What a model did not count as answered stays so, unless the new facts speak of each gap that it named. They are
+    graded by the `names` of what is asked about and by `credible` hosts, as the thread that read them would.
     """
-    found = replace(found, children=tuple(take_shared_facts(child, shared) for child in found.children))
+    take = partial(take_shared_facts, shared=shared, names=names, credible=credible)
+    found = replace(found, children=tuple(map(take, found.children)))
     asked = {question.id: question.text for question in found.sub_questions}
     mine = [replace(fact, answers=own) for fact in shared if (own := tuple(a for a in fact.answers if a in asked))]
     if found.failed or not (mine or kept):
         return found
-    graded, after, _ = assess_questions(found.sub_questions, (*found.facts, *mine, *kept))
+    graded, after, _ = assess_questions(found.sub_questions, (*found.facts, *mine, *kept), names, credible)
     new = {fact.id for fact in (*mine, *kept)}
     done = {each.id: each for each in after if each.standing is SubQuestionStatus.ANSWERED}
     if is_judged(found):
