@@ -302,7 +302,8 @@ def _stored_pages(workspace: Workspace) -> Callable[[Reference], Awaitable[Sourc
         if (row := await workspace.database.fetch_one(_PAGE, [names], where="reading a source")) is None:
             return None
         title, version, published, body, parts = row
-        sections = (next(same) for _, same in groupby(parts or (), key=itemgetter(1)))
+        placed: list[tuple[str, str]] = parts or []
+        sections = (next(same) for _, same in groupby(placed, key=itemgetter(1)))
         return SourcePage(str(body), title, version, published, tuple((int(at), path) for at, path in sections))
 
     return read_page

@@ -167,6 +167,7 @@ class Element(Protocol):
     tag: object
     text: str | None
     tail: str | None
+    attrib: Mapping[str, str]
 
     def get(self, key: str, default: str = "") -> str: ...
 
@@ -179,6 +180,8 @@ class Element(Protocol):
     def findtext(self, path: str) -> str | None: ...
 
     def xpath(self, path: str) -> Any: ...
+
+    def getparent(self) -> Element | None: ...
 
     def iterancestors(self) -> Iterator[Element]: ...
 
