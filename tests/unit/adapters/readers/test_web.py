@@ -135,7 +135,7 @@ EXPECTED = {
     "204": "empty",
     "hang": "timeout",
     "drip": "timeout",
-    "cut": "failed",
+    "cut": "read",
     "empty": "empty",  # bad-input H01
     "blank": "empty",
     "large": "read",  # bad-input H05: cut and marked, whatever its length says
@@ -144,7 +144,7 @@ EXPECTED = {
     "double-gzip": "unsupported",
     "brotli": "unsupported",
     "damaged-gzip": "unsupported",
-    "short-gzip": "failed",
+    "short-gzip": "read",
     "junk": "unsupported",
     "image": "unsupported",  # bad-input H03
     "image-as-html": "unsupported",  # bad-input H02
