@@ -65,7 +65,6 @@ SELECT s.title, s.version, s.published, n.body, (
 ) FROM source s JOIN snapshot n ON n.sha = s.snapshot WHERE s.url = ANY(%s) ORDER BY s.id DESC LIMIT 1
 """
 
-
 # What a file is compared with: a page may be what another tool made of our Markdown, and Markdown of our page.
 _FORMS = {"md": ("md", "html"), "html": ("html", "md"), "json": ("json",)}
 
@@ -303,8 +302,8 @@ def _stored_pages(workspace: Workspace) -> Callable[[Reference], Awaitable[Sourc
             return None
         title, version, published, body, parts = row
         placed: list[tuple[str, str]] = parts or []
-        sections = (next(same) for _, same in groupby(placed, key=itemgetter(1)))
-        return SourcePage(str(body), title, version, published, tuple((int(at), path) for at, path in sections))
+        first = (next(same) for _, same in groupby(placed, key=itemgetter(1)))
+        return SourcePage(str(body), title, version, published, tuple((int(at), path) for at, path in first))
 
     return read_page
 
