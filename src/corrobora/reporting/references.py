@@ -233,6 +233,7 @@ _HEADING = re.compile(  # a line without punctuation, or a version: "3.4.0 (2024
     r"(?:\A|(?<=\n\n))((?![-*•|\d])[^\n.:;,!?|]{1,80}|\[?v?\d+(?:\.\d+)+\]?[^\n.:;,!?|]{0,60})(?=\n\n)"
 )
 _WINDOW = 3  # sentences of a page that may support a statement together
+_LONG = 1000  # stems: no sentence has as many
 _WINDOWS = 3  # places of a page that something may be computed from
 
 
@@ -242,23 +243,32 @@ def find_best_windows(sentence: str, page: SourcePage) -> tuple[Evidence, ...]:
 
     The headings above a place count as well: of several settings one has the default that stands below it.
     """
-    wanted = frozenset(stem_text(sentence))
-    weights = {stem: weigh_stem(stem) for stem in sorted(wanted)}
-    places = sorted(_list_windows(page), key=lambda each: -sum(weights[stem] for stem in weights if stem in each[0]))
+    weights = {stem: weigh_stem(stem) for stem in sorted(frozenset(stem_text(sentence)))}
+
+    def weigh(stems: frozenset[str]) -> float:
+        return sum(weight for stem, weight in weights.items() if stem in stems)
+
+    def rank(place: tuple[frozenset[str], Sequence[frozenset[str]], Evidence]) -> tuple[float, float]:
+        """Of two places with the same words, the one that has them in one sentence, and in a shorter one."""
+        return -weigh(place[0]), min(len(stems) / _LONG - weigh(stems) for stems in place[1])
+
+    places = sorted(_list_windows(page), key=rank)
     chosen: list[Evidence] = []
-    for _, each in places:
+    for _, _, each in places:
         if len(chosen) < _WINDOWS and not any(each.quote in one.quote or one.quote in each.quote for one in chosen):
             chosen.append(each)
     return tuple(chosen)
 
 
 @lru_cache(maxsize=16)
-def _list_windows(page: SourcePage) -> list[tuple[frozenset[str], Evidence]]:
-    """Return the places of a page, none of which reaches beyond a heading, with the stems of each and its headings.
+def _list_windows(page: SourcePage) -> list[tuple[frozenset[str], Sequence[frozenset[str]], Evidence]]:
+    """Return the places of a page, none of which reaches beyond a heading.
+
+    Each comes with the stems of it and its headings, and with those of each of its sentences.
 
     What stands before a table or list belongs to each of its lines.
     """
-    found: list[tuple[int, frozenset[str], Evidence]] = []
+    found: list[tuple[int, frozenset[str], Sequence[frozenset[str]], Evidence]] = []
     heads = list(_iterate_headings(page))
     for (begin, heading), (stop, _) in zip(heads, (*heads[1:], (len(page.text), "")), strict=True):
         told = Evidence("", page.title, page.version, page.published, heading)
@@ -266,7 +276,7 @@ def _list_windows(page: SourcePage) -> list[tuple[frozenset[str], Evidence]]:
         opening, _, rest = (part := page.text[begin:stop]).partition("\n")
         if opening.strip() and heading.endswith(opening.strip()):  # a place of its own
             part = rest
-            found.append((0, above, replace(told, quote=opening.strip())))
+            found.append((0, above, (above,), replace(told, quote=opening.strip())))
         spans = split_sentences(part)
         stems = [frozenset(stem_text(part[span.start : span.end])) for span in spans]
         lead = ""
@@ -275,7 +285,7 @@ def _list_windows(page: SourcePage) -> list[tuple[frozenset[str], Evidence]]:
             lead = lead if is_table_row(said) else said
             window = part[span.start : spans[min(at + _WINDOW, len(spans)) - 1].end]
             evidence = replace(told, quote=window, before="" if lead == said else lead)
-            found.append((at, above.union(*stems[at : at + _WINDOW]), evidence))
+            found.append((at, above.union(*stems[at : at + _WINDOW]), stems[at : at + _WINDOW], evidence))
     return [each[1:] for each in sorted(found, key=itemgetter(0))]
 
 

@@ -37,6 +37,7 @@ _DONE = re.compile(
 )
 _APPOSITION = re.compile(r"^,\s[^,;.]{1,80},(?=\s)")  # "Ann Lee, who leads the union, called"
 _CHOICE = re.compile(r"(?i)\b(?:not|nicht)\s(.{1,60}?),?\s(?:but|sondern)\s(.{1,60}?)(?=[.,;!?]|$)")  # not A but B
+_ALIEN = 2.0  # how much heavier the words of another part must be than those of the part that has a number
 _OPENING = 30  # characters within which a sentence names what it is about
 _PAST = re.compile(r"\b(?:had|has|have|was|were|been|did)\b|\b[a-z]{2,}ed\b")
 _FUTURE = re.compile(r"\b(?:will|would|shall|is to|are to|was to|were to|going to|ahead|due|later)\b")
@@ -244,7 +245,7 @@ def _compare_parts(sentence: str, units: Sequence[str]) -> Iterator[Problem]:
             if not any(other.dimension == measure.dimension for other in found) or (at, words) in held:
                 continue
             near = any(at == other for other, _ in held)
-            if (near and said & words and not said & own) or (
+            if (near and _weigh(said & words - own) > _ALIEN * _weigh(said & own - words)) or (
                 not near and _weigh(said & words - told) > _weigh(said & told - words)
             ):
                 yield Problem(f"its sources give {measure.text} for something else", measure.text)

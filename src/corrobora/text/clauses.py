@@ -182,6 +182,9 @@ for _pair in (*map(str.split, _OPPOSITES.split("|")),
     _terms = [stem_word(word) or word for word in _pair]
     for _one, _other in (_terms, _terms[::-1]):
         OPPOSITES[_one] = OPPOSITES.get(_one, frozenset()) | {_other}
+SUPERLATIVES = frozenset(
+    stem_word(word) or word for word in _OPPOSITES.split() if word.endswith(("est", "worst")) and word != "west"
+)
 _THAN = r"\b[^.,;]{0,60}?\bthan\b"
 _ORDER = re.compile(
     rf"(?i)\b(?:(?P<more>(?:more|greater|higher|larger|longer|later|older|stronger|faster|wider|better){_THAN}"

@@ -255,6 +255,7 @@ def _execute_pair(claim: Claim, kind: DerivationKind, one: QuotedNumber, other: 
         got, step = (a / b if b else 0.0), f"{left} / {right}"
     elif claim.operator == "share":
         got, step = (100 * a / b if b else 0.0), f"{left} / {right}"
+        agree = claim.result is None or share_unit(claim.result.unit, one.number.unit | {"%"})
     elif claim.operator == "product":
         got, step = a * b, f"{left} x {right}"
         agree = claim.result is None or any(share_unit(claim.result.unit, each.number.unit) for each in (one, other))

@@ -166,7 +166,8 @@ def find_cell(sentence: str, rows: Sequence[str], told: str) -> str:
             return ""
         placed.add(f"{key}; {chosen[0][0]}: {chosen[0][2]}")
     wrong = [each for each in used if find_measures(each[2]) and not any(each[2] in step for step in placed)]
-    foreign = [stem for stem in clause.stems - about if not stem[0].isdigit()]
+    amounts = frozenset(stem_text(" ".join(each.text for each in measures)))
+    foreign = [stem for stem in clause.stems - about - amounts if not stem[0].isdigit()]
     more = len(foreign) > max(1, _MOST_FOREIGN * len(clause.stems)) or len(placed) < len(used)
     return "" if wrong or more or not placed else " | ".join(sorted(placed))
 
@@ -179,7 +180,10 @@ def _fits_cell(measure: Measure, units: Sequence[object], named: str, value: str
     if measure.equals(held[0]):
         return True
     known = [find_unit(word) for word in re.findall(r"[^\W\d_]+", named)]
-    return measure.number == held[0].number and not held[0].dimension and all(each in known for each in units)
+    told = [each.factor for each in known if each is not None and each.dimension == measure.dimension]
+    if held[0].dimension or any(abs(held[0].number * each - measure.value) <= 1e-6 * measure.value for each in told):
+        return not held[0].dimension  # "an hour and a half" below "Duration (min)"
+    return measure.number == held[0].number and all(each in known for each in units)
 
 
 def _read_cells(at: int, unit: str) -> list[_Cell]:

@@ -16,6 +16,7 @@ from operator import attrgetter
 from corrobora.text.clauses import (
     OPPOSITES,
     SAME_ORDER,
+    SUPERLATIVES,
     Clause,
     Shade,
     compare_order,
@@ -254,16 +255,19 @@ def _compare_words(clause: Clause, whole: Clause, unit: Clause, reading: Reading
     """
     same = len(clause.stems & unit.stems) >= _SAME_SUBJECT * max(1, len(clause.stems))
     yield from _compare_duties(clause, whole, unit, reading, same=same)
-    denied, turned = list(compare_polarity(clause, unit, reading, same=same)), list(_compare_directions(clause, unit))
+    denied = list(compare_polarity(clause, unit, reading, same=same))
+    turned = list(_compare_directions(clause, unit, reading))
     if len(denied) != 1 or denied[0].false or len(turned) != 1 or turned[0].words in _ORDERING:
         yield from (*denied, *turned)  # together they say the same: "never above five" is "at most five"
     yield from _compare_shades(clause, whole, unit, reading)
 
 
-def _compare_directions(clause: Clause, unit: Clause) -> Iterator[Problem]:
+def _compare_directions(clause: Clause, unit: Clause, reading: Reading) -> Iterator[Problem]:
     """Compare opposite words ("rose", "declined") and the order of two things ("A before B")."""
     found = [pair for pair in find_opposites(clause.terms, unit.terms) if not unit.terms & OPPOSITES[pair[1]]]
     found += find_opposites(clause.terms, find_nearest_segment(clause, unit).terms)
+    for term in sorted(clause.terms & SUPERLATIVES - frozenset[str]().union(*(each.terms for each in reading.units))):
+        yield Problem(f"its sources do not say “{find_word(clause, term)}”", find_word(clause, term))
     order = compare_order(clause.text, unit.text)
     for one, other in dict.fromkeys(found) if order != SAME_ORDER else ():
         yield Problem(

@@ -259,3 +259,11 @@ def test_findings_have_lines_levels_and_failing_words() -> None:
     ]
     assert run["results"][2]["properties"]["failingWords"] == ["64"]
     assert {each["ruleId"] for each in run["results"]} <= {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+
+
+def test_of_two_places_with_the_words_of_a_statement_the_one_with_all_in_one_sentence_is_the_best() -> None:
+    page = (
+        "When the clerk enters the loft, he reads the list of the packages. He has no need to await anybody there.\n\n"
+        "It is cold.\n\nWho calls must ring.\n\nPackages in the loft do not await the clerk."
+    )
+    assert "do not await" in find_best_windows("Packages in the loft await the clerk.", SourcePage(page))[0].quote

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corrobora.domain.report import Support
+from corrobora.text.bindings import find_rebindings
 from corrobora.text.claims import CitedEvidence
 from corrobora.text.derivations import check_derivation
 from corrobora.text.support import Evidence, check_support
@@ -86,3 +87,10 @@ def test_truth_3_as_many_as_is_a_bound_and_compares_nothing() -> None:
     cited = Evidence("A quay has up to 40 cranes, and 16 sheds per crane.")
     assert check_derivation(said, [CitedEvidence(cited, "source")]).holds is None
     assert check_support(said, [cited]).support is not Support.SUPPORTED
+
+
+def test_a_number_that_stands_beside_the_words_of_another_part_is_told() -> None:
+    told = ["The bridge was first priced at £165m, but the final plan of the council puts it at £207m."]
+    swapped = list(find_rebindings("The final plan of the council put the bridge at £165m.", told))
+    assert [each.words for each in swapped] == ["£165m"]
+    assert not list(find_rebindings("The final plan of the council put the bridge at £207m.", told))

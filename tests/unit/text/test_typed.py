@@ -128,3 +128,10 @@ def test_what_is_bound_to_a_thing_is_no_obligation() -> None:
     reading = read_evidence(("A lamp bound to a pole collides with the boats.",), "")
     told = compare_sentence("A lamp bound to a pole does not collide with the boats.", reading)
     assert any(each.contradicts for each in told)
+
+
+def test_a_superlative_that_no_source_has_is_told() -> None:
+    told = read_evidence(("The bridge of Arden is 90 metres long.",), "")
+    assert "longest" in {each.words for each in compare_sentence("The bridge of Arden is the longest.", told)}
+    said = read_evidence(("The longest bridge is that of Arden.",), "")
+    assert not compare_sentence("The bridge of Arden is the longest.", said)
