@@ -1,14 +1,17 @@
 """An MCP server of the test, built with the official SDK: two documents with `search` and `fetch`; logs what is asked.
 
-`python mcp_documents.py LOG` speaks over stdin and stdout, `python mcp_documents.py LOG PORT` over HTTP.
+`python mcp_documents.py LOG` speaks over stdin and stdout, `python mcp_documents.py LOG http` over HTTP on a free port,
+which it prints.
 """
 
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from pathlib import Path
 
+import uvicorn
 from mcp.server.mcpserver import MCPServer
 
 BRIDGE = (
@@ -51,6 +54,10 @@ def fetch(id: str) -> dict[str, str]:  # noqa: A002 - the shape of the pair
 
 if __name__ == "__main__":
     if len(sys.argv) > 2:
-        server.run("streamable-http", port=int(sys.argv[2]))
+        listening = socket.create_server(("127.0.0.1", 0))
+        sys.stdout.write(f"{listening.getsockname()[1]}\n")
+        sys.stdout.flush()
+        config = uvicorn.Config(server.streamable_http_app(), log_level="error")
+        uvicorn.Server(config).run([listening])
     else:
         server.run()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -28,16 +27,12 @@ def write_command(log: Path) -> str:
 
 @contextmanager
 def documents_over_http(log: Path) -> Iterator[str]:
-    """Run the server on a free port until it answers; yield its address."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    with subprocess.Popen([sys.executable, str(SERVER), str(log), str(port)], stderr=subprocess.DEVNULL) as process:
+    """Run the server on a free port; yield its address, at which it listens already."""
+    command = [sys.executable, str(SERVER), str(log), "http"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
         try:
-            while process.poll() is None:
-                with socket.socket() as probe:
-                    if probe.connect_ex(("127.0.0.1", port)) == 0:
-                        break
-            yield f"http://127.0.0.1:{port}/mcp"
+            yield f"http://127.0.0.1:{process.stdout.readline().strip()}/mcp"
         finally:
             process.terminate()
 
