@@ -165,7 +165,7 @@ async def test_of_a_long_document_the_best_sections_are_read_and_a_reader_may_as
 
     documents = {"long.md": f"# Counting of gates\n\n{LONG}", "grease.md": DOCUMENTS["grease.md"]}
     async with ModelServer(answers=answer) as server, open_harness(database_url, documents) as harness:
-        await harness.run(server, "timed")
+        await harness.run(server, "timed", overrides=(("max_rounds", "1"),))
     long = [user for user in prompts(server, "extract") if "Counting of gates" in list_sources(user)]
     assert wanted
     assert f"Passage {wanted[0]}," not in long[0]
@@ -362,7 +362,7 @@ async def test_a_round_for_one_gap_opens_few_results_and_the_others_only_if_thes
 
         return answer
 
-    reads: list[list[int]] = []
+    reads, again = list[list[int]](), list[list[int]]()
     for fruitless in (False, True):
         async with (
             ModelServer(answers=play(fruitless=fruitless)) as server,
@@ -371,5 +371,8 @@ async def test_a_round_for_one_gap_opens_few_results_and_the_others_only_if_thes
             overrides = (("max_rounds", "2"), ("hits_per_query", "30"))
             found = await harness.run(server, "timed", question=GATES, overrides=overrides)
         assert found.report is not None
-        reads.append([len(done.readings) for thread in iter_threads(found.report.findings) for done in thread.rounds])
-    assert reads == [[8, 3], [8, 8]]
+        rounds = [done for thread in iter_threads(found.report.findings) for done in thread.rounds]
+        reads.append([len(done.readings) for done in rounds])
+        again.append([sum(reading.again for reading in done.readings) for done in rounds])
+    assert again == [[0, 1], [0, 1]], "the best result was read before, and is read again for the gap"
+    assert reads == [[8, 3], [8, 9]]

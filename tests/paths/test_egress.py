@@ -222,7 +222,7 @@ def test_facts_of_an_earlier_run_stay_here(office: Shell, serve: Any) -> None:
         web.requests.clear()
         model.asked.clear()
         ask(office, profile, *more)
-        recalled = [asked.user for asked in model.asked if "Known from earlier research" in asked.user]
+        recalled = [asked.user for asked in model.asked if "Known before this line of research" in asked.user]
         recalling |= {profile} if any("Zanthorium" in each or "Blueheron" in each for each in recalled) else set()
         assert web.searches
         assert not find_leaks(web), profile

@@ -42,7 +42,9 @@ async def test_tree_26_new_sources_of_a_phase_are_news_to_all_tasks_and_known_on
     chosen: list[str] = []
 
     def choose(page: ParsedPrompt) -> Mapping[str, Any]:
-        titles = [re.findall(r">([^<>]+)</data-\w+> <data", block)[0] for block in page.text.split("\n- K")[1:]]
+        titles = [
+            re.findall(r">([^<>]+)</data-\w+> (?:<data|Its scan)", block)[0] for block in page.text.split("\n- K")[1:]
+        ]
         fitting = [title for title in titles if not chosen or (title in chosen) != news]
         chosen.append(fitting[0])
         scores = dict.fromkeys(("authority", "recency", "coverage", "diversity"), 0.5)

@@ -324,6 +324,7 @@ class LinkedSource:
     reference: str
     context: str
     priority: float = 0.5
+    answers: tuple[str, ...] = ()  # ids of the sub-questions that a scout chose it for; () for all
 
 
 @dataclass(frozen=True, slots=True)

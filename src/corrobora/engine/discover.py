@@ -22,24 +22,32 @@ from corrobora.engine.search import search_round
 from corrobora.engine.session import CALL_TOKENS, Session
 from corrobora.engine.session.budget import UsageLedger
 from corrobora.engine.session.journal import RoundBuffer
-from corrobora.policies.selection import cluster_copies, list_given_hits
+from corrobora.policies.selection import cluster_copies, fuse_hits, list_given_hits
 from corrobora.roles.forms import shorten_title
 from corrobora.roles.scope import Candidate, Shortlist, Sweep, scope, scout
 
 _SOURCE_ID = re.compile(r"\bS[0-9]+\b")
 MAX_SCANS = 12  # candidates that are quick-scanned, best first
 SHORTLIST_SIZE = 10
+MAX_QUERIES = 7  # of a sweep for several questions
 
 
 def share_shortlist(node: Node, scouted: Sequence[Findings]) -> tuple[Node, ...]:
-    """The children of a node that are no discovery leaves; all leaves below them read what was shortlisted first."""
-    sources = tuple(dict.fromkeys(link.reference for findings in scouted for link in findings.linked))
+    """The children of a node that are no discovery leaves; the leaves below them read first what was chosen for them.
+
+    A source for which the scout named none of their questions is for all.
+    """
+    chosen = [link for findings in scouted for link in findings.linked]
+    served = {question.id for leaf in collect_leaves(node) if not leaf.discovery for question in leaf.sub_questions}
 
     def pass_on(child: Node) -> Node:
+        if child.discovery:
+            return child
         if child.is_leaf:
-            return (
-                child if child.discovery else replace(child, sources=tuple(dict.fromkeys((*child.sources, *sources))))
-            )
+            asked = {question.id for question in child.sub_questions}
+            wanted = ((link.reference, served.intersection(link.answers)) for link in chosen)
+            own = (name for name, ids in wanted if not ids or not asked or asked & ids)
+            return replace(child, sources=tuple(dict.fromkeys((*child.sources, *own))))
         return replace(child, children=tuple(map(pass_on, child.children)))
 
     return tuple(pass_on(child) for child in node.children if not child.discovery)
@@ -71,7 +79,9 @@ async def sweep_sources(node: Node, run: Session) -> Findings:
         async with run.until_reserve(thread, gathered):
             gathered.intent = await run.call(scope, scope_input(thread, run))
             gathered.searched = await search_round(gathered.intent, thread, run)
-            hits = (*list_given_hits(thread), *gathered.searched.hits)  # what the plan names is triaged, too
+            found = gathered.searched.hits
+            found = fuse_hits(found, equal=True) if run.has_model else found  # each query has its turn at the scans
+            hits = (*list_given_hits(thread), *found)  # what the plan names is triaged, too
             await _scan_hits(_dedupe_hits(hits), thread, gathered, ledger, run)
         candidates = _build_candidates((*list_given_hits(thread), *gathered.searched.hits), gathered.readings)
         shortlist = await run.call(scout, _build_sweep(thread, candidates, run.record))
@@ -99,6 +109,9 @@ async def _scan_hits(
 def _build_course(node: Node, run: Session) -> Course:
     """The course of a sweep: one round, within the seconds that the planner gave it."""
     course = replace(run.profile.course, reads_per_round=MAX_SCANS, max_rounds=1, drift=False)
+    if run.has_model:  # one query cannot find the sources of several tasks
+        asked = min(MAX_QUERIES, len(node.sub_questions))
+        course = replace(course, phases=tuple(replace(p, max_queries=max(p.max_queries, asked)) for p in course.phases))
     seconds = _find_seconds(node)
     if seconds is None:
         return course
@@ -133,6 +146,7 @@ def _build_candidates(hits: tuple[Hit, ...], readings: list[Reading]) -> tuple[C
 def _build_candidate(hit: Hit, scan: Reading | None, queries: Sequence[str], group: int) -> Candidate:
     facts = (*scan.facts, *scan.others)[:3] if scan else ()
     told = next(iter(facts), None)
+    answers = (each for fact in ((*scan.facts, *scan.others) if scan else ()) for each in fact.answers)
     host = (urlsplit(hit.url).hostname or "").removeprefix("www.")
     return Candidate(
         reference=_name_document(hit),
@@ -143,6 +157,8 @@ def _build_candidate(hit: Hit, scan: Reading | None, queries: Sequence[str], gro
         publisher=(told.publisher if told else "") or host or hit.provider,
         found_by=tuple(dict.fromkeys(queries)),
         cluster=group,
+        answers=tuple(dict.fromkeys(answers)),
+        scanned=scan is not None and scan.outcome is ReadOutcome.READ,
     )
 
 
@@ -179,7 +195,7 @@ def _build_sweep_findings(
         summary="\n".join(lines),
         facts=tuple(facts.values()),
         sub_questions=thread.sub_questions,
-        linked=tuple(LinkedSource(s.reference, s.rationale, s.coverage) for s in shortlist.sources),
+        linked=tuple(LinkedSource(s.reference, s.rationale, s.coverage, s.answers) for s in shortlist.sources),
         notes=(
             *([f"Sources chosen for reading, by theme: {shortlist.balance}"] if shortlist.balance else []),
             *excluded,
@@ -190,5 +206,6 @@ def _build_sweep_findings(
 
 def _build_sweep(thread: ThreadState, candidates: Sequence[Candidate], record: Record) -> Sweep:
     """What the scout is given to rank: the candidates of a sweep and the themes they should cover."""
-    themes = tuple(q.text for q in thread.sub_questions) + tuple(s.name for s in thread.subjects)
-    return Sweep(f"{thread.path}/sweep", thread.objective, themes, tuple(candidates), SHORTLIST_SIZE, record)
+    themes = tuple(subject.name for subject in thread.subjects)
+    found = (tuple(candidates), SHORTLIST_SIZE, record)
+    return Sweep(f"{thread.path}/sweep", thread.objective, themes, *found, thread.sub_questions)

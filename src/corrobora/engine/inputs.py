@@ -21,7 +21,8 @@ from corrobora.engine.session.journal import ReadPart, name_task
 from corrobora.policies.assessment import choose_forced_subject
 from corrobora.policies.drift import select_remaining_terms
 from corrobora.policies.fact_choice import select_best_facts
-from corrobora.policies.outcome import merge_gaps, select_last_iterations
+from corrobora.policies.outcome import list_missing, merge_gaps, select_last_iterations
+from corrobora.policies.queries import list_unasked_queries
 from corrobora.policies.selection import build_rubric, fill_prompt, list_unread_sources
 from corrobora.policies.stop import measure_saturation
 from corrobora.roles.extract import Excerpt
@@ -79,8 +80,8 @@ def scope_input(thread: ThreadState, run: Session, begun: Record | None = None) 
         focus_since=thread.brief.focus.since,
         focus_until=thread.brief.focus.until,
         forced_subject=forced.name if forced else "",
-        suggested=thread.suggested,
-        known=tuple(q.finding for q in thread.sub_questions if q.finding),
+        suggested=list_unasked_queries(thread),
+        known=tuple(q.finding for q in thread.sub_questions if q.finding and q.standing is SubQuestionStatus.ANSWERED),
         next_topic=thread.steer or _fractal_question(thread) or (decision.proposal.next_topic if decision else ""),
         out_of_scope=thread.out_of_scope,
         url=decision.proposal.url if decision else "",
@@ -198,7 +199,8 @@ def drop_foreign_facts(facts: Sequence[Fact], asked: Sequence[SubQuestion]) -> t
 def build_parts(parts: Sequence[Findings], room: int) -> tuple[Part, ...]:
     """The findings of children as parts for a writer, with as many facts of each as it has a share of all.
 
-    What a scout saw, and what a reader found for another part, is told by the part that it was found for.
+    What a scout saw, and what a reader found for another part, is told by the part that it was found for; which
+    sources a scout ranked how is of no use to a writer.
     """
     told = {fact.id for found in parts if not _is_shortlist(found) for fact in found.facts}
     mine = [set(drop_foreign_facts(found.facts, found.sub_questions)) for found in parts]
@@ -211,6 +213,7 @@ def build_parts(parts: Sequence[Findings], room: int) -> tuple[Part, ...]:
     return tuple(
         build_part(replace(found, facts=tuple(facts)), max(MIN_FACTS_OF_PART, room * len(facts) // total))
         for found, facts in zip(parts, own, strict=True)
+        if facts or not _is_shortlist(found)
     )
 
 
@@ -300,7 +303,7 @@ def _merge_leaf_needs(thread: ThreadState, run: Session) -> ThreadState:
 
 
 def extract_input(batch: Sequence[ReadPart], thread: ThreadState, run: Session) -> Excerpt:
-    """What the reader of some passages is given: every need of the run, because no passage is sent twice for a task.
+    """What the reader of some passages is given: every need of the run, because a passage is sent once for a task.
 
     The first document leads; the others are read beside it.
     """
@@ -308,8 +311,9 @@ def extract_input(batch: Sequence[ReadPart], thread: ThreadState, run: Session) 
     asked = {question.id: question for question in (*run.questions, *thread.sub_questions)}
     passages = [passage for part in batch for passage in part.passages]
     tasks = () if run.leaves == 1 and not (spec or thread.output_format) else _list_tasks(thread, run)
+    task = name_reading_task(thread, run, batch[0].missing)
     made = Excerpt(
-        path=f"extract/{name_reading_task(thread, run)}/{batch[0].source.id}/{'+'.join(p.id for p in passages)}",
+        path=f"extract/{task}/{batch[0].source.id}/{'+'.join(p.id for p in passages)}",
         title="",
         version="",
         published="",
@@ -324,6 +328,7 @@ def extract_input(batch: Sequence[ReadPart], thread: ThreadState, run: Session) 
         known_facts=(*run.brief.known_facts, *(fact.claim for fact in thread.recalled[:MAX_RECALLED_SHOWN])),
         terms=collect_terms(thread),
         tasks=tasks,
+        missing=batch[0].missing or list_missing(thread),
     )
     parts = [_show_source(made, part) for part in batch]
     return replace(parts[0], beside=tuple(parts[1:]))
@@ -352,7 +357,7 @@ def _list_tasks(thread: ThreadState, run: Session) -> tuple[str, ...]:
     )
 
 
-def name_reading_task(thread: ThreadState, run: Session) -> str:
+def name_reading_task(thread: ThreadState, run: Session, missing: tuple[str, ...] = ()) -> str:
     """Name what a thread's readers are asked for: an answer is used again for the same task only."""
     limits = "" if run.leaves > 1 else thread.out_of_scope
-    return name_task(*_list_tasks(thread, run), limits, join_specs(thread.specs))
+    return name_task(*_list_tasks(thread, run), limits, join_specs(thread.specs), *missing)

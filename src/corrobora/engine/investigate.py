@@ -124,8 +124,10 @@ def remember_shared_facts(parts: Sequence[Findings], run: Session) -> None:
 
 
 async def scout_sources(scout: Node, node: Node, run: Session) -> Findings:
-    """Sweep for a node, or repeat a sweep that a refinement left alone; new sources are news to all its tasks."""
-    task = strip_iterations(scout.path)
+    """Sweep for the tasks of a node, or repeat a sweep that a refinement left alone; all tasks work on new sources."""
+    task, leaves = strip_iterations(scout.path), [leaf for leaf in collect_leaves(node) if not leaf.discovery]
+    asked = {question.id: question for leaf in (scout, *leaves) for question in leaf.sub_questions}
+    scout = replace(scout, sub_questions=tuple(asked.values()))
     before = run.worked.get(task)
     if before is not None and scout.path in run.settled:
         return repeat_findings(scout, before)
@@ -315,7 +317,7 @@ def list_played(found: Findings, run: Session) -> tuple[Played, ...]:
     """List who played which role in which round of a thread, from the journal."""
     keys = [(key, key[len(found.path) :].partition("/round/")[2]) for key in run.journal.keys(f"{found.path}/")]
     rounds = [(key, int(rest.partition("/")[0]) if rest else 0) for key, rest in keys]
-    read = {each.source: done.number for done in found.rounds for each in done.readings if each.source}
+    read = {each.source: done.number for done in reversed(found.rounds) for each in done.readings if each.source}
     rounds += [
         (key, read[source]) for key in run.journal.keys("extract/") if (source := SourceId(key.split("/")[2])) in read
     ]

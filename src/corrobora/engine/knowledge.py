@@ -229,6 +229,7 @@ async def _quote_stands(fact: Fact, run: Session) -> bool:
     return locate_quote(fact.quote, text) is not None
 
 
+AGAIN_NOTE = "read again for what was missing"
 COPY_NOTE = "the same text as"  # of a reading that was left out, because the run has read its text elsewhere
 MAX_SECTIONS_LISTED = 10  # of one document, that its reader may ask for: the nearest to what is asked
 
@@ -336,7 +337,7 @@ def _build_round(done: Round, found: Sequence[Fact], asked: Mapping[str, str], t
         f"{done.phase}, pass {turn}" if turn > 1 else done.phase,
         done.intent.goal,
         tuple(_build_yield(query, done) for query in dict.fromkeys((*queries, *(hit.query for hit in done.hits)))),
-        _build_sources([each for each in done.readings if not each.again and not each.note.startswith(COPY_NOTE)]),
+        _build_sources(done.readings),
         best,
         settled.summary if settled else "",
         tuple(_name_gap(gap, asked) for gap in settled.gaps) if settled else (),
@@ -363,9 +364,9 @@ def _build_sources(readings: Sequence[Reading]) -> tuple[SourceYield, ...]:
     """Tell what came of each source: its sections that were read in one round are one row."""
     rows: dict[str, Reading] = {}
     for reading in readings:
-        name = f"{reading.source or reading.hit.url} {reading.outcome}"
-        before = rows.get(name)
-        rows[name] = _join_readings(before, reading) if before is not None else reading
+        if not reading.note.startswith(COPY_NOTE) and (reading.note or not reading.again):
+            name = f"{reading.source or reading.hit.url} {reading.outcome}"
+            rows[name] = _join_readings(rows[name], reading) if name in rows else reading
     return tuple(_build_source(reading) for reading in rows.values())
 
 
@@ -388,7 +389,7 @@ def _build_source(reading: Reading) -> SourceYield:
 
 
 def _iter_told(reading: Reading) -> Iterator[str]:
-    if reading.outcome is ReadOutcome.SKIPPED and reading.note:
+    if reading.note and (reading.outcome is ReadOutcome.SKIPPED or reading.again):
         yield reading.note
     if reading.others:
         yield f"{format_count(len(reading.others), 'fact', 'facts')} for other tasks"

@@ -78,7 +78,9 @@ def plan_input(query: Brief, number: int, scoping: Scoping, profile: Profile, *,
 
 def refine_input(node: Node, iteration: int, missing: tuple[str, ...], findings: Findings) -> Shortfall:
     """What a gate still misses, for the planner."""
-    asked = tuple(q.text for leaf in iter_threads(findings) for r in leaf.rounds for q in r.intent.queries)
+    asked = tuple(
+        dict.fromkeys(q.text for leaf in iter_threads(findings) for r in leaf.rounds for q in r.intent.queries)
+    )
     own = drop_foreign_facts(findings.facts, findings.sub_questions)
     known = select_best_facts(own, MAX_FACTS_REFINED, findings.contradictions)
     return Shortfall(node.path, node, iteration, missing, findings.gaps, findings.linked, asked, known=known)

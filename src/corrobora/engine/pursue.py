@@ -17,11 +17,13 @@ from corrobora.domain.run import EventType, write_loop_decision
 from corrobora.domain.thread import Intent, Proposal, Round, StopReason, StopRule, ThreadState
 from corrobora.engine.inputs import list_open_gaps, reflect_input, summary_input
 from corrobora.engine.knowledge import recall_knowledge, share_thread_facts
-from corrobora.engine.read import read_hits, reread_sources
+from corrobora.engine.read import read_hits
+from corrobora.engine.reread import reread_sources
 from corrobora.engine.search import list_attempts, scope_round, search_round
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, RoundBuffer, measure_part
 from corrobora.policies.assessment import assess_thread, settle_round
+from corrobora.policies.outcome import select_rereadings
 from corrobora.policies.queries import take_new_questions
 from corrobora.policies.selection import READABLE, select_hits, select_more_hits
 from corrobora.policies.stop import (
@@ -46,13 +48,14 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
             gathered.intent = await scope_round(thread, run)  # what do we not yet know?
             gathered.searched = await search_round(gathered.intent, thread, run)
             found = gathered.searched.hits
-            chosen = select_hits(found, thread, whole=run.has_model)
+            again = select_rereadings(found if run.has_model else (), thread)
+            chosen = select_hits(found, thread, whole=run.has_model, again=len(again))
             async for reading in read_hits(chosen, thread, run, found):
                 gathered.readings.append(reading)
             more = select_more_hits(gathered.readings, thread, found, whole=run.has_model)
             async for reading in read_hits(more, thread, run, found):
                 gathered.readings.append(reading)
-            gathered.readings += await reread_sources(thread, run)
+            gathered.readings += await reread_sources(thread, run, again)
         thread = absorb_round(thread, gathered)
         proposal = await reflect_round(thread, run)  # the model proposes gaps ...
         meter = await run.record_meter(thread.last_path)

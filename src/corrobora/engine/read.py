@@ -32,7 +32,7 @@ from corrobora.engine.session.egress import STAYS
 from corrobora.engine.session.journal import CallMeta, ReadBatch, ReadPart, decode, encode, hash_parts, join_parts
 from corrobora.engine.sites import resolve_requests
 from corrobora.policies.drift import detect_drift, find_known_conflicts
-from corrobora.policies.outcome import CUT_NOTE, list_rereadings
+from corrobora.policies.outcome import CUT_NOTE
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.policies.selection import MIN_COVERAGE, measure_coverage
 from corrobora.ports import Reader
@@ -152,7 +152,7 @@ async def _read_in_turn(
     if fetched.outcome is not ReadOutcome.READ or fetched.source is None:
         unread = Reading(hit, fetched.outcome, note=fetched.note, title=hit.title, attempts=fetched.attempts)
         return _emit_reading(unread, thread, run)
-    document = run.opened.pop(make_read_key(hit), None) or await _load_document(fetched.source, fetched.passages, run)
+    document = run.opened.pop(make_read_key(hit), None) or await load_document(fetched.source, fetched.passages, run)
     source, text, passages = document.source, document.text, document.passages
     run.egress.open_document(document)
     if thread.course.drift:
@@ -175,28 +175,13 @@ async def _read_in_turn(
     if found is not None:
         document, elsewhere = await widen_reading(hit, document, found, thread, run)
     together = await turn.wait_turn(ReadPart(source, document.passages, elsewhere))
-    reading = await _extract_facts(hit, document, thread, run, together)
+    reading = await extract_facts(hit, document, thread, run, together)
     told = replace(reading, attempts=fetched.attempts, drift_checked=thread.course.drift, note=fetched.note)
     return _emit_reading(told, thread, run)
 
 
-async def reread_sources(thread: ThreadState, run: Session) -> list[Reading]:
-    """Without a model, read again what was read, with the terms learned since; a model never gets a page twice."""
-    found: list[Reading] = []
-    for reading in () if run.has_model else list_rereadings(thread):
-        if reading.source is None:
-            continue
-        document = await _load_document(reading.source, reading.passages, run)
-        source = document.source
-        excerpt = extract_input([ReadPart(source, document.passages)], thread, run)
-        path = f"{thread.round_path}/again/{source.id}/{reading.hit.passage}"
-        extraction = await run.call(extract, replace(excerpt, path=path))
-        facts, *_ = _quotes_to_facts(extraction.quotes, document, thread, reading.hit.score)
-        found.append(Reading(reading.hit, ReadOutcome.READ, source.id, facts=facts, title=source.title, again=True))
-    return found
-
-
-async def _load_document(source: SourceId, passages: Sequence[PassageId], run: Session) -> Document:
+async def load_document(source: SourceId, passages: Sequence[PassageId], run: Session) -> Document:
+    """Return a stored source with some of its passages."""
     stored, text = await run.library.document(source)
     return Document(stored, text, tuple(await run.library.passages(passages)))
 
@@ -256,14 +241,14 @@ async def _fetch_once(hit: Hit, number: int, run: Session) -> tuple[str, CallMet
     return encode(FetchResult, replace(fetched, attempts=number)), CallMeta()
 
 
-async def _extract_facts(
+async def extract_facts(
     hit: Hit, document: Document, thread: ThreadState, run: Session, together: Sequence[ReadPart]
 ) -> Reading:
     """Extract what no one extracted yet, share what others did, and keep only quotes that stand in the snapshot.
 
     `together` is what is read in one call, this document among it.
     """
-    task = name_reading_task(thread, run)
+    task = name_reading_task(thread, run, together[0].missing)
     passages = document.passages
     while True:
         free, held = run.claims.split_claimed(task, passages)
@@ -277,7 +262,7 @@ async def _extract_facts(
     found = [part for each in whole for part in each.list_parts(document.source.id)]
     ids = {p.id for p in passages}
     quotes = tuple({(q.passage, q.quote): q for e in found for q in e.quotes if q.passage in ids}.values())
-    facts, others, dropped = _quotes_to_facts(quotes, document, thread, hit.score)
+    facts, others, dropped = quotes_to_facts(quotes, document, thread, hit.score)
     intense = any(s.discovery_intense for s in thread.specs)
     against = find_known_conflicts(
         thread.brief.known_facts, facts, tuple(t for e in found for t in e.contradicts_known)
@@ -307,7 +292,7 @@ async def _extract_facts(
 
 async def _send_passages(together: Sequence[ReadPart], thread: ThreadState, run: Session) -> None:
     """Claim and send what is free; if this is cut, give it back: nobody waits for an answer that never comes."""
-    task = name_reading_task(thread, run)
+    task = name_reading_task(thread, run, together[0].missing)
     free = [replace(part, passages=run.claims.list_free(task, part.passages)) for part in together]
     parts = join_parts([part for part in free if part.passages])
     passages = [passage for part in parts for passage in part.passages]
@@ -346,7 +331,7 @@ def _list_lost(parts: Sequence[ReadPart], answer: Extraction, run: Session) -> l
     ]
 
 
-def _quotes_to_facts(
+def quotes_to_facts(
     quotes: Sequence[Quote], document: Document, thread: ThreadState, score: float
 ) -> tuple[tuple[Fact, ...], tuple[Fact, ...], int]:
     """Turn quotes into facts: literal, long enough, and at one place of the source.

@@ -161,6 +161,7 @@ class _Judgement:
     """What an analyst has made of questions and sources so far."""
 
     answered: Mapping[str, bool] = field(default_factory=dict[str, bool])  # by question; one not judged is absent
+    named: Mapping[str, tuple[FactId, ...]] = field(default_factory=dict[str, tuple[FactId, ...]])  # as its answer
     first_hand: frozenset[str] = frozenset()  # sources that the subject itself publishes
     disputed: frozenset[FactId] = frozenset()  # facts of open contradictions
     stored: frozenset[FactId] = frozenset()  # facts of an earlier run: no reader took them for questions of this one
@@ -181,7 +182,8 @@ def _assess_question(
     """Assess one question by the statements, the differences that answer it, and what the analyst `judged`.
 
     A statement answers if it passes the answer test, or suits a question that the library is likely to answer, or suits
-    one that a model counts as answered by it: several statements may then answer together what no single one does.
+    one that a model counts as answered by it, or is one of those that a model names as the answer: several statements
+    may answer together what no single one does.
     Of sources of unknown standing it takes two publishers, or the subject's own, and the model's verdict: what they
     answer is plausible, whatever the grade of each fact.
     """
@@ -230,10 +232,12 @@ def _find_passing(
     """Return the facts that answer a question, the best grade first."""
     claimed = judged.answered.get(asked.id)
     likely = asked.likely is not None and not asked.is_unlikely
-    taken = {*changed, *(_answer_by_parts(asked, view, judged) if claimed else ())}
+    checked, taken = view.check(asked.text), {*changed}
+    if claimed:
+        taken |= _answer_by_parts(asked, view, judged) | _answer_together(asked, checked, judged)
     return sort_by_grade(
         fact
-        for fact, check in view.check(asked.text)
+        for fact, check in checked
         if check.passed
         or fact.id in taken
         or (check.suits and likely)
@@ -263,6 +267,16 @@ def _answer_by_parts(asked: SubQuestion, view: EvidenceView, judged: _Judgement)
         for part in parts
     ]
     return frozenset(each for own in found for each in own) if all(found) else frozenset()
+
+
+def _answer_together(
+    asked: SubQuestion, checked: Sequence[tuple[Fact, AnswerCheck]], judged: _Judgement
+) -> set[FactId]:
+    """Return what a model names as the answer: read for the question and near to it, one of the kind asked for."""
+    named = judged.named.get(asked.id, ())  # that they name its subject is left to the model: manuals seldom do
+    told = [(fact, check) for fact, check in checked if fact.id in named and judged.may_answer(asked, fact)]
+    told = [(fact, check) for fact, check in told if check.near or not _can_compare(asked, fact)]
+    return {fact.id for fact, _ in told} if any(check.gives for _, check in told) else set()
 
 
 def _choose_shown(
@@ -331,7 +345,8 @@ def _read_judgement(thread: ThreadState, proposal: Proposal | None, conflicts: S
     sides = (side for each in disputes for side in (each.a, each.b))
     own = (source for each in (*earlier, *last) for source in each.first_hand)
     stored = frozenset(fact.id for fact in thread.recalled)
-    return _Judgement(verdicts, frozenset(own), frozenset(sides), stored)
+    named = {one.question: one.facts for each in (*earlier, *last) for one in each.answered_by}
+    return _Judgement(verdicts, named, frozenset(own), frozenset(sides), stored)
 
 
 def _count_attempt(

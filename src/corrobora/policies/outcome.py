@@ -7,11 +7,11 @@ differs from *could not look* (TRUTH-5). Does not assess anything itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from corrobora.domain.evidence import Fact, Reading, ReadOutcome
+from corrobora.domain.evidence import Fact, Hit, Reading, ReadOutcome, SourceId
 from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Findings, Methodology, Outcome, SentenceCheck, Support, iter_threads
 from corrobora.domain.thread import Gap, Round, StopReason, ThreadState
@@ -21,6 +21,8 @@ from corrobora.policies.queries import COMPLETION_DRIVE
 from corrobora.text.answer_match import NEAR_SHARE, read_ratings
 from corrobora.text.phrases import format_count
 
+MAX_MISSING = 6  # gaps that a reader is told
+MAX_AGAIN = 2  # documents that a round of a model reads again
 _ITERATION = re.compile(r"~\d+")  # of a path: the iteration of a node
 
 
@@ -187,6 +189,36 @@ def list_rereadings(thread: ThreadState) -> Sequence[Reading]:
     if thread.last is None or not _has_new_terms(thread):
         return ()
     return [r for done in thread.rounds for r in done.readings if r.outcome is ReadOutcome.READ and not r.again]
+
+
+def list_missing(thread: ThreadState) -> tuple[str, ...]:
+    """What a model named as missing after the last round, also in an earlier pass of the node; not what code adds."""
+    last = next((done.decision for done in reversed((*thread.earlier, *thread.rounds))), None)
+    asked = tuple(f": {question.text}" for question in thread.sub_questions)
+    gaps = last.proposal.gaps if last is not None else ()
+    return tuple(gap.text for gap in gaps if not gap.text.endswith(asked))[:MAX_MISSING]
+
+
+def select_rereadings(hits: Sequence[Hit], thread: ThreadState) -> Mapping[SourceId, Hit]:
+    """Choose what a model reads again for what is still missing: the first result of a query, if it was read before.
+
+    Whoever read it then looked for other things. Each place is read again once, and at most two in a round.
+    """
+    if not list_missing(thread) and (thread.rounds or not thread.earlier):  # a further pass looks for something new
+        return {}
+    past = [r for done in (*thread.earlier, *thread.rounds) for r in done.readings if r.outcome is ReadOutcome.READ]
+    pages = {reading.hit.url: reading.source for reading in past}
+    passages = {passage: reading.source for reading in past for passage in reading.passages}
+    again = {reading.hit.key for reading in past if reading.again}
+    first: dict[str, Hit] = {}
+    for hit in hits:
+        first.setdefault(hit.query, hit)
+    chosen: dict[SourceId, Hit] = {}
+    for hit in first.values():
+        source = pages.get(hit.url) if hit.passage is None else passages.get(hit.passage)
+        if source is not None and hit.key not in again:
+            chosen.setdefault(source, hit)
+    return dict(list(chosen.items())[:MAX_AGAIN])
 
 
 def _has_new_terms(thread: ThreadState) -> bool:

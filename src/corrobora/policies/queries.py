@@ -249,6 +249,12 @@ def _order_providers(phase: Phase, available: tuple[str, ...]) -> tuple[str, ...
     return wanted or available
 
 
+def list_unasked_queries(thread: ThreadState) -> tuple[str, ...]:
+    """Return what the planner suggests and no round has asked, with or without terms that code adds."""
+    asked = [frozenset(stem_text(query)) for query in thread.past_queries]
+    return tuple(each for each in thread.suggested if not any(frozenset(stem_text(each)) <= past for past in asked))
+
+
 def take_new_questions(thread: ThreadState, proposal: Proposal) -> ThreadState:
     """Add the sub-questions that an analyst found necessary, if a round is left and the thread has room for them."""
     known = {fold_text(each.text) for each in thread.sub_questions}

@@ -31,18 +31,18 @@ _SOURCE_ID = re.compile(r"S\d{1,9}")
 _Item = TypeVar("_Item", bound=object)
 
 
-def select_hits(hits: Sequence[Hit], thread: ThreadState, *, whole: bool = False) -> tuple[Hit, ...]:
+def select_hits(hits: Sequence[Hit], thread: ThreadState, *, whole: bool = False, again: int = 0) -> tuple[Hit, ...]:
     """Choose what to read: hits not tried before, as many as the round and the budgets of the specs allow (TRIPLET-21).
 
     The address that was proposed after the last round comes first (TIMED-12), then given sources, then what readers of
     the last round asked for, then the best of all queries together. A passage of a library also counts as read if it
-    was read as a neighbour. With `whole`, as a model reads, several passages of a document are one reading.
+    was read as a neighbour. With `whole`, as a model reads, passages of a document are one reading, less those `again`.
     """
     given = (*list_given_hits(thread), *(each for each in hits if each.provider == GIVEN_PROVIDER))
     asked = [hit for reading in (thread.last.readings if thread.last else ()) for hit in reading.asks]
     fused, most = fuse_hits(_list_fresh(hits, thread) if whole else hits, equal=whole), _count_reads(thread)
     named = _choose_fresh((*_list_proposed_hits(hits, thread), *given, *asked), thread, most, whole=whole)
-    most = min(most, len(named) + _count_reads(thread, narrow=whole))
+    most = min(most, len(named) + max(1, _count_reads(thread, narrow=whole) - again))
     return _choose_fresh((*named, *fused), thread, most, whole=whole)
 
 
@@ -93,9 +93,9 @@ def _count_reads(thread: ThreadState, *, narrow: bool = False) -> int:
 
 def list_unread_sources(thread: ThreadState, limit: int) -> tuple[tuple[str, str], ...]:
     """List addresses and titles that were found, or named by a source, and not opened yet, the latest first."""
-    opened = {reading.hit.url for done in thread.rounds for reading in done.readings}
+    opened = {n for d in (*thread.earlier, *thread.rounds) for r in d.readings for n in (r.hit.url, r.source or "")}
     named = [link.reference for done in thread.rounds for reading in done.readings for link in reading.linked]
-    found = {hit.url: hit.title for done in reversed(thread.rounds) for hit in fuse_hits(done.hits)}
+    found = {h.url: h.title for done in thread.rounds[::-1] for h in fuse_hits(done.hits) if h.source not in opened}
     found |= {url: url for url in named if _ADDRESS.match(url) and url not in found}
     return tuple((url, title) for url, title in found.items() if url not in opened)[:limit]
 

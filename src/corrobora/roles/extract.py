@@ -63,6 +63,7 @@ class Excerpt:
     elsewhere: tuple[Passage, ...] = ()  # the first passage of each section of this source that is not shown
     source: str = ""
     beside: tuple[Excerpt, ...] = ()
+    missing: tuple[str, ...] = ()  # what earlier rounds left open, in words
 
     @property
     def documents(self) -> tuple[Excerpt, ...]:

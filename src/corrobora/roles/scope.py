@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from corrobora.domain.evidence import Query
-from corrobora.domain.plan import Record
+from corrobora.domain.plan import Record, SubQuestion
 from corrobora.domain.thread import Escape, Intent, Phase, Saturation, ScopeInput
 from corrobora.ports import Role
 from corrobora.roles.forms import (
@@ -136,6 +136,8 @@ class Candidate:
     publisher: str = ""
     found_by: tuple[str, ...] = ()  # queries that found it
     cluster: int = 0  # near-duplicates and copies share a cluster
+    answers: tuple[str, ...] = ()  # ids of the sub-questions that what the quick scan found speaks to
+    scanned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,17 @@ class Sweep:
     candidates: tuple[Candidate, ...]
     limit: int = 10
     record: Record = field(default_factory=Record)
+    questions: tuple[SubQuestion, ...] = ()  # those of the tasks that the shortlist is for
+
+    @property
+    def aims(self) -> tuple[str, ...]:
+        """The questions and themes in words."""
+        return (*(each.text for each in self.questions), *self.themes)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """What the form offers for what a source answers."""
+        return tuple(each.id for each in self.questions)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -167,6 +180,7 @@ class Shortlisted:
     diversity: float
     rationale: str
     balance: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()  # ids of the sub-questions that it is read for; () for all
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +203,7 @@ class WireChoice:
     diversity: Score
     rationale: str
     balance: list[str] = field(default_factory=list[str])
+    answers: list[Annotated[str, choose_from("ids")]] = field(default_factory=list[str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +231,8 @@ def convert_shortlist(given: Sweep, filled: WireShortlist) -> Shortlist:
         if candidate := known.get(choice.candidate.strip()):
             scores = (choice.authority, choice.recency, choice.coverage, choice.diversity)
             tags = clean_texts(choice.balance)
-            made = Shortlisted(candidate.reference, candidate.title, *scores, choice.rationale, tags)
+            answers = tuple(each for each in drop_duplicates(choice.answers) if each in given.ids)
+            made = Shortlisted(candidate.reference, candidate.title, *scores, choice.rationale, tags, answers)
             chosen.setdefault(candidate.reference, made)
     if filled.sources and not chosen:
         raise UnusableAnswer(f"`candidate` must be one of the labels K1 to K{len(known)}.")
@@ -225,8 +241,9 @@ def convert_shortlist(given: Sweep, filled: WireShortlist) -> Shortlist:
 
 
 def _make_scout_example() -> Sweep:
-    manual = Candidate("https://example.org/a", "Manual A", "about A", "A scan", "2017", "Maker", ("pump",), 1)
-    return Sweep("root", "Find manuals", ("limits",), (manual, Candidate("S3", "Manual B", "about B")), 5, RECORD)
+    told = ("A scan", "2017", "Maker", ("pump",), 1, ("sq-1",), True)
+    found = (Candidate("https://example.org/a", "Manual A", "about A", *told), Candidate("S3", "Manual B", "about B"))
+    return Sweep("root", "Find manuals", ("limits",), found, 5, RECORD, QUESTIONS)
 
 
 scout: Role[Sweep, Shortlist] = Role(

@@ -15,7 +15,7 @@ from pydantic import Field
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
 from corrobora.domain.plan import Record, Subject, SubQuestion
 from corrobora.domain.report import Draft
-from corrobora.domain.thread import Gap, Proposal, ScopeInput
+from corrobora.domain.thread import AnswerEvidence, Gap, Proposal, ScopeInput
 from corrobora.ports import Role
 from corrobora.roles.forms import (
     CONFLICT,
@@ -89,6 +89,14 @@ class WireGap:
 
 
 @dataclass(frozen=True, slots=True)
+class WireEvidence:
+    """A sub-question that is answered, and the facts that answer it together, by their ids."""
+
+    question: Annotated[str, choose_from("ids")]
+    facts: list[str] = field(default_factory=list[str])
+
+
+@dataclass(frozen=True, slots=True)
 class WireContradiction:
     """Two facts, by their ids, that do not fit together."""
 
@@ -112,6 +120,7 @@ class WireProposal:
     gaps: list[WireGap]
     done: bool
     should_continue: bool
+    answered_by: list[WireEvidence] = field(default_factory=list[WireEvidence])
     next_topic: str = ""
     url: str = ""
     contradictions: list[WireContradiction] = field(default_factory=list[WireContradiction])
@@ -155,6 +164,11 @@ def convert_proposal(given: Learned, filled: WireProposal) -> Proposal:
         next=made if made is not None and made.queries else None,
         first_hand=tuple(each for each in drop_duplicates(filled.first_hand) if each in {f.source for f in shown}),
         findings=filled.findings.strip() if given.closing else "",
+        answered_by=tuple(
+            AnswerEvidence(each.question, tuple(FactId(fact) for fact in drop_duplicates(each.facts) if fact in facts))
+            for each in filled.answered_by
+            if each.question in ids
+        ),
     )
 
 

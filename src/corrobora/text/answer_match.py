@@ -183,6 +183,8 @@ class AnswerCheck:
     lack: Lack = Lack.NOTHING
     what: str = ""  # the missing name, or the kind in words: "clearly gives a date"
     suits: bool = True
+    near: bool = True  # it holds a word or name of the question, and speaks of no other release
+    gives: bool = True  # it gives the number, date or name that is asked for, if words can tell
 
     @property
     def passed(self) -> bool:
@@ -241,13 +243,14 @@ def check_answer(
     dated = bool(needs.kind.kinds & _WHEN) and _is_of_kind(context, needs)
     of_kind, fits = of_kind or headed, fits or headed
     plain = of_kind or (needs.kind.duty and _gives_number(question, statement))
-    suits = (states or not meant.isdisjoint(held)) and (plain or needs.duty or dated) and named and not other_release
+    near, gives = (states or not meant.isdisjoint(held)) and not other_release, plain or needs.duty or dated
+    told = AnswerCheck(share, suits=near and gives and named, near=near, gives=gives or needs.general)
     if share < (TOPIC_SHARE_OF_KIND if fits else TOPIC_SHARE) or not states:
-        return AnswerCheck(share, Lack.TOPIC, suits=suits)
+        return replace(told, lack=Lack.TOPIC)
     if missing or other_release:
-        return AnswerCheck(share, Lack.NAME, (*missing, *releases.numbers)[0], suits=suits)
+        return replace(told, lack=Lack.NAME, what=(*missing, *releases.numbers)[0])
     if not of_kind:
-        return AnswerCheck(share, Lack.KIND, needs.kind_in_words, suits=suits)
+        return replace(told, lack=Lack.KIND, what=needs.kind_in_words)
     return AnswerCheck(share)
 
 
@@ -328,7 +331,7 @@ def _is_of_kind(sentence: str, needs: _Needs) -> bool:
 def covers_both_sides(question: str, texts: tuple[str, ...]) -> bool:
     """True if each side that a question compares is named by one of the texts, or if it names none, briefly."""
     sides = [frozenset(stem_text(side)) for side in find_differing_sides(question)]
-    if len(sides) < 2 or max(map(len, sides)) > SIDE_STEMS:  # noqa: PLR2004 - two sides
+    if len(sides) < 2 or not all(sides) or max(map(len, sides)) > SIDE_STEMS:  # noqa: PLR2004 - two sides
         return True
     said = [frozenset(stem_text(text)) for text in texts]
     own = [one - other or one for one, other in (sides, sides[::-1])]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from corrobora.domain.plan import Brief
+from corrobora.domain.thread import AnswerEvidence
 from corrobora.roles import find_roles
 from corrobora.roles.clarify import Asking, WireQuery, WireScoping, WireSubject, convert_scoping
 from corrobora.roles.extract import WireExtraction, WireQuote
@@ -29,7 +30,7 @@ from corrobora.roles.forms import (
 )
 from corrobora.roles.refine import WireChange, WireRefinement
 from corrobora.roles.scope import WireChoice, WireExcluded, WireIntent, WireSearch, WireShortlist
-from corrobora.roles.synthesize import WireContradiction, WireGap, WireProposal, WireReport
+from corrobora.roles.synthesize import WireContradiction, WireEvidence, WireGap, WireProposal, WireReport
 from corrobora.testing.conformance import find_sample
 
 
@@ -140,11 +141,13 @@ def test_reflect_keeps_facts_that_exist_and_no_invented_address():
     ]
     filled = WireProposal(
         "s", "r", ["sq-1", "sq-9"], [WireGap(" "), WireGap("g", "sq-2")], False, True,
-        "see https://evil.example/?q=secret now", "https://evil.example", contradictions,
+        next_topic="see https://evil.example/?q=secret now", url="https://evil.example", contradictions=contradictions,
+        answered_by=[WireEvidence("sq-1", [a, "F0"]), WireEvidence("sq-9", [a])],
     )  # fmt: skip
     made = convert("reflect", filled)
     assert [(c.a, c.b) for c in made.contradictions] == [(a, b)]
     assert (made.answered, [gap.text for gap in made.gaps]) == (("sq-1",), ["g"])
+    assert made.answered_by == (AnswerEvidence("sq-1", (a,)),), "of ids that were shown"
     assert (made.url, made.next_topic) == ("", "see now")
     asked = convert("reflect", replace(filled, url="https://ok.example/a"), question="What says https://ok.example/a ?")
     assert asked.url == "https://ok.example/a"

@@ -118,3 +118,8 @@ def test_a_heading_of_a_change_log_gives_release_and_date(
     question: str, statement: str, heading: str, *, passed: bool
 ) -> None:
     assert check_answer(question, statement, heading).passed is passed
+
+
+def test_a_side_that_is_only_referred_to_is_no_second_side():
+    question = "How does it repair missing fragments, and how does this differ from replication?"
+    assert covers_both_sides(question, ("The fragments are repaired from surviving ones, unlike in replication.",))

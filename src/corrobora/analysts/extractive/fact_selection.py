@@ -214,10 +214,10 @@ def _rate_candidate(candidate: Candidate, given: Sweep, newest: int) -> RatedCan
     text = f"{candidate.title} {candidate.snippet} {candidate.scan}"
     own = frozenset(stem_text(text))
     wanted = frozenset(stem_text(given.objective))
-    themes = tuple(theme for theme in given.themes if _stem_share(frozenset(stem_text(theme)), own) >= 0.5)  # noqa: PLR2004 - half a theme
+    themes = tuple(theme for theme in given.aims if _stem_share(frozenset(stem_text(theme)), own) >= 0.5)  # noqa: PLR2004 - half a theme
     coverage = _stem_share(wanted, own)
-    if given.themes:
-        coverage = 0.6 * coverage + 0.4 * len(themes) / len(given.themes)
+    if given.aims:
+        coverage = 0.6 * coverage + 0.4 * len(themes) / len(given.aims)
     return RatedCandidate(
         candidate, _rate_authority(candidate), _rate_recency(candidate, newest), coverage, themes, own
     )
@@ -268,7 +268,7 @@ def _shortlist_entry(one: RatedCandidate, before: Sequence[RatedCandidate]) -> S
 
 def _describe_balance(chosen: Sequence[RatedCandidate], given: Sweep) -> str:
     """Describe how the selection covers the themes, and which theme has no source."""
-    counts = [(theme, sum(theme in one.themes for one in chosen)) for theme in given.themes]
+    counts = [(theme, sum(theme in one.themes for one in chosen)) for theme in given.aims]
     listed = "; ".join(f"{theme}: {count}" for theme, count in counts)
     missing = [theme for theme, count in counts if not count]
     return listed + (f"; without a source: {', '.join(missing)}" if missing else "")

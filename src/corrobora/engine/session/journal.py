@@ -207,6 +207,7 @@ class ReadPart:
     source: Source
     passages: tuple[Passage, ...]
     elsewhere: tuple[Passage, ...] = ()
+    missing: tuple[str, ...] = ()  # what it is read again for
 
 
 def join_parts(parts: Sequence[ReadPart]) -> list[ReadPart]:

@@ -1,0 +1,166 @@
+"""What a model names over the wire: facts that answer together, gaps that readers are told, questions of a scout."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from tests.wire.methods import run_over_wire
+from tests.wire.test_tree import DUG, INSPECTED, LOAD, make_plan, make_task
+
+from corrobora.testing.scripted_model import ParsedPrompt
+
+SAID = {"summary": "s", "reasoning": "r", "done": False, "should_continue": True}
+STEPS = "Which steps start the pump of Wexmoor?"
+MANUAL = {
+    "manual.md": "# Manual of the works\n\nThe pump is filled with water first. The valve below it is opened then. "
+    "The lever of the pump is pulled in the end.\n\nA pump of this kind is painted green every year.\n"
+}
+SCORES = dict.fromkeys(("authority", "recency", "coverage", "diversity"), 0.5)
+
+
+def extract_sentences(page: ParsedPrompt, *wanted: str) -> Mapping[str, Any]:
+    ids = [name for name, _ in page.questions()]
+    quotes = [
+        {"passage": name, "quote": quote, "confidence": 0.8, "answers": ids}
+        for name, text in page.passages()
+        for quote in wanted
+        if quote in text
+    ]
+    return {"relevant": bool(quotes), "quotes": quotes}
+
+
+async def research_steps(*named: str) -> str:
+    """How the question stands after one round whose reflection names the facts with these words as its answer."""
+    told = ("The pump is filled with water first.", "The lever of the pump is pulled in the end.", "painted green")
+
+    def reflect(page: ParsedPrompt) -> Mapping[str, Any]:
+        [(asked, _)] = page.questions()
+        facts = [fact.id for fact in page.facts() if any(words in fact.quote for words in named)]
+        return {**SAID, "answered": [asked], "answered_by": [{"question": asked, "facts": facts}], "gaps": []}
+
+    answers = {
+        "clarify": {
+            "feasible": True,
+            "complexity": "simple",
+            "queries": [{"question": STEPS, "sub_questions": [STEPS]}],
+        },
+        "extract": lambda page: extract_sentences(page, *told[:2], "A pump of this kind is painted green every year."),
+        "reflect": reflect,
+    }
+    done = await run_over_wire("timed", answers, question=STEPS, documents=MANUAL, max_rounds=1)
+    [question] = done.report.findings.sub_questions
+    return question.standing
+
+
+async def test_several_facts_that_a_model_names_answer_a_question_together():
+    """None of them holds the steps, and the manual does not name the works: words alone cannot tell."""
+    assert await research_steps() == "PARTIAL", "a bare verdict is not enough"
+    assert await research_steps("filled with water", "lever of the pump") == "ANSWERED"
+    assert await research_steps("no such fact") == "PARTIAL"
+
+
+async def test_a_passage_is_read_again_for_a_gap_that_a_model_names_and_its_reader_is_told():
+    """The first reader passes over the class of the cranes; the gap is closed from the page that it has read."""
+    quote, missed = (
+        "Harbour cranes of Brenhaven must be inspected every 12 months.",
+        "A crane of class B is painted red.",
+    )
+    documents = {"rules.md": f"# Crane rules of Brenhaven\n\n{quote} {missed}\n"}
+    rounds: list[str] = []
+
+    def extract(page: ParsedPrompt) -> Mapping[str, Any]:
+        return extract_sentences(page, quote, *([missed] if "colour of class B cranes" in page.text else []))
+
+    def reflect(page: ParsedPrompt) -> Mapping[str, Any]:
+        rounds.append(page.text)
+        known, asked = missed in page.text, [name for name, _ in page.questions()]
+        gaps = [] if known else [{"text": "the colour of class B cranes", "target": asked[0]}]
+        words = {"goal": "colour", "queries": [{"text": "colour of class B cranes"}], "targets": asked}
+        return {**SAID, "answered": asked if known else [], "gaps": gaps, "next": words}
+
+    done = await run_over_wire(
+        "timed", {"extract": extract, "reflect": reflect}, question=INSPECTED, documents=documents, max_rounds=3
+    )
+    first, again = done.prompts("extract")
+    assert "Still missing" not in first
+    assert "the colour of class B cranes" in again.partition("Still missing after earlier rounds")[2]
+    assert any(missed in fact.quote for fact in done.report.findings.facts)
+    assert "read again for what was missing" in rounds[1]
+    assert len(rounds) == 2, "the gap is closed"
+
+
+async def test_a_place_is_read_again_once_and_only_for_a_gap_in_the_words_of_a_model():
+    documents = {"rules.md": "# Crane rules of Brenhaven\n\nHarbour cranes of Brenhaven must be inspected often.\n"}
+
+    def never_content(gaps: list[dict[str, str]]) -> Any:
+        words = {"goal": "g", "queries": [{"text": "cranes inspected how often in Brenhaven"}], "targets": ["sq-1"]}
+        return lambda _: {**SAID, "answered": [], "gaps": gaps, "next": words}
+
+    async def count_readings(gaps: list[dict[str, str]]) -> int:
+        answers = {"reflect": never_content(gaps)}
+        done = await run_over_wire(
+            "timed", answers, question=INSPECTED, documents=documents, stop=("max_rounds",), max_rounds=3, escapes=False
+        )
+        return len(done.prompts("extract"))
+
+    assert await count_readings([]) == 1, "what code finds missing is in no reader's power"
+    assert await count_readings([{"text": "the number of months", "target": "sq-1"}]) == 2
+
+
+async def test_tree_20_a_source_is_read_first_by_the_tasks_whose_questions_the_scout_chose_it_for():
+    sweep = make_task("sources", "Sources on cranes", discovery=True, queries=["harbour cranes inspected"])
+    plan = make_plan(sweep, make_task("inspected", INSPECTED), make_task("load", LOAD), make_task("dug", DUG))
+    shown: list[ParsedPrompt] = []
+
+    def choose(page: ParsedPrompt) -> Mapping[str, Any]:
+        shown.append(page)
+        ids = {text: name for name, text in (row.split(" | ") for row in page.lines("Questions of the tasks"))}
+        asked = [ids[INSPECTED]]
+        return {"sources": [{"candidate": "K1", **SCORES, "rationale": "It fits.", "answers": asked}]}
+
+    done = await run_over_wire("tree", {"plan": plan, "scout": choose})
+    scout, *tasks = done.report.findings.children
+    [chosen] = [link.reference for link in scout.linked]
+    readings = [[reading for done in found.rounds for reading in done.readings] for found in tasks]
+    given = [[each.hit.source for each in own if each.hit.provider == "given"] for own in readings]
+    assert given == [[chosen], [], []]
+    assert re.search(r"Its scan found for sq-\d", shown[0].text), "what the scan found is shown with what it answers"
+
+
+async def test_a_scout_of_many_questions_may_ask_a_query_for_each():
+    asked = [INSPECTED, LOAD, DUG, "Who keeps the record of the cranes?", "What does a herring cost?"]
+    tasks = [make_task(f"task-{number}", text) for number, text in enumerate(asked)]
+    plan = make_plan(make_task("sources", "Sources on all", discovery=True, queries=["harbour"]), *tasks)
+    done = await run_over_wire("tree", {"plan": plan})
+    [page] = [page for page in done.prompts("scope") if "Sources on all" in page]
+    count = len(ParsedPrompt.read("", page).lines("Open sub-questions"))
+    assert f"1 to {count} queries." in page
+    assert count > len(asked), "its own question is one of them"
+
+
+async def test_what_was_opened_is_not_listed_as_unread_and_what_was_asked_is_not_suggested_again():
+    sweep = make_task("sources", "Sources on cranes", discovery=True, queries=["harbour cranes inspected"])
+    plan = make_plan(sweep, make_task("inspected", INSPECTED), make_task("load", LOAD))
+    done = await run_over_wire("tree", {"plan": plan})
+    for page in done.prompts("reflect"):
+        told = ParsedPrompt.read("", page)
+        read = {row.split(" | ")[1] for row in told.lines("What came of its documents:")}
+        unread = {row.split(" | ")[2] for row in told.lines("Found or named, and not read")}
+        assert not read & unread
+        assert not told.lines("Queries that the planner suggests:"), "its only query was asked in the first round"
+
+
+async def test_a_writer_is_told_a_gap_once_and_no_ranks_of_sources():
+    def reflect(page: ParsedPrompt) -> Mapping[str, Any]:
+        gaps = [{"text": f"the colour told for {name}", "target": name} for name, _ in page.questions()]
+        return {**SAID, "answered": [], "gaps": gaps}
+
+    sweep = make_task("sources", "Sources on cranes", discovery=True, queries=["harbour cranes inspected"])
+    plan = make_plan(sweep, make_task("inspected", INSPECTED), make_task("load", LOAD))
+    done = await run_over_wire("tree", {"plan": plan, "reflect": reflect}, max_rounds=1)
+    [page] = done.prompts("synthesize")
+    told = re.findall(r"the colour told for sq-\d", page)
+    assert len(told) == len(set(told)) > 1
+    assert "authority" not in page
