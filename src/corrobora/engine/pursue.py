@@ -6,26 +6,26 @@ ends it (TRIPLET-51): a broken point is a bug of ours and fails the leaf. Does n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 
 from corrobora.domain.errors import RoleError
-from corrobora.domain.evidence import Fact, Grade, ReadOutcome
+from corrobora.domain.evidence import Fact, Grade, Hit, Reading, ReadOutcome, SourceId
 from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Draft, Findings
 from corrobora.domain.run import EventType, write_loop_decision
 from corrobora.domain.thread import Intent, Proposal, Round, StopReason, StopRule, ThreadState
-from corrobora.engine.inputs import list_open_gaps, reflect_input, summary_input
-from corrobora.engine.knowledge import recall_knowledge, share_thread_facts
-from corrobora.engine.read import read_hits
-from corrobora.engine.reread import reread_sources
+from corrobora.engine.inputs import extract_input, list_open_gaps, reflect_input, summary_input
+from corrobora.engine.knowledge import AGAIN_NOTE, recall_knowledge, share_thread_facts
+from corrobora.engine.read import extract_facts, load_document, quotes_to_facts, read_hits
 from corrobora.engine.search import list_attempts, scope_round, search_round
 from corrobora.engine.session import Session
-from corrobora.engine.session.journal import CallMeta, RoundBuffer, measure_part
+from corrobora.engine.session.journal import CallMeta, ReadPart, RoundBuffer, measure_part
 from corrobora.policies.assessment import assess_thread, settle_round
-from corrobora.policies.outcome import select_rereadings
+from corrobora.policies.outcome import list_missing, list_rereadings, select_rereadings
 from corrobora.policies.queries import take_new_questions
-from corrobora.policies.selection import READABLE, select_hits, select_more_hits
+from corrobora.policies.selection import READABLE, SECTION_CHARS, select_hits, select_more_hits, select_sections
 from corrobora.policies.stop import (
     find_first_stop,
     measure_saturation,
@@ -34,6 +34,7 @@ from corrobora.policies.stop import (
     signal_level,
     url_overlap,
 )
+from corrobora.roles.extract import extract
 from corrobora.roles.synthesize import reflect, summarize
 from corrobora.text.answers import FITS_KIND, AnswerKind, classify_question, score_answer_fit
 
@@ -69,6 +70,35 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
     thread = thread.close(StopReason.CANCELLED)  # by a person who asked to finish, before or between its rounds
     await share_thread_facts(thread, run)
     return build_thread_findings(thread, await write_summary(thread, run), seconds=run.budget.elapsed)
+
+
+async def reread_sources(thread: ThreadState, run: Session, chosen: Mapping[SourceId, Hit]) -> list[Reading]:
+    """Read again: without a model all that was read, with the terms learned since; a model reads what is `chosen`."""
+    if run.has_model:
+        return list(await asyncio.gather(*(_read_section_again(*each, thread, run) for each in chosen.items())))
+    return [
+        await _reread(each, each.source, thread, run) for each in list_rereadings(thread) if each.source is not None
+    ]
+
+
+async def _read_section_again(source: SourceId, hit: Hit, thread: ThreadState, run: Session) -> Reading:
+    everything = await run.library.source_passages(source)
+    place = () if hit.passage is None else (hit.passage,)
+    section = select_sections(everything, place, (hit.query,), most=SECTION_CHARS)
+    document = await load_document(source, [passage.id for passage in section], run)
+    wanted = tuple(dict.fromkeys((*list_missing(thread), hit.query)))
+    part = ReadPart(document.source, document.passages, missing=wanted)
+    found = await extract_facts(hit, document, thread, run, (part,))
+    return replace(found, passages=(), note=AGAIN_NOTE, again=True)
+
+
+async def _reread(reading: Reading, source: SourceId, thread: ThreadState, run: Session) -> Reading:
+    document = await load_document(source, reading.passages, run)
+    excerpt = extract_input([ReadPart(document.source, document.passages)], thread, run)
+    path = f"{thread.round_path}/again/{source}/{reading.hit.passage}"
+    extraction = await run.call(extract, replace(excerpt, path=path))
+    facts, *_ = quotes_to_facts(extraction.quotes, document, thread, reading.hit.score)
+    return Reading(reading.hit, ReadOutcome.READ, source, facts=facts, title=document.source.title, again=True)
 
 
 async def answer_from_memory(thread: ThreadState, run: Session) -> ThreadState:
