@@ -12,17 +12,7 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Le, MaxLen, doc
 
-from corrobora.domain.evidence import (
-    Contradiction,
-    Fact,
-    FactId,
-    Hit,
-    KnownConflict,
-    Query,
-    Reading,
-    ReadOutcome,
-    Statement,
-)
+from corrobora.domain.evidence import Contradiction, Fact, Hit, KnownConflict, Query, Reading, ReadOutcome, Statement
 from corrobora.domain.limits import Meter, Minutes, Text
 from corrobora.domain.plan import Brief, Node, Record, Subject, SubQuestion, TaskSpec
 
@@ -120,14 +110,6 @@ class Intent:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerEvidence:
-    """The facts that a model names as the answer to a sub-question: one, or several that answer it together."""
-
-    question: str
-    facts: tuple[FactId, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Proposal:
     """What a model may propose after a round: gaps, never the decision to continue (TIMED-6)."""
 
@@ -146,7 +128,7 @@ class Proposal:
     next: Intent | None = None  # what a model looks for in the round after it, if code lets one follow
     first_hand: tuple[str, ...] = ()  # ids of sources that the subject of a question itself publishes
     findings: str = ""  # the summary with markers that ends a thread of several, if its analyst wrote it
-    answered_by: tuple[AnswerEvidence, ...] = ()  # of the questions that it counts as answered
+    answered_by: tuple[tuple[str, tuple[str, ...]], ...] = ()  # these questions, and the ids of what answers each
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,7 +229,6 @@ async def _quote_stands(fact: Fact, run: Session) -> bool:
     return locate_quote(fact.quote, text) is not None
 
 
-AGAIN_NOTE = "read again for what was missing"
 COPY_NOTE = "the same text as"  # of a reading that was left out, because the run has read its text elsewhere
 MAX_SECTIONS_LISTED = 10  # of one document, that its reader may ask for: the nearest to what is asked
 

@@ -17,13 +17,13 @@ from corrobora.domain.report import Draft, Findings
 from corrobora.domain.run import EventType, write_loop_decision
 from corrobora.domain.thread import Intent, Proposal, Round, StopReason, StopRule, ThreadState
 from corrobora.engine.inputs import extract_input, list_open_gaps, reflect_input, summary_input
-from corrobora.engine.knowledge import AGAIN_NOTE, recall_knowledge, share_thread_facts
+from corrobora.engine.knowledge import recall_knowledge, share_thread_facts
 from corrobora.engine.read import extract_facts, load_document, quotes_to_facts, read_hits
 from corrobora.engine.search import list_attempts, scope_round, search_round
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, ReadPart, RoundBuffer, measure_part
 from corrobora.policies.assessment import assess_thread, settle_round
-from corrobora.policies.outcome import list_missing, list_rereadings, select_rereadings
+from corrobora.policies.outcome import AGAIN_NOTE, list_missing, list_rereadings, select_rereadings
 from corrobora.policies.queries import take_new_questions
 from corrobora.policies.selection import READABLE, SECTION_CHARS, select_hits, select_more_hits, select_sections
 from corrobora.policies.stop import (

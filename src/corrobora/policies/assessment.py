@@ -161,7 +161,7 @@ class _Judgement:
     """What an analyst has made of questions and sources so far."""
 
     answered: Mapping[str, bool] = field(default_factory=dict[str, bool])  # by question; one not judged is absent
-    named: Mapping[str, tuple[FactId, ...]] = field(default_factory=dict[str, tuple[FactId, ...]])  # as its answer
+    named: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])  # facts, as its answer
     first_hand: frozenset[str] = frozenset()  # sources that the subject itself publishes
     disputed: frozenset[FactId] = frozenset()  # facts of open contradictions
     stored: frozenset[FactId] = frozenset()  # facts of an earlier run: no reader took them for questions of this one
@@ -345,7 +345,7 @@ def _read_judgement(thread: ThreadState, proposal: Proposal | None, conflicts: S
     sides = (side for each in disputes for side in (each.a, each.b))
     own = (source for each in (*earlier, *last) for source in each.first_hand)
     stored = frozenset(fact.id for fact in thread.recalled)
-    named = {one.question: one.facts for each in (*earlier, *last) for one in each.answered_by}
+    named = {asked: facts for each in (*earlier, *last) for asked, facts in each.answered_by}
     return _Judgement(verdicts, named, frozenset(own), frozenset(sides), stored)
 
 

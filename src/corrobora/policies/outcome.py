@@ -22,6 +22,7 @@ from corrobora.text.answer_match import NEAR_SHARE, read_ratings
 from corrobora.text.phrases import format_count
 
 MAX_MISSING = 6  # gaps that a reader is told
+AGAIN_NOTE = "read again for what was missing"
 MAX_AGAIN = 2  # documents that a round of a model reads again
 _ITERATION = re.compile(r"~\d+")  # of a path: the iteration of a node
 

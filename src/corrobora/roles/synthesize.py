@@ -15,7 +15,7 @@ from pydantic import Field
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
 from corrobora.domain.plan import Record, Subject, SubQuestion
 from corrobora.domain.report import Draft
-from corrobora.domain.thread import AnswerEvidence, Gap, Proposal, ScopeInput
+from corrobora.domain.thread import Gap, Proposal, ScopeInput
 from corrobora.ports import Role
 from corrobora.roles.forms import (
     CONFLICT,
@@ -165,7 +165,7 @@ def convert_proposal(given: Learned, filled: WireProposal) -> Proposal:
         first_hand=tuple(each for each in drop_duplicates(filled.first_hand) if each in {f.source for f in shown}),
         findings=filled.findings.strip() if given.closing else "",
         answered_by=tuple(
-            AnswerEvidence(each.question, tuple(FactId(fact) for fact in drop_duplicates(each.facts) if fact in facts))
+            (each.question, tuple(fact for fact in drop_duplicates(each.facts) if fact in facts))
             for each in filled.answered_by
             if each.question in ids
         ),

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from corrobora.domain.plan import Brief
-from corrobora.domain.thread import AnswerEvidence
 from corrobora.roles import find_roles
 from corrobora.roles.clarify import Asking, WireQuery, WireScoping, WireSubject, convert_scoping
 from corrobora.roles.extract import WireExtraction, WireQuote
@@ -147,7 +146,7 @@ def test_reflect_keeps_facts_that_exist_and_no_invented_address():
     made = convert("reflect", filled)
     assert [(c.a, c.b) for c in made.contradictions] == [(a, b)]
     assert (made.answered, [gap.text for gap in made.gaps]) == (("sq-1",), ["g"])
-    assert made.answered_by == (AnswerEvidence("sq-1", (a,)),), "of ids that were shown"
+    assert made.answered_by == (("sq-1", (a,)),), "of ids that were shown"
     assert (made.url, made.next_topic) == ("", "see now")
     asked = convert("reflect", replace(filled, url="https://ok.example/a"), question="What says https://ok.example/a ?")
     assert asked.url == "https://ok.example/a"

@@ -185,14 +185,9 @@ def _show_names(subjects: Sequence[Subject]) -> Shown:
     return quote_rows(("", (s.name, ", ".join(s.aliases))) for s in subjects)
 
 
-def _show_gaps(gaps: Sequence[Gap]) -> Shown:
-    return quote_rows(("", (gap.text, gap.target)) for gap in gaps)
-
-
-def _list_untold_gaps(gaps: Sequence[Gap], parts: Sequence[Part]) -> Sequence[Gap]:
-    """The gaps of several parts that none of them is shown with."""
+def _show_gaps(gaps: Sequence[Gap], parts: Sequence[Part] = ()) -> Shown:
     told = {text for part in parts for text in part.gaps}
-    return [gap for gap in gaps if gap.text not in told] if len(parts) > 1 else []
+    return quote_rows(("", (gap.text, gap.target)) for gap in gaps if gap.text not in told)
 
 
 def _show_facts(facts: Sequence[Fact]) -> Shown:
@@ -362,7 +357,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "subjects_of": _show_subjects,
     "names_of": _show_names,
     "gaps_of": _show_gaps,
-    "untold_gaps": _list_untold_gaps,
     "facts_of": _show_facts,
     "found_of": _show_found,
     "origins_of": _show_origins,
