@@ -360,8 +360,9 @@ class ThreadState:
 
     def take_assessment(self, assessed: Assessment) -> ThreadState:
         """Take facts, questions, subjects and contradictions as assessed; the gaps enter with the proposal."""
-        known = {name: getattr(assessed, name) for name in ("facts", "sub_questions", "subjects", "contradictions")}
-        return replace(self, **known)
+        return replace(
+            self, **{n: getattr(assessed, n) for n in ("facts", "sub_questions", "subjects", "contradictions")}
+        )
 
     def record_proposal(self, proposal: Proposal, meter: Meter, seconds: float = 0.0) -> ThreadState:
         """Record what the analyst proposed, what the meter showed and the round took; nothing is decided yet."""

@@ -186,8 +186,7 @@ def _show_names(subjects: Sequence[Subject]) -> Shown:
 
 
 def _show_gaps(gaps: Sequence[Gap], parts: Sequence[Part] = ()) -> Shown:
-    told = {text for part in parts for text in part.gaps}
-    return quote_rows(("", (gap.text, gap.target)) for gap in gaps if gap.text not in told)
+    return quote_rows(("", (g.text, g.target)) for g in gaps if not any(g.text in part.gaps for part in parts))
 
 
 def _show_facts(facts: Sequence[Fact]) -> Shown:
