@@ -336,8 +336,7 @@ class ThreadState:
     @property
     def known_conflicts(self) -> tuple[KnownConflict, ...]:
         """Every fact that differs from a known fact of the brief, in the order found."""
-        found = (each for done in self.rounds for reading in done.readings for each in reading.against)
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys(each for done in self.rounds for read in done.readings for each in read.against))
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
@@ -360,9 +359,8 @@ class ThreadState:
 
     def take_assessment(self, assessed: Assessment) -> ThreadState:
         """Take facts, questions, subjects and contradictions as assessed; the gaps enter with the proposal."""
-        return replace(
-            self, **{n: getattr(assessed, n) for n in ("facts", "sub_questions", "subjects", "contradictions")}
-        )
+        names = ("facts", "sub_questions", "subjects", "contradictions")
+        return replace(self, **{name: getattr(assessed, name) for name in names})
 
     def record_proposal(self, proposal: Proposal, meter: Meter, seconds: float = 0.0) -> ThreadState:
         """Record what the analyst proposed, what the meter showed and the round took; nothing is decided yet."""

@@ -182,8 +182,7 @@ def _assess_question(
     """Assess one question by the statements, the differences that answer it, and what the analyst `judged`.
 
     A statement answers if it passes the answer test, or suits a question that the library is likely to answer, or suits
-    one that a model counts as answered by it, or is one of those that a model names as the answer: several statements
-    may answer together what no single one does.
+    one that a model counts as answered by it, or is one of several that a model names as the answer together.
     Of sources of unknown standing it takes two publishers, or the subject's own, and the model's verdict: what they
     answer is plausible, whatever the grade of each fact.
     """
@@ -232,9 +231,8 @@ def _find_passing(
     """Return the facts that answer a question, the best grade first."""
     claimed = judged.answered.get(asked.id)
     likely = asked.likely is not None and not asked.is_unlikely
-    checked, taken = view.check(asked.text), {*changed}
-    if claimed:
-        taken |= _answer_by_parts(asked, view, judged) | _answer_together(asked, checked, judged)
+    checked, taken = view.check(asked.text), {*changed, *(_answer_by_parts(asked, view, judged) if claimed else ())}
+    taken |= _answer_together(asked, view, judged) if claimed else set()
     return sort_by_grade(
         fact
         for fact, check in checked
@@ -269,13 +267,11 @@ def _answer_by_parts(asked: SubQuestion, view: EvidenceView, judged: _Judgement)
     return frozenset(each for own in found for each in own) if all(found) else frozenset()
 
 
-def _answer_together(
-    asked: SubQuestion, checked: Sequence[tuple[Fact, AnswerCheck]], judged: _Judgement
-) -> set[FactId]:
+def _answer_together(asked: SubQuestion, view: EvidenceView, judged: _Judgement) -> set[FactId]:
     """Return what a model names as the answer: read for the question and near to it, one of the kind asked for."""
     named = judged.named.get(asked.id, ())  # that they name its subject is left to the model: manuals seldom do
-    told = [(fact, check) for fact, check in checked if fact.id in named and judged.may_answer(asked, fact)]
-    told = [(fact, check) for fact, check in told if check.near or not _can_compare(asked, fact)]
+    checked = [each for each in view.check(asked.text) if each[0].id in named and judged.may_answer(asked, each[0])]
+    told = [(fact, check) for fact, check in checked if check.near or not _can_compare(asked, fact)]
     return {fact.id for fact, _ in told} if any(check.gives for _, check in told) else set()
 
 
