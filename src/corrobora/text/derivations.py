@@ -69,7 +69,7 @@ _ABSENCES = tuple(
     )
 )
 _TOLD = (  # nouns for what documents hold: "no survivor was found" is a claim about the world
-    r"(?:figures?|numbers?|values?|data|evidence|information|statements?|mentions?|sources?|documents?|stud(?:y|ies)|"
+    r"(?:figures?|numbers?|counts?|dates?|prices?|values?|data|evidence|information|statements?|mentions?|sources?|documents?|stud(?:y|ies)|"
     r"comparisons?|benchmarks?|measurements?|explanations?|descriptions?|answers?|details?|definitions?|indications?|"
     r"recommendations?|guidance|references?|accounts?|reports?)"
 )
