@@ -56,6 +56,22 @@ async def test_a_reflection_is_told_what_the_next_round_allows_and_after_the_las
     assert "The next round" not in last
 
 
+async def test_a_reflection_is_shown_those_queries_of_the_planner_that_were_not_asked_yet():
+    asked, other = "how often harbour cranes of Brenhaven are inspected", "wages of the crane drivers"
+
+    def plan(_page: ParsedPrompt) -> Mapping[str, Any]:
+        whole = {"title": "Cranes", "objective": QUESTION, "sub_questions": [QUESTION], "queries": [asked, other]}
+        return {"tier": "simple", "tasks": [{"key": "cranes", **whole}]}
+
+    said = {"reasoning": "r", "goal": "g", "queries": [{"text": asked}]}
+    done = await run_over_wire(
+        "rounds", {"plan": plan, "scope": said, "reflect": reflect("crane inspection record years")}, question=QUESTION
+    )
+    first = done.prompts("reflect")[0]
+    shown = ParsedPrompt.read("", first).lines("Queries that the planner suggests")
+    assert shown == [other]
+
+
 async def test_the_next_topic_of_a_reflection_takes_none_of_its_queries_away():
     wanted = ("crane inspection record years", "herring of the market", "wages of crane drivers")
 
