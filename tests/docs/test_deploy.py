@@ -108,3 +108,14 @@ def test_systemd_accepts_its_units(tmp_path: Path) -> None:
     units = [str(each) for each in sorted(tmp_path.iterdir())]
     done = subprocess.run(["systemd-analyze", "verify", *units], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_units_share_a_database_that_belongs_to_none_of_them() -> None:
+    for unit in ("corrobora.service", "corrobora-worker@.service"):
+        text = (DEPLOY / "systemd" / unit).read_text(encoding="utf-8")
+        for order in ("After", "Wants"):
+            (names,) = re.findall(rf"^{order}=(.*)$", text, re.MULTILINE)
+            assert "corrobora-database.service" in names.split(), unit
+    own = (DEPLOY / "systemd" / "corrobora-database.service").read_text(encoding="utf-8")
+    assert re.search(r"^ExecStop=-\S*/corrobora db stop$", own, re.MULTILINE)
+    assert re.search(r"^RemainAfterExit=yes$", own, re.MULTILINE), "else it ends as soon as the server runs"
