@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from corrobora.domain.evidence import Fact, Hit, Reading, ReadOutcome, SourceId
+from corrobora.domain.evidence import Contradiction, Fact, Hit, Reading, ReadOutcome, Relation, SourceId
 from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Findings, Methodology, Outcome, SentenceCheck, Support, iter_threads
 from corrobora.domain.thread import Gap, Round, StopReason, ThreadState
@@ -49,13 +49,16 @@ def decide_outcome(
     failed = [child for child in found.children if child.failed]
     if failed:
         reasons.append(f"{len(failed)} of {len(found.children)} parts failed")
-    if failed_searches:
-        reasons.append(format_count(failed_searches, "search failed", "searches failed"))
-    if withheld := sum(bool(check.withheld) for check in checks):
-        reasons.append(format_count(withheld, "sentence withheld", "sentences withheld"))
     denied = (Support.UNSUPPORTED, Support.CONTRADICTED)
-    if unsupported := sum(check.support in denied and not check.withheld for check in checks):
-        reasons.append(format_count(unsupported, "sentence is not supported", "sentences are not supported"))
+    withheld = sum(bool(check.withheld) for check in checks)
+    unsupported = sum(check.support in denied and not check.withheld for check in checks)
+    counted = (
+        (len(_list_disputed(found)), "contradiction in an answer", "contradictions in answers"),
+        (failed_searches, "search failed", "searches failed"),
+        (withheld, "sentence withheld", "sentences withheld"),
+        (unsupported, "sentence is not supported", "sentences are not supported"),
+    )
+    reasons += [format_count(*each) for each in counted if each[0]]
     if found.sub_questions and not any(map(is_partly_answered, found.sub_questions)):
         return Outcome.PASSAGES, "; ".join(["no statement that was read answers it", *reasons[1:]])
     return (Outcome.PARTIAL, "; ".join(reasons)) if reasons else (Outcome.COMPLETE, "")
@@ -150,6 +153,19 @@ def explain_refusal(question: str, sub_questions: Sequence[SubQuestion], facts: 
     if any(check.share >= NEAR_SHARE for each in asked for _, check in view.check(each)):
         return ""
     return f"{format_count(len(facts), 'statement was', 'statements were')} read and none is near the question"
+
+
+def _list_disputed(found: Findings) -> list[Contradiction]:
+    """The open contradictions between two facts that answer the same sub-question."""
+    answers = {fact.id: frozenset(fact.answers) for fact in found.facts}
+    nothing = frozenset[str]()
+    return [
+        each
+        for each in found.contradictions
+        if each.relation is Relation.CONTRADICTS
+        and not each.resolved
+        and answers.get(each.a, nothing) & answers.get(each.b, nothing)
+    ]
 
 
 def _ended_early(leaf: Findings) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.unit.policies.threads import fact, one_round
 
-from corrobora.domain.evidence import ReadOutcome
+from corrobora.domain.evidence import Contradiction, Fact, ReadOutcome, Relation
 from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Findings, Outcome
 from corrobora.domain.thread import Gap, Intent, StopReason
@@ -86,3 +86,18 @@ def test_statements_far_from_the_question_are_no_report_and_near_ones_are_passag
     for likely, near in ((0.3, True), (0.05, False)):
         rated = replace(asked, likely=likely)
         assert (explain_refusal(rated.text, (rated,), (fact("Fish is salted in Bergen."),)) == "") is near
+
+
+def test_a_report_whose_answers_contradict_each_other_is_not_complete() -> None:
+    sides = (replace(fact("a"), answers=("q",)), replace(fact("b"), answers=("q",)))
+    dispute = Contradiction("c", sides[0].id, sides[1].id)
+
+    def told(conflict: Contradiction, facts: tuple[Fact, ...] = sides) -> tuple[Outcome, str]:
+        found = Findings("root", "t", facts=facts, sub_questions=(ANSWERED,), contradictions=(conflict,))
+        return decide_outcome(found, 1, failed_searches=0, searches=1)
+
+    assert told(dispute) == (Outcome.PARTIAL, "1 contradiction in an answer")
+    assert told(replace(dispute, resolved=True))[0] is Outcome.COMPLETE
+    assert told(replace(dispute, relation=Relation.SUPERSEDES))[0] is Outcome.COMPLETE
+    aside = (sides[0], replace(sides[1], answers=("r",)))
+    assert told(dispute, aside)[0] is Outcome.COMPLETE, "what was not asked may differ"
