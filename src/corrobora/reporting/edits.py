@@ -186,7 +186,7 @@ def _split_pieces(line: str, told: str) -> Iterator[Piece]:
     lead = found.end() if found else 0
     shown = _LABEL.sub(lambda label: " " * len(label.group()), line[lead:])
     starts = [each.start + lead for each in split_cited_sentences(shown, CITATION, told)] or [lead]
-    starts = [lead, *(_skip_marks(line, start) for start in starts[1:])]
+    starts = [lead, *(_skip_label(line, start) for start in starts[1:])]
     done = 0
     for start, end in zip(starts, (*starts[1:], len(line)), strict=True):
         text = line[start:end].strip()
@@ -195,10 +195,8 @@ def _split_pieces(line: str, told: str) -> Iterator[Piece]:
         done = at + len(text)
 
 
-def _skip_marks(line: str, start: int) -> int:
-    """Return where a sentence begins behind the marks and the label of the sentence before it."""
-    while line[start - 1] == "]" and (mark := CITATION.match(line, start)) is not None:
-        start = mark.end()
+def _skip_label(line: str, start: int) -> int:
+    """Return where a sentence begins behind the label of the sentence before it."""
     label = _LABEL.match(line, start)
     return label.end() if label else start
 

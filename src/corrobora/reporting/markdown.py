@@ -221,7 +221,10 @@ def _hide_marks(text: str, marks: Sequence[re.Match[str]]) -> str:
     shown = list(text)
     for each in marks:
         shown[each.start() : each.end()] = " " * len(each.group())
-    for each in marks:
+    begins = [each.start() for each in marks]
+    for each, following in zip(marks, [*begins[1:], len(text)], strict=False):
+        if following < len(text) and not text[each.end() : following].strip():
+            continue  # a run of marks is one: the last of them decides
         if (after := _STOP_AFTER.match(text, each.end())) is not None:
             shown[each.end() - 1 : after.end()] = [*after.group(1), " ", "X"]
             continue

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import re
 
 import pytest
 
 from corrobora.domain.evidence import Document, Fact, Passage, PassageId, Source, SourceId
 from corrobora.domain.report import Draft, Support
-from corrobora.reporting.markdown import is_rule, iter_row_statements, split_cells, strip_source_label
+from corrobora.reporting.markdown import (
+    is_rule,
+    iter_row_statements,
+    split_cells,
+    split_cited_sentences,
+    strip_source_label,
+)
 from corrobora.reporting.recheck import recheck_report
 from corrobora.reporting.references import CitationStatus, Lookups
 from corrobora.reporting.report_parser import Reference
@@ -128,3 +135,18 @@ async def test_a_forged_number_in_a_row_is_found_when_it_is_checked_again() -> N
     found = await checked_again(GOOD.replace("every 14 days", "every 41 days"))
     assert [s.support for s in found.statements] == [Support.SUPPORTED, Support.CONTRADICTED]
     assert "41" in found.statements[1].reasons[0]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "The mill opened. [7][8] For years it ran. [9]",
+        "The mill opened.[7] [8] For years it ran. [9]",
+        "The mill opened [7][8]. For years it ran. [9]",
+        "The mill opened. [7][8] for years it ran. [9]",
+    ],
+)
+def test_all_of_several_marks_belong_to_the_sentence_before_them(line: str) -> None:
+    found = split_cited_sentences(line, re.compile(r"\[\d\]"))
+    assert [[mark.group() for mark in each.marks] for each in found] == [["[7]", "[8]"], ["[9]"]]
+    assert [each.text.rstrip(".")[:4] for each in found] == ["The ", line.partition("]")[2].strip(" [8].")[:4]]
