@@ -247,7 +247,7 @@ def test_disambiguation_evidence_supports_or_eliminates_a_candidate():
     run = made(pages, given=given)
     rounds = done(run).findings.rounds
     first = run.files["micro-report-oldby-towers-round-1.md"].partition("## Disambiguation Updates")[2]
-    assert re.search(r"^- Oldby: SUPPORTED because \d+ facts name it$", first, re.MULTILINE)
+    assert re.search(r"^- Oldby: SUPPORTED because \d+ facts? names? it$", first, re.MULTILINE)
     assert re.search(
         r"^- Newby: ELIMINATED because a source says \"not to be confused with newby\"$", first, re.MULTILINE
     )
@@ -292,4 +292,4 @@ def test_triplet_44_59_what_only_an_unknown_page_states_answers_nothing_and_is_a
     tall = next(question for question in findings.sub_questions if question.id == "SQ-1")
     assert tall.standing != "ANSWERED"
     rows = table(run.files["thread-completion-oldby-towers.md"], "Gaps Remaining")
-    assert any("How tall" in row[0] and "UNVERIFIED statements only" in row[1] for row in rows)
+    assert any("How tall" in row[0] and re.search("UNVERIFIED statements? only", row[1]) for row in rows)
