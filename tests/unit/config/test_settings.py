@@ -54,7 +54,8 @@ def test_every_setting_is_used_outside_of_the_configuration() -> None:
     texts = "\n".join(text for name, text in _texts(without="config/").items() if name != "faces/cli/config.py")
     overrides = {each.attribute for each in list_settings().values() if each.mark.profile_field} | {"angles"}
     unused = (
-        {name for name in find_fields(Settings) if not re.search(rf"\b(?:settings|_settings)\.{name}\b", texts)}
+        set(find_fields(Settings))
+        - set(re.findall(r"\b_?settings\.(\w+)", texts))
         - overrides
         - {each.attribute for each in list_settings().values() if f'"{each.key}"' in texts}  # asked for by key
         - {"channel_urls"}  # of delivery channels that other packages add

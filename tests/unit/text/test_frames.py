@@ -100,11 +100,11 @@ def iter_notes(tree: ast.Module) -> Iterator[ast.AST]:
 
 def list_untranslated(text: str, name: str) -> list[str]:
     """Return the texts of a module for a report that have no German one, whatever stands in their places."""
-    tree, shown = ast.parse(text), list[ast.AST]()
+    shown: list[ast.AST] = []
     if name.startswith(("text/", "reporting/")):
-        shown += iter_translated(tree)
+        shown += iter_translated(ast.parse(text))
     elif name.startswith(("engine/", "policies/outcome")) and name not in TOLD_ELSEWHERE:
-        shown += iter_notes(tree)
+        shown += iter_notes(ast.parse(text))
     found: list[str] = []
     for node in shown:
         parts = read_template(node) or []
