@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -262,3 +264,9 @@ async def test_a_statement_waits_for_a_connection_and_who_waited_in_vain_is_told
             while patient.pool.get_stats()["requests_waiting"] < 20:  # noqa: ASYNC110 - the pool tells nobody
                 await asyncio.sleep(0)
         assert await asyncio.gather(*waiting) == [(1,)] * 20
+
+
+def test_a_lost_connection_is_told_in_our_own_words_alone():
+    script = "import logging, corrobora.storage.postgres; logging.getLogger('psycopg.pool').warning('discarding <...>')"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr == ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import selectors
 import time
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
@@ -26,6 +27,8 @@ from corrobora.storage.postgres.schema import apply_migrations
 if TYPE_CHECKING:
     from corrobora.storage.postgres.embedded import EmbeddedServer
 
+# Lost connections are told in our own words; without a handler Python would print those of the pool to stderr as well.
+logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
 
 Connection: TypeAlias = AsyncConnection[TupleRow]
 _Poll = getattr(selectors, "PollSelector", selectors.SelectSelector)  # needs no file descriptor of its own
