@@ -120,7 +120,8 @@ _FAMILIES = {
             coincid(?:e|es|ed)""",
     },
     "hedge": {
-        "may": r"""whether may(?!_\d) might could possibly potentially perhaps likely appear(?:s|ed)?_to seem(?:s|ed)?
+        "may": r"""whether may(?!_\d) might could possibly (?<!as\s)possible(?!_to)
+            potentially perhaps likely appear(?:s|ed)?_to seem(?:s|ed)?
             suspected
             suggest(?:s|ed|ing)? probabl[ey] presumably preliminary tentative(?:ly)? plan(?:s|ned)?_to estimated
             can

@@ -1,7 +1,7 @@
 """Measures: the numbers of a text with unit, counted noun and bound, comparable across spellings.
 
-Knows digits, number words, percent and fractions, a table of units and words such as "at least". Does not know what is
-measured. A unit library was weighed: pint costs 3.7 MB and 2.3 s before the first conversion, and reads "in" as a unit.
+Knows digits, number words, units and words such as "at least". Does not know what is measured. A unit library was
+weighed: pint costs 3.7 MB and 2.3 s before the first conversion, and reads "in" as a unit.
 """
 
 from __future__ import annotations
@@ -267,15 +267,15 @@ def _read_words(text: str, match: re.Match[str]) -> Measure | None:
         return _finish(text, 0.5, match.start(), match.end(), "" if unit_follows else "ratio", spelled=True)
     if part:
         value, end = _SMALL_WORDS.get(count.lower(), 1) / _PARTS[part.lower()], match.end()
-        of_unit = _OF_UNIT.match(text, end)
-        if of_unit and find_unit(of_unit.group(1)):  # "a quarter of a litre"
+        if (of_unit := _OF_UNIT.match(text, end)) and find_unit(of_unit.group(1)):  # "a quarter of a litre"
             return _finish(text, value, match.start(), of_unit.start(1) - 1, "", spelled=True)
         return _finish(text, value, match.start(), end, "ratio", spelled=True)
     share = _SHARE.match(text, match.end())
     if words.lower() == "one" and _read_unit(text, match.end())[0] is not None:
         return replace(_finish(text, 1.0, match.start(), match.end(), "", spelled=True), vague=True)  # or "one day"
-    pronoun = words.lower() == "one" and not (share and _SPELLED.match(text, share.end()))
-    if pronoun or words.lower() == "ones" or words.lower().endswith("ss"):
+    bounded = any(pattern.search(text, max(0, match.start() - _WINDOW), match.start()) for _, pattern in _BEFORE)
+    pronoun = words.lower() == "one" and not (bounded or (share and _SPELLED.match(text, share.end())))
+    if pronoun or words.lower().endswith(("ones", "ss")):
         return None  # more often a pronoun than a number
     total = current = 0.0
     for word in re.split(r"[\s-]+", words.lower().removesuffix("s")):

@@ -134,3 +134,9 @@ def test_a_symbol_or_name_has_a_dimension_and_a_factor(word: str, dimension: str
 @pytest.mark.parametrize("word", ["lamp", "at", "as", "S", "MG"])
 def test_a_word_or_another_case_is_no_unit(word: str) -> None:
     assert find_unit(word) is None
+
+
+def test_one_is_a_number_behind_a_bound_and_a_pronoun_elsewhere() -> None:
+    (found,) = find_measures("A gate has at most one lock.")
+    assert (found.value, found.bound) == (1.0, "<=")
+    assert not find_measures("It is the one that the clerk took.")
