@@ -36,7 +36,6 @@ _DONE = re.compile(
     r"(?i)\b(?:was|were|been|be|is|are)\s(?:[a-z]+ly\s)?([a-z]{3,}(?:ed|en|ne|wn|lt|pt|ld|nt|de))\b(?!\sby\b)"
 )
 _APPOSITION = re.compile(r"^,\s[^,;.]{1,80},(?=\s)")  # "Ann Lee, who leads the union, called"
-_CHOICE = re.compile(r"(?i)\b(?:not|nicht)\s(.{1,60}?),?\s(?:but|sondern)\s(.{1,60}?)(?=[.,;!?]|$)")  # not A but B
 _ALIEN = 2.0  # how much heavier the words of another part must be than those of the part that has a number
 _OPENING = 30  # characters within which a sentence names what it is about
 _PAST = re.compile(r"\b(?:had|has|have|was|were|been|did)\b|\b[a-z]{2,}ed\b")
@@ -54,21 +53,10 @@ def find_rebindings(sentence: str, units: Sequence[str], context: str = "") -> I
     places = (_cross_places(_read_prepositions(sentence), _read_prepositions(unit)) for unit in units)
     if crossed := next(filter(None, places), None):
         yield Problem(f"its sources have “{crossed[0]}” and “{crossed[1]}” the other way round", crossed[0])
-    yield from _compare_choices(sentence, units)
     yield from _compare_agents(sentence, units)
     yield from _compare_times(sentence, units)
     yield from _compare_holders(sentence, units, frozenset(stem_text(context)))
     yield from _compare_parts(sentence, units)
-
-
-def _compare_choices(sentence: str, units: Sequence[str]) -> Iterator[Problem]:
-    """Find "not A but B" for "not B but A"."""
-    for chosen in _CHOICE.finditer(sentence):
-        denied, told = (frozenset(stem_text(chosen[at])) for at in (1, 2))
-        for unit in (match for each in units for match in _CHOICE.finditer(each)):
-            theirs, ours = (frozenset(stem_text(unit[at])) for at in (1, 2))
-            if denied & ours and told & theirs and not (denied & theirs or told & ours):
-                yield Problem(f"its sources deny “{chosen[2]}”", chosen[2], false=True, contradicts=True)
 
 
 @lru_cache(maxsize=4_000)  # every sentence is compared with the same quotes
