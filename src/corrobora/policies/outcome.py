@@ -269,8 +269,9 @@ CUT_NOTE = "only its beginning was read"  # of a reading: the page is too long, 
 def describe_limits(leaves: Sequence[Findings], rounds: Sequence[Round], exhausted: str | None) -> tuple[str, ...]:
     """Say which limits ended a thread, or left later calls without a model.
 
-    A cap on rounds limits only where something was left to look for.
+    A cap on rounds limits only where something was left to look for, also after the last pass of a task.
     """
+    leaves = list({strip_iterations(leaf.path): leaf for leaf in leaves}.values())
     hit = [
         f"{leaf.title}: {_LIMITS[leaf.stop]}{f'; open gaps: {len(leaf.gaps)} {COMPLETION_DRIVE}' if leaf.gaps else ''}"
         for leaf in leaves

@@ -11,7 +11,7 @@ from corrobora.domain.evidence import Contradiction, Fact, ReadOutcome, Relation
 from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Findings, Outcome
 from corrobora.domain.thread import Gap, Intent, StopReason
-from corrobora.policies.outcome import decide_outcome, explain_refusal
+from corrobora.policies.outcome import decide_outcome, describe_limits, explain_refusal
 
 ANSWERED = SubQuestion("q", "?", SubQuestionStatus.ANSWERED)
 
@@ -101,3 +101,9 @@ def test_a_report_whose_answers_contradict_each_other_is_not_complete() -> None:
     assert told(replace(dispute, relation=Relation.SUPERSEDES))[0] is Outcome.COMPLETE
     aside = (sides[0], replace(sides[1], answers=("r",)))
     assert told(dispute, aside)[0] is Outcome.COMPLETE, "what was not asked may differ"
+
+
+def test_a_limit_that_a_later_pass_of_a_task_got_over_is_not_told():
+    capped = Findings("root/1", "Cranes", gaps=(Gap("the load", "sq-1"),), stop=StopReason.ITERATION_CAP)
+    assert describe_limits([capped], (), None)
+    assert not describe_limits([capped, Findings("root/1~2", "Cranes", stop=StopReason.GAPS_EMPTY)], (), None)
