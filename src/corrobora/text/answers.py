@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from corrobora.text.measures import find_quantities
 from corrobora.text.mentions import MentionKind, find_mentions
@@ -245,6 +246,7 @@ def find_duty_stems(question: str) -> frozenset[str]:
     return frozenset(stem_text(" ".join(_OBLIGES.findall(fold_text(question)))))
 
 
+@lru_cache(maxsize=40_000)  # a sentence is rated again each time that facts are ranked
 def score_answer_fit(text: str, wanted: ExpectedAnswer) -> float:
     """Return how well a sentence fits the kind asked for, 0 to 1; 0.0 if nothing definite is asked.
 

@@ -98,7 +98,7 @@ def find_date_prefixes(text: str) -> tuple[str, ...]:
 
 
 _VERSION_NUMBER = re.compile(
-    r"(?i)(?<![\w.,/$€£-])v?(\d{1,4}(?:\.\d{1,4}){1,3}(?:[-.]?(?:alpha|beta|dev|post|rc|a|b|p)[-.]?\d{0,4}|_\d{1,3})?)(?![\w%]|[.,]\d)"
+    r"(?i)(?:(?<![\w.,/$€£-])|(?<=[a-z]-))v?(\d{1,4}(?:\.\d{1,4}){1,3}(?:[-.]?(?:alpha|beta|dev|post|rc|a|b|p)[-.]?\d{0,4}|_\d{1,3})?)(?![\w%]|[.,]\d)"
 )
 _MEASURED = re.compile(r"\s?(?:%|[°€$£]|percent\b|per cent\b|[a-z]+(?:s|meters?|metres?|grams?)\b|[kmcg]?[mgbl]\b)")
 _NOT_MEASURED = re.compile(r"(?i)\s?(?:is|was|has|does|vs|as|this|series|releases?|changes?)\b")

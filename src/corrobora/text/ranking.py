@@ -15,7 +15,7 @@ from importlib import resources
 from typing import NamedTuple, TypeVar
 
 from corrobora.text.quantities import Releases, find_asked_releases, find_date_prefixes
-from corrobora.text.tokens import split_words, stem_text
+from corrobora.text.tokens import find_identifiers, split_words, stem_text
 
 T = TypeVar("T")
 
@@ -92,6 +92,7 @@ _HELD = 0.05  # added to the share of words that the best passage holds, as it m
 SOURCE_BOOST = 2.0
 DATE_BOOST = 2.0
 RELEASE_BOOST = 4.0
+NAME_BOOST = 4.0
 LINK_SEEDS = 3
 CLAUSE_WEIGHT = 0.5
 REPEAT_DAMPING = 0.95
@@ -100,24 +101,32 @@ _TITLE_SEPARATOR = re.compile(r" [|–—-] |: ")
 
 
 class SourceHints(NamedTuple):
-    """What a question says about its sources: its words as one string, and the dates and releases it names."""
+    """What a question says about its sources: its words as one string; dates, releases and identifiers it names."""
 
     joined: str
     dates: tuple[str, ...]
     releases: Releases
+    identifiers: tuple[str, ...] = ()
 
     @classmethod
     def from_question(cls, question: str) -> SourceHints:
         """Read the hints in a question."""
-        return cls(f" {' '.join(split_words(question))} ", find_date_prefixes(question), find_asked_releases(question))
+        return cls(
+            f" {' '.join(split_words(question))} ",
+            find_date_prefixes(question),
+            find_asked_releases(question),
+            find_identifiers(question),
+        )
 
     def boost_factor(self, publisher: str, published: str, heading: str = "") -> float:
-        """Return the weight of a passage: doubled if the question names its source, its date, or its release."""
+        """Return the weight of a passage: more if the question names its source, date, release or subject."""
         factor = SOURCE_BOOST if names_publisher(self.joined, publisher) else 1.0
         if published and any(published.startswith(each) for each in self.dates):
             factor *= DATE_BOOST
         if self.releases and self.releases.is_named_in(heading):
             factor *= RELEASE_BOOST
+        if self.identifiers and not frozenset(self.identifiers).isdisjoint(find_identifiers(heading)):
+            factor *= NAME_BOOST
         return factor
 
 

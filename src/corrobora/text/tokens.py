@@ -213,6 +213,23 @@ def token_overlap(sentence: str, evidence: str) -> float:
     return len(wanted & frozenset(stem_text(evidence))) / len(wanted) if wanted else 0.0
 
 
+IDENTIFIER = re.compile(  # a name of a program's things: `mail_check`, `std::sort`, `--infer-equity`, `CVE-2021-1`
+    r"--[a-z][\w-]+|(?<![\w.:/@-])[A-Za-z]\w*(?:(?:_|::|\.(?=[A-Za-z]\w{2}))\w+)+"
+    r"|(?<![\w.:/@-])[A-Z]\w*(?:-\w+)*-\d\w*"
+)
+_SIGNS = re.compile(r"[\W_]")
+
+
+def join_identifier(name: str) -> str:
+    """Return an identifier as one word: "mailcheck" for `mail_check`, and another one for the option `--mail-check`."""
+    return f"{'option' if name[0] == '-' else ''}{_SIGNS.sub('', name).lower()}"
+
+
+def find_identifiers(text: str) -> tuple[str, ...]:
+    """Return the identifiers of a text, each as one word."""
+    return tuple(dict.fromkeys(map(join_identifier, IDENTIFIER.findall(text))))
+
+
 CITATION_MARKER = re.compile(r"\[(S\d+:C\d+)\]")
 LIST_ITEM = re.compile(r"(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\(?[a-z][.)])[ \t]+(?=\S)")
 _ROW = re.compile(r"(?:[^;:\n]{1,120}: [^;\n]{1,2000}(?:; |\.$|$)){2,}")

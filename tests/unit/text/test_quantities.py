@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.text.quantities import find_date_prefixes, find_dates, find_days
+from corrobora.text.quantities import find_date_prefixes, find_dates, find_days, find_releases
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,8 @@ def test_days_are_read_in_any_case_and_impossible_ones_are_left_out() -> None:
         "2021-05",
         "2023-10-07",
     )
+
+
+def test_a_release_joined_to_a_name_is_one() -> None:
+    assert find_releases("harbour-6.4.20 (released 2021-07-28)") == ("6.4.20",)
+    assert find_releases("between 3-1.5 metres") == ()

@@ -81,3 +81,11 @@ def test_a_link_never_outranks_its_parent(parent, sentence, target):
 def test_share_is_weighted():
     assert weighted_share({"a": 3.0, "b": 1.0}, {"a"}) == 0.75
     assert weighted_share({}, {"a"}) == 0.0
+
+
+def test_a_passage_below_the_heading_that_a_question_names_comes_before_one_below_a_longer_name() -> None:
+    asked = SourceHints.from_question("What is the default of mail_check?")
+    assert asked.boost_factor("", "", "Settings > 3.1. mail_check") > asked.boost_factor(
+        "", "", "3.2. mail_check_stats"
+    )
+    assert asked.boost_factor("", "", "3.2. mail_check_stats") == 1.0

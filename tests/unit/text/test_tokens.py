@@ -15,6 +15,7 @@ from corrobora.reporting.verify import normalize_markers
 from corrobora.text.tokens import (
     count_stems,
     escape_text,
+    find_identifiers,
     fold_whitespace,
     is_table_row,
     read_inline,
@@ -97,3 +98,8 @@ def test_wanted_stems_are_counted_as_if_every_word_was_stemmed(texts, wanted):
     stems = frozenset(stem_text(wanted))
     counted = [Counter(stem for stem in stem_text(text) if stem in stems) for text in texts]
     assert count_stems(texts, stems) == counted
+
+
+def test_an_identifier_is_one_word_and_an_option_another_one() -> None:
+    found = find_identifiers("Set mail_check and --mail-check (CVE-2021-1), not e-mail, i.e. ordinary words.")
+    assert found == ("mailcheck", "optionmailcheck", "cve20211")

@@ -119,7 +119,7 @@ def _find_levels(lines: Sequence[str]) -> dict[int, int]:
     for at, line in enumerate(lines):
         said = line.strip()
         opens = not at or not lines[at - 1].strip() or at - 1 in found or _is_overlined(lines, at)
-        opens = opens or _is_ruled_off(said, _read_below(lines, at))
+        opens = opens or at in released or _is_ruled_off(said, _read_below(lines, at))
         if said and opens and len(said) <= _HEADING_CHARS and _CELLS.search(said) is None:
             stars = _STARRED.match(line) if starred and alone[at] else None
             level = (
@@ -146,7 +146,7 @@ def _heads_release(lines: Sequence[str], at: int) -> bool:
     """True for a line that names a release and a day above what is new in it, though no blank line parts them."""
     said, below = lines[at].strip(), _read_below(lines, at)
     if (
-        (at and lines[at - 1].strip())
+        (at and lines[at - 1].strip() and not _RULE.fullmatch(lines[at - 1].strip()))
         or len(said) > _HEADING_CHARS
         or not (len(said) < _TERM_CHARS or _MARKED.match(below))
     ):

@@ -87,8 +87,12 @@ def _states_something(fact: Fact, one: Sentence) -> bool:
 
 def rank_facts(text: str, facts: Sequence[Fact]) -> tuple[RankedFact, ...]:
     """Rank facts for `text`, best first; ties go to the lower id, so that the order of the input does not matter."""
-    text = split_joined_names(text)
     distinct = sorted({fact.id: fact for fact in facts}.values(), key=lambda f: (f.source, f.passage, f.start, f.id))
+    return _rank_distinct(split_joined_names(text), tuple(distinct))
+
+
+@lru_cache(maxsize=32)  # summary and report rank the same facts for the same questions
+def _rank_distinct(text: str, distinct: tuple[Fact, ...]) -> tuple[RankedFact, ...]:
     pairs = fact_equivalences(distinct)
     spoken = _find_conversations(distinct)
     split = [_split_fact(fact, spoken=fact.source in spoken) for fact in distinct]

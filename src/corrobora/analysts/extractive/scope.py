@@ -27,8 +27,9 @@ from corrobora.text.questions import (
     is_relational,
 )
 from corrobora.text.tokens import STOP_WORDS, fold_text, stem_text, stem_word
-from corrobora.text.vocabulary import parse_equivalence
+from corrobora.text.vocabulary import parse_equivalence, weigh_stem
 
+_TELLING = 6  # words of a statement that are searched for
 _PHRASE_WORDS = 8  # more words are a sentence, not a phrase
 _TOLD_FIRST = 2  # queries for open questions before one for what lies beside them
 _FOLLOWED = 4  # names taken from what is known
@@ -92,7 +93,7 @@ def _next_queries(given: ScopeInput) -> list[str]:
     ways = [_phrase_variants(text, given, turn) for turn, text in enumerate(texts)]
     told = [query for way in zip_longest(*ways, fillvalue="") for query in way]
     followed = _follow_names(given)
-    counterparts = [term for term in given.terms if _is_statement(term)]
+    counterparts = [_pick_telling_words(term) for term in given.terms if _is_statement(term)]
     steered = [given.next_topic] if given.next_topic else []
     if is_relational(given.question):
         wishes = [*followed[:_TOLD_FIRST], *steered, *told[:1], *followed[_TOLD_FIRST:], *told[1:]]
@@ -118,6 +119,13 @@ def _answer_wording(text: str) -> str:
 def _is_statement(term: str) -> bool:
     """True for a whole sentence among the terms: its counterpart elsewhere is wanted."""
     return len(term.split()) > _PHRASE_WORDS
+
+
+def _pick_telling_words(statement: str) -> str:
+    """Return the rarest words of a statement as a query for its counterpart elsewhere, in its order."""
+    words = [word for word in _content_words(statement).split() if word.isalpha()]
+    rare = sorted(words, key=lambda word: -max(map(weigh_stem, stem_text(word))))[:_TELLING]
+    return " ".join(word for word in words if word in rare)
 
 
 def _open_texts(given: ScopeInput) -> list[str]:

@@ -147,3 +147,13 @@ def test_a_labelled_line_that_stands_out_is_no_heading() -> None:
         "Q:  How do I unpack the chart of the sea?\n    I have no tool.\n\nA:  chart -dc sea.map\n\n    Ask the pilot."
     )
     assert headings(f"Notes\n\n{text}\n\n    He is in his house.\n") == [(1, "Notes")]
+
+
+def test_releases_between_rules_are_headings() -> None:
+    rule = "-" * 60
+    news = [
+        f"{rule}\nharbour-1.{n}.2 (released 2021-0{n}-28):\n\n# FIXES:\n* The gate {n} shuts again.\n"
+        for n in (4, 3, 2, 1)
+    ]
+    titles = [heading.title for heading in read_text("\n".join(["Harbour News", "", *news]).encode()).headings]
+    assert sum(title.startswith("harbour-1.") for title in titles) == len(news)

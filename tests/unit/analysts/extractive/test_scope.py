@@ -37,7 +37,9 @@ def test_a_chain_of_names_is_followed():
 
 def test_a_statement_is_searched_for_its_counterpart():
     statement = "Operators SHOULD NOT open a thermal chamber above 200 degrees in the workshop."
-    assert statement in texts(round=2, open_questions=PARTS, past_queries=(QUESTION,), terms=(statement,))
+    found = texts(round=2, open_questions=PARTS, past_queries=(QUESTION,), terms=(statement,))
+    assert "Operators open thermal chamber degrees workshop" in found
+    assert statement not in found
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 4])
