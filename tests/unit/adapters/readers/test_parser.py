@@ -138,7 +138,7 @@ ENDS = {  # of each hostile PDF; where two are named, the speed of the machine d
 
 @pytest.mark.parametrize("name", HOSTILE)
 async def test_d01_d02_a_hostile_pdf_ends_within_its_limits_and_the_next_document_is_read(name: str):
-    async with ParserProcess(seconds=1.0) as child:
+    async with ParserProcess(seconds=2.0) as child:
         try:
             found = (await child.parse_document(HOSTILE[name](), name="a.pdf")).text and "read"
         except ReadError as error:
