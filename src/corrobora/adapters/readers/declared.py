@@ -255,10 +255,23 @@ def is_hidden(attributes: Mapping[str, str | None]) -> bool:
 
 
 def drop_hidden(page: Element) -> None:
-    """Remove what the page does not show; the text behind it stays."""
+    """Remove what the page does not show, and names that mislead extractors; the text behind it stays."""
     for each in [each for each in page.iter() if isinstance(each.tag, str) and is_hidden(each.attrib)]:
         if each.getparent() is not None:
             cast("Any", each).drop_tree()
+    _drop_section_names(page)
+
+
+def _drop_section_names(page: Element) -> None:
+    """Remove ids that only repeat the heading of their section, as generators of documentation write them.
+
+    Extractors take "new-attributes-or-tags" for a list of tags, "sharing-disks" for buttons, and drop the section.
+    """
+    for heading in page.iter("h1", "h2", "h3", "h4", "h5", "h6"):
+        words = re.findall(r"[a-z0-9]+", "".join(heading.itertext()).casefold())
+        for each in (heading, heading.getparent()):
+            if each is not None and words and re.findall(r"[a-z0-9]+", (each.get("id") or "").casefold()) == words:
+                del each.attrib["id"]
 
 
 def list_titles(tree: Element) -> list[str]:

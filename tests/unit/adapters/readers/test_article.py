@@ -219,3 +219,22 @@ def test_a_list_of_links_in_a_text_is_read_and_a_menu_is_not():
         text = read_html(page.encode()).text
         assert "These rooms can be hired:\n\n- Room 0 above the pier\n- Room 1 above the pier\n" in text
         assert "About the club" not in text
+
+
+def test_a_section_is_kept_though_its_name_is_what_tags_or_buttons_are_called():
+    """Generators name a section after its heading; extractors drop what is called "tags" or "sharing"."""
+    filler = "<p>The watcher of the mill looks at each wheel once in an hour and writes down what it finds.</p>" * 6
+    said = "A wheel with this tag is not repaired by anybody before the tag is gone."
+    sections = "".join(
+        f'<section id="{name}"><h2>{title}</h2><p>{said} {title}.</p></section>'
+        for name, title in (
+            ("new-attributes-or-tags", "New attributes (or tags)"),
+            ("sharing-wheels", "Sharing wheels"),
+        )
+    )
+    page = (
+        f'<html><body><main><h1>Wheels</h1>{filler}{sections}{filler}<div id="tags"><a href="/x">mill</a></div></main>'
+    )
+    text = read_html(page.encode()).text
+    assert f"{said} New attributes (or tags)." in text
+    assert f"{said} Sharing wheels." in text
