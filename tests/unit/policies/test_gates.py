@@ -145,7 +145,7 @@ def test_an_iteration_that_finds_a_contradiction_is_never_left_out() -> None:
 def test_tree_the_delta_log_says_what_changed() -> None:
     wanted = gate(corroboration=1)
     said = describe_delta(wanted, findings(), findings(fact(answers=("sq-1",))))
-    assert said.startswith("1 new facts; criteria not met 1 -> 0; coverage 0.00 -> 1.00; confidence 0.00 -> 0.50")
+    assert said.startswith("1 new fact; criteria not met 1 -> 0; coverage 0.00 -> 1.00; confidence 0.00 -> 0.50")
 
 
 FACTS = st.lists(
