@@ -48,7 +48,8 @@ def test_the_order_of_facts_that_rank_alike_does_not_follow_the_order_in_which_p
 
 def test_triplet_needs_hold_what_is_open_and_not_what_was_given_up() -> None:
     last = one_round(1, "a", decision=decided(Gap("who it was", "sq-1"), Gap("why so", "sq-3")), query="ardal harbour")
-    run: Any = SimpleNamespace(record=Record(), questions=(OPEN, SubQuestion("sq-9", "Where?")), brief=Brief("Who?"))
+    asked = (OPEN, SubQuestion("sq-9", "Where?"))
+    run: Any = SimpleNamespace(record=Record(), questions=asked, brief=Brief("Who?"), has_model=False)
     seen = scope_input(thread(last, sub_questions=(OPEN, DONE, GIVEN_UP), subjects=(Subject("Ardal"),)), run)
     assert seen.all_questions == ("sq-1", "sq-9", "sq-2", "sq-3"), "the form is the same for all threads of a run"
     assert seen.open_questions == (OPEN,)
