@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple, Protocol, cast
 
 from corrobora.adapters.readers import fold_spaces
@@ -167,7 +167,7 @@ class Element(Protocol):
     tag: object
     text: str | None
     tail: str | None
-    attrib: Mapping[str, str]
+    attrib: MutableMapping[str, str]
 
     def get(self, key: str, default: str = "") -> str: ...
 
