@@ -16,9 +16,9 @@ from corrobora.adapters.readers import TextWriter
 from corrobora.adapters.readers.declared import (
     DeclaredMetadata,
     Element,
-    drop_hidden,
     drop_quoted_dates,
     list_titles,
+    prepare_page,
     read_declared,
     trim_date,
 )
@@ -85,7 +85,7 @@ def extract_article(html: str) -> ParsedDocument | None:
     if tree is None:
         return None
     titles = list_titles(page := cast("Element", tree))
-    drop_hidden(page)
+    prepare_page(page)
     said = " ".join(text for each in page.iter("body") for text in each.itertext())
     _free_headings(page)
     _free_listed_links(page)

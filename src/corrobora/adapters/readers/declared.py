@@ -254,12 +254,17 @@ def is_hidden(attributes: Mapping[str, str | None]) -> bool:
     return "hidden" in attributes or _UNSEEN.search(attributes.get("style") or "") is not None
 
 
-def drop_hidden(page: Element) -> None:
-    """Remove what the page does not show, and names that mislead extractors; the text behind it stays."""
+def prepare_page(page: Element) -> None:
+    """Remove what the page does not show, and ids that mislead extractors of articles."""
+    _drop_hidden(page)
+    _drop_section_names(page)
+
+
+def _drop_hidden(page: Element) -> None:
+    """Remove what the page does not show; the text behind it stays."""
     for each in [each for each in page.iter() if isinstance(each.tag, str) and is_hidden(each.attrib)]:
         if each.getparent() is not None:
             cast("Any", each).drop_tree()
-    _drop_section_names(page)
 
 
 def _drop_section_names(page: Element) -> None:
