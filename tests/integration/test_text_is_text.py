@@ -26,6 +26,7 @@ LINKS_IN_A_DIFFERENCE = [  # what the report tells as a difference holds text th
     "木水 Crane 1 of Brenhaven lifts 4 tonnes ![i](j) ![i](j) \\( ![i](j).",
 ]
 BARE_MARKS = ["Crane 0 of Brenhaven lifts 3 tonnes.", "-- Crane 1 of Brenhaven lifts 4 tonnes.", "> Crane 2 lifts 5."]
+BARS = ["Crane 0 of Brenhaven lifts 3 tonnes.", "| and \\| and || Crane 1 of Brenhaven lifts 4 tonnes | or \\\\| 5."]
 _numbers = itertools.count(1)
 
 
@@ -138,6 +139,11 @@ class Reading:
             path.write_bytes(form(text).encode())
             verdicts[kind] = self._verify(path)
         yield from (("verify", *each) for each in verdicts.items() if each[1] != verdicts["as it is"])
+        bundle = self._out / "bundle.zip"
+        run = re.findall(r"Sealed: run `(\w+)`", text)[-1]
+        exported = self._shell("export", run, "-f", "bundle", "-o", str(bundle))
+        if exported.code or (told := json.loads(self._shell("verify", str(bundle), "--json").out)["bundle"])["problem"]:
+            yield "bundle", exported.err or told
 
     def _verify(self, path: Path) -> list[object]:
         found = self._shell("verify", str(path), "--json")
@@ -176,6 +182,7 @@ def check_reading(shell: Shell, url: str, sentences: Sequence[str]) -> None:
 @settings(max_examples=3, **UNHURRIED)
 @example(sentences=LINKS_IN_A_DIFFERENCE)
 @example(sentences=BARE_MARKS)
+@example(sentences=BARS)
 @given(sentences=random_sentences())
 def test_all_that_is_printed_of_a_source_stands_in_its_stored_text(
     served: Shell, database_url: str, sentences: list[str]

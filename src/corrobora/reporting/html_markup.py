@@ -82,6 +82,8 @@ def compare_markup(page: str, stored: str) -> list[tuple[MarkupPart, bool]]:
     return found
 
 
+_CELL_END = re.compile(r"(?<!\\)\|")  # a bar behind a backslash is text
+_FULL_STOPS = re.compile(r"(?<=[.!?])\.+")
 _NOTES, _PLOTS = '<section id="evidence">', re.compile(r'(?s)<details id="plots">.*?</details>')
 
 
@@ -94,7 +96,7 @@ def find_foreign_text(page: str, markdown: str, quoted: Sequence[str]) -> str:
     told, shown = _squeeze(strip_seal(markdown)), strip_seal(html_to_markdown(head))
     texts = [told, *map(_squeeze, quoted)]
     for piece in shown.split("\n"):
-        if any(_squeeze(part) not in told for part in piece.split("|")):
+        if any(_squeeze(part) not in told for part in _CELL_END.split(piece)):
             return piece
     for quote in re.findall(r"(?s)<blockquote\b.*?</blockquote>", tail):
         plain = _squeeze(html_to_markdown(quote)).strip("….")
@@ -112,7 +114,8 @@ def _read_styles() -> frozenset[str]:
 
 
 def _squeeze(text: str) -> str:
-    return "".join(fold_layout(text).split())
+    """Fold layout and white space, and the full stop that only one of two forms has after a title that ends in one."""
+    return _FULL_STOPS.sub("", "".join(fold_layout(text).split())).lstrip(".")
 
 
 class _MarkupReader(HTMLParser):
