@@ -58,6 +58,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("corrobora")
 ASK, UPDATE, WATCH = "ask", "update", "watch"  # how a run follows another one
 CHANGES = "changes.md"  # what changed since the previous run
+_UNCHANGED = """
+SELECT snapshot FROM source WHERE id = ANY(%s::int[]) AND path IS NOT NULL AND gone IS NULL AND added <= %s::timestamptz
+"""
 _MOST_TURNS = 10_000  # runs that are looked through for the turns of a watch
 OVERRUN_SECONDS = 2.0  # delivered by the deadline + 5 %, 2 s at least (BUDGET-6)
 
@@ -275,8 +278,9 @@ class RunAttempt:
         before = session.outside.previous
         if before is None or session.request.get_option(RequestOption.FOLLOW_UP) not in (UPDATE, WATCH):
             return None
-        names = (await find_baseline(self._workspace, self._row), self._row.id)
-        found = compare_reports(before, report, names)
+        baseline = await find_baseline(self._workspace, self._row)
+        unchanged = await list_unchanged(self._workspace, baseline, before, report)
+        found = compare_reports(before, report, (baseline, self._row.id), unchanged)
         await session.write_artifacts({CHANGES: render_comparison(found), "changes.json": dump_comparison(found)})
         return found
 
@@ -344,6 +348,15 @@ async def find_baseline(workspace: Workspace, row: RunRow) -> str:
     newest = sorted(turns, key=lambda each: each.created_at, reverse=True)
     found = [each.id for each in newest if each.outcome in (Outcome.COMPLETE, Outcome.PARTIAL)]
     return found[0] if found else request.previous
+
+
+async def list_unchanged(workspace: Workspace, baseline: str, *reports: Report) -> frozenset[str]:
+    """Return the hashes of the texts in these reports that stood in a library when a run began, and still do."""
+    cited = {fact.source for report in reports for fact in report.findings.facts}
+    ids = [int(name[1:]) for name in cited if name[1:].isdigit()]
+    since = (await workspace.runs.get(baseline)).created_at
+    rows = await workspace.database.fetch_all(_UNCHANGED, [ids, since], where="comparing the texts of two runs")
+    return frozenset(str(row[0]) for row in rows)
 
 
 async def list_previous(workspace: Workspace, request: Request) -> list[str]:

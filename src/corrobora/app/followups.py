@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from corrobora.app.attempts import ASK, UPDATE, WATCH
+from corrobora.app.attempts import ASK, UPDATE, WATCH, list_unchanged
 from corrobora.app.runs import YES, load_report, schedule_run, submit_run
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.report import Report
@@ -38,7 +38,9 @@ async def compare_runs(workspace: Workspace, before: str, after: str) -> Compari
     """
     runs = [await workspace.runs.find_id(each) for each in (before, after)]
     reports = [await require_report(workspace, run) for run in runs]
-    return compare_reports(reports[0], reports[1], (runs[0], runs[1]))
+    return compare_reports(
+        reports[0], reports[1], (runs[0], runs[1]), await list_unchanged(workspace, runs[0], *reports)
+    )
 
 
 async def find_reported(workspace: Workspace, given: str) -> str:

@@ -7,7 +7,7 @@ missed. Does not know where runs are stored, or who asked for the comparison.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 
@@ -111,13 +111,16 @@ class Comparison:
         return sum(each.kind is kind for each in self.parts[part])
 
 
-def compare_reports(before: Report, after: Report, runs: tuple[str, str] = ("", "")) -> Comparison:
+def compare_reports(
+    before: Report, after: Report, runs: tuple[str, str] = ("", ""), unchanged: Collection[str] = ()
+) -> Comparison:
     """Compare two reports: statements with their facts merged, sources, answers, gaps, contradictions and scores.
 
     A statement is the same if the earlier ones carry all that it says, changed if they speak of the same thing and
     differ in it (a number, a name, a date, an obligation), else new or gone. The order of facts changes nothing.
+    `unchanged` are the hashes of texts that stood in the libraries at both times: what they say is no news.
     """
-    old, new = _Side.read(before), _Side.read(after)
+    old, new = _Side.read(before, unchanged), _Side.read(after, unchanged)
     return Comparison(
         *runs,
         statements=tuple(_compare_statements(old, new)),
@@ -137,14 +140,16 @@ class _Side:
     statements: tuple[tuple[Fact, ...], ...]
     texts: frozenset[str]  # hashes of the stored texts that it read, and ids of their sources
     addresses: frozenset[str]
+    unchanged: Collection[str] = ()
 
     @classmethod
-    def read(cls, report: Report) -> _Side:
+    def read(cls, report: Report, unchanged: Collection[str] = ()) -> _Side:
         facts = {fact.id: fact for fact in report.findings.facts}
         groups = tuple(tuple(facts[name] for name in each.facts) for each in group_statements(tuple(facts.values())))
         cited = (each.snapshot for each in report.citations)
-        texts = (*(fact.origin for fact in facts.values()), *cited, *_list_read(report.findings))
-        return cls(groups, frozenset(filter(None, texts)), frozenset(fact.url for fact in facts.values()))
+        texts = (*(fact.origin for fact in facts.values()), *cited, *_list_read(report.findings), *unchanged)
+        addresses = frozenset(fact.url for fact in facts.values())
+        return cls(groups, frozenset(filter(None, texts)), addresses, unchanged)
 
     def holds(self, said: Sequence[Fact]) -> bool:
         """True if this side read the very text that one of these facts stands in."""
@@ -238,7 +243,8 @@ def _compare_sources(old: _Side, new: _Side) -> Iterator[Change]:
         lost = [fact for origin, fact in was.items() if origin not in are]
         for origin, fact in are.items():
             single = len(was) == len(are) == 1
-            former = next((each for each in lost if single or each.title == fact.title), None)
+            same = (each for each in lost if each.origin not in old.unchanged and (single or each.title == fact.title))
+            former = None if origin in old.unchanged else next(same, None)
             if origin in was:
                 yield Change(ChangeKind.SAME, fact.title or url, sources=(url,))
             elif former is not None:
