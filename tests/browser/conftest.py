@@ -20,6 +20,9 @@ from corrobora.domain.run import Request
 from corrobora.testing.server import ModelServer
 
 T = TypeVar("T")
+# Tables of which a part is out of sight.
+SIDEWAYS = """[...document.querySelectorAll(".scroll:has(table)")]
+    .filter(each => each.scrollWidth > each.clientWidth + 1).map(each => each.getAttribute("aria-label"))"""
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 # Pages of Chromium's own address field, which every window opened and which took half of its CPU; the switch replaces
 # Playwright's, so what that one names follows.

@@ -7,7 +7,7 @@ import re
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
-from tests.browser.conftest import MINUTE, OpenPage, run_aside
+from tests.browser.conftest import MINUTE, SIDEWAYS, OpenPage, run_aside
 from tests.paths.starts import CLEAR
 from tests.plugins.reading import ingest_here
 from tests.plugins.serving import Site, serve_settings
@@ -78,6 +78,7 @@ def test_a_screen_is_accessible_and_no_wider_than_its_window(
         assert page.evaluate("document.documentElement.scrollWidth") <= width, f"wider than {width}"
         assert page.evaluate(CUT_OFF) == [], f"cut off at {width}"
         assert page.evaluate(SQUEEZED) == [], f"squeezed at {width}"
+        assert width > 320 or page.evaluate(SIDEWAYS) == [], "a column is out of sight on a phone"
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         found = Axe().run(page).response["violations"]

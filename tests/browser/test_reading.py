@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
-from tests.browser.conftest import OpenPage, focus_by_tab, press, run_aside
+from tests.browser.conftest import SIDEWAYS, OpenPage, focus_by_tab, press, run_aside
 from tests.plugins.reading import ingest_here
 from tests.plugins.serving import Site
 
@@ -333,6 +333,8 @@ def _note_widths(page: Page, screen: str, wide: dict[tuple[str, int], int]) -> N
     for width in (320, 768, 1600):
         page.set_viewport_size({"width": width, "height": 800})
         wide[screen, width] = page.evaluate("document.documentElement.scrollWidth")
+    page.set_viewport_size({"width": 320, "height": 800})
+    assert page.evaluate(SIDEWAYS) == [], f"a column of {screen} is out of sight on a phone"
 
 
 def test_hostile_texts_run_nothing_and_load_nothing(
