@@ -46,6 +46,14 @@ def test_defaults_are_the_design_s(loading: Any) -> None:
     assert str(settings.origins["profile"]) == "default"
 
 
+def test_a_text_in_a_file_is_neither_true_nor_false(loading: Any) -> None:
+    assert loading("deep = true").deep is True
+    assert loading(env={"CORROBORA_DEEP": "yes"}).deep is True
+    for text in ("yes", "true", "0"):
+        with pytest.raises(UserError, match=f"deep is '{text}'; it must be true or false .*line 1"):
+            loading(f'deep = "{text}"')
+
+
 def test_each_layer_beats_the_next(loading: Any) -> None:
     weakest = loading.user('profile = "one"')
     assert loading(user_file=weakest).profile == "one"

@@ -40,7 +40,13 @@ if TYPE_CHECKING:
 
 
 _PACKAGES = ("psycopg", "procrastinate", "numpy", "httpx2", "pydantic")
-_EXTRAS = ("onnxruntime", "tokenizers", "qdrant-client")
+_EXTRAS = {  # the first package of each
+    "dense": "onnxruntime",
+    "qdrant": "qdrant-client",
+    "serve": "fastapi",
+    "export": "python-docx",
+    "telemetry": "opentelemetry-sdk",
+}
 _LOW_DISK_BYTES = 1_000_000_000
 
 
@@ -94,7 +100,7 @@ def describe_place(settings: Settings) -> str:
 
 def _check_versions() -> list[CheckResult]:
     versions = [f"{name} {found}" for name in _PACKAGES if (found := _package_version(name))]
-    extras = [f"{name} {found}" for name in _EXTRAS if (found := _package_version(name))]
+    extras = [name for name, package in _EXTRAS.items() if _package_version(package)]
     return [
         CheckResult("corrobora", __version__),
         CheckResult("python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),

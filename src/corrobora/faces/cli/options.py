@@ -271,8 +271,11 @@ def parse_fields(given: Sequence[str]) -> tuple[tuple[str, str], ...]:
 def completion(context: click.Context, shell: str) -> None:
     """Print the completion script of a shell.
 
-    bash: corrobora completion bash > ~/.local/share/bash-completion/completions/corrobora
-    """
+    \b
+    bash  corrobora completion bash > ~/.local/share/bash-completion/completions/corrobora
+    zsh   corrobora completion zsh > DIR/_corrobora, where DIR is one of $fpath
+    fish  corrobora completion fish > ~/.config/fish/completions/corrobora.fish
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
     found = get_completion_class(shell)
     if found is None:
         raise click.UsageError(f"No completion is known for {shell}.", context)
@@ -325,15 +328,16 @@ def _make_option(declared: DeclaredSetting, default: str | None) -> Callable[[F]
     kind, _ = split_annotation(declared.annotation)
     multiple = isinstance(declared.default, tuple)
     shape: dict[str, Any] = {"metavar": declared.metavar, "multiple": multiple}
+    about = declared.mark.about + (" Repeatable." if multiple else "")
     if kind is bool:
         shape = {"is_flag": True}
     elif default is not None:
         shape |= {"default": default, "show_default": True}
     elif isinstance(declared.default, str):  # shown only: a file or the environment may have another value
-        shape["show_default"] = declared.default
+        about += f"  [default: {declared.default}]"
     return click.option(
         *declared.mark.flags.split(),
-        help=declared.mark.about + (" Repeatable." if multiple else ""),
+        help=about,
         shell_complete=_COMPLETIONS.get(declared.attribute),
         **shape,
     )

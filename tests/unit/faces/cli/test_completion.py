@@ -39,3 +39,12 @@ def test_what_a_shell_is_offered(shell: Any, line: str) -> None:
     offered = {each.partition(",")[2] for each in result.out.splitlines()}
     assert offered == ASKED[line] or (not ASKED[line] and "Traceback" not in result.err)
     assert result.err == ""
+
+
+def test_a_line_that_is_to_be_copied_is_not_broken(shell: Any) -> None:
+    line = "corrobora completion bash > ~/.local/share/bash-completion/completions/corrobora"
+    assert line in shell("completion", "--help").out
+
+
+def test_a_default_is_shown_as_it_is_written(shell: Any) -> None:
+    assert "[default: timed]" in shell("research", "--help").out

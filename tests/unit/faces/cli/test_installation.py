@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,14 @@ def test_doctor_says_what_is_there_and_what_is_missing(served: Any) -> None:
     assert "tavily" not in absent
     assert "planted-secret" not in result.out
     assert {row["what"] for row in json.loads(served("doctor", "--json").out)} >= {"python", "disk", "local models"}
+
+
+def test_doctor_names_the_extras_that_are_installed(served: Any) -> None:
+    lines = dict(re.findall(r"(?m)^\S\S {2}(\S+) +(.*)$", served("doctor").out))
+    wanted = {"serve": "fastapi", "export": "docx", "telemetry": "opentelemetry"}
+    assert {name for name in wanted if name in lines["extras"].split(", ")} == {
+        name for name, module in wanted.items() if find_spec(module)
+    }
 
 
 def test_doctor_tells_that_the_data_folder_is_temporary(shell: Any, tmp_path: Path) -> None:
