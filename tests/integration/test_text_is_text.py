@@ -27,6 +27,11 @@ LINKS_IN_A_DIFFERENCE = [  # what the report tells as a difference holds text th
 ]
 BARE_MARKS = ["Crane 0 of Brenhaven lifts 3 tonnes.", "-- Crane 1 of Brenhaven lifts 4 tonnes.", "> Crane 2 lifts 5."]
 BARS = ["Crane 0 of Brenhaven lifts 3 tonnes.", "| and \\| and || Crane 1 of Brenhaven lifts 4 tonnes | or \\\\| 5."]
+FOOTNOTES = [  # a difference between two of them quotes marks that are no citations of the report
+    "Crane 0 of Brenhaven lifts 3 tonnes.",
+    "](x) Crane 1 of Brenhaven lifts 4 tonnes .",
+    "[^1] % Crane 2 of Brenhaven lifts 5 tonnes [1].",
+]
 _numbers = itertools.count(1)
 
 
@@ -183,6 +188,7 @@ def check_reading(shell: Shell, url: str, sentences: Sequence[str]) -> None:
 @example(sentences=LINKS_IN_A_DIFFERENCE)
 @example(sentences=BARE_MARKS)
 @example(sentences=BARS)
+@example(sentences=FOOTNOTES)
 @given(sentences=random_sentences())
 def test_all_that_is_printed_of_a_source_stands_in_its_stored_text(
     served: Shell, database_url: str, sentences: list[str]

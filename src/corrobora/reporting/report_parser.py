@@ -38,6 +38,7 @@ _LINKED = re.compile(r"\[([^\]\n]{1,300})\]\(([^()\s]{1,2083})\)\.?")  # a title
 _INLINE = re.compile(r"\[([^\]\n]{0,300})\]\((https?://[^()\s]{1,2083})\)")
 _MARK = re.compile(r"\\?\[\^?(\d{1,5}(?:\s{0,2},\s{0,2}\d{1,5}){0,9})\\?\](?!\(|:)")  # a formatter escapes them
 _CITED = re.compile(f"{_INLINE.pattern}|{_MARK.pattern}")
+_QUOTATION = re.compile(r"“[^”|]*”")  # in a row of ours: what it quotes cites nothing
 _ITEM = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s")
 _QUOTE = re.compile(r"^(?:>(?:\s+|$))+")
 _LEAD = re.compile(r"[#>\s]+")
@@ -284,8 +285,9 @@ def find_statements(parsed: ParsedReport) -> list[CitedText]:
             continue
         if is_row(line):
             head = number + 1 < len(parsed.body) and is_rule(parsed.body[number + 1].text)
-            cells = () if head else _parse_cells(line, parsed.frame)
-            found += [replace(said, line=block.line) for said in cells]
+            plain = _QUOTATION.sub(_hide_brackets, line) if parsed.ours else line
+            cells = () if head else _parse_cells(plain, parsed.frame)
+            found += [replace(said, text=said.text.replace(_BRACKET, "["), line=block.line) for said in cells]
             continue
         for said in _split_block(block, told, parsed.frame):
             if any(c.isalpha() for c in said.text):
@@ -326,6 +328,10 @@ def _find_label(frame: Frame) -> re.Pattern[str]:
     return _compile_label(tuple(map(frame.translate, phrases.LABELS)))
 
 
+def _hide_brackets(match: re.Match[str]) -> str:
+    return match.group().replace("[", _BRACKET)
+
+
 def _split_block(block: Block, told: str, frame: Frame) -> list[CitedText]:
     """Return the sentences of one block with what they cite; labels that code wrote behind them are left out.
 
@@ -337,11 +343,14 @@ def _split_block(block: Block, told: str, frame: Frame) -> list[CitedText]:
 
     def hide_quoted(mark: re.Match[str]) -> str:
         begin, end = mark.span()  # two words beside a mark are within reach of it, however long its paragraph is
-        before, after = text[max(0, begin - _REACH) : begin].split()[-2:], text[end : end + _REACH].split()[:2]
+        before = text[max(0, begin - _REACH) : begin].split()[-2:]
+        after = _MARK.split(text[end : end + _REACH], maxsplit=1)[0].split()[:2]
         glued = mark.start() > 0 and not text[mark.start() - 1].isspace()
-        near = f"{before[-1]}{mark.group()}" if before and glued else " ".join((*before, mark.group(), *after))
+        joined = "" if text[end : end + 1].strip() else " "  # a full stop follows without a space
+        around = f"{' '.join((*before, mark.group()))}{joined}{' '.join(after)}".strip()
+        near = f"{before[-1]}{mark.group()}" if before and glued else around
         quoted = (glued or bool(after)) and fold_typography(read_inline(near)) in told
-        return mark.group().replace("[", _BRACKET) if quoted else mark.group()
+        return _hide_brackets(mark) if quoted else mark.group()
 
     return [
         replace(_parse_piece(each.text.replace(_BRACKET, "["), each.marks), line=block.line_at(start + each.start))
