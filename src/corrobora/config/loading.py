@@ -46,7 +46,6 @@ from corrobora.config.values import (
     read_literal,
     read_secret_file,
     read_small_file,
-    split_annotation,
 )
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import CallOptions
@@ -206,11 +205,9 @@ class _Merge:
         return next(((layer.values[key], layer) for layer in self.layers if key in layer.values), (None, None))
 
     def check_value(self, key: str, annotation: Any, value: object, layer: Layer) -> Any:
-        """Return the value as its type. A file has words of its own for true and false: a text is none of them."""
+        """Return the value as its type."""
         try:
-            if layer.path is not None and isinstance(value, str) and split_annotation(annotation)[0] is bool:
-                raise ValueError
-            return parse_value(annotation, value)
+            return parse_value(annotation, value, typed=layer.path is not None)
         except ValueError:
             shown = f" is {_show_value(value)}; it" if not is_secret(key) else ""
             message = f"{key}{shown} must be {describe_forms(annotation)} ({layer.locate(key)})."

@@ -246,8 +246,13 @@ def _find_adapter(annotation: Any) -> TypeAdapter[Any]:
     return TypeAdapter(annotation)
 
 
-def parse_value(annotation: Any, value: object) -> Any:
-    """Read what a flag, a variable or a file says. Raises `ValueError`."""
+def parse_value(annotation: Any, value: object, *, typed: bool = False) -> Any:
+    """Read what a flag, a variable or a file says. Raises `ValueError`.
+
+    In a `typed` file true and false are no texts.
+    """
+    if typed and isinstance(value, str) and split_annotation(annotation)[0] is bool:
+        raise ValueError
     return _find_adapter(annotation).validate_python(value.strip() if isinstance(value, str) else value)
 
 

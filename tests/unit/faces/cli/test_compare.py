@@ -35,7 +35,9 @@ def test_what_documents_say_that_did_not_change_is_no_news(folder: Any) -> None:
     """Chapters of one book share an address: another chapter is no changed one, and nobody read it before."""
     books = folder.folder / "books"
     books.mkdir()
-    rows = ({"path": f"{name}.md", "url": "https://books.example/manual", "doc": "Arnholm"} for name in ("tower", "wall"))
+    rows = (
+        {"path": f"{name}.md", "url": "https://books.example/manual", "doc": "Arnholm"} for name in ("tower", "wall")
+    )
     (books / "manifest.jsonl").write_text("\n".join(map(json.dumps, rows)))
     (books / "tower.md").write_text("The tower at Arnholm is 41 metres tall and was built of granite.")
     (books / "wall.md").write_text("The wall at Arnholm is 900 metres long and was built of brick.")
