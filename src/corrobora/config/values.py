@@ -247,10 +247,7 @@ def _find_adapter(annotation: Any) -> TypeAdapter[Any]:
 
 
 def parse_value(annotation: Any, value: object, *, typed: bool = False) -> Any:
-    """Read what a flag, a variable or a file says. Raises `ValueError`.
-
-    In a `typed` file true and false are no texts.
-    """
+    """Read what a flag, a variable or a `typed` file says, where no text is true or false. Raises `ValueError`."""
     if typed and isinstance(value, str) and split_annotation(annotation)[0] is bool:
         raise ValueError
     return _find_adapter(annotation).validate_python(value.strip() if isinstance(value, str) else value)
