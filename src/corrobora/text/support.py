@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from corrobora.domain.report import Support
 from corrobora.text.alignment import NEAR_COPY, align_copy, find_cut, find_slices, find_substitute
-from corrobora.text.bindings import find_foretold, find_rebindings
+from corrobora.text.bindings import find_rebindings
 from corrobora.text.clauses import Clause, parse_clause, split_statement
 from corrobora.text.measures import find_identifiers, find_measures, find_unit
 from corrobora.text.mentions import MentionKind, find_mentions, strip_to_alphanumeric
@@ -250,9 +250,7 @@ def compare_evidence(sentence: str, evidence: Sequence[Evidence]) -> Comparison 
     if not copied and all(each.scored for each in problems):
         substitutes = (find_substitute(sentence, unit.text, reading.stems) for unit in reading.units)
         problems += [found for found in substitutes if found is not None]
-    context = reading.everything[len("\n".join(units)) :]
-    dated = [(unit, each.published) for each in evidence if each.published for unit in _split_units(each)]
-    problems += [*find_rebindings(sentence, units, context), *find_foretold(sentence, dated)]
+    problems += find_rebindings(sentence, units)
     return Comparison(reading, tuple(sorted(problems, key=lambda each: not each.false)), copied)
 
 
