@@ -34,11 +34,10 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "__init__.py": "unit/faces/test_python.py",  # the public names
     "faces/web/api/runs.py": "web/test_api_runs.py",
     "faces/web/api/evidence.py": "web/test_api_evidence.py",  # over HTTP, as all parts of the server
-    "faces/web/api/health.py": "web/test_server.py",
+    "faces/web/api/__init__.py": "web/test_server.py",
     "faces/web/api/libraries.py": "web/test_api_libraries.py",
     "faces/web/api/models.py": "web/test_openapi.py",
     "faces/web/context.py": "web/test_server.py",
-    "faces/web/pages/login.py": "web/test_tokens.py",
     "faces/web/pages/settings.py": "browser/test_page.py",
     "faces/web/evidence.py": "web/test_api_evidence.py",
     "faces/web/libraries.py": "web/test_api_libraries.py",

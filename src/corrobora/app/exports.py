@@ -22,10 +22,9 @@ from corrobora.domain.run import Event, EventType
 from corrobora.reporting.bibliography import CitedWork, write_bibtex, write_csl, write_ris
 from corrobora.reporting.bundle import build_crate, write_bundle
 from corrobora.reporting.bundle_check import list_claims, recheck_members
-from corrobora.reporting.document_formats import write_docx, write_pdf
 from corrobora.reporting.evidence import build_evidence, cite_span
 from corrobora.reporting.plots import PlotKind, draw_plot
-from corrobora.reporting.report_document import TextBlock, read_document
+from corrobora.reporting.report_document import TextBlock, read_document, write_docx, write_pdf
 from corrobora.reporting.report_format import REPORT_FILES
 from corrobora.storage.journal.events import read_events
 from corrobora.text.phrases import ENGLISH, find_frame, format_count

@@ -1,16 +1,27 @@
-"""A report as a document of blocks, for formats that are no Markdown: headings, paragraphs, lists, tables, quotes.
+"""A report as a document of blocks, and this document as a PDF, set by Typst, or as a Word document.
 
-Knows how the Markdown of a report is read, and which numbers in brackets lead to which source. Does not know any
-format.
+Knows how the Markdown of a report is read, and which numbers in brackets lead to which source; the markup of Typst,
+which text enters as string literals only, so that none is ever read as markup; and the parts of a Word document:
+styles, tables, bookmarks at the sources and links to them. Equal reports give equal bytes (a PDF on machines with the
+same fonts). The formats need the extra `corrobora[export]`.
+
+Citations of a Word document are numbers that link to the numbered source with its quotes, and no footnotes: python-docx
+(1.2) makes none, so the parts, separators, styles and relationships of footnotes would be XML of our own; and a number
+that is cited ten times would need ten footnotes with the same quotes, where one entry serves all of them.
 """
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Iterator, Sequence
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from datetime import UTC, datetime
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
 
+from corrobora.domain.errors import UserError
 from corrobora.text.tokens import sanitize_text
 
 if TYPE_CHECKING:
@@ -171,3 +182,172 @@ def _split_citations(run: Run, sources: frozenset[int]) -> Iterator[Run]:
             yield Run(found.group(), run.bold, run.italic, source=int(found.group(1)))
             at = found.end()
     yield Run(run.text[at:], run.bold, run.italic, href=run.href)
+
+
+_HEAD = """#set page(paper: "a4", margin: (x: 24mm, y: 22mm), numbering: "1")
+#set text(size: 10.5pt)
+#set par(justify: false, leading: 0.62em, spacing: 1em)
+#set table(stroke: 0.4pt + luma(160), inset: 5pt)
+#show heading: set block(above: 1.4em, below: 0.7em)
+#show heading.where(level: 1): set text(size: 17pt)
+#show link: set text(fill: rgb("#0a5aa8"))
+#show table.cell: set text(size: 8.5pt)
+#let quoted(body) = block(
+  inset: (left: 8pt, y: 2pt), stroke: (left: 1.5pt + luma(170)), above: 0.8em, below: 0.8em, body)
+"""
+
+
+def write_pdf(title: str, blocks: Sequence[TextBlock]) -> bytes:
+    """Return the PDF. Raises `UserError` `export_extra` where typst is not installed."""
+    try:
+        import typst  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise UserError.missing_extra("export_extra", error, "export") from None
+    return typst.compile(write_typst(title, blocks).encode())
+
+
+def write_typst(title: str, blocks: Sequence[TextBlock]) -> str:
+    """Return the document in the markup of Typst."""
+    known = {block.source for block in blocks}
+    about = f"#set document(title: {_quote(strip_invalid(title))}, author: {_quote('Corrobora')}, date: none)\n"
+    return about + _HEAD + "\n\n".join(_write_block(block, known) for block in blocks) + "\n"
+
+
+def _write_block(block: TextBlock, known: set[int]) -> str:
+    inner = _write_runs(block.runs, known)
+    match block.kind:
+        case "heading":
+            return f"#heading(level: {block.level})[{inner}]"
+        case "item":
+            return f"#enum(start: {block.number})[{inner}]" if block.number else f"#list[{inner}]"
+        case "quote":
+            return f"#quoted[{inner}]"
+        case "code":
+            return f"#raw(block: true, {_quote(''.join(run.text for run in block.runs))})"
+        case "rule":
+            return "#line(length: 100%, stroke: 0.4pt + luma(160))"
+        case "table":
+            columns = max((len(row) for row in block.rows), default=1)
+            filled = [(*row, *([()] * (columns - len(row)))) for row in block.rows]
+            cells = ", ".join(f"[{_write_runs(cell, known)}]" for row in filled for cell in row)
+            return f"#table(columns: {columns}, {cells})"
+        case _:
+            label = f" <source{block.source}>" if block.source else ""
+            return f"#block[{inner}]{label}" if label else f"#par[{inner}]"
+
+
+def _write_runs(runs: Sequence[Run], known: set[int]) -> str:
+    return "".join(_write_run(run, known) for run in runs)
+
+
+def _write_run(run: Run, known: set[int]) -> str:
+    said = f"#raw({_quote(run.text)})" if run.code else f"#text({_quote(run.text)})"
+    said = f"#strong[{said}]" if run.bold else said
+    said = f"#emph[{said}]" if run.italic else said
+    if run.source in known and run.source:
+        return f"#link(<source{run.source}>)[{said}]"
+    return f"#link({_quote(run.href)})[{said}]" if run.href else said
+
+
+def _quote(text: str) -> str:
+    """Return a text as a string literal of Typst: nothing in it can end it."""
+    return (
+        '"'
+        + "".join(letter if letter not in '"\\' and letter >= " " else f"\\u{{{ord(letter):x}}}" for letter in text)
+        + '"'
+    )
+
+
+_STYLES = {"quote": "Intense Quote", "code": "No Spacing", "paragraph": "Normal"}
+_LINK = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/hyperlink"
+_DATE = datetime(2000, 1, 1, tzinfo=UTC)  # of the file: a report says itself what it is of
+
+
+def write_docx(title: str, blocks: Sequence[TextBlock]) -> bytes:
+    """Return the document. Raises `UserError` `export_extra` where python-docx is not installed."""
+    try:
+        import docx  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise UserError.missing_extra("export_extra", error, "export") from None
+    document: Any = docx.Document()
+    about = document.core_properties
+    about.title, about.author, about.comments = strip_invalid(title)[:255], "Corrobora", ""
+    about.created = about.modified = _DATE.replace(tzinfo=None)
+    for number, block in enumerate(blocks):
+        _add_block(document, block, number)
+    out = io.BytesIO()
+    document.save(out)
+    return _fix_dates(out.getvalue())
+
+
+def _add_block(document: Any, block: TextBlock, number: int) -> None:
+    match block.kind:
+        case "heading":
+            paragraph = document.add_heading(level=min(block.level, 6) - 1)
+        case "table":
+            _add_table(document, block)
+            return
+        case "rule":
+            document.add_paragraph("* * *").alignment = 1  # in the middle
+            return
+        case "item":
+            paragraph = document.add_paragraph(style="List Number" if block.number else "List Bullet")
+        case _:
+            paragraph = document.add_paragraph(style=_STYLES[block.kind])
+    if block.source:
+        _add_bookmark(paragraph, block.source, number)
+    _add_runs(paragraph, block.runs)
+
+
+def _add_table(document: Any, block: TextBlock) -> None:
+    columns = max((len(row) for row in block.rows), default=1)
+    table = document.add_table(rows=len(block.rows), cols=columns, style="Table Grid")
+    for row, cells in enumerate(block.rows):
+        for column, runs in enumerate(cells):
+            _add_runs(table.cell(row, column).paragraphs[0], runs, bold=row == 0)
+    document.add_paragraph()
+
+
+def _add_runs(paragraph: Any, runs: Sequence[Run], *, bold: bool = False) -> None:
+    for run in runs:
+        parent = _open_link(paragraph, run) if run.href or run.source else paragraph._p  # noqa: SLF001 - its XML element
+        added = paragraph.add_run(run.text)
+        added.bold, added.italic = run.bold or bold or None, run.italic or None
+        if run.code:
+            added.font.name = "Consolas"
+        if parent is not paragraph._p:  # noqa: SLF001 - as above
+            parent.append(added._r)  # noqa: SLF001 - as above
+
+
+def _open_link(paragraph: Any, run: Run) -> Any:
+    """Add a link, to a bookmark of this document or to an address, and return it."""
+    if run.source:
+        return _append(paragraph, "w:hyperlink", {"w:anchor": f"source{run.source}"})
+    return _append(paragraph, "w:hyperlink", {"r:id": paragraph.part.relate_to(run.href, _LINK, is_external=True)})
+
+
+def _add_bookmark(paragraph: Any, source: int, number: int) -> None:
+    _append(paragraph, "w:bookmarkStart", {"w:id": str(number), "w:name": f"source{source}"})
+    _append(paragraph, "w:bookmarkEnd", {"w:id": str(number)})
+
+
+def _append(paragraph: Any, tag: str, attributes: Mapping[str, str]) -> Any:
+    """Append an element for which python-docx has no method."""
+    oxml: Any = import_module("docx.oxml")
+    names: Any = import_module("docx.oxml.ns")
+    element = oxml.OxmlElement(tag)
+    for name, value in attributes.items():
+        element.set(names.qn(name), value)
+    paragraph._p.append(element)  # noqa: SLF001 - its XML element
+    return element
+
+
+def _fix_dates(data: bytes) -> bytes:
+    """Return the archive with one date for all members: that of the writing would make every copy another file."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as given, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as written:
+        for each in given.infolist():
+            written.writestr(
+                zipfile.ZipInfo(each.filename, (1980, 1, 1, 0, 0, 0)), given.read(each), zipfile.ZIP_DEFLATED
+            )
+    return out.getvalue()

@@ -18,8 +18,7 @@ from tests.profiles.research import make_run
 from corrobora.adapters.readers.office import read_docx
 from corrobora.domain.errors import UserError
 from corrobora.domain.report import Report
-from corrobora.reporting.document_formats import write_docx, write_pdf, write_typst
-from corrobora.reporting.report_document import TextBlock, read_document
+from corrobora.reporting.report_document import TextBlock, read_document, write_docx, write_pdf, write_typst
 
 MARKDOWN = """# Bridges \\*and\\* ferries
 

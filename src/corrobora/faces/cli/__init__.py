@@ -180,7 +180,7 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
             "Research the question of RUN on a schedule and deliver only when a statement changed.",
         ),
         "edit": (
-            "edit:edit",
+            "followup:edit",
             "Edit the report of RUN by FEEDBACK, which a model turns into edits, or by edits that are named.",
         ),
         "verify": ("verify:verify", "Check a report against the delivered one and its stored sources."),

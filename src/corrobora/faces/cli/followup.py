@@ -1,21 +1,25 @@
-"""`corrobora ask`, `update` and `watch`: questions on the evidence of a run, and what changed since it.
+"""Commands on the report of a run: `ask`, `update` and `watch`, and `edit`, whose changes are accepted line by line.
 
-Knows the flags, and that the result of an update is what changed. Does not know how a run follows another one:
-`app.followups` does.
+Knows the flags, that the result of an update is what changed, how edits are written as options, and how a person
+decides on them. Does not know how a run follows another one, or edits: the runs that it starts do.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
+from corrobora.config import Settings
 from corrobora.domain.errors import UserError
-from corrobora.domain.run import RunId, validate_id
+from corrobora.domain.run import RunId, RunStatus, validate_id
+from corrobora.faces.cli import Exit
 from corrobora.faces.cli.options import (
     GroupedCommand,
     config_option,
@@ -30,11 +34,21 @@ from corrobora.faces.cli.options import (
     read_question,
     with_workspace,
 )
-from corrobora.faces.cli.request import OutputFlags, add_output_options, output_options, run_settings
+from corrobora.faces.cli.request import (
+    OutputFlags,
+    add_file_options,
+    add_output_options,
+    no_input_option,
+    output_options,
+    run_settings,
+)
+from corrobora.faces.cli.screen import is_terminal, one_line, read_typed_line, write_stderr
 from corrobora.faces.cli.worker import CRON_NAMES
+from corrobora.roles.edit import Edit, EditAction, EditRequest
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
+    from corrobora.faces.cli.run import OutputOptions
 
 
 class AskFlags(OutputFlags):
@@ -154,3 +168,201 @@ def watch(*, run: str, cron: str, name: str | None, deliver: tuple[str, ...], co
 
     named, due = with_workspace(settings, store_watch)
     click.echo(f"{named}: next on {due}; a worker must be running then: corrobora worker")
+
+
+_WAITS = "changes_proposed"
+
+
+class EditFlags(OutputFlags):
+    """The flags of `edit`."""
+
+    run: str
+    feedback: str | None
+    drop: tuple[str, ...]
+    reword: tuple[str, ...]
+    add: tuple[str, ...]
+    move: tuple[str, ...]
+    shorten: tuple[str, ...]
+    research: tuple[str, ...]
+    accept: str | None
+    accept_losses: bool
+    outline: bool
+    versions: bool
+    restore: int | None
+    model: tuple[str, ...]
+
+
+@click.command(cls=GroupedCommand, example='corrobora edit last "Say 2.1 in simpler words, and drop 3.2"')
+@click.argument("run")
+@click.argument("feedback", required=False)
+@click.option("--outline", is_flag=True, help="Print the sections and sentences of the report with their ids.")
+@click.option("--drop", multiple=True, metavar="ID", help="Drop this sentence (2.1) or section (2). Repeatable.")
+@click.option("--reword", multiple=True, metavar="ID=TEXT", help="Give this sentence new words. Repeatable.")
+@click.option("--add", multiple=True, metavar="ID=TEXT", help="Add a sentence, with its citations. Repeatable.")
+@click.option("--move", multiple=True, metavar="ID=ID", help="Move the first one behind the second. Repeatable.")
+@click.option("--shorten", multiple=True, metavar="SECTION", help="Shorten this section to half. Repeatable.")
+@click.option("--research", multiple=True, metavar="SECTION[=QUESTION]", help="Research a section again. Repeatable.")
+@click.option("--accept", metavar="all|none|N,..", help="Accept these changes; `all` are those that lose nothing.")
+@click.option("--accept-losses", is_flag=True, help="With --accept all: accept also what loses something.")
+@click.option("--versions", is_flag=True, help="List the versions of the report.")
+@click.option("--restore", type=click.IntRange(1), metavar="N", help="Make version N the newest one, as it was.")
+@model_option
+@no_input_option
+@add_file_options
+def edit(**flags: Unpack[EditFlags]) -> int:
+    """Edit the report of RUN by FEEDBACK, which a model turns into edits, or by edits that are named.
+
+    What no accepted change names stays byte for byte. A re-worded sentence passes the same check as a written one, and
+    whatever is lost is listed and must be accepted. Each version is a run of its own; RUN stays as it is.
+    """
+    validate_id(flags["run"])
+    settings = open_settings(flags["config_file"], run_settings(flags))
+    if flags["outline"]:
+        return _print_outline(settings, flags)
+    if flags["versions"]:
+        return _print_versions(settings, flags)
+    asked = EditRequest(tuple(_read_edits(flags)), (flags["feedback"] or "").strip())
+    accept = _read_accept(flags)
+    wanted = output_options(flags, settings)
+    models = tuple(sorted(settings.models.items())) if flags["model"] else ()
+
+    async def edit_stored(workspace: Workspace) -> int:
+        from corrobora.app.followups import accept_changes, submit_edit  # noqa: PLC0415 - `--help` loads no engine
+
+        if accept and not (asked.edits or asked.feedback or flags["restore"]):
+            run = await workspace.runs.find_id(flags["run"])
+            await accept_changes(workspace, run, accept)
+        else:
+            target = await _find_version(workspace, flags)
+            whole = replace(asked, restore=flags["restore"] is not None)
+            run = await submit_edit(workspace, target, whole, accept=accept, models=models)
+        return await _conduct_edit(workspace, run, wanted)
+
+    return with_workspace(settings, edit_stored)
+
+
+def _read_edits(flags: EditFlags) -> list[Edit]:
+    found = [Edit(EditAction.REWORD, *_split_pair("--reword", each)) for each in flags["reword"]]
+    found += [Edit(EditAction.ADD, *_split_pair("--add", each)) for each in flags["add"]]
+    for each in flags["move"]:
+        target, after = _split_pair("--move", each)
+        found.append(Edit(EditAction.MOVE, target, after=after))
+    for each in flags["research"]:
+        section, _, question = each.partition("=")
+        found.append(Edit(EditAction.RESEARCH, section.strip(), question.strip()))
+    found += [Edit(EditAction.SHORTEN, each.strip()) for each in flags["shorten"]]
+    return found + [Edit(EditAction.DROP, each.strip()) for each in flags["drop"]]
+
+
+def _split_pair(option: str, given: str) -> tuple[str, str]:
+    name, equals, rest = given.partition("=")
+    if not equals or not name.strip() or not rest.strip():
+        raise UserError("edit_option", f"{option} {given[:80]!r} lacks its second part.", next_step=f"{option} ID=...")
+    return name.strip(), rest.strip()
+
+
+def _read_accept(flags: EditFlags) -> str:
+    accept = (flags["accept"] or "").strip()
+    if flags["accept_losses"] and accept != "all":
+        raise UserError("edit_option", "--accept-losses goes with --accept all; numbers accept their losses.")
+    return "all with losses" if flags["accept_losses"] else accept
+
+
+async def _find_version(workspace: Workspace, flags: EditFlags) -> str:
+    """Return the run whose report is edited, or the version that is restored."""
+    number = flags["restore"]
+    if number is None:
+        return flags["run"]
+    if flags["feedback"] or _read_edits(flags):
+        raise UserError("edit_option", "--restore takes a version as it was, without edits.")
+    from corrobora.app.followups import list_versions  # noqa: PLC0415 - as above
+
+    found = {each.number: each.run for each in await list_versions(workspace, flags["run"])}
+    if number not in found:
+        raise UserError("edit_version", f"There is no version {number}.", next_step="corrobora edit RUN --versions")
+    return found[number]
+
+
+async def _conduct_edit(workspace: Workspace, run: RunId, wanted: OutputOptions) -> int:
+    """Work on an edit; show its changes if they wait, and let a person decide at a terminal."""
+    from corrobora.app.followups import accept_changes, read_changes  # noqa: PLC0415 - as above
+    from corrobora.faces.cli.run import conduct_run  # noqa: PLC0415 - as above
+
+    said = (await workspace.runs.read_answers(run)).get("edits")
+    code = await conduct_run(workspace, run, replace(wanted, as_json=wanted.as_json and said is not None))
+    row = await workspace.runs.get(run)
+    if row.status is not RunStatus.PAUSED or row.outcome != _WAITS:
+        return code
+    found = await read_changes(workspace, run)
+    if wanted.as_json:
+        print_json({"run_id": run, "status": _WAITS, **found})
+        return Exit.NEEDS_HUMAN
+    asks = wanted.may_ask and is_terminal(sys.stdin) and is_terminal(sys.stderr)
+    if not asks:
+        stored = await workspace.runs.read_artifact(run, "changes.md")
+        print_text(stored.content.decode("utf-8", "replace") if stored else "")
+        return Exit.NEEDS_HUMAN
+    chosen = _ask_reader(found)
+    if chosen is None:
+        return Exit.NEEDS_HUMAN
+    await accept_changes(workspace, run, chosen)
+    return await conduct_run(workspace, run, wanted)
+
+
+def _ask_reader(found: Mapping[str, Any]) -> str | None:
+    """Show each change on stderr and return the numbers that the person accepts; None leaves all of them waiting."""
+    accepted: list[str] = []
+    for each in found["changes"]:
+        for line in _describe_change(each):
+            write_stderr(line)
+        if each["refused"]:
+            continue
+        write_stderr("Accept this change? y, n, or q to decide later.")
+        typed = read_typed_line().strip().lower()
+        if typed in ("", "q", "quit"):
+            return None
+        accepted += [str(each["number"])] if typed in ("y", "yes") else []
+    for loss in found["together"]:
+        write_stderr(one_line(f"Together they also lose {loss['kind']}: {loss['text']}", 400))
+    return ",".join(accepted) or "none"
+
+
+def _describe_change(each: Mapping[str, Any]) -> list[str]:
+    edit = each["edit"]
+    lines = [f"{each['number']}. {edit['action']} {edit['target']}"]
+    lines += [f"  - {line}" for line in each["before"]] + [f"  + {line}" for line in each["after"]]
+    lines += [f"  Loses {loss['kind']}: {loss['text']}" for loss in each["losses"]]
+    lines += [f"  Refused, the text stays: {each['refused']}."] if each["refused"] else []
+    return [one_line(line, 2_000) for line in lines]
+
+
+def _print_outline(settings: Settings, flags: EditFlags) -> int:
+    from corrobora.app.followups import read_outline  # noqa: PLC0415 - as above
+
+    found = with_workspace(settings, lambda workspace: read_outline(workspace, flags["run"]))
+    named = [(each, found.read_title(each)) for each in found.sections]
+    if flags["as_json"]:
+        sentences = [{"id": each.id, "text": each.words, "cited": each.cited} for each in found.pieces if each.id]
+        print_json({"sections": [{"id": name, "title": title} for name, title in named], "sentences": sentences})
+        return Exit.DONE
+    lines: list[str] = []
+    for name, title in named:
+        lines.append(f"{name}  {title or '(the opening)'}")
+        lines += [f"  {each.id}  {each.text}" for each in found.list_pieces(name)]
+    print_text("\n".join(lines))
+    return Exit.DONE
+
+
+def _print_versions(settings: Settings, flags: EditFlags) -> int:
+    from corrobora.app.followups import Version, list_versions  # noqa: PLC0415 - as above
+
+    async def load_versions(workspace: Workspace) -> Sequence[Version]:
+        return await list_versions(workspace, flags["run"])
+
+    found = with_workspace(settings, load_versions)
+    if flags["as_json"]:
+        print_json([asdict(each) for each in found])
+    else:
+        for each in found:
+            click.echo(f"{each.number}  {each.run}  {each.created_at[:16]}  {one_line(each.what, 120)}")
+    return Exit.DONE

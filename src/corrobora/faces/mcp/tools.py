@@ -22,15 +22,16 @@ from corrobora.domain.run import RunRow
 from corrobora.faces.cli.library import list_libraries
 from corrobora.faces.cli.screen import one_line
 from corrobora.faces.cli.verify import list_findings, summarize_recheck
-from corrobora.faces.mcp.resources import REPORT_VIEW, read_report_page
-from corrobora.faces.mcp.views import (
+from corrobora.faces.mcp.resources import (
     MAX_CHARS,
     NOTICE,
+    REPORT_VIEW,
     clean_values,
     describe_passage,
     describe_report,
     describe_run,
     dump_json,
+    read_report_page,
 )
 from corrobora.faces.refusals import describe_fault, explain_error
 from corrobora.faces.web import service

@@ -10,10 +10,10 @@ from fastapi.responses import Response
 
 from corrobora.faces.web.context import render_page
 from corrobora.faces.web.errors import RENDERERS, Problem, render_problem
-from corrobora.faces.web.pages import libraries, live, login, plan, settings, start
+from corrobora.faces.web.pages import libraries, live, plan, settings, start
 
 router = APIRouter(include_in_schema=False)
-for part in (start, plan, live, libraries, settings, login):
+for part in (start, plan, live, libraries, settings):
     router.include_router(part.router)
 
 
