@@ -28,7 +28,14 @@ from corrobora.domain.run import EventType, RequestOption, Stage
 from corrobora.domain.thread import Round
 from corrobora.engine.knowledge import remember_findings
 from corrobora.engine.read import FetchResult, make_read_key
-from corrobora.engine.review import add_evidence, describe_notices, mark_previous, read_cited_sources
+from corrobora.engine.review import (
+    add_evidence,
+    describe_notices,
+    find_cited_markers,
+    mark_previous,
+    read_cited_sources,
+    score_overlap,
+)
 from corrobora.engine.search import count_failed_searches
 from corrobora.engine.session import Session, format_json
 from corrobora.engine.session.egress import list_shared
@@ -44,7 +51,6 @@ from corrobora.engine.session.journal import (
 from corrobora.policies.outcome import decide_outcome, describe_length, describe_limits, explain_refusal
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.reporting.artifacts import render_completion_report
-from corrobora.reporting.draft_review import find_cited_markers, score_overlap
 from corrobora.reporting.html_page import render_html
 from corrobora.reporting.render import (
     build_citations,

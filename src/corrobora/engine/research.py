@@ -44,6 +44,8 @@ from corrobora.engine.planning import (
 )
 from corrobora.engine.review import (
     ask_rulings,
+    build_verification,
+    choose_revision,
     confirm_input,
     critique_input,
     judge_input,
@@ -60,7 +62,6 @@ from corrobora.policies.assessment import assess_questions
 from corrobora.policies.budget import needs_short_report
 from corrobora.policies.feasibility import repair_plan
 from corrobora.policies.intake import ANGLE_SLUGS
-from corrobora.reporting.draft_review import build_verification, choose_revision
 from corrobora.reporting.thread_json import get_synthesis_badge
 from corrobora.reporting.verify import CheckedDraft, check_written_draft
 from corrobora.roles.clarify import Scoping, clarify

@@ -14,7 +14,7 @@ from corrobora.domain.evidence import Contradiction
 from corrobora.domain.report import Critique, Draft, Findings, Verdict
 from corrobora.domain.thread import Gap
 from corrobora.engine.research import REVIEW_SECONDS, judge_draft, review_draft
-from corrobora.reporting.draft_review import choose_revision, find_cited_markers, score_overlap
+from corrobora.engine.review import choose_revision, find_cited_markers, score_overlap
 from corrobora.reporting.verify import check_draft, check_written_draft
 from corrobora.testing import FakeClock
 

@@ -1,8 +1,8 @@
 """The command `corrobora`: its subcommands, a bare question as `research`, and errors as one line and an exit code.
 
-Knows which commands exist, the error tree, click's own errors, and where the traceback of a bug is saved. Stdout is the
-report, stderr is the progress. What a command needs is imported before it runs and not earlier: `--version` and
-`--help` load neither the database, nor a model's client, nor numpy.
+Knows which commands exist, the error tree, click's own errors, what is no path, and where the traceback of a bug is
+saved. Stdout is the report, stderr is the progress. What a command needs is imported before it runs and not earlier:
+`--version` and `--help` load neither the database, nor a model's client, nor numpy.
 
     0 done   1 bug   2 usage or configuration   3 needs a human   4 below the threshold   5 strict and incomplete
     6 no usable evidence   7 provider   8 budget   130 interrupted
@@ -24,7 +24,7 @@ from enum import IntEnum
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
-from typing import cast
+from typing import Any, cast
 
 import click
 
@@ -336,3 +336,15 @@ def _report_first_error(group: BaseExceptionGroup[BaseException]) -> int:
         error = error.exceptions[0]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     print_notice(str(error) or "Interrupted.")  # pyright: ignore[reportUnknownArgumentType]
     return error_exit_code(error)  # pyright: ignore[reportUnknownArgumentType]
+
+
+class _FilePath(click.Path):
+    """A path; "" is refused, which would be the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("a path cannot be empty.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FILE_PATH = _FilePath(path_type=Path)

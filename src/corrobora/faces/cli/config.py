@@ -21,9 +21,8 @@ from corrobora.config.profiles import list_presets, load_profile, resolve_profil
 from corrobora.config.settings import DATABASE_URL, list_settings
 from corrobora.config.trust import TrustStore, split_harmless
 from corrobora.domain.errors import NeedsHuman, UserError
-from corrobora.faces.cli import CommandGroup
+from corrobora.faces.cli import FILE_PATH, CommandGroup
 from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json
-from corrobora.faces.cli.paths import FILE_PATH
 from corrobora.faces.cli.screen import is_terminal, one_line
 from corrobora.policies import dump_profile
 from corrobora.text.phrases import format_count

@@ -16,6 +16,7 @@ import click
 
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.run import validate_id
+from corrobora.faces.cli import FILE_PATH
 from corrobora.faces.cli.options import (
     config_option,
     json_option,
@@ -24,7 +25,6 @@ from corrobora.faces.cli.options import (
     print_text,
     with_workspace,
 )
-from corrobora.faces.cli.paths import FILE_PATH
 from corrobora.faces.cli.report import check_target
 from corrobora.faces.cli.screen import one_line
 from corrobora.reporting.report_format import REPORT_FILES

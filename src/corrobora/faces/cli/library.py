@@ -23,9 +23,8 @@ import click
 
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import DEMO
-from corrobora.faces.cli import CommandGroup
+from corrobora.faces.cli import FILE_PATH, CommandGroup
 from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json, with_workspace
-from corrobora.faces.cli.paths import FILE_PATH
 from corrobora.faces.cli.screen import can_draw, one_line, write_stderr
 from corrobora.faces.request import parse_question
 from corrobora.text.phrases import format_count

@@ -19,6 +19,7 @@ from click.core import ParameterSource
 from corrobora.config import Settings, read_small_file
 from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.domain.run import DEMO, Request, RunId
+from corrobora.faces.cli import FILE_PATH
 from corrobora.faces.cli.library import resolve_libraries
 from corrobora.faces.cli.options import (
     GroupedCommand,
@@ -29,7 +30,6 @@ from corrobora.faces.cli.options import (
     setting_options,
     with_workspace,
 )
-from corrobora.faces.cli.paths import FILE_PATH
 from corrobora.faces.cli.request import (
     OutputFlags,
     add_output_options,

@@ -26,8 +26,7 @@ from corrobora.config.values import split_annotation
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import STAGE_ALIASES, Stage
-from corrobora.faces.cli import print_notice
-from corrobora.faces.cli.paths import FILE_PATH
+from corrobora.faces.cli import FILE_PATH, print_notice
 from corrobora.faces.cli.screen import can_draw, set_up_logs
 from corrobora.faces.request import Question, parse_question
 from corrobora.registry import list_parts

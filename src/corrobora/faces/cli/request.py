@@ -15,6 +15,7 @@ from click.core import ParameterSource
 from corrobora.config import Settings
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request, parse_stage, validate_id
+from corrobora.faces.cli import FILE_PATH
 from corrobora.faces.cli.options import (
     GroupedCommand,
     anyway_option,
@@ -33,7 +34,6 @@ from corrobora.faces.cli.options import (
     setting_options,
     stage_option,
 )
-from corrobora.faces.cli.paths import FILE_PATH
 from corrobora.faces.cli.report import check_target
 from corrobora.faces.request import Question, build_request
 

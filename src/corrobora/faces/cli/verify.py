@@ -18,7 +18,7 @@ from corrobora.config import read_small_file
 from corrobora.config.values import read_small_bytes
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import validate_id
-from corrobora.faces.cli import Exit, print_notice
+from corrobora.faces.cli import FILE_PATH, Exit, print_notice
 from corrobora.faces.cli.options import (
     config_option,
     json_option,
@@ -27,7 +27,6 @@ from corrobora.faces.cli.options import (
     read_stdin_text,
     with_workspace,
 )
-from corrobora.faces.cli.paths import FILE_PATH
 from corrobora.faces.cli.report import missing_report_error
 from corrobora.faces.cli.screen import one_line
 from corrobora.text.phrases import describe_code, format_count

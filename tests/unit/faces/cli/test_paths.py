@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from corrobora.faces.cli.paths import FILE_PATH
+from corrobora.faces.cli import FILE_PATH
 
 
 def test_an_empty_path_is_not_the_current_folder() -> None:

@@ -6,6 +6,8 @@ Errors are problem documents; see `errors`.
 
 from __future__ import annotations
 
+from enum import Enum
+
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
@@ -17,16 +19,17 @@ from corrobora.faces.web.api import evidence, libraries, runs
 from corrobora.faces.web.api.models import Health
 from corrobora.faces.web.context import Opened
 
-_health = APIRouter(tags=["health"])
+router = APIRouter()
+_HEALTH: list[str | Enum] = ["health"]
 
 
-@_health.get("/healthz")
+@router.get("/healthz", tags=_HEALTH)
 async def check_health() -> Health:
     """Say that the process answers."""
     return Health(status="ok")
 
 
-@_health.get("/readyz", responses={503: {"model": Health, "description": "It cannot work now."}})
+@router.get("/readyz", tags=_HEALTH, responses={503: {"model": Health, "description": "It cannot work now."}})
 async def check_readiness(workspace: Opened, response: Response) -> Health:
     """Say whether the database answers, so that runs can be started."""
     try:
@@ -37,7 +40,7 @@ async def check_readiness(workspace: Opened, response: Response) -> Health:
     return Health(status="ok")
 
 
-@_health.get("/metrics", response_class=PlainTextResponse)
+@router.get("/metrics", tags=_HEALTH, response_class=PlainTextResponse)
 async def read_metrics(workspace: Opened, request: Request) -> PlainTextResponse:
     """Return counts of runs, requests and listeners, for Prometheus."""
     counts = await service.count_runs(workspace)
@@ -64,6 +67,5 @@ async def read_metrics(workspace: Opened, request: Request) -> PlainTextResponse
     return PlainTextResponse("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
 
 
-router = APIRouter()
-for _part in (_health, runs.router, evidence.router, libraries.router):
-    router.include_router(_part)
+for _part in (runs, evidence, libraries):
+    router.include_router(_part.router)
