@@ -52,12 +52,7 @@ from corrobora.policies.outcome import decide_outcome, describe_length, describe
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.reporting.artifacts import render_completion_report
 from corrobora.reporting.html_page import render_html
-from corrobora.reporting.render import (
-    build_citations,
-    number_citations,
-    render_markdown,
-    render_methodology,
-)
+from corrobora.reporting.render import build_citations, number_citations, render_markdown, render_methodology
 from corrobora.reporting.report_format import format_report_body, strip_findings, strip_line
 from corrobora.reporting.seal import read_digest, seal_files
 from corrobora.reporting.thread_json import (

@@ -48,6 +48,7 @@ _OPENERS = frozenset(
 _LIMITING = frozenset(
     "of in on at to with for from under above below over between during through among who that".split()
 )
+_CLAUSE_OPENERS = frozenset("that which who whom whose while whereas but because since although".split())
 _RELEASE = re.compile(r"(?<!\w)v(?=\d+\.\d)")  # "v2.4" is 2.4
 _ALIKE = {"shall": "must", "none": "no"}
 _LEADING = frozenset((*MONTH_NAMES, "most", "least", "to", "than", "maximum", "minimum"))
@@ -257,7 +258,7 @@ def _find_left_out(words: Sequence[str], theirs: Sequence[str], own: Sequence[st
     inner = other[-1] != theirs[-1] and other[0] != theirs[0]
     if not left and inner and parse_clause(" ".join(other)).negations > parse_clause(" ".join(own)).negations:
         return "not"
-    return left[0] if left else ""
+    return left[0] if left else "" if own else _find_cut_limit(words, other)
 
 
 def _list_left_out(words: Sequence[str], theirs: Sequence[str], other: Sequence[str]) -> list[str]:
@@ -277,6 +278,14 @@ def _list_left_out(words: Sequence[str], theirs: Sequence[str], other: Sequence[
         )
     ]
     return left + (["not"] if gap.negations and not own.negations else [])
+
+
+def _find_cut_limit(words: Sequence[str], other: Sequence[str]) -> str:
+    """Return what limits a rule or denial where a copy says it of more: "ferries [to the islands] do not leave"."""
+    told = {stem_word(word) for word in words}
+    limits = other[0] in _LIMITING and other[-1] not in _CLAUSE_OPENERS
+    limits = limits and any(stem_word(word) not in told for word in other[1:])
+    return " ".join(other) if limits and states_rule(" ".join(words)) else ""
 
 
 def states_rule(text: str) -> bool:

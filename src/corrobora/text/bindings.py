@@ -1,7 +1,7 @@
 """Bindings: what belongs to what in a sentence and in its evidence.
 
-Knows which part of a sentence a number stands in, and words that have changed places after prepositions ("from A to
-B"). Does not know what a sentence means: another binding leaves it open.
+Knows who does what (by name), which part of a sentence a number stands in, and words that have changed places after
+prepositions ("from A to B"). Does not know what a sentence means: another binding leaves it open.
 """
 
 from __future__ import annotations
@@ -12,22 +12,30 @@ from functools import lru_cache
 from itertools import combinations
 
 from corrobora.text.measures import find_measures
+from corrobora.text.mentions import MentionKind, find_mentions
 from corrobora.text.quantities import find_dates
 from corrobora.text.reading import Problem
 from corrobora.text.tokens import split_words, stem_text, stem_word
-from corrobora.text.vocabulary import weigh_stem
+from corrobora.text.vocabulary import is_akin, weigh_stem
 
 _PREPOSITIONS = frozenset("from to of by in on into onto with for at against than over under through".split())
 _ARTICLES = frozenset("a an the its their his her this that these those it our your".split())
 _PART = re.compile(r"[,;]\s(?!\d)|\s(?:and|but|while|whereas)\s")
+_BETWEEN = frozenset(
+    "himself herself itself themselves has have had also already then was were is are be been first later jointly "
+    "who".split()
+)
+_APPOSITION = re.compile(r"^,\s[^,;.]{1,80},(?=\s)")  # "Ann Lee, who leads the union, called"
+_PASSIVE = re.compile(r"([^\W\d_]{3,})(?:\s[^\W\d_]+ly)?\s+by\s+(?:the\s+)?$")
 _ALIEN = 2.0  # how much heavier the words of another part must be than those of the part that has a number
 
 
 def find_rebindings(sentence: str, units: Sequence[str]) -> Iterator[Problem]:
-    """Find two things that have changed places, and a number that belongs to something else in the evidence."""
+    """Find things that have changed places, and a name or number that belongs to something else in the evidence."""
     places = (_cross_places(_read_prepositions(sentence), _read_prepositions(unit)) for unit in units)
     if crossed := next(filter(None, places), None):
         yield Problem(f"its sources have “{crossed[0]}” and “{crossed[1]}” the other way round", crossed[0])
+    yield from _compare_agents(sentence, units)
     yield from _compare_parts(sentence, units)
 
 
@@ -51,6 +59,35 @@ def _cross_places(said: Mapping[str, frozenset[str]], theirs: Mapping[str, froze
         if here - said[other] and there - said[one]:
             return min(here - said[other]), min(there - said[one])
     return None
+
+
+@lru_cache(maxsize=4_000)
+def _read_agents(text: str) -> tuple[tuple[str, frozenset[str], str], ...]:
+    """Return verbs with the stems and the text of the names that do them: "Smith founded", "founded by Smith"."""
+    found: list[tuple[str, frozenset[str], str]] = []
+    for mention in find_mentions(text):
+        if mention.kind is MentionKind.QUOTED or not (stems := frozenset(stem_text(mention.text))):
+            continue
+        if passive := _PASSIVE.search(text[: mention.start]):
+            found.append((stem_word(passive.group(1).lower()), stems, mention.text))
+            continue
+        rest = _APPOSITION.sub("", text[mention.start + len(mention.text) :], count=1)
+        following = split_words(_PART.split(rest[:60])[0]) if rest[:1] == " " else []
+        verb = next((word for word in following if word not in _BETWEEN and not word.endswith("ly")), "")
+        passive = any(word in ("was", "were", "is", "are", "been") for word in following[:2])
+        if verb and not passive and (stem := stem_word(verb)):
+            found.append((stem, stems, mention.text))
+    return tuple((verb, stems, name) for verb, stems, name in found if verb)
+
+
+def _compare_agents(sentence: str, units: Sequence[str]) -> Iterator[Problem]:
+    """Find a name that does what the evidence says only another name does; one that is not named does nothing."""
+    known = [agent for unit in units for agent in _read_agents(unit)]
+    said = frozenset(stem_text(sentence))
+    for verb, stems, name in _read_agents(sentence):
+        doers = [(theirs, other) for act, theirs, other in known if is_akin(act, verb)]
+        if doers and not any(theirs & stems for theirs, _ in doers) and not any(t & said for t, _ in doers):
+            yield Problem(f"its sources say “{doers[0][1]}” of what it says “{name}” does", name)
 
 
 def _compare_parts(sentence: str, units: Sequence[str]) -> Iterator[Problem]:

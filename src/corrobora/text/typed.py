@@ -50,6 +50,7 @@ _ORDERING = ("before", "after")
 _RANGE_WORDS = 3  # between the ends of a range
 _SAME_SUBJECT = 0.8  # share of a clause's stems in a sentence from which one verb is about one thing
 _NEAR_AMOUNT = 0.1  # how far "about" reaches
+_FOCUS = 6  # words after "only" that it may be about
 _EXACT_UPTO = 10  # counts in words up to this may count what is listed
 
 
@@ -332,7 +333,7 @@ def _overstates(shade: Shade, clause: Clause, unit: Clause) -> bool:
 
 def _find_added_shades(clause: Clause, unit: Clause, reading: Reading) -> Iterator[Problem]:
     for shade in clause.shades:
-        known = shade.kind in unit.kinds(shade.family) or any(
+        known = (shade.kind in unit.kinds(shade.family) and not _refocuses(shade, unit)) or any(
             shade.kind == other.kind and (shade.governs == other.governs or shade.family != "quantifier")
             for each in reading.units
             for other in each.shades
@@ -344,6 +345,13 @@ def _find_added_shades(clause: Clause, unit: Clause, reading: Reading) -> Iterat
             foreign = shade.family == "quantifier" and bool(shade.governs) and shade.governs not in reading.stems
             stronger = shade.kind in ("only", "cause")
             yield Problem(f"its sources do not say “{shade.text}”", shade.text, scored=not (foreign or stronger))
+
+
+def _refocuses(shade: Shade, unit: Clause) -> bool:
+    """True if "only" stands before something else of its sentence: "only members may" is not "members may only"."""
+    theirs = (unit.text.split(other.text, 1)[1] for other in unit.shades if other.kind == "only")
+    near = {stem for rest in theirs for stem in stem_text(" ".join(rest.split()[:_FOCUS]))}
+    return shade.kind == "only" and shade.governs in unit.stems and shade.governs not in near
 
 
 def _carries_rest(whole: Clause, unit: Clause, marker: str) -> bool:

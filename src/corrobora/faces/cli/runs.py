@@ -6,9 +6,9 @@ worked on; a resumed run repeats nothing that its journal has answered.
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -72,7 +72,7 @@ def list_runs(*, limit: int, search: str, as_json: bool, config_file: Path | Non
     found, scores = with_workspace(open_settings(config_file), load_runs)
     changes = list_score_changes(found, scores)
     if as_json:
-        print_json([_row_json(r) | {"score": scores.get(r.id), "change": changes.get(r.id)} for r in found])
+        print_json([asdict(r) | {"score": scores.get(r.id), "change": changes.get(r.id)} for r in found])
         return
     short = shorten_ids([each.id for each in found])
     states = {each.id: _describe_state(each, scores.get(each.id), changes.get(each.id)) for each in found}
@@ -183,7 +183,7 @@ def show_run(*, run: str, as_json: bool, config_file: Path | None) -> None:
 
     row, files, webhooks = with_workspace(open_settings(config_file), load_run)
     if as_json:
-        print_json(_row_json(row) | {"files": list(files)} | ({"webhooks": webhooks} if webhooks else {}))
+        print_json(asdict(row) | {"files": list(files)} | ({"webhooks": webhooks} if webhooks else {}))
         return
     for name, text in _describe_run(row).items():
         click.echo(f"{name:<10} {one_line(text, 2_000)}")
@@ -282,10 +282,6 @@ def steer(run: str, hint: str, config_file: Path | None) -> None:
         return name
 
     click.echo(f"Continue: corrobora resume {with_workspace(open_settings(config_file), steer_paused)}")
-
-
-def _row_json(row: RunRow) -> dict[str, object]:
-    return dataclasses.asdict(row)
 
 
 class ResumeFlags(OutputFlags):

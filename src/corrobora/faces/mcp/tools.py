@@ -127,7 +127,7 @@ def _add_run_tools(server: MCPServer[Any], workspace: Workspace) -> None:
     @explain_errors
     async def runs(limit: Annotated[int, Field(ge=1, le=100)] = 20) -> CallToolResult:
         """List the newest runs with their questions and how they ended."""
-        rows = await service.list_runs(workspace, limit=limit)
+        rows = await workspace.runs.list(limit=limit)
         found = [
             {"run_id": row.id, "created_at": row.created_at, "status": row.status.value, "outcome": row.outcome}
             | {"question": one_line(row.request.question, 300)}

@@ -97,6 +97,11 @@ class RunSource:
     cited_as: Sequence[int]  # numbers of the references
     facts: Sequence[Fact]  # their `start` and `end` index `text`
 
+    @property
+    def characters(self) -> int:
+        """The length of the text."""
+        return len(self.text)
+
 
 async def list_sources(workspace: Workspace, run: str) -> Sequence[RunSource]:
     """Return the sources that the facts of a report were taken from, cited ones first."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from corrobora.app import Workspace
-from corrobora.app.libraries import ingest_files, open_library
+from corrobora.app.libraries import ingest_files, open_library, show_nothing
 from corrobora.app.libraries import rename_library as rename_stored
 from corrobora.app.verification import verify_report as recheck_text
 from corrobora.config.profiles import list_presets, load_profile, resolve_profile
@@ -22,17 +22,11 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Hit
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import DEMO
-from corrobora.faces.cli.library import check_library_name, find_library
-from corrobora.faces.cli.library import list_libraries as list_spaces
+from corrobora.faces.cli.library import check_library_name, find_library, list_libraries
 from corrobora.faces.cli.verify import list_findings, summarize_recheck
 from corrobora.faces.request import parse_question
 from corrobora.policies import Profile
-from corrobora.storage.index.catalog import Catalog, SpaceInfo
-
-
-async def list_libraries(workspace: Workspace) -> Sequence[SpaceInfo]:
-    """Return the stored libraries."""
-    return await list_spaces(workspace)
+from corrobora.storage.index.catalog import Catalog
 
 
 async def list_documents(workspace: Workspace, name: str) -> Sequence[str]:
@@ -57,7 +51,7 @@ async def add_document(workspace: Workspace, name: str, document: str, content: 
             library was read from a folder of the operator's.
     """
     folder = workspace.settings.home / "uploads" / check_library_name(name)
-    known = {space.name: space.roots for space in await list_spaces(workspace)}
+    known = {space.name: space.roots for space in await list_libraries(workspace)}
     if name == DEMO or known.get(name, (folder,)) != (folder,):
         raise UserError(
             "library_folder", f"The library {name} is read from a folder.", next_step="Upload into another library."
@@ -71,7 +65,7 @@ async def add_document(workspace: Workspace, name: str, document: str, content: 
         raise UserError("file_name", f"{document[:80]!r} is not a valid name for a document.")
     before = await asyncio.to_thread(_replace_file, path, content)
     try:
-        report = await ingest_files(workspace.database, name, (folder,), _ignore_step, embedder=workspace.embedder)
+        report = await ingest_files(workspace.database, name, (folder,), show_nothing, embedder=workspace.embedder)
     except UserError as error:  # nothing in the folder can be read
         await asyncio.to_thread(_restore_file, path, before)
         raise UserError("document_unreadable", f"{document} cannot be read: {error.message}") from None
@@ -80,10 +74,6 @@ async def add_document(workspace: Workspace, name: str, document: str, content: 
         await asyncio.to_thread(_restore_file, path, before)
         raise UserError("document_unreadable", f"{document} cannot be read: {skipped.reason}.")
     return any(Path(each).name == document for each in report.stored)
-
-
-def _ignore_step(_done: int, _total: int, _path: str) -> None:
-    """Show nothing."""
 
 
 def _replace_file(path: Path, content: bytes) -> bytes | None:

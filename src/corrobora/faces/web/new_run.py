@@ -1,7 +1,7 @@
 """What a client may ask for in a new run: the same as the command line, checked in the same way.
 
-Knows the fields of a request and the settings that they override. A client names libraries, providers and models that
-this server has; it can name no path, server, key or command.
+Knows the fields of a request, which have the names of the settings or flags that they override. A client names
+libraries, providers and models that this server has; it can name no path, server, key or command.
 """
 
 from __future__ import annotations
@@ -22,25 +22,6 @@ from corrobora.domain.run import Request
 from corrobora.faces.request import build_request, parse_question
 
 Tier = Literal["lead", "worker", "fast", "judge"]
-_SETTINGS = {  # field of a request: key of the setting that it overrides
-    "libraries": "sources.libraries",
-    "providers": "sources.providers",
-    "profile": "profile",
-    "time": "time",
-    "deep": "deep",
-    "max_rounds": "max_rounds",
-    "angles": "angles",
-    "strict": "strict",
-    "offline": "offline",
-    "allow_egress": "sources.allow_egress",
-    "show_queries": "sources.show_queries",
-    "language": "language",
-    "max_cost": "limits.usd",
-    "accept_unknown_price": "limits.accept_unknown_price",
-    "max_tokens": "limits.tokens",
-    "max_searches": "limits.searches",
-    "min_score": "verify.min_score",
-}
 
 
 class NewRun(BaseModel):
@@ -112,12 +93,13 @@ def make_request(settings: Settings, wanted: NewRun) -> Request:
 
 def _override_settings(settings: Settings, wanted: NewRun) -> Settings:
     """Return the settings with what the request says; each value is read as a flag's."""
-    declared, changes = list_settings(), dict[str, Any]()
-    for name, key in _SETTINGS.items():
-        value = getattr(wanted, name)
+    flags = [each for each in list_settings().values() if each.mark.flags]
+    declared = {name: each for each in flags for name in (each.attribute, each.parameter)}
+    changes = dict[str, Any]()
+    for name in NewRun.model_fields.keys() & declared:
+        value, setting = getattr(wanted, name), declared[name]
         if value is None or value is False:
             continue
-        setting = declared[key]
         try:
             changes[setting.attribute] = parse_value(setting.annotation, value)
         except ValueError:

@@ -128,13 +128,6 @@ async def _find_libraries(workspace: Workspace, given: Sequence[str]) -> tuple[s
     return (*stored, *(each for each in dict.fromkeys(given) if each not in names))
 
 
-async def list_runs(
-    workspace: Workspace, *, limit: int = 50, offset: int = 0, search: str = "", statuses: Sequence[str] = ()
-) -> Sequence[RunRow]:
-    """Return runs, newest first; only those whose question contains `search`, and with these statuses."""
-    return await workspace.runs.list(limit=limit, offset=offset, search=search, statuses=statuses)
-
-
 async def count_runs(workspace: Workspace) -> Mapping[str, int]:
     """Return how many runs are stored, by status."""
     rows = await workspace.database.fetch_all(

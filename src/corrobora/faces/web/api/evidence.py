@@ -125,24 +125,14 @@ async def list_gaps(run: RunName, workspace: Opened) -> GapList:
 @router.get("/sources")
 async def list_sources(run: RunName, workspace: Opened) -> list[SourceInfo]:
     """List the sources that facts were taken from."""
-    return [
-        SourceInfo(source=each.source, characters=len(each.text), cited_as=list(each.cited_as), facts=list(each.facts))
-        for each in await evidence.list_sources(workspace, run)
-    ]
+    found = await evidence.list_sources(workspace, run)
+    return [SourceInfo.model_validate(each, from_attributes=True) for each in found]
 
 
 @router.get("/sources/{source}")
 async def get_source(run: RunName, source: SourceName, workspace: Opened) -> SourceText:
     """Return a source as it was stored: its whole text, its passages, and what was taken from it."""
-    found = await evidence.read_source(workspace, run, source)
-    return SourceText(
-        source=found.source,
-        characters=len(found.text),
-        cited_as=list(found.cited_as),
-        facts=list(found.facts),
-        text=found.text,
-        passages=list(found.passages),
-    )
+    return SourceText.model_validate(await evidence.read_source(workspace, run, source), from_attributes=True)
 
 
 @router.get("/sources/{source}/passages/{passage}")

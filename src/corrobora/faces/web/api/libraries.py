@@ -54,17 +54,8 @@ async def search_library(
     limit: Annotated[int, Query(ge=1, le=100)] = 10,
 ) -> list[HitInfo]:
     """Search a library and return its best passages."""
-    return [
-        HitInfo(
-            title=hit.title,
-            url=hit.url,
-            snippet=hit.snippet,
-            score=hit.score,
-            source=hit.source,
-            passage=hit.passage,
-        )
-        for hit in await libraries.search_library(workspace, name, q, limit=limit)
-    ]
+    found = await libraries.search_library(workspace, name, q, limit=limit)
+    return [HitInfo.model_validate(hit, from_attributes=True) for hit in found]
 
 
 @router.put("/libraries/{name}/documents/{document}", status_code=201, tags=["libraries"], openapi_extra=_BODY)

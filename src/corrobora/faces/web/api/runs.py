@@ -78,8 +78,8 @@ async def list_runs(
     status: Annotated[list[RunStatus] | None, Query(max_length=8, description="Only runs with these statuses.")] = None,
 ) -> RunPage:
     """List runs, newest first."""
-    found = await service.list_runs(
-        workspace, limit=limit + 1, offset=offset, search=q, statuses=[each.value for each in status or ()]
+    found = await workspace.runs.list(
+        limit=limit + 1, offset=offset, search=q, statuses=[each.value for each in status or ()]
     )
     scores = await workspace.runs.read_scores([row.id for row in found])
     shown = [describe_run(row, scores.get(row.id)) for row in found[:limit]]

@@ -87,7 +87,7 @@ async def _render_start(
     libraries = await list_libraries(workspace)
     names = {space.name for space in libraries}
     settings = workspace.settings
-    recent = await service.list_runs(workspace, limit=_RECENT)
+    recent = await workspace.runs.list(limit=_RECENT)
     return render_page(
         request,
         "start.html",
@@ -188,9 +188,7 @@ async def show_runs(
 ) -> HTMLResponse:
     """Show runs, newest first, with score and trend."""
     statuses = [status] if status in list(RunStatus) else []
-    rows = await service.list_runs(
-        workspace, limit=_PAGE + 1, offset=(page - 1) * _PAGE, search=search, statuses=statuses
-    )
+    rows = await workspace.runs.list(limit=_PAGE + 1, offset=(page - 1) * _PAGE, search=search, statuses=statuses)
     scores = await workspace.runs.read_scores([row.id for row in rows])
     return render_page(
         request,

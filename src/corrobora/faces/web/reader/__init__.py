@@ -28,6 +28,7 @@ from corrobora.reporting.html_page import render_body
 from corrobora.reporting.plots import draw_plots
 from corrobora.roles.edit import Edit, EditAction, EditRequest
 from corrobora.text.phrases import find_frame
+from corrobora.text.tokens import sanitize_text
 
 router = APIRouter()
 EXPORTS = {  # formats of the menu, and how it calls them
@@ -63,7 +64,7 @@ async def _render(
     """Render a screen of one run; its tabs lead to the plan if there is one."""
     planned = "plan.json" in await workspace.runs.list_artifacts(row.id)
     return render_page(
-        request, f"reader/{screen}.html", status=status, row=row, planned=planned, show=views.show_text, **values
+        request, f"reader/{screen}.html", status=status, row=row, planned=planned, show=sanitize_text, **values
     )
 
 
@@ -153,8 +154,8 @@ async def choose_comparison(
     if a and b:
         before, after = await service.read_run(workspace, a), await service.read_run(workspace, b)
         return go_to(f"/compare/{before.id}/{after.id}")
-    rows = await service.list_runs(workspace, limit=200, statuses=[RunStatus.DONE])
-    return render_page(request, "reader/choose.html", rows=rows, a=a, b=b, marked=len(run), show=views.show_text)
+    rows = await workspace.runs.list(limit=200, statuses=[RunStatus.DONE])
+    return render_page(request, "reader/choose.html", rows=rows, a=a, b=b, marked=len(run), show=sanitize_text)
 
 
 @router.get("/compare/{a}/{b}", include_in_schema=False)
@@ -162,7 +163,7 @@ async def show_comparison(request: Request, a: str, b: str, workspace: Opened) -
     """Show what is new, changed, gone and the same between two runs, and the trend of their scores."""
     before, after = await service.read_run(workspace, a), await service.read_run(workspace, b)
     found = await compare_runs(workspace, before.id, after.id)
-    rows = await service.list_runs(workspace, limit=500)
+    rows = await workspace.runs.list(limit=500)
     alike = [row for row in reversed(rows) if row.request.question == after.request.question]
     scores = await workspace.runs.read_scores([row.id for row in alike])
     trend = views.build_trend(alike, scores)
@@ -174,7 +175,7 @@ async def show_comparison(request: Request, a: str, b: str, workspace: Opened) -
         found=found,
         parts=views.split_parts(found),
         trend=trend,
-        show=views.show_text,
+        show=sanitize_text,
     )
 
 

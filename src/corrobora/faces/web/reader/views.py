@@ -22,7 +22,6 @@ from corrobora.reporting.evidence import cite_span, fold_letters
 from corrobora.reporting.render import HOW
 from corrobora.reporting.run_comparison import Change, ChangeKind, Comparison
 from corrobora.text.phrases import describe_code
-from corrobora.text.tokens import sanitize_text
 
 _AROUND = 12  # passages that the viewer shows before and after the one that is asked for
 _LETTERS = {  # of a cell of the audit
@@ -41,11 +40,6 @@ _CRITERIA = {
     "source_quality": "Are the sources first-hand and trustworthy?",
     "source_diversity": "Are there several independent sources?",
 }
-
-
-def show_text(text: str) -> str:
-    """Return a text without control characters."""
-    return sanitize_text(text)
 
 
 def source_link(run: str) -> Callable[[Window], str]:
