@@ -152,7 +152,7 @@ async def attempt(url: str, run: str | None, progress: Progress, into: Path, nam
     profile = load_profile(name, (("minutes", '"unlimited"'),))
     async with (
         await Database.connect(url, size=2) as database,
-        JournalWriter(database.conninfo) as writer,
+        JournalWriter(database) as writer,
     ):
         runs = Runs(database)
         library = PostgresLibrary(database, (SPACE,))

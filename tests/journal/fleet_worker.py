@@ -72,7 +72,7 @@ async def main(url: str, ledger: str, seconds: float, concurrency: int) -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     handle = os.open(ledger, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    async with await Database.connect(url) as database, JournalWriter(database.conninfo) as writer:
+    async with await Database.connect(url) as database, JournalWriter(database) as writer:
         work = Work(database, writer, handle, seconds)
         await Queue(database).run_worker(work.execute, concurrency=concurrency, stop=stop, grace_seconds=0.2)
 

@@ -46,7 +46,7 @@ def entry(number: int) -> Entry:
 
 async def written(url: str) -> str:
     """Store a run with its entries, each committed before the next one; return its id."""
-    async with await Database.connect(url, size=2) as database, JournalWriter(database.conninfo) as writer:
+    async with await Database.connect(url, size=2) as database, JournalWriter(database) as writer:
         runs = Runs(database)
         run = await runs.create(Request("Which of the two holds?"))
         epoch = await runs.claim(run, "test")
@@ -59,7 +59,7 @@ async def written(url: str) -> str:
 
 async def reopened(url: str, run: str) -> Sequence[Entry | None]:
     """What the next attempt at the run finds; every entry's checksum is compared."""
-    async with await Database.connect(url, size=2) as database, JournalWriter(database.conninfo) as writer:
+    async with await Database.connect(url, size=2) as database, JournalWriter(database) as writer:
         runs = Runs(database)
         epoch = await runs.claim(run, "after the cut")
         assert epoch is not None

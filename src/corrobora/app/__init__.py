@@ -65,7 +65,7 @@ class Workspace:
         target = settings.home / "database" if own is None else own.reveal()
         async with (
             await Database.connect(target, wait_seconds=settings.database_wait_seconds) as database,
-            JournalWriter(database.conninfo) as writer,
+            JournalWriter(database) as writer,
             EventLog(database) as events,
         ):
             workspace = cls(settings, database, writer, events, web)

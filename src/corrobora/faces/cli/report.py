@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.report import Outcome
@@ -23,6 +24,9 @@ from corrobora.faces.cli import Exit, find_full_disk
 from corrobora.faces.event_text import object_field, object_list
 from corrobora.reporting.report_format import REPORT_FILES
 from corrobora.text.phrases import describe_code
+
+if TYPE_CHECKING:
+    from corrobora.app import Workspace
 
 SUFFIX_FORMATS = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".json": "json"}
 _MIN_FREE_BYTES = 1_000_000
@@ -114,6 +118,30 @@ def _write_atomically(path: Path, content: str | bytes) -> None:
             with contextlib.suppress(OSError):
                 temporary.unlink()
         raise _unwritable_error(path, error) from None
+
+
+async def read_report_texts(workspace: Workspace, run: str, formats: tuple[str, ...]) -> dict[str, str]:
+    """Return the stored texts of the report, by format."""
+    found: dict[str, str] = {}
+    for form in formats:
+        stored = await workspace.runs.read_artifact(run, REPORT_FILES[form])
+        if stored is not None:
+            found[form] = stored.content.decode("utf-8", "replace")
+    return found
+
+
+async def copy_files(workspace: Workspace, run: str, folder: Path) -> None:
+    """Copy all files of the run below a folder (ANGLES-12)."""
+    for name in await workspace.runs.list_artifacts(run):
+        stored = await workspace.runs.read_artifact(run, name)
+        if stored is None:
+            continue
+        path = folder / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(stored.content)
+        except OSError as error:
+            raise _unwritable_error(path, error) from None
 
 
 def _current_umask() -> int:

@@ -36,7 +36,16 @@ from corrobora.faces.cli import Exit, print_notice
 from corrobora.faces.cli.display import Display, choose_display
 from corrobora.faces.cli.library import resolve_libraries
 from corrobora.faces.cli.options import print_report, print_text, with_workspace
-from corrobora.faces.cli.report import OutputTarget, RunExit, describe_resumption, has_body, low_score_exit, run_exit
+from corrobora.faces.cli.report import (
+    OutputTarget,
+    RunExit,
+    copy_files,
+    describe_resumption,
+    has_body,
+    low_score_exit,
+    read_report_texts,
+    run_exit,
+)
 from corrobora.faces.cli.screen import ask_authorization, is_terminal, one_line, plan_lines, write_stderr
 from corrobora.faces.event_text import count_noun, estimate_text, object_field
 from corrobora.reporting.report_format import REPORT_FILES
@@ -123,11 +132,15 @@ class TerminalRun:
         await run_here(self.workspace, self.run)
 
     async def _show_events(self) -> None:
-        async for event in follow_events(self.workspace, self.run, after=self._seen):
-            self._seen = max(self._seen, event.seq)
-            if event.type is EventType.PLAN_PROPOSED:
-                self.plan = event
-            self.display.show(event)
+        while True:
+            with contextlib.suppress(JournalError):  # the store is down: shown when it is back
+                async for event in follow_events(self.workspace, self.run, after=self._seen):
+                    self._seen = max(self._seen, event.seq)
+                    if event.type is EventType.PLAN_PROPOSED:
+                        self.plan = event
+                    self.display.show(event)
+                return
+            await asyncio.sleep(_POLL_SECONDS)
 
     @contextlib.contextmanager
     def _handle_signals(self) -> Generator[None]:
@@ -165,7 +178,11 @@ class TerminalRun:
             self._work.cancel()
 
     def _start_task(self, work: Coroutine[object, object, None]) -> None:
-        task = asyncio.create_task(work)
+        async def finish() -> None:
+            with contextlib.suppress(JournalError):  # the store is down: what ends this run then tells so
+                await work
+
+        task = asyncio.create_task(finish())
         self._pending.add(task)
         task.add_done_callback(self._pending.discard)
 
@@ -246,16 +263,16 @@ async def conduct_run(workspace: Workspace, run: RunId, wanted: OutputOptions) -
             f"The run {run} is {describe_code(row.status)}, and another process has it.",
             next_step=f"Wait for it, or stop it: corrobora cancel {run}",
         )
+    phrase = resolve_profile(workspace.settings, row.request).phrase or "yes"
+    asks = wanted.may_ask and not wanted.plan_only and is_terminal(sys.stdin) and is_terminal(sys.stderr)
+
+    def ask_person(event: Event | None) -> str:
+        display.pause()
+        return ask_authorization(event, phrase)
+
     display.launch(run, str(run_folder(workspace, run).base))
+    conduct = TerminalRun(workspace, run, display, ask_person if asks else None)
     try:
-        phrase = resolve_profile(workspace.settings, row.request).phrase or "yes"
-        asks = wanted.may_ask and not wanted.plan_only and is_terminal(sys.stdin) and is_terminal(sys.stderr)
-
-        def ask_person(event: Event | None) -> str:
-            display.pause()
-            return ask_authorization(event, phrase)
-
-        conduct = TerminalRun(workspace, run, display, ask_person if asks else None)
         await conduct.run_to_end()
         row = await workspace.runs.get(run)
         if wanted.plan_only and row.status is RunStatus.AWAITING:
@@ -265,6 +282,17 @@ async def conduct_run(workspace: Workspace, run: RunId, wanted: OutputOptions) -
     except OSError as error:  # such as a full disk: the same command would start a second run
         error.add_note(f"go on with: corrobora resume {run}")
         raise
+    except JournalError as error:
+        if not error.code.startswith("database"):
+            raise
+        step = f"Nothing committed is lost. When it is back: corrobora resume {run}"
+        away = JournalError(error.code, error.message, next_step=step)
+        left = conduct.exit_code()
+        if left is None:
+            raise away from error
+        print_notice(str(away))
+        code = left
+        return code
     else:
         return code
     finally:
@@ -301,7 +329,7 @@ async def _deliver_report(
     except NoEvidence:
         report = {}
     if wanted.artifacts is not None:
-        await _copy_files(workspace, row.id, wanted.artifacts)
+        await copy_files(workspace, row.id, wanted.artifacts)
     profile = resolve_profile(workspace.settings, row.request)
     threshold = profile.review.min_score if profile.review.judge else None
     threshold = threshold if wanted.min_score is None else wanted.min_score  # also of a run that goes on
@@ -338,7 +366,7 @@ def _estimate_entry(plan: Event | None) -> dict[str, object]:
 async def _write_report(
     workspace: Workspace, run: str, report: Mapping[str, Any], wanted: OutputOptions, estimate: Mapping[str, object]
 ) -> None:
-    texts = await _report_texts(workspace, run, tuple(wanted.target.files.values()) if wanted.target else ("md",))
+    texts = await read_report_texts(workspace, run, tuple(wanted.target.files.values()) if wanted.target else ("md",))
     if wanted.target is not None and has_body(report):
         for path in wanted.target.write(texts):
             write_stderr(f"written  {path}")
@@ -347,34 +375,6 @@ async def _write_report(
         print_text(json.dumps(document, indent=2))
     elif wanted.prints and wanted.target is None and wanted.display != "jsonl" and has_body(report):
         print_report(texts.get("md", str(report["markdown"])))
-
-
-async def _report_texts(workspace: Workspace, run: str, formats: tuple[str, ...]) -> dict[str, str]:
-    """Return the stored texts of the report, by format."""
-    found: dict[str, str] = {}
-    for form in formats:
-        stored = await workspace.runs.read_artifact(run, REPORT_FILES[form])
-        if stored is not None:
-            found[form] = stored.content.decode("utf-8", "replace")
-    return found
-
-
-async def _copy_files(workspace: Workspace, run: str, folder: Path) -> None:
-    """Copy all files of the run below a folder (ANGLES-12)."""
-    for name in await workspace.runs.list_artifacts(run):
-        stored = await workspace.runs.read_artifact(run, name)
-        if stored is None:
-            continue
-        path = folder / name
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(stored.content)
-        except OSError as error:
-            raise UserError(
-                "output_unwritable",
-                f"The file {str(path)!r} cannot be written: {error.strerror}.",
-                next_step="Free some space.",
-            ) from None
 
 
 def _print_closing_lines(workspace: Workspace, row: RunRow, report: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import time
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -32,7 +33,14 @@ from corrobora.storage.journal.commits import (
     require_storable,
     verify_entry,
 )
-from corrobora.storage.postgres import Connection, Database, explain_error, open_connection
+from corrobora.storage.postgres import (
+    OUTAGE_SECONDS,
+    STOPPED_SECONDS,
+    Connection,
+    Database,
+    explain_error,
+    open_connection,
+)
 
 _MAX_ROWS = 1_000
 _MAX_CHARACTERS = 8_000_000
@@ -40,8 +48,8 @@ _GATHER_SECONDS = 0.004
 # What nobody waits for may share the commit of what comes so soon: a crash would lose what is known of a call that was
 # sent or of a page that was read, but events are made again.
 _LATER_SECONDS, _EVENT_SECONDS = 0.02, 0.15
-_OTHER_PATIENCE_SECONDS = 15.0
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.05, 1.0
+_log = logging.getLogger(__name__)
 _LOST = (psycopg.OperationalError, psycopg.InterfaceError, JournalError)
 
 
@@ -54,9 +62,9 @@ class JournalWriter:
     """
 
     def __init__(
-        self, conninfo: str, *, patience_seconds: float = 300.0, event_seconds: float = _EVENT_SECONDS
+        self, database: Database, *, patience_seconds: float = OUTAGE_SECONDS, event_seconds: float = _EVENT_SECONDS
     ) -> None:
-        self._conninfo = conninfo
+        self._database = database
         self._event_seconds = event_seconds
         self._patience_seconds = patience_seconds
         self._answers: deque[AnswerWrite] = deque()
@@ -70,7 +78,7 @@ class JournalWriter:
         self.flushes = 0
 
     async def __aenter__(self) -> Self:
-        self._connection = await open_connection(self._conninfo)
+        self._connection = await open_connection(self._database.conninfo)
         self._task = asyncio.create_task(self._write_loop(), name="journal writer")
         return self
 
@@ -168,6 +176,8 @@ class JournalWriter:
                     fail_group(group, reason)
                     return
                 await asyncio.sleep(pause)
+                if pause < _LONGEST_PAUSE_SECONDS <= pause * 2:
+                    _log.warning("What was answered is kept in memory until the database takes it: %s", reason.message)
                 pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
             except psycopg.Error as error:
                 items = group.uncommitted_items()
@@ -180,12 +190,14 @@ class JournalWriter:
 
     def _patience_for(self, reason: JournalError) -> float:
         """Return how long to wait: an outage ends by itself, but a full disk needs a person."""
+        if self._database.pool.closed:
+            return 0.0
         passing = reason.code in ("database_down", "database_busy")
-        return self._patience_seconds if passing else min(self._patience_seconds, _OTHER_PATIENCE_SECONDS)
+        return self._patience_seconds if passing else min(self._patience_seconds, STOPPED_SECONDS)
 
     async def _ensure_connection(self) -> Connection:
         if self._connection is None:
-            self._connection = await open_connection(self._conninfo)
+            self._connection = await open_connection(self._database.conninfo)
         return self._connection
 
     async def _disconnect(self) -> None:

@@ -27,6 +27,7 @@ from corrobora.storage.postgres.schema import apply_migrations
 if TYPE_CHECKING:
     from corrobora.storage.postgres.embedded import EmbeddedServer
 
+_log = logging.getLogger(__name__)
 # Lost connections are told in our own words; without a handler Python would print those of the pool to stderr as well.
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
 
@@ -36,7 +37,10 @@ Params: TypeAlias = Sequence[object] | Mapping[str, object] | None
 
 MIN_SERVER = 15
 WAIT_SECONDS = 120.0  # for a connection of the pool: a busy machine is not an outage
+OUTAGE_SECONDS = 300.0  # so long a server that is away is waited for; one that somebody has stopped not so long
+STOPPED_SECONDS = 10.0
 _TRUSTED_SECONDS = 10.0
+_LOOK_SECONDS = 1.0
 _CONNECT: Mapping[str, str | int] = {  # a lost peer is noticed within about half a minute, not after two hours
     "connect_timeout": 10,
     "keepalives": 1,
@@ -80,6 +84,7 @@ class Database:
         self.conninfo = conninfo
         self.pool = pool
         self._server = server
+        self._unreachable = asyncio.Event()
 
     @classmethod
     async def connect(cls, target: str | Path, *, size: int = 6, wait_seconds: float = WAIT_SECONDS) -> Self:
@@ -105,6 +110,9 @@ class Database:
                     await asyncio.to_thread(server.revive)
                 return conninfo
 
+            async def note_outage(_: object) -> None:
+                database._unreachable.set()
+
             pool = AsyncConnectionPool[PooledConnection](
                 locate,
                 connection_class=PooledConnection,
@@ -113,8 +121,11 @@ class Database:
                 timeout=wait_seconds,
                 configure=configure_connection,
                 check=PooledConnection.check_alive,
+                reconnect_timeout=OUTAGE_SECONDS,
+                reconnect_failed=note_outage,
                 open=False,
             )
+            database = cls(conninfo, pool, server)
             try:
                 await pool.open()
             except BaseException:
@@ -124,7 +135,27 @@ class Database:
             if server is not None:
                 await asyncio.to_thread(server.stop_if_last)
             raise
-        return cls(conninfo, pool, server)
+        return database
+
+    async def watch_outage(self) -> None:
+        """Watch until the server is away for good, or was stopped and not started again soon.
+
+        Raises:
+            JournalError: always, in the end.
+        """
+        left = STOPPED_SECONDS
+        while left > 0 and not self._unreachable.is_set():
+            await asyncio.sleep(_LOOK_SECONDS)
+            stopped = self._server is not None and self._server.was_stopped()
+            if stopped and left == STOPPED_SECONDS:
+                _log.warning("The embedded database was stopped; waiting %g s for it to be started again.", left)
+            left = left - _LOOK_SECONDS if stopped else STOPPED_SECONDS
+        what = f"has not answered for {OUTAGE_SECONDS:g} s" if left > 0 else "was stopped"
+        raise JournalError("database_down", f"The database {what}.", next_step=_DOWN)
+
+    async def abandon(self) -> None:
+        """Let every statement fail at once, also those that wait for a connection: nobody waits for the server."""
+        await self.pool.close(timeout=0)
 
     async def close(self) -> None:
         """Close the pool; stop the embedded server if this was its last user."""

@@ -23,13 +23,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from corrobora.domain.errors import JournalError
-from corrobora.storage.postgres.processes import (
-    Account,
-    folder_mark,
-    is_running,
-    list_processes,
-    runs_in,
-)
+from corrobora.storage.postgres.processes import Account, folder_mark, is_running, list_processes, runs_in
 
 MAJOR = "18"
 PORT = 5432
@@ -87,6 +81,11 @@ class Cluster:
         return self.base / "cluster"
 
     @property
+    def pid_file(self) -> Path:
+        """What a running server writes, and removes when it ends by itself."""
+        return self.data / "postmaster.pid"
+
+    @property
     def log(self) -> Path:
         """The log file of the server."""
         return self.base / "server.log"
@@ -94,7 +93,7 @@ class Cluster:
     def read_pid_file(self) -> RunningServer | None:
         """Read the pid file; None if it is missing, or if its process is not this cluster's server any more."""
         try:
-            lines = (self.data / "postmaster.pid").read_text("utf-8", "replace").splitlines()
+            lines = self.pid_file.read_text("utf-8", "replace").splitlines()
         except (FileNotFoundError, NotADirectoryError):
             return None
         if not lines or not lines[0].strip().isdigit() or not runs_in(int(lines[0]), self.data, "postgres"):
@@ -310,7 +309,7 @@ class Cluster:
         PostgreSQL would refuse to start. They are removed only if no server process runs in the cluster; those that a
         crashed server left behind end by themselves a moment later.
         """
-        files = [self.data / "postmaster.pid", sockets / f"{_SOCKET}.lock"]
+        files = [self.pid_file, sockets / f"{_SOCKET}.lock"]
         if not any(file.exists() for file in files):
             return
         end = time.monotonic() + _ORPHAN_SECONDS

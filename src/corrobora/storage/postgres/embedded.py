@@ -87,6 +87,10 @@ class EmbeddedServer:
                 if _was_killed(self._cluster):
                     self._cluster.start_server()
 
+    def was_stopped(self) -> bool:
+        """True if somebody has stopped the server (`db stop`): unlike one that was killed, it leaves no pid file."""
+        return self._membership is not None and not self._cluster.pid_file.exists()
+
     def stop_if_last(self) -> bool:
         """End this use, and stop the server if nobody else uses it. Returns True if it was stopped.
 
@@ -152,7 +156,7 @@ def stop_server(data_dir: Path) -> bool:
 
 def _was_killed(cluster: Cluster) -> bool:
     """True if a server has left its pid file behind: one that was stopped has removed it."""
-    return (cluster.data / "postmaster.pid").exists() and cluster.read_pid_file() is None
+    return cluster.pid_file.exists() and cluster.read_pid_file() is None
 
 
 def _resolve_home(data_dir: Path) -> Path:

@@ -127,6 +127,7 @@ SHARED_QUEUE = "runs"
 _MAX_ATTEMPTS = 25  # of one run whose workers die one after another
 _PURGE_EVERY = 300  # sweeps
 _ACTIVE = (RunStatus.QUEUED, RunStatus.RUNNING)
+_LEAVE_SECONDS = 5.0  # after the grace time, to hand runs back
 _PASSING = frozenset({"database_down", "database_busy", "database_full", "database_read_only", "journal_closed"})
 
 _log = logging.getLogger(__name__)
@@ -193,8 +194,11 @@ class Queue:
 
         `execute` ends its attempt with `Runs.finish`. If it raises, the run is marked failed, except that the run goes
         on elsewhere after an outage of the database. When `stop` is set (SIGTERM), attempts get the grace time, are
-        cancelled, and their runs are handed back. A dead worker's runs are taken over after fifteen missed heartbeats,
-        or three if its process is seen to have ended.
+        cancelled, and their runs are handed back, for which a database that is away is not waited for. A dead worker's
+        runs are taken over after fifteen missed heartbeats, or three if its process is seen to have ended.
+
+        Raises:
+            JournalError: with `until`, the database went away and did not come back in time.
         """
         from corrobora.storage.queue.attempts import AttemptWorker  # noqa: PLC0415 - only workers need the library
 
@@ -213,14 +217,22 @@ class Queue:
             ends.append(asyncio.create_task(stop.wait(), name="stop"))
         if until is not None:
             ends.append(asyncio.create_task(self._wait_until_inactive(until), name="until"))
+            ends.append(asyncio.create_task(self._database.watch_outage(), name="outage"))
+        patience = grace_seconds + _LEAVE_SECONDS
         try:
             done, _ = await asyncio.wait([*tasks, *ends], return_when=asyncio.FIRST_COMPLETED)
             for task in done:
-                task.result()  # raise the error of a worker or sweeper
+                task.result()  # raise the error of a worker or sweeper, or the outage that does not end
+        except JournalError:
+            patience = 0.0
+            raise
         finally:
             working, sweeping = tasks
             working.cancel()
             await cancel_tasks(sweeping, *ends)
+            await asyncio.wait({working}, timeout=patience)
+            if not working.done():
+                await self._database.abandon()  # it is away, and nobody waits for it
             await asyncio.gather(working, return_exceptions=True)
 
     async def sweep(self, *, lost: Sequence[int] = ()) -> SweepResult:
@@ -299,14 +311,17 @@ class Queue:
         await self._close_attempt(run, epoch, task)
 
     async def _finish_cancelled(self, run: RunId, epoch: int, task: asyncio.Future[None], *, by_user: bool) -> None:
-        """After a cancellation: end the run if a person asked for it, else hand it back for the next worker."""
-        if by_user:
-            with contextlib.suppress(Stale):  # `execute` may have finished it with a partial report
+        """After a cancellation: end the run if a person asked for it, else hand it back for the next worker.
+
+        If the store is down, the end of this process sets the run free.
+        """
+        with contextlib.suppress(Stale, JournalError):  # `execute` may have finished it with a partial report
+            if by_user:
                 await self._runs.finish(run, epoch, RunStatus.CANCELLED, outcome="cancelled")
-        elif task.cancelled() or task.exception() is not None:
-            await self._database.fetch_one(
-                sql.RELEASE_RUN, self._with_defaults({"run": run, "epoch": epoch}), where="handing a run back"
-            )
+            elif task.cancelled() or task.exception() is not None:
+                await self._database.fetch_one(
+                    sql.RELEASE_RUN, self._with_defaults({"run": run, "epoch": epoch}), where="handing a run back"
+                )
 
     async def _close_attempt(self, run: RunId, epoch: int, task: asyncio.Future[None]) -> None:
         """After the end of `execute`: an error ends the run, unless it is an outage of the database."""

@@ -17,6 +17,7 @@ from procrastinate.exceptions import ConnectorException
 from procrastinate.job_context import AbortReason, JobContext
 from procrastinate.jobs import Job, Status
 from procrastinate.manager import JobManager, NotificationCallback
+from psycopg_pool import PoolClosed
 
 from corrobora.storage.postgres import Database
 from corrobora.storage.queue.statements import ATTEMPT_TASK, POLL_SECONDS
@@ -73,6 +74,8 @@ class ResilientJobManager(JobManager):
                 if isinstance(error.__cause__, psycopg.errors.RaiseException):
                     _log.info("attempt %s was closed by a sweeper", job.id)
                     return
+                if isinstance(error.__cause__, PoolClosed):
+                    return  # the database was abandoned: a sweeper finds the end of this process
                 _log.warning("closing attempt %s failed: %s", job.id, error.__cause__)
                 await asyncio.sleep(_PAUSE_SECONDS)
             else:
@@ -101,7 +104,7 @@ class ResilientJobManager(JobManager):
         try:
             await super().unregister_worker(worker_id)
         except ConnectorException as error:
-            _log.warning("leaving the list of workers failed: %s", error.__cause__)
+            _log.info("leaving the list of workers failed: %s", error.__cause__)
 
 
 class AttemptWorker:

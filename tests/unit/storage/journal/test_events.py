@@ -44,7 +44,7 @@ async def numbers(log: EventLog, run: str, after: int = 0) -> Sequence[int]:
 
 
 async def test_a_follower_gets_past_and_live_events_and_ends_with_the_run(database: Database) -> None:
-    async with JournalWriter(database.conninfo) as writer, EventLog(database) as log:
+    async with JournalWriter(database) as writer, EventLog(database) as log:
         journal = await attempt(database, writer)
         for number in range(5):
             journal.emit(event(str(number)))
@@ -63,7 +63,7 @@ async def test_a_follower_gets_past_and_live_events_and_ends_with_the_run(databa
 async def test_a_follower_ends_when_the_run_is_final_without_a_last_event(
     database: Database, status: RunStatus
 ) -> None:
-    async with JournalWriter(database.conninfo) as writer, EventLog(database) as log:
+    async with JournalWriter(database) as writer, EventLog(database) as log:
         journal = await attempt(database, writer)
         follower = asyncio.create_task(numbers(log, journal.run))
         journal.emit(event("a"))
@@ -74,7 +74,7 @@ async def test_a_follower_ends_when_the_run_is_final_without_a_last_event(
 
 
 async def test_a_follower_outlives_its_listening_connection(database: Database) -> None:
-    async with JournalWriter(database.conninfo) as writer, EventLog(database, poll_seconds=0.05) as log:
+    async with JournalWriter(database) as writer, EventLog(database, poll_seconds=0.05) as log:
         journal = await attempt(database, writer)
         follower = asyncio.create_task(numbers(log, journal.run))
         for number in range(4):
@@ -100,7 +100,7 @@ class CountedLog(EventLog):
 
 async def test_followers_of_one_run_share_what_they_read(database: Database) -> None:
     """A thousand listeners must not cost the database a thousand queries an event."""
-    async with JournalWriter(database.conninfo) as writer, CountedLog(database, poll_seconds=60) as log:
+    async with JournalWriter(database) as writer, CountedLog(database, poll_seconds=60) as log:
         journal = await attempt(database, writer)
         followers = [asyncio.create_task(numbers(log, journal.run)) for _ in range(40)]
         while log.looks < len(followers):  # noqa: ASYNC110 - until each has had its first look
@@ -131,7 +131,7 @@ class CountedDatabase:
 async def test_what_is_notified_is_rarely_looked_for_and_what_is_not_always(database: Database) -> None:
     counted: Any = CountedDatabase(database)
     polls = 30
-    async with JournalWriter(database.conninfo) as writer, EventLog(counted, poll_seconds=0.05) as log:
+    async with JournalWriter(database) as writer, EventLog(counted, poll_seconds=0.05) as log:
         journal = await attempt(database, writer)
         follower = asyncio.create_task(numbers(log, journal.run))
         began = time.monotonic()
@@ -152,7 +152,7 @@ async def test_a_follower_of_an_unknown_run_ends(database: Database) -> None:
 
 
 async def test_the_end_of_a_run_that_was_rewound_is_not_its_end(database: Database) -> None:
-    async with JournalWriter(database.conninfo) as writer, EventLog(database) as log:
+    async with JournalWriter(database) as writer, EventLog(database) as log:
         journal = await attempt(database, writer)
         journal.emit(event("finished", EventType.RUN_FINISHED))
         await journal.flush()
@@ -172,7 +172,7 @@ async def ended(database: Database, journal: RunJournal) -> str:
 
 
 async def test_events_are_read_in_pages(database: Database) -> None:
-    async with JournalWriter(database.conninfo) as writer:
+    async with JournalWriter(database) as writer:
         journal = await attempt(database, writer)
         for number in range(10):
             journal.emit(event(str(number)))

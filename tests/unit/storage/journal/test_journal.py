@@ -40,7 +40,7 @@ async def wait_for_rows(database: Database, query: LiteralString) -> None:
 
 
 async def test_an_answer_is_committed_and_found_again_by_the_next_attempt(database: Database) -> None:
-    async with JournalWriter(database.conninfo) as writer:
+    async with JournalWriter(database) as writer:
         first = await attempt(database, writer)
         entry = Entry("root/1/extract", '{"a": "\\u0000"}', '{"model": "m"}')
         assert first.get(entry.key) is None
@@ -54,7 +54,7 @@ async def test_an_answer_is_committed_and_found_again_by_the_next_attempt(databa
 
 
 async def test_it_keeps_the_contract_of_the_port(database: Database) -> None:
-    async with JournalWriter(database.conninfo) as writer:
+    async with JournalWriter(database) as writer:
         run = await Runs(database).create(Request("Which?"))
         await check_journal(lambda: attempt(database, writer, run))
 
@@ -62,7 +62,7 @@ async def test_it_keeps_the_contract_of_the_port(database: Database) -> None:
 async def test_what_was_not_paid_for_counts_at_once_and_shares_the_commit_of_the_next_answer(
     database: Database,
 ) -> None:
-    async with JournalWriter(database.conninfo) as writer:
+    async with JournalWriter(database) as writer:
         journal = await attempt(database, writer)
         before = writer.flushes
         pages = [Entry(f"read#{number}", "{}") for number in range(8)]
@@ -77,7 +77,7 @@ async def test_what_was_not_paid_for_counts_at_once_and_shares_the_commit_of_the
 async def test_events_share_the_commit_of_the_answer_that_follows_and_are_not_held_back_without_one(
     database: Database,
 ) -> None:
-    async with JournalWriter(database.conninfo) as writer:
+    async with JournalWriter(database) as writer:
         journal = await attempt(database, writer)
         before = writer.flushes
         for number in range(5):
@@ -93,7 +93,7 @@ async def test_events_share_the_commit_of_the_answer_that_follows_and_are_not_he
 async def test_a_call_about_to_be_sent_is_noted_at_once_though_events_could_wait(
     database: Database,
 ) -> None:
-    async with JournalWriter(database.conninfo, event_seconds=60.0) as writer:
+    async with JournalWriter(database, event_seconds=60.0) as writer:
         journal = await attempt(database, writer)
         journal.emit(thought("a"))
         journal.begin("sent")
@@ -101,7 +101,7 @@ async def test_a_call_about_to_be_sent_is_noted_at_once_though_events_could_wait
 
 
 async def test_many_answers_at_once_are_committed_in_few_groups(database: Database) -> None:
-    async with JournalWriter(database.conninfo) as writer:
+    async with JournalWriter(database) as writer:
         journals = [await attempt(database, writer) for _ in range(5)]
         puts = [journal.put(Entry(f"k{number}", f'"{number}"')) for journal in journals for number in range(100)]
         assert len(await asyncio.gather(*puts)) == 500
@@ -111,7 +111,7 @@ async def test_many_answers_at_once_are_committed_in_few_groups(database: Databa
 
 
 async def test_a_second_answer_to_a_key_gets_the_first(database: Database) -> None:
-    async with JournalWriter(database.conninfo) as writer:
+    async with JournalWriter(database) as writer:
         journal = await attempt(database, writer)
         first, second = await asyncio.gather(journal.put(Entry("k", "1")), journal.put(Entry("k", "2")))
         assert first == second == Entry("k", "1")
@@ -119,7 +119,7 @@ async def test_a_second_answer_to_a_key_gets_the_first(database: Database) -> No
 
 
 async def test_two_attempts_in_one_process_adopt_the_winner_and_the_old_one_is_stale(database: Database) -> None:
-    async with JournalWriter(database.conninfo) as writer:
+    async with JournalWriter(database) as writer:
         old = await attempt(database, writer)
         new = await attempt(database, writer, old.run)
         results = await asyncio.gather(old.put(Entry("k", "old")), new.put(Entry("k", "new")), return_exceptions=True)
@@ -130,7 +130,7 @@ async def test_two_attempts_in_one_process_adopt_the_winner_and_the_old_one_is_s
 
 
 async def test_a_late_answer_is_kept_where_its_key_is_free(database: Database) -> None:
-    async with JournalWriter(database.conninfo) as writer:
+    async with JournalWriter(database) as writer:
         old = await attempt(database, writer)
         await attempt(database, writer, old.run)
         with pytest.raises(Stale):
@@ -140,7 +140,7 @@ async def test_a_late_answer_is_kept_where_its_key_is_free(database: Database) -
 
 
 async def test_events_of_an_old_attempt_are_refused(database: Database) -> None:
-    async with JournalWriter(database.conninfo) as writer:
+    async with JournalWriter(database) as writer:
         old = await attempt(database, writer)
         old.emit(thought("a"))
         await old.flush()
@@ -160,7 +160,7 @@ async def test_events_of_an_old_attempt_are_refused(database: Database) -> None:
 
 
 async def test_a_begun_call_without_an_answer_is_uncertain_for_the_next_attempt(database: Database) -> None:
-    async with JournalWriter(database.conninfo) as writer:
+    async with JournalWriter(database) as writer:
         first = await attempt(database, writer)
         first.begin("sent")
         first.begin("answered")
@@ -174,7 +174,7 @@ async def test_a_begun_call_without_an_answer_is_uncertain_for_the_next_attempt(
 
 
 async def test_a_flipped_bit_is_found_and_named(database: Database) -> None:
-    async with JournalWriter(database.conninfo) as writer:
+    async with JournalWriter(database) as writer:
         journal = await attempt(database, writer)
         await journal.put(Entry("root/1/extract", '{"n": 10}'))
         await database.execute("UPDATE journal SET out = replace(out, '10', '11')")
@@ -185,7 +185,7 @@ async def test_a_flipped_bit_is_found_and_named(database: Database) -> None:
 
 @pytest.mark.parametrize("entry", [Entry("k\x00", "1"), Entry("k", "\x00"), Entry("k", "\ud800")])
 async def test_text_that_no_database_can_hold_is_refused_alone(database: Database, entry: Entry) -> None:
-    async with JournalWriter(database.conninfo) as writer:
+    async with JournalWriter(database) as writer:
         journal = await attempt(database, writer)
         results = await asyncio.gather(journal.put(Entry("good", "1")), journal.put(entry), return_exceptions=True)
         assert results[0] == Entry("good", "1")
@@ -194,7 +194,7 @@ async def test_text_that_no_database_can_hold_is_refused_alone(database: Databas
 
 
 async def test_a_cancelled_waiter_does_not_lose_the_answer(database: Database) -> None:
-    async with JournalWriter(database.conninfo) as writer:
+    async with JournalWriter(database) as writer:
         journal = await attempt(database, writer)
         task = asyncio.create_task(journal.put(Entry("k", "1")))
         await asyncio.sleep(0)
@@ -205,7 +205,7 @@ async def test_a_cancelled_waiter_does_not_lose_the_answer(database: Database) -
 
 
 async def test_the_writer_goes_on_after_its_connection_was_cut(database: Database) -> None:
-    async with JournalWriter(database.conninfo) as writer:
+    async with JournalWriter(database) as writer:
         journal = await attempt(database, writer)
         for number in range(20):
             if number % 5 == 0:
@@ -224,7 +224,7 @@ async def test_the_writer_goes_on_after_its_connection_was_cut(database: Databas
 
 
 async def test_a_removed_run_makes_its_attempt_stale(database: Database) -> None:
-    async with JournalWriter(database.conninfo) as writer:
+    async with JournalWriter(database) as writer:
         journal = await attempt(database, writer)
         assert await Runs(database).remove(journal.run)
         with pytest.raises(Stale):
@@ -234,7 +234,7 @@ async def test_a_removed_run_makes_its_attempt_stale(database: Database) -> None
 
 async def test_eight_writers_on_one_run_leave_no_gap(database: Database) -> None:
     async with AsyncExitStack() as stack:
-        writers = [await stack.enter_async_context(JournalWriter(database.conninfo)) for _ in range(8)]
+        writers = [await stack.enter_async_context(JournalWriter(database)) for _ in range(8)]
         first = await attempt(database, writers[0])
         journals = [await RunJournal.open(database, writer, first.run, first.epoch) for writer in writers]
         for number in range(50):

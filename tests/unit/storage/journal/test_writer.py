@@ -53,7 +53,7 @@ async def test_what_was_answered_in_an_outage_is_written_after_it(
     database: Database, database_server: str, database_url: str
 ) -> None:
     outage = Outage(database_server, database_url)
-    async with JournalWriter(database.conninfo) as writer:
+    async with JournalWriter(database) as writer:
         journal = await attempt(database, writer)
         await journal.put(Entry("before", "1"))
         journal.emit(thought(0))
@@ -77,7 +77,7 @@ async def test_an_outage_without_end_reaches_whoever_waits(
     database: Database, database_server: str, database_url: str
 ) -> None:
     outage = Outage(database_server, database_url)
-    async with JournalWriter(database.conninfo, patience_seconds=0.2) as writer:
+    async with JournalWriter(database, patience_seconds=0.2) as writer:
         journal = await attempt(database, writer)
         outage.begin()
         journal.emit(thought(1))
@@ -96,7 +96,7 @@ async def test_an_outage_without_end_reaches_whoever_waits(
 async def test_one_run_that_the_database_refuses_does_not_take_the_others_with_it(database: Database) -> None:
     await database.execute("ALTER TABLE journal ADD CHECK (key <> 'refused')")
     await database.execute("ALTER TABLE run_events ADD CHECK (key <> 'e13')")
-    async with JournalWriter(database.conninfo) as writer:
+    async with JournalWriter(database) as writer:
         good, bad = [await attempt(database, writer) for _ in range(2)]
         results = await asyncio.gather(
             *(good.put(Entry(f"k{number}", "1")) for number in range(20)),
@@ -117,7 +117,7 @@ async def test_one_run_that_the_database_refuses_does_not_take_the_others_with_i
 
 
 async def test_leaving_the_writer_writes_what_is_left(database: Database) -> None:
-    async with JournalWriter(database.conninfo) as writer:
+    async with JournalWriter(database) as writer:
         journal = await attempt(database, writer)
         for number in range(100):
             journal.emit(thought(number))
@@ -127,7 +127,7 @@ async def test_leaving_the_writer_writes_what_is_left(database: Database) -> Non
 
 
 async def test_more_than_one_group_fits_is_written_in_several(database: Database) -> None:
-    async with JournalWriter(database.conninfo) as writer:
+    async with JournalWriter(database) as writer:
         journal = await attempt(database, writer)
         await asyncio.gather(*(journal.put(Entry(f"k{number}", "1")) for number in range(2500)))
         for number in range(2500):
