@@ -258,11 +258,11 @@ async def conduct_run(workspace: Workspace, run: RunId, wanted: OutputOptions) -
     code: int = Exit.BUG
     row = await workspace.runs.get(run)
     if not await workspace.queue.submit(run, own=True):
-        raise UserError(
-            "run_busy",
-            f"The run {run} is {describe_code(row.status)}, and another process has it.",
-            next_step=f"Wait for it, or stop it: corrobora cancel {run}",
-        )
+        row = await workspace.runs.get(run)
+        if row.status.final:  # another process has ended it just now
+            raise UserError("run_ended", f"The run {run} has ended ({describe_code(row.outcome or row.status)}).")
+        why = f"The run {run} is {describe_code(row.status)}, and another process has it."
+        raise UserError("run_busy", why, next_step=f"Wait for it, or stop it: corrobora cancel {run}")
     phrase = resolve_profile(workspace.settings, row.request).phrase or "yes"
     asks = wanted.may_ask and not wanted.plan_only and is_terminal(sys.stdin) and is_terminal(sys.stderr)
 
@@ -283,7 +283,7 @@ async def conduct_run(workspace: Workspace, run: RunId, wanted: OutputOptions) -
         error.add_note(f"go on with: corrobora resume {run}")
         raise
     except JournalError as error:
-        if not error.code.startswith("database"):
+        if error.code == "database_folder" or not error.code.startswith("database"):
             raise
         step = f"Nothing committed is lost. When it is back: corrobora resume {run}"
         away = JournalError(error.code, error.message, next_step=step)

@@ -150,6 +150,9 @@ class Database:
             if stopped and left == STOPPED_SECONDS:
                 _log.warning("The embedded database was stopped; waiting %g s for it to be started again.", left)
             left = left - _LOOK_SECONDS if stopped else STOPPED_SECONDS
+        if self._server is not None and not self._server.data_dir.is_dir():
+            message = f"The data folder {self._server.data_dir} was removed, and with it what it held."
+            raise JournalError("database_folder", message, next_step="Restore it from a copy.")
         what = f"has not answered for {OUTAGE_SECONDS:g} s" if left > 0 else "was stopped"
         raise JournalError("database_down", f"The database {what}.", next_step=_DOWN)
 

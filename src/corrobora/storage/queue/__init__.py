@@ -332,14 +332,14 @@ class Queue:
         if isinstance(error, JournalError) and error.code in _PASSING:
             _log.warning("run %s: attempt %d ended for now: %s", run, epoch, error)
             return
+        reason = str(error) if isinstance(error, CorroboraError) else f"{type(error).__name__}: {error}"
         if error is None:
             reason = "its attempt ended without a result"
         else:
-            reason = str(error) if isinstance(error, CorroboraError) else f"{type(error).__name__}: {error}"
-            _log.error("run %s: attempt %d failed", run, epoch, exc_info=error)
-        row = await self._runs.status_and_epoch(run)
-        if row == (RunStatus.RUNNING, epoch):
-            with contextlib.suppress(Stale):
+            trace = None if isinstance(error, CorroboraError) else error
+            _log.error("run %s: attempt %d failed: %s", run, epoch, reason, exc_info=trace)
+        with contextlib.suppress(Stale, JournalError):
+            if await self._runs.status_and_epoch(run) == (RunStatus.RUNNING, epoch):
                 await self._runs.finish(run, epoch, RunStatus.FAILED, reason=reason[:2000])
 
     async def _wait_until_inactive(self, runs: Collection[str]) -> None:
