@@ -230,10 +230,14 @@ class Queue:
             working, sweeping = tasks
             working.cancel()
             await cancel_tasks(sweeping, *ends)
-            await asyncio.wait({working}, timeout=patience)
-            if not working.done():
-                await self._database.abandon()  # it is away, and nobody waits for it
-            await asyncio.gather(working, return_exceptions=True)
+            await self._await_hand_back(working, patience)
+
+    async def _await_hand_back(self, working: asyncio.Task[None], patience: float) -> None:
+        """Wait until a cancelled worker has handed its runs back, but not for a database that is away."""
+        await asyncio.wait({working}, timeout=patience)
+        if not working.done():
+            await self._database.abandon()
+        await asyncio.gather(working, return_exceptions=True)
 
     async def sweep(self, *, lost: Sequence[int] = ()) -> SweepResult:
         """Close the rows of dead workers, queue runs that should continue, and start due schedules.
