@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
+from typing import NamedTuple, cast
 
 from corrobora.domain.run import Event, EventType
 from corrobora.text.phrases import describe_code, format_count
@@ -17,13 +17,13 @@ EventData = Mapping[str, object]
 
 def describe_event(event: Event) -> str:
     """Return what an event says in one sentence of unchecked text, "" if there is nothing to say of it."""
-    describe = _FORMATTERS.get(event.type)
+    describe = _SHOWN.get(event.type, _NOT_SHOWN).describe
     return describe({"round": event.round, **event.data}) if describe else ""
 
 
 def event_sign(event: Event) -> str:
     """Return the sign before the sentence of an event."""
-    return _GLYPHS.get(event.type, "·")
+    return _SHOWN.get(event.type, _NOT_SHOWN).sign
 
 
 TURN = re.compile(r"~(\d+)")  # a node in a later iteration: "root/1~2"
@@ -31,7 +31,7 @@ TURN = re.compile(r"~(\d+)")  # a node in a later iteration: "root/1~2"
 
 def event_group(event: Event) -> str:
     """Return the group by which lines are filtered: thought, search, read, fact, decision, else warn."""
-    return _GROUPS.get(event.type, "warn")
+    return _SHOWN.get(event.type, _NOT_SHOWN).group
 
 
 def thread_label(path: str) -> str:
@@ -145,75 +145,54 @@ def _fields_text(*names: str, lead: str = "") -> Callable[[EventData], str]:
     return format_fields
 
 
-_FORMATTERS: Mapping[EventType, Callable[[EventData], str]] = {
-    EventType.RUN_STARTED: _fields_text("question"),
-    EventType.STAGE: _fields_text("stage"),
-    EventType.PLAN_PROPOSED: _plan_text,
-    EventType.PLAN_AUTHORIZED: _fields_text("by", lead="plan authorized by "),
-    EventType.THOUGHT: _thought_text,
-    EventType.SEARCH: _search_text,
-    EventType.READ: _read_text,
-    EventType.DRIFT: _fields_text("why", lead="off the subject, "),
-    EventType.PLATEAU: lambda data: f"plateau, level {number_text(data, 'level')}",
-    EventType.ESCAPE: lambda data: f"another approach: {describe_code(text_field(data, 'strategy', 'escape'))}",
-    EventType.CONTRADICTION: _contradiction_text,
-    EventType.RETRY: lambda data: (
-        f"a call was sent again ({text_field(data, 'role')}): {describe_code(text_field(data, 'why'))}"
-        if data.get("role")
-        else _fields_text("query", "why", lead="tried again: ")(data)
-    ),
-    EventType.EXHAUSTED: _fields_text("question", "why", lead="given up: "),
-    EventType.ROUND_STARTED: _round_start_text,
-    EventType.ROUND_FINISHED: _round_text,
-    EventType.FALLBACK: lambda data: (
-        f"another analyst took over ({text_field(data, 'role')}): {describe_code(text_field(data, 'why'))}"
-    ),
-    EventType.VERIFY: _verify_text,
-    EventType.JUDGE: _judge_text,
-    EventType.LEAF_FAILED: _fields_text("why", lead="failed: "),
-    EventType.WARNING: _fields_text("failed", "message", "why"),
-    EventType.COMPLETE: _complete_text,
-}  # events without a line (facts, drafts) are for other displays
-_GLYPHS: Mapping[EventType, str] = {
-    EventType.RUN_STARTED: "●",
-    EventType.STAGE: "▸",
-    EventType.PLAN_PROPOSED: "▣",
-    EventType.PLAN_AUTHORIZED: "▣",
-    EventType.THOUGHT: "…",
-    EventType.SEARCH: "⌕",
-    EventType.READ: "▤",
-    EventType.FACT: "+",
-    EventType.DRIFT: "≈",
-    EventType.PLATEAU: "▁",
-    EventType.ESCAPE: "↗",
-    EventType.CONTRADICTION: "⚡",
-    EventType.RETRY: "↻",
-    EventType.EXHAUSTED: "✗",
-    EventType.ROUND_STARTED: "◌",
-    EventType.ROUND_FINISHED: "○",
-    EventType.FALLBACK: "↓",
-    EventType.VERIFY: "✓",
-    EventType.JUDGE: "✓",
-    EventType.LEAF_FAILED: "✗",
-    EventType.WARNING: "!",
-    EventType.COMPLETE: "■",
-}
+class _Shown(NamedTuple):
+    """How a type of event is shown: its sign, the group by which lines are filtered, and its sentence."""
+
+    sign: str
+    group: str
+    describe: Callable[[EventData], str] | None = None
 
 
-_GROUPS: Mapping[EventType, str] = {
-    EventType.THOUGHT: "thought",
-    EventType.SEARCH: "search",
-    EventType.READ: "read",
-    EventType.FACT: "fact",
-    **dict.fromkeys(
-        (
-            *(EventType.RUN_STARTED, EventType.STAGE, EventType.PLAN_PROPOSED, EventType.PLAN_AUTHORIZED),
-            *(EventType.ROUND_STARTED, EventType.ROUND_FINISHED, EventType.DECISION, EventType.ESCAPE),
-            *(EventType.VERIFY, EventType.JUDGE, EventType.COMPLETE, EventType.PLATEAU, EventType.CONTRADICTION),
-        ),
-        "decision",
-    ),
+def _retry_text(data: EventData) -> str:
+    if data.get("role"):
+        return f"a call was sent again ({text_field(data, 'role')}): {describe_code(text_field(data, 'why'))}"
+    return _fields_text("query", "why", lead="tried again: ")(data)
+
+
+def _escape_text(data: EventData) -> str:
+    return f"another approach: {describe_code(text_field(data, 'strategy', 'escape'))}"
+
+
+def _fallback_text(data: EventData) -> str:
+    return f"another analyst took over ({text_field(data, 'role')}): {describe_code(text_field(data, 'why'))}"
+
+
+_SHOWN: Mapping[EventType, _Shown] = {  # without a sentence (facts, drafts): for other displays
+    EventType.RUN_STARTED: _Shown("●", "decision", _fields_text("question")),
+    EventType.STAGE: _Shown("▸", "decision", _fields_text("stage")),
+    EventType.PLAN_PROPOSED: _Shown("▣", "decision", _plan_text),
+    EventType.PLAN_AUTHORIZED: _Shown("▣", "decision", _fields_text("by", lead="plan authorized by ")),
+    EventType.THOUGHT: _Shown("…", "thought", _thought_text),
+    EventType.SEARCH: _Shown("⌕", "search", _search_text),
+    EventType.READ: _Shown("▤", "read", _read_text),
+    EventType.FACT: _Shown("+", "fact"),
+    EventType.DECISION: _Shown("·", "decision"),
+    EventType.DRIFT: _Shown("≈", "warn", _fields_text("why", lead="off the subject, ")),
+    EventType.PLATEAU: _Shown("▁", "decision", lambda data: f"plateau, level {number_text(data, 'level')}"),
+    EventType.ESCAPE: _Shown("↗", "decision", _escape_text),
+    EventType.CONTRADICTION: _Shown("⚡", "decision", _contradiction_text),
+    EventType.RETRY: _Shown("↻", "warn", _retry_text),
+    EventType.EXHAUSTED: _Shown("✗", "warn", _fields_text("question", "why", lead="given up: ")),
+    EventType.ROUND_STARTED: _Shown("◌", "decision", _round_start_text),
+    EventType.ROUND_FINISHED: _Shown("○", "decision", _round_text),
+    EventType.FALLBACK: _Shown("↓", "warn", _fallback_text),
+    EventType.VERIFY: _Shown("✓", "decision", _verify_text),
+    EventType.JUDGE: _Shown("✓", "decision", _judge_text),
+    EventType.LEAF_FAILED: _Shown("✗", "warn", _fields_text("why", lead="failed: ")),
+    EventType.WARNING: _Shown("!", "warn", _fields_text("failed", "message", "why")),
+    EventType.COMPLETE: _Shown("■", "decision", _complete_text),
 }
+_NOT_SHOWN = _Shown("·", "warn")
 
 
 def text_field(data: EventData, *names: str) -> str:

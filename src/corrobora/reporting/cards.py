@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 _NEAR = 160  # characters around a quote that are printed on paper
 _LABEL_CHARS = 120  # of the quote in the name of a marker for screen readers
 _FRAGMENT_WORDS = 8  # words of the quote in the text fragment of a link
-VERDICTS = {  # support: a sign, its words, and how it is coloured
-    Support.SUPPORTED: ("✓", "supported by its quote", "ok"),
-    Support.PARTLY: ("◐", "partly supported", "warn"),
-    Support.UNCLEAR: ("?", "unclear: code could not confirm it", "warn"),
-    Support.UNSUPPORTED: ("✗", "not supported", "bad"),
-    Support.CONTRADICTED: ("✗", "contradicted by its source", "bad"),
-    Support.NOT_CHECKABLE: ("–", "not checked", "warn"),
-    Support.UNCITED: ("–", "claims nothing", "plain"),
+VERDICTS = {  # support: a sign, its words, how it is coloured, and its letter in a table
+    Support.SUPPORTED: ("✓", "supported by its quote", "ok", "V"),
+    Support.PARTLY: ("◐", "partly supported", "warn", "P"),
+    Support.UNCLEAR: ("?", "unclear: code could not confirm it", "warn", "?"),
+    Support.UNSUPPORTED: ("✗", "not supported", "bad", "N"),
+    Support.CONTRADICTED: ("✗", "contradicted by its source", "bad", "X"),
+    Support.NOT_CHECKABLE: ("–", "not checked", "warn", "–"),
+    Support.UNCITED: ("–", "claims nothing", "plain", "·"),
 }
 
 
@@ -94,7 +94,7 @@ def build_cards(report: Report) -> dict[int, Card]:
     frame = find_frame(report.language, report.translation)
     for each in report.evidence:
         if each.quotes:
-            sign, verdict, tone = VERDICTS[each.support]
+            sign, verdict, tone, _ = VERDICTS[each.support]
             method = frame.translate(HOW.get(each.follows, each.follows))
             verdict = frame.translate(verdict)
             windows = _open_windows(each, report.passages)

@@ -6,7 +6,6 @@ searched and removed. Does not read documents: `corrobora.app.libraries` does.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import re
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from corrobora.config.values import explain_unreadable
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import DEMO
 from corrobora.faces.cli import FILE_PATH, CommandGroup
@@ -121,14 +121,7 @@ def _check_path(path: Path) -> Path:
         found = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - `resolve` would follow a link
         found.stat()
     except (OSError, ValueError, RuntimeError) as error:
-        number = error.errno if isinstance(error, OSError) else None
-        why = {
-            errno.ENOENT: "does not exist",
-            errno.ENOTDIR: "does not exist, because a part of it is not a folder",
-            errno.EACCES: "cannot be read by this user",
-            errno.ELOOP: "is a loop of symbolic links",
-            errno.ENAMETOOLONG: "is too long",
-        }.get(number or 0, "is not a usable path")
+        why = explain_unreadable(error)
         raise UserError("path_missing", f"The path {str(path)!r} {why}.", next_step="Check the path.") from None
     if not os.access(found, os.R_OK):
         raise UserError("path_unreadable", f"The path {str(path)!r} cannot be read by this user.")
@@ -168,6 +161,14 @@ async def find_library(workspace: Workspace, name: str) -> SpaceInfo:
     return found
 
 
+async def list_documents(workspace: Workspace, name: str) -> list[str]:
+    """Return the documents of a library. Raises `UserError` `library_unknown`."""
+    from corrobora.storage.index.catalog import Catalog  # noqa: PLC0415 - `corrobora --help` must not load it
+
+    catalog, found = Catalog(workspace.database), await find_library(workspace, name)
+    return sorted(await catalog.files((await catalog.space_numbers([found.name]))[0]))
+
+
 def unknown_library_error(name: str, known: Sequence[SpaceInfo]) -> UserError:
     """Return the error for a name that is neither a library nor a path, with the nearest library."""
     names = [space.name for space in known]
@@ -190,21 +191,15 @@ async def resolve_libraries(workspace: Workspace, given: Sequence[str], *, show:
             found.append(each)
             await _take_up_changes(workspace, next(space for space in known if space.name == each), show=show)
         elif each == DEMO:
-            found.append(await _read_demo(workspace, show=show))
+            from corrobora.data import demo_documents  # noqa: PLC0415 - an archive reader, only where it is needed
+
+            await ingest_paths(workspace, DEMO, (demo_documents(workspace.settings.home),), show=show)
+            found.append(DEMO)
         elif looks_like_path(each) or _is_on_disk(each):
             found.append(await _read_path(workspace, each, known, show=show))
         else:
             raise unknown_library_error(each, known)
     return tuple(dict.fromkeys(found))
-
-
-async def _read_demo(workspace: Workspace, *, show: bool) -> str:
-    """Unpack the documents that ship with the package and read those that are not stored yet."""
-    from corrobora.data import demo_documents  # noqa: PLC0415 - an archive reader, only where it is needed
-
-    folder = demo_documents(workspace.settings.home)
-    await ingest_paths(workspace, DEMO, (folder,), show=show)
-    return DEMO
 
 
 async def _take_up_changes(workspace: Workspace, space: SpaceInfo, *, show: bool) -> None:
@@ -306,14 +301,7 @@ def show_libraries(*, as_json: bool, config_file: Path | None) -> None:
 @config_option
 def show_library(*, name: str, as_json: bool, config_file: Path | None) -> None:
     """Show the documents of a library."""
-
-    async def load_files(workspace: Workspace) -> list[str]:
-        from corrobora.storage.index.catalog import Catalog  # noqa: PLC0415 - `corrobora --help` must not load it
-
-        catalog, found = Catalog(workspace.database), await find_library(workspace, name)
-        return sorted(await catalog.files((await catalog.space_numbers([found.name]))[0]))
-
-    files = with_workspace(open_settings(config_file), load_files)
+    files = with_workspace(open_settings(config_file), lambda workspace: list_documents(workspace, name))
     if as_json:
         print_json({"name": name, "files": files})
         return

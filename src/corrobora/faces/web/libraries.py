@@ -29,14 +29,6 @@ from corrobora.policies import Profile
 from corrobora.storage.index.catalog import Catalog
 
 
-async def list_documents(workspace: Workspace, name: str) -> Sequence[str]:
-    """Return the documents of a library. Raises `UserError` `library_unknown`."""
-    await find_library(workspace, name)
-    catalog = Catalog(workspace.database)
-    (number,) = await catalog.space_numbers([name])
-    return sorted(await catalog.files(number))
-
-
 async def search_library(workspace: Workspace, name: str, text: str, *, limit: int = 10) -> Sequence[Hit]:
     """Return the best passages of a library. Raises `UserError` `library_unknown`, or for a text without words."""
     await find_library(workspace, name)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
 
+from corrobora.faces.cli.library import list_documents as list_library_documents
 from corrobora.faces.web import libraries
 from corrobora.faces.web.api.models import (
     CheckResult,
@@ -43,7 +44,7 @@ async def list_libraries(workspace: Opened) -> list[LibraryInfo]:
 @router.get("/libraries/{name}/documents", tags=["libraries"])
 async def list_documents(name: LibraryName, workspace: Opened) -> list[str]:
     """List the documents of a library."""
-    return list(await libraries.list_documents(workspace, name))
+    return await list_library_documents(workspace, name)
 
 
 @router.get("/libraries/{name}/search", tags=["libraries"])

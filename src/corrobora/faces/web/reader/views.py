@@ -24,15 +24,6 @@ from corrobora.reporting.run_comparison import Change, ChangeKind, Comparison
 from corrobora.text.phrases import describe_code
 
 _AROUND = 12  # passages that the viewer shows before and after the one that is asked for
-_LETTERS = {  # of a cell of the audit
-    Support.SUPPORTED: "V",
-    Support.PARTLY: "P",
-    Support.UNCLEAR: "?",
-    Support.UNSUPPORTED: "N",
-    Support.CONTRADICTED: "X",
-    Support.NOT_CHECKABLE: "–",
-    Support.UNCITED: "·",
-}
 _CRITERIA = {
     "factual_accuracy": "Do the statements hold?",
     "citation_accuracy": "Do the citations support the statements in front of them?",
@@ -116,7 +107,7 @@ def build_side(report: Report) -> Side:
 
 
 def _describe_sentence(check: SentenceCheck, report: Report) -> Sentence:
-    sign, verdict, tone = VERDICTS[check.support]
+    sign, verdict, tone, letter = VERDICTS[check.support]
     cited = [fact for fact in report.findings.facts if fact.id in check.facts]
     said = fold_letters(check.sentence)
     markers = tuple(each for each in report.evidence if fold_letters(each.sentence) == said)
@@ -129,7 +120,7 @@ def _describe_sentence(check: SentenceCheck, report: Report) -> Sentence:
         reasons=check.reasons,
         withheld=check.withheld,
         markers=markers,
-        letter=_LETTERS[check.support],
+        letter=letter,
         cells=_find_cells(markers, cited),
         publishers=len({fact.origin or fact.source for fact in cited}),
     )
