@@ -159,6 +159,10 @@ def _retry_text(data: EventData) -> str:
     return _fields_text("query", "why", lead="tried again: ")(data)
 
 
+def _plateau_text(data: EventData) -> str:
+    return f"plateau, level {number_text(data, 'level')}"
+
+
 def _escape_text(data: EventData) -> str:
     return f"another approach: {describe_code(text_field(data, 'strategy', 'escape'))}"
 
@@ -178,7 +182,7 @@ _SHOWN: Mapping[EventType, _Shown] = {  # without a sentence (facts, drafts): fo
     EventType.FACT: _Shown("+", "fact"),
     EventType.DECISION: _Shown("·", "decision"),
     EventType.DRIFT: _Shown("≈", "warn", _fields_text("why", lead="off the subject, ")),
-    EventType.PLATEAU: _Shown("▁", "decision", lambda data: f"plateau, level {number_text(data, 'level')}"),
+    EventType.PLATEAU: _Shown("▁", "decision", _plateau_text),
     EventType.ESCAPE: _Shown("↗", "decision", _escape_text),
     EventType.CONTRADICTION: _Shown("⚡", "decision", _contradiction_text),
     EventType.RETRY: _Shown("↻", "warn", _retry_text),

@@ -24,7 +24,6 @@ from corrobora.app.runs import (
     FINISH_TOPIC,
     PAUSE_TOPIC,
     PLAN_TOPIC,
-    ask_attempt,
     authorize_run,
     check_awaiting,
     find_repeated,
@@ -211,23 +210,6 @@ async def resume(workspace: Workspace, run: str) -> RunRow:
     await pass_pause(workspace, row.id)
     await workspace.queue.submit(row.id)
     return await read_run(workspace, row.id)
-
-
-async def finish_now(workspace: Workspace, run: str) -> RunRow:
-    """Let a run end its research and write its report from what was gathered. Raises `UserError` `not_running`."""
-    row = await read_run(workspace, run)
-    await ask_attempt(workspace, row.id, FINISH_TOPIC)
-    return row
-
-
-async def pause(workspace: Workspace, run: str) -> RunRow:
-    """Let a run pause after the round that it works on; one that writes its report goes on.
-
-    Raises `UserError` `not_running`.
-    """
-    row = await read_run(workspace, run)
-    await ask_attempt(workspace, row.id, PAUSE_TOPIC)
-    return row
 
 
 async def list_wishes(workspace: Workspace, row: RunRow) -> frozenset[str]:

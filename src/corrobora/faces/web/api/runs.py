@@ -15,7 +15,8 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from corrobora.domain.run import Event, RunRow, RunStatus
+from corrobora.app.runs import FINISH_TOPIC, PAUSE_TOPIC, ask_attempt
+from corrobora.domain.run import Event, RunStatus
 from corrobora.faces.cli.display import json_line
 from corrobora.faces.web import service
 from corrobora.faces.web.api.models import (
@@ -143,14 +144,16 @@ async def send_webhook(run: RunName, delivery: DeliveryName, workspace: Opened) 
     return [WebhookInfo.model_validate(each) for each in await service.resend_webhook(workspace, run, delivery)]
 
 
-async def _describe_again(workspace: Opened, row: RunRow) -> RunInfo:
+async def _ask_attempt(workspace: Opened, run: str, topic: str) -> RunInfo:
+    row = await service.read_run(workspace, run)
+    await ask_attempt(workspace, row.id, topic)
     return describe_run(await service.read_run(workspace, row.id))
 
 
 @router.post("/{run}/pause", status_code=202)
 async def pause_run(run: RunName, workspace: Opened) -> RunInfo:
     """Let a run pause after the round that it works on; one that writes its report already goes on."""
-    return await _describe_again(workspace, await service.pause(workspace, run))
+    return await _ask_attempt(workspace, run, PAUSE_TOPIC)
 
 
 @router.post("/{run}/resume", status_code=202)
@@ -162,7 +165,7 @@ async def resume_run(run: RunName, workspace: Opened) -> RunInfo:
 @router.post("/{run}/finish", status_code=202)
 async def finish_run(run: RunName, workspace: Opened) -> RunInfo:
     """End the research now and write the report from what was gathered."""
-    return await _describe_again(workspace, await service.finish_now(workspace, run))
+    return await _ask_attempt(workspace, run, FINISH_TOPIC)
 
 
 @router.post("/{run}/cancel", status_code=202)

@@ -20,7 +20,7 @@ from fastapi.responses import HTMLResponse, Response, StreamingResponse
 
 from corrobora.app import Workspace
 from corrobora.app.followups import CHANGES_PROPOSED
-from corrobora.app.runs import FINISH_TOPIC, PAUSE_TOPIC
+from corrobora.app.runs import FINISH_TOPIC, PAUSE_TOPIC, ask_attempt
 from corrobora.domain.errors import CorroboraError, UserError
 from corrobora.domain.run import RunRow, RunStatus, Stage
 from corrobora.faces.event_text import thread_label
@@ -259,7 +259,7 @@ async def control_run(request: Request, run: str, workspace: Opened, form: SentF
     try:
         match form.text("do"):
             case "pause":
-                await service.pause(workspace, row.id)
+                await ask_attempt(workspace, row.id, PAUSE_TOPIC)
             case "resume":
                 await service.resume(workspace, row.id)
             case "steer":
@@ -267,7 +267,7 @@ async def control_run(request: Request, run: str, workspace: Opened, form: SentF
             case "accept":
                 await service.accept_edits(workspace, row.id, form.texts("change"))
             case "finish":
-                await service.finish_now(workspace, row.id)
+                await ask_attempt(workspace, row.id, FINISH_TOPIC)
             case "send":
                 await service.resend_webhook(workspace, row.id, form.text("delivery"))
             case "stop":
