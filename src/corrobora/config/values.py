@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _MAX_SECRET_BYTES = 64_000
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}\Z")
-_REASONS = {  # why a file cannot be read
+UNREADABLE = {  # why a path cannot be read, by the number of the error
     errno.ENOENT: "does not exist",
     errno.ENOTDIR: "does not exist: a part of its path is not a folder",
     errno.EACCES: "may not be read by this user",
@@ -126,11 +126,6 @@ def _check_secret(reference: str, raw: str, what: str) -> Secret:
     return Secret(reference, notes=notes, _value=value)
 
 
-def explain_unreadable(error: Exception) -> str:
-    """Return why a path cannot be read, as the end of a sentence about it."""
-    return _REASONS.get(getattr(error, "errno", 0) or 0, "cannot be opened")
-
-
 def read_small_bytes(path: Path, *, limit: int, what: str = "The file") -> bytes:
     """Return the content of a regular file of at most `limit` bytes.
 
@@ -140,7 +135,7 @@ def read_small_bytes(path: Path, *, limit: int, what: str = "The file") -> bytes
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     except (OSError, ValueError) as error:  # ValueError: a NUL inside the path
-        why = explain_unreadable(error)
+        why = UNREADABLE.get(getattr(error, "errno", 0) or 0, "cannot be opened")
         raise UserError("file_unreadable", f"{what} {str(path)!r} {why}.", next_step="Check the path.") from None
     try:
         status = os.fstat(handle)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from corrobora.config.values import explain_unreadable
+from corrobora.config.values import UNREADABLE
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import DEMO
 from corrobora.faces.cli import FILE_PATH, CommandGroup
@@ -121,7 +121,7 @@ def _check_path(path: Path) -> Path:
         found = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - `resolve` would follow a link
         found.stat()
     except (OSError, ValueError, RuntimeError) as error:
-        why = explain_unreadable(error)
+        why = UNREADABLE.get(getattr(error, "errno", 0) or 0, "cannot be opened")
         raise UserError("path_missing", f"The path {str(path)!r} {why}.", next_step="Check the path.") from None
     if not os.access(found, os.R_OK):
         raise UserError("path_unreadable", f"The path {str(path)!r} cannot be read by this user.")
