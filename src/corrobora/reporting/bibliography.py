@@ -84,6 +84,18 @@ class CitedWork:
         return found.group(1) if found else ""
 
 
+_WORD = re.compile(r"[^\W_]+")
+
+
+def name_place(title: str, heading: str) -> str:
+    """Return the headings above a passage, without those that its title says already."""
+    said = f" {' '.join(_WORD.findall(title.casefold()))} "
+    path = heading.split(" > ")
+    while path and f" {' '.join(_WORD.findall(path[0].casefold()))} " in said:
+        del path[0]
+    return " > ".join(path)
+
+
 def write_csl(works: Sequence[CitedWork]) -> str:
     """Return the works as CSL-JSON 1.0.2."""
     return json.dumps([_make_csl(work) for work in works], ensure_ascii=False, indent=1) + "\n"

@@ -188,13 +188,12 @@ def _compare_label(reference: Reference, stored: StoredSource) -> str:
     cited = Citation(0, "", "", source.title, "", "", (), source.version, source.published)
     title = fold_layout(format_source_head(replace(cited, version="", published="")))
     edition = fold_layout(format_source_head(cited))
-    heading = format_source_head(cited if stored.heading is None else _with_heading(cited, stored.heading))
     if not said.startswith(title):
         return f"the stored source has the title “{source.title}”"
     if not said.startswith(edition) or (edition == title and said[len(title) :].startswith("(")):
         told = ", ".join(each for each in (source.version, source.published) if each)
         return f"the stored source says of itself: {told}" if told else "the stored source states no edition or date"
-    if stored.heading is not None and said.rstrip(".") != fold_layout(heading).rstrip("."):
+    if stored.heading is not None and said.rstrip(".") not in _list_heads(cited, stored.heading):
         return f"the passage stands below “{stored.heading}”"
     if not _is_address(reference.url, source.url, same=same):
         return f"the stored source has the address {source.url}"
@@ -225,13 +224,17 @@ def _is_address(given: str, stored: str, *, same: bool) -> bool:
     return fold_layout(given.rpartition("/")[2]) == fold_layout(stored.rpartition("/")[2])
 
 
-def _with_heading(cited: Citation, heading: str) -> Citation:
-    return Citation(0, "", "", cited.title, "", "", (), cited.version, cited.published, heading)
+def _list_heads(cited: Citation, heading: str) -> set[str]:
+    """Return what a reference may say of a source, folded: earlier reports repeat the title in the headings."""
+    now = format_source_head(replace(cited, heading=heading))
+    earlier = f"{format_source_head(cited)}{f', {heading[:_HEADING_CHARS]}' if heading else ''}"
+    return {fold_layout(each).rstrip(".") for each in (now, earlier)}
 
 
 _HEADING = re.compile(  # a line without punctuation, or a version: "3.4.0 (2024-04-02)"
     r"(?:\A|(?<=\n\n))((?![-*•|\d])[^\n.:;,!?|]{1,80}|\[?v?\d+(?:\.\d+)+\]?[^\n.:;,!?|]{0,60})(?=\n\n)"
 )
+_HEADING_CHARS = 160  # of the headings in a reference of an earlier report
 _WINDOW = 3  # sentences of a page that may support a statement together
 _LONG = 1000  # stems: no sentence has as many
 _WINDOWS = 3  # places of a page that something may be computed from

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
 from corrobora.domain.report import Citation, Findings, Methodology, Report, SentenceCheck, Support
+from corrobora.reporting.bibliography import name_place
 from corrobora.reporting.markdown import MARKER, escape_markdown, format_cell, format_table
 from corrobora.reporting.report_format import translate_body
 from corrobora.roles.forms import shorten_title
@@ -304,7 +305,7 @@ def render_conflicts(
 def render_gaps(found: Findings, failed: Sequence[str], question: str = "", frame: Frame = ENGLISH) -> str:
     """Render what was not found, and what was not covered because a part failed (TRUTH-6).
 
-    A gap that code has worded is printed as it is, without the `question`, which is the title of the report.
+    The `question` is the title of the report: a gap that does not need it is printed without it.
     """
     gaps = list(dict.fromkeys(gap.text for gap in found.gaps))
     if not gaps and not failed:
@@ -317,9 +318,9 @@ def render_gaps(found: Findings, failed: Sequence[str], question: str = "", fram
 def _render_gap(text: str, question: str, frame: Frame) -> str:
     if not phrases.is_written_by_code(text):
         return f"{frame.translate(phrases.GAP)}: {text}"
-    if question and text.endswith(f": {question}"):
-        return f"{frame.translate(text.removesuffix(f': {question}'))}."
     reason, colon, asked = text.partition(": ")
+    if asked == question and re.search(r"\bthis\b", reason) is None:
+        return f"{frame.translate(reason)}."
     return f"{frame.translate(reason)}{colon}{asked}"
 
 
@@ -330,13 +331,14 @@ def render_methodology(report: Report, frame: Frame = ENGLISH) -> str:
     limit = ", without a time limit" if allowed is None else f" of {allowed / 60:g} minutes"
     say = frame.translate
     outcomes = ", ".join(f"{say(describe_code(name))} {count}" for name, count in done.outcomes)
-    ended = Counter((format_cell(name, 80), why) for name, why in done.stops)  # a gate may repeat a part
+    ended = Counter((format_cell(shorten_title(name, 80)), why) for name, why in done.stops)  # a gate may repeat a part
     stops = "; ".join(
-        f"{name}: {say(describe_code(why))}{' ' + say(f'({n} times)') if n > 1 else ''}"
+        f"{f'{name}: ' if len(ended) > 1 else ''}{say(describe_code(why))}{' ' + say(f'({n} times)') if n > 1 else ''}"
         for (name, why), n in ended.items()
     )
     tokens = f"{done.usage.input_tokens} input and {done.usage.output_tokens} output tokens"
-    calls = format_count(done.usage.calls, "model call")
+    unpriced = "" if done.usage.priced else " plus calls without a known price"
+    spent = f"{format_count(done.usage.calls, 'model call')}, {tokens}, ${done.usage.dollars:.4f}{unpriced}"
     searches = format_count(done.searches, "search", "searches")
     searched = f"{searches} answered, {done.failed_searches} failed, of {', '.join(done.providers) or 'nothing'}"
     hits, sources = format_count(done.hits, "result"), format_count(done.sources_read, "source")
@@ -347,7 +349,7 @@ def render_methodology(report: Report, frame: Frame = ENGLISH) -> str:
         f"{format_count(done.facts, 'fact')}, each with a literal quote; {refused} refused: not in their source.",
         f"Results by outcome: {outcomes or 'nothing was requested'}.",
         f"Stopped because: {stops or 'nothing ran'}.",
-        f"Spent: {done.seconds:.0f} s{limit}; {calls}, {tokens}, {_format_money(done)}.",
+        f"Spent: {done.seconds:.0f} s{limit}; {spent if done.usage.calls else 'no model was called'}.",
     ]
     lines += [f"Given up after repeated failures: {text}" for text in done.exhausted]
     lines += [f"Limit hit: {text}." for text in done.limits_hit]
@@ -364,17 +366,13 @@ def render_methodology(report: Report, frame: Frame = ENGLISH) -> str:
     return f"## {say('Methodology')}\n\n" + "\n".join(f"- {_disarm(say(line))}" for line in lines)
 
 
-def _format_money(done: Methodology) -> str:
-    return f"${done.usage.dollars:.4f}" + ("" if done.usage.priced else " plus calls without a known price")
-
-
 def render_sources(cited: Sequence[Citation], frame: Frame = ENGLISH) -> str:
     """Render the numbered sources with their stored snapshots and quotes, which `corrobora verify` reads."""
     blocks: list[str] = []
     for citation in cited:
         title = escape_text(_cut_title(citation.title))
         head = f"[{citation.number}] **{title}**{format_source_details(citation, escape_text)}"
-        head += "" if head.endswith((".**", "!**", "?**")) else "."  # a title may be a sentence
+        head += "" if head.rstrip("*").endswith((".", "!", "?")) else "."  # a title may be a sentence
         head += f" {citation.url if '://' in citation.url else escape_text(citation.url)}"
         head += f" `{citation.source}:{citation.passage}` `sha256:{citation.snapshot}`"
         told = {phrases.AUTHORS: join_authors(citation.authors), phrases.NOTICE: citation.notice[:_NOTICE_CHARS]}
@@ -397,4 +395,5 @@ def format_source_details(citation: Citation, write: Callable[[str], str] = str)
     """Return what follows the title: " (edition, date), heading". `write` escapes for a format."""
     told = ", ".join(part for part in (citation.version, citation.published) if part)[:_EDITION_CHARS]
     details = f" ({write(told)})" if told else ""
-    return details + (f", {write(citation.heading[:_HEADING_CHARS])}" if citation.heading else "")
+    place = shorten_title(name_place(citation.title, citation.heading), _HEADING_CHARS)
+    return details + (f", {write(place)}" if place else "")

@@ -83,7 +83,7 @@ def write_draft(given: Material) -> Draft:
     # Only the layouts `angles` and `completion` have sections of their own for differences and gaps.
     plain_report = given.purpose == "report" and given.layout in ("questions", "words")
     page = Page(
-        title=" ".join((given.title or given.question).split()).rstrip("?. ").lstrip("¿¡ "),
+        title=" ".join((given.title or given.question).split()).rstrip(". "),
         question=given.question,
         sections=_fill_sections(plans, orders, most, given.words_min),
         rows=() if plain_report else rows,
@@ -162,7 +162,7 @@ def _plan_by_question(given: Material, facts: Sequence[Fact]) -> list[SectionPla
     plans: list[SectionPlan] = []
     for part in parts:
         own = [fact for fact in facts if part.id in fact.answers] if counted else facts
-        plans.append(SectionPlan(part.text.rstrip("?. ").lstrip("¿¡ "), part.text, tuple(own), part.standing.value))
+        plans.append(SectionPlan(part.text.rstrip(". "), part.text, tuple(own), part.standing.value))
     placed = {fact.id for plan in plans for fact in plan.facts}
     order = rank_facts(given.question, facts)
     rest = [one.fact for one in order if one.fact.id not in placed and one.worth >= order[0].worth]

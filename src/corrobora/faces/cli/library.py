@@ -249,7 +249,14 @@ def add_documents(*, name: str, paths: tuple[Path, ...], quiet: bool, as_json: b
 
     async def read_documents(workspace: Workspace) -> dict[str, object]:
         known = await list_libraries(workspace)
+        for each in known if all(other.name != name for other in known) else ():
+            if each.roots == given and each.name == path_library_name(given[0]):  # `--library PATH` made it
+                await rename_library(workspace, each, name)
+                write_stderr(f"library  {each.name} is called {name} now")
+                known = await list_libraries(workspace)
         return await ingest_paths(workspace, name, _choose_roots(name, given, known), show=not quiet)
+
+    from corrobora.app.libraries import rename_library  # noqa: PLC0415 - as in `ingest_paths`
 
     result = with_workspace(open_settings(config_file), read_documents)
     if as_json:

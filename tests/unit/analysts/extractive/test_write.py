@@ -80,7 +80,7 @@ def test_a_sub_question_without_facts_is_named():
     body = play(
         synthesize, material(asked=parts, gaps=(Gap("No evidence for: Who paints the harbour gates?", "sq-9"),))
     ).body
-    assert f"## Who paints the harbour gates\n\n{phrases.NO_EVIDENCE} for this." in body
+    assert f"## Who paints the harbour gates?\n\n{phrases.NO_EVIDENCE} for this." in body
 
 
 def test_the_angle_layout_has_its_form():
@@ -130,7 +130,7 @@ def test_of_several_questions_the_one_without_an_answer_says_so_under_its_headin
     gap = Gap(f"No statement that was read gives the number that is asked for: {asked[0].text}", "sq-1")
     facts = facts_of(WALL, question=" ".join(part.text for part in asked), parts=asked)
     body = play(synthesize, material(facts, "About the hall", asked, gaps=(gap,), layout="questions")).body
-    assert "## How thick are the walls of the kiln hall\n\nNo statement that was read gives the number" in body
+    assert "## How thick are the walls of the kiln hall?\n\nNo statement that was read gives the number" in body
 
 
 def test_a_part_that_no_statement_is_counted_for_is_answered_from_all_of_them():

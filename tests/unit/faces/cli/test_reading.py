@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 
@@ -10,3 +11,16 @@ def test_k14_secret_files_are_skipped_and_listed(folder: Any) -> None:
     result = json.loads(folder("library", "add", "lakes", "papers", "--json", "-q").out)
     assert {row["path"] for row in result["skipped"]} == {".env", "broken.pdf"}
     assert all(row["reason"] for row in result["skipped"])
+
+
+def test_what_code_writes_around_a_report_says_each_thing_once(folder: Any) -> None:
+    asked = "How often must a kiln be swept?"
+    (folder.folder / "faq.md").write_text(f"# Kiln FAQ\n\n## {asked}\n\nA kiln must be swept every 14 days.\n")
+    text = folder(asked, "-l", "./faq.md", "-q", "-o", "report.md") and (folder.folder / "report.md").read_text()
+    assert text.startswith(f"# {asked}\n")
+    assert f"\n[1] **Kiln FAQ**, {asked} faq.md `S" in text, "the title is no heading of itself, and a question is asked"
+    assert "\n- Stopped because: no gaps were left.\n" in text, "there is one thread, which the title names"
+    assert re.search(r"\n- Spent: \d+ s of 5 minutes; no model was called\.\n", text)
+    assert folder("verify", "report.md", "--strict").code == 0
+    folder("export", "last", "-f", "html,bundle")
+    assert [folder("verify", name).code for name in ("report.html", "bundle.zip")] == [0, 0]
