@@ -87,7 +87,7 @@ class CitedWork:
 _WORD = re.compile(r"[^\W_]+")
 
 
-def name_place(title: str, heading: str) -> str:
+def name_section(title: str, heading: str) -> str:
     """Return the headings above a passage, without those that its title says already."""
     said = f" {' '.join(_WORD.findall(title.casefold()))} "
     path = heading.split(" > ")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from corrobora.domain.report import CitedPassage, CitedQuote, MarkerEvidence, Report, Support
-from corrobora.reporting.bibliography import name_place
+from corrobora.reporting.bibliography import name_section
 from corrobora.reporting.render import HOW
 from corrobora.text.phrases import ENGLISH, Frame, find_frame
 from corrobora.text.tokens import sanitize_text
@@ -57,7 +57,7 @@ class Window:
     def details(self) -> tuple[str, ...]:
         """Version, date, publisher, and page or heading, as far as they are known."""
         held = self.passage
-        place = f"page {held.page}" if held.page is not None else name_place(held.title, held.heading)
+        place = f"page {held.page}" if held.page is not None else name_section(held.title, held.heading)
         return tuple(
             each for each in (held.version, held.published, held.publisher, place) if each not in ("", held.title)
         )

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
-from corrobora.domain.report import Citation, Findings, Methodology, Report, SentenceCheck, Support
-from corrobora.reporting.bibliography import name_place
+from corrobora.domain.report import Citation, Findings, Report, SentenceCheck, Support
+from corrobora.reporting.bibliography import name_section
 from corrobora.reporting.markdown import MARKER, escape_markdown, format_cell, format_table
 from corrobora.reporting.report_format import translate_body
 from corrobora.roles.forms import shorten_title
@@ -258,7 +258,7 @@ def _render_question(report: Report, frame: Frame) -> str:
 
 
 def _render_side(fact: Fact, said: str, mark: CitationFormat) -> str:
-    where = fact.version or ", ".join(filter(None, (fact.title, fact.published)))
+    where = fact.version or ", ".join(filter(None, (fact.title.rstrip(" .:"), fact.published)))
     text = " ".join(said.split())
     shown = text if len(text) <= _SIDE_CHARS else f"{text[:_SIDE_CHARS]}…"
     return f"{escape_text(where)}: “{escape_text(shown)}” {mark(fact)}".rstrip()
@@ -395,5 +395,5 @@ def format_source_details(citation: Citation, write: Callable[[str], str] = str)
     """Return what follows the title: " (edition, date), heading". `write` escapes for a format."""
     told = ", ".join(part for part in (citation.version, citation.published) if part)[:_EDITION_CHARS]
     details = f" ({write(told)})" if told else ""
-    place = shorten_title(name_place(citation.title, citation.heading), _HEADING_CHARS)
+    place = shorten_title(name_section(citation.title, citation.heading), _HEADING_CHARS)
     return details + (f", {write(place)}" if place else "")

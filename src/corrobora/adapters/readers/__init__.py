@@ -187,7 +187,11 @@ class TextWriter:
         for row in rows:
             cells = [" ".join(cell.split()) for cell in row]
             names = [" ".join(name.split()) for name in head] if len(head) == len(row) else []
-            named = [f"{name}: {cell}" if name else cell for name, cell in zip(names, cells, strict=False) if cell]
+            named = [
+                f"{name.rstrip(' :')}: {cell}" if name else cell
+                for name, cell in zip(names, cells, strict=False)
+                if cell
+            ]
             line = "; ".join(named)
             if any(names) and named:
                 line += "" if line[-1] in ".!?" else "."

@@ -236,7 +236,7 @@ def compare_versions(a: tuple[str, str], b: tuple[str, str]) -> int:
 
 def label_version(version: str, published: str, title: str) -> str:
     """Return how an edition is named to a reader: its version, else its date, else its title."""
-    return version or published[:10] or title
+    return version or published[:10] or title.rstrip(" .:")
 
 
 _TOPIC_SHARES = {True: 0.5, False: 0.75}  # of a topic that a difference must hold, by whether a change is asked for

@@ -257,7 +257,7 @@ def _show_sections(passages: Sequence[Passage]) -> Shown:
     """One line a section: its name, and where it goes on after a part that was read, the words with which it does."""
     called = ((each.heading.rpartition(" > ")[2], " ".join(each.text.split())) for each in passages)
     begins = ((name, text, bool(name) and text.lstrip("# ").startswith(name)) for name, text in called)
-    names = (name if begun else f"{name}: {text}".removeprefix(": ") for name, text, begun in begins)
+    names = (name if begun else f"{name.rstrip(' :')}: {text}".removeprefix(": ") for name, text, begun in begins)
     return quote_rows((each.id, (name[:_SECTION_WORDS],)) for each, name in zip(passages, names, strict=True))
 
 

@@ -206,10 +206,13 @@ def _describe_run(row: RunRow) -> dict[str, str]:
         "providers": ", ".join(request.providers),
         "sources": ", ".join(request.sources),
         "models": ", ".join(f"{tier}={model}" for tier, model in request.models),
+        "follows": f"{request.previous} ({request.get_option(RequestOption.FOLLOW_UP) or 'edit'})"
+        * bool(request.previous),
         "options": ", ".join(
-            f"{name.replace('_', ' ')} {value}"
+            f"{name.replace('_', ' ')} {'' if value == 'yes' else value}".rstrip()
             for name, value in request.metadata
-            if name not in (RequestOption.TRANSLATION, RequestOption.EDITED_PLAN)  # whole files
+            if name
+            not in (RequestOption.TRANSLATION, RequestOption.EDITED_PLAN, RequestOption.FOLLOW_UP)  # two are files
         ),
         "delivered": ", ".join(f"{kind}:{where}" if where else kind for kind, where in request.output),
         "created": row.created_at[:19].replace("T", " "),

@@ -22,7 +22,7 @@ from corrobora.app import Workspace
 from corrobora.faces.cli.screen import one_line
 from corrobora.faces.refusals import choose_next_step
 from corrobora.faces.web.security import FORM_FIELD, Access
-from corrobora.reporting.bibliography import name_place
+from corrobora.reporting.bibliography import name_section
 from corrobora.text.phrases import describe_code, format_count
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -62,7 +62,7 @@ def load_templates() -> Environment:
         "arrows": _set_arrows,
         "counted": format_count,
         "split_hits": split_hits,
-        "place": name_place,
+        "section": name_section,
     }
     environment.filters.update(filters)  # pyright: ignore[reportUnknownMemberType] - not typed there
     return environment

@@ -26,6 +26,8 @@ def test_a_follow_up_is_a_run_of_its_own_on_the_evidence_of_another(finished: tu
     assert (again["before"], again["has_news"]) == (run, False)
     shown = json.loads(shell("runs", "show", again["run_id"], "--json").out)["request"]
     assert ["words_max", "800"] in shown["overrides"]
+    told = shell("runs", "show", again["run_id"]).out
+    assert (f"follows    {run} (update)\n" in told, "read again\n" in told) == (True, True), told
     assert f"from run `{run}`" in shell("update", run, "-q").out
     assert "nobody" in shell("update", run, "--model", "nobody:x").complaint
     report = ask(run, LENGTH, search=False)
