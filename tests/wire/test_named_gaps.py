@@ -91,6 +91,47 @@ async def test_a_passage_is_read_again_for_a_gap_that_a_model_names_and_its_read
     assert len(rounds) == 2, "the gap is closed"
 
 
+async def test_what_is_read_again_shares_the_call_of_what_a_round_reads_first():
+    """A second page is found in the second round, in which the first one is read again: one call for both."""
+    quote, missed, other = (
+        "Harbour cranes of Brenhaven must be inspected every 12 months.",
+        "A crane of class B is painted red.",
+        "The shopkeeper sells tar and brushes to anybody who pays.",
+    )
+    documents = {"rules.md": f"# Crane rules of Brenhaven\n\n{quote} {missed}\n"}
+    late = {"paint.md": f"# Paint shop\n\n{other}\n"}
+    asked = "colour of class B cranes"
+
+    def extract(page: ParsedPrompt) -> Mapping[str, Any]:
+        again = "Still missing after earlier rounds" in page.text
+        return extract_sentences(page, quote, *([missed, other] if again else []))
+
+    def reflect(page: ParsedPrompt) -> Mapping[str, Any]:
+        known, ids = missed in page.text, [name for name, _ in page.questions()]
+        gaps = [] if known else [{"text": asked, "target": ids[0]}]
+        words = {"goal": "colour", "queries": [{"text": asked}, {"text": "tar and brushes"}], "targets": ids}
+        return {**SAID, "answered": ids if known else [], "gaps": gaps, "next": words}
+
+    def scope(page: ParsedPrompt) -> Mapping[str, Any]:
+        ids = [name for name, _ in page.questions()]
+        return {"reasoning": "r", "goal": "g", "queries": [{"text": "harbour cranes inspected"}], "targets": ids}
+
+    done = await run_over_wire(
+        "timed",
+        {"extract": extract, "reflect": reflect, "scope": scope},
+        question=INSPECTED,
+        documents=documents | late,
+        reads_per_round=2,
+        max_rounds=2,
+    )
+    first, again = done.prompts("extract")
+    assert other not in first
+    assert missed in again
+    assert other in again
+    readings = [(reading.title, reading.again) for reading in done.report.findings.rounds[1].readings]
+    assert sorted(readings) == [("Crane rules of Brenhaven", True), ("Paint shop", False)]
+
+
 async def test_a_place_is_read_again_once_and_only_for_a_gap_in_the_words_of_a_model():
     documents = {"rules.md": "# Crane rules of Brenhaven\n\nHarbour cranes of Brenhaven must be inspected often.\n"}
 

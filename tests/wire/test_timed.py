@@ -114,3 +114,19 @@ async def test_timed_15_a_failed_question_is_asked_for_again_in_broader_words():
     broader = make_fallback_query(asked, "broaden")
     assert broader not in queries[0]
     assert broader in queries[1]
+
+
+async def test_timed_15_a_model_that_asks_anew_in_other_words_is_not_corrected_by_code():
+    asked = "Who painted the marvellous lanterns of Upper Quillport?"
+    scope = {"feasible": True, "complexity": "simple", "queries": [{"question": asked, "sub_questions": [asked]}]}
+    own = "craftsmen guild records lanterns"
+    words = {"goal": "g", "queries": [{"text": own}], "targets": ["sq-1"]}
+
+    def search(page: ParsedPrompt) -> Mapping[str, Any]:
+        return {**search_harbour(page), "targets": ["sq-1"]}
+
+    answers = {"clarify": scope, "scope": search, "reflect": {**propose(), "next": words}}
+    done = await run_over_wire("timed", answers, question=asked, escapes=False, stop=("max_rounds",))
+    queries = [query.text for query in done.report.findings.rounds[1].intent.queries]
+    assert own in queries
+    assert make_fallback_query(asked, "broaden") not in queries

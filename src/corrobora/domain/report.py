@@ -140,6 +140,12 @@ class SentenceCheck:
     follows: str = ""  # quote, restatement, arithmetic, count, comparison, trend, absence or judgement
     steps: tuple[str, ...] = ()  # of a derivation that was executed again: "15 - 8 = 7"
     withheld: str = ""  # why a note stands in its place; "" if it is printed
+    row: str = ""  # of a cell of a table: its row, with an arrow before the cell
+
+    @property
+    def key(self) -> tuple[str, tuple[str, ...]]:
+        """What a ruling on it is kept under: a cell says something else in another row or column."""
+        return f"{self.sentence} ({self.row})" if self.row else self.sentence, self.facts
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,6 +100,8 @@ async def propose_changes(base: Base, given: EditRequest, run: Session) -> tuple
             break
         told = await run.call(propose_edits, edit_input(base, given.feedback, turn, list(map(_explain, failed))))
         again = {(each.action, each.target) for each in told.edits}
+        lossy = [each.edit for each in failed if not each.refused]  # what is lost may be what the reader wants lost
+        withdrawn |= {(each.action, each.target) for each in told.edits if each in lossy}
         if again or told.unclear:
             withdrawn |= {(each.edit.action, each.edit.target) for each in failed} - again
         unclear = told.unclear or unclear
@@ -116,7 +118,7 @@ async def check_changes(base: Base, edits: Sequence[Edit], run: Session) -> tupl
     changes = plan_changes(base, edits)
     findings, nothing = replace(base.report.findings, facts=base.facts), Draft("", "")
     checked = CheckedDraft(nothing, check_edits(base, changes))
-    if not await ask_rulings(await confirm_input(checked, nothing, findings, run), run):
+    if not await ask_rulings(await confirm_input(checked, findings, run), run):
         return base, changes
     ruled = replace(base, rulings=dict(run.rulings))
     return ruled, plan_changes(ruled, edits)

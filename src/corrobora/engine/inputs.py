@@ -17,7 +17,7 @@ from corrobora.domain.plan import Coverage, Node, Record, SubQuestion, SubQuesti
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Escape, Gap, Intent, ScopeInput, ThreadState
 from corrobora.engine.knowledge import build_record
-from corrobora.engine.session.journal import ReadPart, name_task
+from corrobora.engine.session.journal import AGAIN, ReadPart, name_task
 from corrobora.policies.assessment import choose_forced_subject
 from corrobora.policies.drift import select_remaining_terms
 from corrobora.policies.fact_choice import select_best_facts
@@ -310,10 +310,15 @@ def extract_input(batch: Sequence[ReadPart], thread: ThreadState, run: Session) 
     served, spec = _merge_leaf_needs(thread, run), join_specs(thread.specs)
     asked = {question.id: question for question in (*run.questions, *thread.sub_questions)}
     passages = [passage for part in batch for passage in part.passages]
+    names = [
+        passage.id + (AGAIN + name_reading_task(thread, run, part) if part.missing else "")
+        for part in batch
+        for passage in part.passages
+    ]
+    wanted = tuple(dict.fromkeys(each for part in batch for each in part.missing))
     tasks = () if run.leaves == 1 and not (spec or thread.output_format) else _list_tasks(thread, run)
-    task = name_reading_task(thread, run, batch[0].missing)
     made = Excerpt(
-        path=f"extract/{task}/{batch[0].source.id}/{'+'.join(p.id for p in passages)}",
+        path=f"extract/{name_reading_task(thread, run)}/{batch[0].source.id}/{'+'.join(names)}",
         title="",
         version="",
         published="",
@@ -328,7 +333,7 @@ def extract_input(batch: Sequence[ReadPart], thread: ThreadState, run: Session) 
         known_facts=(*run.brief.known_facts, *(fact.claim for fact in thread.recalled[:MAX_RECALLED_SHOWN])),
         terms=collect_terms(thread),
         tasks=tasks,
-        missing=batch[0].missing or list_missing(thread),
+        missing=wanted or list_missing(thread),
     )
     parts = [_show_source(made, part) for part in batch]
     return replace(parts[0], beside=tuple(parts[1:]))
@@ -357,7 +362,7 @@ def _list_tasks(thread: ThreadState, run: Session) -> tuple[str, ...]:
     )
 
 
-def name_reading_task(thread: ThreadState, run: Session, missing: tuple[str, ...] = ()) -> str:
-    """Name what a thread's readers are asked for: an answer is used again for the same task only."""
+def name_reading_task(thread: ThreadState, run: Session, part: ReadPart | None = None) -> str:
+    """Name what a thread's readers are asked for, of a part also why again: an answer is for the same task only."""
     limits = "" if run.leaves > 1 else thread.out_of_scope
-    return name_task(*_list_tasks(thread, run), limits, join_specs(thread.specs), *missing)
+    return name_task(*_list_tasks(thread, run), limits, join_specs(thread.specs), *(part.missing if part else ()))

@@ -6,8 +6,7 @@ ends it (TRIPLET-51): a broken point is a bug of ours and fails the leaf. Does n
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 
 from corrobora.domain.errors import RoleError
@@ -18,12 +17,12 @@ from corrobora.domain.run import EventType, write_loop_decision
 from corrobora.domain.thread import Intent, Proposal, Round, StopReason, StopRule, ThreadState
 from corrobora.engine.inputs import extract_input, list_open_gaps, reflect_input, summary_input
 from corrobora.engine.knowledge import recall_knowledge, share_thread_facts
-from corrobora.engine.read import extract_facts, load_document, quotes_to_facts, read_hits
+from corrobora.engine.read import load_document, quotes_to_facts, read_hits
 from corrobora.engine.search import list_attempts, scope_round, search_round
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, ReadPart, RoundBuffer, measure_part
 from corrobora.policies.assessment import assess_thread, settle_round
-from corrobora.policies.outcome import AGAIN_NOTE, list_missing, list_rereadings, select_rereadings
+from corrobora.policies.outcome import list_missing, list_rereadings, select_rereadings
 from corrobora.policies.queries import take_new_questions
 from corrobora.policies.selection import READABLE, SECTION_CHARS, select_hits, select_more_hits, select_sections
 from corrobora.policies.stop import (
@@ -49,14 +48,15 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
             gathered.intent = await scope_round(thread, run)  # what do we not yet know?
             gathered.searched = await search_round(gathered.intent, thread, run)
             found = gathered.searched.hits
-            again = select_rereadings(found if run.has_model else (), thread)
+            again = await load_rereadings(thread, run, found)
             chosen = select_hits(found, thread, whole=run.has_model, again=len(again))
-            async for reading in read_hits(chosen, thread, run, found):
+            async for reading in read_hits(chosen, thread, run, found, again):
                 gathered.readings.append(reading)
-            more = select_more_hits(gathered.readings, thread, found, whole=run.has_model)
+            first = [reading for reading in gathered.readings if not reading.again]
+            more = select_more_hits(first, thread, found, whole=run.has_model)
             async for reading in read_hits(more, thread, run, found):
                 gathered.readings.append(reading)
-            gathered.readings += await reread_sources(thread, run, again)
+            gathered.readings += await reread_sources(thread, run)
         thread = absorb_round(thread, gathered)
         proposal = await reflect_round(thread, run)  # the model proposes gaps ...
         meter = await run.record_meter(thread.last_path)
@@ -72,24 +72,25 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
     return build_thread_findings(thread, await write_summary(thread, run), seconds=run.budget.elapsed)
 
 
-async def reread_sources(thread: ThreadState, run: Session, chosen: Mapping[SourceId, Hit]) -> list[Reading]:
-    """Read again: without a model all that was read, with the terms learned since; a model reads what is `chosen`."""
-    if run.has_model:
-        return list(await asyncio.gather(*(_read_section_again(*each, thread, run) for each in chosen.items())))
+async def load_rereadings(thread: ThreadState, run: Session, found: Sequence[Hit]) -> list[tuple[Hit, ReadPart]]:
+    """Load what a model reads again in this round: the section of each chosen hit, and why."""
+    loaded: list[tuple[Hit, ReadPart]] = []
+    for source, hit in select_rereadings(found if run.has_model else (), thread).items():
+        stored, _ = await run.library.document(source)
+        place = () if hit.passage is None else (hit.passage,)
+        section = select_sections(await run.library.source_passages(source), place, (hit.query,), most=SECTION_CHARS)
+        wanted = tuple(dict.fromkeys((*list_missing(thread), hit.query)))
+        loaded.append((hit, ReadPart(stored, tuple(section), missing=wanted)))
+    return loaded
+
+
+async def reread_sources(thread: ThreadState, run: Session) -> list[Reading]:
+    """Read again, without a model, all that was read, with the terms learned since."""
     return [
-        await _reread(each, each.source, thread, run) for each in list_rereadings(thread) if each.source is not None
+        await _reread(each, each.source, thread, run)
+        for each in (() if run.has_model else list_rereadings(thread))
+        if each.source is not None
     ]
-
-
-async def _read_section_again(source: SourceId, hit: Hit, thread: ThreadState, run: Session) -> Reading:
-    everything = await run.library.source_passages(source)
-    place = () if hit.passage is None else (hit.passage,)
-    section = select_sections(everything, place, (hit.query,), most=SECTION_CHARS)
-    document = await load_document(source, [passage.id for passage in section], run)
-    wanted = tuple(dict.fromkeys((*list_missing(thread), hit.query)))
-    part = ReadPart(document.source, document.passages, missing=wanted)
-    found = await extract_facts(hit, document, thread, run, (part,))
-    return replace(found, passages=(), note=AGAIN_NOTE, again=True)
 
 
 async def _reread(reading: Reading, source: SourceId, thread: ThreadState, run: Session) -> Reading:

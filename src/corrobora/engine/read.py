@@ -6,9 +6,9 @@ Knows documents, drift, claims on passages and the literal-quote gate. Does not 
 from __future__ import annotations
 
 import asyncio
-import functools
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from corrobora.domain.errors import ProviderError, ReadError
 from corrobora.domain.evidence import (
@@ -32,7 +32,7 @@ from corrobora.engine.session.egress import STAYS
 from corrobora.engine.session.journal import CallMeta, ReadBatch, ReadPart, decode, encode, hash_parts, join_parts
 from corrobora.engine.sites import resolve_requests
 from corrobora.policies.drift import detect_drift, find_known_conflicts
-from corrobora.policies.outcome import CUT_NOTE
+from corrobora.policies.outcome import AGAIN_NOTE, CUT_NOTE
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.policies.selection import MIN_COVERAGE, measure_coverage
 from corrobora.ports import Reader
@@ -56,27 +56,34 @@ class FetchResult:
 
 
 async def read_hits(
-    hits: Sequence[Hit], thread: ThreadState, run: Session, found: Sequence[Hit] | None = None
+    hits: Sequence[Hit],
+    thread: ThreadState,
+    run: Session,
+    found: Sequence[Hit] | None = None,
+    again: Sequence[tuple[Hit, ReadPart]] = (),
 ) -> AsyncIterator[Reading]:
     """Read the hits in parallel; yield one `Reading` per hit as it is done.
 
     `found` are all results of the round: a model reads whole sections around those of a document; without them a hit
     is scanned quickly. Without a model, stored documents claim their passages in the order of the hits, whichever
-    loads first; of what a model reads, that which fits into one call shares it. Raises nothing for a document that
-    cannot be read: that is an outcome.
+    loads first; what a model reads, and what is read `again` for what is missing, shares calls as far as it fits.
+    Raises nothing for a document that cannot be read: that is an outcome.
     """
     tasks: list[asyncio.Task[Reading]] = []
     turns: list[asyncio.Event] = []
     read_whole = found is not None and run.has_model
     pages = run.leaves > 1 and run.budget.allowance.seconds is None  # else each is read as soon as it is there
     shared = [pages or hit.source is not None for hit in hits]
-    free = functools.partial(run.claims.list_free, name_reading_task(thread, run))
-    batch = ReadBatch(sum(shared), free, find_topic_stems(run.brief.question), pages=pages)
+    free, topic = partial(_list_free, thread, run), find_topic_stems(run.brief.question)
+    batch = ReadBatch(sum(shared) + len(again), free, topic, pages=pages)
     for place, hit in enumerate(score_by_query(hits)):
         ordered = hit.source is not None and not run.has_model
         turn = ReadingTurn(tuple(turns) if ordered else (), place, batch if read_whole and shared[place] else None)
         turns += [turn.own] if ordered else []
         tasks.append(asyncio.create_task(read_hit(hit, thread, run, turn, found if read_whole else None)))
+    for place, (hit, part) in enumerate(again, len(hits)):
+        batch.put(place, part)
+        tasks.append(asyncio.create_task(_read_again(hit, place, batch, thread, run)))
     try:
         for done in asyncio.as_completed(tasks):
             yield await done
@@ -162,10 +169,8 @@ async def _read_in_turn(
         off = detect_drift(title, text, thread.brief, thread.subjects, tuple(term for term in followed if term))
         if off is not None:
             note = f"{off.axis}: {off.reason}"
-            ids = tuple(p.id for p in passages)
-            drifted = Reading(
-                hit, ReadOutcome.DRIFTED, source.id, ids, note=note, title=source.title, drift_checked=True
-            )
+            ids, title = tuple(p.id for p in passages), source.title
+            drifted = Reading(hit, ReadOutcome.DRIFTED, source.id, ids, note=note, title=title, drift_checked=True)
             run.emit(EventType.DRIFT, thread.round_path, {"url": hit.url, "why": note}, part=f"{hit.url}#{hit.passage}")
             return _emit_reading(drifted, thread, run)
     elsewhere: tuple[Passage, ...] = ()
@@ -178,6 +183,13 @@ async def _read_in_turn(
     reading = await extract_facts(hit, document, thread, run, together)
     told = replace(reading, attempts=fetched.attempts, drift_checked=thread.course.drift, note=fetched.note)
     return _emit_reading(told, thread, run)
+
+
+async def _read_again(hit: Hit, place: int, batch: ReadBatch, thread: ThreadState, run: Session) -> Reading:
+    await batch.full.wait()
+    document = Document(*await run.library.document(batch.parts[place].source.id), batch.parts[place].passages)
+    found = await extract_facts(hit, document, thread, run, batch.list_neighbours(place))
+    return replace(found, passages=(), note=AGAIN_NOTE, again=True)
 
 
 async def load_document(source: SourceId, passages: Sequence[PassageId], run: Session) -> Document:
@@ -202,13 +214,11 @@ async def _fetch_with_retries(hit: Hit, thread: ThreadState, run: Session) -> Fe
         data = {"url": hit.url, "attempt_number": number, "why": fetched.note}
         run.emit(EventType.RETRY, thread.round_path, data, number=thread.number + 1, part=f"{hit.url}!{number}")
         next_key = f"{key}!{number}"
-        out = await run.call_once(next_key, functools.partial(_fetch_once, hit, number, run), paid=False)
+        out = await run.call_once(next_key, partial(_fetch_once, hit, number, run), paid=False)
         fetched = decode(FetchResult, out, key=next_key)
     if run.retry_failures and fetched.outcome in _TRANSIENT:
-        again = f"{key}!again"
-        fetched = decode(
-            FetchResult, await run.call_once(again, lambda: _fetch_once(hit, 1, run), paid=False), key=again
-        )
+        key = f"{key}!again"
+        fetched = decode(FetchResult, await run.call_once(key, lambda: _fetch_once(hit, 1, run), paid=False), key=key)
     given_up = fetched.outcome in _TRANSIENT and thread.course.exhaust and fetched.attempts >= thread.course.attempts
     return replace(fetched, note=f"{fetched.note} {RETRY_EXHAUSTED}".strip()) if given_up else fetched
 
@@ -248,7 +258,7 @@ async def extract_facts(
 
     `together` is what is read in one call, this document among it.
     """
-    task = name_reading_task(thread, run, together[0].missing)
+    task = name_reading_task(thread, run, next(each for each in together if each.source.id == document.source.id))
     passages = document.passages
     while True:
         free, held = run.claims.split_claimed(task, passages)
@@ -292,11 +302,10 @@ async def extract_facts(
 
 async def _send_passages(together: Sequence[ReadPart], thread: ThreadState, run: Session) -> None:
     """Claim and send what is free; if this is cut, give it back: nobody waits for an answer that never comes."""
-    task = name_reading_task(thread, run, together[0].missing)
-    free = [replace(part, passages=run.claims.list_free(task, part.passages)) for part in together]
+    free = [replace(part, passages=_list_free(thread, run, part)) for part in together]
     parts = join_parts([part for part in free if part.passages])
-    passages = [passage for part in parts for passage in part.passages]
-    claim = run.claims.claim_passages(task, passages)
+    passages = [(name_reading_task(thread, run, part), passage) for part in parts for passage in part.passages]
+    claim = run.claims.claim_passages(passages)
     answer: Extraction | None = None
     try:
         answer = await run.call(extract, extract_input(parts, thread, run))
@@ -307,8 +316,12 @@ async def _send_passages(together: Sequence[ReadPart], thread: ThreadState, run:
         answer = replace(first, beside=tuple(rest))
     finally:
         if answer is None:
-            run.claims.release(task, passages)
+            run.claims.release(passages)
         claim.settle(answer)
+
+
+def _list_free(thread: ThreadState, run: Session, part: ReadPart) -> tuple[Passage, ...]:
+    return run.claims.list_free(name_reading_task(thread, run, part), part.passages)
 
 
 def _list_lost(parts: Sequence[ReadPart], answer: Extraction, run: Session) -> list[ReadPart]:
@@ -326,6 +339,7 @@ def _list_lost(parts: Sequence[ReadPart], answer: Extraction, run: Session) -> l
         part
         for part in parts
         if part.source.kind == "web"
+        and not part.missing
         and not found & {passage.id for passage in part.passages}
         and max(measure_coverage(part.passages, asked or [run.brief.question])) >= MIN_COVERAGE
     ]

@@ -246,7 +246,7 @@ async def check_whole_draft(draft: Draft, findings: Findings, run: Session) -> C
     reading = await load_reading_set(draft, findings, run)
     checked, known = check_written_draft(draft, findings, reading, run.rulings), len(run.rulings)
     if _has_time(run):
-        await ask_rulings(await confirm_input(checked, draft, findings, run), run)
+        await ask_rulings(await confirm_input(checked, findings, run), run)
     return checked if len(run.rulings) == known else check_written_draft(draft, findings, reading, run.rulings)
 
 

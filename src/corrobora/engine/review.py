@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from itertools import zip_longest
 
 from corrobora.domain.evidence import Document, Fact, ReadOutcome, SourceId
 from corrobora.domain.report import Critique, Draft, Findings, Report, SentenceCheck, Support, Verdict, iter_threads
@@ -22,7 +21,6 @@ from corrobora.policies.fact_choice import select_best_facts
 from corrobora.policies.grading import find_notice
 from corrobora.ports import Library
 from corrobora.reporting.evidence import build_evidence
-from corrobora.reporting.markdown import MARKER, is_row, is_rule, iter_row_statements, split_cells
 from corrobora.reporting.render import CitedSource, render_conflicts, render_gaps
 from corrobora.reporting.verify import RULED, CheckedDraft
 from corrobora.roles.forms import name_origin, name_place
@@ -37,6 +35,7 @@ MAX_LEFT_OUT_SHOWN = 40  # facts that a draft does not cite
 MAX_NEAR_SHOWN = 4  # facts for a sentence that is to be repaired
 MAX_FAILING_SHOWN = 40  # sentences that a check did not pass
 MAX_LEAD = 1_200  # characters before a quote that may say what it speaks of
+LEAST_BEFORE, MAX_BEFORE = 40, 300  # of them: shown of any quote; of one sentence
 MAX_RULED = 20  # sentences of one call: each deserves a look of its own
 MAX_DOUBTS = 4 * MAX_RULED
 _NEAREST = 3  # quotes for a sentence that tells an absence
@@ -83,19 +82,16 @@ def list_failing(checked: CheckedDraft, *, withheld: bool = False) -> tuple[str,
     return tuple(told[:MAX_FAILING_SHOWN])
 
 
-async def confirm_input(checked: CheckedDraft, draft: Draft, findings: Findings, run: Session) -> Confirming:
-    """What a model rules on: the sentences that code doubts and that it has not ruled on yet.
+async def confirm_input(checked: CheckedDraft, findings: Findings, run: Session) -> Confirming:
+    """What a model rules on: the sentences that code doubts and that it has not ruled on yet, then the restatements.
 
-    A quote that its reader had to explain comes with the sentences before it that the explanation is taken from.
+    Of these code knows that their words stand in the quotes, not that they are said of the same thing. A quote comes
+    with what stands before it.
     """
-    doubted = [
-        each
-        for each in checked.checks
-        if not each.withheld
-        and ((each.support in RULED and each.facts) or _may_claim(each))
-        and (each.sentence, each.facts) not in run.rulings
-    ][:MAX_DOUBTS]
-    rows, sources = _find_rows(draft.body), _name_sources(findings.facts)
+    open_checks = [each for each in checked.checks if not each.withheld and each.key not in run.rulings]
+    doubted = [each for each in open_checks if (each.support in RULED and each.facts) or _may_claim(each)]
+    doubted = [*doubted, *filter(_is_restated, open_checks)][:MAX_DOUBTS]
+    sources = _name_sources(findings.facts)
     facts = {str(fact.id): fact for fact in findings.facts}
     shown = [(each, each.facts or _find_nearest(each, findings.facts)) for each in doubted]
     said = {name: " ".join(each.sentence for each, names in shown if name in names) for name in facts}
@@ -106,8 +102,8 @@ async def confirm_input(checked: CheckedDraft, draft: Draft, findings: Findings,
             each.sentence,
             tuple(quotes[name] for name in names),
             gather_reasons(each.reasons) or ((_TELLS_ABSENCE,) if each.follows == DerivationKind.ABSENCE else ()),
-            each.facts,
-            rows.get(each.sentence, ""),
+            each.key,
+            each.row,
         )
         for each, names in shown
     )
@@ -115,20 +111,18 @@ async def confirm_input(checked: CheckedDraft, draft: Draft, findings: Findings,
 
 
 async def _find_lead(fact: Fact, said: str, run: Session) -> str:
-    """Return the sentences before a quote that hold what its reader took from them and what is `said` repeats.
+    """Return the sentence before a quote, and those that hold what its reader took from them and is `said` again.
 
     "This option doubles it" is one for a reader who named the option in the claim: the nearest sentence that does.
     """
     words = set(stem_text(fact.claim)).intersection(stem_text(said)).difference(stem_text(fact.quote))
-    if not words:
-        return ""
     _, text = await run.library.document(fact.source)
     start = max(0, fact.start - MAX_LEAD)
     found: list[str] = []
-    for sentence in reversed(_SENTENCE_END.split(text[start : fact.start])[1 if start else 0 :]):
+    for sentence in filter(str.strip, reversed(_SENTENCE_END.split(text[start : fact.start])[1 if start else 0 :])):
         held = words.intersection(stem_text(sentence))
         words -= held
-        found += [" ".join(sentence.split())] if held else []
+        found += [" ".join(sentence.split())[-MAX_BEFORE:]] if held or sum(map(len, found)) < LEAST_BEFORE else []
     return f"(… {' … '.join(reversed(found))} …)" if found else ""
 
 
@@ -143,6 +137,12 @@ def _find_nearest(check: SentenceCheck, facts: Sequence[Fact]) -> tuple[str, ...
 def _may_claim(check: SentenceCheck) -> bool:
     """True for a sentence that cites nothing and names nothing, if a writer wrote it: only a reader can tell."""
     return check.support is Support.UNCITED and not is_written_by_code(check.sentence)
+
+
+def _is_restated(check: SentenceCheck) -> bool:
+    """True for other words than those of the quotes that code finds supported, and for a cell, whatever its words."""
+    restated = bool(check.row) or check.follows == DerivationKind.RESTATEMENT
+    return restated and check.support is Support.SUPPORTED and bool(check.facts)
 
 
 def gather_reasons(reasons: Sequence[str]) -> tuple[str, ...]:
@@ -167,7 +167,7 @@ async def ask_rulings(given: Confirming, run: Session) -> bool:
     for part, ruled in zip(asked, await asyncio.gather(*(run.call(confirm, part) for part in asked)), strict=True):
         pairs = zip(part.doubts, ruled.reasons, strict=True)
         run.rulings |= {
-            (doubt.sentence, doubt.facts): None if not reason and _has_foreign_number(doubt, named) else reason
+            doubt.key: None if not reason and _has_foreign_number(doubt, named) else reason
             for doubt, reason in pairs
             if reason is not None
         }
@@ -204,21 +204,6 @@ def _name_sources(facts: Sequence[Fact]) -> Mapping[str, str]:
         named, section = plain[fact.source], fact.heading.rpartition(" > ")[2]
         named = named if alone else _name_source(fact, name_place(fact.url))
         found[str(fact.id)] = named if not section or section in named else f"{named}, under {section}"
-    return found
-
-
-def _find_rows(body: str) -> dict[str, str]:
-    """Return for each statement of a table its row, each cell after the header of its column."""
-    lines, header = body.splitlines(), list[str]()
-    found: dict[str, str] = {}
-    for line, after in zip_longest(lines, lines[1:], fillvalue=""):
-        if is_row(line) and is_rule(after):
-            header = split_cells(line)
-        elif is_row(line) and not is_rule(line):
-            cells = [" ".join(MARKER.sub("", cell).split()) for cell in split_cells(line)]
-            named = zip_longest(header, cells, fillvalue="")
-            told = "; ".join(f"{name}: {cell}" if name else cell for name, cell in named if cell)
-            found |= {text: told for text, _ in iter_row_statements(line, MARKER)}
     return found
 
 

@@ -10,12 +10,14 @@ from dataclasses import replace
 
 from corrobora.domain.evidence import Query
 from corrobora.domain.limits import LIMITS
+from corrobora.domain.plan import SubQuestion
 from corrobora.domain.thread import Escape, Intent, ScopeInput, ThreadState
 from corrobora.policies.drift import must_reformulate
 from corrobora.policies.queries import (
     add_query,
     choose_strategy,
     choose_time_words,
+    extract_terms,
     has_time_words,
     is_reformulated,
     make_fallback_query,
@@ -139,12 +141,17 @@ def _retry_failed_question(queries: Queries, intent: Intent, given: ScopeInput, 
     if thread.escape is not None or not thread.course.exhaust:
         return queries
     failed = next((q for q in thread.sub_questions if q.id in intent.targets and q.attempts), None)
-    if failed is None:
+    if failed is None or any(_looks_anew(query.text, failed, thread) for query in queries):
         return queries
     extra = make_fallback_query(failed.text, choose_strategy(failed.attempts), given.terms)
     texts = add_query([query.text for query in queries], extra, thread.past_queries, most=given.phase.max_queries)
     known = {query.text: query for query in queries}
     return tuple(known.get(text) or Query(text, intent=failed.text) for text in texts)
+
+
+def _looks_anew(query: str, failed: SubQuestion, thread: ThreadState) -> bool:
+    """True for a query in other words than all before it that speaks of a sub-question."""
+    return is_reformulated(query, thread.past_queries) and bool(extract_terms(query) & extract_terms(failed.text))
 
 
 def _add_terms(queries: Queries, given: ScopeInput) -> Queries:

@@ -184,7 +184,7 @@ def build_evidence(
     facts: dict[str, list[Fact]] = {}
     for fact in report.findings.facts:
         facts.setdefault(fact.marker, []).append(fact)
-    checks = {fold_letters(check.sentence): check for check in reversed(report.checks)}
+    checks = {fold_letters(check.sentence): check for check in reversed(report.checks) if not check.withheld}
     passages: dict[tuple[str, str, int, int], CitedPassage] = {}
     found: list[MarkerEvidence] = []
     for place, each in enumerate(list_occurrences(make_parser().parse(body), markers), 1):

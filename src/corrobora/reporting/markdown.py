@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 from corrobora.domain.evidence import fold_typography
@@ -68,7 +69,12 @@ def split_cells(line: str) -> list[str]:
 
 
 def iter_row_statements(line: str, mark: re.Pattern[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the statements of a row, each with the marks that support it.
+    """Yield the statements of a row, each with the marks that support it."""
+    yield from ((text, marks) for text, marks, _ in iter_cell_statements(line, mark))
+
+
+def iter_cell_statements(line: str, mark: re.Pattern[str]) -> Iterator[tuple[str, tuple[str, ...], int]]:
+    """Yield the statements of a row, each with the marks that support it and the place of its cell, -1 for several.
 
     A cell with text and marks is one statement. A cell of marks alone supports the cells without marks. In a row
     without such a cell, cells without marks are labels and state nothing that was cited.
@@ -79,12 +85,23 @@ def iter_row_statements(line: str, mark: re.Pattern[str]) -> Iterator[tuple[str,
     ]
     bare = " ".join(text for text, marks in found if text and not marks)
     shared = tuple(each for text, marks in found if marks and not _has_words(text) for each in marks)
-    for text, marks in found:
+    for place, (text, marks) in enumerate(found):
         if marks and _has_words(text):
             short = len(set(stem_text(text))) < SHORT_CELL and not find_numbers(text)
-            yield (f"{bare} {text}".strip() if short else text), marks
+            yield (f"{bare} {text}".strip() if short else text), marks, place
     if shared and bare:
-        yield bare, shared
+        yield bare, shared, -1
+
+
+def describe_cell(header: Sequence[str], line: str, place: int, mark: re.Pattern[str]) -> str:
+    """Return a row as text, each cell behind its header, and the cell at a place behind an arrow."""
+    cells = [" ".join(mark.sub("", cell).split()) for cell in split_cells(line)]
+    told = [
+        f"{'→ ' if at == place else ''}{f'{name}: ' if name else ''}{cell}"
+        for at, (name, cell) in enumerate(zip_longest(header, cells, fillvalue=""))
+        if cell
+    ]
+    return "; ".join(told)
 
 
 def strip_source_label(text: str, labels: Sequence[str]) -> str:

@@ -18,13 +18,14 @@ from corrobora.domain.report import Draft, Findings, SentenceCheck, Support
 from corrobora.reporting.markdown import (
     LEAD,
     MARKER,
+    describe_cell,
     drop_empty_sections,
     fold_quotes,
     is_heading,
     is_row,
     is_rule,
+    iter_cell_statements,
     iter_cited_sentences,
-    iter_row_statements,
     normalize_markers,
     split_cells,
     strip_source_label,
@@ -104,6 +105,7 @@ def check_draft(
     body, urls = strip_addresses(normalize_markers(plain), [fact.quote for fact in facts])
     lines: list[str] = []
     checks: list[SentenceCheck] = []
+    header: Sequence[str] = ()
     markers = repeated = 0
     times: Counter[str] = Counter()
     for line, after, block in _iter_blocks(body.split("\n")):
@@ -111,9 +113,11 @@ def check_draft(
             repeated += 1
             continue
         if is_row(line) and is_rule(after):
-            lines.append(line)  # the header of a table
+            header = split_cells(line)
+            lines.append(line)
             continue
-        kept, found, lost = _check_block(block, evidence) if block else _check_line(line, evidence)
+        header = header if is_row(line) else ()
+        kept, found, lost = _check_block(block, evidence) if block else _check_line(line, header, evidence)
         checks += found
         markers += lost
         if kept.strip() or not line.strip():
@@ -169,13 +173,13 @@ def _is_repeated(line: str, times: Counter[str]) -> bool:
     return times[line] > (_MOST_REPEATS if MARKER.search(line) else _MOST_PLAIN)
 
 
-def _check_line(line: str, evidence: _Evidence) -> tuple[str, list[SentenceCheck], int]:
+def _check_line(line: str, header: Sequence[str], evidence: _Evidence) -> tuple[str, list[SentenceCheck], int]:
     """Check one line; return what is printed of it, its checks, and how many markers went."""
     stripped = line.strip()
     if not stripped or is_heading(stripped) or _FENCE.fullmatch(stripped) or set(stripped) <= set("|-: "):
         return line, [], 0
     if is_row(line):
-        return _check_row(line, evidence)
+        return _check_row(line, header, evidence)
     printed: list[str] = []
     checks: list[SentenceCheck] = []
     lost = 0
@@ -252,18 +256,18 @@ def _apply_ruling(check: SentenceCheck, rulings: Rulings, quotes: Sequence[str])
     What both doubt is withheld, and a claim without a citation in which code saw none. No model confirms a number that
     stands neither in a quote nor in what it was shown before one: that stays unclear.
     """
-    name = (check.sentence, check.facts)
-    if name not in rulings or check.withheld:
+    if check.key not in rulings or check.withheld:
         return check
-    ruled = rulings[name]
+    ruled = rulings[check.key]
     if check.support is Support.UNCITED and ruled:
         why = _tidy_reason(f"{phrases.CLAIMS_UNCITED}: {ruled}")
         return replace(check, support=Support.UNSUPPORTED, reasons=(why,), withheld=why)
+    if ruled and check.support in (*RULED, Support.SUPPORTED):
+        said = phrases.NOT_CONFIRMED if check.support in RULED else phrases.REFUSED
+        why = _tidy_reason(f"{said}: {ruled}")
+        return replace(check, support=Support.UNSUPPORTED, reasons=(why, *check.reasons), withheld=why)
     if check.support not in RULED:
         return check
-    if ruled:
-        why = _tidy_reason(f"{phrases.NOT_CONFIRMED}: {ruled}")
-        return replace(check, support=Support.UNSUPPORTED, reasons=(why, *check.reasons), withheld=why)
     if ruled is None and not find_numbers(check.sentence) <= find_numbers("\n".join(quotes)):
         return replace(check, support=Support.UNCLEAR)
     return replace(check, support=Support.SUPPORTED, reasons=(phrases.CONFIRMED,))
@@ -330,28 +334,28 @@ def _find_uncited_claims(text: str, evidence: _Evidence) -> tuple[str, ...]:
     return tuple(word for word in words if word not in told)
 
 
-def _check_row(line: str, evidence: _Evidence) -> tuple[str, list[SentenceCheck], int]:
+def _check_row(line: str, header: Sequence[str], evidence: _Evidence) -> tuple[str, list[SentenceCheck], int]:
     """Check a row cell by cell, each against its own citations; a note stands in the place of a cell that is false."""
     unknown = [match.group() for match in MARKER.finditer(line) if match.group() not in evidence.by_marker]
     checks: list[SentenceCheck] = []
-    for text, cited in iter_row_statements(line, MARKER):
+    places: list[int] = []
+    for text, cited, place in iter_cell_statements(line, MARKER):
         held = [fact for marker in cited for fact in evidence.by_marker.get(marker, ())]
         ids = tuple(fact.id for fact in held)
         labels = [label for fact in held for label in (fact.title, fact.version, fact.published)]
         said = strip_source_label(read_inline(text), labels)
         if held:
-            check = replace(
-                _record_check(said, ids, check_support(said, list(map(make_evidence, held))), held), sentence=text
-            )
+            check = _record_check(said, ids, check_support(said, list(map(make_evidence, held))), held)
         else:
             check = SentenceCheck(text, (), Support.UNSUPPORTED, 0.0, withheld="its citation leads to no source")
-        checks.append(check)
+        checks.append(replace(check, sentence=text, row=describe_cell(header, line, place, MARKER)))
+        places.append(place)
     known = [match.group() for match in MARKER.finditer(line)]
     checks += _check_bare_cells(line, checks, known, evidence) if checks else _check_uncited_row(line, evidence)
     checks = [_apply_ruling(check, evidence.rulings, _list_quotes(known, evidence)) for check in checks]
-    for check in checks:
+    for check, place in zip(checks, [*places, *(-1 for _ in checks[len(places) :])], strict=True):
         if check.withheld or check.support in _LABELS:
-            line = _mark_cell(line, check)
+            line = _mark_cell(line, check, place)
     for marker in unknown:
         line = line.replace(marker, "")
     return line, checks, len(unknown)
@@ -376,14 +380,11 @@ def _check_bare_cells(
     return [check for check in found if check.withheld]
 
 
-def _mark_cell(line: str, check: SentenceCheck) -> str:
-    """Return a row with a note in place of the cells that make a withheld statement, or a label behind them."""
+def _mark_cell(line: str, check: SentenceCheck, place: int) -> str:
+    """Return a row with a note in place of a withheld cell, or of all cells that state it, or a label behind them."""
     cells = split_cells(line)
-    plain = [" ".join(MARKER.sub(" ", cell).split()) for cell in cells]
-    cited = [MARKER.search(cell) is not None for cell in cells]
-    own = [at for at, text in enumerate(plain) if text and (cited[at] and check.sentence.endswith(text))]
-    own += [at for at, text in enumerate(plain) if at and text == check.sentence and not cited[at]]
-    bare = [at for at, text in enumerate(plain) if text and not cited[at]]
+    bare = [at for at, cell in enumerate(cells) if cell and not MARKER.search(cell)]
+    own = [place] if place >= 0 else [at for at in bare[1:] if " ".join(cells[at].split()) == check.sentence]
     for at in own[:1] or bare[1:] or bare:
         note = f"*{phrases.WITHHELD_CELL}: {check.withheld}.]*"
         cells[at] = note if check.withheld else f"{cells[at]} *({_LABELS[check.support]})*"

@@ -108,8 +108,8 @@ class Doubt:
     sentence: str
     quotes: tuple[tuple[str, str, str], ...]  # source with its version, the words before the quote if needed, quote
     reasons: tuple[str, ...] = ()
-    facts: tuple[str, ...] = ()  # ids of the facts that it cites: not shown
-    row: str = ""  # of a cell of a table: its row, each cell after the header of its column
+    key: tuple[str, tuple[str, ...]] = ("", ())  # what the ruling is kept under: not shown
+    row: str = ""  # of a cell of a table: its row, each cell after its header, with an arrow before the cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ confirm: Role[Confirming, Rulings] = Role(
                 "It pumps 12.5 litres each minute.",
                 (("Pump manual, Edition 2", "(… The pump is red.)", "It moves 12.5 litres a minute."),),
                 ("the pump",),
-                row="Flow: 12.5 litres; Pressure: 4 bar",
+                row="→ Flow: 12.5 litres; Pressure: 4 bar",
             ),
         ),
     ),

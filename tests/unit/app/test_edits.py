@@ -242,6 +242,36 @@ async def test_what_a_model_does_not_propose_again_is_not_asked_for_again(worksp
     assert (await workspace.runs.get(made)).outcome == "edit_nothing"
 
 
+async def test_words_that_a_model_gives_again_as_they_are_are_not_asked_for_a_third_time(workspace: Workspace) -> None:
+    """The reader wants a detail left out: what is lost is told, and whoever insists has understood."""
+    run = await research(workspace)
+    target = next(each.id for each in (await read_outline(workspace, run)).pieces if "14 days" in each.text)
+    asked: list[str] = []
+
+    def answer(request: WireRequest) -> str:
+        page = ParsedPrompt.read(request.system, request.user)
+        if page.role != "edit":
+            return answer_prompt(request.system, request.user)
+        asked.append(request.user)
+        shorter = {
+            "action": "reword",
+            "target": target,
+            "text": "The sluice gates of the mill must be greased every 14 days with mineral oil.",
+            "after": "",
+        }
+        return json.dumps({"edits": [shorter], "unclear": ""})
+
+    async with ModelServer(answer) as server:
+        made = await edit(
+            workspace, run, EditRequest(feedback=f"Leave the name of the mill out of {target}."), "1", server.url
+        )
+    assert len(asked) == 2
+    assert "it leaves out Orrin" in asked[1]
+    assert "The sluice gates of the mill must be greased every 14 days with mineral oil." in await markdown(
+        workspace, made
+    )
+
+
 async def test_a_section_is_shortened_around_the_sentences_that_other_edits_concern(workspace: Workspace) -> None:
     run = await research(workspace)
     document = await read_outline(workspace, run)

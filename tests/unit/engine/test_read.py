@@ -157,16 +157,16 @@ async def test_the_journal_key_of_a_hit_is_one_for_all_threads() -> None:
 async def test_a_second_look_is_only_for_an_analyst_that_is_never_paid() -> None:
     run = made(quoting(SENTENCE))
     begun = thread(run)
-    assert await reread_sources(begun, run.session, {}) == [], "nothing was read before"
+    assert await reread_sources(begun, run.session) == [], "nothing was read before"
     reading = await read_hit(HIT, begun, run.session)
     plain = replace(begun, rounds=(Round(1, "research", Intent("", ()), readings=(reading,)),))
-    assert await reread_sources(plain, run.session, {}) == [], "no word was learned"
+    assert await reread_sources(plain, run.session) == [], "no word was learned"
     learned = replace(plain.rounds[0], readings=(replace(reading, terms=("beacon",)),))
-    (again,) = await reread_sources(replace(plain, rounds=(learned,)), run.session, {})
+    (again,) = await reread_sources(replace(plain, rounds=(learned,)), run.session)
     assert again.again
     assert [fact.quote for fact in again.facts] == [SENTENCE]
     paid = make_web_run("tree", {URL: TEXT}, analysts=[Mixed(), Mixed()], clock=FakeClock())
-    assert await reread_sources(replace(plain, rounds=(learned,)), paid.session, {}) == []
+    assert await reread_sources(replace(plain, rounds=(learned,)), paid.session) == []
 
 
 class Delayed(LibraryReader):

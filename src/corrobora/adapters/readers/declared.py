@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple, Protocol, cast
 
 from corrobora.adapters.readers import fold_spaces
@@ -244,6 +245,10 @@ def date_by_releases(headings: Sequence[Heading], published: str = "") -> str:
     return max([published, *days]) if len(days) >= _LEAST_RELEASES else published
 
 
+_BLOCKS = frozenset(
+    "address article aside blockquote center dd details div dl dt fieldset figure footer form h1 h2 h3 h4 h5 h6 header "
+    "hr li main nav ol p pre section table tbody td tfoot th thead tr ul".split()
+)
 _UNSEEN = re.compile(
     r"(?i)(?<![a-z-])(?:display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0(?:\.0*)?\s*(?:;|$|!))"
 )
@@ -255,9 +260,10 @@ def is_hidden(attributes: Mapping[str, str | None]) -> bool:
 
 
 def prepare_page(page: Element) -> None:
-    """Remove what the page does not show, and ids that mislead extractors of articles."""
+    """Remove what the page does not show and ids that mislead extractors of articles; make bare text a paragraph."""
     _drop_hidden(page)
     _drop_section_names(page)
+    _wrap_bare_text(page)
 
 
 def _drop_hidden(page: Element) -> None:
@@ -277,6 +283,17 @@ def _drop_section_names(page: Element) -> None:
         for each in (heading, heading.getparent()):
             if each is not None and words and re.findall(r"[a-z0-9]+", (each.get("id") or "").casefold()) == words:
                 del each.attrib["id"]
+
+
+def _wrap_bare_text(page: Element) -> None:
+    """Make a paragraph of the words that stand bare behind a block, as in older pages: extractors drop them."""
+    for block in list(page.iter(*_BLOCKS)):
+        if block.tail and block.tail.strip() and block.getparent() is not None:
+            words = list(takewhile(lambda each: each.tag not in _BLOCKS, block.itersiblings()))
+            paragraph = cast("Any", block).makeelement("p")
+            paragraph.text, block.tail = block.tail, None
+            cast("Any", block).addnext(paragraph)
+            paragraph.extend(words)
 
 
 def list_titles(tree: Element) -> list[str]:

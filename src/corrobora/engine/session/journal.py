@@ -55,6 +55,7 @@ async def time_call(
 
 
 ANY_TASK = "any"
+AGAIN = "*"  # in a key: before the task that a passage was read again for
 MOST_SENDS = 24  # of one prompt: an outage is probed every two seconds for three quarters of a minute
 
 
@@ -154,15 +155,16 @@ class PassageClaims:
     def from_journal(cls, journal: Journal) -> PassageClaims:
         """Rebuild the claims of earlier attempts; one that was never answered does not count."""
         claims = cls()
-        keys = sorted(journal.keys("extract/"), key=lambda each: -each.count("+"))
-        for key in keys:  # last what was read alone again
-            entry = journal.get(key)
-            if entry is None:
+        # last what was read alone again
+        for key in sorted(journal.keys("extract/"), key=lambda each: -each.count("+")):
+            if (entry := journal.get(key)) is None:
                 continue
             _, task, _, passages, _ = key.split("/", 4)
             claim = PassageClaim()
             claim.settle(decode(Extraction, entry.out, key=key))
-            claims._register_claim(task, passages.split("+"), claim)
+            for name in passages.split("+"):
+                passage, _, own = name.partition(AGAIN)
+                claims._by_passage[own or task, passage] = claim
         return claims
 
     def split_claimed(
@@ -177,14 +179,15 @@ class PassageClaims:
         """Return the passages that nobody reads or has read for this task."""
         return self.split_claimed(task, passages)[0]
 
-    def claim_passages(self, task: str, passages: Sequence[Passage]) -> PassageClaim:
+    def claim_passages(self, passages: Iterable[tuple[str, Passage]]) -> PassageClaim:
+        """Claim passages, each with the task that it is read for."""
         claim = PassageClaim()
-        self._register_claim(task, [p.id for p in passages], claim)
+        self._by_passage |= {(task, passage.id): claim for task, passage in passages}
         return claim
 
-    def release(self, task: str, passages: Sequence[Passage]) -> None:
+    def release(self, passages: Iterable[tuple[str, Passage]]) -> None:
         """Give passages back that were claimed and not sent to the end."""
-        for passage in passages:
+        for task, passage in passages:
             self._by_passage.pop((task, passage.id), None)
 
     def find_extractions(self, task: str, passages: Sequence[Passage]) -> tuple[Extraction, ...]:
@@ -194,10 +197,6 @@ class PassageClaims:
 
     def _find_claim(self, task: str, passage: Passage) -> PassageClaim | None:
         return self._by_passage.get((task, passage.id)) or self._by_passage.get((ANY_TASK, passage.id))
-
-    def _register_claim(self, task: str, passages: Iterable[str], claim: PassageClaim) -> None:
-        for passage in passages:
-            self._by_passage[task, passage] = claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +230,7 @@ class ReadBatch:
     """What a round opens, until all that can be read is there: then those documents that fit share a call."""
 
     waiting: int
-    list_free: Callable[[Sequence[Passage]], Sequence[Passage]]  # what no sibling reads
+    list_free: Callable[[ReadPart], Sequence[Passage]]  # what no sibling reads
     topic: tuple[str, ...] = ()  # stems of the run's question
     pages: bool = False  # of the web share calls, too; else each is read alone, or in several of its sections
     parts: dict[int, ReadPart] = field(default_factory=dict[int, ReadPart])
@@ -263,10 +262,10 @@ class ReadBatch:
         owners: list[str] = []
         for each in sorted(self.parts):
             part = self.parts[each]
-            size = sum(len(passage.text) for passage in self.list_free(part.passages))
+            size = sum(len(passage.text) for passage in self.list_free(part))
             owner = part.source.id if part.source.kind == "web" and not self.pages else ""
             fits = (at for at, left in enumerate(room) if size <= left and owners[at] == owner)
-            at = next(fits, len(calls))
+            at = next((at for at in fits if not any(self._is_other(part, each) for each in calls[at])), len(calls))
             if at == len(calls):
                 calls.append([])
                 room.append(READ_CHARS)
@@ -274,6 +273,10 @@ class ReadBatch:
             calls[at].append(each)
             room[at] -= size
         return calls
+
+    def _is_other(self, part: ReadPart, place: int) -> bool:
+        """True where the same document is read for something else: an answer has each document once."""
+        return self.parts[place].source.id == part.source.id and self.parts[place].missing != part.missing
 
     def _rank(self, part: ReadPart) -> tuple[int, str]:
         text = " ".join(passage.text for passage in part.passages).casefold()

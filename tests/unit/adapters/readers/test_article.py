@@ -238,3 +238,16 @@ def test_a_section_is_kept_though_its_name_is_what_tags_or_buttons_are_called():
     text = read_html(page.encode()).text
     assert f"{said} New attributes (or tags)." in text
     assert f"{said} Sharing wheels." in text
+
+
+def test_words_that_stand_bare_behind_a_heading_or_a_list_are_read():
+    """Older manuals open a paragraph only from the second one of a section on."""
+    filler = "Every keeper of the works reads these rules before the first day of work and signs them. " * 3
+    bare = "The lock of the upper gate opens at <tt>dawn</tt> and closes at dusk, whoever holds the key of the works"
+    page = (
+        f"<html><body><h1>Locks</h1><p>{filler}</p><h3>Upper gate</h3>\n{bare}.\n<p>{filler}</p>"
+        f"<ul><li>{filler}</li></ul>The list above is complete for all gates of the works.<h3>Lower gate</h3>"
+    )
+    text = " ".join(read_html(page.encode()).text.split())
+    assert f"Upper gate {bare.replace('<tt>', '').replace('</tt>', '')}." in text
+    assert "The list above is complete for all gates of the works." in text

@@ -153,7 +153,7 @@ def test_hostile_passages_stay_inside_their_tags():
 
 
 FROZEN = {
-    "edit": "edit@4462c10909a2.0f35ec11",
+    "edit": "edit@7dac42d0bef1.0f35ec11",
     "clarify": "clarify@2fd65e2c53ec.2343b163",
     "plan": "plan@b2f91f213765.7840720d",
     "refine": "refine@a4b4392605bb.411a1166",
@@ -163,7 +163,7 @@ FROZEN = {
     "reflect": "reflect@dd9e5625da34.4ad22743",
     "synthesize": "synthesize@fe543fc55a5c.7999585e",
     "summarize": "summarize@1a2d78e68e65.e062b737",
-    "confirm": "confirm@e45814dc09c9.bb752e7b",
+    "confirm": "confirm@7d3d72dcc4dd.bb752e7b",
     "critique": "critique@7f84768ffb6b.00539e47",
     "revise": "revise@c65d7ca8e833.e062b737",
     "judge": "judge@bb415400b326.aed8607e",

@@ -21,7 +21,7 @@ def found(number: int) -> Extraction:
 
 def test_a_claimed_passage_is_not_free_for_the_same_task() -> None:
     claims = PassageClaims()
-    claim = claims.claim_passages("any", [passage(1), passage(2)])
+    claim = claims.claim_passages([("any", passage(1)), ("any", passage(2))])
     free, held = claims.split_claimed("any", [passage(1), passage(3)])
     assert [each.id for each in free] == ["C3"]
     assert held == (claim,)
@@ -29,7 +29,7 @@ def test_a_claimed_passage_is_not_free_for_the_same_task() -> None:
 
 def test_tree_another_task_spec_is_another_task() -> None:
     claims = PassageClaims()
-    claims.claim_passages(name_task("one spec"), [passage(1)])
+    claims.claim_passages([(name_task("one spec"), passage(1))])
     free, held = claims.split_claimed(name_task("another spec"), [passage(1)])
     assert [each.id for each in free] == ["C1"]
     assert held == ()
@@ -38,7 +38,7 @@ def test_tree_another_task_spec_is_another_task() -> None:
 
 async def test_whoever_waits_gets_the_answer() -> None:
     claims = PassageClaims()
-    claim = claims.claim_passages("any", [passage(1)])
+    claim = claims.claim_passages([("any", passage(1))])
     waiting = asyncio.create_task(claim.done.wait())
     claim.settle(found(1))
     await waiting
@@ -47,8 +47,8 @@ async def test_whoever_waits_gets_the_answer() -> None:
 
 def test_a_released_passage_may_be_claimed_again() -> None:
     claims = PassageClaims()
-    claims.claim_passages("any", [passage(1)]).settle(None)
-    claims.release("any", [passage(1)])
+    claims.claim_passages([("any", passage(1))]).settle(None)
+    claims.release([("any", passage(1))])
     assert claims.split_claimed("any", [passage(1)])[0] == (passage(1),)
     assert claims.find_extractions("any", [passage(1)]) == ()
 

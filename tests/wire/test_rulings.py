@@ -1,0 +1,67 @@
+"""Rulings over the wire: what a model is asked about a draft, and what its answer does to a sentence or a cell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from tests.wire.methods import WireRun, run_over_wire
+from tests.wire.test_named_gaps import extract_sentences
+
+from corrobora.testing.scripted_model import ParsedPrompt
+
+KEPT = "How long does the archive of Wexmoor keep letters and maps?"
+LETTERS, MAPS = "Letters are kept for 12 years.", "Maps are kept for 30 years."
+SEALED = "Open the box only where two keepers are present."
+DOCUMENTS = {
+    "archive.md": f"# Archive of Wexmoor\n\n{LETTERS} {MAPS}\n\nRule for sealed boxes:\n\n{SEALED}\n\n"
+    "Rule for plain boxes:\n\nOpen the box on any working day.\n"
+}
+
+
+async def write_over_wire(body: str, refused: str = "") -> WireRun:
+    """Deliver a draft, markers for the first words of quotes; a model refuses what is shown with the word `refused`."""
+
+    def rule(page: ParsedPrompt) -> Mapping[str, Any]:
+        shown = re.findall(r"^(D\d+): (.*?)(?=^D\d+: |^Rule\.)", page.text, re.MULTILINE | re.DOTALL)
+        missing = {label: "something else" * (bool(refused) and refused in text) for label, text in shown}
+        return {"rulings": [{"sentence": each, "carried": not why, "missing": why} for each, why in missing.items()]}
+
+    def write(page: ParsedPrompt) -> Mapping[str, Any]:
+        text = body
+        for fact in page.facts():
+            text = text.replace(f"[{fact.quote.split()[0]}]", f"{fact.marker}")
+        return {"title": "Archive", "body": text}
+
+    answers = {
+        "extract": lambda page: extract_sentences(page, LETTERS, MAPS, SEALED),
+        "synthesize": write,
+        "confirm": rule,
+    }
+    return await run_over_wire("timed", answers, question=KEPT, documents=DOCUMENTS, max_rounds=1)
+
+
+async def test_cells_with_the_same_words_are_ruled_on_each_in_its_row_and_column():
+    """Twelve years are true of letters and false of maps: one ruling for both would deliver the false one."""
+    row = "| archive | 12 years [Letters] | 12 years [Letters] |"
+    table = f"Both are kept.\n\n| | letters | maps |\n| --- | --- | --- |\n{row}\n"
+    done = await write_over_wire(table, refused="→ maps: 12 years")
+    row = next(line for line in done.report.markdown.splitlines() if line.startswith("| archive"))
+    _, _, letters, maps, _ = row.split("|")
+    assert "12 years" in letters
+    assert "12 years" not in maps
+    assert "something else" in maps
+
+
+async def test_other_words_that_code_finds_supported_are_shown_to_a_model_with_the_line_before_their_quote():
+    """Each word of the sentence stands in the quote; of which boxes it is said stands above it."""
+    said = "For plain boxes: open the box only where two keepers are present."
+    done = await write_over_wire(f"{said} [Open]\n\n{LETTERS} [Letters]\n", refused="plain boxes")
+    [ruled] = done.prompts("confirm")
+    assert re.search(rf"Rule for sealed boxes: …\) \| {re.escape(SEALED)}", ruled)
+    assert said not in done.report.markdown
+    assert "Code doubts" not in ruled.partition(said)[2], "its words stand there"
+    checks = {each.sentence: each for each in done.report.checks}
+    assert "something else" in checks[said].withheld
+    assert LETTERS not in ruled.partition("D1: ")[2], "a copy needs no ruling"
