@@ -32,6 +32,14 @@ def scratch() -> Path:
     return memory if roomy else Path(tempfile.gettempdir())
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_settings_of_a_person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test asks the models that whoever runs it has configured."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("settings")))
+        yield
+
+
 @pytest.fixture
 def tmp_path(tmp_path: Path) -> Path:
     """A folder of the test alone. Root lets the account of its servers pass: their files then end with the folder."""
