@@ -21,6 +21,7 @@ from corrobora.policies.fact_choice import select_best_facts
 from corrobora.policies.grading import find_notice
 from corrobora.ports import Library
 from corrobora.reporting.evidence import build_evidence
+from corrobora.reporting.markdown import MARKER
 from corrobora.reporting.render import CitedSource, render_conflicts, render_gaps
 from corrobora.reporting.verify import RULED, CheckedDraft
 from corrobora.roles.forms import name_origin, name_place
