@@ -103,11 +103,9 @@ def check_draft(
     )
     plain, secrets = SECRET.subn("[removed]", draft.body)  # bad-input M34
     body, urls = strip_addresses(normalize_markers(plain), [fact.quote for fact in facts])
-    lines: list[str] = []
-    checks: list[SentenceCheck] = []
+    lines, checks = list[str](), list[SentenceCheck]()
     header: Sequence[str] = ()
-    markers = repeated = 0
-    times: Counter[str] = Counter()
+    markers, repeated, times = 0, 0, Counter[str]()
     for line, after, block in _iter_blocks(body.split("\n")):
         if not block and _is_repeated(line.strip(), times):
             repeated += 1
