@@ -80,7 +80,7 @@ def _answer() -> str:
 
 async def measure(url: str, count: int) -> dict[str, float]:
     """Run `count` runs at once and return the figures."""
-    async with await Database.connect(url) as database, JournalWriter(database.conninfo) as writer:
+    async with await Database.connect(url) as database, JournalWriter(database) as writer:
         runs, queue = Runs(database), Queue(database)
         made = [await runs.create(Request("bench")) for _ in range(count)]
         for run in made:
