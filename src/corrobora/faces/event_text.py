@@ -253,3 +253,10 @@ def text_list(data: EventData, name: str) -> tuple[str, ...]:
     value = data.get(name)
     items = cast("list[object]", value) if isinstance(value, (list, tuple)) else []
     return tuple(item for item in items if isinstance(item, str))
+
+
+def format_clock(seconds: float) -> str:
+    """Return seconds as minutes and seconds, with hours from one on."""
+    minutes, left = divmod(max(0, int(seconds)), 60)
+    hours, rest = divmod(minutes, 60)
+    return f"{hours}:{rest:02d}:{left:02d}" if hours else f"{minutes}:{left:02d}"

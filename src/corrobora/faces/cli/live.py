@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from corrobora.faces.cli.screen import one_line
-from corrobora.faces.event_text import thread_label
+from corrobora.faces.event_text import format_clock, thread_label
 from corrobora.faces.run_view import Gauge, Lane, RunView
 from corrobora.text.phrases import describe_code, format_count
 
@@ -130,10 +130,10 @@ def gauge_line(gauge: Gauge, elapsed: float, *, profile: str = "", width: int = 
         for place in range(width - reserve, width):
             bar[place] = "▓" if place < used else "▒"
         line.append("".join(bar), style="green" if used < width - reserve else "yellow")
-        limit, kept = _format_clock(gauge.limit_seconds), _format_clock(gauge.reserve_seconds)
-        line.append(f" {_format_clock(elapsed)}/{limit} (reserve {kept})")
+        limit, kept = format_clock(gauge.limit_seconds), format_clock(gauge.reserve_seconds)
+        line.append(f" {format_clock(elapsed)}/{limit} (reserve {kept})")
     else:
-        line.append(f"{_format_clock(elapsed)}, no time limit")
+        line.append(f"{format_clock(elapsed)}, no time limit")
     if gauge.dollars or gauge.max_dollars:
         line.append(f" │ ${gauge.dollars:.2f}" + (f"/{gauge.max_dollars:.2f}" if gauge.max_dollars else ""))
     if gauge.tokens:
@@ -141,8 +141,3 @@ def gauge_line(gauge: Gauge, elapsed: float, *, profile: str = "", width: int = 
     if profile:
         line.append(f" │ {one_line(profile, 30)}")
     return line
-
-
-def _format_clock(seconds: float) -> str:
-    whole = max(0, int(seconds))
-    return f"{whole // 60}:{whole % 60:02d}"

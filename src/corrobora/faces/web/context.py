@@ -20,6 +20,7 @@ from starlette.datastructures import FormData, UploadFile
 from corrobora import __version__
 from corrobora.app import Workspace
 from corrobora.faces.cli.screen import one_line
+from corrobora.faces.event_text import format_clock
 from corrobora.faces.refusals import choose_next_step
 from corrobora.faces.web.security import FORM_FIELD, Access
 from corrobora.reporting.bibliography import name_section
@@ -27,7 +28,6 @@ from corrobora.text.phrases import describe_code, format_count
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _SHARED = Path(str(resources.files("corrobora.reporting"))) / "templates"  # of exported pages
-_HOUR = 3600
 _HIT_CHARS = 3  # a shorter word of a search is not marked
 
 
@@ -58,7 +58,7 @@ def load_templates() -> Environment:
         "one_line": one_line,
         "next_step": partial(choose_next_step, face="page"),
         "words": _describe_code,
-        "clock": _format_clock,
+        "clock": format_clock,
         "arrows": _set_arrows,
         "counted": format_count,
         "split_hits": split_hits,
@@ -84,13 +84,6 @@ def split_hits(text: str, words: str) -> list[tuple[str, bool]]:
     wanted = [re.escape(each) for each in words.split() if len(each) >= _HIT_CHARS]
     pieces = re.split(f"({'|'.join(wanted)})", text, flags=re.IGNORECASE) if wanted else [text]
     return [(piece, place % 2 == 1) for place, piece in enumerate(pieces) if piece]
-
-
-def _format_clock(seconds: float) -> str:
-    """Return seconds as minutes and seconds, with hours from one on."""
-    whole = max(0, int(seconds))
-    minutes = f"{whole // 60 % 60}:{whole % 60:02d}"
-    return minutes if whole < _HOUR else f"{whole // _HOUR}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
 
 def render_page(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
