@@ -21,6 +21,7 @@ _SHORT_WORDS = 40  # of a quote that is printed whole
 _ENDED = re.compile(r"[.!?…。！？][\"'”’)\]»]*$")
 _SECTION = re.compile(r"^\d+(?:\.\d+)*\.?\s")
 _NUMBERED = re.compile(r"(?<![A-Za-z\d])\d")
+_LEADS_ON = re.compile(r"(?i)(?:^|[;,])\s*(?:and/or|and|or|und|oder|sowie|et|ou|y|o)\s*[;:,]?\s*$")
 
 
 def cite_fact(
@@ -53,17 +54,19 @@ def _select_pieces(fact: Fact, core: str, room: int) -> tuple[list[str], set[str
     kept = range(len(raw)) if whole else find_context(raw, raw.index(core), room)
     if not whole:
         kept = range(kept.start, max(kept.stop, _end_of_item(fact.quote, spans, raw.index(core))))
+        kept = _add_list(fact.quote, spans, kept, room)
     heads = not whole and core.endswith(":")  # of a long list, the first sentence of each item
     pieces: list[str] = []
     items: set[str] = set()
     for at in kept:
         start = skip_item_mark(fact.quote, spans[at].start)
-        if any(map(str.isalnum, piece := fold_whitespace(fact.quote[start : spans[at].end]))):
+        piece = _LEADS_ON.sub("", fold_whitespace(fact.quote[start : spans[at].end]))  # "; or" before the next item
+        if any(map(str.isalnum, piece)):
             if start == spans[at].start and at + 1 in kept and _is_label(fact, spans[at], core):
                 continue
             if heads and items and start == spans[at].start:
                 continue
-            items |= {piece} if start > spans[at].start else set[str]()
+            items |= {piece} if LIST_ITEM.match(fact.quote, spans[at].start) else set[str]()
             pieces.append(piece)
     return pieces, items
 
@@ -76,6 +79,24 @@ def _drop_printed(pieces: Sequence[str], printed: set[str]) -> list[str]:
         fresh += [] if leans or normalize_sentence(piece) in printed else [piece]
     printed.update(normalize_sentence(piece) for piece in fresh)
     return fresh
+
+
+def _add_list(quote: str, spans: Sequence[Span], kept: range, room: int) -> Sequence[int]:
+    """Add to an item of a list the sentence that leads in the list, and the other items if there is room for all."""
+    depth, start = measure_depth(quote, spans[kept.start].start), kept.start
+    items: list[bool] = []
+    for before, each in pairwise((spans[0], *spans)):
+        if LIST_ITEM.match(quote, each.start) is not None:
+            items.append(measure_depth(quote, each.start) >= depth)
+        else:  # a further sentence of an item, or the "or" between two
+            joined = "\n\n" not in quote[before.end : each.start] or _LEADS_ON.match(quote[each.start : each.end])
+            items.append(bool(items and items[-1] and joined))
+    lead = next((n for n in reversed(range(start)) if not items[n]), -1) if items[start] else -1
+    if lead < 0 or not quote[: spans[lead].end].endswith(":"):
+        return kept
+    whole = range(lead, next((n for n in range(kept.stop, len(items)) if not items[n]), len(items)))
+    fits = len(quote[spans[lead].start : spans[whole[-1]].end].split()) <= room
+    return whole if fits else [lead, *kept]
 
 
 def _end_of_item(quote: str, spans: Sequence[Span], at: int) -> int:

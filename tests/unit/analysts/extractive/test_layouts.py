@@ -107,14 +107,30 @@ def test_what_refers_back_to_a_sentence_left_out_is_left_out_too():
     assert cite_fact(fact, printed=set()).count("[S1:C1]") == 3
 
 
-def test_of_nested_lists_only_the_item_is_printed_that_answers():
+def test_of_nested_lists_the_item_that_answers_is_printed_below_its_own_condition():
     said = "which is told to each of them once a year by letter, in words that everybody at the works understands"
     quote = (
         f"Of the works, these matter:\n- Fires are lit by two, {said}.\n- When a guest comes:\n"
         f"  - Tell the guest the rules, {said}.\n  - Lend the guest 64 gloves.\n  - Shut the door."
     )
     fact = replace(OLD[0], quote=quote)
-    assert cite_fact(fact, core="- Lend the guest 64 gloves.") == "Lend the guest 64 gloves [S1:C1]."
+    said = "When a guest comes [S1:C1]:\n  - Lend the guest 64 gloves [S1:C1]."
+    assert cite_fact(fact, core="- Lend the guest 64 gloves.") == said
+
+
+def test_a_short_list_is_printed_whole_and_without_the_words_between_its_items():
+    told = "which is told to each of them once a year by letter, in words that everybody at the works understands"
+    quote = (
+        f"The works have a rule, {told}.\n\nNo glove is lent to a guest:\n\n(a) who came late;\n   or\n\n"
+        "(b) whose own gloves are dry; or\n\n(c) under seven years of age."
+    )
+    said = cite_fact(replace(OLD[0], quote=quote), core="(b) whose own gloves are dry; or")
+    assert said.split("\n  - ") == [
+        "No glove is lent to a guest [S1:C1]:",
+        "(a) who came late [S1:C1].",
+        "(b) whose own gloves are dry [S1:C1].",
+        "(c) under seven years of age [S1:C1].",
+    ]
 
 
 def test_only_the_best_statements_open_a_report():
