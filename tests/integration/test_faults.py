@@ -104,7 +104,7 @@ async def test_slow_calls_are_not_waited_for(database_url: str, share: float, pr
     assert not [call for call in server.calls if call.fault == "slow"], "none was answered"
 
 
-@pytest.mark.parametrize("fault", quick("html", of=("html", "500", "401", "hang")))
+@pytest.mark.parametrize("fault", quick("html", "error", of=("html", "error", "500", "401", "hang")))
 async def test_with_search_down_there_is_no_report_and_the_exit_code_says_so(database_url: str, fault: str):
     pages = [WebPage.of_html(f"/{name}", text) for name, text in DOCUMENTS.items()]
     async with ModelServer() as server, LoopbackWeb(pages, api_faults=[fault] * 500) as web:

@@ -256,6 +256,7 @@ API_FAULTS: Mapping[str, Response | str] = {
     "null": Response(200, b'{"results": null, "success": true, "data": {"web": null}}'),
     "missing": Response(200, b'{"success": true, "data": {}}'),
     "string": Response(200, b'{"results": "none", "success": true, "data": {"web": "none"}}'),
+    "error": Response(200, b'{"results": [], "success": true, "data": {"web": []}, "error": {"info": "no quota"}}'),
     "none": Response(200, b'{"results": [], "success": true, "data": {"web": []}}'),
     "cut": Response(200, b'{"results": [{"url": "https://example.org/"' + b" " * 1_000, cut_after=40),
     "redirect": Response(302, headers={"location": "http://127.0.0.1:1/search"}),

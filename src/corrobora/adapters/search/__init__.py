@@ -174,11 +174,11 @@ class ProviderApi:
 
     async def post_json(self, path: str, body: Mapping[str, object]) -> object:
         """Send `body` as JSON and return the answer's JSON. Raises `ProviderError`."""
-        return self.parse_json(await self._request("POST", path, body))
+        return self._parse_answer(await self._request("POST", path, body))
 
     async def get_json(self, path: str, *, language: str = "") -> object:
         """Return the JSON at `path`; `language` stands for `{language}` in the address. Raises `ProviderError`."""
-        return self.parse_json(await self._request("GET", path, None, language))
+        return self._parse_answer(await self._request("GET", path, None, language))
 
     async def get_bytes(self, path: str) -> bytes:
         """Return what lies at `path`, at most the size of an answer. Raises `ProviderError`."""
@@ -246,6 +246,13 @@ class ProviderApi:
                 next_step="Check the clock of this machine and the address of the provider.",
             )
         return ProviderError.request_failed(self.name, why=f"the connection failed ({type(error).__name__})")
+
+    def _parse_answer(self, data: bytes) -> object:
+        """Return the value of a JSON text. Raises `ProviderError` also for an error that came with the status 200."""
+        answer = self.parse_json(data)
+        if is_mapping(answer) and (answer.get("error") or answer.get("errors")):
+            raise ProviderError.request_failed(self.name, why="it answered with an error")
+        return answer
 
     def parse_json(self, data: bytes) -> object:
         """Return the value of a JSON text. Raises `ProviderError` for a text that is cut or no JSON."""
