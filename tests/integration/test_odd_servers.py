@@ -16,6 +16,8 @@ from corrobora.testing.http_server import HttpServer, Request, Response, gzip_bo
 from corrobora.testing.server import ModelServer
 
 EVERY = 3  # of so many requests one meets the fault
+_TEXT = re.compile(rb'"(content|text)": ("(?:[^"\\\\]|\\\\.)+")')
+_END = re.compile(rb'"(finish_reason|stop_reason)": "\w+"')
 _BILL = re.compile(rb'(_tokens": )\d+')
 
 
@@ -59,6 +61,13 @@ CHANGED: dict[str, Callable[[list[bytes]], Response]] = {
     "silence in the middle": lambda parts: stream(*parts[: len(parts) // 2]),
     "one event for ever": lambda parts: stream(*parts[:2], then=parts[len(parts) // 2]),
     "every event twice": lambda parts: stream_whole([each for part in parts for each in (part, part)]),
+    "text in parts": lambda parts: stream_whole(
+        [_TEXT.sub(rb'"\1": [{"type": "thinking", "thinking": []}, {"type": "text", "text": \2}]', p) for p in parts]
+    ),
+    "an end that is no word": lambda parts: stream_whole([_END.sub(rb'"\1": {"word": "stop"}', p) for p in parts]),
+    "two answers": lambda parts: stream_whole(
+        [each for p in parts for each in (p, p.replace(b'"index": 0', b'"index": 1'))]
+    ),
     "no end": lambda parts: stream_whole(parts[:-2]),
     "another model": lambda parts: stream_whole([re.sub(rb'("model": )"[^"]*"', rb'\1"another"', p) for p in parts]),
     "a bill that cannot be true": lambda parts: stream_whole([_BILL.sub(rb"\g<1>900000000000000", p) for p in parts]),
@@ -91,7 +100,7 @@ class OddServer(ModelServer):
 
 
 @pytest.mark.parametrize("protocol", ["openai", pytest.param("anthropic", marks=SLOW)])
-@pytest.mark.parametrize("row", quick("a web page", "every event twice", of=[*INSTEAD, *CHANGED]))
+@pytest.mark.parametrize("row", quick("a web page", "every event twice", "text in parts", of=[*INSTEAD, *CHANGED]))
 async def test_what_no_model_answers_costs_no_report_and_is_billed(database_url: str, row: str, protocol: str):
     server = OddServer(latency=QUICK)
     server.instead, server.change = INSTEAD.get(row), CHANGED.get(row, stream_whole)

@@ -101,6 +101,14 @@ class Tokens:
     cache_written: int = 0
 
 
+def read_text(value: object) -> str:
+    """Return a text of an answer, also one in parts, among which may be thoughts. Raises `TypeError`, `LookupError`."""
+    if isinstance(value, str):
+        return value
+    parts = cast("list[Any]", value if isinstance(value, list) else [value])
+    return "".join(part["text"] for part in parts if part["type"] == "text")
+
+
 def read_count(usage: Mapping[str, Any], name: str) -> int:
     """Return a reported number of tokens; 0 for what is no number."""
     value = usage.get(name)

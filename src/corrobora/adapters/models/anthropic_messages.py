@@ -19,6 +19,7 @@ from corrobora.adapters.models import (
     Target,
     Tokens,
     read_count,
+    read_text,
 )
 from corrobora.adapters.models.transport import BrokenAnswerError, HttpEndpoint, RejectedError
 from corrobora.analysts.language_model import Effort, Ending
@@ -182,7 +183,7 @@ class _Answer:
     def _start_block(self, index: int, block: Mapping[str, Any]) -> None:
         made = self._blocks[index] = _Block(is_text=block["type"] == "text")
         if made.is_text:
-            made.parts.append(block.get("text") or "")
+            made.parts.append(read_text(block.get("text") or ""))
         elif block["type"] == "tool_use":
             made.name = block["name"]
             made.parts += [json.dumps(block["input"], ensure_ascii=False)] if block.get("input") else []
@@ -191,8 +192,8 @@ class _Answer:
     def _add_delta(self, index: int, delta: Mapping[str, Any]) -> None:
         part = delta.get("text") or delta.get("partial_json")  # thoughts and their signatures are not needed
         if part:
-            self._blocks[index].parts.append(part)
-            self.size += len(part)
+            self._blocks[index].parts.append(read_text(part))
+            self.size += len(self._blocks[index].parts[-1])
 
     def make_completion(self) -> Completion:
         """Return the whole answer. Raises `BrokenAnswerError` if the stream ended before its end."""
@@ -205,7 +206,7 @@ class _Answer:
         read, written = read_count(usage, "cache_read_input_tokens"), read_count(usage, "cache_creation_input_tokens")
         sent = read_count(usage, "input_tokens") + read + written
         tokens = Tokens(sent, read_count(usage, "output_tokens"), read, written)
-        return Completion(text, _ENDINGS.get(self.reason, "stop"), tokens)
+        return Completion(text, _ENDINGS.get(str(self.reason), "stop"), tokens)
 
 
 ANTHROPIC = Provider(

@@ -20,6 +20,7 @@ from corrobora.adapters.models import (
     Target,
     Tokens,
     read_count,
+    read_text,
 )
 from corrobora.adapters.models.transport import BrokenAnswerError, HttpEndpoint, RejectedError
 from corrobora.analysts.language_model import Ending
@@ -137,21 +138,22 @@ class _Answer:
             raise BrokenAnswerError(f"no chat completion ({type(error).__name__})") from error
 
     def _add_choice(self, choice: Mapping[str, Any]) -> None:
+        if choice.get("index"):
+            return  # a second answer to the same prompt, which nobody asked for
         delta: Mapping[str, Any] = choice.get("delta") or choice.get("message") or {}
         self._choices += 1
         self.reason = choice.get("finish_reason") or self.reason
-        if text := delta.get("content"):
-            self._texts.append(text)
-            self.size += len(text)
+        if content := delta.get("content"):
+            self._texts.append(read_text(content))
+            self.size += len(self._texts[-1])
         if refusal := delta.get("refusal"):
-            self._refusals.append(refusal)
+            self._refusals.append(read_text(refusal))
         for at, call in enumerate(delta.get("tool_calls") or ()):
             function = call["function"]
-            name, arguments = function.get("name") or "", function.get("arguments") or ""
             known = self._calls.setdefault(call.get("index", at), [""])
-            known[0] = known[0] or name
-            known.append(arguments)
-            self.size += len(arguments)
+            known[0] = known[0] or function.get("name") or ""
+            known.append(_write_arguments(function.get("arguments") or ""))
+            self.size += len(known[-1])
 
     def make_completion(self) -> Completion:
         """Return the whole answer. Raises `BrokenAnswerError` if the stream ended before its end."""
@@ -160,7 +162,12 @@ class _Answer:
         calls = (parts for name, *parts in self._calls.values() if name == self.tool)
         text = "".join(next(calls, self._texts))
         refused = bool(self._refusals) and not text.strip()
-        return Completion(text, "refusal" if refused else _ENDINGS.get(self.reason or "", "stop"), self._tokens)
+        return Completion(text, "refusal" if refused else _ENDINGS.get(str(self.reason), "stop"), self._tokens)
+
+
+def _write_arguments(given: object) -> str:
+    """Return arguments of a tool as text: some servers send them as an object."""
+    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
 
 
 _lenient = functools.partial(ChatCompletions, strict=False)
