@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from corrobora.domain.evidence import Fact
 from corrobora.domain.plan import Coverage, Criteria, Gate, SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Findings
-from corrobora.policies.grading import combine_confidence, identify_witness
+from corrobora.policies.grading import combine_confidence, group_witnesses
 from corrobora.policies.outcome import list_denied
 from corrobora.text.phrases import format_count
 from corrobora.text.tokens import stem_text
@@ -29,7 +29,7 @@ def find_unmet_criteria(gate: Gate, findings: Findings) -> tuple[str, ...]:
     said: list[str] = []
     for each in asked:
         evidence = _find_evidence(each, findings)
-        found = len({identify_witness(fact) for fact in evidence})
+        found = len(group_witnesses(evidence))
         if found < criteria.corroboration:
             said.append(f"{found} of {criteria.corroboration} independent sources were found for: {each.text}")
         elif combine_confidence(evidence) < criteria.minimum_confidence:
@@ -40,7 +40,7 @@ def find_unmet_criteria(gate: Gate, findings: Findings) -> tuple[str, ...]:
         elif each.id in denied:
             said.append(f"not answered yet: {each.text} Still missing: {'; '.join(denied[each.id])}")
     if not findings.sub_questions:
-        found = len({identify_witness(fact) for fact in findings.facts})
+        found = len(group_witnesses(findings.facts))
         if found < criteria.corroboration:
             said.append(f"{found} of {criteria.corroboration} independent sources were found")
     said.extend(f"theme not covered: {theme}" for theme in criteria.themes if not _is_covered(theme, findings))

@@ -107,13 +107,10 @@ def combine_confidence(facts: Iterable[Fact]) -> float:
 
     Independent sources add up (one minus the product of doubts); of each source only the most confident fact counts.
     """
-    surest: dict[str, float] = {}
-    for fact in facts:
-        witness = identify_witness(fact)
-        surest[witness] = max(surest.get(witness, 0.0), min(1.0, max(0.0, fact.confidence)))
+    held = tuple(facts)
     doubt = 1.0
-    for each in surest.values():
-        doubt *= 1.0 - each
+    for members in group_witnesses(held):
+        doubt *= 1.0 - min(1.0, max(0.0, *(held[at].confidence for at in members)))
     return 1.0 - doubt
 
 

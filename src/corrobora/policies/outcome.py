@@ -272,8 +272,10 @@ def describe_limits(leaves: Sequence[Findings], rounds: Sequence[Round], exhaust
     A cap on rounds limits only where something was left to look for, also after the last pass of a task.
     """
     leaves = list({strip_iterations(leaf.path): leaf for leaf in leaves}.values())
+    named = len(leaves) > 1  # the title of the report names a single one
     hit = [
-        f"{leaf.title}: {_LIMITS[leaf.stop]}{f'; open gaps: {len(leaf.gaps)} {COMPLETION_DRIVE}' if leaf.gaps else ''}"
+        f"{f'{leaf.title}: ' if named else ''}{_LIMITS[leaf.stop]}"
+        f"{f'; open gaps: {len(leaf.gaps)} {COMPLETION_DRIVE}' if leaf.gaps else ''}"
         for leaf in leaves
         if leaf.stop is not None and leaf.stop in _LIMITS and (leaf.gaps or leaf.stop is not StopReason.ITERATION_CAP)
     ]

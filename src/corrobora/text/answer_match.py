@@ -181,7 +181,7 @@ class AnswerCheck:
 
     share: float
     lack: Lack = Lack.NOTHING
-    what: str = ""  # the missing name, or the kind in words: "clearly gives a date"
+    what: str = ""  # the missing name, or the kind in words: "clearly gives a date or a time"
     suits: bool = True
     near: bool = True  # it holds a word or name of the question, and speaks of no other release
     gives: bool = True  # it gives the number, date or name that is asked for, if words can tell
@@ -298,7 +298,7 @@ def _read_needs(question: str) -> _Needs:
     if kind.quantified:
         words = "clearly gives the number that is asked for"
     elif kind.kinds & _WHEN:
-        words = "clearly gives a date"
+        words = "clearly gives a date or a time"
     elif AnswerKind.RELEASE in kind.kinds:
         words = "clearly names a release"
     elif kind.kinds & {AnswerKind.PERSON, AnswerKind.PLACE}:

@@ -19,6 +19,7 @@ from corrobora.policies.gates import (
     has_improved,
     measure_progress,
 )
+from corrobora.policies.grading import combine_confidence
 
 ANSWERED = asked(1, SubQuestionStatus.ANSWERED, Grade.PLAUSIBLE)
 
@@ -42,6 +43,24 @@ def test_tree_corroboration_count() -> None:
 def test_tree_copies_do_not_corroborate() -> None:
     one, copy = fact(answers=("sq-1",)), fact("Again.", source="S2", origin="origin of S1", answers=("sq-1",))
     assert len(find_unmet_criteria(gate(corroboration=2), findings(one, copy))) == 1
+
+
+def test_tree_a_copy_on_another_host_does_not_corroborate() -> None:
+    pages = [
+        replace(fact(quote, source=f"S{n}", answers=("sq-1",)), kind="web", url=f"https://{host}/", origin=origin)
+        for n, (host, quote, origin) in enumerate(
+            (("a.example", "It was opened.", "one"), ("mirror.example", "Steamers came in 1874.", "one"))
+        )
+    ]
+    apart = [pages[0], replace(pages[1], origin="other")]
+    for questions in ((ANSWERED,), ()):
+        assert len(find_unmet_criteria(gate(corroboration=2), findings(*pages, questions=questions))) == 1
+        assert find_unmet_criteria(gate(corroboration=2), findings(*apart, questions=questions)) == ()
+    sure = [replace(each, confidence=0.5) for each in pages]
+    assert (combine_confidence(sure), combine_confidence([replace(each, origin=each.id) for each in sure])) == (
+        0.5,
+        0.75,
+    )
 
 
 def test_without_sub_questions_the_sources_are_counted_at_all() -> None:

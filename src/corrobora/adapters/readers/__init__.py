@@ -269,7 +269,8 @@ def read_text(data: bytes, charset: str = "") -> ParsedDocument:
     """Return the text of a file with its outline. Raises `ReadError` if the bytes are no text."""
     lines = [line.rstrip() for line in outline.join_hyphenated(decode_text(data, charset)).strip("\n").split("\n")]
     text, headings = outline.read_outline(lines) if len(lines) <= _OUTLINE_LINES else ("\n".join(lines), ())
-    return ParsedDocument(title=outline.find_title(lines), text=text, headings=headings)
+    above = headings[0].title if headings and all(each.level > headings[0].level for each in headings[1:]) else ""
+    return ParsedDocument(title=outline.find_title(lines) or above, text=text, headings=headings)
 
 
 def read_csv(data: bytes, charset: str = "") -> ParsedDocument:

@@ -17,7 +17,9 @@ from corrobora.text.quantities import find_days, find_releases
 _BROKEN = re.compile(r"(?<=\w)\u2010\n([ \t]*)(\S+)[ \t]*(\n?)")
 _RULE = re.compile(r"([=\-~^*#+_\"'.])\1{2,}\s*")
 _NUMBERED = re.compile(r"(\d{1,3}(?:\.\d{1,3}){0,4})\.?[ \t]{1,6}(?=[^\W_a-z])\S.*")
-_STARRED = re.compile(r"(\*{1,5}) +(?=\S)")
+_STARRED = re.compile(
+    r"(\*{1,5}|={2,6}) +(?:\[\[[^\]]*\]\] *)?(?=[^\s=])"
+)  # of Org mode and of AsciiDoc, with its anchor
 _DIGITS = re.compile(r"\d+")
 _CELLS = re.compile(r"[ \t]{3,}|\t")
 _OPENS_BLOCK = re.compile(r".*[:{(\[,]\s*")  # a statement of a program, or what leads in a list, defines nothing
@@ -45,7 +47,8 @@ def find_title(lines: Sequence[str]) -> str:
     stands_alone = not below.strip() or _RULE.fullmatch(below) is not None
     title = _CELLS.split(lines[at].strip())[0]
     serial = stands_alone and is_serial(title, [each for n, each in enumerate(lines) if _stands_alone(lines, n)])
-    return title if stands_alone and not serial and len(title) <= _HEADING_CHARS + 20 else ""
+    named = stands_alone and not serial and not title.startswith("#!")  # the first line of a script is no title
+    return title if named and len(title) <= _HEADING_CHARS + 20 else ""
 
 
 def is_serial(title: str, others: Iterable[str]) -> bool:
@@ -73,7 +76,7 @@ def read_outline(lines: Sequence[str]) -> tuple[str, tuple[Heading, ...]]:
         end = _find_definition(lines, levels, at)
         line = " ".join((lines[at], *(each.strip() for each in lines[at + 1 : end])))
         if at in levels:
-            headings.append(Heading(size + _indent(line), levels[at], _STARRED.sub("", line.strip(), 1)))
+            headings.append(Heading(size + _indent(line), levels[at], _STARRED.sub("", line.strip(), 1).rstrip(" =")))
         under = at - 1 in levels and _is_underlined(lines[at - 1].strip(), line)
         if under or _is_overlined(lines, at + 1):  # it says no more than that the line beside it is a heading
             line, end = "", at + 2 if under and not _read_below(lines, at).strip() else end
@@ -108,7 +111,7 @@ def _may_be_term(line: str) -> bool:
 
 def _find_levels(lines: Sequence[str]) -> dict[int, int]:
     """Return the lines that are headings with their levels, which follow rules, numbers and columns."""
-    body, starred = _find_body_column(lines), any(line.startswith("** ") for line in lines)
+    body, starred = _find_body_column(lines), any(line.startswith(("** ", "== ")) for line in lines)
     alone = [_stands_alone(lines, at) for at in range(len(lines))]
     forms = Counter(_read_form(line) for line, by_itself in zip(lines, alone, strict=True) if by_itself)
     series = {form for form, count in forms.items() if form and count >= _SERIES}
@@ -121,7 +124,7 @@ def _find_levels(lines: Sequence[str]) -> dict[int, int]:
         opens = not at or not lines[at - 1].strip() or at - 1 in found or _is_overlined(lines, at)
         opens = opens or at in released or _is_ruled_off(said, _read_below(lines, at))
         if said and opens and len(said) <= _HEADING_CHARS and _CELLS.search(said) is None:
-            stars = _STARRED.match(line) if starred and alone[at] else None
+            stars = _STARRED.match(line) if starred and (alone[at] or line[0] == "=") else None
             level = (
                 len(stars.group(1)) + bool(series) if stars else _read_level(line, _read_below(lines, at), body, rules)
             )

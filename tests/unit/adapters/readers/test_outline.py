@@ -157,3 +157,16 @@ def test_releases_between_rules_are_headings() -> None:
     ]
     titles = [heading.title for heading in read_text("\n".join(["Harbour News", "", *news]).encode()).headings]
     assert sum(title.startswith("harbour-1.") for title in titles) == len(news)
+
+
+def test_the_one_heading_above_all_others_is_the_title_and_the_first_line_of_a_script_is_none() -> None:
+    marked = b".. include:: x\n.. _start:\n\nQuick Start\n===========\n\nThis begins.\n\nFirst steps\n-----------\n\nGo on.\n"
+    assert read_text(marked).title == "Quick Start"
+    two = marked + b"\nNext Start\n==========\n\nAnd so on.\n"
+    assert read_text(two).title == ""
+    assert read_text(b"#! /bin/sh\n\n# a hook\necho done\n").title == ""
+
+
+def test_headings_of_asciidoc_divide_a_text_and_their_marks_and_anchors_are_no_words_of_them() -> None:
+    text = "Kilns\n=====\n\n== [[door]] The door\nIt opens.\n\n=== Its hinge ===\n\nIt bends.\n\na == b is compared.\n"
+    assert headings(text) == [(1, "Kilns"), (2, "The door"), (3, "Its hinge")]

@@ -17,6 +17,7 @@ from corrobora.domain.evidence import Document, Fact, Passage, Relation
 from corrobora.domain.report import CitedPassage, CitedQuote, MarkerEvidence, Report, SentenceCheck, Support, Verdict
 from corrobora.domain.run import Event, EventType, RunRow
 from corrobora.faces.event_text import thread_label, thread_path
+from corrobora.policies.grading import group_witnesses
 from corrobora.reporting.cards import VERDICTS, Segment, Window, link_passage, mark_spans
 from corrobora.reporting.evidence import cite_span, fold_letters
 from corrobora.reporting.render import HOW
@@ -122,7 +123,7 @@ def _describe_sentence(check: SentenceCheck, report: Report) -> Sentence:
         markers=markers,
         letter=letter,
         cells=_find_cells(markers, cited),
-        publishers=len({fact.origin or fact.source for fact in cited}),
+        publishers=len(group_witnesses(cited)),
     )
 
 
