@@ -160,7 +160,7 @@ def test_releases_between_rules_are_headings() -> None:
 
 
 def test_the_one_heading_above_all_others_is_the_title_and_the_first_line_of_a_script_is_none() -> None:
-    marked = b".. include:: x\n.. _start:\n\nQuick Start\n===========\n\nThis begins.\n\nFirst steps\n-----------\n\nGo on.\n"
+    marked = b".. include:: x\n.. _start:\n\nQuick Start\n===========\n\nThis begins.\n\nSteps\n-----\n\nGo on.\n"
     assert read_text(marked).title == "Quick Start"
     two = marked + b"\nNext Start\n==========\n\nAnd so on.\n"
     assert read_text(two).title == ""
