@@ -20,7 +20,7 @@ DOCUMENTS = {
 }
 
 
-async def write_over_wire(body: str, refused: str = "") -> WireRun:
+async def write_over_wire(body: str, refused: str = "", question: str = KEPT) -> WireRun:
     """Deliver a draft, markers for the first words of quotes; a model refuses what is shown with the word `refused`."""
 
     def rule(page: ParsedPrompt) -> Mapping[str, Any]:
@@ -39,7 +39,7 @@ async def write_over_wire(body: str, refused: str = "") -> WireRun:
         "synthesize": write,
         "confirm": rule,
     }
-    return await run_over_wire("timed", answers, question=KEPT, documents=DOCUMENTS, max_rounds=1)
+    return await run_over_wire("timed", answers, question=question, documents=DOCUMENTS, max_rounds=1)
 
 
 async def test_cells_with_the_same_words_are_ruled_on_each_in_its_row_and_column():
@@ -65,3 +65,13 @@ async def test_other_words_that_code_finds_supported_are_shown_to_a_model_with_t
     checks = {each.sentence: each for each in done.report.checks}
     assert "something else" in checks[said].withheld
     assert LETTERS not in ruled.partition("D1: ")[2], "a copy needs no ruling"
+
+
+async def test_the_number_in_the_name_that_a_question_asks_about_is_left_to_a_model():
+    """No rule of the archive says "Wexmoor 2": whoever reads the sentence can tell; another number stays false."""
+    said = "Letters of Wexmoor {} are kept for 12 years."
+    question = KEPT.replace("Wexmoor", "Wexmoor 2")
+    done = await write_over_wire(f"{said.format(2)} [Letters]\n\n{said.format(3)} [Letters]\n", question=question)
+    checks = {each.sentence: each for each in done.report.checks}
+    assert checks[said.format(2)].support == "supported"
+    assert "3" in checks[said.format(3)].withheld

@@ -73,3 +73,18 @@ async def test_tree_30_a_sure_reader_passes_on_what_a_source_names_only_under_a_
     done = await run_over_wire("tree", {"plan": make_flat_plan(), "extract": extract}, documents=documents)
     assert done.report.findings.facts
     assert any("quays" in each.question for each in done.report.findings.follow_ups) is emitted
+
+
+async def test_the_writer_is_told_what_a_gate_of_the_root_missed_and_what_its_refinement_wants_of_the_text():
+    """The report is the synthesis of the root: what is asked of it, and what no pass has found, stand in its prompt."""
+    phase = {"name": "agree", "themes": ["herring"], "max_iterations": 3}
+    plan = make_plan(make_task("inspected", INSPECTED), make_task("load", LOAD), phases=[phase])
+    refined = {"changes": [], "why": "Fish.", "synthesis": "Say that no herring was seen."}
+    done = await run_over_wire("tree", {"plan": plan, "refine": refined})
+    assert len(done.prompts("refine")) == 2
+    [written] = done.prompts("synthesize")
+    assert re.search(r"Asked-for form: <data-\w+>Say that no herring was seen\.</data", written)
+    gaps = written.partition("Open gaps that no part names:")[2]
+    assert "herring" in gaps.partition("</data")[0]
+    assert [gap.text for gap in done.report.findings.gaps].count("herring") == 1
+    assert "herring" in done.report.markdown.partition("## Gaps")[2].partition("##")[0]

@@ -67,6 +67,7 @@ class Findings:
     usage: Usage = Usage()
     seconds: float = 0.0
     played: tuple[Played, ...] = ()
+    output_format: str = ""  # what the plan, or a refinement, asks of the text that is written from it
 
 
 @dataclass(frozen=True, slots=True)

@@ -266,6 +266,7 @@ def report_input(found: Findings, question: str, profile: Profile) -> Material:
         sub_questions=found.sub_questions,
         contradictions=found.contradictions,
         gaps=found.gaps,
+        output_format=found.output_format,
         layout=profile.layout,
         words_min=profile.words_min,
         words_max=profile.words_max,

@@ -17,7 +17,7 @@ from corrobora.domain.limits import Usage
 from corrobora.domain.plan import Gate, Node, SubQuestion, collect_leaves, sum_budgets, walk_nodes
 from corrobora.domain.report import Findings, Played, iter_threads
 from corrobora.domain.run import EventType
-from corrobora.domain.thread import StopReason, ThreadState
+from corrobora.domain.thread import Gap, StopReason, ThreadState
 from corrobora.engine.discover import make_phase_scout, share_shortlist, sweep_sources
 from corrobora.engine.inputs import merge_part_contradictions, merge_questions, node_synthesis_input
 from corrobora.engine.knowledge import spread_facts
@@ -28,7 +28,7 @@ from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, decode, decode_meta, encode, get_type_adapter
 from corrobora.policies.assessment import list_names, merge_facts
 from corrobora.policies.budget import find_spent_phase_limit
-from corrobora.policies.gates import describe_delta, find_unmet_criteria, has_improved
+from corrobora.policies.gates import describe_delta, find_unmet_criteria, has_improved, list_uncovered_themes
 from corrobora.policies.outcome import merge_gaps, strip_iterations
 from corrobora.reporting.thread_json import build_leaf_result, name_result_file
 from corrobora.roles.refine import Refinement, Shortfall, refine
@@ -72,8 +72,17 @@ async def execute_node(node: Node, run: Session) -> Findings:
                 raise
             except Exception as error:  # noqa: BLE001 - whatever fails here, what was found so far is kept (ENGINE-4)
                 return keep_findings(node, findings, f"{gate.name}, iteration {turn}", error, run)
+    findings = _tell_shortfall(node, gates, findings)
     run.worked[strip_iterations(node.path)] = findings
     return findings
+
+
+def _tell_shortfall(node: Node, gates: Sequence[Gate], found: Findings) -> Findings:
+    """Make gaps of the themes that stayed uncovered, and tell the writer what the last refinement asks of the text."""
+    known = {gap.text for gap in found.gaps}
+    themes = dict.fromkeys(theme for gate in gates for theme in list_uncovered_themes(gate, found))
+    gaps = tuple(Gap(theme) for theme in themes if theme not in known)
+    return replace(found, gaps=(*found.gaps, *gaps), output_format=node.output_format)
 
 
 async def _iterate_node(

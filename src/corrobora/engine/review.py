@@ -26,6 +26,7 @@ from corrobora.reporting.render import CitedSource, render_conflicts, render_gap
 from corrobora.reporting.verify import RULED, CheckedDraft
 from corrobora.roles.forms import name_origin, name_place
 from corrobora.roles.review import Confirming, Doubt, Reviewing, Revising, confirm
+from corrobora.text.claims import NAMED_NUMBER
 from corrobora.text.derivations import ReadDocument, ReadingSet, find_mention, is_about_reading
 from corrobora.text.operations import DerivationKind
 from corrobora.text.phrases import is_written_by_code
@@ -42,7 +43,7 @@ MAX_DOUBTS = 4 * MAX_RULED
 _NEAREST = 3  # quotes for a sentence that tells an absence
 _TELLS_ABSENCE = "it tells that this was not found; the quotes are those nearest to it"
 _ABSENT = re.compile(r"the (?:name|word|letters of) (.{1,200}) stands? in none of its sources")
-_NAME_WITH_DIGITS = re.compile(r"\b[^\W\d_]\w*\d\w*")
+_NAME_WITH_DIGITS = re.compile(rf"{NAMED_NUMBER.pattern}|\b[^\W\d_]\w*\d\w*")
 _SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+|\n+")
 _NOT_OPENED = (ReadOutcome.SKIPPED, ReadOutcome.CUT, ReadOutcome.DRIFTED)
 
@@ -163,7 +164,7 @@ async def ask_rulings(given: Confirming, run: Session) -> bool:
     """Ask a model about the doubts of a check and keep what it rules; False if there is none to ask, or nothing to."""
     if not given.doubts or not run.has_model:
         return False
-    named = frozenset(_NAME_WITH_DIGITS.findall(run.brief.question))
+    named = frozenset(name[0] for name in _NAME_WITH_DIGITS.finditer(run.brief.question))
     asked = [replace(given, doubts=given.doubts[at : at + MAX_RULED]) for at in range(0, len(given.doubts), MAX_RULED)]
     for part, ruled in zip(asked, await asyncio.gather(*(run.call(confirm, part) for part in asked)), strict=True):
         pairs = zip(part.doubts, ruled.reasons, strict=True)

@@ -43,10 +43,15 @@ def find_unmet_criteria(gate: Gate, findings: Findings) -> tuple[str, ...]:
         found = len(group_witnesses(findings.facts))
         if found < criteria.corroboration:
             said.append(f"{found} of {criteria.corroboration} independent sources were found")
-    said.extend(f"theme not covered: {theme}" for theme in criteria.themes if not _is_covered(theme, findings))
+    said.extend(f"theme not covered: {theme}" for theme in list_uncovered_themes(gate, findings))
     if criteria.contradictions_resolved:
         said.extend(f"contradiction is open: {c.claim}" for c in findings.contradictions if not c.resolved)
     return tuple(said)
+
+
+def list_uncovered_themes(gate: Gate, findings: Findings) -> list[str]:
+    """Return the themes of a gate of which no quote holds all words."""
+    return [theme for theme in gate.criteria.themes if not _is_covered(theme, findings)]
 
 
 def add_default_criterion(gate: Gate) -> tuple[Gate, str]:

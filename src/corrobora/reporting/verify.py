@@ -32,7 +32,7 @@ from corrobora.reporting.markdown import (
 )
 from corrobora.reporting.report_format import SECRET, strip_addresses
 from corrobora.text import phrases
-from corrobora.text.claims import CitedEvidence
+from corrobora.text.claims import CitedEvidence, check_named_support
 from corrobora.text.derivations import Derivation, DerivationKind, ReadingSet, check_derivation
 from corrobora.text.mentions import find_claim_words
 from corrobora.text.support import Evidence, SupportCheck, check_support, find_numbers
@@ -236,7 +236,7 @@ def _check_sentence(
     derived = check_derivation(text, pieces, evidence.reading)
     if derived.holds is None and not cited:
         return _check_uncited(text, evidence, derived)
-    result = check_support(text, [piece.evidence for piece in pieces])
+    result = check_named_support(text, [piece.evidence for piece in pieces], evidence.known)
     overlap = round(result.overlap, 3)
     if derived.holds is None or (not derived.holds and result.withholds and not derived.withholds):
         return _record_check(text, ids, result, held, derived.kind), known

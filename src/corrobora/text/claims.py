@@ -10,10 +10,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from corrobora.domain.report import Support
 from corrobora.text.measures import find_measures
 from corrobora.text.quantities import find_years
 from corrobora.text.segmentation import split_sentences
-from corrobora.text.support import Evidence
+from corrobora.text.support import Evidence, SupportCheck, check_support
 from corrobora.text.tokens import fold_text, split_words, stem_text, stem_word
 
 
@@ -56,6 +57,7 @@ _END_ROOM = 16  # characters before a number in which its preposition stands
 _NAMING = frozenset("revision version rev section table figure chapter release part level step page no sp".split())
 _IN_YEAR = ("in", "since", "until", "during")
 _NO_UNIT = frozenset(map(stem_word, "more fewer less higher lower longer shorter larger smaller greater times".split()))
+NAMED_NUMBER = re.compile(r"\b([A-Z][\w+-]*) \d+(?:\.\d+)*(?![\w%]|[.,-]\d)")  # "Icinga 2"
 _ELLIPSIS = re.compile(r"[^.;:()]{0,80}\b(?:and|against|versus|after|while|compared (?:with|to))\s(?:by |of |about )?")
 _CLAUSE = re.compile(r"(?:[,;:.](?=\s)|\b(?:and|while|whereas|but|against|versus)\b)")
 
@@ -326,3 +328,22 @@ def hide_titles(sentence: str, cited: Sequence[CitedEvidence]) -> str:
     for name in sorted({part for one in cited for part in (one.evidence.title, one.evidence.version) if part}):
         hidden = hidden.replace(name, "x" * len(name))
     return hidden
+
+
+def check_named_support(text: str, quotes: Sequence[Evidence], known: Sequence[str]) -> SupportCheck:
+    """Check a sentence; what fails only for the number in a name that the question has is doubted, not withheld.
+
+    Where `known` texts give the name several numbers, the number tells which is meant: then it counts.
+    """
+    result = check_support(text, quotes)
+    if not result.withholds:
+        return result
+    told = {name[0] for each in known for name in NAMED_NUMBER.finditer(each)}
+
+    def drop_number(name: re.Match[str]) -> str:
+        own = [each for each in told if each.startswith(f"{name[1]} ")]
+        return name[1] if own == [name[0]] and name[1].lower() not in _NAMING else name[0]
+
+    plain = NAMED_NUMBER.sub(drop_number, text)
+    again = check_support(plain, quotes) if plain != text else result
+    return result if again.withholds else replace(result, support=Support.UNCLEAR, withholds=False)
