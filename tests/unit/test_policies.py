@@ -34,10 +34,10 @@ def test_the_allowance_is_the_profiles_time_and_the_users_limits() -> None:
 
 
 def test_the_numbers_of_an_estimate_follow_the_profile() -> None:
-    found = derive_numbers(load_profile("angles"), models=False)
-    assert (found.reviews, found.leaves_in_turn, found.minutes, found.models) == (3, False, None, False)
-    timed = derive_numbers(load_profile("timed"), models=True)
-    assert (timed.reviews, timed.leaves_in_turn, timed.minutes, timed.models) == (0, True, 5.0, True)
+    found = derive_numbers(load_profile("angles"))
+    assert (found.reviews, found.leaves_in_turn, found.minutes) == (3, False, None)
+    timed = derive_numbers(load_profile("timed"))
+    assert (timed.reviews, timed.leaves_in_turn, timed.minutes) == (0, True, 5.0)
     assert timed.course == load_profile("timed").course
 
 

@@ -178,7 +178,7 @@ def open_estimator(
     dearest = max(known, key=lambda price: price.output) if len(known) == len(prices) else None
 
     def estimate_plan(plan: Plan) -> Estimate:
-        found = estimate_run(plan, derive_numbers(profile, models=True), cheapest, dearest)
+        found = estimate_run(plan, derive_numbers(profile), cheapest, dearest)
         if found.high.dollars is not None and cap:
             capped = [replace(end, dollars=min(end.dollars or 0.0, cap)) for end in (found.low, found.high)]
             found = replace(found, low=capped[0], high=capped[1])

@@ -197,7 +197,7 @@ def derive_allowance(
     )
 
 
-def derive_numbers(profile: Profile, *, models: bool) -> budget.EstimateInputs:
+def derive_numbers(profile: Profile) -> budget.EstimateInputs:
     """Return the numbers of a profile that an estimate needs."""
     review = profile.review
     return budget.EstimateInputs(
@@ -205,5 +205,4 @@ def derive_numbers(profile: Profile, *, models: bool) -> budget.EstimateInputs:
         reviews=sum((review.critique, review.revise, review.judge)),
         leaves_in_turn=profile.leaves_in_turn,
         minutes=profile.minutes,
-        models=models,
     )

@@ -200,7 +200,6 @@ class EstimateInputs:
     reviews: int = 0  # review roles that will be played: critique, revise, judge
     leaves_in_turn: bool = False
     minutes: float | None = None
-    models: bool = True  # False: the extractive analyst alone, no tokens
 
 
 def estimate_run(
@@ -229,8 +228,6 @@ def _estimate_bound(plan: Plan, numbers: EstimateInputs, price: Price | None, *,
     searches = rounds * queries
     reads = rounds * (course.reads_per_round if high else 1)
     calls = 3 + 2 * rounds + reads + len(threads) + inner * iterations + numbers.reviews  # clarify, plan, synthesize
-    if not numbers.models:
-        calls = 0
     tokens_in, tokens_out = calls * _INPUT_TOKENS[at], calls * _OUTPUT_TOKENS[at]
     dollars = None if price is None else (tokens_in * price.input + tokens_out * price.output) / 1e6
     work = searches * _SEARCH_SECONDS[at] + reads * _READ_SECONDS[at] + calls * _CALL_SECONDS[at]

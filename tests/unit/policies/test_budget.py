@@ -130,11 +130,6 @@ def test_an_estimate_knows_gates_reviews_and_the_time_limit() -> None:
     assert plain.dollars is None
 
 
-def test_the_extractive_analyst_costs_no_tokens() -> None:
-    found = estimate_run(tree(2), numbers(models=False), Price(1, 1)).high
-    assert (found.calls, found.input_tokens, found.dollars) == (0, 0, 0.0)
-
-
 @given(st.integers(1, 12), st.integers(1, 5), st.integers(0, 3))
 def test_the_low_end_is_never_over_the_high_end(n_leaves: int, iterations: int, reviews: int) -> None:
     found = estimate_run(tree(n_leaves, iterations), numbers(reviews=reviews), Price(1.0, 2.0))
