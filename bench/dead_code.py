@@ -23,7 +23,6 @@ PUBLIC_PACKAGES = ("corrobora.testing",)  # for the tests of users and of plug-i
 
 # Definitions that nothing in the source names, and why they stay.
 EXEMPT: dict[str, str] = {
-    "corrobora.analysts.language_model.rendering.NOT_SHOWN": "tests compare prompts with inputs by it",
     "corrobora.analysts.language_model.rendering.SYNTHESIS_SYSTEM": "public API (ANGLES-28)",
     "corrobora.analysts.language_model.rendering.SYNTHESIS_USER_TEMPLATE": "public API (ANGLES-28)",
     "corrobora.analysts.language_model.rendering.build_synthesis_prompt": "public API (ANGLES-28)",

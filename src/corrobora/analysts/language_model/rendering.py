@@ -56,9 +56,6 @@ _ESCAPES = {
     Escape.COMMUNITY: "look for reports of experience, discussions, questions that practitioners ask.",
     Escape.FRACTAL: "ask which hidden assumption of the question may be wrong, and search as if it were.",
 }
-NOT_SHOWN = frozenset(  # for code: a journal key, what shapes a form, what the record of rounds shows
-    {"path", "all_questions", "all_subjects", "run_questions", "run_subjects", "past_queries"}
-)
 
 
 def render_prompt(role: Role[I, O], given: I, *, folder: Path | None = None, language: str = "") -> Prompt:

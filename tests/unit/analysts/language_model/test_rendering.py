@@ -22,7 +22,6 @@ from corrobora.analysts.language_model.rendering import (
     BRIEF,
     COMMON,
     FUNCTIONS,
-    NOT_SHOWN,
     SYNTHESIS_SYSTEM,
     SYNTHESIS_USER_TEMPLATE,
     TASK,
@@ -43,6 +42,9 @@ from corrobora.testing.conformance import SAMPLES, field_names
 
 NAMES = [role.prompt for role, _ in SAMPLES]
 FILES = Path(roles.__file__).parent / "prompts"
+NOT_SHOWN = frozenset(  # for code: a journal key, what shapes a form, what the record of rounds shows
+    {"path", "all_questions", "all_subjects", "run_questions", "run_subjects", "past_queries"}
+)
 
 
 def test_every_role_has_a_prompt_file_and_every_file_a_role():
