@@ -37,6 +37,7 @@ from corrobora.reporting.revision import (
 from corrobora.reporting.seal import read_digest, seal_files, strip_seal
 from corrobora.reporting.verify import CheckedDraft
 from corrobora.roles.edit import Change, Edit, EditAction, Editing, EditRequest, Proposed, choose_changes, propose_edits
+from corrobora.roles.forms import shorten_title
 from corrobora.roles.synthesize import synthesize
 from corrobora.text.phrases import format_count
 from corrobora.text.tokens import sanitize_json, sanitize_text
@@ -222,8 +223,12 @@ async def wait_for_reader(proposed: Proposed, run: Session) -> tuple[Change, ...
     said = decode(str, await run.call_once(key, read_answer, paid=False), key=key)
     accepted = accept_named(proposed, said)
     if not accepted:
-        lossy = ", ".join(str(each.number) for each in proposed.possible if each.losses)
-        step = f"Changes that lose something are accepted by number: {lossy}." if lossy else ""
+        lossy = "; ".join(
+            f"{each.number} (loses {', '.join(f'{it.kind} “{shorten_title(it.text, 80)}”' for it in each.losses)})"
+            for each in proposed.possible
+            if each.losses
+        )
+        step = f"Changes that lose something are accepted by number or with --accept-losses: {lossy}." if lossy else ""
         raise UserError("edit_nothing", "No change was accepted; the report stays as it is.", next_step=step)
     return accepted
 

@@ -203,7 +203,7 @@ class EditFlags(OutputFlags):
 @click.option("--shorten", multiple=True, metavar="SECTION", help="Shorten this section to half. Repeatable.")
 @click.option("--research", multiple=True, metavar="SECTION[=QUESTION]", help="Research a section again. Repeatable.")
 @click.option("--accept", metavar="all|none|N,..", help="Accept these changes; `all` are those that lose nothing.")
-@click.option("--accept-losses", is_flag=True, help="With --accept all: accept also what loses something.")
+@click.option("--accept-losses", is_flag=True, help="Accept all changes, also those that lose something.")
 @click.option("--versions", is_flag=True, help="List the versions of the report.")
 @click.option("--restore", type=click.IntRange(1), metavar="N", help="Make version N the newest one, as it was.")
 @model_option
@@ -263,8 +263,8 @@ def _split_pair(option: str, given: str) -> tuple[str, str]:
 
 def _read_accept(flags: EditFlags) -> str:
     accept = (flags["accept"] or "").strip()
-    if flags["accept_losses"] and accept != "all":
-        raise UserError("edit_option", "--accept-losses goes with --accept all; numbers accept their losses.")
+    if flags["accept_losses"] and accept not in ("", "all"):
+        raise UserError("edit_option", "--accept-losses accepts all changes; numbers accept their losses.")
     return "all with losses" if flags["accept_losses"] else accept
 
 
