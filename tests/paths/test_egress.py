@@ -39,7 +39,7 @@ PRIVATE = {
 }
 CANARIES = (
     *("quillfeather", "zanthorium", "blueheron", "ostrelund", "vexmoor", "tarnwick", "quarzbeck", "4817", "mercury"),
-    *(base64.b64encode(b"Zanthorium").decode().strip("="), "mroihtnaz", "muirohtnaz"),
+    *(base64.b64encode(b"Zanthorium").decode().strip("="), "mroihtnaz", "muirohtnaz", b"Zanthorium".hex()),
     "--.. .- -.",
 )
 
@@ -160,6 +160,8 @@ def leak(asked: WireRequest, further: int | None = None) -> str:
             answer |= {"done": False, "should_continue": True, "next_topic": told[0], "terms": [*names]}
             answer |= {"url": "https://vexmoor.example/deal-4817", "new_sub_questions": [f"What is {told[1]}?"]}
         case "plan":
+            if "Zanthorium" in asked.user:  # in a word that no document holds
+                answer["tasks"][0]["queries"] = [f"{names[0].encode().hex()} battery energy"]
             for task in answer["tasks"]:
                 task |= {"queries": [told[0], *task["queries"]], "title": f"{names[0]} {task['title']}"}
                 task["sub_questions"] = [*task["sub_questions"], f"Who is Dana {names[1]} of quarzbeck?"]
@@ -183,7 +185,9 @@ def test_no_private_name_is_sent_whatever_a_model_writes(office: Shell, serve: A
     web, model = open_web(office, serve), serve(ModelServer(leak))
     result = ask(office, profile, "-m", f"openai-compatible:leaky@{model.url}/v1", "-s", "max_rounds=3")
     assert result.code in (0, 4), result.err
-    assert any("Zanthorium" in asked.user for asked in model.asked), "the model had seen private text"
+    shown = {re.search(r"# Role: (\w+)", asked.system)[1] for asked in model.asked if "Zanthorium" in asked.user}  # type: ignore[index]
+    assert shown, "the model had seen private text"
+    assert shown.isdisjoint({"clarify", "plan"}), "words of a plan may be sent"
     assert not find_leaks(web)
     assert any("batter" in query and "energy" in query for query in web.searches)
 

@@ -177,8 +177,10 @@ async def make_plan(scoping: Scoping, run: Session) -> Plan:
     queries = tuple(query.question for query in scoping.queries)
     same = len(queries) == 1 and stem_text(queries[0]) == stem_text(run.request.question)
     run.researched = () if same else queries
+    # Words of a plan may be sent to the web: then its planner is not shown what private documents are called.
+    record = replace(run.record, searched="") if run.egress.guarded else run.record
     given = [
-        replace(plan_input(query, number, scoping, run.profile, of=len(scoping.queries)), record=run.record)
+        replace(plan_input(query, number, scoping, run.profile, of=len(scoping.queries)), record=record)
         for number, query in enumerate(scoping.queries, 1)
     ]
     if edited := run.request.get_option(RequestOption.EDITED_PLAN):
