@@ -132,7 +132,7 @@ def test_whatever_a_slow_model_has_time_for_the_readings_and_the_report_are_its_
     assert answered["extract"] >= 8
     assert not fallen["extract"], "fewer rounds are made, not worse ones"
     assert not report.methodology.writer
-    assert not fallen.keys() - {"scope", "reflect", "synthesize", "critique", "summarize"}
+    assert not fallen.keys() - {"scope", "reflect", "synthesize", "critique", "summarize", "confirm"}
 
 
 @pytest.mark.parametrize("profile", ["timed", "angles", "tree"])
