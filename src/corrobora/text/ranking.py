@@ -96,6 +96,8 @@ NAME_BOOST = 4.0
 LINK_SEEDS = 3
 CLAUSE_WEIGHT = 0.5
 REPEAT_DAMPING = 0.95
+LEAD_WEIGHT = 0.4  # of the best score, for a passage that begins with all words of the question
+_LEAD_CHARS = 200
 
 _TITLE_SEPARATOR = re.compile(r" [|–—-] |: ")
 
@@ -294,6 +296,11 @@ def find_agreed_names(passages: Sequence[ScoredPassage], question: str) -> dict[
     return {
         name: weights[name] for name in sorted(shared, key=lambda name: (-weights[name], name))[:MAX_FEEDBACK_NAMES]
     }
+
+
+def measure_lead(text: str, weights: Mapping[str, float]) -> float:
+    """Return the share of the question's weighted stems among the first words of a passage."""
+    return weighted_share(weights, set(stem_text(text[:_LEAD_CHARS])))
 
 
 def apply_feedback(scores: Mapping[int, float], spoken: Mapping[int, float]) -> dict[int, float]:

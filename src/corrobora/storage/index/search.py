@@ -43,6 +43,7 @@ _FETCH = " union all ".join(
     )
 )
 _TARGETS = _ROW.format(body="p.body", which=_GIVEN)
+_COMPARED = 20  # passages whose beginning is compared with the question
 _MORE = 20  # more texts than asked for are read with the rows: boosts may change the order
 
 Ranking = list[tuple[int, float]]  # passage numbers with scores, best first
@@ -101,8 +102,21 @@ class Search:
         if self._may_boost(read.publishers):
             found, scores = await self._rank_boosted(scores, limit, fitting)
         else:
-            found, scores = await self._rank_first(scores, max(limit, ranking.LINK_SEEDS), fitting)
-        return (await self._follow_links(found, scores))[:limit]
+            found, scores = await self._rank_first(scores, max(limit, _COMPARED), fitting)
+        seeds = {each.row.id for each in found[: ranking.LINK_SEEDS]}  # their links were read with them
+        return (await self._follow_links(self._raise_leading(found, read.postings), seeds, scores))[:limit]
+
+    def _raise_leading(self, found: list[FoundPassage], postings: bm25.QueryPostings) -> list[FoundPassage]:
+        """Raise those of the first passages that begin with what is asked: they are about it."""
+        frequencies = postings.frequencies
+        asked = {stem: frequencies.get(term_id(stem), 0) for stem in stem_text(self._text)}
+        weights = {stem: bm25.idf(postings.n_docs, frequency) for stem, frequency in asked.items() if frequency}
+        whole = ranking.LEAD_WEIGHT * max((each.score for each in found), default=0.0)
+        raised = [
+            each._replace(score=each.score + whole * ranking.measure_lead(self._bodies.get(each.row.id, ""), weights))
+            for each in found[:_COMPARED]
+        ]
+        return sorted((*raised, *found[_COMPARED:]), key=_found_order)
 
     async def compare_meaning(
         self, near: Neighbours, scores: Scores, postings: bm25.QueryPostings, terms: Sequence[int]
@@ -256,12 +270,14 @@ class Search:
                 self._bodies |= dict(await cursor.fetchall())
         return self._bodies
 
-    async def _follow_links(self, found: list[FoundPassage], scores: Mapping[int, float]) -> list[FoundPassage]:
-        """Follow one link from the best seeds and from the sources that the question names.
+    async def _follow_links(
+        self, found: list[FoundPassage], first: Collection[int], scores: Mapping[int, float]
+    ) -> list[FoundPassage]:
+        """Follow one link from the `first` passages and from the sources that the question names.
 
         `scores` also has the candidates that were not read.
         """
-        seeds = {each.row.id: each for each in found[: ranking.LINK_SEEDS]}
+        seeds = {each.row.id: each for each in found if each.row.id in first}
         sources = set(self._named)
         for each in found:
             if each.row.source in sources and each.row.id not in seeds:

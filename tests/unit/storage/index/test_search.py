@@ -138,3 +138,16 @@ async def test_a_section_of_the_release_that_is_asked_about_is_found_among_many_
     best, *_ = await PostgresLibrary(database, ["lib"]).hybrid_search("What changed in version 4.6.1 of the policy?")
     assert best.url == "doc:999"
     assert "4.6.1" in best.snippet
+
+
+async def test_of_passages_alike_in_words_the_one_that_begins_with_what_is_asked_comes_first(database):
+    aside = "The king of the harbour liked gold and the crown. " * 6
+    items = [
+        shelves.item(1, "Notes", f"{aside} A kiln burns wood."),
+        shelves.item(2, "Notes", f"A kiln burns wood. {aside}"),
+        shelves.item(3, "Notes", f"{aside} A kiln burns wood. {aside}"),
+    ]
+    await shelves.fill(database, [*items, *[shelves.made(at) for at in range(30, 60)]])
+    hits = await PostgresLibrary(database, ["lib"]).hybrid_search("What does a kiln burn?", limit=2)
+    assert hits[0].url == "doc:2"
+    assert hits[0].score > hits[1].score
