@@ -6,7 +6,6 @@ Knows how many must come. Does not know what they do, nor any length of time: on
 from __future__ import annotations
 
 import asyncio
-import contextlib
 
 HANG_SECONDS = 60.0
 
@@ -26,7 +25,9 @@ class Meeting:
         self.most = max(self.most, self._here)
         if self._here >= self._n:
             self._complete.set()
-        with contextlib.suppress(TimeoutError):
+        try:
             async with asyncio.timeout(HANG_SECONDS):
                 await self._complete.wait()
+        except TimeoutError:  # they never meet: who comes later need not wait to show it
+            self._complete.set()
         self._here -= 1

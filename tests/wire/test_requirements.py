@@ -135,9 +135,11 @@ async def test_angles_28_the_synthesis_has_a_prompt_of_its_own_with_topic_summar
     done = await run_over_wire("angles", {"plan": make_plan(*map(make_angle, ANGLES))})
     [prompt] = [each for each in done.prompts("synthesize") if "Layout: angles" in each]
     assert QUESTION in prompt
+    summaries = re.findall(r"^Its own summary:\n<data-\w+>(.*?)</data", prompt, re.MULTILINE | re.DOTALL)
+    assert len(summaries) == len(ANGLES)
     for slug in ANGLES:
-        summary = done.json(f"subagents/{slug}.json")["summary"]
-        assert summary.strip()[:60] in prompt
+        own = done.json(f"subagents/{slug}.json")["summary"].strip()[:60]
+        assert any(own in each for each in summaries)
     facts = re.findall(r"^(F\w+) \[S\d+:C\d+\]", prompt, re.MULTILINE)
     assert facts
     assert max(Counter(facts).values()) == 1

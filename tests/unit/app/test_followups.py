@@ -113,6 +113,22 @@ async def take_turn(workspace: Workspace, port: int, price: int, day: int, *, wa
         return run
 
 
+async def test_angles_36_the_attempt_after_a_crash_does_not_hand_on_a_report_again(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    """A process that ended between the delivery and its last word leaves a run that goes on."""
+    out = tmp_path / "delivered"
+    asked = Request(GREASE, libraries=("mill",), authorized="policy", output=(("folder", str(out)),))
+    run = await submit_run(workspace, asked, deferred=False)
+    await run_here(workspace, run)
+    [delivered] = out.rglob("report.md")
+    delivered.unlink()
+    await workspace.database.execute("UPDATE runs SET status = 'queued', owner = '' WHERE id = %s", [run])
+    await run_here(workspace, run)
+    assert (await workspace.runs.get(run)).status.final
+    assert not delivered.exists()
+
+
 async def test_a_watch_delivers_only_when_a_statement_changed(made: MakeSettings, tmp_path: Path) -> None:
     """Another day of access is no change, another price is one, and it is told once."""
     async with LoopbackWeb([]) as web:
