@@ -182,7 +182,7 @@ class Ingest:
             raise UserError(
                 "library_nothing_readable",
                 f"Nothing readable in {root}{f': {reasons}' if reasons else ''}.",
-                next_step="Markdown, HTML, reStructuredText, text, CSV, JSON, notebooks, PDF, DOCX and e-mail are read.",
+                next_step="Markdown, HTML, reStructuredText, text, CSV, JSON, notebooks, PDF, DOCX, e-mail are read.",
             )
         return report
 
