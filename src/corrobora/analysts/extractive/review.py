@@ -219,7 +219,8 @@ def _add_missing_parts(lines: list[str], found: DraftChecks, given: Revising) ->
         written = [cite_fact(one.fact, printed=printed) for one in select_diverse(best, _ADDED)]
         told = [f"- {text}" for text in written if text and not _missing_parts(part, Draft("", text), given.facts)]
         title = part.rstrip(". ")
-        place = next((at for at, line in enumerate(lines) if heading_text(line).endswith(title)), 0)
+        heads = (at for at, line in enumerate(lines) if heading_text(line).rstrip("?. ").endswith(part.rstrip("?. ")))
+        place = next(heads, 0)
         if place and told:
             lines = [*lines[: place + 1], "", *told, *lines[place + 1 :]]
         elif told:
