@@ -181,16 +181,19 @@ async def _find_pause(workspace: Workspace, run: str) -> str | None:
     return pause_topic(row.reason) if row.status is RunStatus.PAUSED and row.outcome == "paused" else None
 
 
-async def rewind_run(workspace: Workspace, run: str, stage: Stage) -> None:
+async def rewind_run(workspace: Workspace, run: str, stage: Stage, *, forget: bool = True) -> None:
     """Take a run back to the begin of a stage; what was answered before it is kept (ANGLES-1)."""
     from corrobora.storage.journal import events  # noqa: PLC0415
 
-    await events.rewind_run(workspace.database, run, stage)
+    await events.rewind_run(workspace.database, run, stage, forget=forget)
 
 
 async def reopen_run(workspace: Workspace, run: str) -> None:
-    """Open a run again that ended for want of a provider or was cancelled: failures are tried again."""
-    await rewind_run(workspace, run, Stage.DELIVER)
+    """Open a run again that ended for want of a provider or was cancelled: failures are tried again.
+
+    A target that took the report does not get the same one twice.
+    """
+    await rewind_run(workspace, run, Stage.DELIVER, forget=False)
     await workspace.runs.store_answer(run, RETRY_TOPIC, YES)
 
 

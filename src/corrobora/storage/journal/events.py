@@ -258,13 +258,15 @@ async def _list_bills(database: Database, run: str, stage: Stage) -> list[Entry]
     return found
 
 
-async def rewind_run(database: Database, run: str, stage: Stage) -> None:
+async def rewind_run(database: Database, run: str, stage: Stage, *, forget: bool = True) -> None:
     """Delete the answers from `stage` on and reopen the run, in one statement; what they cost stays in its bill.
+
+    Without `forget` all answers stay.
 
     Raises:
         UserError: `run_unknown`, or `run_active` while an attempt works on it.
     """
-    bills = await _list_bills(database, run, stage)
+    bills = await _list_bills(database, run, stage) if forget else []
     row = await database.fetch_one(
         """
         WITH opened AS (
@@ -286,7 +288,7 @@ async def rewind_run(database: Database, run: str, stage: Stage) -> None:
         """,
         {
             "run": validate_id(run),
-            "pattern": _FORGOTTEN_KEYS[stage],
+            "pattern": _FORGOTTEN_KEYS[stage] if forget else "^$",
             "bill": f"^{_BILL}",
             "keys": [each.key for each in bills],
             "digests": [entry_digest(each) for each in bills],

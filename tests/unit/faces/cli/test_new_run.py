@@ -120,6 +120,18 @@ def test_angles_deliver_hands_the_report_on_once(filled: Any) -> None:
     assert (out / "report.md").exists()
 
 
+def test_angles_36_a_target_that_took_the_report_does_not_get_it_again_for_another_one(filled: Any) -> None:
+    first, second = filled.folder / "first", filled.folder / "file" / "second"
+    second.parent.write_text("no folder")
+    targets = ("--deliver", f"folder:{first}", "--deliver", f"folder:{second}")
+    assert filled("research", QUESTION, "-l", "docs", *targets, "-q").code == 7
+    (first / "report.md").unlink()
+    second.parent.unlink()
+    assert filled("resume", "last", "-q").code == 0
+    assert (second / "report.md").exists()
+    assert not (first / "report.md").exists(), "it had the report"
+
+
 def test_angles_a_delivery_that_fails_keeps_the_report_and_is_exit_7(filled: Any) -> None:
     (filled.folder / "file").write_text("no folder")
     result = filled("research", QUESTION, "-l", "docs", "--deliver", f"folder:{filled.folder / 'file' / 'x'}")
