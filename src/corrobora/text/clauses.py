@@ -197,9 +197,9 @@ _ORDER = re.compile(
 _STOP = re.compile(r"[,;:.]\s")
 SEGMENT = re.compile(r"[,;:]\s|\s(?:and|but|then|while|whereas|although|when|which|before|after)\s")
 _BORDER = re.compile(
-    r"(?i);\s+|\s[—–]\s|,?\s+(?=(?:but|whereas|while|although|though|because)\s)"
-    r"|,\s+(?=(?:and|so|which|who|or|yet)\s)|\s+(?=and\s)"
-    r"|,?\s+(?=nor\s+(?:is|are|was|were|does|do|did|has|have|had|can|could|will|would|may|must|shall|should)\s)"
+    r"(?i);\s+|\s[—–]\s|(?:,|(?<!\s))\s+(?=(?:but|whereas|while|although|though|because)\s)"
+    r"|,\s+(?=(?:and|so|which|who|or|yet)\s)|(?<!\s)\s+(?=and\s)"
+    r"|(?:,|(?<!\s))\s+(?=nor\s+(?:is|are|was|were|does|do|did|has|have|had|can|could|will|would|may|must|shall|should)\s)"
 )
 _FINITE = frozenset(
     "is are was were has have had will would can may must shall should does did do cannot could might isn't aren't "
@@ -216,7 +216,8 @@ def split_statement(sentence: str) -> tuple[str, ...]:
     found: list[str] = []
     begin = 0
     for match in _BORDER.finditer(sentence):
-        left, right = sentence[begin : match.start()].split(), sentence[match.end() :].split()
+        left = sentence[begin : match.start()].split(maxsplit=_MIN_WORDS)
+        right = sentence[match.end() :].split(maxsplit=7)
         if len(left) < _MIN_WORDS or len(right) <= _MIN_WORDS:
             continue
         opening = [word.lower() for word in right[1:7]]

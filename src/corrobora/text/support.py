@@ -198,7 +198,7 @@ class Comparison(NamedTuple):
 
 _HELD, _MISSED = 0.7, 0.3  # shares of a clause's words from which one half of a sentence is supported and the other not
 _OTHERWISE = "its sources say this in other words, if they say it"
-_LITERAL = re.compile(r"(?<![\w./])(?:\.[A-Za-z]\w*|[\w.-]*[/_][\w./-]*\w|[#?]{2,})")
+_LITERAL = re.compile(r"(?<![\w./])(?:\.[A-Za-z]\w*|(?<!-)[\w.-]*[/_][\w./-]*\w|[#?]{2,})")
 _ADJECTIVE, _LEAST_NAME = "a|n|an|ian|ean|ese|ish|ic|y", 5
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
@@ -330,8 +330,8 @@ def find_foreign_names(sentence: str, reading: Reading) -> Iterator[Problem]:
         stem = stem_word(word)
         if stem and not is_known(stem) and not word[0].isdigit() and not _is_spelled_alike(word, reading):
             yield Problem(f"the word {word} stands in none of its sources", word)
-    for word in re.findall(r"[^\W_]*[^\W_\x00-\x7f][^\W_]*", sentence):
-        if word.lower() not in reading.everything.lower():
+    for word in re.findall(r"[^\W_]+", sentence):
+        if not word.isascii() and word.lower() not in reading.everything.lower():
             yield Problem(f"the letters of {word} stand in none of its sources", word)
 
 

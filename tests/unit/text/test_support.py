@@ -5,15 +5,18 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.plugins.growth import LINEAR, measure_growth
 
 from corrobora.domain.evidence import fold_typography
 from corrobora.domain.report import Support
+from corrobora.text.clauses import split_statement
 from corrobora.text.reading import read_evidence
 from corrobora.text.support import (
     FEATURES,
     Evidence,
     SupportCheck,
     check_support,
+    find_foreign_names,
     find_numbers,
     load_weights,
     measure_features,
@@ -318,3 +321,14 @@ def test_below_a_release_of_its_own_day_the_date_of_the_whole_log_dates_nothing(
     assert not check_support(said, [whole]).withholds
     assert check_support(said, [entry]).withholds
     assert not check_support(said.replace("2023", "2020"), [entry]).withholds
+
+
+@pytest.mark.parametrize("unit", ["9", "a", "-", " ", " and "])
+def test_a_hostile_sentence_is_compared_in_linear_time(unit):
+    evidence = read_evidence(("The gates of Orrin mill must be greased every 14 days.",), "")
+
+    def compare(size: int) -> None:
+        split_statement(f"The gates {unit * (size // len(unit))} x.")
+        list(find_foreign_names(f"The gates {unit * (size // len(unit))} x.", evidence))
+
+    assert measure_growth(compare, 4_000) < LINEAR
