@@ -28,7 +28,7 @@ LINKS_IN_A_DIFFERENCE = [  # what the report tells as a difference holds text th
 BARE_MARKS = ["Crane 0 of Brenhaven lifts 3 tonnes.", "-- Crane 1 of Brenhaven lifts 4 tonnes.", "> Crane 2 lifts 5."]
 BARS = ["Crane 0 of Brenhaven lifts 3 tonnes.", "| and \\| and || Crane 1 of Brenhaven lifts 4 tonnes | or \\\\| 5."]
 FOOTNOTES = [  # a difference between two of them quotes marks that are no citations of the report
-    "Crane 0 of Brenhaven lifts 3 tonnes.",
+    "[1] ? Crane 0 of Brenhaven lifts 3 tonnes.",
     "](x) Crane 1 of Brenhaven lifts 4 tonnes .",
     "[^1] % Crane 2 of Brenhaven lifts 5 tonnes [1].",
 ]

@@ -39,6 +39,7 @@ _INLINE = re.compile(r"\[([^\]\n]{0,300})\]\((https?://[^()\s]{1,2083})\)")
 _MARK = re.compile(r"\\?\[\^?(\d{1,5}(?:\s{0,2},\s{0,2}\d{1,5}){0,9})\\?\](?!\(|:)")  # a formatter escapes them
 _CITED = re.compile(f"{_INLINE.pattern}|{_MARK.pattern}")
 _QUOTATION = re.compile(r"“[^”|]*”")  # in a row of ours: what it quotes cites nothing
+_SIDE = re.compile(r"(?<=\| )[^|]*”")  # of a conflict: the title of its source, and the quote
 _ITEM = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s")
 _QUOTE = re.compile(r"^(?:>(?:\s+|$))+")
 _LEAD = re.compile(r"[#>\s]+")
@@ -285,7 +286,8 @@ def find_statements(parsed: ParsedReport) -> list[CitedText]:
             continue
         if is_row(line):
             head = number + 1 < len(parsed.body) and is_rule(parsed.body[number + 1].text)
-            plain = _QUOTATION.sub(_hide_brackets, line) if parsed.ours else line
+            quoted = _SIDE if block in parsed.conflicts else _QUOTATION
+            plain = quoted.sub(_hide_brackets, line) if parsed.ours else line
             cells = () if head else _parse_cells(plain, parsed.frame)
             found += [replace(said, text=said.text.replace(_BRACKET, "["), line=block.line) for said in cells]
             continue
