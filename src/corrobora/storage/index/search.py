@@ -104,7 +104,9 @@ class Search:
         else:
             found, scores = await self._rank_first(scores, max(limit, _COMPARED), fitting)
         seeds = {each.row.id for each in found[: ranking.LINK_SEEDS]}  # their links were read with them
-        return (await self._follow_links(self._raise_leading(found, read.postings), seeds, scores))[:limit]
+        if self.near is None:  # with vectors, meaning tells what a passage is about
+            found = self._raise_leading(found, read.postings)
+        return (await self._follow_links(found, seeds, scores))[:limit]
 
     def _raise_leading(self, found: list[FoundPassage], postings: bm25.QueryPostings) -> list[FoundPassage]:
         """Raise those of the first passages that begin with what is asked: they are about it."""
