@@ -22,7 +22,7 @@ from tests.plugins.shell import DOCUMENTS, Shell, _fill
 from tests.plugins.sink import HANG, Received, Sink, open_sink
 from tests.web.test_restart import serve
 
-from corrobora.app.delivery import RETRY_SECONDS
+from corrobora.app.delivery import POLL_SECONDS, RETRY_SECONDS
 from corrobora.config import Settings, load_settings
 
 QUESTION = "When was the bridge at Arnholm opened?"
@@ -248,8 +248,11 @@ def test_a_run_that_ended_in_a_process_without_the_key_is_told_by_one_that_has_i
             wait_for_status(url, run, "done")
             refused = ask(url, sink.url)
             assert (refused.status_code, refused.json()["code"]) == (422, "secret_missing")
-            assert [each["state"] for each in read_log(url, run)] == ["waiting"]
-            assert not sink.received
+            looked = time.monotonic() + 2 * POLL_SECONDS  # in which a sender would have looked
+            while time.monotonic() < looked:
+                assert [each["state"] for each in read_log(url, run)] == ["waiting"]
+                assert not sink.received
+                time.sleep(0.1)
         with serve_with(own, sink):
             assert verify(sink.wait_for(1))["data"]["run"] == run
 
