@@ -23,6 +23,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from corrobora.domain.errors import JournalError
+from corrobora.storage.postgres import processes
 from corrobora.storage.postgres.processes import Account, folder_mark, is_running, list_processes, runs_in
 
 MAJOR = "18"
@@ -204,19 +205,18 @@ class Cluster:
         inside = plain and self.account.may_enter(home)
         place = self.base if inside else Path(tempfile.gettempdir()).resolve()
         copy = place / f"corrobora-programs-{mark}"
-        foreign = os.path.lexists(copy) and (copy.is_symlink() or copy.lstat().st_uid != 0)
-        if foreign and inside and not copy.is_symlink():  # it came with a volume of another machine
+        if inside and processes.is_foreign(copy) and not copy.is_symlink():  # it came with a volume of another machine
             shutil.rmtree(copy)
-            foreign = False
-        if foreign or not (place == self.base or self.account.may_enter(place)):
+        reached = place == self.base or self.account.may_enter(place)
+        if reached and not os.path.lexists(copy):
+            _copy_programs(package, copy)
+        if not reached or processes.is_foreign(copy):
             raise JournalError(
                 "database_folder",
                 f"PostgreSQL refuses to run as root, and the account {self.account.name} may not enter {package}, "
                 f"{home} or {place}.",
                 next_step="Set CORROBORA_HOME to a folder that it may enter, such as /var/lib/corrobora.",
             )
-        if not copy.exists():
-            _copy_programs(package, copy)
         return copy / programs
 
     def secure_folder(self, folder: Path) -> None:
@@ -396,4 +396,4 @@ def _copy_programs(package: Path, copy: Path) -> None:
             shutil.copytree(part, fresh / part.relative_to(site), symlinks=True)
     for folder in (fresh, fresh / package.name):
         folder.chmod(0o755)
-    fresh.rename(copy)
+    processes.publish_folder(fresh, copy)

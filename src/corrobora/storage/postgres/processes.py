@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import os
 import pwd
+import shutil
 import stat
 import time
 from collections.abc import Callable, Generator
@@ -216,3 +217,18 @@ def list_processes() -> list[int]:
     import psutil  # noqa: PLC0415 - see `is_running`
 
     return psutil.pids()
+
+
+def is_foreign(folder: Path) -> bool:
+    """True if something else than a folder of root's stands at a path."""
+    return os.path.lexists(folder) and (folder.is_symlink() or folder.lstat().st_uid != 0)
+
+
+def publish_folder(fresh: Path, place: Path) -> None:
+    """Rename a finished folder to its place; where another process was first, its folder stays."""
+    try:
+        fresh.rename(place)
+    except OSError:
+        shutil.rmtree(fresh)
+        if not os.path.lexists(place):
+            raise

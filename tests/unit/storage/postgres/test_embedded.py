@@ -319,6 +319,16 @@ def test_programs_in_a_closed_place_are_copied_for_the_server(
         assert used.is_relative_to(temporary if closed_above else data_dir / "postgres")
 
 
+def test_programs_that_another_process_copied_meanwhile_are_used(tmp_path: Path) -> None:
+    package, _ = cluster._locate_package()
+    copy = tmp_path / "programs"
+    cluster._copy_programs(package, copy)
+    (copy / "first").touch()
+    cluster._copy_programs(package, copy)
+    assert (copy / "first").exists()
+    assert list(tmp_path.iterdir()) == [copy]
+
+
 def damaged(data_dir: Path) -> JournalError:
     with pytest.raises(JournalError) as caught:
         EmbeddedServer.start(data_dir)
