@@ -46,6 +46,18 @@ async def edit(workspace: Workspace, run: str, wanted: EditRequest, accept: str,
     return made
 
 
+def propose_edits(asked: list[str], propose: Callable[[int], dict[str, object]]) -> Callable[[WireRequest], str]:
+    """Return a model that answers the n-th prompt for edits, which is added to `asked`, by what `propose` returns."""
+
+    def answer(request: WireRequest) -> str:
+        if ParsedPrompt.read(request.system, request.user).role != "edit":
+            return answer_prompt(request.system, request.user)
+        asked.append(request.user)
+        return json.dumps(propose(len(asked)))
+
+    return answer
+
+
 def break_words(tries: int) -> Callable[[WireRequest], str]:
     """Return a model whose first new words say something else than the fact."""
     asked: list[str] = []
@@ -227,16 +239,12 @@ async def test_what_a_model_does_not_propose_again_is_not_asked_for_again(worksp
     target = next(each.id for each in (await read_outline(workspace, run)).pieces if "14 days" in each.text)
     asked: list[str] = []
 
-    def answer(request: WireRequest) -> str:
-        page = ParsedPrompt.read(request.system, request.user)
-        if page.role != "edit":
-            return answer_prompt(request.system, request.user)
-        asked.append(request.user)
+    def propose(turn: int) -> dict[str, object]:
         broken = {"action": "reword", "target": target, "text": "The gates are greased every 40 days.", "after": ""}
-        first = len(asked) == 1
-        return json.dumps({"edits": [broken] * first, "unclear": "" if first else "No fact says every 40 days."})
+        first = turn == 1
+        return {"edits": [broken] * first, "unclear": "" if first else "No fact says every 40 days."}
 
-    async with ModelServer(answer) as server:
+    async with ModelServer(propose_edits(asked, propose)) as server:
         made = await edit(workspace, run, EditRequest(feedback=f"Say 40 days in {target}."), "all", server.url)
     assert len(asked) == 2
     assert (await workspace.runs.get(made)).outcome == "edit_nothing"
@@ -248,20 +256,14 @@ async def test_words_that_a_model_gives_again_as_they_are_are_not_asked_for_a_th
     target = next(each.id for each in (await read_outline(workspace, run)).pieces if "14 days" in each.text)
     asked: list[str] = []
 
-    def answer(request: WireRequest) -> str:
-        page = ParsedPrompt.read(request.system, request.user)
-        if page.role != "edit":
-            return answer_prompt(request.system, request.user)
-        asked.append(request.user)
-        shorter = {
-            "action": "reword",
-            "target": target,
-            "text": "The sluice gates of the mill must be greased every 14 days with mineral oil.",
-            "after": "",
-        }
-        return json.dumps({"edits": [shorter], "unclear": ""})
-
-    async with ModelServer(answer) as server:
+    shorter = {
+        "action": "reword",
+        "target": target,
+        "text": "The sluice gates of the mill must be greased every 14 days with mineral oil.",
+        "after": "",
+    }
+    model = propose_edits(asked, lambda _: {"edits": [shorter], "unclear": ""})
+    async with ModelServer(model) as server:
         made = await edit(
             workspace, run, EditRequest(feedback=f"Leave the name of the mill out of {target}."), "1", server.url
         )

@@ -21,7 +21,7 @@ _SHORT_WORDS = 40  # of a quote that is printed whole
 _ENDED = re.compile(r"[.!?…。！？][\"'”’)\]»]*$")
 _SECTION = re.compile(r"^\d+(?:\.\d+)*\.?\s")
 _NUMBERED = re.compile(r"(?<![A-Za-z\d])\d")
-_LEADS_ON = re.compile(r"(?i)(?:^|[;,])\s*(?:and/or|and|or|und|oder|sowie|et|ou|y|o)\s*[;:,]?\s*$")
+_LEADS_ON = re.compile(r"(?i)(?:^|[;,])\s*(?:and/or|and|or|und|oder|sowie|et|ou|y|o)\s*[;,]?\s*$")
 
 
 def cite_fact(
@@ -83,7 +83,9 @@ def _drop_printed(pieces: Sequence[str], printed: set[str]) -> list[str]:
 
 def _add_list(quote: str, spans: Sequence[Span], kept: range, room: int) -> Sequence[int]:
     """Add to an item of a list the sentence that leads in the list, and the other items if there is room for all."""
-    depth, start = measure_depth(quote, spans[kept.start].start), kept.start
+    if LIST_ITEM.match(quote, spans[kept.start].start) is None:
+        return kept
+    depth = measure_depth(quote, spans[kept.start].start)
     items: list[bool] = []
     for before, each in pairwise((spans[0], *spans)):
         if LIST_ITEM.match(quote, each.start) is not None:
@@ -91,7 +93,7 @@ def _add_list(quote: str, spans: Sequence[Span], kept: range, room: int) -> Sequ
         else:  # a further sentence of an item, or the "or" between two
             joined = "\n\n" not in quote[before.end : each.start] or _LEADS_ON.match(quote[each.start : each.end])
             items.append(bool(items and items[-1] and joined))
-    lead = next((n for n in reversed(range(start)) if not items[n]), -1) if items[start] else -1
+    lead = next((n for n in reversed(range(kept.start)) if not items[n]), -1)
     if lead < 0 or not quote[: spans[lead].end].endswith(":"):
         return kept
     whole = range(lead, next((n for n in range(kept.stop, len(items)) if not items[n]), len(items)))

@@ -109,7 +109,7 @@ class Search:
         return (await self._follow_links(found, seeds, scores))[:limit]
 
     def _raise_leading(self, found: list[FoundPassage], postings: bm25.QueryPostings) -> list[FoundPassage]:
-        """Raise those of the first passages that begin with what is asked: they are about it."""
+        """Raise those of the first passages, as far as their texts were read, that begin with what is asked."""
         frequencies = postings.frequencies
         asked = {stem: frequencies.get(term_id(stem), 0) for stem in stem_text(self._text)}
         weights = {stem: bm25.idf(postings.n_docs, frequency) for stem, frequency in asked.items() if frequency}
