@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
@@ -15,6 +16,7 @@ from corrobora.domain.plan import Coverage
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Gap, Round, Saturation, StopReason, ThreadState
 from corrobora.policies.drift import assess_candidates
+from corrobora.policies.selection import READABLE
 from corrobora.policies.stop import classify_saturation
 from corrobora.reporting.markdown import format_cell, format_table
 from corrobora.text.phrases import describe_code, format_count
@@ -60,17 +62,17 @@ def render_micro_report(thread: ThreadState, timestamp: str) -> tuple[str, str]:
     """Return name and text of the micro-report of the last round (TRIPLET-27)."""
     last = thread.rounds[-1]
     level = classify_saturation(last.new_facts)
-    opened = [r for r in last.readings if not r.again]  # a repeated reading opens no document
-    told = {f.id for done in thread.rounds[:-1] for r in done.readings for f in r.facts}
-    told -= {f.id for r in opened for f in r.facts}
-    new = {f.id for r in last.readings for f in r.facts} - told  # facts of earlier rounds are not new
-    facts = [f for f in thread.facts if f.id in new]
-    consulted = [r for r in opened if r.outcome in (ReadOutcome.READ, ReadOutcome.DRIFTED, ReadOutcome.EMPTY)]
-    failed = [r for r in opened if r not in consulted]
-    by_id = {f.id: f for f in thread.facts}
-    contradictions = [c for c in thread.contradictions if {c.a, c.b} & {f.id for f in facts}]
+    opened = [reading for reading in last.readings if not reading.again]  # a repeated reading opens no document
+    earlier = {fact.id for done in thread.rounds[:-1] for reading in done.readings for fact in reading.facts}
+    known = earlier - {fact.id for reading in opened for fact in reading.facts}
+    new = {fact.id for reading in last.readings for fact in reading.facts} - known
+    facts = [fact for fact in thread.facts if fact.id in new]
+    consulted = [reading for reading in opened if reading.outcome in READABLE]
+    failed = [reading for reading in opened if reading not in consulted]
+    by_id = {fact.id: fact for fact in thread.facts}
+    contradictions = [each for each in thread.contradictions if {each.a, each.b} & new]
     against = [each for reading in last.readings for each in reading.against]
-    unverified = facts and all(f.grade is Grade.UNVERIFIED for f in facts)
+    unverified = facts and all(fact.grade is Grade.UNVERIFIED for fact in facts)
     flag = " All facts of this round are UNVERIFIED: none answers a sub-question." if unverified else ""
     text = f"""---
 thread: {quote_yaml(thread.title)}
@@ -182,22 +184,38 @@ def _render_drifts(last: Round) -> str:
 def _render_contradictions(
     found: Sequence[Contradiction], against: Sequence[KnownConflict], facts: Mapping[FactId, Fact]
 ) -> str:
+    rows = [row[:-1] for row in _list_conflicts(found, against, facts)]
+    return format_table(("Claim", "Source A Says", "Source B Says", "Status"), rows)
+
+
+def _list_conflicts(
+    found: Sequence[Contradiction], against: Sequence[KnownConflict], facts: Mapping[FactId, Fact]
+) -> list[tuple[str, str, str, str, str]]:
+    """Return a row for each contradiction between sources and with the known facts of the brief, its impact last."""
+    said = {name: f"{fact.quote} ({fact.url})" for name, fact in facts.items()}
     rows = [
         (
-            c.claim,
-            f"{facts[c.a].quote} ({facts[c.a].url})",
-            f"{facts[c.b].quote} ({facts[c.b].url})",
-            "RESOLVED" if c.resolved else "OPEN",
+            each.claim,
+            said[each.a],
+            said[each.b],
+            "RESOLVED" if each.resolved else "OPEN",
+            f"{each.severity}: {each.difference or 'the claim stays undecided'}",
         )
-        for c in found
-        if c.a in facts and c.b in facts
+        for each in found
+        if each.a in said and each.b in said
     ]
     rows += [
-        (each.difference, f"{each.known} (known fact of the brief)", f"{f.quote} ({f.url})", "OPEN")
+        (
+            each.difference,
+            f"{each.known} (known fact of the brief)",
+            said[each.fact],
+            "OPEN",
+            "a known fact is in doubt",
+        )
         for each in against
-        if (f := facts.get(each.fact)) is not None
+        if each.fact in said
     ]
-    return format_table(("Claim", "Source A Says", "Source B Says", "Status"), rows)
+    return rows
 
 
 def _recommend_phase(thread: ThreadState) -> str:
@@ -221,17 +239,26 @@ def _explain_phase(thread: ThreadState, level: Saturation) -> str:
 def render_completion_report(found: Findings, budget: int) -> tuple[str, str]:
     """Return name and text of the thread completion report (TRIPLET-42)."""
     ended = name_completion_reason(found.stop) if found.stop is not None else "NOT_BEGUN"
-    phases = list(dict.fromkeys(r.phase for r in found.rounds))
+    phases = list(dict.fromkeys(done.phase for done in found.rounds))
+    opened = [each for each in found.contradictions if not each.resolved]
+    against = [each for done in found.rounds for reading in done.readings for each in reading.against]
     questions = [
         (q.id, q.text, q.standing, q.grade or Grade.UNVERIFIED, q.finding or "no sufficient evidence")
         for q in found.sub_questions
     ]
     subjects = [(s.name, s.rounds, s.coverage, s.finding or "-") for s in found.subjects]
-    conflicts = _list_open_conflicts(found)
+    conflicts = _list_conflicts(opened, against, {fact.id: fact for fact in found.facts})
     gaps = [(g.text, _explain_gap(g, found), _count_attempts(g, found), _suggest_next_step(found)) for g in found.gaps]
     history = [
-        (r.number, r.new_facts, r.confirming_facts, classify_saturation(r.new_facts), r.phase, r.escape or "N/A")
-        for r in found.rounds
+        (
+            done.number,
+            done.new_facts,
+            done.confirming_facts,
+            classify_saturation(done.new_facts),
+            done.phase,
+            done.escape or "N/A",
+        )
+        for done in found.rounds
     ]
     text = f"""## Thread Completion Report: {found.title}
 
@@ -267,36 +294,6 @@ def render_completion_report(found: Findings, budget: int) -> tuple[str, str]:
     return f"thread-completion-{name_thread(found.title, found.path)}.md", text
 
 
-def _list_open_conflicts(found: Findings) -> list[tuple[str, str, str, str, str]]:
-    """Return the rows of open contradictions: between sources, and with the known facts of the brief."""
-    facts = {f.id: f for f in found.facts}
-    conflicts = [
-        (
-            c.claim,
-            f"{facts[c.a].quote} ({facts[c.a].url})",
-            f"{facts[c.b].quote} ({facts[c.b].url})",
-            "OPEN",
-            f"{c.severity}: {c.difference or 'the claim stays undecided'}",
-        )
-        for c in found.contradictions
-        if not c.resolved and c.a in facts and c.b in facts
-    ]
-    conflicts += [
-        (
-            k.difference,
-            f"{k.known} (known fact of the brief)",
-            f"{f.quote} ({f.url})",
-            "OPEN",
-            "a known fact is in doubt",
-        )
-        for r in found.rounds
-        for reading in r.readings
-        for k in reading.against
-        if (f := facts.get(k.fact)) is not None
-    ]
-    return conflicts
-
-
 def _explain_gap(gap: Gap, found: Findings) -> str:
     """Say why a gap is one, from what was done for it (TRIPLET-44)."""
     told = [fact for fact in found.facts if gap.target and gap.target in fact.answers]
@@ -318,39 +315,40 @@ def _count_attempts(gap: Gap, found: Findings) -> int:
 
 
 def _suggest_next_step(found: Findings) -> str:
-    return (
-        "add sources that name it, or raise the round budget" if found.stop is not StopReason.PLATEAU else "add sources"
-    )
+    if found.stop is StopReason.PLATEAU:
+        return "add sources"
+    return "add sources that name it, or raise the round budget"
 
 
 def _list_sources(found: Findings) -> list[tuple[object, ...]]:
+    """Return a row for each document that was opened: the rounds that used it, and its worth by its facts."""
     rounds: dict[str, list[int]] = {}
     titles: dict[str, str] = {}
-    facts: dict[str, int] = {}
-    for r in found.rounds:
-        for reading in r.readings:
+    facts: Counter[str] = Counter()
+    for done in found.rounds:
+        for reading in done.readings:
             if not reading.again and reading.outcome in (ReadOutcome.READ, ReadOutcome.DRIFTED):
-                rounds.setdefault(reading.hit.url, []).append(r.number)
+                rounds.setdefault(reading.hit.url, []).append(done.number)
                 titles[reading.hit.url] = reading.title
-                facts[reading.hit.url] = facts.get(reading.hit.url, 0) + len(reading.facts)
+                facts[reading.hit.url] += len(reading.facts)
     return [
-        (n, url, titles[url], ", ".join(map(str, dict.fromkeys(used))), _rate_source(facts[url]))
-        for n, (url, used) in enumerate(rounds.items(), 1)
+        (number, url, titles[url], ", ".join(map(str, dict.fromkeys(used))), _rate_source(facts[url]))
+        for number, (url, used) in enumerate(rounds.items(), 1)
     ]
 
 
 def _rate_source(facts: int) -> str:
-    return "HIGH" if facts >= 3 else "MEDIUM" if facts else "LOW"  # noqa: PLR2004 - three grades of worth
+    if not facts:
+        return "LOW"
+    return "HIGH" if facts >= 3 else "MEDIUM"  # noqa: PLR2004 - three grades of worth
+
+
+_COMPLETION_REASONS = {  # the words of TRIPLET-43; it has none for time, money and cancelling
+    StopReason.ITERATION_CAP: "BUDGET_EXHAUSTED",
+    StopReason.PLATEAU: "PLATEAU_STOPPED",
+}
 
 
 def name_completion_reason(stop: StopReason) -> str:
-    """Return the word of TRIPLET-43 for the completion report, or our own where it has none (time, money, cancel)."""
-    match stop:
-        case StopReason.CRITERIA_MET:
-            return "CRITERIA_MET"
-        case StopReason.ITERATION_CAP:
-            return "BUDGET_EXHAUSTED"
-        case StopReason.PLATEAU:
-            return "PLATEAU_STOPPED"
-        case _:
-            return stop.value.upper()
+    """Return the word of TRIPLET-43 for the completion report, or our own where it has none."""
+    return _COMPLETION_REASONS.get(stop, stop.value.upper())

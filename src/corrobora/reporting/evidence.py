@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING
 
 from corrobora.domain.evidence import Document, Fact, locate_quote
 from corrobora.domain.report import Citation, CitedPassage, CitedQuote, MarkerEvidence, Report, SentenceCheck, Support
-from corrobora.reporting.markdown import drop_marks, iter_row_statements, split_cited_sentences, strip_source_label
+from corrobora.reporting.markdown import (
+    drop_marks,
+    iter_row_statements,
+    join_cells,
+    split_cited_sentences,
+    strip_source_label,
+)
 from corrobora.reporting.seal import strip_seal
 from corrobora.reporting.verify import is_copied, make_evidence
 from corrobora.text import phrases
@@ -116,7 +122,7 @@ def _read_sentences(text: str) -> list[Occurrence]:
 
 def _read_row(cells: Sequence[str]) -> list[Occurrence]:
     """Return the citations of a row: of a cell with words it is the statement, of numbers alone what the others say."""
-    said = [text for text, _ in iter_row_statements(f"| {' | '.join(_escape_bars(cells))} |", NUMBER)]
+    said = [text for text, _ in iter_row_statements(join_cells(cells), NUMBER)]
     found: list[Occurrence] = []
     for cell in cells:
         marks = NUMBER.findall(cell)
@@ -126,10 +132,6 @@ def _read_row(cells: Sequence[str]) -> list[Occurrence]:
         else:
             found += [_make_occurrence(mark, "") for mark in marks]
     return [_make_occurrence(str(each.number), each.sentence or " ".join(said)) for each in found]
-
-
-def _escape_bars(cells: Sequence[str]) -> list[str]:
-    return [cell.replace("|", "\\|") for cell in cells]
 
 
 def _make_occurrence(mark: str, sentence: str) -> Occurrence:

@@ -38,6 +38,7 @@ def unescape_markdown(markdown: str) -> str:
     return _ESCAPED.sub(r"\1", markdown)
 
 
+BAR = "\\|"  # one that is text, inside a cell
 _BAR = re.compile(r"(?<!\\)\|")
 _QUOTED = re.compile(r"^((?:.{1,300}?: )?)[“\"«„](.{1,4000})[”\"»“]$", re.DOTALL)
 _LABEL_CHARS = 160
@@ -65,7 +66,12 @@ def is_rule(line: str) -> bool:
 
 def split_cells(line: str) -> list[str]:
     """Return the cells of a row as a viewer shows them."""
-    return [cell.replace("\\|", "|").strip() for cell in _BAR.split(line.strip().strip("|"))]
+    return [cell.replace(BAR, "|").strip() for cell in _BAR.split(line.strip().strip("|"))]
+
+
+def join_cells(cells: Iterable[str]) -> str:
+    """Return cells as a row of a table; a bar inside of one is escaped."""
+    return f"| {' | '.join(cell.replace('|', BAR) for cell in cells)} |"
 
 
 def iter_row_statements(line: str, mark: re.Pattern[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -138,7 +144,7 @@ def _has_words(text: str) -> bool:
 
 def format_cell(text: str, limit: int = 300) -> str:
     """Return text for a cell of a Markdown table, on one line and at most `limit` characters long."""
-    flat = " ".join(text.split()).replace("|", "\\|")
+    flat = " ".join(text.split()).replace("|", BAR)
     return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
 
 

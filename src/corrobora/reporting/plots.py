@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import cast
 from urllib.parse import urlsplit
@@ -20,10 +21,11 @@ from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.report import Report, iter_threads
 from corrobora.domain.run import Event, EventType
 from corrobora.reporting import svg
-from corrobora.reporting.svg import draw_timeline, translate_label
 from corrobora.text.phrases import ENGLISH, Frame, describe_code, format_count
 
 _MOST_ROWS, _MOST_COLUMNS = 24, 40
+_MOST_LANES = 24
+_READS = "A small mark below a round is a document that was read."
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 
 
@@ -69,10 +71,11 @@ def draw_plot(
     A `standalone` one, for a file of its own, brings its colours for dark and light; one inside a page takes those of
     the text around it. Where there are no events, coverage, saturation and the time line are drawn from the report.
     """
-    return _DRAW[kind](events, report, frame, standalone)
+    picture = _DRAW[kind](events, report, frame)
+    return svg.add_style(picture) if picture and standalone else picture
 
 
-def _draw_coverage(events: Sequence[Event], report: Report | None, frame: Frame, standalone: bool) -> str:  # noqa: FBT001 - one of a table
+def _draw_coverage(events: Sequence[Event], report: Report | None, frame: Frame) -> str:
     asked, say = _list_questions(events, report), frame.translate
     rounds = _list_rounds(events, report)
     shown = list(asked)[:_MOST_ROWS]
@@ -90,28 +93,26 @@ def _draw_coverage(events: Sequence[Event], report: Report | None, frame: Frame,
             so_far += count
             cells.append((so_far / most, f"+{count}" if count else "·"))
         rows.append(svg.Cells(asked[name], tuple(cells)))
-    bare = [asked[name] for name in shown if not any(by_round[n][name] for n in by_round)]
+    bare = sum(not any(by_round[n][name] for n in by_round) for name in shown)
+    notes = [
+        say(f"Nothing was found for {format_count(bare, 'sub-question')}.")
+        if bare
+        else say("For every sub-question something was found.")
+    ]
+    if len(asked) > len(shown):
+        notes.append(say(f"Not shown: {format_count(len(asked) - len(shown), 'more sub-question')}."))
     told = [f"{row.label}: {', '.join(note for _, note in row.cells)}" for row in rows]
     lead = say("Rows are sub-questions, columns rounds; darker means more statements so far.")
     about = svg.Picture(
         "coverage",
         say("Coverage: statements found for each sub-question, by round"),
         f"{lead} {'; '.join(told)}.",
-        (
-            say(f"Nothing was found for {format_count(len(bare), 'sub-question')}.")
-            if bare
-            else say("For every sub-question something was found."),
-            *(
-                (say(f"Not shown: {format_count(len(asked) - len(shown), 'more sub-question')}."),)
-                if len(asked) > len(shown)
-                else ()
-            ),
-        ),
+        tuple(notes),
     )
-    return svg.draw_matrix(about, [str(n) for n in by_round], rows, standalone=standalone)
+    return svg.draw_matrix(about, [str(n) for n in by_round], rows)
 
 
-def _draw_saturation(events: Sequence[Event], report: Report | None, frame: Frame, standalone: bool) -> str:  # noqa: FBT001 - as above
+def _draw_saturation(events: Sequence[Event], report: Report | None, frame: Frame) -> str:
     rounds, say = _list_rounds(events, report), frame.translate
     numbers = sorted({each.number for each in rounds})[:_MOST_COLUMNS]
     new = {n: sum(each.new for each in rounds if each.number == n) for n in numbers}
@@ -124,14 +125,14 @@ def _draw_saturation(events: Sequence[Event], report: Report | None, frame: Fram
         say("Saturation: new and confirming statements of each round"),
         f"{say('One column for each round.')} {told}.",
         (say("Few new statements and many confirming ones say that more rounds would have told little."),),
-        (translate_label("new", frame), translate_label("confirming", frame)),
+        (_translate_label("new", frame), _translate_label("confirming", frame)),
     )
     bars = [svg.Bar(str(n), new[n], again[n], str(new[n] + again[n])) for n in numbers]
-    return svg.draw_columns(about, bars, standalone=standalone)
+    return svg.draw_columns(about, bars)
 
 
-def _draw_publishers(events: Sequence[Event], report: Report | None, frame: Frame, standalone: bool) -> str:  # noqa: FBT001 - as above
-    local, say = translate_label("local files", frame), frame.translate
+def _draw_publishers(events: Sequence[Event], report: Report | None, frame: Frame) -> str:
+    local, say = _translate_label("local files", frame), frame.translate
     cited = {each.source: _find_publisher(each.url, local) for each in report.citations} if report else {}
     read = {source: _find_publisher(url, local) for source, url in _iter_read(events, report)}
     by_cited = Counter(cited.values())
@@ -155,12 +156,12 @@ def _draw_publishers(events: Sequence[Event], report: Report | None, frame: Fram
         say("Sources by publisher"),
         f"{say('One row for each publisher.')} {'; '.join(f'{bar.label}: {bar.note}' for bar in bars)}.",
         (*notes, *rest),
-        (translate_label("cited", frame), translate_label("only read", frame)),
+        (_translate_label("cited", frame), _translate_label("only read", frame)),
     )
-    return svg.draw_bars(about, bars, standalone=standalone)
+    return svg.draw_bars(about, bars)
 
 
-def _draw_dates(_: Sequence[Event], report: Report | None, frame: Frame, standalone: bool) -> str:  # noqa: FBT001 - as above
+def _draw_dates(_: Sequence[Event], report: Report | None, frame: Frame) -> str:
     say = frame.translate
     dates = {each.source: _find_year(each.published, each.version) for each in report.citations} if report else {}
     years = Counter(year for year in dates.values() if year)
@@ -180,10 +181,10 @@ def _draw_dates(_: Sequence[Event], report: Report | None, frame: Frame, standal
         (say(f"Cited sources without a date: {undated} of {len(dates)}."),) if undated else (),
     )
     bars = [svg.Bar(str(start), n, note=str(n) if n else "") for start, n in zip(starts, counts, strict=True)]
-    return svg.draw_columns(about, bars, standalone=standalone)
+    return svg.draw_columns(about, bars)
 
 
-def _draw_spend(_: Sequence[Event], report: Report | None, frame: Frame, standalone: bool) -> str:  # noqa: FBT001 - as above
+def _draw_spend(_: Sequence[Event], report: Report | None, frame: Frame) -> str:
     spent, say = report.methodology.spend if report else (), frame.translate
     if not spent:
         return ""
@@ -200,18 +201,109 @@ def _draw_spend(_: Sequence[Event], report: Report | None, frame: Frame, standal
         "spend",
         say("Spend: tokens of each role" if paid else "Work: calls of each role, without a language model"),
         f"{say('One row for each role.')} {'; '.join(f'{bar.label}: {bar.note}' for bar in bars)}.",
-        legend=tuple(translate_label(each, frame) for each in ("input tokens", "output tokens")) if paid else (),
+        legend=tuple(_translate_label(each, frame) for each in ("input tokens", "output tokens")) if paid else (),
     )
-    return svg.draw_bars(about, bars, standalone=standalone)
+    return svg.draw_bars(about, bars)
 
 
-_DRAW: Mapping[PlotKind, Callable[[Sequence[Event], Report | None, Frame, bool], str]] = {
+@dataclass(frozen=True, slots=True)
+class _Course:
+    """What a time line shows: its lanes, how many more there are, its title, and what its marks mean."""
+
+    lanes: list[svg.TimelineRow]
+    left_out: int
+    title: str
+    note: str = ""
+
+
+def _translate_label(word: str, frame: Frame) -> str:
+    """Return a word of a plot in the language of a frame; alone it might be a word of a writer, too."""
+    return frame.texts.get(f"plot: {word}", word)
+
+
+def _draw_timeline(events: Sequence[Event], report: Report | None, frame: Frame) -> str:
+    """Return the time line as an SVG element, "" if nothing is known of the time."""
+    if any(each.type == EventType.STAGE for each in events):
+        course = _read_events(events, frame)
+    elif report is not None and any(each.decision for leaf in iter_threads(report.findings) for each in leaf.rounds):
+        course = _read_report(report, frame)
+    else:
+        return ""
+    say = frame.translate
+    told: list[str] = []
+    for lane in course.lanes:
+        spans = (f"{name} {say(f'{begin:.1f} to {end:.1f} s')}" for begin, end, name in lane.spans)
+        told.append(f"{lane.label}: {', '.join(spans)}")
+    left_out = f"Not shown: {format_count(course.left_out, 'more thread')}." if course.left_out else ""
+    notes = (course.note, left_out)
+    about = svg.Picture(
+        "timeline",
+        say(course.title),
+        f"{say('Seconds since the start.')} {'; '.join(told)}.",
+        tuple(say(each) for each in notes if each),
+    )
+    lanes = [lane for lane in course.lanes if lane.spans]
+    return svg.draw_lanes(about, lanes, _translate_label("seconds", frame))
+
+
+def _read_events(events: Sequence[Event], frame: Frame) -> _Course:
+    begin, end = _moment(events[0]), _moment(events[-1])
+    stages = [
+        (_moment(each) - begin, _translate_label(str(each.data.get("stage", "")), frame))
+        for each in events
+        if each.type == EventType.STAGE
+    ]
+    ends = [at for at, _ in stages[1:]] + [end - begin]
+    spans = tuple((at, stop, name) for (at, name), stop in zip(stages, ends, strict=True))
+    lanes = [svg.TimelineRow(_translate_label("stages", frame), spans)]
+    titles: dict[str, str] = {}
+    opened: dict[str, float] = {}
+    rounds: dict[str, list[tuple[float, float, str]]] = {}
+    reads: dict[str, list[float]] = {}
+    for each in events:
+        thread, at = each.path.partition("/round/")[0], _moment(each) - begin
+        if each.type == EventType.ROUND_STARTED:
+            titles.setdefault(thread, str(each.data.get("title") or thread))
+            opened[each.path] = at
+        elif each.type == EventType.ROUND_FINISHED and each.path in opened:
+            rounds.setdefault(thread, []).append((opened.pop(each.path), at, frame.translate(f"round {each.round}")))
+        elif each.type == EventType.READ:
+            reads.setdefault(thread, []).append(at)
+    for path, at in opened.items():  # rounds that are under way, or were cut
+        name = frame.translate(f"round {path.rpartition('/')[2]}")
+        rounds.setdefault(path.partition("/round/")[0], []).append((at, end - begin, name))
+    shown = list(titles)[:_MOST_LANES]
+    lanes += [svg.TimelineRow(titles[path], tuple(rounds.get(path, ())), tuple(reads.get(path, ()))) for path in shown]
+    return _Course(lanes, len(titles) - len(shown), "Time line: stages, rounds of each thread, and reads", _READS)
+
+
+def _read_report(report: Report, frame: Frame) -> _Course:
+    """Read the rounds from their decisions, which hold the seconds that the run had worked."""
+    threads: list[tuple[str, tuple[tuple[float, float, str], ...]]] = []
+    for leaf in iter_threads(report.findings):
+        done = [(each.decision.elapsed_seconds, each) for each in leaf.rounds if each.decision is not None]
+        spans = ((max(0.0, end - each.seconds), end, frame.translate(f"round {each.number}")) for end, each in done)
+        threads += [(leaf.title, tuple(spans))] if done else []
+    first = min(begin for _, spans in threads for begin, _, _ in spans)
+    last = max(end for _, spans in threads for _, end, _ in spans)
+    parts = ((0.0, first, "planning"), (first, last, "research"), (last, report.methodology.seconds, "writing"))
+    whole = tuple((begin, end, _translate_label(name, frame)) for begin, end, name in parts if end > begin)
+    lanes = [svg.TimelineRow(_translate_label("stages", frame), whole)]
+    lanes += [svg.TimelineRow(title, spans) for title, spans in threads[:_MOST_LANES]]
+    return _Course(lanes, max(0, len(threads) - _MOST_LANES), "Time line: stages, and rounds of each thread")
+
+
+def _moment(event: Event) -> float:
+    return datetime.fromisoformat(event.at).timestamp()
+
+
+_DRAW: Mapping[PlotKind, Callable[[Sequence[Event], Report | None, Frame], str]] = {
     PlotKind.COVERAGE: _draw_coverage,
     PlotKind.SATURATION: _draw_saturation,
     PlotKind.PUBLISHERS: _draw_publishers,
     PlotKind.DATES: _draw_dates,
     PlotKind.SPEND: _draw_spend,
-    PlotKind.TIMELINE: draw_timeline,
+    PlotKind.TIMELINE: _draw_timeline,
 }
 
 

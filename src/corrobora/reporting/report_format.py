@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from corrobora.domain.report import Findings
 from corrobora.domain.run import Request, RequestOption
-from corrobora.reporting.markdown import is_row, is_rule, split_cells
+from corrobora.reporting.markdown import is_row, is_rule, join_cells, split_cells
 from corrobora.text import phrases
 from corrobora.text.phrases import Frame, find_frame
 from corrobora.text.tokens import read_inline
@@ -163,13 +163,9 @@ def _translate_line(line: str, frame: Frame) -> str:
     if _NUMBERED.search(line):
         return line
     if is_row(line):
-        return line if is_rule(line) else f"| {' | '.join(frame.texts.get(cell, cell) for cell in _split_row(line))} |"
+        return line if is_rule(line) else join_cells(frame.texts.get(cell, cell) for cell in split_cells(line))
     lead = _LEADING.match(line)
     start = lead.end() if lead else 0
     text, bold = line[start:].removesuffix("**"), "**" if line[start:].endswith("**") else ""
     fixed = line.startswith("#") or text in frame.texts or phrases.is_written_by_code(text)
     return f"{line[:start]}{say(text)}{bold}" if fixed and not text.startswith("[") else line
-
-
-def _split_row(line: str) -> list[str]:
-    return [cell.replace("|", "\\|") for cell in split_cells(line)]

@@ -1,8 +1,7 @@
 """A small writer of SVG pictures: rows of bars, a matrix of cells, columns, and a time line with lanes.
 
 Knows shapes, labels and the words around them; colours are those of the text around a picture, so it is readable on
-dark and on light ground. Equal input gives equal bytes, and text is escaped. Of a run it knows the
-time line only: by the clock from the event log, by the seconds of work from a report.
+dark and on light ground. Equal input gives equal bytes, and text is escaped. Does not know runs.
 """
 
 from __future__ import annotations
@@ -10,12 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from html import escape
-
-from corrobora.domain.report import Report, iter_threads
-from corrobora.domain.run import Event, EventType
-from corrobora.text.phrases import Frame, format_count
 
 WIDTH = 640
 _MARGIN, _ROW, _CHAR = 8, 22, 6.9  # pixels: around, of one row, of one letter at font size 12
@@ -24,7 +18,7 @@ _STRONG, _WEAK = 0.85, 0.3  # opacity of the first and of the second series
 _STYLE = (
     "<style>svg{color:#1c1e21;background:#fff}"
     "@media(prefers-color-scheme:dark){svg{color:#e7e8ea;background:#17181a}}</style>\n"
-)
+)  # of a picture in a file of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +59,7 @@ class Picture:
     legend: tuple[str, ...] = ()  # of the first and of the second series
 
 
-def draw_bars(about: Picture, bars: Sequence[Bar], *, standalone: bool = False) -> str:
+def draw_bars(about: Picture, bars: Sequence[Bar]) -> str:
     """Draw one row for each bar; the second series goes on where the first one ends."""
     left, right = _label_width([bar.label for bar in bars]), 12 + _measure(max((b.note for b in bars), key=len))
     unit = (WIDTH - 2 * _MARGIN - left - right) / max(*(bar.value + bar.second for bar in bars), 1e-9)
@@ -76,10 +70,10 @@ def draw_bars(about: Picture, bars: Sequence[Bar], *, standalone: bool = False) 
         shapes.append(_text(_MARGIN + left - 6, y + 15, cut_text(bar.label, left), anchor="end", whole=bar.label))
         shapes += _pair(_MARGIN + left, y + 3, (first, second), (_ROW - 6, _ROW - 6))
         shapes.append(_text(_MARGIN + left + first + second + 5, y + 15, bar.note))
-    return _frame(about, shapes, _top(about) + len(bars) * _ROW, standalone=standalone)
+    return _frame(about, shapes, _top(about) + len(bars) * _ROW)
 
 
-def draw_columns(about: Picture, bars: Sequence[Bar], *, standalone: bool = False) -> str:
+def draw_columns(about: Picture, bars: Sequence[Bar]) -> str:
     """Draw one column for each bar; the second series stands on the first one."""
     height, base = 120, _top(about) + 136
     step = min(72.0, (WIDTH - 2 * _MARGIN) / max(len(bars), 1))
@@ -95,10 +89,10 @@ def draw_columns(about: Picture, bars: Sequence[Bar], *, standalone: bool = Fals
             shapes.append(_rect(middle - wide / 2, base - first - second, wide, second, _WEAK, outline=True))
         shapes += [_text(middle, base - first - second - 4, bar.note, anchor="middle")] if bar.note else []
         shapes += [_text(middle, base + 16, bar.label, anchor="middle")] if number % every == 0 else []
-    return _frame(about, shapes, base + 22, standalone=standalone)
+    return _frame(about, shapes, base + 22)
 
 
-def draw_matrix(about: Picture, columns: Sequence[str], rows: Sequence[Cells], *, standalone: bool = False) -> str:
+def draw_matrix(about: Picture, columns: Sequence[str], rows: Sequence[Cells]) -> str:
     """Draw one row of shaded cells for each label, below the names of the columns."""
     left = _label_width([row.label for row in rows], share=0.62)
     step = min(56.0, (WIDTH - 2 * _MARGIN - left) / max(len(columns), 1))
@@ -116,10 +110,10 @@ def draw_matrix(about: Picture, columns: Sequence[str], rows: Sequence[Cells], *
             x = _MARGIN + left + number * step
             shapes.append(_rect(x, y, wide, _ROW - 1, 0.08 + 0.3 * shade, outline=True))
             shapes += [_text(x + wide / 2, y + 15, note, anchor="middle")] if _measure(note) < wide else []
-    return _frame(about, shapes, top + len(rows) * (_ROW + 2), standalone=standalone)
+    return _frame(about, shapes, top + len(rows) * (_ROW + 2))
 
 
-def draw_lanes(about: Picture, lanes: Sequence[TimelineRow], unit_name: str, *, standalone: bool = False) -> str:
+def draw_lanes(about: Picture, lanes: Sequence[TimelineRow], unit_name: str) -> str:
     """Draw one lane for each row over a common axis that begins at 0."""
     left = _label_width([lane.label for lane in lanes])
     end = max([stop for lane in lanes for _, stop, _ in lane.spans] + [at for lane in lanes for at in lane.moments])
@@ -140,7 +134,13 @@ def draw_lanes(about: Picture, lanes: Sequence[TimelineRow], unit_name: str, *, 
         x = start + end * unit * part / 4
         shapes += [_line(x, base, x, base + 4), _text(x, base + 17, _number(end * part / 4), anchor="middle")]
     shapes.append(_text(start - 6, base + 17, unit_name, anchor="end"))
-    return _frame(about, shapes, base + 22, standalone=standalone)
+    return _frame(about, shapes, base + 22)
+
+
+def add_style(picture: str) -> str:
+    """Return a picture that stands alone in a file: with colours of its own for light and dark ground."""
+    opening, rest = picture.split("\n", 1)
+    return f"{opening}\n{_STYLE}{rest}"
 
 
 def cut_text(text: str, pixels: float) -> str:
@@ -217,7 +217,7 @@ def _point(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def _frame(about: Picture, shapes: list[str], bottom: float, *, standalone: bool) -> str:
+def _frame(about: Picture, shapes: list[str], bottom: float) -> str:
     """Return the picture with its title, what it shows for a screen reader, its legend and the lines below it."""
     head = [_text(_MARGIN, 18, cut_text(about.title, (WIDTH - 2 * _MARGIN) * 0.85), size=14, whole=about.title)]
     x = float(_MARGIN)
@@ -241,100 +241,4 @@ def _frame(about: Picture, shapes: list[str], bottom: float, *, standalone: bool
         *notes,
         "</svg>",
     ]
-    lines[1:1] = [_STYLE.strip()] if standalone else []
     return "\n".join(lines) + "\n"
-
-
-_MOST_LANES = 24
-_READS = "A small mark below a round is a document that was read."
-
-
-@dataclass(frozen=True, slots=True)
-class _Course:
-    """What a time line shows: its lanes, how many more there are, its title, and what its marks mean."""
-
-    lanes: list[TimelineRow]
-    left_out: int
-    title: str
-    note: str = ""
-
-
-def translate_label(word: str, frame: Frame) -> str:
-    """Return a word of a plot in the language of a frame; alone it might be a word of a writer, too."""
-    return frame.texts.get(f"plot: {word}", word)
-
-
-def draw_timeline(events: Sequence[Event], report: Report | None, frame: Frame, standalone: bool) -> str:  # noqa: FBT001 - one of a table
-    """Return the time line as an SVG element, "" if nothing is known of the time."""
-    if any(each.type == EventType.STAGE for each in events):
-        course = _read_events(events, frame)
-    elif report is not None and any(each.decision for leaf in iter_threads(report.findings) for each in leaf.rounds):
-        course = _read_report(report, frame)
-    else:
-        return ""
-    say = frame.translate
-    told: list[str] = []
-    for lane in course.lanes:
-        spans = (f"{name} {say(f'{begin:.1f} to {end:.1f} s')}" for begin, end, name in lane.spans)
-        told.append(f"{lane.label}: {', '.join(spans)}")
-    left_out = f"Not shown: {format_count(course.left_out, 'more thread')}." if course.left_out else ""
-    notes = (course.note, left_out)
-    about = Picture(
-        "timeline",
-        say(course.title),
-        f"{say('Seconds since the start.')} {'; '.join(told)}.",
-        tuple(say(each) for each in notes if each),
-    )
-    lanes = [lane for lane in course.lanes if lane.spans]
-    return draw_lanes(about, lanes, translate_label("seconds", frame), standalone=standalone)
-
-
-def _read_events(events: Sequence[Event], frame: Frame) -> _Course:
-    begin, end = _moment(events[0]), _moment(events[-1])
-    stages = [
-        (_moment(each) - begin, translate_label(str(each.data.get("stage", "")), frame))
-        for each in events
-        if each.type == EventType.STAGE
-    ]
-    ends = [at for at, _ in stages[1:]] + [end - begin]
-    spans = tuple((at, stop, name) for (at, name), stop in zip(stages, ends, strict=True))
-    lanes = [TimelineRow(translate_label("stages", frame), spans)]
-    titles: dict[str, str] = {}
-    opened: dict[str, float] = {}
-    rounds: dict[str, list[tuple[float, float, str]]] = {}
-    reads: dict[str, list[float]] = {}
-    for each in events:
-        thread, at = each.path.partition("/round/")[0], _moment(each) - begin
-        if each.type == EventType.ROUND_STARTED:
-            titles.setdefault(thread, str(each.data.get("title") or thread))
-            opened[each.path] = at
-        elif each.type == EventType.ROUND_FINISHED and each.path in opened:
-            rounds.setdefault(thread, []).append((opened.pop(each.path), at, frame.translate(f"round {each.round}")))
-        elif each.type == EventType.READ:
-            reads.setdefault(thread, []).append(at)
-    for path, at in opened.items():  # rounds that are under way, or were cut
-        name = frame.translate(f"round {path.rpartition('/')[2]}")
-        rounds.setdefault(path.partition("/round/")[0], []).append((at, end - begin, name))
-    shown = list(titles)[:_MOST_LANES]
-    lanes += [TimelineRow(titles[path], tuple(rounds.get(path, ())), tuple(reads.get(path, ()))) for path in shown]
-    return _Course(lanes, len(titles) - len(shown), "Time line: stages, rounds of each thread, and reads", _READS)
-
-
-def _read_report(report: Report, frame: Frame) -> _Course:
-    """Read the rounds from their decisions, which hold the seconds that the run had worked."""
-    threads: list[tuple[str, tuple[tuple[float, float, str], ...]]] = []
-    for leaf in iter_threads(report.findings):
-        done = [(each.decision.elapsed_seconds, each) for each in leaf.rounds if each.decision is not None]
-        spans = ((max(0.0, end - each.seconds), end, frame.translate(f"round {each.number}")) for end, each in done)
-        threads += [(leaf.title, tuple(spans))] if done else []
-    first = min(begin for _, spans in threads for begin, _, _ in spans)
-    last = max(end for _, spans in threads for _, end, _ in spans)
-    parts = ((0.0, first, "planning"), (first, last, "research"), (last, report.methodology.seconds, "writing"))
-    whole = tuple((begin, end, translate_label(name, frame)) for begin, end, name in parts if end > begin)
-    lanes = [TimelineRow(translate_label("stages", frame), whole)]
-    lanes += [TimelineRow(title, spans) for title, spans in threads[:_MOST_LANES]]
-    return _Course(lanes, max(0, len(threads) - _MOST_LANES), "Time line: stages, and rounds of each thread")
-
-
-def _moment(event: Event) -> float:
-    return datetime.fromisoformat(event.at).timestamp()

@@ -26,6 +26,7 @@ from corrobora.reporting.markdown import (
     is_rule,
     iter_cell_statements,
     iter_cited_sentences,
+    join_cells,
     normalize_markers,
     split_cells,
     strip_source_label,
@@ -386,7 +387,7 @@ def _mark_cell(line: str, check: SentenceCheck, place: int) -> str:
     for at in own[:1] or bare[1:] or bare:
         note = f"*{phrases.WITHHELD_CELL}: {check.withheld}.]*"
         cells[at] = note if check.withheld else f"{cells[at]} *({_LABELS[check.support]})*"
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    return join_cells(cells)
 
 
 def make_evidence(fact: Fact) -> Evidence:
