@@ -249,17 +249,6 @@ def render_completion_report(found: Findings, budget: int) -> tuple[str, str]:
     subjects = [(s.name, s.rounds, s.coverage, s.finding or "-") for s in found.subjects]
     conflicts = _list_conflicts(opened, against, {fact.id: fact for fact in found.facts})
     gaps = [(g.text, _explain_gap(g, found), _count_attempts(g, found), _suggest_next_step(found)) for g in found.gaps]
-    history = [
-        (
-            done.number,
-            done.new_facts,
-            done.confirming_facts,
-            classify_saturation(done.new_facts),
-            done.phase,
-            done.escape or "N/A",
-        )
-        for done in found.rounds
-    ]
     text = f"""## Thread Completion Report: {found.title}
 
 **Rounds executed:** {len(found.rounds)} of {budget}
@@ -289,9 +278,25 @@ def render_completion_report(found: Findings, budget: int) -> tuple[str, str]:
 
 ### Plateau History
 
-{format_table(("Round", "New Facts", "Confirming", "Saturation", "Phase", "Escape Used"), history)}
+{_render_history(found.rounds)}
 """
     return f"thread-completion-{name_thread(found.title, found.path)}.md", text
+
+
+def _render_history(rounds: Sequence[Round]) -> str:
+    """Render how much each round found that was new, and the escape that it took."""
+    rows = [
+        (
+            done.number,
+            done.new_facts,
+            done.confirming_facts,
+            classify_saturation(done.new_facts),
+            done.phase,
+            done.escape or "N/A",
+        )
+        for done in rounds
+    ]
+    return format_table(("Round", "New Facts", "Confirming", "Saturation", "Phase", "Escape Used"), rows)
 
 
 def _explain_gap(gap: Gap, found: Findings) -> str:
