@@ -29,7 +29,8 @@ from corrobora.domain.run import Event, Request, RunId
 from corrobora.engine.research import research
 from corrobora.engine.session import RunPorts, Session
 from corrobora.engine.session.budget import Budget
-from corrobora.engine.session.journal import PassageClaims, encode, hash_parts, sum_earlier_seconds
+from corrobora.engine.session.journal import encode, hash_parts, sum_earlier_seconds
+from corrobora.engine.session.reading import PassageClaims
 from corrobora.policies import derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Answer, Entry, Role
 from corrobora.reporting.thread_json import render_round_files

@@ -42,7 +42,8 @@ from corrobora.engine.research import rescue_report, research
 from corrobora.engine.review import list_read_sources
 from corrobora.engine.session import RunPorts, Session
 from corrobora.engine.session.budget import Budget
-from corrobora.engine.session.journal import PassageClaims, sum_earlier_seconds, sum_searches, sum_usage
+from corrobora.engine.session.journal import sum_earlier_seconds, sum_searches, sum_usage
+from corrobora.engine.session.reading import PassageClaims
 from corrobora.policies import resolve_advance, resolve_rules
 from corrobora.ports import SearchProvider
 from corrobora.reporting.run_comparison import Comparison, compare_reports, dump_comparison, render_comparison

@@ -37,14 +37,17 @@ from corrobora.engine.review import (
     score_overlap,
 )
 from corrobora.engine.search import count_failed_searches
-from corrobora.engine.session import Session, format_json
+from corrobora.engine.session import Session
 from corrobora.engine.session.egress import list_shared
 from corrobora.engine.session.journal import (
     CallMeta,
     decode,
     decode_meta,
     encode,
+    format_json,
     hash_parts,
+    iter_entries,
+    iter_metas,
     list_uncertain,
     sum_spend,
 )
@@ -109,22 +112,19 @@ def count_results(rounds: Sequence[Round], run: Session) -> ResultCounts:
 
 
 def _iter_searched_hits(run: Session) -> Iterator[Hit]:
-    for key in run.journal.keys("search/"):
-        entry = run.journal.get(key)
-        if entry is not None and not key.endswith("!failed"):
-            yield from decode(tuple[Hit, ...], entry.out, key=key)
+    for entry in iter_entries(run.journal, "search/"):
+        if not entry.key.endswith("!failed"):
+            yield from decode(tuple[Hit, ...], entry.out, key=entry.key)
 
 
 def _find_last_fetch(hit: Hit, run: Session) -> FetchResult | None:
     """The last attempt at a hit, as journaled."""
     key = make_read_key(hit)
-    entry = run.journal.get(key)
-    last = entry
+    last = run.journal.get(key)
     for number in itertools.count(2):
-        entry = run.journal.get(f"{key}!{number}")
-        if entry is None:
+        if (again := run.journal.get(f"{key}!{number}")) is None:
             break
-        last = entry
+        last = again
     last = run.journal.get(f"{key}!again") or last
     return None if last is None else decode(FetchResult, last.out, key=last.key)
 
@@ -185,7 +185,7 @@ def _sum_usage(run: Session) -> tuple[Usage, str, int]:
     usage = Usage()
     players: Counter[str] = Counter()
     searches = 0
-    for meta in _iter_metas(run):
+    for meta in iter_metas(run.journal):
         searches += meta.searches
         if meta.usage is not None:
             usage += meta.usage
@@ -197,13 +197,6 @@ def _sum_usage(run: Session) -> tuple[Usage, str, int]:
     return usage, ", ".join(named) or _describe_extractive(0), searches
 
 
-def _iter_metas(run: Session) -> Iterator[CallMeta]:
-    for key in run.journal.keys():  # noqa: SIM118 - a port, not a dict
-        entry = run.journal.get(key)
-        if entry is not None:
-            yield decode_meta(entry)
-
-
 def _describe_extractive(count: int) -> str:
     return f"extractive analyst, no language model ({format_count(count, 'call')})"
 
@@ -211,7 +204,7 @@ def _describe_extractive(count: int) -> str:
 def _describe_fallbacks(run: Session) -> list[str]:
     """Say which tasks the next analyst took over, and why the one before it did not do them."""
     fallen = Counter(
-        (meta.role, meta.model or meta.analyst, meta.fallback) for meta in _iter_metas(run) if meta.fallback
+        (meta.role, meta.model or meta.analyst, meta.fallback) for meta in iter_metas(run.journal) if meta.fallback
     )
     return [
         f"{describe_code(role)[0].upper()}{describe_code(role)[1:]} was done by "
@@ -311,7 +304,11 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
         report = replace(report, markdown=files["report.md"], seal=seal)
     await run.write_artifacts(files)
     await remember_findings(findings, run)
-    _tell_end(report, files, len(body.split()), run)
+    if report.citations:
+        share = {"removed": done.removed_sentences, "supported": round(report.supported_share, 3)}
+        run.emit(EventType.VERIFY, "root", share)
+    end = describe_end(report, files, len(body.split()))
+    run.emit(EventType.COMPLETE, "root", end, number=get_synthesis_badge(report.findings))
     return report
 
 
@@ -326,21 +323,18 @@ def _explain_outcome(
     return kind, reason
 
 
-def _tell_end(report: Report, files: Mapping[str, str], words: int, run: Session) -> None:
-    """Tell the supported share, unless nothing is cited, then the outcome, sizes and the seals of the files."""
-    done, share = report.methodology, {"supported": round(report.supported_share, 3)}
-    if report.citations:
-        run.emit(EventType.VERIFY, "root", {"removed": done.removed_sentences, **share})
-    totals = share | {
+def describe_end(report: Report, files: Mapping[str, str], words: int) -> dict[str, object]:
+    """Return what the last event of a run tells: the outcome, sizes and the seals of the files."""
+    return {
         "outcome": report.outcome,
         "reason": report.reason,
         "words": words,  # without sources and methodology (ROUNDS-24)
-        "sources": done.sources_cited,
+        "sources": report.methodology.sources_cited,
         "citations": len(report.citations),
-        "seconds": round(done.seconds, 1),
+        "seconds": round(report.methodology.seconds, 1),
+        "supported": round(report.supported_share, 3),
         "seal": {name: digest for name, text in files.items() if (digest := read_digest(name, text))},
     }
-    run.emit(EventType.COMPLETE, "root", totals, number=get_synthesis_badge(report.findings))
 
 
 def _apply_form(body: str, run: Session) -> str:

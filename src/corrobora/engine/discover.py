@@ -19,8 +19,8 @@ from corrobora.domain.thread import Course, StopReason, ThreadState
 from corrobora.engine.inputs import scope_input
 from corrobora.engine.read import read_hits
 from corrobora.engine.search import search_round
-from corrobora.engine.session import CALL_TOKENS, Session
-from corrobora.engine.session.budget import UsageLedger
+from corrobora.engine.session import Session
+from corrobora.engine.session.budget import CALL_TOKENS, UsageLedger
 from corrobora.engine.session.journal import RoundBuffer
 from corrobora.policies.selection import cluster_copies, fuse_hits, list_given_hits
 from corrobora.roles.forms import shorten_title
@@ -99,7 +99,7 @@ async def _scan_hits(
     ledger.strict = True  # what cannot be paid for is left unread: a weaker reader would read it for everybody
     ranking = CALL_TOKENS + sum(map(len, (f"{hit.title}{hit.snippet}" for hit in hits))) // 2  # kept for the scout
     best = hits[:MAX_SCANS]
-    with contextlib.suppress(LimitReached), run.budget.reserve_tokens(lambda: ranking):
+    with contextlib.suppress(LimitReached), run.budget.reserve_tokens(ranking):
         for some in [best] if ledger.tokens is None else [[hit] for hit in best]:
             async for reading in read_hits(some, thread, run):
                 gathered.readings.append(reading)

@@ -6,7 +6,7 @@ Every version is a run of its own with a seal of its own; the report that it edi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from corrobora.domain.errors import NeedsHuman, UserError
@@ -14,12 +14,13 @@ from corrobora.domain.evidence import Fact
 from corrobora.domain.plan import Brief, Node, SubQuestion
 from corrobora.domain.report import Draft, Report
 from corrobora.domain.run import EventType, Stage
+from corrobora.engine.deliver import describe_end
 from corrobora.engine.inputs import MAX_FACTS_WRITTEN, report_input
 from corrobora.engine.investigate import investigate
 from corrobora.engine.knowledge import begin_record
 from corrobora.engine.review import add_evidence, ask_rulings, confirm_input, read_cited_sources
-from corrobora.engine.session import Session, format_json
-from corrobora.engine.session.journal import CallMeta, decode, encode
+from corrobora.engine.session import Session
+from corrobora.engine.session.journal import decode, encode, format_json
 from corrobora.policies import dump_profile
 from corrobora.policies.fact_choice import select_best_facts
 from corrobora.reporting.edits import parse_document
@@ -34,7 +35,7 @@ from corrobora.reporting.revision import (
     plan_additions,
     plan_changes,
 )
-from corrobora.reporting.seal import read_digest, seal_files, strip_seal
+from corrobora.reporting.seal import seal_files, strip_seal
 from corrobora.reporting.verify import CheckedDraft
 from corrobora.roles.edit import Change, Edit, EditAction, Editing, EditRequest, Proposed, choose_changes, propose_edits
 from corrobora.roles.forms import shorten_title
@@ -207,7 +208,7 @@ async def wait_for_reader(proposed: Proposed, run: Session) -> tuple[Change, ...
         why = "; ".join(f"{each.edit.action.value} {each.edit.target}: {each.refused}" for each in proposed.changes)
         raise UserError("edit_nothing", f"No change can be made: {why}.")
 
-    async def read_answer() -> tuple[str, CallMeta]:
+    async def read_answer() -> str:
         said = await run.outside.answer(ACCEPT_TOPIC) if run.outside.answer is not None else None
         if said is None:
             await run.journal.flush()
@@ -217,10 +218,9 @@ async def wait_for_reader(proposed: Proposed, run: Session) -> tuple[Change, ...
                 f"{waiting} for a reader; these may be accepted: {possible}.",
                 next_step=f"Accept them: corrobora edit {run.run} --accept all, or their numbers",
             )
-        return encode(str, said), CallMeta()
+        return said
 
-    key = "edits/accepted"
-    said = decode(str, await run.call_once(key, read_answer, paid=False), key=key)
+    said = await run.record_value("edits/accepted", str, read_answer)
     accepted = accept_named(proposed, said)
     if not accepted:
         lossy = "; ".join(
@@ -248,21 +248,8 @@ async def deliver_version(report: Report, run: Session) -> Report:
     files |= {"report.html": render_html(report), "methodology.json": format_json(asdict(report.methodology))}
     sealed, seal = seal_files(files, run.run)
     await run.write_artifacts(sealed)
-    run.emit(EventType.COMPLETE, "root", _sum_up(report, sealed))
+    run.emit(EventType.COMPLETE, "root", describe_end(report, sealed, len(parse_document(report).body.split())))
     return replace(report, markdown=sealed["report.md"], seal=seal)
-
-
-def _sum_up(report: Report, files: Mapping[str, str]) -> dict[str, object]:
-    return {
-        "outcome": report.outcome,
-        "reason": report.reason,
-        "words": len(parse_document(report).body.split()),
-        "sources": report.methodology.sources_cited,
-        "citations": len(report.citations),
-        "seconds": round(report.methodology.seconds, 1),
-        "supported": round(report.supported_share, 3),
-        "seal": {name: digest for name, text in files.items() if (digest := read_digest(name, text))},
-    }
 
 
 def render_changes(proposed: Proposed, previous: str) -> str:

@@ -17,7 +17,7 @@ from corrobora.domain.plan import Coverage, Node, Record, SubQuestion, SubQuesti
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Escape, Gap, Intent, ScopeInput, ThreadState
 from corrobora.engine.knowledge import build_record
-from corrobora.engine.session.journal import AGAIN, ReadPart, name_task
+from corrobora.engine.session.reading import AGAIN, ReadPart, name_task
 from corrobora.policies.assessment import choose_forced_subject
 from corrobora.policies.drift import select_remaining_terms
 from corrobora.policies.fact_choice import select_best_facts

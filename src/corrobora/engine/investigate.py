@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
-from corrobora.domain.errors import CorroboraError, JournalError, ModelSilent, NeedsHuman
+from corrobora.domain.errors import CorroboraError
 from corrobora.domain.evidence import Fact, SourceId
 from corrobora.domain.limits import Usage
 from corrobora.domain.plan import Gate, Node, SubQuestion, collect_leaves, sum_budgets, walk_nodes
@@ -24,17 +24,17 @@ from corrobora.engine.knowledge import spread_facts
 from corrobora.engine.planning import refine_input
 from corrobora.engine.pursue import pursue
 from corrobora.engine.search import rate_questions
-from corrobora.engine.session import Session
-from corrobora.engine.session.journal import CallMeta, decode, decode_meta, encode, get_type_adapter
+from corrobora.engine.session import RUN_ERRORS, Session
+from corrobora.engine.session.journal import decode, decode_meta, encode, get_type_adapter, iter_entries
 from corrobora.policies.assessment import list_names, merge_facts
 from corrobora.policies.budget import find_spent_phase_limit
 from corrobora.policies.gates import describe_delta, find_unmet_criteria, has_improved, list_uncovered_themes
 from corrobora.policies.outcome import merge_gaps, strip_iterations
+from corrobora.ports import Entry
 from corrobora.reporting.thread_json import build_leaf_result, name_result_file
 from corrobora.roles.refine import Refinement, Shortfall, refine
 from corrobora.roles.synthesize import synthesize
 
-RUN_ERRORS = (JournalError, NeedsHuman, ModelSilent)  # they concern the whole run, not the part where they arise
 SUBAGENT_FILES = "subagents"  # the profile's word for these files
 _level: ContextVar[int] = ContextVar("level", default=0)  # executors above the one that works here
 
@@ -214,8 +214,13 @@ async def run_isolated(work: Callable[[Node, Session], Awaitable[Findings]], nod
         raise
     except Exception as error:  # noqa: BLE001 - the one place where any failure becomes a recorded sentinel (ENGINE-4)
         reason = describe_failure(error)
-        run.emit(EventType.LEAF_FAILED, node.path, {"title": node.title, "objective": node.objective, "why": reason})
+        _emit_failure(node, reason, run)
         return await write_leaf_result(node, make_sentinel(node, reason), run)
+
+
+def _emit_failure(node: Node, why: str, run: Session, part: str = "") -> None:
+    data = {"title": node.title, "objective": node.objective, "why": why}
+    run.emit(EventType.LEAF_FAILED, node.path, data, part=part)
 
 
 def describe_failure(error: Exception) -> str:
@@ -226,9 +231,7 @@ def describe_failure(error: Exception) -> str:
 def keep_findings(node: Node, findings: Findings, what: str, error: Exception, run: Session) -> Findings:
     """Go on with what a node found before something failed; the failure is recorded and noted."""
     told = f"{what} of {node.title!r} failed: {describe_failure(error)}; what was found before is kept."
-    run.emit(
-        EventType.LEAF_FAILED, node.path, {"title": node.title, "objective": node.objective, "why": told}, part=what
-    )
+    _emit_failure(node, told, run, what)
     return replace(findings, notes=(*findings.notes, told))
 
 
@@ -241,7 +244,7 @@ def make_sentinel(node: Node, reason: str) -> Findings:
 def refuse_node(node: Node, run: Session) -> Findings:
     """The sentinel of an executor that would have been too deep; it is told, and its siblings go on (TREE-13)."""
     reason = f"refused: an executor below level {run.profile.max_depth} is not started"
-    run.emit(EventType.LEAF_FAILED, node.path, {"title": node.title, "objective": node.objective, "why": reason})
+    _emit_failure(node, reason, run)
     return make_sentinel(node, reason)
 
 
@@ -316,24 +319,26 @@ async def record_leaf_result(node: Node, work: Awaitable[Findings], run: Session
     began = run.budget.elapsed
     with run.budget.track_usage() as ledger:
         found = await work
-    key = f"{node.path}/seconds"  # the first attempt that ended the leaf measured it
-    seconds = float(await run.call_once(key, lambda: _encode_seconds(run.budget.elapsed - began), paid=False))
+    worked = encode(float, round(run.budget.elapsed - began, 3))
+    seconds = float(await run.record_first(f"{node.path}/seconds", worked))  # as the first attempt that ended it says
     billed = replace(found, usage=ledger.usage, seconds=seconds, played=list_played(found, run))
     return await write_leaf_result(node, billed, run)
 
 
 def list_played(found: Findings, run: Session) -> tuple[Played, ...]:
     """List who played which role in which round of a thread, from the journal."""
-    keys = [(key, key[len(found.path) :].partition("/round/")[2]) for key in run.journal.keys(f"{found.path}/")]
-    rounds = [(key, int(rest.partition("/")[0]) if rest else 0) for key, rest in keys]
+    calls: list[tuple[int, Entry]] = []  # each with its round; 0: outside of all rounds
+    for entry in iter_entries(run.journal, f"{found.path}/"):
+        number, _, _ = entry.key.removeprefix(found.path).partition("/round/")[2].partition("/")
+        calls.append((int(number or 0), entry))
     read = {each.source: done.number for done in reversed(found.rounds) for each in done.readings if each.source}
-    rounds += [
-        (key, read[source]) for key in run.journal.keys("extract/") if (source := SourceId(key.split("/")[2])) in read
-    ]
+    for entry in iter_entries(run.journal, "extract/"):
+        source = SourceId(entry.key.split("/")[2])
+        if source in read:
+            calls.append((read[source], entry))
     counted: Counter[tuple[int, str, str, str]] = Counter()
-    for key, number in rounds:
-        entry = run.journal.get(key)
-        meta = decode_meta(entry) if entry is not None else CallMeta()
+    for number, entry in calls:
+        meta = decode_meta(entry)
         if meta.role:
             counted[number, meta.role, meta.model or meta.analyst, meta.fallback] += 1
     return tuple(Played(*who, calls) for who, calls in sorted(counted.items()))
@@ -355,12 +360,6 @@ async def reload_results(parts: Sequence[Findings], run: Session) -> tuple[Findi
 
 
 async def _reload_result(part: Findings, run: Session) -> Findings:
-    read = run.outside.read
-    text = await read(name_result_file(part)) if read is not None and not part.children else None
-    if text is None:
-        return part
-    return decode(StoredResult, text, key=name_result_file(part)).findings
-
-
-async def _encode_seconds(seconds: float) -> tuple[str, CallMeta]:
-    return encode(float, round(seconds, 3)), CallMeta()
+    read, name = run.outside.read, name_result_file(part)
+    text = await read(name) if read is not None and not part.children else None
+    return part if text is None else decode(StoredResult, text, key=name).findings

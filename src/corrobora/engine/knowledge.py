@@ -33,7 +33,6 @@ from corrobora.domain.report import Findings, iter_threads
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import Gap, Round, ThreadState
 from corrobora.engine.session import Session
-from corrobora.engine.session.journal import CallMeta, decode, encode
 from corrobora.policies.assessment import assess_thread, merge_facts
 from corrobora.policies.fact_choice import select_best_facts
 from corrobora.policies.outcome import take_shared_facts
@@ -70,10 +69,9 @@ async def recall_knowledge(thread: ThreadState, run: Session) -> ThreadState:
     if failed is not None:
         return replace(thread, notes=(*thread.notes, _note_outage(failed.out, thread.path, run)))
     try:
-        out = await run.call_once(key, lambda: _recall_facts(thread, run), paid=False)
-        facts = decode(tuple[Fact, ...], out, key=key)
-        out = await run.call_once(f"{key}/insights", lambda: _recall_insights(thread, run), paid=False)
-        told = decode(tuple[Insight, ...], out, key=f"{key}/insights")
+        facts = await run.record_value(key, tuple[Fact, ...], lambda: _recall_facts(thread, run))
+        recall_insights = partial(_recall_insights, thread, run)
+        told = await run.record_value(f"{key}/insights", tuple[Insight, ...], recall_insights)
     except ProviderError as error:
         await run.journal.put(Entry(f"{key}!failed", error.message))
         return replace(thread, notes=(*thread.notes, _note_outage(error.message, thread.path, run)))
@@ -156,7 +154,7 @@ def _note_outage(why: str, path: str, run: Session) -> str:
     return told
 
 
-async def _recall_facts(thread: ThreadState, run: Session) -> tuple[str, CallMeta]:
+async def _recall_facts(thread: ThreadState, run: Session) -> tuple[Fact, ...]:
     found: dict[str, Fact] = {}
     planned = {each.id for each in run.questions}  # what readers of this run were asked; not what a refinement added
     for question in _list_questions(thread):
@@ -170,7 +168,7 @@ async def _recall_facts(thread: ThreadState, run: Session) -> tuple[str, CallMet
             known = found.get(fact.id, replace(fact, answers=()))
             answers = (*known.answers, question.id) if question.id and said >= MIN_FACT_OVERLAP else known.answers
             found[fact.id] = replace(known, answers=tuple(dict.fromkeys(answers)))
-    return encode(tuple[Fact, ...], tuple(found.values())), CallMeta()
+    return tuple(found.values())
 
 
 def _list_previous_facts(run: Session) -> Sequence[Fact]:
@@ -198,7 +196,7 @@ async def _rate_stored_facts(question: str, run: Session) -> Sequence[tuple[Fact
     return [(fact, said) for fact, text in texts if (said := token_overlap(question, text)) >= MIN_FACT_OVERLAP]
 
 
-async def _recall_insights(thread: ThreadState, run: Session) -> tuple[str, CallMeta]:
+async def _recall_insights(thread: ThreadState, run: Session) -> tuple[Insight, ...]:
     """Questions that sources raised about what is asked, and sources they named that this run can read."""
     found: dict[InsightKind, dict[str, Insight]] = {InsightKind.FOLLOW_UP: {}, InsightKind.LINKED: {}}
     for question in _list_questions(thread):
@@ -208,8 +206,7 @@ async def _recall_insights(thread: ThreadState, run: Session) -> tuple[str, Call
             usable = each.kind is not InsightKind.LINKED or _can_read(each, run)
             if related and usable and each.kind in found and len(found[each.kind]) < MAX_INSIGHTS:
                 found[each.kind].setdefault(each.text, each)
-    told = tuple(each for kind in found.values() for each in kind.values())
-    return encode(tuple[Insight, ...], told), CallMeta()
+    return tuple(each for kind in found.values() for each in kind.values())
 
 
 def _list_questions(thread: ThreadState) -> Sequence[SubQuestion]:
@@ -238,12 +235,8 @@ async def find_copy(source: Source, run: Session) -> SourceId | None:
 
     A manual is often served under several addresses. Who came first is journaled, so that a resumed run reads the same.
     """
-
-    async def claim_text() -> tuple[str, CallMeta]:
-        return source.id, CallMeta()
-
     text = source.origin or source.snapshot
-    first = await run.call_once(f"text#{text}", claim_text, paid=False) if text else source.id
+    first = await run.record_first(f"text#{text}", source.id) if text else source.id
     return None if first == source.id else SourceId(first)
 
 
@@ -286,14 +279,14 @@ MAX_TOLD = 4  # questions, gaps and references of one source
 async def begin_record(run: Session) -> Record:
     """Return what every thread of a run begins with; journaled, because libraries grow while a run is paused."""
 
-    async def describe_places() -> tuple[str, CallMeta]:
+    async def describe_places() -> str:
         names = tuple(run.outside.searches)
         held = f"the documents of {await run.library.describe()}" if STORED in names else ""
         before = "what the earlier run has read" if EARLIER in names else ""
         web = ", ".join(name for name in names if name not in (STORED, EARLIER))
-        return "; ".join(filter(None, (before, held, f"the web, by {web}" if web else ""))), CallMeta()
+        return "; ".join(filter(None, (before, held, f"the web, by {web}" if web else "")))
 
-    return Record(run.started_at[:10], await run.call_once("searched", describe_places, paid=False))
+    return Record(run.started_at[:10], await run.record_text("searched", describe_places))
 
 
 def build_record(thread: ThreadState, begun: Record) -> Record:

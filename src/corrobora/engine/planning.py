@@ -30,7 +30,7 @@ from corrobora.domain.report import Findings, iter_threads
 from corrobora.domain.run import EventType
 from corrobora.engine.inputs import drop_foreign_facts
 from corrobora.engine.session import Session
-from corrobora.engine.session.journal import CallMeta, get_type_adapter
+from corrobora.engine.session.journal import get_type_adapter
 from corrobora.policies import Profile
 from corrobora.policies.fact_choice import select_best_facts
 from corrobora.policies.feasibility import repair_plan
@@ -291,11 +291,7 @@ async def authorize_plan(plan: Plan, run: Session) -> None:
         await run.journal.flush()
         if not await run.outside.human.authorize(plan):
             raise LimitReached("authorization", value=0, limit=1, scope="plan")
-
-    async def record_authorization() -> tuple[str, CallMeta]:
-        return by or "human", CallMeta()
-
-    await run.call_once("authorized", record_authorization, paid=False)
+    await run.record_first("authorized", by or "human")
     run.emit(EventType.PLAN_AUTHORIZED, "root", {"by": by or "human"})
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 
 from corrobora.domain.errors import RoleError
 from corrobora.domain.evidence import Fact, Grade, Hit, Reading, ReadOutcome, SourceId
@@ -20,7 +21,8 @@ from corrobora.engine.knowledge import recall_knowledge, share_thread_facts
 from corrobora.engine.read import load_document, quotes_to_facts, read_hits
 from corrobora.engine.search import list_attempts, scope_round, search_round
 from corrobora.engine.session import Session
-from corrobora.engine.session.journal import CallMeta, ReadPart, RoundBuffer, measure_part
+from corrobora.engine.session.journal import RoundBuffer, measure_part
+from corrobora.engine.session.reading import ReadPart
 from corrobora.policies.assessment import assess_thread, settle_round
 from corrobora.policies.outcome import list_missing, list_rereadings, select_rereadings
 from corrobora.policies.queries import take_new_questions
@@ -219,11 +221,8 @@ async def steer_between_rounds(thread: ThreadState, run: Session) -> ThreadState
     key = f"{thread.last_path}/steer"
     if run.journal.get(key) is None:
         await run.journal.flush()
-
-    async def ask_hint() -> tuple[str, CallMeta]:
-        return await run.outside.human.between_rounds(thread.path, thread.number), CallMeta()
-
-    return replace(thread, steer=await run.call_once(key, ask_hint, paid=False))
+    ask_hint = partial(run.outside.human.between_rounds, thread.path, thread.number)
+    return replace(thread, steer=await run.record_text(key, ask_hint))
 
 
 async def report_round(thread: ThreadState, run: Session) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from corrobora.domain.errors import ProviderError, ReadError
@@ -29,7 +29,8 @@ from corrobora.engine.inputs import collect_terms, extract_input, name_reading_t
 from corrobora.engine.knowledge import COPY_NOTE, find_copy, widen_reading
 from corrobora.engine.session import Session
 from corrobora.engine.session.egress import STAYS
-from corrobora.engine.session.journal import CallMeta, ReadBatch, ReadPart, decode, encode, hash_parts, join_parts
+from corrobora.engine.session.journal import hash_parts
+from corrobora.engine.session.reading import ReadBatch, ReadingTurn, ReadPart, join_parts
 from corrobora.engine.sites import resolve_requests
 from corrobora.policies.drift import detect_drift, find_known_conflicts
 from corrobora.policies.outcome import AGAIN_NOTE, CUT_NOTE
@@ -106,37 +107,6 @@ def score_by_query(hits: Sequence[Hit]) -> list[Hit]:
     ]
 
 
-@dataclass(slots=True, eq=False)
-class ReadingTurn:
-    """The place of a hit among those that share their passages, or a call: who claims first reads them."""
-
-    before: tuple[asyncio.Event, ...] = ()
-    place: int = 0
-    batch: ReadBatch | None = None
-    own: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def wait_turn(self, part: ReadPart) -> tuple[ReadPart, ...]:
-        """Wait until all before have claimed or ended, and return what is read together with a document.
-
-        Whoever comes next runs only after this task waits again.
-        """
-        for each in self.before:
-            await each.wait()
-        self.own.set()
-        if (batch := self.batch) is None:
-            return (part,)
-        self.batch = None
-        batch.put(self.place, part)
-        await batch.full.wait()
-        return batch.list_neighbours(self.place)
-
-    def leave(self) -> None:
-        """Let those who wait go on without this hit."""
-        self.own.set()
-        if self.batch is not None:
-            self.batch.put(self.place, None)
-
-
 async def read_hit(
     hit: Hit,
     thread: ThreadState,
@@ -206,19 +176,16 @@ def make_read_key(hit: Hit) -> str:
 async def _fetch_with_retries(hit: Hit, thread: ThreadState, run: Session) -> FetchResult:
     """Fetch a hit; after a failure that may pass try again, by another reader if there is one (TIMED-17)."""
     key = make_read_key(hit)
-    fetched = decode(FetchResult, await run.call_once(key, lambda: _fetch_once(hit, 1, run), paid=False), key=key)
+    fetched = await run.record_value(key, FetchResult, partial(_fetch_once, hit, 1, run))
     for number in range(2, thread.course.attempts + 1):
         silent = fetched.outcome is ReadOutcome.TIMEOUT and number > len(_list_readers(hit, run))
         if fetched.outcome not in _TRANSIENT or silent:  # who was silent is not asked again in the same way
             break
         data = {"url": hit.url, "attempt_number": number, "why": fetched.note}
         run.emit(EventType.RETRY, thread.round_path, data, number=thread.number + 1, part=f"{hit.url}!{number}")
-        next_key = f"{key}!{number}"
-        out = await run.call_once(next_key, partial(_fetch_once, hit, number, run), paid=False)
-        fetched = decode(FetchResult, out, key=next_key)
+        fetched = await run.record_value(f"{key}!{number}", FetchResult, partial(_fetch_once, hit, number, run))
     if run.retry_failures and fetched.outcome in _TRANSIENT:
-        key = f"{key}!again"
-        fetched = decode(FetchResult, await run.call_once(key, lambda: _fetch_once(hit, 1, run), paid=False), key=key)
+        fetched = await run.record_value(f"{key}!again", FetchResult, partial(_fetch_once, hit, 1, run))
     given_up = fetched.outcome in _TRANSIENT and thread.course.exhaust and fetched.attempts >= thread.course.attempts
     return replace(fetched, note=f"{fetched.note} {RETRY_EXHAUSTED}".strip()) if given_up else fetched
 
@@ -227,7 +194,7 @@ def _list_readers(hit: Hit, run: Session) -> list[Reader]:
     return [reader for reader in run.outside.readers if reader.accepts(hit)]
 
 
-async def _fetch_once(hit: Hit, number: int, run: Session) -> tuple[str, CallMeta]:
+async def _fetch_once(hit: Hit, number: int, run: Session) -> FetchResult:
     """Fetch a hit; attempt `number` takes the next of the readers that accept it."""
     fitting = _list_readers(hit, run)
     reader = fitting[(number - 1) % len(fitting)] if fitting else None
@@ -248,7 +215,7 @@ async def _fetch_once(hit: Hit, number: int, run: Session) -> tuple[str, CallMet
             fetched = FetchResult(ReadOutcome(error.outcome), note=error.message)
         except ProviderError as error:
             fetched = FetchResult(ReadOutcome.FAILED, note=error.message)
-    return encode(FetchResult, replace(fetched, attempts=number)), CallMeta()
+    return replace(fetched, attempts=number)
 
 
 async def extract_facts(

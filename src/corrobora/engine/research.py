@@ -7,6 +7,7 @@ Everything below a plan's root is `investigate`; everything outside is the sessi
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 
 from corrobora.domain.errors import (
@@ -20,7 +21,7 @@ from corrobora.domain.errors import (
     ReadError,
     RoleError,
 )
-from corrobora.domain.evidence import Document, Fact, PassageId, SourceId
+from corrobora.domain.evidence import Fact, PassageId, SourceId
 from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Draft, Findings, Report, Verdict, iter_threads
 from corrobora.domain.run import EventType, Request, RequestOption, Stage
@@ -42,6 +43,7 @@ from corrobora.engine.planning import (
     select_phases,
     with_pinned_sources,
 )
+from corrobora.engine.read import load_document
 from corrobora.engine.review import (
     ask_rulings,
     build_verification,
@@ -56,7 +58,7 @@ from corrobora.engine.review import (
 from corrobora.engine.search import search_question
 from corrobora.engine.session import Session, run_parallel
 from corrobora.engine.session.egress import open_plan
-from corrobora.engine.session.journal import decode, find_fallback
+from corrobora.engine.session.journal import decode, find_fallback, iter_entries
 from corrobora.policies import dump_profile, fit_profile
 from corrobora.policies.assessment import assess_questions
 from corrobora.policies.budget import needs_short_report
@@ -65,7 +67,7 @@ from corrobora.policies.intake import ANGLE_SLUGS
 from corrobora.reporting.thread_json import get_synthesis_badge
 from corrobora.reporting.verify import CheckedDraft, check_written_draft
 from corrobora.roles.clarify import Scoping, clarify
-from corrobora.roles.extract import Extraction
+from corrobora.roles.extract import Extraction, Quote
 from corrobora.roles.plan import plan
 from corrobora.roles.review import critique, judge, revise
 from corrobora.roles.synthesize import Material, synthesize
@@ -322,27 +324,29 @@ async def rescue_report(run: Session, why: StopReason) -> Report:
 async def _restore_facts(run: Session) -> list[Fact]:
     """Facts of all journaled extractions; a quote that no longer stands in its snapshot is dropped."""
     found: list[Fact] = []
-    for key in run.journal.keys("extract/"):
-        if (entry := run.journal.get(key)) is None:
-            continue
-        whole = decode(Extraction, entry.out, key=key)
+    for entry in iter_entries(run.journal, "extract/"):
+        whole = decode(Extraction, entry.out, key=entry.key)
         for read in (whole, *whole.beside):
-            try:
-                source, text = await run.library.document(SourceId(read.source or key.split("/", 4)[2]))
-            except (ReadError, JournalError):
-                continue
-            wanted = tuple(dict.fromkeys(PassageId(quote.passage) for quote in read.quotes))
-            passages = {p.id: p for p in await run.library.passages(wanted)}
-            document = Document(source, text, tuple(passages.values()))
-            for quote in read.quotes:
-                if (passage := passages.get(PassageId(quote.passage))) is not None:
-                    fact = Fact.from_quote(
-                        document,
-                        passage,
-                        quote.quote,
-                        confidence=quote.confidence,
-                        answers=quote.answers,
-                        claim=quote.claim,
-                    )
-                    found += [fact] if fact is not None else []
+            found += await _restore_quotes(SourceId(read.source or entry.key.split("/", 4)[2]), read.quotes, run)
     return found
+
+
+async def _restore_quotes(source: SourceId, quotes: Sequence[Quote], run: Session) -> list[Fact]:
+    try:
+        document = await load_document(source, tuple(dict.fromkeys(PassageId(each.passage) for each in quotes)), run)
+    except (ReadError, JournalError):
+        return []
+    passages = {str(each.id): each for each in document.passages}
+    facts = [
+        Fact.from_quote(
+            document,
+            passages[each.passage],
+            each.quote,
+            confidence=each.confidence,
+            answers=each.answers,
+            claim=each.claim,
+        )
+        for each in quotes
+        if each.passage in passages
+    ]
+    return [fact for fact in facts if fact is not None]

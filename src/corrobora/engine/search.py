@@ -78,12 +78,8 @@ async def _take_given_intent(thread: ThreadState, run: Session) -> Intent | None
     asked = {query_core(query) for query in thread.past_queries}
     if asked.issuperset(query_core(query.text) for query in intent.queries):
         return None
-
-    async def record_intent() -> tuple[str, CallMeta]:
-        return encode(Intent, intent), CallMeta()
-
     key = f"{thread.round_path}/{scope.prompt}#given"
-    return decode(Intent, await run.call_once(key, record_intent, paid=False), key=key)
+    return decode(Intent, await run.record_first(key, encode(Intent, intent)), key=key)
 
 
 def _word_first_round(thread: ThreadState, run: Session) -> Intent | None:
@@ -117,13 +113,9 @@ async def _claim_query(query: Query, thread: ThreadState, run: Session) -> Query
 
     Who claims first is journaled, so that a resumed run asks the same, in whatever order its sub-agents come.
     """
-
-    async def claim() -> tuple[str, CallMeta]:
-        return thread.round_path, CallMeta()
-
     for text in list_rewordings(query.text, thread.angle):
         key = f"asked#{hash_parts(query.site, *sorted(query_core(text)))}"
-        if await run.call_once(key, claim, paid=False) == thread.round_path:
+        if await run.record_first(key, thread.round_path) == thread.round_path:
             return replace(query, text=text)
     return query
 
@@ -146,14 +138,14 @@ async def rate_questions(node: Node, run: Session) -> Node:
     if run.has_model or not raters or len(raters) < len(run.outside.searches):
         return node
 
-    async def rate(text: str) -> tuple[str, CallMeta]:
+    async def rate(text: str) -> tuple[float, ...]:
         rated = [await rater.rate_question(text) for rater in raters]
-        return encode(tuple[float, ...], tuple(each for each in rated if each is not None)), CallMeta()
+        return tuple(each for each in rated if each is not None)
 
     asked: list[SubQuestion] = []
     for each in node.sub_questions:
         key = f"rate#{hash_parts(each.text)}"
-        rated = decode(tuple[float, ...], await run.call_once(key, partial(rate, each.text), paid=False), key=key)
+        rated = await run.record_value(key, tuple[float, ...], partial(rate, each.text))
         asked.append(replace(each, likely=max(rated, default=None)))
     return replace(node, sub_questions=tuple(asked))
 

@@ -149,14 +149,14 @@ async def _find_named_document(name: str, asking: SourceId, run: Session) -> Hit
     """Find a stored document, or a section of one, that a source names; journaled, because libraries grow."""
     key = f"named#{hash_parts(name, asking)}"
 
-    async def search_name() -> tuple[str, CallMeta]:
+    async def search_name() -> tuple[Hit, ...]:
         hits = await run.library.hybrid_search(name[: LIMITS.query_max_chars], limit=NAMED_DEPTH)
         others = {hit.passage: hit for hit in hits if hit.passage is not None and hit.source != asking}
         read = [(others[each.id], each) for each in await run.library.passages(tuple(others))]
         numbered = [hit for hit, passage in read if _has_number(name, passage)]
         named = [hit for hit, each in read if token_overlap(name, f"{hit.title} {each.heading}") >= NAMED_SHARE]
         found = numbered or ([] if _SECTION_NUMBER.search(name) else named)
-        return encode(tuple[Hit, ...], tuple(found[:1])), CallMeta()
+        return tuple(found[:1])
 
-    found = decode(tuple[Hit, ...], await run.call_once(key, search_name, paid=False), key=key)
+    found = await run.record_value(key, tuple[Hit, ...], search_name)
     return found[0] if found else None

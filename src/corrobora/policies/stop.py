@@ -26,7 +26,7 @@ from corrobora.domain.thread import (
     ThreadState,
     Transition,
 )
-from corrobora.policies.budget import compute_round_end
+from corrobora.policies.budget import compute_round_end, find_spent_limit
 from corrobora.policies.drift import must_reformulate
 from corrobora.policies.queries import PATH_DECISION
 from corrobora.policies.selection import count_reads_left, fuse_hits
@@ -305,6 +305,11 @@ def criteria_met(thread: ThreadState, meter: Meter) -> StopReason | None:  # noq
 def plateau(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature
     """Stop at plateau level 3: both signals in one round, or no escape left (TRIPLET-34, TRIPLET-36)."""
     return StopReason.PLATEAU if signal_level(thread) is PlateauLevel.STOP else None
+
+
+def lacks_reading_time(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature
+    """Stop a run with a model if it would have no time to read in another round."""
+    return StopReason.TIME_RESERVE if meter.call_seconds and find_spent_limit(meter) == "time" else None
 
 
 def limit_spent(thread: ThreadState, meter: Meter) -> StopReason | None:

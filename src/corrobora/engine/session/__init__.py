@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
-
-from pydantic_core import to_json
 
 from corrobora.domain.errors import (
     CorroboraError,
@@ -32,22 +30,22 @@ from corrobora.domain.plan import Brief, Node, Plan, Record, SubQuestion
 from corrobora.domain.report import Findings, Report
 from corrobora.domain.run import Event, EventType, Request, RequestOption, RunId, Stage, parse_last_stage
 from corrobora.domain.thread import AdvanceRule, StopReason, StopRule, ThreadState
-from corrobora.engine.session.budget import STRICT_SCOPE, Budget, TimeScope
+from corrobora.engine.session.budget import STRICT_SCOPE, Budget, TimeScope, estimate_call_tokens
 from corrobora.engine.session.egress import Egress
 from corrobora.engine.session.journal import (
     CallMeta,
-    PassageClaims,
+    NotReplayed,
     RoundBuffer,
     decode,
     encode,
+    format_json,
     hash_parts,
     name_bill,
     sum_usage,
-    time_call,
 )
-from corrobora.policies.budget import find_spent_limit
+from corrobora.engine.session.reading import PassageClaims
 from corrobora.policies.queries import compute_backoff
-from corrobora.policies.stop import no_gaps
+from corrobora.policies.stop import lacks_reading_time, no_gaps
 from corrobora.ports import (
     CALL_SCOPE,
     Analyst,
@@ -73,15 +71,9 @@ T = TypeVar("T")
 WRITER = "synthesize"  # the role that writes the report
 BEFORE_READING = ("clarify", "plan", "scope")  # without what is read afterwards their answers are worth nothing
 UNLIMITED_RETRY_SECONDS = 120.0  # how long an outage is waited for where a run has no time limit
-_RUN_WIDE_ERRORS = (Stale, JournalError, NeedsHuman, ModelSilent)  # what concerns the whole run, the most urgent first
-CHARACTERS_PER_TOKEN = 3  # of an input at least: a call is reckoned before it is sent, and rather too high
-CALL_TOKENS = 2_000  # what a call may take beside its input: instructions, form and answer
+RUN_ERRORS = (Stale, JournalError, NeedsHuman, ModelSilent)  # they concern the whole run; the most urgent first
 
 _replaying: ContextVar[bool] = ContextVar("replaying", default=False)
-
-
-class NotReplayed(TimeoutError):
-    """A call of a cut round that was not answered when the round was cut: it is not made again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +134,17 @@ class Session:
     _inflight: dict[str, asyncio.Task[str]] = field(default_factory=dict[str, asyncio.Task[str]])
     _bills: set[asyncio.Task[Entry]] = field(default_factory=set[asyncio.Task[Entry]])
     _bill_number: int = 0
+    journal: Journal = field(init=False)  # the durable memory of this attempt
+    library: Library = field(init=False)  # the stored sources
+    facts: FactStore = field(init=False)  # the knowledge base (TREE-31)
     has_model: bool = field(init=False)  # a language model plays the roles, before the extractive analyst
     egress: Egress = field(init=False)
     _slots: asyncio.Semaphore = field(init=False)
 
     def __post_init__(self) -> None:
-        """Set the bound on leaves at work, whether a model is asked, and what may be sent outside."""
+        """Name the parts of the outside that are asked most, and set what follows from request and profile."""
+        self.journal, self.library = self.outside.journal, self.outside.library
+        self.facts = self.outside.facts or self.library
         self.has_model = len(self.outside.analysts) > 1  # the last one needs none
         self.egress = Egress.from_request(self.request, self.outside.readers)
         self._slots = asyncio.Semaphore(self.profile.max_concurrency)
@@ -158,30 +155,13 @@ class Session:
 
         Whatever the profile: no round begins in which a model would have no time to read.
         """
-        follow_up, timed = (("no_gaps", no_gaps),), (("time_to_read", self._lacks_time),)
-        own = (*follow_up * self.request.is_follow_up, *self.stop, *timed * self.has_model)
-        return (("finish_asked", self._finish_asked), *own)
 
-    def _lacks_time(self, thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG002 - one signature
-        return StopReason.TIME_RESERVE if meter.call_seconds and find_spent_limit(meter) == "time" else None
+        def finish_asked(_thread: ThreadState, _meter: Meter) -> StopReason | None:
+            return StopReason.CANCELLED if self.budget.finishing else None
 
-    def _finish_asked(self, thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG002 - one signature
-        return StopReason.CANCELLED if self.budget.finishing else None
-
-    @property
-    def journal(self) -> Journal:
-        """The durable memory of this attempt."""
-        return self.outside.journal
-
-    @property
-    def library(self) -> Library:
-        """The stored sources."""
-        return self.outside.library
-
-    @property
-    def facts(self) -> FactStore:
-        """The knowledge base (TREE-31)."""
-        return self.outside.facts or self.outside.library
+        follow_up = (("no_gaps", no_gaps),) if self.request.is_follow_up else ()
+        timed = (("time_to_read", lacks_reading_time),) if self.has_model else ()
+        return (("finish_asked", finish_asked), *follow_up, *self.stop, *timed)
 
     async def call(self, role: Role[I, O], given: I, *, as_configured: bool = False) -> O:
         """Play a role: from the journal if it was answered before, else by the first analyst that can.
@@ -220,8 +200,35 @@ class Session:
     async def _commit_call(self, key: str, perform: Perform, *, paid: bool) -> str:
         if paid:
             self.journal.begin(key)
-        out, meta = await time_call(perform, lambda: self.budget.elapsed)
+        began = self.budget.elapsed
+        out, meta = await perform()
+        ended = self.budget.elapsed
+        meta = replace(meta, elapsed=round(ended, 3), seconds=round(ended - began, 3))
         return (await self.journal.put(Entry(key, out, encode(CallMeta, meta)), wait=paid)).out
+
+    async def record_text(self, key: str, read: Callable[[], Awaitable[str]]) -> str:
+        """Return the journaled text of `key`, or read it once, for nothing, and journal it as it is."""
+
+        async def perform() -> tuple[str, CallMeta]:
+            return await read(), CallMeta()
+
+        return await self.call_once(key, perform, paid=False)
+
+    async def record_value(self, key: str, kind: type[T], compute: Callable[[], Awaitable[T]]) -> T:
+        """Return the journaled value of `key`, or compute it once, for nothing, and journal it as JSON."""
+
+        async def compute_text() -> str:
+            return encode(kind, await compute())
+
+        return decode(kind, await self.record_text(key, compute_text), key=key)
+
+    async def record_first(self, key: str, text: str) -> str:
+        """Return the text that was journaled first for `key`: this one, if there was none."""
+
+        async def perform() -> tuple[str, CallMeta]:
+            return text, CallMeta()
+
+        return await self.call_once(key, perform, paid=False)
 
     async def _play_role(self, key: str, role: Role[I, O], given: I, some: Sequence[Analyst]) -> tuple[str, CallMeta]:
         why = ""
@@ -287,8 +294,7 @@ class Session:
         patience = await self.budget.wait_turn(writer=role.name == WRITER, then=role.name in BEFORE_READING)
         if patience <= 0:
             raise LimitReached("time", value=1, limit=1, scope="part")
-        count = len(encode(role.takes, given)) // CHARACTERS_PER_TOKEN + CALL_TOKENS
-        with self.budget.reserve_tokens(lambda: count):
+        with self.budget.reserve_tokens(estimate_call_tokens(encode(role.takes, given))):
             async with self.budget.limit_call(patience):
                 return await self.call_with_retries(lambda: analyst.play(role, given))
 
@@ -316,13 +322,12 @@ class Session:
         """Work on sibling nodes, in turn or in parallel as the profile says; results in the order of the plan."""
         if self.profile.leaves_in_turn:
             return tuple([await perform(node, self) for node in nodes])
-        return tuple(await run_parallel([self._run_in_slot(perform, node) for node in nodes]))
 
-    async def _run_in_slot(self, perform: Callable[[Node, Session], Awaitable[Findings]], node: Node) -> Findings:
-        if not node.is_leaf:  # an inner node must not hold a slot that its own leaves need
-            return await perform(node, self)
-        async with self._slots:
-            return await perform(node, self)
+        async def run_in_slot(node: Node) -> Findings:
+            async with self._slots if node.is_leaf else nullcontext():  # an inner node's own leaves need the slots
+                return await perform(node, self)
+
+        return tuple(await run_parallel([run_in_slot(node) for node in nodes]))
 
     async def record_meter(self, path: str) -> Meter:
         """Read the meter for a decision; journaled, or a resumed run would decide differently."""
@@ -377,24 +382,15 @@ class Session:
         self.journal.emit(Event(kind, key, path, number, data))
 
 
-def format_json(value: object) -> str:
-    """Return `value` as the text of a JSON file."""
-    return to_json(value, indent=2, fallback=str).decode() + "\n"
-
-
-async def run_parallel(work: Sequence[Awaitable[T]]) -> list[T]:
+async def run_parallel(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
     """Await all in parallel, as one group: if one fails the others are cancelled. Results keep the order.
 
     Raises the failure itself, as if the parts ran in turn: of several one that concerns the whole run, else the first.
     """
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(_await_work(each)) for each in work]
+            tasks = [group.create_task(each) for each in work]
     except BaseExceptionGroup as several:
         causes: Sequence[BaseException] = several.exceptions  # parts that use this function hand up no groups
-        raise next((e for kind in _RUN_WIDE_ERRORS for e in causes if isinstance(e, kind)), causes[0]) from None
+        raise next((e for kind in RUN_ERRORS for e in causes if isinstance(e, kind)), causes[0]) from None
     return [task.result() for task in tasks]
-
-
-async def _await_work(work: Awaitable[T]) -> T:
-    return await work

@@ -28,6 +28,13 @@ DECISION_SHARE = 0.25  # of the reserve: the most that deciding and summarizing 
 FALLBACK_SECONDS, FALLBACK_SHARE = 2.0, 0.1  # of a round, at its end: the next analyst still reads what no model read
 
 STRICT_SCOPE = "part, without another analyst"
+CHARACTERS_PER_TOKEN = 3  # of an input at least: a call is reckoned before it is sent, and rather too high
+CALL_TOKENS = 2_000  # what a call may take beside its input: instructions, form and answer
+
+
+def estimate_call_tokens(given: str) -> int:
+    """Return how many tokens a call with this input may take."""
+    return len(given) // CHARACTERS_PER_TOKEN + CALL_TOKENS
 
 
 class ScopeOver(TimeoutError):
@@ -298,14 +305,13 @@ class Budget:
             _ledgers.reset(token)
 
     @contextmanager
-    def reserve_tokens(self, count: Callable[[], int]) -> Generator[None]:
+    def reserve_tokens(self, tokens: int) -> Generator[None]:
         """Keep the tokens that a call may take free in every ledger that is open here (TREE-39).
 
         Raises:
             LimitReached: a ledger has too few left, or its time is over; the call must not be sent.
         """
         limits = [ledger for ledger in _ledgers.get() if ledger.tokens is not None or ledger.ends < math.inf]
-        tokens = count() if limits else 0
         for ledger in limits:
             used = ledger.usage.input_tokens + ledger.usage.output_tokens + ledger.reserved
             if ledger.tokens is not None and used + tokens > ledger.tokens:

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -19,7 +20,7 @@ from urllib.parse import urlsplit
 from corrobora.domain.evidence import Document, Hit, Query
 from corrobora.domain.plan import Plan, walk_nodes
 from corrobora.domain.run import DEMO, Request, RequestOption
-from corrobora.engine.session.journal import CallMeta, decode, encode, hash_parts
+from corrobora.engine.session.journal import decode, hash_parts, iter_entries
 from corrobora.policies.queries import LIBRARY_PROVIDER
 from corrobora.ports import WordFinder
 from corrobora.text.phrases import format_count
@@ -248,11 +249,10 @@ async def clear_query(query: Query, provider: str, run: Session) -> Query | None
     if provider == LIBRARY_PROVIDER or not run.egress.guarded:
         return query
 
-    async def clear() -> tuple[str, CallMeta]:
-        return encode(Cleared, run.egress.clear(query)), CallMeta()
+    async def clear() -> Cleared:
+        return run.egress.clear(query)
 
-    key = f"egress#{hash_parts(query.text, query.site)}"
-    cleared = decode(Cleared, await run.call_once(key, clear, paid=False), key=key)
+    cleared = await run.record_value(f"egress#{hash_parts(query.text, query.site)}", Cleared, clear)
     run.egress.cleared.add((cleared.text, cleared.site))
     return replace(query, text=cleared.text, site=cleared.site, intent="") if cleared.text else None
 
@@ -267,11 +267,7 @@ async def show_queries(queries: Iterable[tuple[Query, str]], thread: ThreadState
     key = f"{thread.round_path}/shown"
     if run.journal.get(key) is None:
         await run.journal.flush()
-
-    async def ask() -> tuple[str, CallMeta]:
-        return await run.outside.human.before_searches(thread.path, thread.number + 1, told), CallMeta()
-
-    await run.call_once(key, ask, paid=False)
+    await run.record_text(key, partial(run.outside.human.before_searches, thread.path, thread.number + 1, told))
 
 
 async def open_plan(plan: Plan, run: Session) -> None:
@@ -287,13 +283,12 @@ async def open_plan(plan: Plan, run: Session) -> None:
     forms = {word for text in texts for token in text.split() for word in _list_forms(token)}
     unsure = sorted(word for word in forms if not egress.is_open(word))  # a common word may be a name there
 
-    async def find_words() -> tuple[str, CallMeta]:
+    async def find_words() -> tuple[str, ...]:
         library = run.library
         private = await library.find_words(unsure) if isinstance(library, WordFinder) else frozenset(unsure)
-        return encode(tuple[str, ...], tuple(sorted(private))), CallMeta()
+        return tuple(sorted(private))
 
-    key = f"egress/plan#{hash_parts(*unsure)}"
-    private = frozenset(decode(tuple[str, ...], await run.call_once(key, find_words, paid=False), key=key))
+    private = frozenset(await run.record_value(f"egress/plan#{hash_parts(*unsure)}", tuple[str, ...], find_words))
     plain = [token for text in texts for token in text.split() if token.isascii() and not _is_scrambled(token)]
     egress.open_texts(" ".join(token for token in plain if not private.intersection(_list_forms(token))))
     common = [
@@ -359,9 +354,7 @@ def _iter_requested(rounds: Sequence[Round]) -> Iterable[str]:
 def _describe_withheld(run: Session) -> list[str]:
     if not run.egress.guarded:
         return []
-    kept = [
-        decode(Cleared, entry.out, key=key) for key in run.journal.keys("egress#") if (entry := run.journal.get(key))
-    ]
+    kept = [decode(Cleared, entry.out, key=entry.key) for entry in iter_entries(run.journal, "egress#")]
     words, whole = sum(each.withheld for each in kept), sum(not each.text for each in kept)
     told = f"{format_count(words, 'word')} of queries and {format_count(whole, 'whole query', 'whole queries')}"
     return [f"{told} stayed here: nobody but private documents or a model used them"]

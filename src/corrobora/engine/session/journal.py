@@ -1,30 +1,27 @@
-"""What the session journals: values as JSON text, the digests in keys, and what is rebuilt from the entries.
+"""What the session journals: values as JSON text, the digests in keys, and what is summed up from the entries.
 
-Knows the types of domain and roles, what a cut round keeps, which passage was sent to an analyst, so that none is sent
-twice in a run, which documents share a call, and what calls cost that were not answered. Revives values only, never
-objects; does not know how anything was gathered.
+Knows what is noted of a call beside its answer, what a cut round keeps, and how calls that were not answered are
+billed. Revives values only, never objects; does not know how anything was gathered.
 """
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import hashlib
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_json
 
 from corrobora.domain.errors import JournalError, LimitReached
-from corrobora.domain.evidence import Hit, Passage, Reading, Source
+from corrobora.domain.evidence import Hit, Reading
 from corrobora.domain.limits import Usage
 from corrobora.domain.report import RoleSpend
 from corrobora.domain.thread import Intent
-from corrobora.policies.selection import READ_CHARS
 from corrobora.ports import Entry, Journal
-from corrobora.roles.extract import Extraction
 
 T = TypeVar("T")
 
@@ -44,18 +41,6 @@ class CallMeta:
     seconds: float = 0.0  # from before it was sent until it was answered
 
 
-async def time_call(
-    perform: Callable[[], Awaitable[tuple[str, CallMeta]]], now: Callable[[], float]
-) -> tuple[str, CallMeta]:
-    """Perform a call and note when it ended and how long it took, in seconds of working time."""
-    began = now()
-    out, meta = await perform()
-    ended = now()
-    return out, replace(meta, elapsed=round(ended, 3), seconds=round(ended - began, 3))
-
-
-ANY_TASK = "any"
-AGAIN = "*"  # in a key: before the task that a passage was read again for
 MOST_SENDS = 24  # of one prompt: an outage is probed every two seconds for three quarters of a minute
 
 
@@ -93,9 +78,26 @@ def hash_parts(*parts: str) -> str:
     return hashlib.sha256(joined).hexdigest()[:16]
 
 
+def format_json(value: object) -> str:
+    """Return `value` as the text of a JSON file."""
+    return to_json(value, indent=2, fallback=str).decode() + "\n"
+
+
 def decode_meta(entry: Entry) -> CallMeta:
     """Return the meta of an entry. Raises `JournalError` if it is damaged."""
     return decode(CallMeta, entry.meta, key=entry.key)
+
+
+def iter_entries(journal: Journal, start: str = "") -> Iterator[Entry]:
+    """Yield the answered calls whose keys begin with `start`, in the order of their keys."""
+    for key in journal.keys(start):
+        if (entry := journal.get(key)) is not None:
+            yield entry
+
+
+def iter_metas(journal: Journal, start: str = "") -> Iterator[CallMeta]:
+    """Yield what is known of these calls beside their answers. Raises `JournalError` if one is damaged."""
+    return map(decode_meta, iter_entries(journal, start))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,10 @@ class SearchResults:
     hits: tuple[Hit, ...]
     failures: tuple[str, ...] = ()
     providers: tuple[str, ...] = ()  # that were asked, in order
+
+
+class NotReplayed(TimeoutError):
+    """A call of a cut round that was not answered when the round was cut: it is not made again."""
 
 
 class RoundBuffer:
@@ -127,160 +133,6 @@ class RoundBuffer:
         self.readings = [r for r in self.readings if f"read:{r.hit.url}#{r.hit.passage}" in names]
         if "searched" not in names:
             self.searched = SearchResults(())
-
-
-@dataclass(slots=True, eq=False)
-class PassageClaim:
-    """One extraction, under way or done. `answer` stays None where its owner was cut."""
-
-    done: asyncio.Event = field(default_factory=asyncio.Event)
-    answer: Extraction | None = None
-
-    def settle(self, answer: Extraction | None) -> None:
-        """Give the answer to all who wait."""
-        self.answer = answer
-        self.done.set()
-
-
-class PassageClaims:
-    """All claims of a run, by task and passage: what was read for one task is read again for another one.
-
-    Runs stored before tasks had names of their own read every passage for `ANY_TASK`.
-    """
-
-    def __init__(self) -> None:
-        self._by_passage: dict[tuple[str, str], PassageClaim] = {}
-
-    @classmethod
-    def from_journal(cls, journal: Journal) -> PassageClaims:
-        """Rebuild the claims of earlier attempts; one that was never answered does not count."""
-        claims = cls()
-        # last what was read alone again
-        for key in sorted(journal.keys("extract/"), key=lambda each: -each.count("+")):
-            if (entry := journal.get(key)) is None:
-                continue
-            _, task, _, passages, _ = key.split("/", 4)
-            claim = PassageClaim()
-            claim.settle(decode(Extraction, entry.out, key=key))
-            for name in passages.split("+"):
-                passage, _, own = name.partition(AGAIN)
-                claims._by_passage[own or task, passage] = claim
-        return claims
-
-    def split_claimed(
-        self, task: str, passages: Sequence[Passage]
-    ) -> tuple[tuple[Passage, ...], tuple[PassageClaim, ...]]:
-        """Split passages into the free ones and the claims that cover the others."""
-        claims = {p.id: self._find_claim(task, p) for p in passages}
-        free = tuple(p for p in passages if claims[p.id] is None)
-        return free, tuple(dict.fromkeys(claim for claim in claims.values() if claim is not None))
-
-    def list_free(self, task: str, passages: Sequence[Passage]) -> tuple[Passage, ...]:
-        """Return the passages that nobody reads or has read for this task."""
-        return self.split_claimed(task, passages)[0]
-
-    def claim_passages(self, passages: Iterable[tuple[str, Passage]]) -> PassageClaim:
-        """Claim passages, each with the task that it is read for."""
-        claim = PassageClaim()
-        self._by_passage |= {(task, passage.id): claim for task, passage in passages}
-        return claim
-
-    def release(self, passages: Iterable[tuple[str, Passage]]) -> None:
-        """Give passages back that were claimed and not sent to the end."""
-        for task, passage in passages:
-            self._by_passage.pop((task, passage.id), None)
-
-    def find_extractions(self, task: str, passages: Sequence[Passage]) -> tuple[Extraction, ...]:
-        """Return the extractions of these passages, in the order of the passages, each once."""
-        claims = dict.fromkeys(claim for p in passages if (claim := self._find_claim(task, p)) is not None)
-        return tuple(claim.answer for claim in claims if claim.answer is not None)
-
-    def _find_claim(self, task: str, passage: Passage) -> PassageClaim | None:
-        return self._by_passage.get((task, passage.id)) or self._by_passage.get((ANY_TASK, passage.id))
-
-
-@dataclass(frozen=True, slots=True)
-class ReadPart:
-    """What is read of one document: passages, and the first one of each section, or of its part, that is left out."""
-
-    source: Source
-    passages: tuple[Passage, ...]
-    elsewhere: tuple[Passage, ...] = ()
-    missing: tuple[str, ...] = ()  # what it is read again for
-
-
-def join_parts(parts: Sequence[ReadPart]) -> list[ReadPart]:
-    """Join what is read of one document in one call, in reading order; its other sections are listed once."""
-    joined: dict[str, ReadPart] = {}
-    for part in parts:
-        if (before := joined.get(part.source.id)) is not None:
-            passages = {each.id: each for each in (*before.passages, *part.passages)}
-            others = {each.id: each for each in (*before.elsewhere, *part.elsewhere) if each.id not in passages}
-            part = replace(  # noqa: PLW2901 - the joined one takes its place
-                part,
-                passages=tuple(sorted(passages.values(), key=lambda each: each.start)),
-                elsewhere=tuple(sorted(others.values(), key=lambda each: each.start)),
-            )
-        joined[part.source.id] = part
-    return list(joined.values())
-
-
-@dataclass(slots=True, eq=False)
-class ReadBatch:
-    """What a round opens, until all that can be read is there: then those documents that fit share a call."""
-
-    waiting: int
-    list_free: Callable[[ReadPart], Sequence[Passage]]  # what no sibling reads
-    topic: tuple[str, ...] = ()  # stems of the run's question
-    pages: bool = False  # of the web share calls, too; else each is read alone, or in several of its sections
-    parts: dict[int, ReadPart] = field(default_factory=dict[int, ReadPart])
-    calls: list[list[int]] | None = None  # places of the documents that share a call
-    full: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def put(self, place: int, part: ReadPart | None) -> None:
-        """Take in what is read of a document; None if it is not read after all."""
-        if part is not None:
-            self.parts[place] = part
-        self.waiting -= 1
-        if self.waiting <= 0:
-            self.full.set()
-
-    def list_neighbours(self, place: int) -> tuple[ReadPart, ...]:
-        """Return the documents that share a call with the one at this place, it included.
-
-        What is being read for a sibling takes no room. Those that name more of the run's question come first, not those
-        that one task found first: whichever task sends them, its prompt is the same.
-        """
-        if self.calls is None:
-            self.calls = self._share_calls()
-        call = next(call for call in self.calls if place in call)
-        return tuple(sorted((self.parts[each] for each in call), key=self._rank))
-
-    def _share_calls(self) -> list[list[int]]:
-        calls: list[list[int]] = []
-        room: list[int] = []
-        owners: list[str] = []
-        for each in sorted(self.parts):
-            part = self.parts[each]
-            size = sum(len(passage.text) for passage in self.list_free(part))
-            owner = part.source.id if part.source.kind == "web" and not self.pages else ""
-            fits = (at for at, left in enumerate(room) if size <= left and owners[at] == owner)
-            at = next((at for at in fits if not any(self._is_other(part, each) for each in calls[at])), len(calls))
-            if at == len(calls):
-                calls.append([])
-                room.append(READ_CHARS)
-                owners.append(owner)
-            calls[at].append(each)
-            room[at] -= size
-        return calls
-
-    def _is_other(self, part: ReadPart, place: int) -> bool:
-        """True where the same document is read for something else: an answer has each document once."""
-        return self.parts[place].source.id == part.source.id and self.parts[place].missing != part.missing
-
-    def _rank(self, part: ReadPart) -> tuple[int, str]:
-        text = " ".join(passage.text for passage in part.passages).casefold()
-        return -sum(stem in text for stem in self.topic), part.source.url
 
 
 class CallLedger(Protocol):
@@ -343,21 +195,14 @@ class Bill:
             self.write(self.take_cost())
 
 
-def name_task(*wanted: str) -> str:
-    """Name a task after all that its prompt says of it."""
-    return hash_parts(*wanted) if any(wanted) else ANY_TASK
-
-
 def sum_earlier_seconds(journal: Journal) -> float:
     """Working time of earlier attempts, as the journal last saw it."""
-    entries = (journal.get(key) for key in journal.keys())  # noqa: SIM118 - a port, not a dict
-    return max((decode_meta(entry).elapsed for entry in entries if entry is not None), default=0.0)
+    return max((meta.elapsed for meta in iter_metas(journal)), default=0.0)
 
 
 def measure_part(journal: Journal, start: str, end: float) -> float:
     """Return the working time from the first answered call whose key begins with `start` until `end`, 0 without one."""
-    metas = [decode_meta(entry) for key in journal.keys(start) if (entry := journal.get(key)) is not None]
-    began = min((each.elapsed - each.seconds for each in metas if each.elapsed), default=end)
+    began = min((each.elapsed - each.seconds for each in iter_metas(journal, start) if each.elapsed), default=end)
     return round(max(0.0, end - began), 3)
 
 
@@ -368,27 +213,23 @@ def name_bill(key: str) -> str:
 
 def sum_usage(journal: Journal, *keys: str) -> Usage:
     """Return what the calls cost whose keys begin with one of these; what was never answered is counted, too."""
-    found = (journal.get(key) for start in keys for key in journal.keys(start))
-    return sum((decode_meta(entry).usage or Usage() for entry in found if entry is not None), Usage())
+    return sum((meta.usage or Usage() for start in keys for meta in iter_metas(journal, start)), Usage())
 
 
 def find_fallback(journal: Journal) -> str:
     """Return why the last analyst did the first task of another one, "" if it did none."""
-    found = (journal.get(key) for key in journal.keys())  # noqa: SIM118 - a port, not a dict
-    return next((meta.fallback for entry in found if entry and (meta := decode_meta(entry)).fallback), "")
+    return next((meta.fallback for meta in iter_metas(journal) if meta.fallback), "")
 
 
 def sum_searches(journal: Journal) -> int:
     """Return how many searches the calls made, those of a stage that was run again included."""
-    found = (journal.get(key) for key in journal.keys())  # noqa: SIM118 - a port, not a dict
-    return sum(decode_meta(entry).searches for entry in found if entry is not None)
+    return sum(meta.searches for meta in iter_metas(journal))
 
 
 def sum_spend(journal: Journal) -> tuple[RoleSpend, ...]:
     """Return what each role did and cost, the roles in alphabetical order."""
     found: dict[str, RoleSpend] = {}
-    for entry in (journal.get(key) for key in journal.keys()):  # noqa: SIM118 - a port, not a dict
-        meta = CallMeta() if entry is None else decode_meta(entry)
+    for meta in iter_metas(journal):
         if meta.role and meta.usage is not None:
             before = found.get(meta.role, RoleSpend(meta.role, 0, Usage()))
             found[meta.role] = RoleSpend(meta.role, before.answers + 1, before.usage + meta.usage)
