@@ -304,11 +304,7 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
         report = replace(report, markdown=files["report.md"], seal=seal)
     await run.write_artifacts(files)
     await remember_findings(findings, run)
-    if report.citations:
-        share = {"removed": done.removed_sentences, "supported": round(report.supported_share, 3)}
-        run.emit(EventType.VERIFY, "root", share)
-    end = describe_end(report, files, len(body.split()))
-    run.emit(EventType.COMPLETE, "root", end, number=get_synthesis_badge(report.findings))
+    _emit_end(report, describe_end(report, files, len(body.split())), run)
     return report
 
 
@@ -321,6 +317,13 @@ def _explain_outcome(
         found_some = format_count(len(findings.facts), "statement was", "statements were")
         reason = refused or f"{found_some} found, and no writer cited one of them as an answer"
     return kind, reason
+
+
+def _emit_end(report: Report, end: Mapping[str, object], run: Session) -> None:
+    if report.citations:
+        checked = {"removed": report.methodology.removed_sentences, "supported": end["supported"]}
+        run.emit(EventType.VERIFY, "root", checked)
+    run.emit(EventType.COMPLETE, "root", end, number=get_synthesis_badge(report.findings))
 
 
 def describe_end(report: Report, files: Mapping[str, str], words: int) -> dict[str, object]:

@@ -22,7 +22,6 @@ from corrobora.engine.review import add_evidence, ask_rulings, confirm_input, re
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import decode, encode, format_json
 from corrobora.policies import dump_profile
-from corrobora.policies.fact_choice import select_best_facts
 from corrobora.reporting.edits import parse_document
 from corrobora.reporting.html_page import render_html
 from corrobora.reporting.markdown import MARKER, is_heading, iter_cited_sentences
@@ -38,7 +37,7 @@ from corrobora.reporting.revision import (
 from corrobora.reporting.seal import seal_files, strip_seal
 from corrobora.reporting.verify import CheckedDraft
 from corrobora.roles.edit import Change, Edit, EditAction, Editing, EditRequest, Proposed, choose_changes, propose_edits
-from corrobora.roles.forms import shorten_title
+from corrobora.roles.forms import select_best_facts, shorten_title
 from corrobora.roles.synthesize import synthesize
 from corrobora.text.phrases import format_count
 from corrobora.text.tokens import sanitize_json, sanitize_text

@@ -20,13 +20,12 @@ from corrobora.engine.knowledge import build_record
 from corrobora.engine.session.reading import AGAIN, ReadPart, name_task
 from corrobora.policies.assessment import choose_forced_subject
 from corrobora.policies.drift import select_remaining_terms
-from corrobora.policies.fact_choice import select_best_facts
 from corrobora.policies.outcome import list_missing, merge_gaps, select_last_iterations
 from corrobora.policies.queries import list_unasked_queries
 from corrobora.policies.selection import build_rubric, fill_prompt, list_unread_sources
 from corrobora.policies.stop import measure_saturation
 from corrobora.roles.extract import Excerpt
-from corrobora.roles.forms import drop_duplicates, name_origin
+from corrobora.roles.forms import drop_duplicates, name_origin, select_best_facts
 from corrobora.roles.synthesize import Learned, Material, Part
 from corrobora.text import phrases
 

@@ -34,7 +34,6 @@ from corrobora.domain.run import EventType
 from corrobora.domain.thread import Gap, Round, ThreadState
 from corrobora.engine.session import Session
 from corrobora.policies.assessment import assess_thread, merge_facts
-from corrobora.policies.fact_choice import select_best_facts
 from corrobora.policies.outcome import take_shared_facts
 from corrobora.policies.selection import (
     ASKED_PROVIDER,
@@ -46,7 +45,7 @@ from corrobora.policies.selection import (
     select_sections,
 )
 from corrobora.ports import Entry
-from corrobora.roles.forms import drop_duplicates, name_place
+from corrobora.roles.forms import drop_duplicates, name_place, select_best_facts
 from corrobora.text.phrases import format_count
 from corrobora.text.tokens import token_overlap
 

@@ -32,12 +32,12 @@ from corrobora.engine.inputs import drop_foreign_facts
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import get_type_adapter
 from corrobora.policies import Profile
-from corrobora.policies.fact_choice import select_best_facts
 from corrobora.policies.feasibility import repair_plan
 from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES, check_question, guess_complexity, read_suggested
 from corrobora.policies.queries import MAX_THREAD_QUESTIONS
 from corrobora.reporting.thread_json import build_estimate
 from corrobora.roles.clarify import Asking, Scoping
+from corrobora.roles.forms import select_best_facts
 from corrobora.roles.plan import Angle, Planning
 from corrobora.roles.refine import Shortfall
 

@@ -17,14 +17,13 @@ from corrobora.domain.evidence import Document, Fact, ReadOutcome, SourceId
 from corrobora.domain.report import Critique, Draft, Findings, Report, SentenceCheck, Support, Verdict, iter_threads
 from corrobora.engine.inputs import MAX_FACTS_WRITTEN
 from corrobora.engine.session import Session
-from corrobora.policies.fact_choice import select_best_facts
 from corrobora.policies.grading import find_notice
 from corrobora.ports import Library
 from corrobora.reporting.evidence import build_evidence
 from corrobora.reporting.markdown import MARKER
 from corrobora.reporting.render import CitedSource, render_conflicts, render_gaps
 from corrobora.reporting.verify import RULED, CheckedDraft
-from corrobora.roles.forms import name_origin, name_place
+from corrobora.roles.forms import name_origin, name_place, select_best_facts
 from corrobora.roles.review import Confirming, Doubt, Reviewing, Revising, confirm
 from corrobora.text.claims import NAMED_NUMBER
 from corrobora.text.derivations import ReadDocument, ReadingSet, find_mention, is_about_reading

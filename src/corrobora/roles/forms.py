@@ -1,4 +1,4 @@
-"""What several roles share: field types, cleaning of what a model filled in, quoting, and the pump of their examples.
+"""What several roles share: field types, the facts that they are shown, cleaning of what a model filled in, quoting.
 
 Knows domain values, texts, names of subjects and addresses, invisible characters, our own markers, and delimiters that
 a text cannot contain: so text that nobody vouches for enters a prompt, and a model's quote finds its way back to the
@@ -10,13 +10,24 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
-from corrobora.domain.evidence import LOOK_ALIKES, Contradiction, Document, Fact, Passage, PassageId, Source, SourceId
+from corrobora.domain.evidence import (
+    LOOK_ALIKES,
+    Contradiction,
+    Document,
+    Fact,
+    Grade,
+    Passage,
+    PassageId,
+    Source,
+    SourceId,
+)
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Brief, Focus, Node, PastRound, QueryYield, Record, SourceYield, Subject, SubQuestion
 from corrobora.domain.report import Draft
@@ -312,3 +323,33 @@ def _fold(text: str) -> tuple[str, list[int]]:
             offsets.extend([at] * (len(same) - 1))
         offsets.append(at)
     return "".join(letters), offsets
+
+
+def select_best_facts(
+    facts: Sequence[Fact], limit: int, conflicts: Sequence[Contradiction] = (), summary: str = ""
+) -> tuple[Fact, ...]:
+    """The best facts: answering ones, better grades, higher confidence; ties by what they say.
+
+    Ids follow the order in which pages arrived, which a resumed run need not repeat. Where not all are shown, both
+    sides of each of the `conflicts` and what the `summary` cites are, and each sub-question and each source has its
+    best ones among them: no long document and no easy question hides the others.
+    """
+    grades = {Grade.VERIFIED: 0, Grade.PLAUSIBLE: 1, Grade.UNVERIFIED: 2}
+    ranked = sorted(
+        facts, key=lambda f: (not f.answers, grades[f.grade], -f.score, -f.confidence, f.quote, f.url, f.id)
+    )
+    if len(ranked) <= limit:
+        return tuple(ranked)
+    seen: Counter[tuple[str, str]] = Counter()
+    turn: dict[str, int] = {}
+    for fact in ranked:
+        turn[fact.id] = min((seen[answer, fact.source] for answer in fact.answers), default=len(ranked))
+        seen.update((answer, fact.source) for answer in fact.answers)
+    held: Counter[str] = Counter()  # what one long page answers has as many facts shown as any other question
+    for fact in sorted(ranked, key=lambda fact: turn[fact.id]):
+        turn[fact.id] = min((held[answer] for answer in fact.answers), default=len(ranked))
+        held.update(fact.answers)
+    turn |= dict.fromkeys((side for one in conflicts for side in (one.a, one.b)), -1)
+    turn |= dict.fromkeys((fact.id for fact in facts if fact.marker in summary), -1)
+    kept = {fact.id for fact in sorted(ranked, key=lambda fact: turn[fact.id])[:limit]}  # stable: best first in a turn
+    return tuple(fact for fact in ranked if fact.id in kept)

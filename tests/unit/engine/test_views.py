@@ -22,7 +22,7 @@ from corrobora.engine.inputs import (
     summary_input,
 )
 from corrobora.engine.investigate import merge_findings
-from corrobora.policies.fact_choice import select_best_facts
+from corrobora.roles.forms import select_best_facts
 
 OPEN, DONE = SubQuestion("sq-1", "Who?"), SubQuestion("sq-2", "When?", SubQuestionStatus.ANSWERED, finding="In 1874.")
 GIVEN_UP = SubQuestion("sq-3", "Why?", SubQuestionStatus.EXHAUSTED)
