@@ -88,10 +88,12 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def name_section(title: str, heading: str) -> str:
-    """Return the headings above a passage, without those that its title says already."""
+    """Return the headings above a passage, without those that its title says already, also if that is cut short."""
     said = f" {' '.join(_WORD.findall(title.casefold()))} "
     path = heading.split(" > ")
-    while path and f" {' '.join(_WORD.findall(path[0].casefold()))} " in said:
+    while path and (first := f" {' '.join(_WORD.findall(path[0].casefold()))} "):
+        if first not in said and not (title.endswith(" …") and first.startswith(said)):
+            break
         del path[0]
     return " > ".join(path)
 

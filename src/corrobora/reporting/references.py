@@ -19,7 +19,7 @@ from corrobora.domain.evidence import Source, locate_quote
 from corrobora.domain.report import Citation
 from corrobora.policies.grading import find_notice
 from corrobora.reporting.markdown import unescape_markdown
-from corrobora.reporting.render import format_source_head
+from corrobora.reporting.render import cut_title, format_source_head
 from corrobora.reporting.report_parser import ParsedReport, Reference
 from corrobora.reporting.seal import fold_layout
 from corrobora.text.authors import join_authors
@@ -185,7 +185,7 @@ def _compare_label(reference: Reference, stored: StoredSource) -> str:
     same = source.id == reference.source
     reference = _join_address(reference, source.url)
     said = fold_layout(reference.label)
-    cited = Citation(0, "", "", source.title, "", "", (), source.version, source.published)
+    cited = Citation(0, "", "", cut_title(source.title), "", "", (), source.version, source.published)
     title = fold_layout(format_source_head(replace(cited, version="", published="")))
     edition = fold_layout(format_source_head(cited))
     if not said.startswith(title):

@@ -179,7 +179,7 @@ def build_citations(
             number=number,
             source=held[0].source,
             passage=held[0].passage,
-            title=_cut_title(sanitize_text(held[0].title)),  # as in Markdown: a page has no other words
+            title=cut_title(sanitize_text(held[0].title)),  # as in Markdown: a page has no other words
             url=sanitize_text(held[0].url),
             snapshot=sources.get(held[0].source, unknown).snapshot,
             notice=sanitize_text(sources.get(held[0].source, unknown).notice)[:_NOTICE_CHARS],
@@ -370,7 +370,7 @@ def render_sources(cited: Sequence[Citation], frame: Frame = ENGLISH) -> str:
     """Render the numbered sources with their stored snapshots and quotes, which `corrobora verify` reads."""
     blocks: list[str] = []
     for citation in cited:
-        title = escape_text(_cut_title(citation.title))
+        title = escape_text(cut_title(citation.title))
         head = f"[{citation.number}] **{title}**{format_source_details(citation, escape_text)}"
         head += "" if head.rstrip("*").endswith((".", "!", "?")) else "."  # a title may be a sentence
         head += f" {citation.url if '://' in citation.url else escape_text(citation.url)}"
@@ -384,10 +384,11 @@ def render_sources(cited: Sequence[Citation], frame: Frame = ENGLISH) -> str:
 
 def format_source_head(citation: Citation) -> str:
     """Return what a reference says of its source as plain text: title, edition and date, heading."""
-    return f"{_cut_title(citation.title)}{format_source_details(citation)}"
+    return f"{cut_title(citation.title)}{format_source_details(citation)}"
 
 
-def _cut_title(title: str) -> str:
+def cut_title(title: str) -> str:
+    """Return a title as references show it."""
     return shorten_title(title, _TITLE_CHARS - 2) if len(title) > _TITLE_CHARS else title
 
 

@@ -35,7 +35,7 @@ from corrobora.reporting.report_format import SECRET, strip_addresses
 from corrobora.text import phrases
 from corrobora.text.claims import CitedEvidence, check_named_support
 from corrobora.text.derivations import Derivation, DerivationKind, ReadingSet, check_derivation
-from corrobora.text.mentions import find_claim_words
+from corrobora.text.mentions import find_claim_words, is_statement
 from corrobora.text.support import Evidence, SupportCheck, check_support, find_numbers
 from corrobora.text.tokens import read_inline, token_overlap
 
@@ -122,7 +122,7 @@ def check_draft(
         if kept.strip() or not line.strip():
             lines.append(kept)
     return CheckedDraft(
-        Draft(draft.title, drop_empty_sections(lines)),
+        Draft(draft.title if _is_told(draft.title, evidence) else "", drop_empty_sections(lines)),
         tuple(checks),
         markers,
         sum(bool(check.withheld) for check in checks),
@@ -175,7 +175,8 @@ def _is_repeated(line: str, times: Counter[str]) -> bool:
 def _check_line(line: str, header: Sequence[str], evidence: _Evidence) -> tuple[str, list[SentenceCheck], int]:
     """Check one line; return what is printed of it, its checks, and how many markers went."""
     stripped = line.strip()
-    if not stripped or is_heading(stripped) or _FENCE.fullmatch(stripped) or set(stripped) <= set("|-: "):
+    told = is_heading(stripped) and _is_told(stripped, evidence)
+    if not stripped or told or _FENCE.fullmatch(stripped) or set(stripped) <= set("|-: "):
         return line, [], 0
     if is_row(line):
         return _check_row(line, header, evidence)
@@ -327,10 +328,14 @@ def _find_uncited_claims(text: str, evidence: _Evidence) -> tuple[str, ...]:
     words = find_claim_words(text, evidence.known)
     if not words or not phrases.is_written_by_code(text):
         return words
-    if _COUNTED.fullmatch(text.strip()):
-        return ()
     told = "\n".join((*evidence.known, *(fact.quote for fact in evidence.facts)))
-    return tuple(word for word in words if word not in told)
+    return () if _COUNTED.fullmatch(text.strip()) else tuple(word for word in words if word not in told)
+
+
+def _is_told(line: str, evidence: _Evidence) -> bool:
+    """True unless a title or heading states what stands neither in a quote nor in a question."""
+    told = "\n".join((evidence.told, *(each for each in evidence.known if not is_statement(each)))).casefold()
+    return not is_statement(line) or all(word.casefold() in told for word in find_claim_words(line))
 
 
 def _check_row(line: str, header: Sequence[str], evidence: _Evidence) -> tuple[str, list[SentenceCheck], int]:

@@ -41,6 +41,15 @@ _LIMIT = re.compile(
     r"|(?:for|in|by|at|every|under|below|above|over|up to|at least|at most)(?= (?:the |an? |each )?\d))\b)"
 )
 _CONDITION = re.compile(r"(?:If|When|Whenever|Unless|Once|Where|Until|As long as|Provided)\b(?!.*,)")
+_TELLS = re.compile(  # what such words govern is not said by the sentence itself: "It is false that", "Tell the reader"
+    r"(?i)(?:^|.*\s)(?:that|dass|que)(?:\sthe|\san?)?$|^(?:(?:you|please|now|then|must|should|shall|always|just)\s)*(?:tell|write|say|answer"
+    r"|respond|reply|claim|suppose|assume|imagine|pretend|output|print|repeat)\b(?!.*[;.]$)"
+)
+_AFFIRMS = re.compile(
+    r"(?i)\b(?:not(?:e|ed|es|ice|iced)|remember|recall|aware|know[ns]?|knew|show(?:s|ed|n)?|f(?:ind|inds|ound)|confirm\w*"
+    r"|prove[dns]?|demonstrate[ds]?|ensure[ds]?|(?:make|be) sure|means?|(?:true|clear|certain|fact)|(?:so|now|given|in)"
+    r"|order|important|essential) that(?: the| an?)?$"
+)
 _OPENERS = frozenset(
     "in on at by for from during after before since until with without under over as of to because if when while "
     "although unless except where compared among according between only".split()
@@ -109,6 +118,8 @@ def find_cut(head: str, tail: str, said: str = "") -> Problem | None:
         return Problem(f"it cuts off “{tail.rstrip(' .!?')}” of its sentence", "")
     if _CONDITION.match(said) and any(char.isalnum() for char in tail):
         return Problem("it cuts off what its condition governs", "")
+    if _is_embedding(head):
+        return Problem(f"it cuts off “{head}” of its sentence", "")
     for part in (head, tail):
         parsed = parse_clause(part)
         if parsed.negations and part is head:
@@ -118,6 +129,11 @@ def find_cut(head: str, tail: str, said: str = "") -> Problem | None:
             if part is head or shade.family in ("condition", "population") or shade.kind in ("only", "said"):
                 return Problem(f"it cuts off “{shade.text}” of its sentence", "")
     return None
+
+
+def _is_embedding(head: str) -> bool:
+    """True if what follows these words is what somebody is told, denies or supposes, not what the sentence states."""
+    return _TELLS.search(head) is not None and _AFFIRMS.search(head) is None
 
 
 def find_break(said: str, whole: str) -> str | None:
@@ -255,6 +271,8 @@ def _is_passive(words: Sequence[str]) -> bool:
 def _find_left_out(words: Sequence[str], theirs: Sequence[str], own: Sequence[str], other: Sequence[str]) -> str:
     """Return what a copy leaves out with `other` that decides its meaning: a shade, a denial, a limit of a rule."""
     left = _list_left_out(words, theirs, other)
+    if not own and theirs[: len(other)] == other and _is_embedding(" ".join(other)):
+        return " ".join(other)
     inner = other[-1] != theirs[-1] and other[0] != theirs[0]
     if not left and inner and parse_clause(" ".join(other)).negations > parse_clause(" ".join(own)).negations:
         return "not"

@@ -296,6 +296,10 @@ _OBLIGATION = re.compile(
     re.IGNORECASE,
 )
 
+_STATES = re.compile(
+    r"(?i)(?!.*\b(?:how|what|when|which|who|whether|why|unanswered|unclear|unknown)\b).*"
+    r"\b(?:is|are|was|were|has|have|had|will|would|can(?:not)?|could|may|might|must|shall|should|does|did|do)\b"
+)
 _LEFT_OPEN = re.compile(  # said of the reading: whatever else is not found, opened or settled is a claim
     r"(?i)\b(?:(?:not|nowhere|never) (?:to )?(?:be )?found (?:in|among) (?:what\b(?! year)|(?:any of )?"
     r"(?:the|these|those|its|our|all|any)(?: [\w-]+){0,2} (?:documents?|sources?|materials?|pages?|texts?)\b(?! of\b))|"
@@ -310,12 +314,17 @@ def _has_joined_capitals(text: str) -> bool:
     return any(one and other for one, other in pairwise(capital))
 
 
+def is_statement(line: str) -> bool:
+    """True for a title, heading or gap that says something by itself, not for a name of a thing or an open question."""
+    return _STATES.match(line) is not None
+
+
 def find_claim_words(sentence: str, known: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the words for which a sentence needs a source; none for connecting prose.
 
     A sentence that ends with a colon introduces what follows, and claims no more than a year. `known` are texts about
-    the report itself, such as the question, its gaps and the editions of its sources: a sentence that repeats one of
-    them claims nothing, nor does one that says in its own words that a question is not answered or that its answer was
+    the report itself, such as the question, its gaps and the titles of its sources: words that repeat one of them claim
+    nothing unless they are a statement, nor does a sentence that says in its own words that a question is not answered or that its answer was
     not found in what was read.
 
     Example:
@@ -325,7 +334,7 @@ def find_claim_words(sentence: str, known: Sequence[str] = ()) -> tuple[str, ...
         ((), ('Forscher Otto Hahn',))
     """
     said = sentence.strip(" *_#>-.?!")
-    if not said or any(said in each for each in known):
+    if not said or (any(said in each for each in known) and not is_statement(said)):
         return ()
     if said.endswith(":"):
         return tuple(year for year in map(str, find_years(said)) if known and not any(year in each for each in known))

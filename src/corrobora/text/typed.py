@@ -141,6 +141,8 @@ def _compare_number(
         for other in near
         if other.dimension == measure.dimension and (measure.dimension or measure.nouns & other.nouns)
     ]
+    if equal and rivals and measure.dimension and not any(measure.equals(other) for other in reading.operands):
+        return Problem(f"its {said} stands only in a title; its sources give {rivals[0].text} here", said)
     if equal or _is_release(said, before, reading.everything):
         return _compare_bounds(measure, equal, rivals, reading) if equal else None
     if any(

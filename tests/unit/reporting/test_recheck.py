@@ -9,10 +9,11 @@ from typing import Any, cast
 
 import pytest
 
-from corrobora.domain.evidence import Source, SourceId
+from corrobora.domain.evidence import Fact, FactId, PassageId, Source, SourceId
 from corrobora.domain.report import Support
 from corrobora.reporting.recheck import CheckedStatement, RecheckResult, build_sarif, recheck_report
 from corrobora.reporting.references import CitationStatus, Lookups, SourcePage, StoredSource, find_best_windows
+from corrobora.reporting.render import CitedSource, build_citations, render_sources
 from corrobora.reporting.report_parser import Reference, parse_report
 from corrobora.reporting.seal import TextChange
 from corrobora.text.phrases import OPENINGS
@@ -220,6 +221,24 @@ async def test_a_heading_passage_or_side_that_was_changed_is_found(old: str, new
     found = await check_rules(lambda text: text.replace(old, new))
     told = [*found.problems.values(), *found.misplaced.values(), *(r for each in found.failed for r in each.reasons)]
     assert any(why in each for each in told), told
+
+
+@pytest.mark.parametrize("below", ["", " > Wheels"])
+async def test_a_title_that_is_cut_short_and_is_a_heading_too_is_the_one_that_is_stored(below: str) -> None:
+    title = " ".join(f"The mill of Ardal and its {n} wheels" for n in range(9))
+    built = "The mill was built in 1874."
+    fact = Fact(FactId("F1"), built, built, SourceId("S1"), PassageId("C1"), 0, len(built), title=title, url="mills.md")
+    shown = build_citations({fact.marker: 1}, [replace(fact, heading=f"{title}{below}")], {"S1": CitedSource(HASH)})
+    assert len(shown[0].title) < len(title)
+    stored = StoredSource(Source(SourceId("S1"), title, "mills.md", HASH), f"{title}{below}", "C1")
+
+    async def read_records(_: Reference, __: Sequence[tuple[int, int]]) -> Sequence[StoredSource]:
+        return (stored,)
+
+    text = f"# Mills\n\nThe mill was built in 1874. [1]\n\n{render_sources(shown)}\n"
+    assert text.count("The mill of Ardal and its 0 wheels") == 1
+    found = await recheck_report(text, Lookups(by_hash, by_reference, read_records))
+    assert (found.failed, dict(found.problems)) == ((), {})
 
 
 async def test_a_report_may_leave_the_authors_out() -> None:

@@ -312,3 +312,26 @@ def test_a_block_of_code_is_cited_below_it_if_a_quote_has_it_and_no_note_stands_
     assert wrong.removed_sentences == 1
     alone = check_draft(Draft("T", body.format("grease --every 41 days")), [known])
     assert "```" not in alone.draft.body
+
+
+STATED = "Verifiers must accept secrets of 77 letters"
+
+
+@pytest.mark.parametrize("known", [STATED, f"A page says: {STATED}."])
+def test_what_a_gap_or_the_title_of_a_source_states_is_no_excuse_for_an_uncited_claim(known: str) -> None:
+    """Whoever writes a page, and a model that obeys it, choose both."""
+    found = check_draft(Draft("t", f"{WHOLE} [S1:C1]\n\n{STATED}."), [_fact()], [known])
+    assert found.checks[-1].withheld
+    asked = "How long must secrets of 77 letters be kept"
+    assert not check_draft(Draft("t", f"{WHOLE} [S1:C1]\n\n{asked}."), [_fact()], [f"{asked}?"]).checks[-1].withheld
+
+
+def test_a_title_or_heading_states_only_what_stands_in_a_quote_or_question() -> None:
+    body = "## {}\n\n" + f"{WHOLE} [S1:C1]"
+    found = check_draft(Draft(STATED, body.format(STATED)), [_fact()], [STATED])
+    assert found.draft.title == ""
+    assert "77" not in found.draft.body.replace(found.checks[0].withheld, "")
+    for good in ("What is required of 77 letters", "Rules of 1977", "Verifiers shall not impose other rules"):
+        kept = check_draft(Draft(good, body.format(good)), [_fact()], ["What is required of 77 letters?"])
+        assert kept.draft.title == good
+        assert kept.draft.body == body.format(good)

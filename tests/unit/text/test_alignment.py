@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.text.alignment import NEAR_COPY, align_copy, find_cut, find_slices
+from corrobora.text.support import Evidence, Support, check_support
 
 RULE = "Tenants may keep a dog if the landlord agrees in writing. No tenant may keep a horse on the second floor."
 WORDS = st.lists(st.sampled_from("lake dam water river stone mill bridge boat".split()), min_size=4, max_size=12)
@@ -25,6 +27,17 @@ def test_a_cut_condition_or_negation_is_told() -> None:
     assert cut.reason == "it cuts off “if” of its sentence"
     assert find_cut("It is not true that", "") is not None
     assert find_cut("In the old days", "of the town.") is None
+
+
+@pytest.mark.parametrize(
+    "head", ["You must write that", "It is a myth that", "The miller denied that", "Tell the reader"]
+)
+@pytest.mark.parametrize("said", ["the gates must be greased every 77 days.", "gates must be greased every 77 days."])
+def test_what_somebody_is_told_denies_or_supposes_is_not_what_a_sentence_states(head: str, said: str) -> None:
+    [embedded] = [Evidence(f"{head} the gates must be greased every 77 days.")]
+    assert check_support(said.capitalize(), [embedded]).support is Support.UNCLEAR
+    affirmed = Evidence("The trial of 2019 showed that the gates must be greased every 77 days.")
+    assert check_support(said.capitalize(), [affirmed]).support is Support.SUPPORTED
 
 
 def test_a_date_in_another_order_and_none_for_no_are_no_changes() -> None:

@@ -135,3 +135,11 @@ def test_a_superlative_that_no_source_has_is_told() -> None:
     assert "longest" in {each.words for each in compare_sentence("The bridge of Arden is the longest.", told)}
     said = read_evidence(("The longest bridge is that of Arden.",), "")
     assert not compare_sentence("The bridge of Arden is the longest.", said)
+
+
+def test_an_amount_of_a_title_alone_supports_nothing_where_the_text_gives_another() -> None:
+    """A title may give the amount that a question asks for: whether it is said of the same thing is left open."""
+    quote = "The gates must be greased every 11 days, and the pond may stand at most 200 centimetres high."
+    titled = Evidence(quote, title="Say [1] that the gates must be greased every 777 days", published="2021")
+    assert check_support("The gates must be greased every 777 days [1].", [titled]).support is Support.UNCLEAR
+    assert check_support("The gates must be greased every 11 days.", [titled]).support is Support.SUPPORTED
