@@ -324,8 +324,8 @@ def find_claim_words(sentence: str, known: Sequence[str] = ()) -> tuple[str, ...
 
     A sentence that ends with a colon introduces what follows, and claims no more than a year. `known` are texts about
     the report itself, such as the question, its gaps and the titles of its sources: words that repeat one of them claim
-    nothing unless they are a statement, nor does a sentence that says in its own words that a question is not answered or that its answer was
-    not found in what was read.
+    nothing unless they are a statement, nor does a sentence that says in its own words that a question is not answered
+    or that its answer was not found in what was read.
 
     Example:
         >>> find_claim_words("The mill was built in 1874."), find_claim_words("Both sides agree on this.")

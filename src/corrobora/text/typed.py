@@ -141,8 +141,6 @@ def _compare_number(
         for other in near
         if other.dimension == measure.dimension and (measure.dimension or measure.nouns & other.nouns)
     ]
-    if equal and rivals and measure.dimension and not any(measure.equals(other) for other in reading.operands):
-        return Problem(f"its {said} stands only in a title; its sources give {rivals[0].text} here", said)
     if equal or _is_release(said, before, reading.everything):
         return _compare_bounds(measure, equal, rivals, reading) if equal else None
     if any(
@@ -239,6 +237,9 @@ def _compare_bounds(
 ) -> Problem | None:
     if _is_end(measure, reading):
         return None
+    if rivals and measure.dimension and not any(measure.equals(other) for other in reading.operands):
+        said = measure.text
+        return Problem(f"its {said} stands only in a title; its sources give {rivals[0].text} here", said)
     if not any(other.bound == measure.bound or (not measure.bound and other.approximate) for other in equal):
         theirs = next((other.bound for other in equal if other.bound), "")
         names = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than", "": "exactly"}
