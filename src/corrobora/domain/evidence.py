@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import NewType
 
@@ -52,6 +52,9 @@ class ReadOutcome(StrEnum):
     NOT_CONTENT = "not_content"
     FAILED = "failed"
     CUT = "cut"  # the reserve was reached first
+
+
+OPENED = frozenset({ReadOutcome.READ, ReadOutcome.DRIFTED, ReadOutcome.EMPTY})  # outcomes of what could be opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,7 +384,7 @@ class Reading:
     gaps: tuple[str, ...] = ()
     linked: tuple[LinkedSource, ...] = ()
     dropped_quotes: int = 0  # quotes not found in the snapshot: never facts
-    terms: tuple[str, ...] = field(default=())  # the source's words for what was asked, for the next query
+    terms: tuple[str, ...] = ()  # the source's words for what was asked, for the next query
     again: bool = False  # read again with words learned since; nothing was requested
     attempts: int = 1  # requests of the address (TIMED-17)
     drift_checked: bool = False  # checked for drift before facts were taken (TRIPLET-10)

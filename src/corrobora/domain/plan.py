@@ -47,6 +47,11 @@ class SubQuestion:
     likely: float | None = None  # that what is searched answers it; None if that is not known
 
     @property
+    def is_answered(self) -> bool:
+        """True if the thread counts it as answered."""
+        return self.standing is SubQuestionStatus.ANSWERED
+
+    @property
     def is_unlikely(self) -> bool:
         """True if what is searched is known to be unlikely to answer it."""
         return self.likely is not None and self.likely < ANSWERABLE

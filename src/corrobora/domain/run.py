@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NewType, TypedDict
 
@@ -110,7 +110,7 @@ class Request:
     previous: str = ""  # the run that this one follows: its evidence is read first, or its report is edited
     edits: str = ""  # JSON of an `EditRequest`: this run edits the report of the previous one
     strict: bool = False
-    metadata: tuple[tuple[str, str], ...] = field(default=())
+    metadata: tuple[tuple[str, str], ...] = ()
 
     def get_option(self, option: RequestOption) -> str:
         """Return an entry of the metadata, "" if it has none."""

@@ -12,7 +12,17 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Le, MaxLen, doc
 
-from corrobora.domain.evidence import Contradiction, Fact, Hit, KnownConflict, Query, Reading, ReadOutcome, Statement
+from corrobora.domain.evidence import (
+    OPENED,
+    Contradiction,
+    Fact,
+    Hit,
+    KnownConflict,
+    Query,
+    Reading,
+    ReadOutcome,
+    Statement,
+)
 from corrobora.domain.limits import Meter, Minutes, Text
 from corrobora.domain.plan import Brief, Node, Record, Subject, SubQuestion, TaskSpec
 
@@ -173,13 +183,14 @@ class Round:
     prior: tuple[tuple[str, str], ...] = ()  # name and coverage of each subject before this round
 
     @property
+    def proposal(self) -> Proposal | None:
+        """What the analyst proposed after this round; None before it was asked."""
+        return self.decision.proposal if self.decision is not None else None
+
+    @property
     def urls(self) -> frozenset[str]:
         """The addresses (or library passages) fetched in this round."""
-        return frozenset(
-            r.hit.key
-            for r in self.readings
-            if r.outcome in (ReadOutcome.READ, ReadOutcome.DRIFTED, ReadOutcome.EMPTY) and not r.again
-        )
+        return frozenset(each.hit.key for each in self.readings if each.outcome in OPENED and not each.again)
 
     @property
     def all_drifted(self) -> bool:
@@ -270,7 +281,7 @@ class ThreadState:
     plateau_level: int = 0
     stop: StopReason | None = None
     steer: str = ""  # a person's hint for the next round (ROUNDS-25)
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
     earlier: tuple[Round, ...] = ()  # of the same leaf in earlier iterations of its node: memory only
     opened: float = 0.0  # working seconds of the run when it began, if its time is limited
 
@@ -324,6 +335,16 @@ class ThreadState:
         return self.rounds[-1] if self.rounds else None
 
     @property
+    def last_proposal(self) -> Proposal | None:
+        """What the analyst proposed after the last round; None before it was asked."""
+        return self.rounds[-1].proposal if self.rounds else None
+
+    @property
+    def proposals(self) -> tuple[Proposal, ...]:
+        """What the analyst proposed after each round, oldest first."""
+        return tuple(each.proposal for each in self.rounds if each.proposal is not None)
+
+    @property
     def past_queries(self) -> tuple[str, ...]:
         """Every query so far, oldest first."""
         return tuple(q.text for r in (*self.earlier, *self.rounds) for q in r.intent.queries)
@@ -341,8 +362,7 @@ class ThreadState:
     @property
     def gaps(self) -> tuple[Gap, ...]:
         """The gaps that the assessment of the last round found."""
-        last = self.last
-        return last.decision.proposal.gaps if last is not None and last.decision is not None else ()
+        return self.last_proposal.gaps if self.last_proposal is not None else ()
 
     def add_round(self, done: Round, standings: Assessment) -> ThreadState:
         """Add a finished round with the assessment of all facts; a re-reading of a page confirms nothing."""

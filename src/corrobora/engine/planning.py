@@ -38,7 +38,7 @@ from corrobora.policies.queries import MAX_THREAD_QUESTIONS
 from corrobora.reporting.thread_json import build_estimate
 from corrobora.roles.clarify import Asking, Scoping
 from corrobora.roles.forms import select_best_facts
-from corrobora.roles.plan import Angle, Planning
+from corrobora.roles.plan import Planning
 from corrobora.roles.refine import Shortfall
 
 MAX_FACTS_REFINED = 40  # that a refiner is shown of a part
@@ -65,7 +65,7 @@ def plan_input(query: Brief, number: int, scoping: Scoping, profile: Profile, *,
         path="root" if of == 1 else f"root/{number}",
         brief=query,
         split=profile.split,
-        angles=tuple(Angle(a.slug, a.title, a.guidance) for a in CANONICAL_ANGLES) if profile.split == "angles" else (),
+        angles=CANONICAL_ANGLES if profile.split == "angles" else (),
         max_leaves=max(profile.max_leaves, MAX_DYNAMIC_LEAVES) if profile.dynamic_angles else profile.max_leaves,
         max_depth=profile.max_depth,
         max_rounds=profile.max_rounds,

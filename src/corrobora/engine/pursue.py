@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from functools import partial
 
 from corrobora.domain.errors import RoleError
-from corrobora.domain.evidence import Fact, Grade, Hit, Reading, ReadOutcome, SourceId
+from corrobora.domain.evidence import OPENED, Fact, Grade, Hit, Reading, ReadOutcome, SourceId
 from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Draft, Findings
 from corrobora.domain.run import EventType, write_loop_decision
@@ -26,7 +26,7 @@ from corrobora.engine.session.reading import ReadPart
 from corrobora.policies.assessment import assess_thread, settle_round
 from corrobora.policies.outcome import list_missing, list_rereadings, select_rereadings
 from corrobora.policies.queries import take_new_questions
-from corrobora.policies.selection import READABLE, SECTION_CHARS, select_hits, select_more_hits, select_sections
+from corrobora.policies.selection import SECTION_CHARS, select_hits, select_more_hits, select_sections
 from corrobora.policies.stop import (
     find_first_stop,
     measure_saturation,
@@ -355,4 +355,4 @@ def _count_reads(thread: ThreadState) -> int:
     last = thread.last
     spared = thread.course.attempts > 1  # then another result takes the place of one that could not be read
     counted = (r for r in last.readings if not r.again) if last is not None else ()
-    return sum(not spared or reading.outcome in READABLE for reading in counted)
+    return sum(not spared or reading.outcome in OPENED for reading in counted)

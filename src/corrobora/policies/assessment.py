@@ -87,7 +87,7 @@ def settle_round(thread: ThreadState, proposal: Proposal) -> tuple[ThreadState, 
     closed, and a question that is not answered is a gap, whatever the analyst wrote.
     """
     assessed = assess_thread(thread, proposal=proposal)
-    answered = sum(each.standing is SubQuestionStatus.ANSWERED for each in assessed.sub_questions)
+    answered = sum(each.is_answered for each in assessed.sub_questions)
     statements = format_count(len(assessed.statements), "statement")
     counts = f"{statements}; {answered} of {len(assessed.sub_questions)} questions answered."
     settled = replace(
@@ -122,8 +122,8 @@ def list_names(texts: Iterable[str], subjects: Iterable[Subject]) -> tuple[str, 
 
 def read_equivalences(thread: ThreadState, facts: Sequence[Fact], proposal: Proposal | None) -> tuple[Equivalence, ...]:
     """Return what the sources call the things of a question: learned terms and definitions."""
-    proposed = [each.decision.proposal for each in thread.rounds if each.decision is not None]
-    terms = [term for each in (*proposed, *((proposal,) if proposal else ())) for term in each.terms]
+    last = (proposal,) if proposal is not None else ()
+    terms = [term for each in (*thread.proposals, *last) for term in each.terms]
     terms += [term for each in thread.rounds for reading in each.readings for term in reading.terms]
     learned = (pair for term in terms if (pair := parse_equivalence(term)) is not None)
     said = (pair for fact in facts for pair in find_equivalences(fact.quote))
@@ -317,7 +317,7 @@ def _list_gaps(questions: Sequence[SubQuestion], reasons: Sequence[str], proposa
     ids = {each.id for each in questions}
     gaps: list[Gap] = []
     for asked, reason in zip(questions, reasons, strict=True):
-        if asked.standing is SubQuestionStatus.ANSWERED:
+        if asked.is_answered:
             continue
         own = [gap for gap in proposed if gap.target == asked.id]
         gaps += own or [Gap(f"{reason}: {asked.text}", asked.id)]
@@ -330,7 +330,7 @@ def _read_judgement(thread: ThreadState, proposal: Proposal | None, conflicts: S
     What was once counted stays counted until a gap of the last proposal names the question.
     """
     past = (*thread.earlier, *thread.rounds)
-    earlier = [each.decision.proposal for each in past if each.decision is not None]
+    earlier = [each.proposal for each in past if each.proposal is not None]
     last = (proposal,) if proposal is not None else ()
     judged = any(each.judged for each in (*earlier, *last))
     verdicts = dict.fromkeys((each.id for each in thread.sub_questions), False) if judged else {}
@@ -355,10 +355,10 @@ def _count_attempt(
     attempts = before.attempts
     if done is not None and asked.id in done.intent.targets and not done.cut:
         got = any(asked.id in fact.answers for fact in found)
-        attempts += not got and asked.standing is not SubQuestionStatus.ANSWERED
+        attempts += not got and not asked.is_answered
     asked = replace(asked, attempts=attempts)
     given_up = thread.course.exhaust and is_exhausted(asked, thread.course.attempts)
-    if given_up and asked.standing is not SubQuestionStatus.ANSWERED:
+    if given_up and not asked.is_answered:
         return replace(asked, standing=SubQuestionStatus.EXHAUSTED)
     return asked
 

@@ -133,52 +133,55 @@ def _refuse_surrogates(text: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class CanonicalAngle:
-    """One angle: a slug usable in file names, a title, and what a search from this angle looks for."""
+class Angle:
+    """One angle: a slug usable in file names, a title, and what a search from this angle looks for.
+
+    One of the canonical seven, or one invented for the question (`--angles dynamic`).
+    """
 
     slug: str
     title: str
     guidance: str
 
 
-CANONICAL_ANGLES: tuple[CanonicalAngle, ...] = (
-    CanonicalAngle(
+CANONICAL_ANGLES: tuple[Angle, ...] = (
+    Angle(
         "latest-developments",
         "Latest developments and announcements",
         "What changed most recently: announcements, releases, decisions, drafts and dates. Begin with the newest "
         "state of the topic, then narrow to what replaced what, and when.",
     ),
-    CanonicalAngle(
+    Angle(
         "technical-methods",
         "Technical methods and implementation details",
         "How it works and how it is done: methods, components, procedures, parameters and requirements. Begin with an "
         "overview of the approach, then narrow to single steps and design choices.",
     ),
-    CanonicalAngle(
+    Angle(
         "limitations-risks",
         "Limitations, risks, and failure modes",
         "What it cannot do and what goes wrong: known limits, hazards, incidents, criticism and trade-offs. Begin "
         "with reported problems, then narrow to causes, conditions and remedies.",
     ),
-    CanonicalAngle(
+    Angle(
         "ecosystem-implications",
         "Business, product, and ecosystem implications",
         "Who is affected and how: organisations, products, markets, users, cost, adoption and regulation. Begin with "
         "the parties involved, then narrow to the consequences for each.",
     ),
-    CanonicalAngle(
+    Angle(
         "quantitative-claims",
         "Notable quantitative claims and benchmarks",
         "Numbers with their units, dates and conditions: measurements, benchmarks, statistics and comparisons. Begin "
         "with headline figures, then narrow to how they were obtained and whether others confirm them.",
     ),
-    CanonicalAngle(
+    Angle(
         "open-questions",
         "Open questions and unresolved debates",
         "Where sources disagree or say that they do not know: disputes, missing evidence, future work. Begin with "
         "stated disagreements, then narrow to the strongest argument of each side.",
     ),
-    CanonicalAngle(
+    Angle(
         "background",
         "Background and prior work",
         "What came before: definitions, history, origins and earlier work that the topic builds on. Begin with the "

@@ -95,9 +95,9 @@ def _follow_topic(queries: Queries, given: ScopeInput, thread: ThreadState) -> Q
     An escape, a forced subject, a person's hint, and a round of one query come first; so do the queries of a model that
     worded the round in the same answer, if they fill it.
     """
-    last = thread.last.decision if thread.last is not None else None
-    topic = last.proposal.next_topic if last is not None and last.proposal.judged else ""
-    worded = last.proposal.next.queries if last is not None and last.proposal.next is not None else ()
+    last = thread.last_proposal
+    topic = last.next_topic if last is not None and last.judged else ""
+    worded = last.next.queries if last is not None and last.next is not None else ()
     if len(worded) >= given.phase.max_queries and len(queries) >= given.phase.max_queries:
         return queries
     ruled = given.forced_subject or thread.escape is not None or thread.steer or given.phase.max_queries == 1

@@ -39,7 +39,7 @@ def decide_outcome(
     if not cited:
         return _explain_no_evidence(found, failed_searches=failed_searches, searches=searches)
     reasons: list[str] = []
-    answered = sum(each.standing is SubQuestionStatus.ANSWERED for each in found.sub_questions)
+    answered = sum(each.is_answered for each in found.sub_questions)
     if answered < len(found.sub_questions):
         reasons.append(f"{answered} of {len(found.sub_questions)} questions answered")
     elif found.gaps:
@@ -71,7 +71,7 @@ def is_partly_answered(asked: SubQuestion) -> bool:
 
 def merge_gaps(parts: Sequence[Findings], questions: Sequence[SubQuestion]) -> tuple[Gap, ...]:
     """Merge the gaps of parts: what one part lacks and another one answers is no gap of the whole."""
-    answered = {each.id for each in questions if each.standing is SubQuestionStatus.ANSWERED}
+    answered = {each.id for each in questions if each.is_answered}
     return tuple(dict.fromkeys(gap for found in parts for gap in found.gaps if gap.target not in answered))
 
 
@@ -97,7 +97,7 @@ def take_shared_facts(
         return found
     graded, after, _ = assess_questions(found.sub_questions, (*found.facts, *mine, *kept), names, credible)
     new = {fact.id for fact in (*mine, *kept)}
-    done = {each.id: each for each in after if each.standing is SubQuestionStatus.ANSWERED}
+    done = {each.id: each for each in after if each.is_answered}
     if is_judged(found):
         known = {fact.id for fact in found.facts}
         told = [fact for fact in mine if fact.id not in known]
@@ -105,10 +105,7 @@ def take_shared_facts(
         done = {name: each for name, each in done.items() if name not in {gap.target for gap in gaps}}
     else:
         gaps = tuple(gap for gap in found.gaps if gap.target not in done)
-    questions = tuple(
-        before if before.standing is SubQuestionStatus.ANSWERED else done.get(before.id, before)
-        for before in found.sub_questions
-    )
+    questions = tuple(each if each.is_answered else done.get(each.id, each) for each in found.sub_questions)
     facts = merge_facts(found.facts, [fact for fact in graded if fact.id in new])
     return replace(found, facts=facts, sub_questions=questions, gaps=gaps)
 
@@ -123,7 +120,7 @@ def _is_closed(gap: Gap, question: str, told: Sequence[Fact]) -> bool:
 def is_judged(found: Findings) -> bool:
     """True if a model judged which questions are answered."""
     rounds = (done for leaf in iter_threads(found) for done in leaf.rounds)
-    return any(done.decision is not None and done.decision.proposal.judged for done in rounds)
+    return any(done.proposal is not None and done.proposal.judged for done in rounds)
 
 
 def list_denied(found: Findings) -> dict[str, list[str]]:
@@ -170,7 +167,7 @@ def _list_disputed(found: Findings) -> list[Contradiction]:
 
 def _ended_early(leaf: Findings) -> bool:
     """True for a thread that a person ended while it still had something to find."""
-    answered = bool(leaf.sub_questions) and all(q.standing is SubQuestionStatus.ANSWERED for q in leaf.sub_questions)
+    answered = bool(leaf.sub_questions) and all(each.is_answered for each in leaf.sub_questions)
     return leaf.stop is StopReason.CANCELLED and not answered
 
 
@@ -210,9 +207,10 @@ def list_rereadings(thread: ThreadState) -> Sequence[Reading]:
 
 def list_missing(thread: ThreadState) -> tuple[str, ...]:
     """What a model named as missing after the last round, also in an earlier pass of the node; not what code adds."""
-    last = next((done.decision for done in reversed((*thread.earlier, *thread.rounds))), None)
+    rounds = (*thread.earlier, *thread.rounds)
+    last = rounds[-1].proposal if rounds else None
     asked = tuple(f": {question.text}" for question in thread.sub_questions)
-    gaps = last.proposal.gaps if last is not None else ()
+    gaps = last.gaps if last is not None else ()
     return tuple(gap.text for gap in gaps if not gap.text.endswith(asked))[:MAX_MISSING]
 
 
@@ -239,9 +237,8 @@ def select_rereadings(hits: Sequence[Hit], thread: ThreadState) -> Mapping[Sourc
 
 
 def _has_new_terms(thread: ThreadState) -> bool:
-    last = thread.rounds[-1]
-    proposed = last.decision.proposal.terms if last.decision else ()
-    return bool(proposed) or any(reading.terms for reading in last.readings)
+    proposed = thread.last_proposal.terms if thread.last_proposal is not None else ()
+    return bool(proposed) or any(reading.terms for reading in thread.rounds[-1].readings)
 
 
 def describe_length(body: str, least: int, done: Methodology) -> list[str]:

@@ -13,8 +13,8 @@ from collections.abc import Container, Iterable, Sequence
 from itertools import groupby
 from typing import TypeVar
 
-from corrobora.domain.evidence import Hit, Passage, PassageId, Reading, ReadOutcome, SourceId
-from corrobora.domain.plan import Subject, SubQuestionStatus, sum_budgets
+from corrobora.domain.evidence import OPENED, Hit, Passage, PassageId, Reading, ReadOutcome, SourceId
+from corrobora.domain.plan import Subject, sum_budgets
 from corrobora.domain.thread import ThreadState
 from corrobora.text.ranking import RRF_K, jaccard_similarity
 from corrobora.text.tokens import count_stems, stem_text
@@ -25,7 +25,6 @@ GIVEN_PROVIDER = "given"  # of a result that was not searched for but named by a
 ASKED_PROVIDER = "asked"  # of a section or document that a reader asked for
 SITE_SUFFIX = "/*"  # the end of a reference that names a whole site, not one page
 READS_A_GAP = 3  # results that a later round opens for each thing that is open
-READABLE = frozenset({ReadOutcome.READ, ReadOutcome.DRIFTED, ReadOutcome.EMPTY})  # outcomes of what could be opened
 _ADDRESS = re.compile(r"https?://\S+\Z")
 _SOURCE_ID = re.compile(r"S\d{1,9}")
 _Item = TypeVar("_Item", bound=object)
@@ -57,7 +56,7 @@ def select_more_hits(
     read = {each for one in readings for each in (one.hit.key, one.source if whole else None, *one.passages)}
     ordered = sorted(readings, key=lambda reading: reading.hit.key)  # whichever was done first
     asked = [hit for one in ordered for hit in one.asks if not {hit.key, hit.passage or hit.key} & read]
-    failed = sum(each.outcome not in READABLE for each in readings) if thread.course.attempts > 1 else 0
+    failed = sum(each.outcome not in OPENED for each in readings) if thread.course.attempts > 1 else 0
     fruitless = whole and not any(reading.facts for reading in readings)
     others = [hit for hit in fuse_hits(hits, equal=whole) if not {hit.key, hit.source or hit.key} & read]
     left = failed - len(readings)
@@ -93,16 +92,17 @@ def _count_reads(thread: ThreadState, *, narrow: bool = False) -> int:
 
 def list_unread_sources(thread: ThreadState, limit: int) -> tuple[tuple[str, str], ...]:
     """List addresses and titles that were found, or named by a source, and not opened yet, the latest first."""
-    opened = {n for d in (*thread.earlier, *thread.rounds) for r in d.readings for n in (r.hit.url, r.source or "")}
+    readings = [reading for done in (*thread.earlier, *thread.rounds) for reading in done.readings]
+    opened = {name for reading in readings for name in (reading.hit.url, reading.source or "")}
+    hits = [hit for done in reversed(thread.rounds) for hit in fuse_hits(done.hits)]
+    found = {hit.url: hit.title for hit in hits if hit.source not in opened}
     named = [link.reference for done in thread.rounds for reading in done.readings for link in reading.linked]
-    found = {h.url: h.title for done in thread.rounds[::-1] for h in fuse_hits(done.hits) if h.source not in opened}
     found |= {url: url for url in named if _ADDRESS.match(url) and url not in found}
     return tuple((url, title) for url, title in found.items() if url not in opened)[:limit]
 
 
 def _list_proposed_hits(hits: Sequence[Hit], thread: ThreadState) -> tuple[Hit, ...]:
-    last = thread.last.decision if thread.last is not None else None
-    url = last.proposal.url if last is not None else ""
+    url = thread.last_proposal.url if thread.last_proposal is not None else ""
     known = (hit for hit in (*hits, *(hit for done in thread.rounds for hit in done.hits)) if hit.url == url)
     return (next(known, None) or _make_given_hit(url, thread.objective),) if url else ()
 
@@ -367,7 +367,7 @@ def fill_prompt(template: str, thread: ThreadState) -> str:
     """Fill the blanks of a phase's reading prompt (TRIPLET-20)."""
     if not template:
         return ""
-    criteria = "; ".join(q.text for q in thread.sub_questions if q.standing is not SubQuestionStatus.ANSWERED)
+    criteria = "; ".join(asked.text for asked in thread.sub_questions if not asked.is_answered)
     claims = "; ".join(q.finding for q in thread.sub_questions if q.finding)
     topic = thread.objective or thread.brief.question
     for blank, value in (
@@ -386,7 +386,7 @@ def build_rubric(thread: ThreadState, passages: Sequence[Passage] = ()) -> str:
     """
     sections = tuple(dict.fromkeys(p.heading.rsplit(" > ", 1)[-1] for p in passages if p.heading))
     known = [q for q in thread.sub_questions if q.finding]
-    missing = [q.id or q.text for q in thread.sub_questions if q.standing is not SubQuestionStatus.ANSWERED]
+    missing = [asked.id or asked.text for asked in thread.sub_questions if not asked.is_answered]
     wanted = "all sub-questions" if len(missing) == len(thread.sub_questions) > 0 else "; ".join(missing)
     whole = thread.objective in ("", thread.brief.question, f"Answer: {thread.brief.question}")  # it stands above
     lines = [

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from enum import IntEnum
 from types import MappingProxyType
 
-from corrobora.domain.evidence import PassageId, ReadOutcome
+from corrobora.domain.evidence import OPENED, PassageId, ReadOutcome
 from corrobora.domain.limits import Meter
 from corrobora.domain.plan import Coverage, SubQuestion, SubQuestionStatus, sum_budgets
 from corrobora.domain.thread import (
     AdvanceRule,
     Escape,
     Gap,
-    Proposal,
     Round,
     Saturation,
     StopReason,
@@ -35,7 +34,6 @@ from corrobora.text.vocabulary import parse_equivalence
 
 MIN_OVERLAP = 0.60  # TRIPLET-32
 STALE_ROUNDS = 2  # this many rounds without a new fact are a signal
-_FETCHED = frozenset({ReadOutcome.READ, ReadOutcome.DRIFTED, ReadOutcome.EMPTY})
 
 
 class PlateauLevel(IntEnum):
@@ -137,7 +135,7 @@ def next_escape(thread: ThreadState) -> Escape | None:
 
 def _find_visited(done: Round, reads: int, known: set[str], parts: set[PassageId]) -> tuple[set[str], set[PassageId]]:
     """Return the addresses a round fetched or found again, and their passages."""
-    fetched = [reading for reading in done.readings if reading.outcome in _FETCHED and not reading.again]
+    fetched = [reading for reading in done.readings if reading.outcome in OPENED and not reading.again]
     skipped = [reading.hit for reading in done.readings if reading.outcome is ReadOutcome.SKIPPED]
     best = list({hit.key: hit for hit in fuse_hits(done.hits)}.values())[:reads]
     again = [hit for hit in (*best, *skipped) if hit.key in known or hit.passage in parts]
@@ -251,7 +249,7 @@ def no_gaps(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: AR
 
     If a sub-question was given up, something is still missing: the reason is then ALL_EXHAUSTED (TIMED-10).
     """
-    proposal = _find_proposal(thread)
+    proposal = thread.last_proposal
     if proposal is None or proposal.gaps:
         return None
     given_up = any(each.standing is SubQuestionStatus.EXHAUSTED for each in thread.sub_questions)
@@ -283,7 +281,7 @@ def model_done(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa:
 
     The wide search and at least one narrow one are guaranteed by the loop, not left to the model.
     """
-    proposal = _find_proposal(thread)
+    proposal = thread.last_proposal
     least = sum(phase.min_rounds for phase in thread.course.phases)
     return StopReason.MODEL_DONE if proposal is not None and proposal.done and thread.number >= least else None
 
@@ -296,7 +294,7 @@ def converged(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: 
 def criteria_met(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature
     """Stop when all sub-questions are answered and all subjects covered, with or without their own round (TREE-18)."""
     asked = bool(thread.sub_questions or thread.subjects)
-    answered = all(each.standing is SubQuestionStatus.ANSWERED for each in thread.sub_questions)
+    answered = all(each.is_answered for each in thread.sub_questions)
     covered = all(each.coverage is Coverage.COVERED for each in thread.subjects)
     quiet = not any(each.blocking for each in thread.contradictions)
     return StopReason.CRITERIA_MET if asked and answered and covered and quiet else None
@@ -345,11 +343,6 @@ def find_first_stop(
     return None, ""
 
 
-def _find_proposal(thread: ThreadState) -> Proposal | None:
-    last = thread.last
-    return last.decision.proposal if last is not None and last.decision is not None else None
-
-
 def _is_given_up(gap: Gap, thread: ThreadState) -> bool:
     """True if a gap's sub-question was given up or is unlikely to be answered; a gap without one needs all of them."""
     given_up = {
@@ -365,9 +358,8 @@ def _is_given_up(gap: Gap, thread: ThreadState) -> bool:
 
 def _is_reworded(asked: SubQuestion, thread: ThreadState) -> bool:
     """True if the sources were found to call a thing of a question by another name: its rating is of the first one."""
-    proposals = [done.decision.proposal for done in thread.rounds if done.decision is not None]
     readings = [reading for done in thread.rounds for reading in done.readings]
-    pairs = (parse_equivalence(term) for each in (*proposals, *readings) for term in each.terms)
+    pairs = (parse_equivalence(term) for each in (*thread.proposals, *readings) for term in each.terms)
     own = frozenset(stem_text(asked.text))
     return any(pair is not None and not own.isdisjoint(stem_text(pair.other)) for pair in pairs)
 
@@ -381,7 +373,7 @@ def meets_criteria(thread: ThreadState) -> bool:
     if not thread.sub_questions and not thread.subjects:
         return False
     return (
-        all(each.standing is SubQuestionStatus.ANSWERED for each in thread.sub_questions)
+        all(each.is_answered for each in thread.sub_questions)
         and all(each.rounds >= 1 for each in thread.subjects)
         and not any(each.blocking for each in thread.contradictions)
     )

@@ -11,12 +11,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
-from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade, KnownConflict, ReadOutcome
+from corrobora.domain.evidence import OPENED, Contradiction, Fact, FactId, Grade, KnownConflict, ReadOutcome
 from corrobora.domain.plan import Coverage
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Gap, Round, Saturation, StopReason, ThreadState
 from corrobora.policies.drift import assess_candidates
-from corrobora.policies.selection import READABLE
 from corrobora.policies.stop import classify_saturation
 from corrobora.reporting.markdown import format_cell, format_table
 from corrobora.text.phrases import describe_code, format_count
@@ -67,7 +66,7 @@ def render_micro_report(thread: ThreadState, timestamp: str) -> tuple[str, str]:
     known = earlier - {fact.id for reading in opened for fact in reading.facts}
     new = {fact.id for reading in last.readings for fact in reading.facts} - known
     facts = [fact for fact in thread.facts if fact.id in new]
-    consulted = [reading for reading in opened if reading.outcome in READABLE]
+    consulted = [reading for reading in opened if reading.outcome in OPENED]
     failed = [reading for reading in opened if reading not in consulted]
     by_id = {fact.id: fact for fact in thread.facts}
     contradictions = [each for each in thread.contradictions if {each.a, each.b} & new]
@@ -113,8 +112,8 @@ saturation: {level}
 def _render_assessment(thread: ThreadState, level: Saturation) -> str:
     """Render how saturated the round was and what the next one should look for."""
     last = thread.rounds[-1]
-    remaining = [q.text for q in thread.sub_questions if q.standing != "ANSWERED"]
-    decision = last.decision
+    remaining = [asked.text for asked in thread.sub_questions if not asked.is_answered]
+    topic = last.proposal.next_topic if last.proposal is not None else ""
     return f"""## Saturation Assessment
 
 - New facts this round: {last.new_facts}
@@ -128,7 +127,7 @@ def _render_assessment(thread: ThreadState, level: Saturation) -> str:
 
 - Strategy phase recommendation: {_recommend_phase(thread)}
 - Reason: {_explain_phase(thread, level)}
-- Suggested focus: "{format_cell(decision.proposal.next_topic if decision else "", 200)}"
+- Suggested focus: "{format_cell(topic, 200)}"
 - Remaining gaps: {"; ".join(remaining) or "none"}"""
 
 

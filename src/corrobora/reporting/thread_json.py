@@ -75,16 +75,16 @@ _STATUS = {
 
 def build_round_finding(done: Round) -> Mapping[str, object]:
     """Return one round as a finding of `rounds.json` (ROUNDS-18), with exactly these field names."""
-    decision = done.decision
+    proposal = done.proposal
     results = {hit.url if hit.passage is None else f"{hit.url}#{hit.passage}": hit for hit in done.hits}
     reasoning = done.intent.reasoning or done.intent.goal
-    learned = decision.proposal.reasoning or decision.proposal.summary if decision else ""
+    learned = proposal.reasoning or proposal.summary if proposal else ""
     return {
         "round": done.number,
         "queries": [query.text for query in done.intent.queries],
         "results": [_describe_hit(hit) for hit in results.values()],
         "reasoning": f"{reasoning} {learned}".strip(),
-        "gaps": [gap.text for gap in decision.proposal.gaps] if decision else [],
+        "gaps": [gap.text for gap in proposal.gaps] if proposal else [],
         "metadata": {
             "queriesGenerated": len(done.intent.queries),
             "sourcesFound": len(results),
@@ -195,8 +195,7 @@ def build_leaf_result(node: Node, found: Findings) -> dict[str, object]:
 
 
 def _describe_round(done: Round, played: Sequence[Played]) -> dict[str, object]:
-    decision = done.decision
-    proposal = decision.proposal if decision else None
+    decision, proposal = done.decision, done.proposal
     return {
         "round": done.number,
         "phase": done.phase,

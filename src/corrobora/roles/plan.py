@@ -25,17 +25,9 @@ from corrobora.domain.plan import (
     TaskSpec,
     collect_leaves,
 )
+from corrobora.policies.intake import Angle
 from corrobora.ports import Role
 from corrobora.roles.forms import BRIEF, RECORD, STRICT, Score, UnusableAnswer, choose_from, shorten_title
-
-
-@dataclass(frozen=True, slots=True)
-class Angle:
-    """One research angle: a canonical one, or one invented for the question (`--angles dynamic`)."""
-
-    slug: str
-    title: str
-    guidance: str
 
 
 @dataclass(frozen=True, slots=True)

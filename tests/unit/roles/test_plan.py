@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.domain.plan import Brief, Subject, SubQuestion, collect_leaves, executor_depth, walk_nodes
+from corrobora.policies.intake import Angle
 from corrobora.roles.forms import UnusableAnswer
-from corrobora.roles.plan import Angle, Planning, WirePhase, WirePlan, WireSpec, WireTask, convert_plan
+from corrobora.roles.plan import Planning, WirePhase, WirePlan, WireSpec, WireTask, convert_plan
 
 BRIEF = Brief("Q?", (SubQuestion("sq-1", "First?"), SubQuestion("sq-2", "Second?")), (Subject("Pump", ("P-1",)),))
 TREE = Planning("root", BRIEF, "tree", max_leaves=4)

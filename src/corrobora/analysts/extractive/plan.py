@@ -12,11 +12,11 @@ from itertools import count
 from corrobora.analysts.extractive.clarify import estimate_complexity
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.plan import Brief, Criteria, Gate, Node, Plan, Subject, SubQuestion, TaskSpec
-from corrobora.policies.intake import TIERS, angle_range, read_suggested
+from corrobora.domain.plan import Brief, Criteria, Gate, Node, Plan, Subject, SubQuestion, TaskSpec, collect_leaves
+from corrobora.policies.intake import TIERS, Angle, angle_range, read_suggested
 from corrobora.policies.queries import is_near_duplicate
 from corrobora.roles.forms import shorten_title
-from corrobora.roles.plan import Angle, Planning
+from corrobora.roles.plan import Planning
 from corrobora.roles.refine import Refinement, Shortfall
 from corrobora.text.phrases import format_count
 from corrobora.text.questions import find_compared_sides, find_framing_stems, find_topic_stems
@@ -223,7 +223,7 @@ def _choose_angles(given: Planning, tier: str) -> tuple[Angle, ...]:
     wanted = set(stem_text(given.brief.question))
     scored = [(_fit_score(angle, wanted), at, angle) for at, angle in enumerate(pool)]
     ranked = sorted(scored, key=lambda row: (-row[0], row[1]))
-    fitting = sum(1 for fit, _, _ in ranked if fit > 0)
+    fitting = sum(fit > 0 for fit, _, _ in ranked)
     many = min(max(low, min(high, fitting)), given.max_leaves, len(pool))
     kept = sorted(ranked[:many], key=lambda row: row[1])
     return tuple(angle for _, _, angle in kept)
@@ -326,7 +326,7 @@ def shares_topic(a: str, b: str) -> bool:
 
 def refine_plan(given: Shortfall) -> Refinement:
     """Answer unmet criteria of a gate with new queries and linked sources; never with new nodes (TREE-27)."""
-    below = [node for node in _descendant_nodes(given.node) if node.is_leaf and not node.discovery]
+    below = [leaf for leaf in collect_leaves(given.node) if not leaf.discovery]
     asked = list(given.asked)
     changes: list[tuple[str, tuple[str, ...]]] = []
     for leaf in below:
@@ -347,10 +347,6 @@ def refine_plan(given: Shortfall) -> Refinement:
     why = f"Iteration {given.iteration}: unmet: {'; '.join(given.unmet) or 'nothing named'}; "
     queries = format_count(sum(len(asked) for _, asked in changes), "query", "queries")
     return Refinement(tuple(changes), places, f"{why}added {queries}, {format_count(len(sources), 'source')}.")
-
-
-def _descendant_nodes(node: Node) -> list[Node]:
-    return [node, *(leaf for child in node.children for leaf in _descendant_nodes(child))]
 
 
 def _search_words(unmet: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from corrobora.analysts.extractive.contradictions import filter_contradictions, find_contradictions
 from corrobora.analysts.extractive.fact_selection import rank_facts
 from corrobora.domain.evidence import Fact, FactId
-from corrobora.domain.plan import SubQuestion, SubQuestionStatus
+from corrobora.domain.plan import SubQuestion
 from corrobora.domain.thread import Proposal
 from corrobora.roles.synthesize import Learned
 from corrobora.text.answer_match import check_answer
@@ -159,7 +159,7 @@ def _search_terms(given: Learned, pairs: Sequence[Equivalence]) -> list[str]:
 
 def _next_topic(given: Learned, followed: Sequence[str]) -> str:
     """Propose the next topic: a name to follow in a chain of names, else what is open; "" if nothing is."""
-    waiting = [part for part in given.sub_questions if part.standing is not SubQuestionStatus.ANSWERED]
+    waiting = [part for part in given.sub_questions if not part.is_answered]
     if not waiting and given.sub_questions:
         return ""
     if is_relational(given.question) and followed:

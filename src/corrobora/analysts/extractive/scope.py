@@ -6,13 +6,14 @@ differs from those asked before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import zip_longest
 
 from corrobora.analysts.extractive.plan import distinct_queries
 from corrobora.domain.evidence import Query
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.thread import Escape, Intent, ScopeInput
+from corrobora.roles.forms import drop_duplicates
 from corrobora.text.answers import classify_question, suggest_answer_words
 from corrobora.text.mentions import find_mentions, find_names
 from corrobora.text.phrases import describe_code
@@ -353,11 +354,7 @@ def _target_ids(given: ScopeInput, chosen: Sequence[str]) -> tuple[str, ...]:
 def _target_subjects(given: ScopeInput, chosen: Sequence[str]) -> tuple[str, ...]:
     said = set(stem_text(" ".join(chosen)))
     aimed = (subject.name for subject in given.uncovered if set(stem_text(subject.name)) <= said)
-    return _unique_items((given.forced_subject, *aimed) if given.forced_subject else aimed)
-
-
-def _unique_items(items: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(items))
+    return drop_duplicates((given.forced_subject, *aimed) if given.forced_subject else aimed)
 
 
 def _explain_round(given: ScopeInput) -> str:

@@ -28,7 +28,6 @@ from corrobora.domain.plan import (
     SourceYield,
     Subject,
     SubQuestion,
-    SubQuestionStatus,
     collect_leaves,
 )
 from corrobora.domain.thread import Escape, Gap
@@ -163,9 +162,9 @@ def _show_standings(questions: Sequence[SubQuestion]) -> Shown:
 
     A question that is open may be one that a plan added when its answer was already known: nothing else says so.
     """
-    done = SubQuestionStatus.ANSWERED
     return quote_rows(
-        (f"{q.id} {q.standing.value}", (q.text, q.finding if q.standing is not done else "")) for q in questions
+        (f"{each.id} {each.standing.value}", (each.text, "" if each.is_answered else each.finding))
+        for each in questions
     )
 
 

@@ -10,9 +10,10 @@ from tests.unit.analysts.extractive.samples import brief, play
 
 from corrobora.domain.plan import Brief, SubQuestion, collect_leaves, executor_depth, walk_nodes
 from corrobora.domain.thread import Gap
+from corrobora.policies.intake import Angle
 from corrobora.policies.queries import is_near_duplicate
 from corrobora.roles.clarify import Asking, clarify
-from corrobora.roles.plan import Angle, Planning, plan
+from corrobora.roles.plan import Planning, plan
 from corrobora.roles.refine import Shortfall, refine
 
 ANGLES = tuple(
