@@ -142,7 +142,7 @@ async def test_triplet_25_what_a_second_document_states_again_is_a_confirming_fa
     assert (first.new_facts > 0, first.confirming_facts) == (True, 0)
     assert second.confirming_facts == 1
     assert "confirming_facts: 1" in done.run.files["micro-report-tide-mills-of-orrin-round-2.md"]
-    assert second.urls != first.urls
+    assert second.readings[0].hit.url != first.readings[0].hit.url
 
 
 async def test_triplet_29_the_guidance_of_a_round_is_what_the_next_one_does():

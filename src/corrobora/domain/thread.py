@@ -12,17 +12,7 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Le, MaxLen, doc
 
-from corrobora.domain.evidence import (
-    OPENED,
-    Contradiction,
-    Fact,
-    Hit,
-    KnownConflict,
-    Query,
-    Reading,
-    ReadOutcome,
-    Statement,
-)
+from corrobora.domain.evidence import Contradiction, Fact, Hit, KnownConflict, Query, Reading, ReadOutcome, Statement
 from corrobora.domain.limits import Meter, Minutes, Text
 from corrobora.domain.plan import Brief, Node, Record, Subject, SubQuestion, TaskSpec
 
@@ -188,11 +178,6 @@ class Round:
         return self.decision.proposal if self.decision is not None else None
 
     @property
-    def urls(self) -> frozenset[str]:
-        """The addresses (or library passages) fetched in this round."""
-        return frozenset(each.hit.key for each in self.readings if each.outcome in OPENED and not each.again)
-
-    @property
     def all_drifted(self) -> bool:
         """True if something was read and all of it drifted: such a round says nothing about saturation."""
         read = [r for r in self.readings if r.outcome in (ReadOutcome.READ, ReadOutcome.DRIFTED) and not r.again]
@@ -288,13 +273,13 @@ class ThreadState:
     @classmethod
     def open_thread(cls, node: Node, brief: Brief, course: Course) -> ThreadState:
         """Open the thread of a leaf. Sub-questions and subjects come from the leaf, else from the brief."""
-        limit = course if node.max_rounds is None else replace(course, max_rounds=node.max_rounds)
+        own = course if node.max_rounds is None else replace(course, max_rounds=node.max_rounds)
         return cls(
             path=node.path,
             title=node.title,
             objective=node.objective,
             brief=brief,
-            course=limit,
+            course=own,
             sub_questions=node.sub_questions or brief.sub_questions,
             subjects=node.subjects or brief.subjects,
             specs=node.specs,
@@ -338,11 +323,6 @@ class ThreadState:
     def last_proposal(self) -> Proposal | None:
         """What the analyst proposed after the last round; None before it was asked."""
         return self.rounds[-1].proposal if self.rounds else None
-
-    @property
-    def proposals(self) -> tuple[Proposal, ...]:
-        """What the analyst proposed after each round, oldest first."""
-        return tuple(each.proposal for each in self.rounds if each.proposal is not None)
 
     @property
     def past_queries(self) -> tuple[str, ...]:

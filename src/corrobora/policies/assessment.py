@@ -122,8 +122,8 @@ def list_names(texts: Iterable[str], subjects: Iterable[Subject]) -> tuple[str, 
 
 def read_equivalences(thread: ThreadState, facts: Sequence[Fact], proposal: Proposal | None) -> tuple[Equivalence, ...]:
     """Return what the sources call the things of a question: learned terms and definitions."""
-    last = (proposal,) if proposal is not None else ()
-    terms = [term for each in (*thread.proposals, *last) for term in each.terms]
+    proposals = (*(done.proposal for done in thread.rounds), proposal)
+    terms = [term for each in proposals if each is not None for term in each.terms]
     terms += [term for each in thread.rounds for reading in each.readings for term in reading.terms]
     learned = (pair for term in terms if (pair := parse_equivalence(term)) is not None)
     said = (pair for fact in facts for pair in find_equivalences(fact.quote))

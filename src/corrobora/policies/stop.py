@@ -358,8 +358,9 @@ def _is_given_up(gap: Gap, thread: ThreadState) -> bool:
 
 def _is_reworded(asked: SubQuestion, thread: ThreadState) -> bool:
     """True if the sources were found to call a thing of a question by another name: its rating is of the first one."""
+    proposals = [done.proposal for done in thread.rounds if done.proposal is not None]
     readings = [reading for done in thread.rounds for reading in done.readings]
-    pairs = (parse_equivalence(term) for each in (*thread.proposals, *readings) for term in each.terms)
+    pairs = (parse_equivalence(term) for each in (*proposals, *readings) for term in each.terms)
     own = frozenset(stem_text(asked.text))
     return any(pair is not None and not own.isdisjoint(stem_text(pair.other)) for pair in pairs)
 

@@ -193,14 +193,6 @@ def test_past_queries_passages_and_conflicts_are_those_of_all_rounds() -> None:
     assert state.known_conflicts == (conflict,)
 
 
-def test_urls_of_a_round_are_what_was_fetched_anew() -> None:
-    fetched = (ReadOutcome.READ, ReadOutcome.DRIFTED, ReadOutcome.EMPTY)
-    one = done(1, *(reading(str(outcome), outcome) for outcome in ReadOutcome), reading("x", again=True))
-    assert one.urls == set(fetched)
-    library = replace(reading("lakes.md"), hit=Hit("lakes.md", "Lakes", passage=PassageId("C4")))
-    assert done(1, library).urls == {"lakes.md#C4"}
-
-
 @pytest.mark.parametrize(
     ("outcomes", "drifted"),
     [
