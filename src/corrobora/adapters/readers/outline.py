@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from corrobora.ports import Heading
+from corrobora.text.entries import TERM_GAP
 from corrobora.text.quantities import find_days, find_releases
 
 _BROKEN = re.compile(r"(?<=\w)\u2010\n([ \t]*)(\S+)[ \t]*(\n?)")
@@ -20,6 +21,8 @@ _NUMBERED = re.compile(r"(\d{1,3}(?:\.\d{1,3}){0,4})\.?[ \t]{1,6}(?=[^\W_a-z])\S
 _STARRED = re.compile(
     r"(\*{1,5}|={2,6}) +(?:\[\[[^\]]*\]\] *)?(?=[^\s=])"
 )  # of Org mode and of AsciiDoc, with its anchor
+_TWO_COLUMNS = re.compile(r"(\s*\S+(?: \S+){0,5}?)(?: {2,}|\t+ *)(?=\S)")
+_ATTACHED = "        "
 _DIGITS = re.compile(r"\d+")
 _CELLS = re.compile(r"[ \t]{3,}|\t")
 _OPENS_BLOCK = re.compile(r".*[:{(\[,]\s*")  # a statement of a program, or what leads in a list, defines nothing
@@ -45,7 +48,7 @@ def find_title(lines: Sequence[str]) -> str:
         return ""
     below = lines[at + 1]
     stands_alone = not below.strip() or _RULE.fullmatch(below) is not None
-    title = _CELLS.split(lines[at].strip())[0]
+    title = _CELLS.split(lines[at].strip())[0].removeprefix("= ")
     serial = stands_alone and is_serial(title, [each for n, each in enumerate(lines) if _stands_alone(lines, n)])
     named = stands_alone and not serial and not title.startswith("#!")  # the first line of a script is no title
     return title if named and len(title) <= _HEADING_CHARS + 20 else ""
@@ -68,15 +71,17 @@ def join_hyphenated(text: str) -> str:
 
 def read_outline(lines: Sequence[str]) -> tuple[str, tuple[Heading, ...]]:
     """Return the text with each term on the line of what defines it, and where its headings begin, in order."""
+    lines = _attach_paragraphs(lines)
     levels = _find_levels(lines)
     written: list[str] = []
     headings: list[Heading] = []
     size = at = 0
     while at < len(lines):
         end = _find_definition(lines, levels, at)
-        line = " ".join((lines[at], *(each.strip() for each in lines[at + 1 : end])))
+        terms = " ".join((lines[at], *(each.strip() for each in lines[at + 1 : end - 1])))
+        line = f"{terms}{TERM_GAP}{lines[end - 1].strip()}" if end > at + 1 else _part_columns(lines, at)
         if at in levels:
-            headings.append(Heading(size + _indent(line), levels[at], _STARRED.sub("", line.strip(), 1).rstrip(" =")))
+            headings.append(Heading(size + len(line) - len(line.lstrip()), levels[at], _STARRED.sub("", line.strip(), 1).rstrip(" =")))
         under = at - 1 in levels and _is_underlined(lines[at - 1].strip(), line)
         if under or _is_overlined(lines, at + 1):  # it says no more than that the line beside it is a heading
             line, end = "", at + 2 if under and not _read_below(lines, at).strip() else end
@@ -87,6 +92,16 @@ def read_outline(lines: Sequence[str]) -> tuple[str, tuple[Heading, ...]]:
             written.append("")  # what stands below a heading is no part of it
             size += 1
     return "\n".join(written), tuple(headings)
+
+
+def _attach_paragraphs(lines: Sequence[str]) -> Sequence[str]:
+    """Indent each paragraph that a line with nothing but a plus sign attaches to the entry of a list above it."""
+    found: list[str] = []
+    attached = False
+    for line in lines:
+        attached = bool(line.strip()) and (attached or (line == "+" and bool(found and found[-1].strip())))
+        found.append("" if attached and line == "+" else _ATTACHED * attached + line)
+    return found
 
 
 def _find_definition(lines: Sequence[str], levels: Mapping[int, int], at: int) -> int:
@@ -102,8 +117,16 @@ def _find_definition(lines: Sequence[str], levels: Mapping[int, int], at: int) -
     return below + 1 if hangs and _indent(lines[below]) >= _indent(lines[at]) + _HANGS else at + 1
 
 
+def _part_columns(lines: Sequence[str], at: int) -> str:
+    """Return a line with a gap for a term if its second column is the one at which the next line goes on."""
+    found = None if _MARKED.match(lines[at]) else _TWO_COLUMNS.match(lines[at])
+    below = _read_below(lines, at)
+    hangs = found is not None and below.strip() and _indent(below) == len(found[0].expandtabs())
+    return f"{found[1]}{TERM_GAP}{lines[at][found.end() :]}" if found and hangs else lines[at]
+
+
 def _may_be_term(line: str) -> bool:
-    said = line.strip()
+    said = line.strip().removesuffix("::")
     return 0 < len(said) <= _TERM_CHARS and not (
         _OPENS_BLOCK.fullmatch(said) or _MARKED.match(line) or said.endswith(_ENDS_SENTENCE) or _RULE.fullmatch(said)
     )
@@ -211,4 +234,4 @@ def _find_body_column(lines: Sequence[str]) -> int:
 
 
 def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
+    return len(line[: len(line) - len(line.lstrip())].expandtabs())

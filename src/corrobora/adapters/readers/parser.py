@@ -64,7 +64,7 @@ MARKDOWN = FormatReader(
 HTML = FormatReader(
     "corrobora.adapters.readers.html:read_html", (".html", ".htm", ".xhtml"), ("text/html", "application/xhtml+xml")
 )
-RST = FormatReader("corrobora.adapters.readers.markup:read_rst", (".rst", ".rest"), ("text/x-rst",))
+RST = FormatReader("corrobora.adapters.readers.rst:read_rst", (".rst", ".rest"), ("text/x-rst",))
 TEXT = FormatReader("corrobora.adapters.readers:read_text", (".txt", ".text"), ("text/plain",))
 CSV = FormatReader("corrobora.adapters.readers:read_csv", (".csv", ".tsv"), ("text/csv",))
 JSON = FormatReader(

@@ -11,8 +11,8 @@ from itertools import pairwise
 
 from corrobora.analysts.extractive.extract import find_context, refers_back
 from corrobora.analysts.extractive.fact_selection import is_heading_of
-from corrobora.analysts.extractive.lines import measure_depth
 from corrobora.domain.evidence import Fact
+from corrobora.text.entries import find_entries, find_term, measure_depth
 from corrobora.text.measures import find_quantities
 from corrobora.text.segmentation import Span, split_sentences
 from corrobora.text.tokens import LIST_ITEM, escape_text, fold_whitespace, skip_item_mark
@@ -56,6 +56,8 @@ def _select_pieces(fact: Fact, core: str, room: int) -> tuple[list[str], set[str
         kept = range(kept.start, max(kept.stop, _end_of_item(fact.quote, spans, raw.index(core))))
         kept = _add_list(fact.quote, spans, kept, room)
     heads = not whole and core.endswith(":")  # of a long list, the first sentence of each item
+    entries = find_entries(fact.quote, spans)
+    named = {-1, *kept}  # the entries whose term is written
     pieces: list[str] = []
     items: set[str] = set()
     for at in kept:
@@ -66,6 +68,10 @@ def _select_pieces(fact: Fact, core: str, room: int) -> tuple[list[str], set[str
                 continue
             if heads and items and start == spans[at].start:
                 continue
+            if entries[at] not in named:
+                opens = spans[entries[at]].start
+                named.add(entries[at])
+                pieces.append(f"{fold_whitespace(fact.quote[opens : find_term(fact.quote, opens)])}:")
             items |= {piece} if LIST_ITEM.match(fact.quote, spans[at].start) else set[str]()
             pieces.append(piece)
     return pieces, items
@@ -121,7 +127,7 @@ def _is_label(fact: Fact, span: Span, core: str) -> bool:
     What gives a number, other than a section's, or leads in a list is part of what is said.
     """
     own, rest = fact.quote[span.start : span.end], fact.quote[span.end :]
-    if LIST_ITEM.match(rest.lstrip()) is not None:
+    if LIST_ITEM.match(rest.lstrip()) is not None or find_term(fact.quote, span.start) > span.start:
         return False
     alone = own != core and rest.startswith("\n") and own.rstrip()[-1] not in ".!?:;…。！？"
     return (alone and not _NUMBERED.search(own)) or (

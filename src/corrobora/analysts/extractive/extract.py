@@ -75,7 +75,16 @@ def grow_quote(lines: Sequence[Line], at: int) -> tuple[int, int]:
         if not fits_quote(lines, first - 1, last):
             break
         first -= 1  # the last line of a passage is quoted from before it
-    return first, last
+    return _find_term_line(lines, first, last), last
+
+
+def _find_term_line(lines: Sequence[Line], first: int, last: int) -> int:
+    """Return the line that opens the entry of a list below whose term a quote stands, if both fit; else its first."""
+    opening = first
+    while opening and lines[opening].start > lines[first].entry and lines[opening - 1].passage == lines[first].passage:
+        opening -= 1
+    below = lines[first].entry >= 0 and lines[opening].start == lines[first].entry
+    return opening if below and fits_quote(lines, opening, last) else first
 
 
 def find_context(sentences: Sequence[str], at: int, room: int) -> range:

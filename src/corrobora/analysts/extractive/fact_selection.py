@@ -18,6 +18,7 @@ from corrobora.analysts.extractive.ranker import Ranked, Sentence, find_exchange
 from corrobora.domain.evidence import Fact, read_file_name
 from corrobora.roles.scope import Candidate, Shortlist, Shortlisted, Sweep
 from corrobora.text.answers import FITS_KIND
+from corrobora.text.entries import find_entries, find_term
 from corrobora.text.phrases import format_count
 from corrobora.text.quantities import find_years
 from corrobora.text.ranking import jaccard_similarity, overlap_coefficient, select_diverse_items
@@ -54,11 +55,16 @@ def _split_fact(fact: Fact, *, spoken: bool) -> tuple[Sentence, ...]:
     paragraphs = [(0, fact.quote.count("\n\n", 0, span.start)) for span in spans]
     asked = find_exchanges(list(zip(texts, paragraphs, strict=True)))
     asking = {each for own in asked.values() for each in own}
+    terms = [
+        frozenset(stem_text(fact.quote[opens : find_term(fact.quote, opens)])) if entry >= 0 else frozenset[str]()
+        for entry in find_entries(fact.quote, spans)
+        for opens in (spans[entry].start,)
+    ]
     return tuple(
         Sentence(
             text,
             tuple(stem for each in (*asked.get(at, ()), at) for stem in said[each]),
-            above,
+            above | terms[at],
             str(fact.passage),
             spoken,
             LIST_ITEM.match(text) is not None,

@@ -15,7 +15,8 @@ from typing import NamedTuple
 from corrobora.analysts.extractive.ranker import Sentence, find_exchanges, is_question
 from corrobora.domain.evidence import Passage
 from corrobora.roles.extract import Excerpt
-from corrobora.text.segmentation import Span, is_entry, split_sentences
+from corrobora.text.entries import find_entries, find_term, is_entry, measure_depth
+from corrobora.text.segmentation import Span, split_sentences
 from corrobora.text.tokens import (
     LIST_ITEM,
     fold_text,
@@ -29,7 +30,6 @@ from corrobora.text.tokens import (
 )
 
 _HEADING_CHARS = 120
-_TERM_CHARS = 60
 INNER_CHARS = 240  # of an item that is quoted with the list inside it
 _FUNCTION_WORDS = 0.08  # share of stop words below which a line states nothing
 _REFERENCES = re.compile(
@@ -62,6 +62,7 @@ class Line:
     item: bool = False  # of a list
     depth: int = -1  # columns by which the item that it belongs to is indented; -1: none
     head: int = -1  # where the signature above it begins: a paragraph that only names what the following ones describe
+    entry: int = -1  # where the entry of a list begins below whose term it stands; -1: none, or it begins with it
     asked: int = -1  # the line where the question begins that its paragraph answers; -1: none
 
 
@@ -102,9 +103,9 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
     starts = [turn.start for turn in spoken]
     found: list[Line] = []
     local, lead, opened, last, open_turn, head, begun, depth = "", "", -1, 0, -1, -1, -1, -1
-    signed = termed = frozenset[str]()
+    signed = frozenset[str]()
     around: list[tuple[int, frozenset[str]]] = []  # the items around a line, outer ones first
-    for span in spans:
+    for span, entry in zip(spans, find_entries(text, spans), strict=True):
         start = skip_item_mark(text, span.start)
         read = fold_whitespace(text[start : span.end])
         turn = bisect_right(starts, span.start) - 1
@@ -116,7 +117,7 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
         if item or "\n\n" in text[last : span.start] or turn != open_turn or opened >= 0:
             paragraph += 1
         if item or paragraph != begun:
-            begun, termed = paragraph, frozenset(stem_text(_read_term(read))) if item else frozenset[str]()
+            begun = paragraph
             depth = measure_depth(text, span.start) if item else -1
             around = [each for each in around if each[0] < depth]
         if signature:
@@ -125,7 +126,9 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
         if not any(map(str.isalnum, read)):
             continue
         speaker = split_joined_names(spoken[turn].speaker) if turn >= 0 else ""
-        above = about | signed | termed | frozenset(stem_text(f"{local} {speaker} {lead if item else ''}"))
+        begins = spans[entry].start if entry >= 0 else 0
+        term = text[begins : find_term(text, begins)] if entry >= 0 else ""
+        above = about | signed | frozenset(stem_text(f"{local} {speaker} {lead if item else ''} {term}"))
         above = above.union(*(said for outer, said in around if outer < depth))
         prose = turn < 0 and not item and head != span.start
         empty = _states_nothing(read) if prose else item and not any(map(str.isalnum, _ADDRESS.sub("", read)))
@@ -135,7 +138,8 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
         sentence = Sentence(
             read, stems, above, str(passage.id), turn >= 0, item, bool(bare), heading=heading, place=passage.heading
         )
-        found.append(Line(number, start, span.end, read, sentence, paragraph, opened, turn, item, depth, head))
+        entry = skip_item_mark(text, begins) if entry >= 0 else -1
+        found.append(Line(number, start, span.end, read, sentence, paragraph, opened, turn, item, depth, head, entry))
         around += [(depth, frozenset(stems))] if item else []
         opened = -1
         lead = lead if item else read if read.endswith(":") else ""
@@ -171,12 +175,6 @@ def _read_with_items(lines: list[Line]) -> list[Line]:
     return found[::-1]
 
 
-def measure_depth(text: str, start: int) -> int:
-    """Return by how many columns the line that begins at `start` is indented."""
-    line = text.rfind("\n", 0, start) + 1
-    return len(text[line:start].expandtabs())
-
-
 def find_inner_items(lines: Sequence[Line], at: int) -> int:
     """Return the last line of the lists inside the item that a line belongs to, or `at` if it has none."""
     last = at
@@ -186,12 +184,6 @@ def find_inner_items(lines: Sequence[Line], at: int) -> int:
             break
         last += 1
     return last if lines[last].depth > lines[at].depth else at
-
-
-def _read_term(item: str) -> str:
-    """Return what an item of a list defines: "-p" of "-p: just parse the file"."""
-    term, mark, _ = item.partition(": ")
-    return term if mark and len(term) <= _TERM_CHARS else ""
 
 
 def _is_heading(text: str, span: Span, read: str) -> bool:

@@ -46,13 +46,13 @@ def test_a_running_head_gives_its_first_cell_as_the_title() -> None:
 
 def test_a_term_stands_on_the_line_of_what_defines_it() -> None:
     text = read_text(MANUAL.encode()).text
-    assert "-c, --coarse grind coarsely; a second pass is\n" in text
-    assert "-f FILE Read the grain from FILE." in text
+    assert "-c, --coarse\u2003grind coarsely; a second pass is\n" in text
+    assert "-f FILE\u2003Read the grain from FILE." in text
 
 
 def test_two_terms_above_one_definition_are_both_read_with_it() -> None:
     text = read_text(b"Options:\n\n'-q'\n'--quiet'\n     Say nothing.\n").text
-    assert "'-q' '--quiet' Say nothing." in text
+    assert "'-q' '--quiet'\u2003Say nothing." in text
 
 
 def test_programs_lists_and_paragraphs_are_left_as_they_are() -> None:

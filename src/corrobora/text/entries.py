@@ -1,0 +1,102 @@
+"""Entries: lists that define terms, told by their layout: two columns, and a term with what hangs below it.
+
+Knows columns and gaps of lines. Does not know manuals or any form of markup, nor what a term means.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from corrobora.text.tokens import LIST_ITEM
+
+TERM_GAP = "\u2003"  # what a reader puts between a term and what defines it, where it writes both on one line
+_TERM = re.compile(rf"(\S[^\n{TERM_GAP}]{{0,119}}){TERM_GAP}")
+_ITEM_TERM = re.compile(r"([^\s:][^\n:]{0,59}?)(?:: | [-–—] )(?=\S)")
+_GAP = re.compile(r"(?<=\S) {3,}(?=\S)")  # between two columns; lines set to a width have gaps of two spaces
+
+
+def find_term(text: str, start: int) -> int:
+    """Return where the term ends that an entry of a list defines, if one begins at `start`; else `start`.
+
+    Example:
+        >>> find_term("- depth: levels of folders. It is 12.", 0)
+        7
+    """
+    mark = LIST_ITEM.match(text, start)
+    found = _ITEM_TERM.match(text, mark.end()) if mark else _TERM.match(text, start)
+    return found.end(1) if found else start
+
+
+def find_entries(text: str, spans: Sequence[tuple[int, int]]) -> list[int]:
+    """Return for each sentence the one that opens the entry below whose term it stands, -1 for none.
+
+    An entry goes on as long as its paragraph, and with those that are indented deeper than it begins.
+    """
+    found: list[int] = []
+    around: list[tuple[int, int]] = []  # the column from which text belongs to an entry, and its first sentence
+    last = 0
+    for at, (start, end) in enumerate(spans):
+        defines = find_term(text, start) > start
+        if defines or at == 0 or "\n\n" in text[last:start] or LIST_ITEM.match(text, start):
+            column = measure_depth(text, start)
+            around = [each for each in around if each[0] <= column]
+            found.append(around[-1][1] if around else -1)
+            if defines:
+                around.append((column + 1 if at else _find_inner_column(text, spans), at))
+        else:
+            found.append(around[-1][1] if around else -1)
+        last = end
+    return found
+
+
+def _find_inner_column(text: str, spans: Sequence[tuple[int, int]]) -> int:
+    """Return the column from which text belongs to the entry that opens a text, cut out without its indentation."""
+    below = text.split("\n\n", 1)[0].split("\n")[1:2]
+    others = [measure_depth(text, start) + 1 for start, _ in spans[1:] if find_term(text, start) > start]
+    return len(_read_indentation(below[0]).expandtabs()) if below else min(others, default=1)
+
+
+def measure_depth(text: str, start: int) -> int:
+    """Return by how many columns the line that begins at `start` is indented."""
+    line = text.rfind("\n", 0, start) + 1
+    return len(text[line:start].expandtabs())
+
+
+def is_entry(text: str, at: int) -> bool:
+    """True if the line at `at` is an entry of a list in two columns, as options and their meaning are listed."""
+    if TERM_GAP in read_line(text, at):
+        return True
+    begin, end = text.rfind("\n", 0, at), text.find("\n", at)
+    beside = ([begin - 1] if begin > 0 else []) + ([end + 1] if 0 <= end < len(text) - 1 else [])
+    return any(has_first_cell(text, at, other) for other in beside)
+
+
+def has_first_cell(text: str, at: int, beside: int) -> bool:
+    """True if the line at `at` has a second cell in the column where one of a neighbour begins, and a first before it.
+
+    A text that was cut out of another begins without its indentation, which is then that of the neighbour.
+    """
+    line, neighbour = read_line(text, at), read_line(text, beside)
+    if text.rfind("\n", 0, at) < 0:
+        line = _read_indentation(neighbour) + line.lstrip()
+    elif text.rfind("\n", 0, beside) < 0:
+        neighbour = _read_indentation(line) + neighbour.lstrip()
+    line, neighbour = line.expandtabs(), neighbour.expandtabs()
+    gap = _GAP.search(line) or _GAP.search(neighbour)
+    if gap is None:
+        return False
+    column = gap.end()
+    met = all(each[column - 2 : column].isspace() and each[column : column + 1].strip() for each in (line, neighbour))
+    return met and len(line) - len(line.lstrip()) < column
+
+
+def read_line(text: str, at: int) -> str:
+    """Return the line that holds the place `at`; at most 200 characters on either side."""
+    begin = text.rfind("\n", max(0, at - 200), at) + 1 or max(0, at - 200)
+    stop = text.find("\n", at, at + 200)
+    return text[begin : stop if stop >= 0 else at + 200]
+
+
+def _read_indentation(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
