@@ -28,6 +28,12 @@ def find_term(text: str, start: int) -> int:
     return found.end(1) if found else start
 
 
+def read_terms(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
+    """Return for each sentence the term that it defines or below which it stands, "" for none."""
+    opens = [spans[at if entry < 0 else entry][0] for at, entry in enumerate(find_entries(text, spans))]
+    return [text[start : find_term(text, start)] for start in opens]
+
+
 def find_entries(text: str, spans: Sequence[tuple[int, int]]) -> list[int]:
     """Return for each sentence the one that opens the entry below whose term it stands, -1 for none.
 

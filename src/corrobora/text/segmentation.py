@@ -123,9 +123,9 @@ def _line_ends(text: str, line: int, start: int, end: int) -> bool:
         return True
     if text[last - 12 if last - line > 12 else line : last + 1].rsplit(None, 1)[-1].lower() in _CONTINUING_WORDS:  # noqa: PLR2004 - a word
         return False
-    if TERM_GAP in read_line(text, end) or " | " in text[line:start] or _is_row(text, end) or _is_value_row(text, line, start, end):
+    if " | " in text[line:start] or _is_row(text, end) or _is_value_row(text, line, start, end):
         return True
-    if has_first_cell(text, end, line):
+    if TERM_GAP in read_line(text, end) or has_first_cell(text, end, line):
         return True
     return last - line < _SHORT_LINE and (text[end].isupper() or text[end].isdigit())
 

@@ -81,7 +81,8 @@ def read_outline(lines: Sequence[str]) -> tuple[str, tuple[Heading, ...]]:
         terms = " ".join((lines[at], *(each.strip() for each in lines[at + 1 : end - 1])))
         line = f"{terms}{TERM_GAP}{lines[end - 1].strip()}" if end > at + 1 else _part_columns(lines, at)
         if at in levels:
-            headings.append(Heading(size + len(line) - len(line.lstrip()), levels[at], _STARRED.sub("", line.strip(), 1).rstrip(" =")))
+            title = _STARRED.sub("", line.strip(), 1).rstrip(" =")
+            headings.append(Heading(size + len(line) - len(line.lstrip()), levels[at], title))
         under = at - 1 in levels and _is_underlined(lines[at - 1].strip(), line)
         if under or _is_overlined(lines, at + 1):  # it says no more than that the line beside it is a heading
             line, end = "", at + 2 if under and not _read_below(lines, at).strip() else end

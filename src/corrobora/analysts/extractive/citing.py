@@ -55,9 +55,9 @@ def _select_pieces(fact: Fact, core: str, room: int) -> tuple[list[str], set[str
     if not whole:
         kept = range(kept.start, max(kept.stop, _end_of_item(fact.quote, spans, raw.index(core))))
         kept = _add_list(fact.quote, spans, kept, room)
+        opens = find_entries(fact.quote, spans)[kept[0]]
+        kept = kept if opens < 0 or opens in kept else [opens, *kept]  # what stands below a term holds for it
     heads = not whole and core.endswith(":")  # of a long list, the first sentence of each item
-    entries = find_entries(fact.quote, spans)
-    named = {-1, *kept}  # the entries whose term is written
     pieces: list[str] = []
     items: set[str] = set()
     for at in kept:
@@ -68,10 +68,6 @@ def _select_pieces(fact: Fact, core: str, room: int) -> tuple[list[str], set[str
                 continue
             if heads and items and start == spans[at].start:
                 continue
-            if entries[at] not in named:
-                opens = spans[entries[at]].start
-                named.add(entries[at])
-                pieces.append(f"{fold_whitespace(fact.quote[opens : find_term(fact.quote, opens)])}:")
             items |= {piece} if LIST_ITEM.match(fact.quote, spans[at].start) else set[str]()
             pieces.append(piece)
     return pieces, items

@@ -18,7 +18,7 @@ from corrobora.analysts.extractive.ranker import Ranked, Sentence, find_exchange
 from corrobora.domain.evidence import Fact, read_file_name
 from corrobora.roles.scope import Candidate, Shortlist, Shortlisted, Sweep
 from corrobora.text.answers import FITS_KIND
-from corrobora.text.entries import find_entries, find_term
+from corrobora.text.entries import read_terms
 from corrobora.text.phrases import format_count
 from corrobora.text.quantities import find_years
 from corrobora.text.ranking import jaccard_similarity, overlap_coefficient, select_diverse_items
@@ -55,11 +55,7 @@ def _split_fact(fact: Fact, *, spoken: bool) -> tuple[Sentence, ...]:
     paragraphs = [(0, fact.quote.count("\n\n", 0, span.start)) for span in spans]
     asked = find_exchanges(list(zip(texts, paragraphs, strict=True)))
     asking = {each for own in asked.values() for each in own}
-    terms = [
-        frozenset(stem_text(fact.quote[opens : find_term(fact.quote, opens)])) if entry >= 0 else frozenset[str]()
-        for entry in find_entries(fact.quote, spans)
-        for opens in (spans[entry].start,)
-    ]
+    terms = [frozenset(stem_text(split_joined_names(term))) for term in read_terms(fact.quote, spans)]
     return tuple(
         Sentence(
             text,
@@ -72,6 +68,7 @@ def _split_fact(fact: Fact, *, spoken: bool) -> tuple[Sentence, ...]:
             score=fact.score,
             heading=heading,
             place=fact.heading,
+            term=terms[at],
         )
         for at, text in enumerate(texts)
     )

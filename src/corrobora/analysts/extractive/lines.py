@@ -15,7 +15,7 @@ from typing import NamedTuple
 from corrobora.analysts.extractive.ranker import Sentence, find_exchanges, is_question
 from corrobora.domain.evidence import Passage
 from corrobora.roles.extract import Excerpt
-from corrobora.text.entries import find_entries, find_term, is_entry, measure_depth
+from corrobora.text.entries import find_entries, is_entry, measure_depth, read_terms
 from corrobora.text.segmentation import Span, split_sentences
 from corrobora.text.tokens import (
     LIST_ITEM,
@@ -105,7 +105,7 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
     local, lead, opened, last, open_turn, head, begun, depth = "", "", -1, 0, -1, -1, -1, -1
     signed = frozenset[str]()
     around: list[tuple[int, frozenset[str]]] = []  # the items around a line, outer ones first
-    for span, entry in zip(spans, find_entries(text, spans), strict=True):
+    for span, entry, named in zip(spans, find_entries(text, spans), read_terms(text, spans), strict=True):
         start = skip_item_mark(text, span.start)
         read = fold_whitespace(text[start : span.end])
         turn = bisect_right(starts, span.start) - 1
@@ -126,9 +126,8 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
         if not any(map(str.isalnum, read)):
             continue
         speaker = split_joined_names(spoken[turn].speaker) if turn >= 0 else ""
-        begins = spans[entry].start if entry >= 0 else 0
-        term = text[begins : find_term(text, begins)] if entry >= 0 else ""
-        above = about | signed | frozenset(stem_text(f"{local} {speaker} {lead if item else ''} {term}"))
+        term = frozenset(stem_text(split_joined_names(named)))
+        above = about | signed | term | frozenset(stem_text(f"{local} {speaker} {lead if item else ''}"))
         above = above.union(*(said for outer, said in around if outer < depth))
         prose = turn < 0 and not item and head != span.start
         empty = _states_nothing(read) if prose else item and not any(map(str.isalnum, _ADDRESS.sub("", read)))
@@ -136,10 +135,10 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
         stems = stem_text(split_joined_names(read))
         heading = stem_heading(local or passage.heading)
         sentence = Sentence(
-            read, stems, above, str(passage.id), turn >= 0, item, bool(bare), heading=heading, place=passage.heading
+            read, stems, above, str(passage.id), turn >= 0, item, bool(bare), 0.0, heading, passage.heading, term
         )
-        entry = skip_item_mark(text, begins) if entry >= 0 else -1
-        found.append(Line(number, start, span.end, read, sentence, paragraph, opened, turn, item, depth, head, entry))
+        begins = skip_item_mark(text, spans[entry].start) if entry >= 0 else -1
+        found.append(Line(number, start, span.end, read, sentence, paragraph, opened, turn, item, depth, head, begins))
         around += [(depth, frozenset(stems))] if item else []
         opened = -1
         lead = lead if item else read if read.endswith(":") else ""

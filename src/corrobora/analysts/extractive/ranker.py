@@ -37,6 +37,7 @@ FEATURES = (
 )
 _CLOSE = 4  # words within which two words stand together
 _OTHER_RELEASE = 0.3  # what a fit, and what stands below no such heading, counts where a release is asked about
+_OTHER_TERM = 0.6  # what a statement about a term counts of which the question names nothing
 _QUESTION_CHARS = 300  # of a paragraph that asks
 _ASKS = re.compile(r"\?[^\w.!]*$")
 
@@ -55,6 +56,7 @@ class Sentence:
     score: float = 0.0  # of its passage in the search; 0.0 if unknown
     heading: frozenset[str] = frozenset()  # stems of the heading right above it
     place: str = ""  # the path of headings above it
+    term: frozenset[str] = frozenset()  # stems of the term that it defines, or below which it stands
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +251,7 @@ def rank_sentences(question: str, sentences: Sequence[Sentence], aliases: Aliase
         total = intercept + sum(weight * value for weight, value in zip(fitted, row, strict=True))
         own, above = asked.own[at] & asked.topic, asked.above[at] & asked.topic
         counts = counted.get(one.place, 1.0)
+        counts *= _OTHER_TERM if one.term and not asked.cover_name(one.term) else 1.0
         found.append(
             Ranked(
                 counts / (1 + math.exp(-max(-30.0, min(30.0, total)))),
