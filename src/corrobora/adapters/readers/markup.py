@@ -160,7 +160,7 @@ class _BlockWriter:
             self._writer.add_block(marked, tight=True, depth=max(0, len(self._items) - 1))
             self._open_item = False
         elif _DEFINITION.match(token.content):
-            self._writer.add_block("- " + _DEFINED.sub(": ", text, 1), tight=True)
+            self._writer.add_block("- " + _DEFINED.sub(": ", text, count=1))
             self._defines = True
         else:
             self._writer.add_block(text, tight=bool(self._items))
