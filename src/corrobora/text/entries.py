@@ -28,6 +28,14 @@ def find_term(text: str, start: int) -> int:
     return found.end(1) if found else start
 
 
+def find_item_mark(text: str, start: int) -> int:
+    """Return where the mark stands of the item whose words begin at `start`, or `start` if it has none."""
+    line = text.rfind("\n", 0, start) + 1
+    begin = start - len(text[line:start].lstrip())
+    mark = LIST_ITEM.match(text, begin)
+    return begin if mark is not None and mark.end() == start else start
+
+
 def read_terms(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
     """Return for each sentence the term that it defines or below which it stands, "" for none."""
     opens = [spans[at if entry < 0 else entry][0] for at, entry in enumerate(find_entries(text, spans))]
@@ -37,21 +45,19 @@ def read_terms(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
 def find_entries(text: str, spans: Sequence[tuple[int, int]]) -> list[int]:
     """Return for each sentence the one that opens the entry below whose term it stands, -1 for none.
 
-    An entry goes on as long as its paragraph, and with those that are indented deeper than it begins.
+    An entry goes on as long as its line, and with the lines that are indented deeper than it begins.
     """
     found: list[int] = []
     around: list[tuple[int, int]] = []  # the column from which text belongs to an entry, and its first sentence
     last = 0
     for at, (start, end) in enumerate(spans):
-        defines = find_term(text, start) > start
-        if defines or at == 0 or "\n\n" in text[last:start] or LIST_ITEM.match(text, start):
+        if "\n" in text[last:start]:
             column = measure_depth(text, start)
             around = [each for each in around if each[0] <= column]
-            found.append(around[-1][1] if around else -1)
-            if defines:
-                around.append((column + 1 if at else _find_inner_column(text, spans), at))
-        else:
-            found.append(around[-1][1] if around else -1)
+        found.append(around[-1][1] if around else -1)
+        if find_term(text, start) > start:
+            inner = measure_depth(text, start) + 1 if at else _find_inner_column(text, spans)
+            around.append((inner, at))
         last = end
     return found
 

@@ -119,9 +119,9 @@ def _find_definition(lines: Sequence[str], levels: Mapping[int, int], at: int) -
 
 
 def _part_columns(lines: Sequence[str], at: int) -> str:
-    """Return a line with a gap for a term if its second column is the one at which the next line goes on."""
+    """Return a line with a gap for a term if its second column is the one at which the text below goes on."""
     found = None if _MARKED.match(lines[at]) else _TWO_COLUMNS.match(lines[at])
-    below = _read_below(lines, at)
+    below = _read_below(lines, at) if _read_below(lines, at).strip() else _read_below(lines, at + 1)
     hangs = found is not None and below.strip() and _indent(below) == len(found[0].expandtabs())
     return f"{found[1]}{TERM_GAP}{lines[at][found.end() :]}" if found and hangs else lines[at]
 

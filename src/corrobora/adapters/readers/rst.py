@@ -142,11 +142,11 @@ class _LineWriter:
             self._writer.add_rows(rows[heads:], rows[0] if heads == 1 else ())
             return end
         deeper = 0 <= self._term_depth < _measure_indent(block[0])
-        items = _join_items(block)
+        listed, items = _starts_item(block[0].strip()), _join_items(block)
         for item in items:
             text = strip_inline(item)
             said = text[:-1] if text.endswith("::") else text
-            self._writer.add_block(said, tight=_starts_item(item), depth=2 * deeper)
+            self._writer.add_block(said, tight=listed and _starts_item(item), depth=2 * deeper)
         if not deeper:
             self._term_depth = _measure_indent(block[0]) if find_term(items[-1], 0) else -1
         literal = self._find_outside(end, _measure_indent(block[0])) if block[-1].rstrip().endswith("::") else end

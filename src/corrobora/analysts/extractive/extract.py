@@ -18,6 +18,7 @@ from corrobora.analysts.extractive.ranker import Ranked, is_question, rank_sente
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import SubQuestion
 from corrobora.roles.extract import Excerpt, Extraction, Quote
+from corrobora.text.entries import find_item_mark, find_term
 from corrobora.text.questions import find_anchors, weigh_terms
 from corrobora.text.tokens import fold_whitespace, stem_text
 from corrobora.text.vocabulary import (
@@ -307,6 +308,8 @@ def _to_quote(given: Excerpt, lines: Sequence[Line], span: LineSpan) -> Quote | 
             start = line.opened
     elif 0 <= line.head < start and end - line.head <= _SIGNED_CHARS:
         start = line.head
+    mark = find_item_mark(text, start)
+    start = mark if find_term(text, mark) > mark else start  # it tells that what follows is an entry
     literal = _truncate_quote(text[start:end])
     if len(literal) < LIMITS.quote_min_chars:
         return None

@@ -102,7 +102,9 @@ def test_notes_quotes_definitions_and_literal_blocks_keep_their_text_and_form():
         "def cross():\n    return 7",
         "Done.",
         "Nobody crosses in winter.",
-        "- hut: A house of wood with one door.\n- pass: A way over.\n:Author: A. Lund\n:Version: 2",
+        "- hut: A house of wood with one door.",
+        "- pass: A way over.",
+        ":Author: A. Lund\n:Version: 2",
         "[1] In 1987.",
         "[Lund20] A book.",
     ]
