@@ -68,12 +68,12 @@ def test_a_statement_below_a_term_is_printed_with_it(name: str, asked: str, said
 
 def test_a_statement_about_a_term_that_is_not_asked_for_comes_behind_one_about_all():
     text = (
-        "hoard\n\n- --deep: At first the basket is emptied, and berries are sorted by size.\n\n"
-        "The basket is emptied and the berries are sorted by size.\n"
+        "hoard\n\n- --deep: The red berries are sorted into bowls by size if the basket is emptied at noon in June.\n\n"
+        "The berries are sorted into bowls by size if the basket is emptied at noon in June.\n"
     )
-    asked = "How are berries sorted when the basket is emptied at first?"
+    asked = "How are red berries sorted into bowls if the basket is emptied at noon in June?"
     facts = facts_of(document(1, "hoard", text), question=asked, parts=(SubQuestion("sq-1", asked),))
     first = rank_facts(asked, facts)[0]
-    assert first.core.startswith("The basket is emptied and")
+    assert first.core.startswith("The berries")
     named = rank_facts(asked.replace("How", "With --deep, how"), facts)[0]
     assert "--deep" in cite_fact(named.fact)
