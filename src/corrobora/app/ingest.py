@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, cast
 
+from corrobora.adapters.readers.packed import strip_ending
 from corrobora.domain.errors import ReadError, UserError
 from corrobora.domain.evidence import ReadOutcome, Source, SourceId
 from corrobora.domain.limits import LIMITS
@@ -245,7 +246,9 @@ def _build_source(file: ListedFile, parsed: ParsedDocument) -> Source:
         value = file.about.get(name)
         return value if isinstance(value, str) and value else fallback
 
-    title = manifest_text("title", parsed.title or Path(file.shown).stem.replace("_", " ").replace("-", " "))
+    title = manifest_text(
+        "title", parsed.title or Path(strip_ending(file.shown)).stem.replace("_", " ").replace("-", " ")
+    )
     series = manifest_text("doc")
     return Source(
         id=SourceId(""),
@@ -293,7 +296,7 @@ def read_bytes(path: Path) -> bytes:
 
 def looks_secret(name: str) -> bool:
     """True for names of files that usually contain keys or passwords."""
-    return any(fnmatch.fnmatch(name.lower(), pattern) for pattern in _SECRETS)
+    return any(fnmatch.fnmatch(strip_ending(name.lower()), pattern) for pattern in _SECRETS)
 
 
 def list_files(base: Path, prefix: str, report: IngestReport, max_files: int) -> list[ListedFile]:

@@ -290,7 +290,16 @@ async def test_progress_is_told_for_every_file(database, tmp_path):
     assert told == [IngestProgress("a.md", 1, 2), IngestProgress("b.md", 2, 2)]
 
 
-SECRETS = (".env.local", "prod.env", "server.PEM", "kubeconfig", "terraform.tfstate", "bash_history", "login.ppk")
+SECRETS = (
+    ".env.local",
+    "prod.env",
+    "prod.env.gz",
+    "server.PEM",
+    "kubeconfig",
+    "terraform.tfstate",
+    "bash_history",
+    "login.ppk",
+)
 
 
 @pytest.mark.parametrize(("name", "secret"), [*((name, True) for name in SECRETS), ("environment.md", False)])

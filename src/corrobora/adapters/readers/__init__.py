@@ -77,6 +77,8 @@ def decode_text(data: bytes, declared: str = "") -> str:
             packed = (each[1:] for each in _PACKED if magic.startswith(b"PK") and each[0] in data)
             named, step = next(packed, (what, next_step))
             raise ReadError(ReadOutcome.UNSUPPORTED, f"It is {named}, not text.", next_step=step)
+    if data[257:262] == b"ustar":
+        raise ReadError(ReadOutcome.UNSUPPORTED, "It is a TAR archive, not text.", next_step=_UNPACK)
     text = _decode_bytes(data, declared)
     bad = text.count("�") + len(_CONTROL.findall(text))
     if bad > _BAD_SHARE * len(text):

@@ -22,6 +22,7 @@ from pathlib import PurePosixPath
 from typing import Any, Self
 
 from corrobora.adapters.readers.declared import date_by_releases
+from corrobora.adapters.readers.packed import strip_ending
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS
@@ -150,9 +151,11 @@ class ParserProcess:
         """
         if len(data) > LIMITS.file_max_bytes:
             raise ReadError(ReadOutcome.TOO_LARGE, f"It has {len(data)} bytes (limit {LIMITS.file_max_bytes}).")
-        reader = find_reader(name, data, content_type)
+        inner = strip_ending(name)  # what a packed file holds is read as a file of that name
+        reader = find_reader(inner, data, content_type)
+        about = {"read": reader.read, "charset": charset, "packed": name if inner != name else ""}
         async with self._lock:
-            answer = await self._request_answer(reader, data, charset)
+            answer = await self._request_answer(reader, about, data)
         if "parsed" in answer:
             return load_parsed(answer["parsed"])
         raise ReadError(
@@ -165,13 +168,13 @@ class ParserProcess:
             await self._ensure_process()
 
     async def _request_answer(
-        self, reader: FormatReader, data: bytes, charset: str, *, again: bool = False
+        self, reader: FormatReader, about: Mapping[str, str], data: bytes, *, again: bool = False
     ) -> dict[str, Any]:
         """Have a document read; once more by a fresh process if this one was killed, which may not be its fault."""
         seconds = self._seconds or reader.cpu_seconds
         process = await self._ensure_process()
         fresh = not self._served
-        head = json.dumps({"read": reader.read, "charset": charset, "seconds": seconds}).encode()
+        head = json.dumps({**about, "seconds": seconds}).encode()
         try:
             async with asyncio.timeout(_WALL_FACTOR * seconds + (_START_SECONDS if fresh else 1.0)):
                 answer = await _exchange_frames(process, head, data)
@@ -183,7 +186,7 @@ class ParserProcess:
             if code is not None and -code == _SIGXCPU:
                 raise ReadError(ReadOutcome.TIMEOUT, f"Reading it took more than {seconds:g} s of CPU.") from error
             if code is not None and -code == _SIGKILL and not again:
-                return await self._request_answer(reader, data, charset, again=True)
+                return await self._request_answer(reader, about, data, again=True)
             raise ReadError(ReadOutcome.BROKEN, "The reader crashed on it.") from error
         except asyncio.CancelledError:
             await self._kill_process()

@@ -62,7 +62,7 @@ def main(memory: int, *loads: str) -> None:
 def _parse_request(head: dict[str, str], data: bytes) -> tuple[dict[str, object], str]:
     """Return what became of a document, and its text."""
     try:
-        parsed = parse_bytes(head["read"], data, head["charset"])
+        parsed = parse_bytes(*_unpack(head, data), head["charset"])
     except ReadError as error:
         return {"outcome": error.outcome, "message": error.message, "next_step": error.next_step}, ""
     except MemoryError:
@@ -73,6 +73,17 @@ def _parse_request(head: dict[str, str], data: bytes) -> tuple[dict[str, object]
         why = f"A package that reads it is missing or broken ({str(error)[:200]})."
         return {"outcome": ReadOutcome.BROKEN, "message": why, "next_step": "Install Corrobora again."}, ""
     return {"parsed": asdict(replace(parsed, text=""))}, parsed.text
+
+
+def _unpack(head: dict[str, str], data: bytes) -> tuple[str, bytes]:
+    """Return the function that reads a document, and its bytes: of a packed file those in it."""
+    if not head.get("packed"):
+        return head["read"], data
+    from corrobora.adapters.readers.packed import strip_ending, unpack_bytes  # noqa: PLC0415 - rarely needed
+    from corrobora.adapters.readers.parser import find_reader  # noqa: PLC0415
+
+    inner = unpack_bytes(head["packed"], data)
+    return find_reader(strip_ending(head["packed"]), inner).read, inner
 
 
 def _send_answer(sink: BinaryIO, answer: dict[str, object], text: str) -> None:
