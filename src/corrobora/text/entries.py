@@ -1,6 +1,7 @@
-"""Entries: lists that define terms, told by their layout: two columns, and a term with what hangs below it.
+"""Entries: lists that define terms, and which sentences stand below which term.
 
-Knows columns and gaps of lines. Does not know manuals or any form of markup, nor what a term means.
+Knows the marks of items, the gap that readers put behind a term, and columns. Does not know manuals or any form of
+markup, nor what a term means.
 """
 
 from __future__ import annotations
@@ -8,12 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from corrobora.text.tokens import LIST_ITEM
+from corrobora.text.tokens import LIST_ITEM, TERM_GAP
 
-TERM_GAP = "\u2003"  # what a reader puts between a term and what defines it, where it writes both on one line
 _TERM = re.compile(rf"(\S[^\n{TERM_GAP}]{{0,119}}){TERM_GAP}")
-_ITEM_TERM = re.compile(r"([^\s:][^\n:]{0,59}?)(?:: | [-–—] )(?=\S)")
-_GAP = re.compile(r"(?<=\S) {3,}(?=\S)")  # between two columns; lines set to a width have gaps of two spaces
+_ITEM_TERM = re.compile(r"([^\s:](?:(?![.!?] )[^\n:]){0,59}?)(?:: | [-–—] )(?=\S)")
 
 
 def find_term(text: str, start: int) -> int:
@@ -66,49 +65,10 @@ def _find_inner_column(text: str, spans: Sequence[tuple[int, int]]) -> int:
     """Return the column from which text belongs to the entry that opens a text, cut out without its indentation."""
     below = text.split("\n\n", 1)[0].split("\n")[1:2]
     others = [measure_depth(text, start) + 1 for start, _ in spans[1:] if find_term(text, start) > start]
-    return len(_read_indentation(below[0]).expandtabs()) if below else min(others, default=1)
+    return measure_depth(below[0], len(below[0]) - len(below[0].lstrip())) if below else min(others, default=1)
 
 
 def measure_depth(text: str, start: int) -> int:
     """Return by how many columns the line that begins at `start` is indented."""
     line = text.rfind("\n", 0, start) + 1
     return len(text[line:start].expandtabs())
-
-
-def is_entry(text: str, at: int) -> bool:
-    """True if the line at `at` is an entry of a list in two columns, as options and their meaning are listed."""
-    if TERM_GAP in read_line(text, at):
-        return True
-    begin, end = text.rfind("\n", 0, at), text.find("\n", at)
-    beside = ([begin - 1] if begin > 0 else []) + ([end + 1] if 0 <= end < len(text) - 1 else [])
-    return any(has_first_cell(text, at, other) for other in beside)
-
-
-def has_first_cell(text: str, at: int, beside: int) -> bool:
-    """True if the line at `at` has a second cell in the column where one of a neighbour begins, and a first before it.
-
-    A text that was cut out of another begins without its indentation, which is then that of the neighbour.
-    """
-    line, neighbour = read_line(text, at), read_line(text, beside)
-    if text.rfind("\n", 0, at) < 0:
-        line = _read_indentation(neighbour) + line.lstrip()
-    elif text.rfind("\n", 0, beside) < 0:
-        neighbour = _read_indentation(line) + neighbour.lstrip()
-    line, neighbour = line.expandtabs(), neighbour.expandtabs()
-    gap = _GAP.search(line) or _GAP.search(neighbour)
-    if gap is None:
-        return False
-    column = gap.end()
-    met = all(each[column - 2 : column].isspace() and each[column : column + 1].strip() for each in (line, neighbour))
-    return met and len(line) - len(line.lstrip()) < column
-
-
-def read_line(text: str, at: int) -> str:
-    """Return the line that holds the place `at`; at most 200 characters on either side."""
-    begin = text.rfind("\n", max(0, at - 200), at) + 1 or max(0, at - 200)
-    stop = text.find("\n", at, at + 200)
-    return text[begin : stop if stop >= 0 else at + 200]
-
-
-def _read_indentation(line: str) -> str:
-    return line[: len(line) - len(line.lstrip())]

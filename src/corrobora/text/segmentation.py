@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from corrobora.text.entries import TERM_GAP, has_first_cell, read_line
 from corrobora.text.quantities import find_days, find_releases
+from corrobora.text.tokens import TERM_GAP
 
 if TYPE_CHECKING:
     from corrobora.ports import Heading
@@ -50,6 +50,7 @@ _CLOSERS = "\"'”’)]»›*_"
 _MARKER = re.compile(r"(?:[-*•‣◦–+#>|]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[\d[\d:./ T-]{3,24}\])(?=\s)")
 _GOES_ON = frozenset(",-–—'\"’”()/&")
 _SHORT_LINE = 40
+_GAP = re.compile(r"(?<=\S) {3,}(?=\S)")  # between two columns; lines set to a width have gaps of two spaces
 # The name of a field at the start of a line (RFC 5322, section 2.2): "Requires-Dist: ", "Apologies for absence: ".
 _FIELD = re.compile(r"[A-Z][\w-]{0,30}(?: [\w-]{1,20}){0,2}: ")
 # Never end a sentence or a heading at the end of a line: the phrase continues on the next line.
@@ -125,7 +126,7 @@ def _line_ends(text: str, line: int, start: int, end: int) -> bool:
         return False
     if " | " in text[line:start] or _is_row(text, end) or _is_value_row(text, line, start, end):
         return True
-    if TERM_GAP in read_line(text, end) or has_first_cell(text, end, line):
+    if TERM_GAP in _read_line(text, end) or _has_first_cell(text, end, line):
         return True
     return last - line < _SHORT_LINE and (text[end].isupper() or text[end].isdigit())
 
@@ -145,6 +146,45 @@ def _is_value_row(text: str, line: int, start: int, end: int) -> bool:
             below = text[end : stop if stop >= 0 else end + 200]
             return above.count(mark) == below.count(mark) and f"{mark} " not in below
     return False
+
+
+def is_entry(text: str, at: int) -> bool:
+    """True if the line at `at` is an entry of a list in two columns, as options and their meaning are listed."""
+    if TERM_GAP in _read_line(text, at):
+        return True
+    begin, end = text.rfind("\n", 0, at), text.find("\n", at)
+    beside = ([begin - 1] if begin > 0 else []) + ([end + 1] if 0 <= end < len(text) - 1 else [])
+    return any(_has_first_cell(text, at, other) for other in beside)
+
+
+def _has_first_cell(text: str, at: int, beside: int) -> bool:
+    """True if the line at `at` has a second cell in the column where one of a neighbour begins, and a first before it.
+
+    A text that was cut out of another begins without its indentation, which is then that of the neighbour.
+    """
+    line, neighbour = _read_line(text, at), _read_line(text, beside)
+    if text.rfind("\n", 0, at) < 0:
+        line = _read_indentation(neighbour) + line.lstrip()
+    elif text.rfind("\n", 0, beside) < 0:
+        neighbour = _read_indentation(line) + neighbour.lstrip()
+    line, neighbour = line.expandtabs(), neighbour.expandtabs()
+    gap = _GAP.search(line) or _GAP.search(neighbour)
+    if gap is None:
+        return False
+    column = gap.end()
+    met = all(each[column - 2 : column].isspace() and each[column : column + 1].strip() for each in (line, neighbour))
+    return met and len(line) - len(line.lstrip()) < column
+
+
+def _read_line(text: str, at: int) -> str:
+    """Return the line that holds the place `at`; at most 200 characters on either side."""
+    begin = text.rfind("\n", max(0, at - 200), at) + 1 or max(0, at - 200)
+    stop = text.find("\n", at, at + 200)
+    return text[begin : stop if stop >= 0 else at + 200]
+
+
+def _read_indentation(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
 
 
 def _stop_ends(text: str, begin: int, line: int, start: int, end: int) -> bool:

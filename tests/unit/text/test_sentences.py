@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.plugins.growth import LINEAR, measure_growth
 
-from corrobora.text.entries import is_entry
-from corrobora.text.segmentation import split_sentences
+from corrobora.text.segmentation import is_entry, split_sentences
 
 _PIECES = st.lists(
     st.sampled_from(

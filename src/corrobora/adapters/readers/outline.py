@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from corrobora.ports import Heading
-from corrobora.text.entries import TERM_GAP
 from corrobora.text.quantities import find_days, find_releases
+from corrobora.text.tokens import TERM_GAP
 
 _BROKEN = re.compile(r"(?<=\w)\u2010\n([ \t]*)(\S+)[ \t]*(\n?)")
 _RULE = re.compile(r"([=\-~^*#+_\"'.])\1{2,}\s*")

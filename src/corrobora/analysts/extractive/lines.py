@@ -15,8 +15,8 @@ from typing import NamedTuple
 from corrobora.analysts.extractive.ranker import Sentence, find_exchanges, is_question
 from corrobora.domain.evidence import Passage
 from corrobora.roles.extract import Excerpt
-from corrobora.text.entries import find_entries, is_entry, measure_depth, read_terms
-from corrobora.text.segmentation import Span, split_sentences
+from corrobora.text.entries import find_entries, measure_depth, read_terms
+from corrobora.text.segmentation import Span, is_entry, split_sentences
 from corrobora.text.tokens import (
     LIST_ITEM,
     fold_text,

@@ -1,0 +1,53 @@
+"""Entries: which sentences stand below a term."""
+
+from __future__ import annotations
+
+import pytest
+
+from corrobora.text.entries import find_entries, find_item_mark, find_term, read_terms
+from corrobora.text.segmentation import split_sentences
+from corrobora.text.tokens import TERM_GAP
+
+LISTED = f"""The options are few.
+
+       -a{TERM_GAP}Take all of them. None is left.
+
+              Not even the last one is left.
+
+       -b N{TERM_GAP}Take N.
+              They are the first ones.
+
+       Both may be given. They add up."""
+
+
+def test_a_sentence_stands_below_a_term_as_long_as_the_text_is_indented_deeper():
+    spans = split_sentences(LISTED)
+    assert read_terms(LISTED, spans) == ["", "-a", "-a", "-a", "-b N", "-b N", "", ""]
+    assert find_entries(LISTED, spans) == [-1, -1, 1, 1, -1, 4, -1, -1]
+
+
+def test_the_entry_that_opens_a_text_was_cut_out_without_its_indentation():
+    cut = LISTED[LISTED.index("-a") :]
+    assert read_terms(cut, split_sentences(cut)) == ["-a", "-a", "-a", "-b N", "-b N", "", ""]
+    alone = LISTED[LISTED.index("-a") : LISTED.index("       -b")]
+    assert read_terms(alone, split_sentences(alone)) == ["-a", "-a", "-a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "term"),
+    [
+        ("- depth: Levels. It is 12.", "- depth"),
+        ("* depth – levels", "* depth"),
+        ("depth: levels", ""),
+        ("- It may be called twice. Note: not more.", ""),
+        (f"depth N{TERM_GAP}Levels.", "depth N"),
+    ],
+)
+def test_a_term_is_what_an_item_names_before_a_colon_or_a_dash(text: str, term: str):
+    assert text[: find_term(text, 0)] == term
+
+
+def test_the_mark_of_an_item_is_found_before_its_words():
+    text = "One.\n  - two: three"
+    assert find_item_mark(text, text.index("two")) == text.index("-")
+    assert find_item_mark(text, text.index("three")) == text.index("three")
