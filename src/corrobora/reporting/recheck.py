@@ -40,7 +40,7 @@ from corrobora.text.derivations import DerivationKind, check_derivation
 from corrobora.text.mentions import find_claim_words
 from corrobora.text.phrases import Frame
 from corrobora.text.support import Evidence, SupportCheck, check_support
-from corrobora.text.tokens import read_inline
+from corrobora.text.tokens import read_inline, stem_text
 
 _SIDE = re.compile(r"(.{1,400}?): [“\"«„](.{1,4000})[”\"»“] \\?\[(\d{1,5})\\?\]")
 
@@ -296,10 +296,15 @@ def _settle_status(sentence: str, found: CheckedReference, evidence: list[Eviden
     if found.status is not CitationStatus.SAID:
         return found.status
     windows = find_best_windows(sentence, found.page) if found.page else ()
-    window = windows[0] if windows else Evidence("")
-    evidence.append(window)
-    carried = check_support(sentence, [window]).support is Support.SUPPORTED
-    return CitationStatus.SAID if carried else CitationStatus.NOT_SAID
+    places = windows[:1] or (Evidence(""),)
+    result = check_support(sentence, places)
+    elsewhere = any(each.heading != places[0].heading for each in windows)
+    heading = frozenset(stem_text(places[0].heading.rpartition(" > ")[2]))
+    named = elsewhere and heading and heading <= frozenset(stem_text(sentence))  # that section is meant, and no other
+    if result.withholds and not named:  # what stands in none of its best places is false, not what one place lacks
+        places, result = windows, check_support(sentence, windows)
+    evidence += places
+    return CitationStatus.SAID if result.support is Support.SUPPORTED else CitationStatus.NOT_SAID
 
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -236,6 +236,7 @@ _HEADING = re.compile(  # a line without punctuation, or a version: "3.4.0 (2024
 )
 _HEADING_CHARS = 160  # of the headings in a reference of an earlier report
 _WINDOW = 3  # sentences of a page that may support a statement together
+_OPENING = 300  # characters below the heading above all others in which a page says what it is
 _LONG = 1000  # stems: no sentence has as many
 _WINDOWS = 3  # places of a page that something may be computed from
 
@@ -273,13 +274,15 @@ def _list_windows(page: SourcePage) -> list[tuple[frozenset[str], Sequence[froze
     """
     found: list[tuple[int, frozenset[str], Sequence[frozenset[str]], Evidence]] = []
     heads = list(_iterate_headings(page))
+    above_all = all(path.startswith(heads[0][1]) for _, path in heads)
+    opening = page.text[: _OPENING * above_all].rpartition("\n")[0]
     for (begin, heading), (stop, _) in zip(heads, (*heads[1:], (len(page.text), "")), strict=True):
-        told = Evidence("", page.title, page.version, page.published, heading)
+        told = Evidence("", page.title, page.version, page.published, heading, opening=opening)
         above = frozenset(stem_text(heading))
-        opening, _, rest = (part := page.text[begin:stop]).partition("\n")
-        if opening.strip() and heading.endswith(opening.strip()):  # a place of its own
+        first, _, rest = (part := page.text[begin:stop]).partition("\n")
+        if first.strip() and heading.endswith(first.strip()):  # a place of its own
             part = rest
-            found.append((0, above, (above,), replace(told, quote=opening.strip())))
+            found.append((0, above, (above,), replace(told, quote=first.strip())))
         spans = split_sentences(part)
         stems = [frozenset(stem_text(part[span.start : span.end])) for span in spans]
         lead = ""

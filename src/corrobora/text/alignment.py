@@ -309,7 +309,7 @@ def _find_cut_limit(words: Sequence[str], other: Sequence[str]) -> str:
 def states_rule(text: str) -> bool:
     """True if a text orders, forbids or denies, or says something of all: what is left out then makes it say more."""
     clause = parse_clause(text)
-    return bool(clause.duties or clause.negations or clause.kinds("quantifier") & {"all", "only"})
+    return bool(clause.duties or clause.negations or clause.kinds("quantifier") & {"all", "ever", "only"})
 
 
 def _matters(word: str, own: Sequence[str], near: Sequence[str], theirs: Sequence[str]) -> bool:

@@ -27,6 +27,12 @@ _BETWEEN = frozenset(
 )
 _APPOSITION = re.compile(r"^,\s[^,;.]{1,80},(?=\s)")  # "Ann Lee, who leads the union, called"
 _PASSIVE = re.compile(r"([^\W\d_]{3,})(?:\s[^\W\d_]+ly)?\s+by\s+(?:the\s+)?$")
+_SAYS = re.compile(
+    r"(?i)\b(?:sa(?:id|ys?)|tells?|told|states?|stated|claim(?:s|ed)?|argue[sd]?|believe[sd]?|thinks?|thought|suggest(?:s|ed)?"
+    r"|shows?|showed|finds?|found|report(?:s|ed)?|conclude[sd]?|answer(?:s|ed)?|expect(?:s|ed)?|estime|pense|affirme"
+    r"|meint|sagt|glaubt)(?:\s\w+){0,2}?,?\s(?:that|whether|que|qu['’]|dass)\b"
+)
+_ACCORDING = re.compile(r"(?i)\b(?:according to|in the (?:view|opinion) of|selon|laut)\s+([^,;.]{2,60}?),")
 _ALIEN = 2.0  # how much heavier the words of another part must be than those of the part that has a number
 
 
@@ -36,6 +42,7 @@ def find_rebindings(sentence: str, units: Sequence[str]) -> Iterator[Problem]:
     if crossed := next(filter(None, places), None):
         yield Problem(f"its sources have “{crossed[0]}” and “{crossed[1]}” the other way round", crossed[0])
     yield from _compare_agents(sentence, units)
+    yield from _compare_speakers(sentence, units)
     yield from _compare_parts(sentence, units)
 
 
@@ -81,13 +88,43 @@ def _read_agents(text: str) -> tuple[tuple[str, frozenset[str], str], ...]:
 
 
 def _compare_agents(sentence: str, units: Sequence[str]) -> Iterator[Problem]:
-    """Find a name that does what the evidence says only another name does; one that is not named does nothing."""
-    known = [agent for unit in units for agent in _read_agents(unit)]
-    said = frozenset(stem_text(sentence))
-    for verb, stems, name in _read_agents(sentence):
-        doers = [(theirs, other) for act, theirs, other in known if is_akin(act, verb)]
-        if doers and not any(theirs & stems for theirs, _ in doers) and not any(t & said for t, _ in doers):
+    """Find a name that does what the evidence says only another name does, or to which that one does it."""
+    known = [(unit, agent) for unit in units for agent in _read_agents(unit)]
+    own = _read_agents(sentence)
+    doing = frozenset[str]().union(*(stems for _, stems, _ in own))
+    idle = not any(theirs & doing for _, (_, theirs, _) in known)
+    for verb, stems, name in own:
+        doers = [
+            (theirs, other)
+            for unit, (act, theirs, other) in known
+            if is_akin(act, verb) or (idle and other in sentence and _is_done_to(name, other, unit))
+        ]
+        if doers and not any(theirs & (stems | doing) for theirs, _ in doers):
             yield Problem(f"its sources say “{doers[0][1]}” of what it says “{name}” does", name)
+
+
+def _is_done_to(name: str, doer: str, unit: str) -> bool:
+    """True if a name stands behind the one that does something, and does it not together with it."""
+    rest = unit.partition(doer)[2]
+    return name in rest and not rest.startswith((f" and {name}", f", {name}"))
+
+
+@lru_cache(maxsize=4_000)
+def _read_speakers(text: str) -> tuple[tuple[frozenset[str], frozenset[str], str], ...]:
+    """Return who says something, with the stems of what is said: "Ann Lee said that the line is late"."""
+    found = [(text[: match.start()], text[match.end() :]) for match in _SAYS.finditer(text)]
+    found += [(match[1], text.replace(match[0], "")) for match in _ACCORDING.finditer(text)]
+    return tuple((frozenset(stem_text(who)), frozenset(stem_text(what)), who.strip()) for who, what in found)
+
+
+def _compare_speakers(sentence: str, units: Sequence[str]) -> Iterator[Problem]:
+    """Find a speaker of whom the evidence does not say that he says it, but another one, who is not named."""
+    known = [speaker for unit in units for speaker in _read_speakers(unit)]
+    said = frozenset(stem_text(sentence))
+    for who, what, name in _read_speakers(sentence):
+        others = [(theirs, other) for theirs, told, other in known if 2 * len(what & told) >= len(what) > 0]
+        if who and others and not any(theirs & who or theirs <= said for theirs, _ in others):
+            yield Problem(f"in its sources “{others[0][1]}” says so", name)
 
 
 def _compare_parts(sentence: str, units: Sequence[str]) -> Iterator[Problem]:

@@ -100,8 +100,9 @@ _NEGATION = re.compile(
 _ABSENCE = re.compile(r"without|lack|absence|free|instead|rather|ohne|sans|sin\b")
 _FAMILIES = {
     "quantifier": {
-        "all": r"""all both(?!_\w+_and\b) (?:every|each)(?!_(?:day|hour|minute|second|week|month|year)\b) always
+        "all": r"""all both(?!_\w+_and\b) (?:every|each)(?!_(?:\d|(?:day|hour|minute|second|week|month|year)\b))
             entire(?:ly)? everyone""",
+        "ever": r"always (?:at_)?any_time in_(?:any|every)_case under_all_circumstances",
         "most": r"""(?<!the\s)most(?=_of\b|_(?:\w+_)?\w+s\b) (?:the|a)_majority mostly usually generally typically
             mainly largely""",
         "some": r"""some(?!_[$€£¥]?\d) several certain sometimes occasionally partly partially a_few a_number_of
@@ -171,8 +172,8 @@ _OPPOSITES = """
     true false | correct wrong | active inactive | keep discard | refuse accept | present absent |
     inherit disinherit | attack defend | lend borrow | remain vanish
 """
-_MORE = "more much greater high higher highest larger longer bigger greatest largest maximum maxim above".split()
-_LESS = "less fewer low lower lowest smaller shorter little fewest smallest minimum minim below".split()
+_MORE = "more much dearer greater high higher highest larger longer bigger greatest largest maximum maxim above".split()
+_LESS = "less fewer cheaper low lower lowest smaller shorter little fewest smallest minimum minim below".split()
 _RISES = "increase rise rose risen grow grew grown climb gain raise surge jump soar accelerate double triple".split()
 _FALLS = (
     "decrease decline drop fall fell fallen shrink shrank reduce lower sink sank slump dwindle diminish halve".split()

@@ -16,7 +16,7 @@ from corrobora.text.clauses import Clause, parse_clause
 from corrobora.text.measures import Measure, find_measures, find_unit
 from corrobora.text.quantities import Date, find_dates
 from corrobora.text.tokens import is_table_row, split_words, stem_text
-from corrobora.text.vocabulary import compare_stems, weigh_stems
+from corrobora.text.vocabulary import compare_stems, is_akin, weigh_stems
 
 YEAR = re.compile(r"(?<![\w.,$€£])(1[0-9]\d\d|20\d\d)(?![\w%]|[.,]\d)")
 _MOST_OPERANDS = 16
@@ -162,6 +162,9 @@ def find_cell(sentence: str, rows: Sequence[str], told: str) -> str:
         aside = [each for each in labels if each[1] and any(map(find_unit, each[1].split()))]
         chosen = [each for each in used if _fits_cell(measure, units, f"{told} {each[1]}", each[2])]
         chosen = chosen or [each for each in aside if _fits_cell(measure, units, each[1], each[2]) and any(units)]
+        chosen = chosen or [
+            each for each in labels if _is_meant(each[0], clause) and _fits_cell(measure, units, told, each[2])
+        ]
         if len(chosen) != 1 or measure.bound:
             return ""
         placed.add(f"{key}; {chosen[0][0]}: {chosen[0][2]}")
@@ -172,12 +175,27 @@ def find_cell(sentence: str, rows: Sequence[str], told: str) -> str:
     return "" if wrong or more or not placed else " | ".join(sorted(placed))
 
 
+def is_rate_named(rate: Measure, amount: Measure, told: str) -> bool:
+    """True if a rate is an amount whose period is told apart: "9 EUR a month" for "9 EUR" below "prices per month"."""
+    whole, slash, _ = rate.dimension.partition("/")
+    period = re.escape(rate.text.split()[-1])
+    named = rf"(?i)\b(?:(?:per|an?|each|every)\s{period}|{period}ly)\b"
+    alike = slash and (whole, rate.number) == (amount.dimension, amount.number)
+    return bool(alike) and re.search(named, told) is not None
+
+
+def _is_meant(label: str, clause: Clause) -> bool:
+    """True if a clause names a label in words as near as synonyms are: "costs" for "Price"."""
+    own = stem_text(label)
+    return bool(own) and all(any(is_akin(one, stem) for stem in clause.stems) for one in own)
+
+
 def _fits_cell(measure: Measure, units: Sequence[object], named: str, value: str) -> bool:
     """True if a cell has the number, and its unit where the sentence gives one: in the cell or in `named`."""
     held = find_measures(value)
     if len(held) != 1:
         return False
-    if measure.equals(held[0]):
+    if measure.equals(held[0]) or is_rate_named(measure, held[0], named):
         return True
     known = [find_unit(word) for word in re.findall(r"[^\W\d_]+", named)]
     told = [each.factor for each in known if each is not None and each.dimension == measure.dimension]

@@ -28,7 +28,18 @@ from corrobora.text.polarity import NEGATED
 from corrobora.text.quantities import find_dates, is_calendar_name
 from corrobora.text.reading import Problem, Reading, read_evidence
 from corrobora.text.segmentation import split_sentences
-from corrobora.text.tokens import LIST_ITEM, STOP_WORDS, fold_text, is_same_family, split_words, stem_text, stem_word
+from corrobora.text.tokens import (
+    LIST_ITEM,
+    STOP_WORDS,
+    detect_language,
+    find_function_words,
+    fold_text,
+    is_same_family,
+    is_table_row,
+    split_words,
+    stem_text,
+    stem_word,
+)
 from corrobora.text.typed import compare_sentence
 from corrobora.text.vocabulary import compare_stems, is_common, is_known, weigh_stem, weigh_stems
 
@@ -160,6 +171,7 @@ class Evidence:
     heading: str = ""
     before: str = ""
     after: str = ""
+    opening: str = ""  # the first lines of a page: its date, authors and edition, often
 
     @property
     def context(self) -> str:
@@ -169,7 +181,9 @@ class Evidence:
         """
         own = any(date.year for date in find_dates(self.heading)[0])
         published = "" if own else self.published
-        return "\n".join(filter(None, (self.title, self.version, published, self.heading, self.before, self.after)))
+        return "\n".join(
+            filter(None, (self.title, self.opening, self.version, published, self.heading, self.before, self.after))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +262,8 @@ def compare_evidence(sentence: str, evidence: Sequence[Evidence]) -> Comparison 
     told = " ".join(each.words.lower() for each in problems)
     problems += [each for copy in copies for each in copy.problems if not each.words or each.words not in told]
     if not copied and all(each.scored for each in problems):
-        substitutes = (find_substitute(sentence, unit.text, reading.stems) for unit in reading.units)
+        sayings = (unit.text for unit in reading.units if not is_table_row(unit.text))
+        substitutes = (find_substitute(sentence, each, reading.stems) for each in sayings)
         problems += [found for found in substitutes if found is not None]
     problems += find_rebindings(sentence, units)
     return Comparison(reading, tuple(sorted(problems, key=lambda each: not each.false)), copied)
@@ -279,7 +294,7 @@ def _decide_status(sentence: str, found: Comparison) -> Support:
     shares = [_share_found(part, found.reading) for part in split_statement(sentence)]
     if max(shares) >= _HELD and min(shares) <= _MISSED:
         return Support.PARTLY
-    if score < weights.unsupported:
+    if score < weights.unsupported and not detect_language(sentence):  # its words are those of English
         return Support.UNSUPPORTED
     held = score >= weights.supported and len(found.reading.units) < PASSAGE
     return Support.SUPPORTED if held and not found.differs else Support.UNCLEAR
@@ -326,12 +341,19 @@ def find_foreign_names(sentence: str, reading: Reading) -> Iterator[Problem]:
         absent = parts and (parts[-1] in missing or 2 * len(missing) > len(parts)) and not opener
         if absent and mention.kind is not MentionKind.QUOTED and not _is_abbreviated(mention.text, reading.everything):
             yield Problem(f"the name {mention.text} stands in none of its sources", mention.text)
+    connecting = find_function_words(sentence)
     for word in dict.fromkeys(split_words(sentence)):
         stem = stem_word(word)
-        if stem and not is_known(stem) and not word[0].isdigit() and not _is_spelled_alike(word, reading):
+        if (
+            stem
+            and word not in connecting
+            and not is_known(stem)
+            and not word[0].isdigit()
+            and not _is_spelled_alike(word, reading)
+        ):
             yield Problem(f"the word {word} stands in none of its sources", word)
     for word in re.findall(r"[^\W_]+", sentence):
-        if not word.isascii() and word.lower() not in reading.everything.lower():
+        if not word.isascii() and fold_text(word) not in connecting and word.lower() not in reading.everything.lower():
             yield Problem(f"the letters of {word} stand in none of its sources", word)
 
 

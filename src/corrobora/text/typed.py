@@ -35,6 +35,7 @@ from corrobora.text.reading import (
     Reading,
     find_nearest,
     is_computable,
+    is_rate_named,
     read_evidence,
     select_cells,
     split_by_cells,
@@ -50,6 +51,7 @@ _ORDERING = ("before", "after")
 _RANGE_WORDS = 3  # between the ends of a range
 _SAME_SUBJECT = 0.8  # share of a clause's stems in a sentence from which one verb is about one thing
 _NEAR_AMOUNT = 0.1  # how far "about" reaches
+_OF = re.compile(r"\s+of\s+(?:(?:the|its|their|these)\s+)?")
 _FOCUS = 6  # words after "only" that it may be about
 _EXACT_UPTO = 10  # counts in words up to this may count what is listed
 
@@ -135,7 +137,8 @@ def _compare_number(
     measure: Measure, reading: Reading, near: Sequence[Measure], beside: Sequence[Measure], before: str
 ) -> Problem | None:
     said = measure.text
-    equal = [other for other in reading.measures if measure.equals(other)]
+    told = reading.everything
+    equal = [other for other in reading.measures if measure.equals(other) or is_rate_named(measure, other, told)]
     rivals = [
         other
         for other in near
@@ -166,8 +169,10 @@ def _compare_number(
     if (name := _NAMED.search(before)) and re.search(rf"(?i)\b{name[1]}\s+\d", reading.everything) is None:
         return Problem(f"none of its sources is called {name[1]} {said}", f"{name[1]} {said}")
     kind = "amount" if measure.dimension else "number"
-    told = f"; they give {rivals[0].text}" if rivals else ""
-    return Problem(f"its {kind} {said} stands in none of its sources{told}", said, false=True, contradicts=bool(rivals))
+    instead = f"; they give {rivals[0].text}" if rivals else ""
+    return Problem(
+        f"its {kind} {said} stands in none of its sources{instead}", said, false=True, contradicts=bool(rivals)
+    )
 
 
 def _is_release(said: str, before: str, told: str) -> bool:
@@ -313,7 +318,7 @@ def _compare_shades(clause: Clause, whole: Clause, unit: Clause, reading: Readin
     """Compare quantifiers, strength of relation, hedges, conditions, attribution and population."""
     yield from _find_added_shades(clause, unit, reading)
     for shade in (each for part in find_restated(clause, unit) for each in part.shades):
-        entailed = shade.kind == "all" and not whole.kinds("quantifier")
+        entailed = shade.kind in ("all", "ever") and not whole.kinds("quantifier")
         if shade.kind in whole.kinds(shade.family) or entailed or shade.family == "relation":
             continue
         if shade.family == "population":
@@ -336,7 +341,8 @@ def _overstates(shade: Shade, clause: Clause, unit: Clause) -> bool:
 
 def _find_added_shades(clause: Clause, unit: Clause, reading: Reading) -> Iterator[Problem]:
     for shade in clause.shades:
-        known = (shade.kind in unit.kinds(shade.family) and not _refocuses(shade, unit)) or any(
+        alike = shade.kind != "all" and shade.kind in unit.kinds(shade.family)  # "each" may be each of another thing
+        known = (alike and not _refocuses(shade, unit)) or any(
             shade.kind == other.kind and (shade.governs == other.governs or shade.family != "quantifier")
             for each in reading.units
             for other in each.shades
@@ -346,8 +352,17 @@ def _find_added_shades(clause: Clause, unit: Clause, reading: Reading) -> Iterat
             known = known or shade.kind != "cause" or not hedged
         if not known and shade.family not in ("hedge", "attribution"):
             foreign = shade.family == "quantifier" and bool(shade.governs) and shade.governs not in reading.stems
-            stronger = shade.kind in ("only", "cause")
+            stronger = shade.kind in ("only", "cause", "ever") or (shade.kind == "all" and _names_part(unit))
             yield Problem(f"its sources do not say “{shade.text}”", shade.text, scored=not (foreign or stronger))
+
+
+def _names_part(unit: Clause) -> bool:
+    """True if a sentence says something of a part: "most of them", "94 % of cases", "three of the five bridges"."""
+    found = find_measures(unit.text)
+    places = {each.start for each in found}
+    shares = ((each, _OF.match(unit.text, each.end)) for each in found)
+    parts = (of is not None and (each.dimension == "ratio" or of.end() in places) for each, of in shares)
+    return bool(unit.kinds("quantifier") - {"all", "only"}) or any(parts)
 
 
 def _refocuses(shade: Shade, unit: Clause) -> bool:

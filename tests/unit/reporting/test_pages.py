@@ -57,6 +57,14 @@ Storage
 
 The pump keeps its log in memory.
 """
+PLANS = (
+    "Plans of the sluice works\n\nPrices are per month. Valid from 3 May 2019.\n\n"
+    "Plan: Reed; Depth: 2 m; Price: 5 EUR.\nPlan: Alder; Depth: 4 m; Price: 9 EUR.\n"
+)
+SURVEY = (
+    "Survey of the fens\n\n" + "Fens hold water for a long time. " * 9 + "\n\nThe survey began in spring 2021.\n\n"
+    "Sedges grow in it.\n\nMosses grow in it.\n\nIn the fens 412 species of moss were found.\n"
+)
 MIETE = "Mietrecht\n\nDie Kaution darf drei Monatsmieten nicht übersteigen. Hunde sind im Hof nicht erlaubt.\n"
 
 
@@ -96,6 +104,8 @@ async def check(page: str, sentence: str) -> Support:
         pytest.param(
             GUESTS, "40 fewer guests stayed than on an average day.", id="a difference, the second number without noun"
         ),
+        pytest.param(PLANS, "The plan Alder costs 9 EUR a month.", id="a period that is told above the table"),
+        pytest.param(PLANS, "Since May 2019 the plan Reed has had a depth of 2 m.", id="the date at the beginning"),
         pytest.param(RULES, "Most of the buoys were replaced.", id="a slice"),
         pytest.param(PARTS, "From 3.1.0 on, the pump keeps its log on the card.", id="the heading above a heading"),
         pytest.param(PARTS, "Since firmware 2.4 the valve opens by itself.", id="a release without its v"),
@@ -118,6 +128,8 @@ async def test_truth_3_what_a_page_says_below_a_heading_or_gives_to_compute_is_s
         pytest.param(FARES, "A town ticket for a child costs 3.10 euros.", id="another column"),
         pytest.param(FARES, "A town ticket for a child costs 1.50 crowns.", id="a unit that nobody names"),
         pytest.param(FARES, "A town ticket for a resident child costs 1.80 euros.", id="a cell of another row"),
+        pytest.param(PLANS, "The plan Alder costs 9 EUR a year.", id="another period"),
+        pytest.param(PLANS, "The plan Alder costs 5 EUR a month.", id="a price of another row"),
         pytest.param(GUESTS, "In total 36 guests came to the island by boat.", id="a sum said of one of its parts"),
         pytest.param(GUESTS, "In total 38 guests came to the island.", id="a sum that does not come out"),
         pytest.param(RULES, "Boats must not anchor in the northern basin.", id="a limit of the subject of a denial"),
@@ -137,6 +149,11 @@ async def test_truth_3_what_a_page_says_below_a_heading_or_gives_to_compute_is_s
 )
 async def test_truth_3_what_a_page_says_otherwise_is_not_supported(page: str, sentence: str) -> None:
     assert await check(page, sentence) is not Support.SUPPORTED
+
+
+async def test_truth_3_a_number_is_false_only_if_it_stands_in_no_place_of_a_page() -> None:
+    assert await check(SURVEY, "The survey of 2021 found 412 species of moss in the fens.") is Support.UNCLEAR
+    assert await check(SURVEY, "The survey of 2014 found 412 species of moss in the fens.") is Support.UNSUPPORTED
 
 
 async def test_an_address_below_the_title_of_its_reference_belongs_to_it() -> None:

@@ -19,6 +19,8 @@ SAIL = "The ferry from Varn to Lysk sails at noon."
 CHECKS = "The porter opens the gate only after its lock has been checked by the warden."
 GLASSES = "Glasses were associated with fewer awakenings in nurses over 40, but not in younger ones."
 CAUSE = "In the mill of Varn it was not the bearing but a loose base plate."
+MINT = "Torv Mint bought Ostra Bank in 2014 for 2 million crowns."
+REEF = "An earlier survey by Mirja Holt suggested that the reef may also shelter eels."
 TOLL = "The long-standing toll was 16 crowns until release 2023a of the tariff."
 
 
@@ -34,6 +36,7 @@ TOLL = "The long-standing toll was 16 crowns until release 2023a of the tariff."
         ("The clay was cracking at 900 degrees and the glaze was melting at 1,200.", KILN),
         ("The vault was sealed before the flood.", VAULT),
         ("At noon the ferry sails from Lysk to Varn.", SAIL),
+        ("The expedition showed that the reef may also shelter eels.", REEF),
         ("The warden opens the gate after the porter checked its lock; the lock is checked by the porter.", CHECKS),
     ],
 )
@@ -50,13 +53,15 @@ def test_truth_3_what_belongs_to_something_else_is_not_supported(said: str, quot
         ("A large lock is 32 metres wide.", LOCKS),
         ("The toll was 16 crowns until release 2023a of the tariff.", TOLL),
         ("At 900 degrees the glaze was melting, and at 1,200 the clay was cracking.", KILN),
+        ("In 2014 Torv Mint acquired Ostra Bank for 2 million crowns.", MINT),
+        ("A survey suggested that the reef may also shelter eels.", REEF),
         ("The vault was sealed after the flood.", VAULT),
         ("At noon the ferry sails to Lysk from Varn.", SAIL),
     ],
 )
 def test_what_belongs_together_is_no_problem(said: str, quote: str) -> None:
     reasons = check_support(said, [Evidence(quote)]).reasons
-    told = ("something else", "other way round")
+    told = ("something else", "other way round", "says so", "of what it says")
     assert not any(words in each for each in reasons for words in told)
 
 
@@ -72,3 +77,8 @@ def test_a_number_that_stands_beside_the_words_of_another_part_is_told() -> None
     swapped = list(find_rebindings("The final plan of the council put the bridge at £165m.", told))
     assert [each.words for each in swapped] == ["£165m"]
     assert not list(find_rebindings("The final plan of the council put the bridge at £207m.", told))
+
+
+def test_a_name_to_which_another_one_does_something_is_not_who_does_it() -> None:
+    assert [each.words for each in find_rebindings("In 2014 Ostra Bank acquired Torv Mint.", [MINT])] == ["Ostra Bank"]
+    assert not list(find_rebindings("In 2014 Torv Mint acquired Ostra Bank.", [MINT]))

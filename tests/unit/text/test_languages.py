@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from corrobora.domain.report import Support
+from corrobora.text.support import Evidence, check_support
 from corrobora.text.tokens import (
     detect_language,
     find_function_words,
@@ -44,3 +46,10 @@ def test_scripts_without_spaces_are_known() -> None:
     assert lacks_word_spaces("图书馆九点开门。")
     assert not lacks_word_spaces("The library (图书馆) opens at nine in the morning.")
     assert not lacks_word_spaces("")
+
+
+def test_no_function_word_of_another_language_is_a_foreign_word() -> None:
+    moss = [Evidence("Das Grüne Koboldmoos wurde an keiner Stelle mehr nachgewiesen.")]
+    found = check_support("Für das Grüne Koboldmoos wurde keine Stelle nachgewiesen.", moss)
+    assert not any("für" in each.lower() for each in found.reasons)
+    assert check_support("Es ist für die Wälder am Fluss.", moss).support is Support.UNCLEAR  # its score knows English

@@ -46,6 +46,24 @@ def test_who_speaks_of_all_of_what_its_source_does_not_name_is_not_supported() -
     assert check_support("All students pay a fee of 20 euros a year.", fee).support is Support.SUPPORTED
 
 
+@pytest.mark.parametrize(
+    ("sentence", "quote", "word"),
+    [
+        ("Pain was mild in all of the wards.", "Each nurse reported it: pain was mild in 94 % of wards.", "all"),
+        ("In 2014 all five locks were closed.", "Three of the five locks were closed in 2014.", "all"),
+        (
+            "A keeper may open the lock at any time.",
+            "A keeper may open every lock while a fault is feared.",
+            "any time",
+        ),
+    ],
+)
+def test_truth_3_all_of_what_the_source_restricts_is_not_supported(sentence: str, quote: str, word: str) -> None:
+    found = check_support(sentence, [Evidence(quote)])
+    assert found.support is not Support.SUPPORTED
+    assert any(word in each for each in found.failing)
+
+
 def test_a_true_restatement_has_no_problem() -> None:
     sentence = "The clinic treated forty women from 3 May to 9 June 2020."
     assert [problem for problem in compare_sentence(sentence, read_evidence(UNITS, "")) if problem.false] == []
