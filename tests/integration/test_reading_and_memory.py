@@ -271,7 +271,7 @@ async def test_sections_of_one_document_that_a_reader_asks_for_are_shown_as_one_
     assert len(re.findall(r"^S\d+ read \d+ facts \| Counting of gates", told, re.MULTILINE)) == 1
 
 
-async def test_a_text_that_stands_under_two_names_is_sent_to_a_model_once(database_url: str):
+async def test_a_text_that_stands_under_two_names_is_sent_to_a_model_once_and_both_are_told(database_url: str):
     documents = {**DOCUMENTS, "rules-copy.md": DOCUMENTS["rules-2021.md"]}
     async with ModelServer() as server, open_harness(database_url, documents) as harness:
         found = await harness.run(server, "timed")
@@ -280,6 +280,11 @@ async def test_a_text_that_stands_under_two_names_is_sent_to_a_model_once(databa
     assert found.report is not None
     notes = [r.note for leaf in iter_threads(found.report.findings) for done in leaf.rounds for r in done.readings]
     assert any(note.startswith("the same text as S") for note in notes)
+    told = re.findall(
+        r"^S\d+ read \d+ facts \| .*the same text at (.*\.md)", "\n".join(prompts(server, "reflect")), re.MULTILINE
+    )
+    assert told
+    assert set(told) <= {"rules-2021.md", "rules-copy.md"}
 
 
 def write_page(name: str) -> WebPage:

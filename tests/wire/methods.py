@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.profiles.research import LibraryRun, make_run
+from tests.profiles.scripted import WebRun, make_web_run
 
 from corrobora.adapters.models import parse_target
 from corrobora.adapters.models.connection import ModelConnection
@@ -29,7 +30,7 @@ Answer = Mapping[str, Any] | str | Callable[[ParsedPrompt], Mapping[str, Any] | 
 class WireRun:
     """A run that ended: its report, its files and events, and every prompt that was sent."""
 
-    run: LibraryRun
+    run: LibraryRun | WebRun
     report: Report
     asked: list[WireRequest]
 
@@ -41,8 +42,13 @@ class WireRun:
         return json.loads(self.run.files[name])
 
 
-async def run_over_wire(profile: str, answers: Mapping[str, Answer] | None = None, **options: Any) -> WireRun:
-    """Research with a model that answers some roles as told and all others from the words of the prompt."""
+async def run_over_wire(
+    profile: str, answers: Mapping[str, Answer] | None = None, *, pages: Mapping[str, str] | None = None, **options: Any
+) -> WireRun:
+    """Research with a model that answers some roles as told and all others from the words of the prompt.
+
+    It searches a library, or a web of `pages`.
+    """
     told = answers or {}
 
     def answer(asked: WireRequest) -> str:
@@ -58,7 +64,10 @@ async def run_over_wire(profile: str, answers: Mapping[str, Answer] | None = Non
         connection = ModelConnection(target, CallGate("wire", None, LoopClock()))
         analysts = (LanguageModelAnalyst({"worker": connection}), ExtractiveAnalyst())
         try:
-            run = await make_run(profile, analysts=analysts, wire=False, **options)
+            if pages is not None:
+                run = make_web_run(profile, pages, analysts=analysts, wire=False, **options)
+            else:
+                run = await make_run(profile, analysts=analysts, wire=False, **options)
             return WireRun(run, await run.research(), server.asked)
         finally:
             await connection.aclose()

@@ -132,6 +132,40 @@ async def test_what_is_read_again_shares_the_call_of_what_a_round_reads_first():
     assert sorted(readings) == [("Crane rules of Brenhaven", True), ("Paint shop", False)]
 
 
+async def test_a_page_is_read_on_for_a_gap_where_it_was_not_read_also_if_another_result_comes_first():
+    """The first reading shows the section on inspections of a long manual; the gap stands in another one."""
+    quote, missed = (
+        "Harbour cranes of Brenhaven must be inspected every 12 months.",
+        "Class B is painted red by its owner.",
+    )
+    rest = "\n\n".join(f"## Part {at}\n\n{'The yard keeps ropes and barrels dry. ' * 40}" for at in range(9))
+    manual = f"# Manual of the works\n\n## Inspections\n\n{quote}\n\n{rest}\n\n## Paint\n\n{missed}\n"
+    pages = {
+        "https://works.example/manual": manual,
+        "https://news.example/": "# The colour of class B\n\nWhich colour has class B? Nobody knows it.\n",
+    }
+
+    def reflect(page: ParsedPrompt) -> Mapping[str, Any]:
+        known, ids = missed in page.text, [name for name, _ in page.questions()]
+        gaps = [] if known else [{"text": "how class B is painted", "target": ids[0]}]
+        words = {"goal": "colour", "queries": [{"text": "colour of class B"}], "targets": ids}
+        return {**SAID, "answered": ids if known else [], "gaps": gaps, "next": words}
+
+    def scope(page: ParsedPrompt) -> Mapping[str, Any]:
+        ids = [name for name, _ in page.questions()]
+        return {"reasoning": "r", "goal": "g", "queries": [{"text": "inspected every 12 months"}], "targets": ids}
+
+    answers = {"reflect": reflect, "scope": scope, "extract": lambda page: extract_sentences(page, quote, missed)}
+    done = await run_over_wire("triplet", answers, pages=pages, question=INSPECTED, max_rounds=2, drift=False)
+    first, *later = done.prompts("extract")
+    assert quote in first
+    assert missed not in first
+    again = [page for page in later if missed in page]
+    assert len(again) == 1
+    assert quote not in again[0].partition("Its passages:")[2], "what was read is not sent again"
+    assert any(missed in fact.quote for fact in done.report.findings.facts)
+
+
 async def test_a_place_is_read_again_once_and_only_for_a_gap_in_the_words_of_a_model():
     documents = {"rules.md": "# Crane rules of Brenhaven\n\nHarbour cranes of Brenhaven must be inspected often.\n"}
 

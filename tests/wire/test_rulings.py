@@ -20,8 +20,20 @@ DOCUMENTS = {
 }
 
 
-async def write_over_wire(body: str, refused: str = "", question: str = KEPT) -> WireRun:
-    """Deliver a draft, markers for the first words of quotes; a model refuses what is shown with the word `refused`."""
+async def write_over_wire(
+    body: str, refused: str = "", question: str = KEPT, claims: Mapping[str, str] | None = None
+) -> WireRun:
+    """Deliver a draft, markers for the first words of quotes; a model refuses what is shown with the word `refused`.
+
+    `claims` are what the reader takes quotes for.
+    """
+
+    def read(page: ParsedPrompt) -> Mapping[str, Any]:
+        found = extract_sentences(page, LETTERS, MAPS, SEALED)
+        return {
+            **found,
+            "quotes": [{**each, "claim": (claims or {}).get(each["quote"], "")} for each in found["quotes"]],
+        }
 
     def rule(page: ParsedPrompt) -> Mapping[str, Any]:
         shown = re.findall(r"^(D\d+): (.*?)(?=^D\d+: |^Rule\.)", page.text, re.MULTILINE | re.DOTALL)
@@ -35,7 +47,7 @@ async def write_over_wire(body: str, refused: str = "", question: str = KEPT) ->
         return {"title": "Archive", "body": text}
 
     answers = {
-        "extract": lambda page: extract_sentences(page, LETTERS, MAPS, SEALED),
+        "extract": read,
         "synthesize": write,
         "confirm": rule,
     }
@@ -75,3 +87,31 @@ async def test_the_number_in_the_name_that_a_question_asks_about_is_left_to_a_mo
     checks = {each.sentence: each for each in done.report.checks}
     assert checks[said.format(2)].support == "supported"
     assert "3" in checks[said.format(3)].withheld
+
+
+async def test_a_sentence_that_names_what_is_asked_may_tell_of_the_research_if_a_model_agrees():
+    """A status, a coverage or a next step names what was asked: whether it claims something else, code cannot tell."""
+    told = "The question on Wexmoor is answered in part."
+    claims = "The archive of Wexmoor was searched and is open to all."
+    other = "The archive of Wexmoor was searched by Otto Hahn."
+    done = await write_over_wire(f"{LETTERS} [Letters]\n\n{told} {claims} {other}\n", refused="open to all")
+    checks = {each.sentence: each for each in done.report.checks}
+    assert not checks[told].withheld
+    assert told in done.report.markdown
+    assert checks[claims].withheld
+    assert claims not in done.report.markdown
+    assert "Otto Hahn" in checks[other].withheld
+    assert other not in "".join(done.prompts("confirm")), "a name that was not asked about is a claim"
+
+
+async def test_what_a_reader_took_from_the_line_before_a_quote_is_doubted_and_not_withheld_unasked():
+    said = "For sealed boxes of class 7 two keepers are present."
+    body = f"{LETTERS} [Letters]\n\n{said} [Open]\n"
+    alone = await write_over_wire(body)
+    assert "7" in {each.sentence: each for each in alone.report.checks}[said].withheld
+    taken = {SEALED: "A sealed box of class 7 is opened only where two keepers are present."}
+    read = await write_over_wire(body, claims=taken)
+    check = {each.sentence: each for each in read.report.checks}[said]
+    assert not check.withheld
+    assert check.support == "unclear", "no model confirms a number that it was not shown"
+    assert said in "".join(read.prompts("confirm"))

@@ -20,9 +20,10 @@ from corrobora.engine.knowledge import build_record
 from corrobora.engine.session.reading import AGAIN, ReadPart, name_task
 from corrobora.policies.assessment import choose_forced_subject
 from corrobora.policies.drift import select_remaining_terms
+from corrobora.policies.intent import build_rubric, fill_prompt
 from corrobora.policies.outcome import list_missing, merge_gaps, select_last_iterations
 from corrobora.policies.queries import list_unasked_queries
-from corrobora.policies.selection import build_rubric, fill_prompt, list_unread_sources
+from corrobora.policies.selection import list_unread_sources
 from corrobora.policies.stop import measure_saturation
 from corrobora.roles.extract import Excerpt
 from corrobora.roles.forms import drop_duplicates, name_origin, select_best_facts
@@ -309,7 +310,6 @@ def extract_input(batch: Sequence[ReadPart], thread: ThreadState, run: Session) 
     """
     served, spec = _merge_leaf_needs(thread, run), join_specs(thread.specs)
     asked = {question.id: question for question in (*run.questions, *thread.sub_questions)}
-    passages = [passage for part in batch for passage in part.passages]
     names = [
         passage.id + (AGAIN + name_reading_task(thread, run, part) if part.missing else "")
         for part in batch
@@ -328,7 +328,7 @@ def extract_input(batch: Sequence[ReadPart], thread: ThreadState, run: Session) 
         subjects=run.brief.subjects or thread.subjects,
         guidance=fill_prompt(thread.phase.reading_prompt, served),
         spec=spec,
-        rubric="" if spec else build_rubric(served if not tasks else replace(served, objective=""), passages),
+        rubric="" if spec else build_rubric(served if not tasks else replace(served, objective="")),
         discovery_intense=any(s.discovery_intense for s in thread.specs),
         known_facts=(*run.brief.known_facts, *(fact.claim for fact in thread.recalled[:MAX_RECALLED_SHOWN])),
         terms=collect_terms(thread),

@@ -9,6 +9,7 @@ it. Does not know what is extracted.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -352,13 +353,20 @@ def _build_yield(query: str, done: Round) -> QueryYield:
 
 
 def _build_sources(readings: Sequence[Reading]) -> tuple[SourceYield, ...]:
-    """Tell what came of each source: its sections that were read in one round are one row."""
+    """Tell what came of each source: its sections that were read in one round are one row, as are its copies."""
     rows: dict[str, Reading] = {}
+    copies = defaultdict[str, list[str]](list)
     for reading in readings:
-        if not reading.note.startswith(COPY_NOTE) and (reading.note or not reading.again):
+        if reading.note.startswith(COPY_NOTE):
+            copies[reading.note.removeprefix(COPY_NOTE).strip()].append(_name_host(reading.hit.url))
+        elif reading.note or not reading.again:
             name = f"{reading.source or reading.hit.url} {reading.outcome}"
             rows[name] = _join_readings(rows[name], reading) if name in rows else reading
-    return tuple(_build_source(reading) for reading in rows.values())
+    return tuple(_build_source(reading, copies[reading.source or ""]) for reading in rows.values())
+
+
+def _name_host(url: str) -> str:
+    return urlsplit(url).netloc or name_place(url)
 
 
 def _join_readings(one: Reading, other: Reading) -> Reading:
@@ -370,8 +378,9 @@ def _join_readings(one: Reading, other: Reading) -> Reading:
     return replace(one, **joined)
 
 
-def _build_source(reading: Reading) -> SourceYield:
-    told = tuple(_iter_told(reading))[:MAX_TOLD]
+def _build_source(reading: Reading, copies: Sequence[str]) -> SourceYield:
+    also = (f"the same text at {host}" for host in dict.fromkeys(copies))
+    told = (*also, *_iter_told(reading))[:MAX_TOLD]
     version = next((fact.version for fact in reading.facts), "")
     origin = version or urlsplit(reading.hit.url).netloc
     title, name = reading.title or reading.hit.title, reading.source or ""

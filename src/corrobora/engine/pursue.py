@@ -24,9 +24,16 @@ from corrobora.engine.session import Session
 from corrobora.engine.session.journal import RoundBuffer, measure_part
 from corrobora.engine.session.reading import ReadPart
 from corrobora.policies.assessment import assess_thread, settle_round
-from corrobora.policies.outcome import list_missing, list_rereadings, select_rereadings
+from corrobora.policies.outcome import MAX_AGAIN, list_missing, list_rereadings, select_rereadings
 from corrobora.policies.queries import take_new_questions
-from corrobora.policies.selection import SECTION_CHARS, select_hits, select_more_hits, select_sections
+from corrobora.policies.selection import (
+    SECTION_CHARS,
+    drop_subjects,
+    select_hits,
+    select_more_hits,
+    select_sections,
+    select_unread,
+)
 from corrobora.policies.stop import (
     find_first_stop,
     measure_saturation,
@@ -75,14 +82,22 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
 
 
 async def load_rereadings(thread: ThreadState, run: Session, found: Sequence[Hit]) -> list[tuple[Hit, ReadPart]]:
-    """Load what a model reads again in this round: the section of each chosen hit, and why."""
+    """Load what a model reads again in this round, and why: of a page what it has not read and what speaks of a gap.
+
+    Else it is the section of the hit.
+    """
     loaded: list[tuple[Hit, ReadPart]] = []
-    for source, hit in select_rereadings(found if run.has_model else (), thread).items():
+    for source, hit, first in select_rereadings(found if run.has_model else (), thread):
         stored, _ = await run.library.document(source)
-        place = () if hit.passage is None else (hit.passage,)
-        section = select_sections(await run.library.source_passages(source), place, (hit.query,), most=SECTION_CHARS)
-        wanted = tuple(dict.fromkeys((*list_missing(thread), hit.query)))
-        loaded.append((hit, ReadPart(stored, tuple(section), missing=wanted)))
+        everything = await run.library.source_passages(source)
+        gaps = drop_subjects(list_missing(thread), thread.subjects, stored.title)
+        section = () if hit.passage is not None else select_unread(everything, thread.read_passages, gaps)
+        if first and not section:
+            place = () if hit.passage is None else (hit.passage,)
+            section = select_sections(everything, place, (hit.query,), most=SECTION_CHARS)
+        if section and len(loaded) < MAX_AGAIN:
+            wanted = tuple(dict.fromkeys((*list_missing(thread), hit.query)))
+            loaded.append((hit, ReadPart(stored, tuple(section), missing=wanted)))
     return loaded
 
 

@@ -159,7 +159,7 @@ async def _read_again(hit: Hit, place: int, batch: ReadBatch, thread: ThreadStat
     await batch.full.wait()
     document = Document(*await run.library.document(batch.parts[place].source.id), batch.parts[place].passages)
     found = await extract_facts(hit, document, thread, run, batch.list_neighbours(place))
-    return replace(found, passages=(), note=AGAIN_NOTE, again=True)
+    return replace(found, note=AGAIN_NOTE, again=True)
 
 
 async def load_document(source: SourceId, passages: Sequence[PassageId], run: Session) -> Document:

@@ -28,7 +28,7 @@ from corrobora.roles.review import Confirming, Doubt, Reviewing, Revising, confi
 from corrobora.text.claims import NAMED_NUMBER
 from corrobora.text.derivations import ReadDocument, ReadingSet, find_mention, is_about_reading
 from corrobora.text.operations import DerivationKind
-from corrobora.text.phrases import is_written_by_code
+from corrobora.text.phrases import TELLS_RESEARCH, is_written_by_code
 from corrobora.text.support import find_numbers
 from corrobora.text.tokens import split_words, stem_text, token_overlap
 
@@ -89,7 +89,8 @@ async def confirm_input(checked: CheckedDraft, findings: Findings, run: Session)
     Of these code knows that their words stand in the quotes, not that they are said of the same thing. A quote comes
     with what stands before it.
     """
-    open_checks = [each for each in checked.checks if not each.withheld and each.key not in run.rulings]
+    asked = (each for each in checked.checks if not each.withheld or TELLS_RESEARCH in each.reasons)
+    open_checks = [each for each in asked if each.key not in run.rulings]
     doubted = [each for each in open_checks if (each.support in RULED and each.facts) or _may_claim(each)]
     doubted = [*doubted, *filter(_is_restated, open_checks)][:MAX_DOUBTS]
     sources = _name_sources(findings.facts)
@@ -128,16 +129,17 @@ async def _find_lead(fact: Fact, said: str, run: Session) -> str:
 
 
 def _find_nearest(check: SentenceCheck, facts: Sequence[Fact]) -> tuple[str, ...]:
-    """Return the facts that are nearest to what a sentence tells as not found: one of them may say it."""
-    if check.follows != DerivationKind.ABSENCE:
+    """Return the facts that are nearest to what a sentence tells of the research: one may say what was not found."""
+    if check.follows != DerivationKind.ABSENCE and TELLS_RESEARCH not in check.reasons:
         return ()
     nearest = sorted(facts, key=lambda fact: -token_overlap(check.sentence, f"{fact.claim} {fact.quote}"))
     return tuple(str(fact.id) for fact in nearest[:_NEAREST])
 
 
 def _may_claim(check: SentenceCheck) -> bool:
-    """True for a sentence that cites nothing and names nothing, if a writer wrote it: only a reader can tell."""
-    return check.support is Support.UNCITED and not is_written_by_code(check.sentence)
+    """True for a sentence that cites nothing and names nothing else, if a writer wrote it: only a reader can tell."""
+    told = check.support is Support.UNCITED or TELLS_RESEARCH in check.reasons
+    return told and not is_written_by_code(check.sentence)
 
 
 def _is_restated(check: SentenceCheck) -> bool:

@@ -1,4 +1,6 @@
-"""The rules of a round: which queries it asks, whatever an analyst proposed. `bind_intent` lists them in their order.
+"""The rules of a round: which queries it asks, whatever an analyst proposed, and what its readers are to look for.
+
+`bind_intent` lists the rules of queries in their order.
 
 Knows one intent, the input it was made from and the thread. Does not know who proposed it, nor how it is searched.
 """
@@ -10,7 +12,7 @@ from dataclasses import replace
 
 from corrobora.domain.evidence import Query
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.plan import SubQuestion
+from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.thread import Escape, Intent, ScopeInput, ThreadState
 from corrobora.policies.drift import must_reformulate
 from corrobora.policies.queries import (
@@ -180,3 +182,47 @@ def _add_date(queries: Queries, given: ScopeInput) -> Queries:
     if given.escape is Escape.REFORMULATE and not is_reformulated(text, given.past_queries):
         return queries  # half of the terms must change: that comes first
     return (*queries[:-1], replace(last, text=text))
+
+
+def fill_prompt(template: str, thread: ThreadState) -> str:
+    """Fill the blanks of a phase's reading prompt (TRIPLET-20); questions are named by their ids."""
+    if not template:
+        return ""
+    criteria = "; ".join(_list_open(thread))
+    claims = "; ".join(q.finding for q in thread.sub_questions if q.finding)
+    topic = "the question" if is_whole_question(thread.objective, thread.brief.question) else thread.objective
+    for blank, value in (
+        ("${TOPIC}", topic),
+        ("${CRITERIA}", criteria or topic),
+        ("${SPECIFIC_CLAIM}", claims or topic),
+    ):
+        template = template.replace(blank, value)
+    return template
+
+
+def is_whole_question(objective: str, question: str) -> bool:
+    """True if a line of research is after the question itself, which its prompts show once."""
+    return objective in ("", question, f"Answer: {question}")
+
+
+def _list_open(thread: ThreadState) -> list[str]:
+    return [q.id or q.text for q in thread.sub_questions if q.standing is not SubQuestionStatus.ANSWERED]
+
+
+def build_rubric(thread: ThreadState) -> str:
+    """Compose the minimal rubric of an extraction from the objective and prior findings (TREE-25).
+
+    It names the scope, the open sub-questions by their ids, and the target confidence. It is the same for all sources
+    of a round: the sections of a source stand with its passages.
+    """
+    known, missing = [q for q in thread.sub_questions if q.finding], _list_open(thread)
+    wanted = "all sub-questions" if len(missing) == len(thread.sub_questions) > 0 else "; ".join(missing)
+    whole = is_whole_question(thread.objective, thread.brief.question)
+    lines = [
+        f"Scope: {'the question' if whole else thread.objective}",
+        f"Look for: {wanted or 'confirmation of what is known'}",
+        f"Leave out: {thread.out_of_scope}" if thread.out_of_scope else "",
+        f"Known already: {'; '.join(q.finding for q in known)[:600]}" if known else "",
+        "Target confidence: 0.7 or more for each key claim.",
+    ]
+    return "\n".join(line for line in lines if line)

@@ -7,7 +7,8 @@ differs from *could not look* (TRUTH-5). Does not assess anything itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -24,6 +25,7 @@ from corrobora.text.phrases import format_count
 MAX_MISSING = 6  # gaps that a reader is told
 AGAIN_NOTE = "read again for what was missing"
 MAX_AGAIN = 2  # documents that a round of a model reads again
+AGAIN_RANKS = 3  # results of a query that are looked through for them
 _ITERATION = re.compile(r"~\d+")  # of a path: the iteration of a node
 
 
@@ -214,26 +216,28 @@ def list_missing(thread: ThreadState) -> tuple[str, ...]:
     return tuple(gap.text for gap in gaps if not gap.text.endswith(asked))[:MAX_MISSING]
 
 
-def select_rereadings(hits: Sequence[Hit], thread: ThreadState) -> Mapping[SourceId, Hit]:
-    """Choose what a model reads again for what is still missing: the first result of a query, if it was read before.
+def select_rereadings(hits: Sequence[Hit], thread: ThreadState) -> Sequence[tuple[SourceId, Hit, bool]]:
+    """List what a model may read again for what is still missing: the best results of a query that were read before.
 
-    Whoever read it then looked for other things. Each place is read again once, and at most two in a round.
+    Whoever read them then looked for other things. The first result of each query is read again once, which is told
+    with each; the others, and a page that was read again, only for what was not read of them yet.
     """
     if not list_missing(thread) and (thread.rounds or not thread.earlier):  # a further pass looks for something new
-        return {}
+        return ()
     past = [r for done in (*thread.earlier, *thread.rounds) for r in done.readings if r.outcome is ReadOutcome.READ]
     pages = {reading.hit.url: reading.source for reading in past}
     passages = {passage: reading.source for reading in past for passage in reading.passages}
     again = {reading.hit.key for reading in past if reading.again}
-    first: dict[str, Hit] = {}
+    ranked = defaultdict[str, list[Hit]](list)
     for hit in hits:
-        first.setdefault(hit.query, hit)
-    chosen: dict[SourceId, Hit] = {}
-    for hit in first.values():
+        ranked[hit.query].append(hit)
+    chosen: dict[SourceId, tuple[Hit, bool]] = {}
+    placed = ((place, hit) for each in ranked.values() for place, hit in enumerate(each[:AGAIN_RANKS]))
+    for place, hit in sorted(placed, key=lambda row: row[0]):
         source = pages.get(hit.url) if hit.passage is None else passages.get(hit.passage)
-        if source is not None and hit.key not in again:
-            chosen.setdefault(source, hit)
-    return dict(list(chosen.items())[:MAX_AGAIN])
+        if source is not None and (place == 0 or hit.passage is None):
+            chosen.setdefault(source, (hit, place == 0 and hit.key not in again))
+    return [(source, hit, first) for source, (hit, first) in chosen.items() if first or hit.passage is None]
 
 
 def _has_new_terms(thread: ThreadState) -> bool:

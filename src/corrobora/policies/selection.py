@@ -1,7 +1,7 @@
 """Selection: which hits of a round to read, which are copies, and which parts of a long document are worth reading.
 
-Knows hits, what was read, the reads of a round, the passages of one document with their headings, and what guides
-their reader. Does not read, and does not know what a hit says.
+Knows hits, what was read, the reads of a round, and the passages of one document with their headings. Does not read,
+and does not know what a hit says.
 """
 
 from __future__ import annotations
@@ -273,6 +273,16 @@ def select_sections(
     return tuple(passages[at] for at in sorted(chosen))
 
 
+def select_unread(passages: Sequence[Passage], read: Container[str], gaps: Sequence[str]) -> tuple[Passage, ...]:
+    """Return what stands around the unread passages of a document that hold much of a gap; () if none does."""
+    fresh = [at for at, passage in enumerate(passages) if passage.id not in read]
+    best = [(max(fresh, key=shares.__getitem__), shares) for shares in _cover_queries(passages, gaps) if fresh]
+    places = dict.fromkeys(passages[at].id for at, shares in best if shares[at] >= MIN_COVERAGE)
+    sections = (select_sections(passages, (place,), (), most=SECTION_CHARS // len(places)) for place in places)
+    chosen = {each.id for section in sections for each in section if each.id not in read}
+    return tuple(each for each in passages if each.id in chosen)
+
+
 def drop_subjects(queries: Iterable[str], subjects: Iterable[Subject], title: str) -> tuple[str, ...]:
     """Return what queries ask of a document whose title names a subject: without the names of all of them.
 
@@ -361,40 +371,3 @@ def read_section(passages: Sequence[Passage], first: PassageId) -> tuple[Passage
             break
         chosen.append(passage)
     return tuple(chosen)
-
-
-def fill_prompt(template: str, thread: ThreadState) -> str:
-    """Fill the blanks of a phase's reading prompt (TRIPLET-20)."""
-    if not template:
-        return ""
-    criteria = "; ".join(asked.text for asked in thread.sub_questions if not asked.is_answered)
-    claims = "; ".join(q.finding for q in thread.sub_questions if q.finding)
-    topic = thread.objective or thread.brief.question
-    for blank, value in (
-        ("${TOPIC}", topic),
-        ("${CRITERIA}", criteria or topic),
-        ("${SPECIFIC_CLAIM}", claims or topic),
-    ):
-        template = template.replace(blank, value)
-    return template
-
-
-def build_rubric(thread: ThreadState, passages: Sequence[Passage] = ()) -> str:
-    """Compose the minimal rubric of an extraction from the objective and prior findings (TREE-25).
-
-    It names the scope, the open sub-questions by their ids, the sections of this source, and the target confidence.
-    """
-    sections = tuple(dict.fromkeys(p.heading.rsplit(" > ", 1)[-1] for p in passages if p.heading))
-    known = [q for q in thread.sub_questions if q.finding]
-    missing = [asked.id or asked.text for asked in thread.sub_questions if not asked.is_answered]
-    wanted = "all sub-questions" if len(missing) == len(thread.sub_questions) > 0 else "; ".join(missing)
-    whole = thread.objective in ("", thread.brief.question, f"Answer: {thread.brief.question}")  # it stands above
-    lines = [
-        f"Scope: {'the question' if whole else thread.objective}",
-        f"Look for: {wanted or 'confirmation of what is known'}",
-        f"Sections to consider: {'; '.join(sections)[:240]}" if sections else "",
-        f"Leave out: {thread.out_of_scope}" if thread.out_of_scope else "",
-        f"Known already: {'; '.join(q.finding for q in known)[:600]}" if known else "",
-        "Target confidence: 0.7 or more for each key claim.",
-    ]
-    return "\n".join(line for line in lines if line)

@@ -33,9 +33,9 @@ from corrobora.reporting.markdown import (
 )
 from corrobora.reporting.report_format import SECRET, strip_addresses
 from corrobora.text import phrases
-from corrobora.text.claims import CitedEvidence, check_named_support
+from corrobora.text.claims import CitedEvidence, check_read_support
 from corrobora.text.derivations import Derivation, DerivationKind, ReadingSet, check_derivation
-from corrobora.text.mentions import find_claim_words, is_statement
+from corrobora.text.mentions import find_claim_words, is_statement, tells_research
 from corrobora.text.support import Evidence, SupportCheck, check_support, find_numbers
 from corrobora.text.tokens import read_inline, token_overlap
 
@@ -139,14 +139,10 @@ def check_written_draft(
 
     `rulings` are those of a model on sentences that code cannot decide.
     """
-    questions = [part.text for part in findings.sub_questions]
-    known = (
-        findings.title,
-        *questions,
-        *(gap.text for gap in findings.gaps),
-        *(each.title for each in findings.children),
-    )
-    return check_draft(draft, findings.facts, [text for text in known if text], reading=reading, rulings=rulings)
+    asked = [each.text for each in (*findings.sub_questions, *findings.gaps)]
+    names = (name for subject in findings.subjects for name in (subject.name, *subject.aliases))
+    known = filter(None, (findings.title, *asked, *names, *(each.title for each in findings.children)))
+    return check_draft(draft, findings.facts, tuple(known), reading=reading, rulings=rulings)
 
 
 def _iter_blocks(lines: Sequence[str]) -> Iterator[tuple[str, str, Sequence[str]]]:
@@ -238,7 +234,7 @@ def _check_sentence(
     derived = check_derivation(text, pieces, evidence.reading)
     if derived.holds is None and not cited:
         return _check_uncited(text, evidence, derived)
-    result = check_named_support(text, [piece.evidence for piece in pieces], evidence.known)
+    result = check_read_support(text, [each.evidence for each in pieces], [each.claim for each in held], evidence.known)
     overlap = round(result.overlap, 3)
     if derived.holds is None or (not derived.holds and result.withholds and not derived.withholds):
         return _record_check(text, ids, result, held, derived.kind), known
@@ -253,12 +249,15 @@ def _check_sentence(
 def _apply_ruling(check: SentenceCheck, rulings: Rulings, quotes: Sequence[str]) -> SentenceCheck:
     """Take a model's word on a sentence that code doubts; what code knows to be false stays withheld.
 
-    What both doubt is withheld, and a claim without a citation in which code saw none. No model confirms a number that
-    stands neither in a quote nor in what it was shown before one: that stays unclear.
+    What both doubt is withheld, and a claim without a citation in which code saw none; what may tell of the research is
+    printed. No model confirms a number that it was shown neither in a quote nor before one: that stays unclear.
     """
-    if check.key not in rulings or check.withheld:
+    if check.key not in rulings:
         return check
     ruled = rulings[check.key]
+    if check.withheld:
+        released = not ruled and phrases.TELLS_RESEARCH in check.reasons
+        return replace(check, support=Support.UNCITED, reasons=(), withheld="") if released else check
     if check.support is Support.UNCITED and ruled:
         why = _tidy_reason(f"{phrases.CLAIMS_UNCITED}: {ruled}")
         return replace(check, support=Support.UNSUPPORTED, reasons=(why,), withheld=why)
@@ -297,7 +296,7 @@ def _list_quotes(markers: Sequence[str], evidence: _Evidence) -> list[str]:
 
 
 def _tidy_reason(reason: str) -> str:
-    """Return a reason for a note: one line without marks that would end the note or cite something."""
+    """Return a reason for a note: one line without marks that end it or cite something."""
     return re.sub(r"[.!?]+(?=\s)", ";", re.sub(r"[\[\]*|]", "", " ".join(reason.split()))).rstrip(". ")[:300]
 
 
@@ -320,7 +319,8 @@ def _check_uncited(
             return _record_check(text, (fact.id,), result, [fact]), (fact.marker,)
     named = ", ".join(words[:_MOST_WORDS_NAMED])
     why = _tidy_reason(f"it states {named} without a source")
-    return SentenceCheck(text, (), Support.UNSUPPORTED, 0.0, (why,), withheld=why), ()
+    told = (phrases.TELLS_RESEARCH,) if tells_research(text, words, evidence.known) else ()
+    return SentenceCheck(text, (), Support.UNSUPPORTED, 0.0, (*told, why), withheld=why), ()
 
 
 def _find_uncited_claims(text: str, evidence: _Evidence) -> tuple[str, ...]:

@@ -139,6 +139,7 @@ _ROSE = "rose|risen|rises?|grew|grown|grows?|increase[sd]?|climbed|climbs|went u
 _FELL = "fell|fallen|falls?|drop(?:s|ped)?|declined?|declines|decrease[sd]?|shrank|went down|sank|loss|reduced|lowered"
 _MOVES = "increase|decrease|rise|fall|drop|growth|reduction"
 _STAYED = "stayed|stays|remained|remains|unchanged|constant|did not change"
+_UNIT = rf"(?:(?! (?:is|are|was|were)\b){_W}){{0,2}}"  # "1,000 s is higher" states no difference of 1,000 s
 _VERB = r"(?:=|equals?|is|are|was|were|makes?|made|gives?|comes? to|came to|amounts? to|adds? up to|totals?|totalled)"
 _FACTORS = {"twice": 2.0, "double": 2.0, "doubled": 2.0, "doubles": 2.0, "thrice": 3.0, "triple": 3.0, "tripled": 3.0,
             "quadrupled": 4.0, "half": 0.5, "halved": 0.5, "halves": 0.5}  # fmt: skip
@@ -162,7 +163,7 @@ _OPERATORS: tuple[tuple[str, str], ...] = (  # the first whose word stands in th
         "difference",
         "|".join(
             (
-                rf"{_N}{_W}{{0,2}} (?:{_UP}|{_DOWN})\b|\bby {_ABOUT}{_N}|\b(?:difference|gap|margin)\b",
+                rf"{_N}{_UNIT} (?:{_UP}|{_DOWN})\b|\bby {_ABOUT}{_N}|\b(?:difference|gap|margin)\b",
                 rf"\b(?:{_ROSE}|{_FELL}|{_MOVES}){_W}{{0,1}}? of {_ABOUT}{_N}|{_N} (?:{_MOVES})\b",
             )
         ),
@@ -177,7 +178,7 @@ _RESULTS = {
     "ratio": (rf"{_N} times\b", rf"(?:factor|ratio){_W}{{0,12}}? (?:of|is|was|=) {_ABOUT}{_N}",
               rf"{_VERB} {_ABOUT}{_N}"),
     "share": (rf"{_VERB} {_ABOUT}{_N}", rf"\({_ABOUT}{_N}", rf"{_N} of\b"),
-    "difference": (rf"{_N}{_W}{{0,2}} (?:{_UP}|{_DOWN})\b", rf"\bby {_ABOUT}{_N}", rf"{_N} (?:{_MOVES})",
+    "difference": (rf"{_N}{_UNIT} (?:{_UP}|{_DOWN})\b", rf"\bby {_ABOUT}{_N}", rf"{_N} (?:{_MOVES})",
                    rf"(?:of|is|was|=|{_VERB}) {_ABOUT}{_N}"),
 }  # fmt: skip
 _OFTEN = re.compile(r" times\s*[,;.]")
@@ -347,3 +348,18 @@ def check_named_support(text: str, quotes: Sequence[Evidence], known: Sequence[s
     plain = NAMED_NUMBER.sub(drop_number, text)
     again = check_support(plain, quotes) if plain != text else result
     return result if again.withholds else replace(result, support=Support.UNCLEAR, withholds=False)
+
+
+def check_read_support(
+    text: str, quotes: Sequence[Evidence], claims: Sequence[str], known: Sequence[str]
+) -> SupportCheck:
+    """Check a sentence by its quotes; what fails by them and not by what their reader took from each is doubted.
+
+    "This option doubles it": the name of the option stands before the quote, and the reader of the passage has seen it.
+    """
+    result = check_named_support(text, quotes, known)
+    read = [replace(each, quote=claim) for each, claim in zip(quotes, claims, strict=True) if claim != each.quote]
+    if not (result.withholds and any(each.quote for each in read)):
+        return result
+    told = check_named_support(text, [*quotes, *(each for each in read if each.quote)], known)
+    return result if told.withholds else replace(result, support=Support.UNCLEAR, withholds=False)

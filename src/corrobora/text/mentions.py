@@ -319,6 +319,27 @@ def is_statement(line: str) -> bool:
     return _STATES.match(line) is not None
 
 
+_OF_RESEARCH = re.compile(
+    r"(?i)\b(?:(?:un)?(?:answered|covered|read)|coverage|(?:not|nothing|never) (?:\w+ )?found|(?:re)?search(?:e[ds])?|"
+    r"looked for|(?:is|are|was|were|remains?|left|still) (?:open|unknown|unclear)|gaps?|partial(?:ly)?|"
+    r"in (?:part|full)|next (?:step|round)|(?:un)?beantwortet|nichts? gefunden|offen|abgedeckt|gelesen|gesucht|Lücke)\b"
+)
+_COUNTS_RESEARCH = re.compile(
+    r"(?i)should|\S+ (?:sub-?)?(?:questions?|subjects?|gaps?|rounds?|topics?|(?:Teil)?fragen?|Themen|Lücken?|Runden?)"
+)
+
+
+def tells_research(sentence: str, words: Sequence[str], known: Sequence[str]) -> bool:
+    """True if a sentence may say what was asked, answered, found or read, and names nothing but what was asked.
+
+    Code cannot tell whether it claims something else besides.
+    """
+    told = "\n".join(known).casefold()
+    return _OF_RESEARCH.search(sentence) is not None and all(
+        _COUNTS_RESEARCH.fullmatch(word) or all(part.casefold() in told for part in word.split()) for word in words
+    )
+
+
 def find_claim_words(sentence: str, known: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the words for which a sentence needs a source; none for connecting prose.
 

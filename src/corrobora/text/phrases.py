@@ -51,6 +51,7 @@ CLAIMED = "The model counts this as answered, and no single statement that was r
 UNCERTAIN = "Statements that were read fit this, and words alone do not tell whether they answer it"
 DISPUTED = "Statements that were read contradict each other on this, and nothing that was read settles it"
 DOUBTED = "A statement fits this question, and the model does not count it as answered"
+TELLS_RESEARCH = "it cites nothing and may tell of the research alone"
 FAILED = "Not covered, because it failed"
 
 CONFLICTS = "Contradictions and changes"

@@ -81,6 +81,19 @@ def test_trends_and_comparisons_know_their_direction_sides_and_years(older: int,
         assert is_executed(said.replace("characters", "minutes"), cited, DerivationKind.COMPARISON) is not True
 
 
+@given(NUMBERS, NUMBERS)
+def test_a_number_before_is_higher_than_is_compared_and_no_difference(one: int, other: int) -> None:
+    cited = [
+        cite(f"The panic threshold is {one} s.", "Clock Guide", "2017-06", "S1"),
+        cite(f"The stepout threshold is {other} s.", "Clock Guide", "2017-06", "S2"),
+    ]
+    said = f"The panic threshold of {one} s is higher than the stepout threshold of {other} s."
+    assert is_executed(said, cited, DerivationKind.COMPARISON) is (one > other)
+    either = f"The panic threshold of {one} s is higher than either {other} s or {other + 1} s."
+    cited.append(cite(f"Another page says {other + 1} s.", "Clock Guide", "2018", "S3"))
+    assert is_executed(either, cited, DerivationKind.COMPARISON) is None, "three numbers are left to a reader"
+
+
 def test_operands_may_be_found_by_their_sides() -> None:
     cited = cite_pair(8, 15)
     found = check_derivation("The New Rules ask for 7 characters more than The Old Guide.", cited)
