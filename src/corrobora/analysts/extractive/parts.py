@@ -12,7 +12,8 @@ from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import STOP_WORDS, fold_text, split_words, stem_text
 
 _WH = "who|whom|whose|what|which|when|where|why|how"
-_AUX = "is|are|was|were|do|does|did|has|have|had|can|could|should|will|would|shall|may|might|must"
+_MODAL = "can|could|should|will|would|shall|may|might|must"
+_AUX = f"is|are|was|were|do|does|did|has|have|had|{_MODAL}"
 _CLAUSE = re.compile(
     rf"(?i)[,;]?\s+(?:and|but|or)\s+(?=(?:(?:in|on|at|by|for|from|to|under|with|of|since|until|through)\s+)?(?:{_WH})\b)"
     rf"|[,;]\s*(?:(?:and|but|or)\s+)?(?=(?:(?:in|under|by|for|with)\s+)?(?:{_WH})\s+(?:\w+\s+){{0,4}}?(?:{_AUX})\b)"
@@ -36,6 +37,10 @@ _LIST_BREAK = (
     STOP_WORDS | frozenset("vs versus via per like using regarding concerning about including".split()) | _BASE_VERBS
 )
 _MIN_STEMS_OF_CLAUSE = 3
+_DOES = re.compile(  # after "who" a verb stands, after "what" and the like what stands before an article
+    rf"(?i)^(?:who|(?:what|which)(?=\s+\w+\s+(?:the|an?|this|its|their)\b))\s+(?:(?:has|have|had|{_MODAL})\s+)?"
+    rf"(?!(?:{_AUX})\b)(?:first\s+|\w+ly\s+)?(?-i:[a-z])\w*\s+(?=\S)"
+)
 _CIRCUMSTANCE = re.compile(rf"(?i)(?:when|where|if|before|after|while|since|as)\b(?!\s+(?:{_AUX})\b)")
 
 
@@ -121,11 +126,17 @@ def _add_topic(part: str, first: str) -> str:
 
 
 def _drop_question_words(question: str) -> str:
-    """Return a question without its opening question words: "SMS acceptable as a second factor"."""
-    body = question.strip().rstrip("?. ")
-    return re.sub(
+    """Return a question without its opening question words: "SMS acceptable as a second factor".
+
+    Where the question word is the subject, its verb goes as well: of "Who wrote the guide?" the topic is the guide.
+    """
+    body = _DOES.sub("", question.strip().rstrip("?. "))
+    topic = re.sub(
         rf"(?i)^(?:(?:in|on|under|by|for|with|at|to)\s+)?(?:(?:{_WH}|{_AUX}|be|been|many|much)\s+){{1,4}}", "", body
     )
+    if re.search(r"(?i)^\w+\s+(?:do|does|did)\b", body):
+        topic = re.sub(r"(?i)\s+(?:do|mean|work)$", "", topic)
+    return topic
 
 
 def _split_topic_list(clause: str) -> list[str]:

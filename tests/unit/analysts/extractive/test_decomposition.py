@@ -49,6 +49,21 @@ def test_the_parts_of_a_question_stand_alone(question, found):
     assert split_question(question) == found
 
 
+@pytest.mark.parametrize(
+    ("question", "second"),
+    [
+        ("Who wrote Lathe and when was it first released?", "When was it first released (Lathe)?"),
+        ("Who originally wrote the lathe tool, and when was it released?", "When was it released (the lathe tool)?"),
+        ("What causes the crash and how can it be avoided?", "How can it be avoided (the crash)?"),
+        ("Who may use the lathe and what does it cost?", "What does it cost (the lathe)?"),
+        ("What does the -k option do and when was it added?", "When was it added (the -k option)?"),
+        ("How did guidance change and why did it?", "Why did it (guidance change)?"),
+    ],
+)
+def test_the_topic_of_a_part_that_points_back_is_no_verb(question: str, second: str):
+    assert split_question(question)[1] == second
+
+
 def test_a_part_that_points_back_names_its_topic():
     first, second = split_question("Is wood acceptable as fuel? Did the draft change that?")
     assert first == "Is wood acceptable as fuel?"
