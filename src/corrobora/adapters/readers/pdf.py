@@ -11,6 +11,7 @@ import ctypes
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import takewhile
 from statistics import median
 from typing import TYPE_CHECKING
@@ -78,13 +79,14 @@ def read_pdf(data: bytes, charset: str = "", *, max_pages: int = LIMITS.pdf_max_
     write_pages(drop_running_lines(pages), writer)
     text = writer.build_parsed().text
     _check_text(text)
-    return writer.build_parsed(
-        title or largest or text.lstrip().split("\n", 1)[0][:150],
+    parsed = writer.build_parsed(
+        title,
         published=published,
         truncated=total > max_pages,
         note=f"only the first {max_pages} of {total} pages were read" if total > max_pages else "",
         authors=authors,
     )
+    return replace(parsed, title=parsed.title if title else largest or _read_first_block(text))  # no number of a page
 
 
 def _check_text(text: str) -> None:
@@ -174,6 +176,13 @@ def _find_largest(lines: Sequence[str], heights: Sequence[float]) -> str:
     lasting = takewhile(lambda each: each[0] * _OTHER_SIZE >= max(words), sizes[first:])
     title = " ".join(line for _, line in lasting)
     return title if len(title) <= _TITLE_CHARS and _CUT.search(title) is None else ""
+
+
+def _read_first_block(text: str) -> str:
+    """Return the first block of a text if it can be a title: a few words that are no sentence and no page number."""
+    first = text.lstrip().split("\n", 1)[0]
+    named = len(first) <= _TITLE_CHARS and not first.endswith((".", ",", ";", ":"))
+    return first if named and sum(map(str.isalpha, first)) >= _TITLE_LETTERS else ""
 
 
 def _read_metadata(document: PdfDocument) -> tuple[str, str, list[str]]:

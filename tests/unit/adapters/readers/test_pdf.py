@@ -120,6 +120,13 @@ def test_a_heading_in_larger_letters_is_no_part_of_the_paragraphs_around_it():
     assert read_pdf(made(f"{body}\n{body}\nSeals")).text == f"{body} {body} Seals"
 
 
+def test_a_first_paragraph_is_no_title_and_neither_is_the_number_of_a_page():
+    body = "The valve opens at three bar and closes again at two bar."
+    assert read_pdf(made(f"{body}\n{body}\n{body}")).title == ""
+    assert read_pdf(made(f"ii\n\n{body}")).title == ""
+    assert read_pdf(made(f"Valves under pressure\n\n{body}")).title == "Valves under pressure"
+
+
 def test_a_bold_heading_of_the_size_of_the_text_is_no_part_of_the_paragraph_below_it():
     bold = ") Tj /F2 12 Tf (Seals of every valve in the hall of pumps) Tj /F1 12 Tf ("
     body = "The valve opens at three bar and closes again at two bar."
