@@ -66,7 +66,18 @@ class Page:
 
 def _list_facts(facts: Iterable[Fact], printed: set[str], *, bold: bool = False) -> list[str]:
     written = (cite_fact(fact, bold=bold, printed=printed) for fact in facts)
-    return [f"- {text}" for text in written if text]
+    return _list_texts(written)
+
+
+def _list_texts(texts: Iterable[str]) -> list[str]:
+    """Return statements as a list; one that leads in a list of its own is a paragraph above it, as lists are flat."""
+    lines: list[str] = []
+    for lead, *items in (text.split("\n  - ") for text in texts if text):
+        if items:
+            lines += [*([""] if lines and lines[-1] else []), lead, "", *(f"- {item}" for item in items), ""]
+        else:
+            lines.append(f"- {lead}")
+    return lines[:-1] if lines and not lines[-1] else lines
 
 
 def _list_statements(page: Page, facts: Sequence[Fact], *, bold: bool = False, mark: str = "### {}") -> list[str]:
@@ -92,7 +103,7 @@ def _list_statements(page: Page, facts: Sequence[Fact], *, bold: bool = False, m
         written = [cite_fact(*same, bold=bold, printed=page.printed) for same in groups[editions]]
         named = "; ".join(name or "Other sources" for name in editions)
         if any(written):
-            lines += [mark.format(named), "", *(f"- {text}" for text in written if text), ""]
+            lines += [mark.format(named), "", *_list_texts(written), ""]
     return lines[:-1]
 
 
@@ -147,8 +158,11 @@ def _open_page(page: Page) -> list[str]:
     if any(edition for edition, _ in written):
         return [*near, *_list_by_edition(written)]
     texts = [text for _, text in written]
-    lists = any("\n" in text or text[:1].islower() for text in texts)  # an item of a list ends no sentence
-    return [*near, *([f"- {text}" for text in texts] if lists else [" ".join(texts)] if texts else [])]
+    lines: list[str] = []
+    for listed, same in groupby(texts, key=lambda text: "\n" in text or text[:1].islower()):  # an item ends no sentence
+        own = list(same)
+        lines += [*([""] if lines else []), *(_list_texts(own) if listed else [" ".join(own)])]
+    return [*near, *lines]
 
 
 def _answer_section(page: Page, section: Section, room: int) -> list[tuple[str, str]]:
@@ -176,7 +190,7 @@ def _list_by_edition(written: Sequence[tuple[str, str]]) -> list[str]:
     lines: list[str] = []
     for edition, rows in groupby(written, key=itemgetter(0)):
         lines += [f"{phrases.STATED_IN} {edition}:", ""] if edition else []
-        lines += [*(f"- {text}" for _, text in rows), ""]
+        lines += [*_list_texts(text for _, text in rows), ""]
     return lines[:-1]
 
 

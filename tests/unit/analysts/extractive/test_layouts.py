@@ -14,6 +14,7 @@ from corrobora.analysts.extractive.layouts import (
     layout_by_angles,
     layout_by_questions,
 )
+from corrobora.domain.evidence import FactId
 from corrobora.text import phrases
 
 OLD, NEW = facts_of(OLD_DOCUMENT), facts_of(NEW_DOCUMENT)
@@ -139,3 +140,14 @@ def test_only_the_best_statements_open_a_report():
     many = layout_by_questions(page(Section("Fuel", "Which fuel?", facts, had_facts=True)))
     opening = [text.split("\n\n")[1].count("[S") for text in (few, many)]
     assert opening[0] < opening[1]
+
+
+def test_what_leads_in_a_list_is_a_paragraph_above_it_and_no_item_among_its_items():
+    fact = facts_of(OLD_DOCUMENT)[0]
+    led = replace(fact, id=FactId("F1"), quote="Doors include:\n\n- iron ones\n- oak ones")
+    plain = replace(fact, id=FactId("F2"), quote="They are shut at night.")
+    body = layout_by_questions(page(Section("Doors", "Which doors?", (led, plain), had_facts=True)))
+    listed = "Doors include [S1:C1]:\n\n- iron ones [S1:C1].\n- oak ones [S1:C1].\n\nThey are shut at night [S1:C1]."
+    assert listed in body
+    below = page(Section("Doors", "Which doors?", (led,), had_facts=True), Section(FURTHER, "", (plain, led)))
+    assert "- They are shut" in layout_by_questions(replace(below, printed=set()))
