@@ -233,7 +233,7 @@ class RunAttempt:
                 estimate=estimate,
                 write=self._open_artifacts(),
                 render_round=render_round_files,
-                read=self._read_artifact,
+                read=partial(workspace.runs.read_text, run),
                 facts=wiring.facts,
                 recipients=wiring.list_recipients(request, profile),
                 previous=previous,
@@ -287,10 +287,6 @@ class RunAttempt:
 
     async def _read_answer(self, topic: str) -> str | None:
         return (await self._workspace.runs.read_answers(self._row.id)).get(topic)
-
-    async def _read_artifact(self, name: str) -> str | None:
-        stored = await self._workspace.runs.read_artifact(self._row.id, name)
-        return None if stored is None else stored.content.decode("utf-8", "replace")
 
     def _open_artifacts(self) -> Callable[[Mapping[str, str]], Awaitable[None]]:
         """Write a run's files into its folder, and the reports of a given thread into `artifact_dir` as well."""

@@ -192,16 +192,16 @@ async def accept_changes(workspace: Workspace, run: str, accept: str) -> None:
         raise UserError(
             "edit_not_waiting", f"Run {run} is not an edit that waits for a reader.", next_step="corrobora runs list"
         )
-    proposed = await workspace.runs.read_artifact(run, "edits.json")
+    proposed = await workspace.runs.read_text(run, "edits.json")
     if proposed is not None:
-        accept_named(decode(Proposed, proposed.content.decode(), key="edits.json"), accept)
+        accept_named(decode(Proposed, proposed, key="edits.json"), accept)
     await workspace.runs.store_answer(run, ACCEPT_TOPIC, accept)
 
 
 async def read_changes(workspace: Workspace, run: str) -> dict[str, Any]:
     """Return the proposed changes of an edit as JSON values, {} if there are none yet."""
-    stored = await workspace.runs.read_artifact(run, "edits.json")
-    return {} if stored is None else json.loads(stored.content)
+    stored = await workspace.runs.read_text(run, "edits.json")
+    return {} if stored is None else json.loads(stored)
 
 
 async def read_outline(workspace: Workspace, run: str) -> Document:

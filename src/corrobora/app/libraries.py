@@ -28,7 +28,7 @@ from corrobora.app.ingest import IngestProgress as FileProgress
 from corrobora.config import Settings
 from corrobora.config.trust import is_vendor_host
 from corrobora.domain.errors import ReadError, UserError
-from corrobora.domain.run import DEMO
+from corrobora.domain.run import DEMO, RunRow
 from corrobora.engine.session.egress import PUBLIC_LIBRARIES
 from corrobora.ports import Embedder, ParsedDocument
 from corrobora.registry import list_added, load_part
@@ -52,6 +52,11 @@ def show_nothing(_done: int, _total: int, _path: str) -> None:
 def open_library(workspace: Workspace, names: Sequence[str]) -> PostgresLibrary:
     """Open the named libraries as one."""
     return PostgresLibrary(workspace.database, tuple(names), workspace.embedder, workspace.tokenizer)
+
+
+def open_run_library(workspace: Workspace, row: RunRow) -> PostgresLibrary:
+    """Open the libraries of a run, and the pages that it read, as one."""
+    return open_library(workspace, (*row.request.libraries, f"run:{row.id}"))
 
 
 async def ingest_files(  # noqa: PLR0913 - all but the first four are keywords

@@ -197,6 +197,13 @@ async def reopen_run(workspace: Workspace, run: str) -> None:
     await workspace.runs.store_answer(run, RETRY_TOPIC, YES)
 
 
+async def prepare_resume(workspace: Workspace, run: str) -> None:
+    """Let a stored run go on: one that failed or was cancelled is opened again, a pause between rounds is over."""
+    if (await workspace.runs.get(run)).status in (RunStatus.CANCELLED, RunStatus.FAILED):
+        await reopen_run(workspace, run)
+    await pass_pause(workspace, run)
+
+
 async def pause_after(workspace: Workspace, run: str, stage: str, *, deliver_anyway: bool = False) -> None:
     """Let the next attempts pause after a stage, named as by the person; "" lets them go to the end (ANGLES-1).
 
@@ -213,7 +220,7 @@ async def ask_attempt(workspace: Workspace, run: str, topic: str) -> None:
     A queued run is asked with its next attempt. Raises `UserError` `not_running` for a run that nobody works on.
     """
     row = await workspace.runs.get(run)
-    if row.status not in (RunStatus.QUEUED, RunStatus.RUNNING):
+    if not row.status.active:
         raise UserError("not_running", f"No worker is working on run {run}: it is {row.status}.")
     epoch = row.epoch + (row.status is RunStatus.QUEUED)
     await workspace.runs.store_answer(run, topic, str(epoch))
@@ -229,31 +236,28 @@ async def finish_early(workspace: Workspace, run: str) -> None:
         session.budget.finish_research(goes_on=True)
 
 
-def follow_events(
-    workspace: Workspace, run: str, after: int = 0, *, through_pauses: bool = True
-) -> AsyncGenerator[Event]:
-    """Yield the events of a run after a sequence number, past ones first, then live ones, until it ends.
+def follow_events(workspace: Workspace, run: str, after: int = 0, *, live: bool = True) -> AsyncGenerator[Event]:
+    """Yield the events of a run with a number above `after`: past ones, then live ones, through its pauses to its end.
 
-    Without `through_pauses` also until it waits for a person.
+    Without `live` only those that are stored.
     """
-    ends = [status for status in RunStatus if status.final or (status.waits and not through_pauses)]
-    return workspace.events.follow(run, after, ends=ends)
+    return workspace.events.follow(run, after, ends=[status for status in RunStatus if status.final or not live])
 
 
 async def read_report_json(workspace: Workspace, run: str) -> dict[str, Any]:
     """Return the report of a finished run as JSON values. Raises `NoEvidence` if it has none."""
-    stored = await workspace.runs.read_artifact(run, "report.json")
+    stored = await workspace.runs.read_text(run, "report.json")
     if stored is None:
         raise NoEvidence("report_missing", f"Run {run} has no report yet.", next_step=f"corrobora resume {run}")
-    return json.loads(stored.content)
+    return json.loads(stored)
 
 
 async def load_report(workspace: Workspace, run: str) -> Report | None:
     """Return the report of a run as a value, or None if it has none."""
     from corrobora.engine.session.journal import decode  # noqa: PLC0415
 
-    stored = await workspace.runs.read_artifact(run, "report.json")
-    return None if stored is None else decode(Report, stored.content.decode(), key=f"{run}/report.json")
+    stored = await workspace.runs.read_text(run, "report.json")
+    return None if stored is None else decode(Report, stored, key=f"{run}/report.json")
 
 
 def run_folder(workspace: Workspace, run: str) -> RunFolder:

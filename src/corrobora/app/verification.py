@@ -214,10 +214,10 @@ async def _compare_delivered(
         names = [str(run) for (run,) in rows]
     nearest: tuple[str, SealStatus, tuple[TextChange, ...]] | None = None
     for run, form in ((run, form) for run in names for form in _FORMS[given.form]):
-        stored = await workspace.runs.read_artifact(run, f"report.{form}")
+        stored = await workspace.runs.read_text(run, f"report.{form}")
         if stored is None:
             continue
-        theirs = await asyncio.to_thread(read_report_text, stored.content.decode("utf-8", "replace"))
+        theirs = await asyncio.to_thread(read_report_text, stored)
         status, changes = await asyncio.to_thread(check_seal, given.sealed, theirs.sealed)
         if given.form == "json" and status is SealStatus.CHANGED:
             changes = (*find_changes(given.markdown, theirs.markdown), *_compare_fields(given.sealed, theirs.sealed))

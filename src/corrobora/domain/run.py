@@ -53,6 +53,11 @@ class RunStatus(StrEnum):
         return self in (RunStatus.DONE, RunStatus.FAILED, RunStatus.CANCELLED)
 
     @property
+    def active(self) -> bool:
+        """True while somebody works on the run, or will without being asked."""
+        return self in (RunStatus.QUEUED, RunStatus.RUNNING)
+
+    @property
     def waits(self) -> bool:
         """True if the run continues only after a person has decided."""
         return self in (RunStatus.AWAITING, RunStatus.PAUSED)

@@ -6,7 +6,7 @@ Knows the data of every type of event. Does not know where the sentence is shown
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, cast
 
 from corrobora.domain.run import Event, EventType
@@ -44,33 +44,28 @@ def thread_path(path: str) -> str:
     return path.partition("/round/")[0] or "root"
 
 
-def _count_tasks(node: EventData) -> int:
-    """Count the leaves below a node of a plan, itself if it has none."""
-    children = node.get("children")
-    if not isinstance(children, Sequence) or isinstance(children, str) or not children:
-        return 1
-    return sum(_count_tasks(cast("EventData", child)) for child in cast("Sequence[object]", children))
+def iter_leaves(node: EventData) -> Iterator[EventData]:
+    """Yield the leaves below a node of a plan as its event tells it, in order; itself if it has no children."""
+    children = object_list(node, "children")
+    if not children:
+        yield node
+    for child in children:
+        yield from iter_leaves(child)
 
 
 def _plan_text(data: EventData) -> str:
     if not data:
         return "plan"
     estimate = estimate_text(data)
-    tasks = _count_tasks(object_field(object_field(data, "plan"), "root"))
+    tasks = len(list(iter_leaves(object_field(object_field(data, "plan"), "root"))))
     depth = count_noun(data, "depth", "level") if number_field(data, "depth") else ""
-    shape = ", ".join(
-        (
-            f"plan: {format_count(tasks, 'task')}{f' in {depth}' if depth else ''}",
-            text_field(data, "tier") or "complexity not rated",
-        )
-    )
+    tier = text_field(data, "tier") or "complexity not rated"
+    shape = f"plan: {format_count(tasks, 'task')}{f' in {depth}' if depth else ''}, {tier}"
     return f"{shape}; estimate: {estimate}" if estimate else shape
 
 
 def _thought_text(data: EventData) -> str:
-    queries = data.get("queries")
-    listed = ", ".join(str(q) for q in cast("list[object]", queries)) if isinstance(queries, list) else ""
-    return text_field(data, "text") or listed
+    return text_field(data, "text") or ", ".join(text_list(data, "queries"))
 
 
 def _search_text(data: EventData) -> str:

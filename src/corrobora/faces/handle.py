@@ -16,8 +16,7 @@ from corrobora.app.runs import (
     authorize_run,
     check_awaiting,
     load_report,
-    pass_pause,
-    reopen_run,
+    prepare_resume,
     resolve_profile,
     steer_run,
 )
@@ -25,8 +24,6 @@ from corrobora.domain.errors import CorroboraError, NeedsHuman, NoEvidence, User
 from corrobora.domain.report import Report
 from corrobora.domain.run import Event, RunRow, RunStatus
 from corrobora.faces.refusals import drop_command
-
-_ACTIVE = (RunStatus.QUEUED, RunStatus.RUNNING)
 
 
 class RunHandle:
@@ -59,18 +56,16 @@ class RunHandle:
 
     async def events(self, after: int = 0) -> AsyncGenerator[Event]:
         """Yield the events with a larger number than `after`, until the run ends, waits or is paused."""
-        ends = [status for status in RunStatus if status not in _ACTIVE]
+        ends = [status for status in RunStatus if not status.active]
         async with aclosing(self._workspace.events.follow(self.id, after, ends=ends)) as events:
             async for event in events:
                 yield event
 
     async def resume(self) -> None:
         """Go on in the background: after a pause, an interruption or a failure; nothing answered is asked again."""
-        if await self.read_status() in (RunStatus.CANCELLED, RunStatus.FAILED):
-            await reopen_run(self._workspace, self.id)
-        await pass_pause(self._workspace, self.id)
+        await prepare_resume(self._workspace, self.id)
         if self._work is not None and not self._work.done():
-            if await self.read_status() in _ACTIVE:
+            if (await self.read_status()).active:
                 return
             await asyncio.wait({self._work})  # it has stored its end and closes
         await self._workspace.queue.submit(self.id, own=True)

@@ -1,7 +1,7 @@
 """What a refusal says in the words of its face: the next step of a reader of the page, of a program, of an assistant.
 
-Knows the errors whose next step is a command, and what takes its place where nobody types commands. Every other error
-keeps the next step that it was raised with.
+Knows the errors whose next step is a command, what takes its place where nobody types commands, and the fields of a
+problem document (RFC 9457). Every other error keeps the next step that it was raised with.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
+
+from pydantic import BaseModel, Field
 
 from corrobora.domain.errors import CorroboraError
 
@@ -114,3 +116,27 @@ def describe_fault(faults: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
     said = dict.fromkeys(str(each["msg"]).removeprefix("Input should be ") for each in (branches or [first]))
     start = "it must be " if str(first["msg"]).startswith("Input should be ") else ""
     return ".".join(map(str, place)), start + " or ".join(said)
+
+
+PROBLEM_TYPE = "application/problem+json"
+
+
+class Problem(BaseModel):
+    """What went wrong: what, where, which limit, and the next step."""
+
+    type: str = Field(description="A name of the kind of problem that never changes: urn:corrobora:error:CODE.")
+    title: str = Field(description="What happened, in one sentence.")
+    status: int = Field(description="The HTTP status.")
+    detail: str = Field(description="What happened, where, which limit, and what to do.")
+    code: str = Field(description="The stable code, which programs may match; docs/reference/errors.md lists them.")
+    next_step: str = Field(default="", description="What to do.")
+    field: str = Field(default="", description="The field of the request that is wrong, as body.time.")
+    limit: float | None = Field(default=None, description="The limit that was reached.")
+    provider: str = Field(default="", description="The provider that failed.")
+
+
+def make_problem(code: str, title: str, status: int, *, next_step: str = "", **more: Any) -> Problem:
+    """Return a problem; its detail is title and next step."""
+    detail = f"{title} {next_step}".strip()
+    kind = f"urn:corrobora:error:{code}"
+    return Problem(type=kind, title=title, status=status, detail=detail, code=code, next_step=next_step, **more)

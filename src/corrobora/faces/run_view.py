@@ -6,7 +6,7 @@ view is drawn: a face makes every text safe to show.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -19,6 +19,7 @@ from corrobora.faces.event_text import (
     event_group,
     event_sign,
     item_count,
+    iter_leaves,
     number_field,
     object_field,
     object_list,
@@ -243,15 +244,6 @@ def _apply_plan(view: RunView, data: EventData) -> RunView:
         for each in object_list(leaf, "sub_questions")
     }
     return replace(view, plan=plan, lanes=lanes, asked=tuple(asked.values()))
-
-
-def iter_leaves(node: EventData) -> Iterator[EventData]:
-    """Yield the leaves below a node of a plan as its event tells it, in order."""
-    children = object_list(node, "children")
-    if not children:
-        yield node
-    for child in children:
-        yield from iter_leaves(child)
 
 
 def _apply_thread_event(view: RunView, event: Event) -> RunView:

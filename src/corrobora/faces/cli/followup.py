@@ -132,11 +132,11 @@ def update(**flags: Unpack[UpdateFlags]) -> int:
 
 
 async def _print_changes(workspace: Workspace, run: RunId, *, as_json: bool) -> None:
-    stored = await workspace.runs.read_artifact(run, "changes.json" if as_json else "changes.md")
+    stored = await workspace.runs.read_text(run, "changes.json" if as_json else "changes.md")
     if stored is not None and as_json:
-        print_json({"run_id": run, **json.loads(stored.content)})
+        print_json({"run_id": run, **json.loads(stored)})
     elif stored is not None:
-        print_text(stored.content.decode("utf-8", "replace"))
+        print_text(stored)
 
 
 @click.command(cls=GroupedCommand, example="corrobora watch last --cron daily --deliver folder:./news")
@@ -299,8 +299,7 @@ async def _conduct_edit(workspace: Workspace, run: RunId, wanted: OutputOptions)
         return Exit.NEEDS_HUMAN
     asks = wanted.may_ask and is_terminal(sys.stdin) and is_terminal(sys.stderr)
     if not asks:
-        stored = await workspace.runs.read_artifact(run, "changes.md")
-        print_text(stored.content.decode("utf-8", "replace") if stored else "")
+        print_text(await workspace.runs.read_text(run, "changes.md") or "")
         return Exit.NEEDS_HUMAN
     chosen = _ask_reader(found)
     if chosen is None:

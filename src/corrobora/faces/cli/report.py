@@ -124,9 +124,9 @@ async def read_report_texts(workspace: Workspace, run: str, formats: tuple[str, 
     """Return the stored texts of the report, by format."""
     found: dict[str, str] = {}
     for form in formats:
-        stored = await workspace.runs.read_artifact(run, REPORT_FILES[form])
-        if stored is not None:
-            found[form] = stored.content.decode("utf-8", "replace")
+        text = await workspace.runs.read_text(run, REPORT_FILES[form])
+        if text is not None:
+            found[form] = text
     return found
 
 

@@ -301,8 +301,7 @@ async def conduct_run(workspace: Workspace, run: RunId, wanted: OutputOptions) -
 
 async def _print_plan(workspace: Workspace, row: RunRow, event: Event | None, wanted: OutputOptions) -> int:
     """Print the plan as the result of `--plan-only`: JSON for programs and files, indented lines for people."""
-    stored = await workspace.runs.read_artifact(row.id, "plan.json")
-    plan: dict[str, object] = json.loads(stored.content) if stored else {}
+    plan: dict[str, object] = json.loads(await workspace.runs.read_text(row.id, "plan.json") or "{}")
     text = json.dumps(plan | _estimate_entry(event), indent=2)
     if event is not None and (estimate := estimate_text(event.data)):
         print_notice(f"Estimate: {estimate}.")

@@ -15,10 +15,10 @@ import sys
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, TextIO, cast
+from typing import Literal, TextIO
 
 from corrobora.domain.run import Event
-from corrobora.faces.event_text import estimate_text, object_field, object_list, text_field
+from corrobora.faces.event_text import estimate_text, object_field, object_list, text_field, text_list
 from corrobora.text.phrases import format_count
 from corrobora.text.tokens import sanitize_text
 
@@ -96,9 +96,7 @@ def plan_lines(data: Mapping[str, object]) -> list[str]:
     lines = list(_node_lines(root, 0)) if root else []
     hidden = len(lines) - _MAX_NODES
     lines = lines if hidden <= 0 else [*lines[:_MAX_NODES], f"  and {format_count(hidden, 'more line')}"]
-    shared = data.get("shared")
-    told = cast("list[object]", shared) if isinstance(shared, list | tuple) else []
-    return [*lines, *(f"→ {one_line(str(each), 300)}" for each in told)]
+    return [*lines, *(f"→ {one_line(each, 300)}" for each in text_list(data, "shared"))]
 
 
 def _node_lines(node: Mapping[str, object], depth: int) -> Iterator[str]:

@@ -212,10 +212,10 @@ def _read_file(what: str) -> str | None:
 
 async def _read_report(workspace: Workspace, given: str) -> str:
     run = await workspace.runs.find_id(given)
-    stored = await workspace.runs.read_artifact(run, "report.md")
-    if stored is None:
+    text = await workspace.runs.read_text(run, "report.md")
+    if text is None:
         raise missing_report_error(run)
-    return stored.content.decode("utf-8", "replace")
+    return text
 
 
 def summarize_recheck(result: RecheckResult, verdict: CheckVerdict | None = None) -> dict[str, object]:

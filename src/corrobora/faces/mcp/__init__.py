@@ -1,5 +1,5 @@
 """MCP: research, its evidence and the libraries as tools, resources and prompts of the Model Context Protocol.
 
-`command` starts the server, `tools` holds what a model may call, `tasks` the tasks extension, `resources` what a client
-may read, `views` how a run is told to a program. Needs the extra `corrobora[serve]`.
+`server` speaks the protocol and its extension for tasks, `tools` holds what a model may call, `resources` what a client
+may read and how a run is described to it; `faces.serve` has the command. Needs the extra `corrobora[serve]`.
 """

@@ -18,7 +18,7 @@ from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 
 from corrobora.app import Workspace
 from corrobora.app.exports import parse_reference
-from corrobora.app.libraries import open_library
+from corrobora.app.libraries import open_run_library
 from corrobora.app.runs import read_report_json
 from corrobora.domain.errors import CorroboraError, NoEvidence, ReadError
 from corrobora.domain.evidence import Passage, PassageId, ReadOutcome, Source, SourceId
@@ -54,7 +54,7 @@ async def describe_run(workspace: Workspace, view: RunUpdate) -> Fields:
         "cursor": view.cursor,
         "next_step": _next_step(view),
     }
-    if row.status in (RunStatus.QUEUED, RunStatus.RUNNING):
+    if row.status.active:
         found["poll_after_ms"] = POLL_MS
     if view.awaited is not None:
         found["waits_for"] = {"kind": view.awaited.kind, "phrase": view.awaited.phrase}
@@ -201,8 +201,8 @@ async def read_report_page(workspace: Workspace, run: str, ctx: Context[Any, Any
     """Return the report as one HTML page, for the view of a client that has one."""
     if not client_supports_apps(ctx):
         return None
-    stored = await workspace.runs.read_artifact(run, REPORT_FILES["html"])
-    return None if stored is None else {PAGE_KEY: stored.content.decode("utf-8", "replace")}
+    page = await workspace.runs.read_text(run, REPORT_FILES["html"])
+    return None if page is None else {PAGE_KEY: page}
 
 
 def add_resources(server: MCPServer[Any], workspace: Workspace) -> None:
@@ -225,7 +225,7 @@ def add_resources(server: MCPServer[Any], workspace: Workspace) -> None:
     async def read_source(run: str, passage: str) -> str:
         try:
             row = await service.read_run(workspace, run)
-            library = open_library(workspace, (*row.request.libraries, f"run:{row.id}"))
+            library = open_run_library(workspace, row)
             return dump_json(await describe_passage(library, passage))
         except CorroboraError as error:
             raise ResourceNotFoundError(explain_error(error, "tool")) from error

@@ -14,7 +14,7 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field, ValidationError
 
 from corrobora.app import Workspace
-from corrobora.app.libraries import open_library
+from corrobora.app.libraries import open_library, open_run_library
 from corrobora.app.verification import verify_report
 from corrobora.domain.errors import CorroboraError, UserError
 from corrobora.domain.limits import LIMITS
@@ -207,7 +207,7 @@ def _add_evidence_tools(server: MCPServer[Any], workspace: Workspace) -> None:
     ) -> CallToolResult:
         """Return a cited passage with its neighbours, as it was stored when the run read it."""
         row = await service.read_run(workspace, run_id)
-        library = open_library(workspace, (*row.request.libraries, f"run:{row.id}"))
+        library = open_run_library(workspace, row)
         return make_result(await describe_passage(library, passage, neighbours=neighbours))
 
     @server.tool(annotations=_READ_ONLY)

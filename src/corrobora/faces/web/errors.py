@@ -12,14 +12,12 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
-from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from corrobora.domain.errors import CorroboraError, LimitReached, ProviderError
-from corrobora.faces.refusals import choose_next_step, describe_fault
+from corrobora.faces.refusals import PROBLEM_TYPE, Problem, choose_next_step, describe_fault, make_problem
 
 log = logging.getLogger("corrobora")
-PROBLEM_TYPE = "application/problem+json"
 _NOT_FOUND = frozenset(  # codes of bad input that name something which does not exist
     {
         "run_unknown",
@@ -45,27 +43,6 @@ _CONFLICT = frozenset(
     }
 )
 _HTTP_CODES = {404: "not_found", 405: "method_not_allowed", 413: "body_too_large"}
-
-
-class Problem(BaseModel):
-    """What went wrong: what, where, which limit, and the next step."""
-
-    type: str = Field(description="A name of the kind of problem that never changes: urn:corrobora:error:CODE.")
-    title: str = Field(description="What happened, in one sentence.")
-    status: int = Field(description="The HTTP status.")
-    detail: str = Field(description="What happened, where, which limit, and what to do.")
-    code: str = Field(description="The stable code, which programs may match; docs/reference/errors.md lists them.")
-    next_step: str = Field(default="", description="What to do.")
-    field: str = Field(default="", description="The field of the request that is wrong, as body.time.")
-    limit: float | None = Field(default=None, description="The limit that was reached.")
-    provider: str = Field(default="", description="The provider that failed.")
-
-
-def make_problem(code: str, title: str, status: int, *, next_step: str = "", **more: Any) -> Problem:
-    """Return a problem; its detail is title and next step."""
-    detail = f"{title} {next_step}".strip()
-    kind = f"urn:corrobora:error:{code}"
-    return Problem(type=kind, title=title, status=status, detail=detail, code=code, next_step=next_step, **more)
 
 
 def describe_error(error: CorroboraError) -> Problem:

@@ -9,14 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from corrobora.app import Workspace
-from corrobora.app.exports import export_run, list_events
-from corrobora.app.libraries import open_library
+from corrobora.app.exports import export_run
+from corrobora.app.followups import require_report
+from corrobora.app.libraries import open_run_library
 from corrobora.app.runs import load_report
-from corrobora.domain.errors import NoEvidence, ReadError, UserError
+from corrobora.domain.errors import ReadError, UserError
 from corrobora.domain.evidence import Contradiction, Fact, Passage, Source, SourceId
 from corrobora.domain.limits import Usage
 from corrobora.domain.report import Findings, Report
-from corrobora.domain.run import Event, RunRow
+from corrobora.domain.run import RunRow
 from corrobora.domain.thread import Gap
 from corrobora.engine.session.journal import CallMeta, decode
 from corrobora.faces.cli.exports import EXPORT_FILES
@@ -36,11 +37,7 @@ MEDIA_TYPES = {  # by the suffix of an export
 
 async def read_report(workspace: Workspace, run: str) -> Report:
     """Return the report of a run as a value. Raises `NoEvidence` `report_missing` if it has none."""
-    row = await read_run(workspace, run)
-    report = await load_report(workspace, row.id)
-    if report is None:
-        raise NoEvidence("report_missing", f"Run {row.id} has no report yet.", next_step="Follow its events.")
-    return report
+    return await require_report(workspace, (await read_run(workspace, run)).id)
 
 
 async def export_report(workspace: Workspace, run: str, form: str) -> Artifact:
@@ -58,11 +55,6 @@ async def export_report(workspace: Workspace, run: str, form: str) -> Artifact:
     row = await read_run(workspace, run)
     content = (await export_run(workspace, row.id, (form,)))[form]
     return Artifact(name, MEDIA_TYPES.get(name.rpartition(".")[2], "application/octet-stream"), content)
-
-
-async def list_files(workspace: Workspace, run: str) -> Sequence[str]:
-    """Return the names of the files of a run."""
-    return await workspace.runs.list_artifacts((await read_run(workspace, run)).id)
 
 
 def _walk(found: Findings) -> Iterator[Findings]:
@@ -125,7 +117,7 @@ async def read_source(workspace: Workspace, run: str, source: str) -> RunSource:
 
 
 async def _load_source(workspace: Workspace, row: RunRow, report: Report | None, name: str) -> RunSource | None:
-    library = open_library(workspace, (*row.request.libraries, f"run:{row.id}"))
+    library = open_run_library(workspace, row)
     try:
         source, text = await library.document(SourceId(name))
     except ReadError:
@@ -136,36 +128,39 @@ async def _load_source(workspace: Workspace, row: RunRow, report: Report | None,
     return RunSource(source, text, passages, cited, sorted(facts, key=lambda fact: fact.start))
 
 
-async def list_events_of_type(workspace: Workspace, run: str, kind: str) -> tuple[RunRow, Sequence[Event]]:
-    """Return a run and its events of a type, such as `decision` or `round.finished`, in order."""
-    row = await read_run(workspace, run)
-    return row, [event for event in await list_events(workspace, row.id) if event.type == kind]
-
-
 @dataclass(frozen=True, slots=True)
-class SpendPart:
-    """What the calls of one role by one model or provider cost."""
+class Spend:
+    """What a part of a run cost."""
 
     role: str
     model: str
     provider: str
-    usage: Usage = Usage()
+    calls: int = 0
     searches: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    dollars: float = 0.0
 
 
-async def sum_spend(workspace: Workspace, run: str) -> Sequence[SpendPart]:
+async def sum_spend(workspace: Workspace, run: str) -> Sequence[Spend]:
     """Return what a run has cost so far, by role, model and provider; the most expensive first."""
     row = await read_run(workspace, run)
     rows = await workspace.database.fetch_all(
         "SELECT key, meta FROM journal WHERE run = %s", [row.id], where="reading the journal of a run"
     )
-    sums: dict[tuple[str, str, str], SpendPart] = {}
+    sums: dict[tuple[str, str, str], Spend] = {}
     for key, text in rows:
         meta = decode(CallMeta, text, key=key)
         if meta.usage is None and not meta.searches:
             continue
         names = (meta.role, meta.model, meta.provider)
-        part = sums.get(names, SpendPart(*names))
-        usage = part.usage + (meta.usage or Usage())
-        sums[names] = replace(part, usage=usage, searches=part.searches + meta.searches)
-    return sorted(sums.values(), key=lambda part: (-part.usage.dollars, -part.usage.calls, part.role))
+        part, usage = sums.get(names, Spend(*names)), meta.usage or Usage()
+        sums[names] = replace(
+            part,
+            calls=part.calls + usage.calls,
+            searches=part.searches + meta.searches,
+            input_tokens=part.input_tokens + usage.input_tokens,
+            output_tokens=part.output_tokens + usage.output_tokens,
+            dollars=part.dollars + usage.dollars,
+        )
+    return sorted(sums.values(), key=lambda part: (-part.dollars, -part.calls, part.role))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
-import json
 import os
 import re
 import secrets
@@ -19,7 +18,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
-from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -27,6 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as ConnectionScope
 
 from corrobora.domain.errors import UserError
+from corrobora.faces.refusals import PROBLEM_TYPE, Problem, make_problem
 
 COOKIE = "corrobora"
 FORM_FIELD = "csrf"
@@ -255,25 +254,26 @@ class SecurityMiddleware:
         finally:
             self._traffic.open -= 1
 
-    def _find_refusal(self, scope: ConnectionScope) -> _Refusal | None:
+    def _find_refusal(self, scope: ConnectionScope) -> Problem | None:
         headers, path = Headers(scope=scope), str(scope["path"])
         host = headers.get("host", "").lower()
         if host not in self._access.hosts:
             step = "Open the address that the server printed, or allow the name with --allow-host."
-            return _Refusal(421, "host_refused", f"This server does not answer for {host[:80]!r}.", step)
+            text = f"This server does not answer for {host[:80]!r}."
+            return make_problem("host_refused", text, 421, next_step=step)
         if scope["method"] not in _SAFE and not self._is_own_origin(headers):
             text = "A page of another site may not change anything here."
-            return _Refusal(403, "origin_refused", text, "Open the page of this server itself.")
+            return make_problem("origin_refused", text, 403, next_step="Open the page of this server itself.")
         if is_open(path):
             return None
         token = self._access.identify(scope)
         if token is None:
             step = "Send it as Authorization: Bearer TOKEN, or log in at /login."
-            return _Refusal(401, "token_missing", "This server needs its token.", step)
+            return make_problem("token_missing", "This server needs its token.", 401, next_step=step)
         wanted = required_scope(scope["method"], path)
         if not token.allows(wanted):
             text = f"The token {token.name} may {token.scope}; this needs {wanted}."
-            return _Refusal(403, "scope_missing", text, "Use a token with this scope.")
+            return make_problem("scope_missing", text, 403, next_step="Use a token with this scope.")
         return None
 
     def _is_own_origin(self, headers: Headers) -> bool:
@@ -286,16 +286,9 @@ class SecurityMiddleware:
         return scheme in ("http", "https") and host.lower() in self._access.hosts
 
 
-@dataclass(frozen=True, slots=True)
-class _Refusal:
-    status: int
-    code: str
-    detail: str
-    next_step: str
-
-
-def _too_large(limit: int) -> _Refusal:
-    return _Refusal(413, "body_too_large", f"The body has more than {limit:,} bytes.", "Send less at once.")
+def _too_large(limit: int) -> Problem:
+    text = f"The body has more than {limit:,} bytes."
+    return make_problem("body_too_large", text, 413, next_step="Send less at once.")
 
 
 def _read_number(text: str) -> int:
@@ -310,29 +303,21 @@ def _limit_body(receive: Receive, limit: int) -> Callable[[], Awaitable[Message]
         message = await receive()
         left -= len(message.get("body", b""))
         if left < 0:
-            raise HTTPException(413, _too_large(limit).detail)
+            raise HTTPException(413, _too_large(limit).title)
         return message
 
     return receive_limited
 
 
-async def _send_problem(scope: ConnectionScope, send: Send, refusal: _Refusal) -> None:
+async def _send_problem(scope: ConnectionScope, send: Send, refusal: Problem) -> None:
     """Refuse: a browser that opens a page is led to the login, everything else gets a problem document."""
     wants_page = "text/html" in Headers(scope=scope).get("accept", "") and scope["method"] == "GET"
     if refusal.status == 401 and wants_page and not str(scope["path"]).startswith(("/api/", "/v1/")):  # noqa: PLR2004 - HTTP
         await send({"type": "http.response.start", "status": 303, "headers": [(b"location", b"/login")]})
         await send({"type": "http.response.body", "body": b""})
         return
-    body: dict[str, Any] = {
-        "type": f"urn:corrobora:error:{refusal.code}",
-        "title": refusal.detail,
-        "status": refusal.status,
-        "detail": f"{refusal.detail} {refusal.next_step}",
-        "code": refusal.code,
-        "next_step": refusal.next_step,
-    }
-    headers = [(b"content-type", b"application/problem+json")]
+    headers = [(b"content-type", PROBLEM_TYPE.encode())]
     if refusal.status == 401:  # noqa: PLR2004 - HTTP
         headers.append((b"www-authenticate", b"Bearer"))
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
-    await send({"type": "http.response.body", "body": json.dumps(body).encode()})
+    await send({"type": "http.response.body", "body": refusal.model_dump_json(exclude_defaults=True).encode()})

@@ -12,14 +12,13 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from hashlib import sha256
 from typing import Any, Literal
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
 from corrobora.app.delivery import describe_webhook, send_webhook_again, send_webhooks
 from corrobora.app.exports import list_events
-from corrobora.app.followups import CHANGES_PROPOSED, accept_changes, read_changes, submit_follow_up
+from corrobora.app.followups import submit_follow_up
 from corrobora.app.runs import (
     FINISH_TOPIC,
     PAUSE_TOPIC,
@@ -27,10 +26,9 @@ from corrobora.app.runs import (
     authorize_run,
     check_awaiting,
     find_repeated,
-    pass_pause,
     pause_topic,
+    prepare_resume,
     read_report_json,
-    reopen_run,
     resolve_profile,
     steer_run,
     submit_run,
@@ -44,8 +42,6 @@ from corrobora.faces.request import parse_question
 from corrobora.faces.web.new_run import NewRun, make_request
 from corrobora.storage.journal.events import cancel_tasks, read_events
 from corrobora.storage.journal.runs import Artifact
-
-_FINAL = tuple(status for status in RunStatus if status.final)
 
 
 @asynccontextmanager
@@ -111,11 +107,6 @@ async def ask_run(workspace: Workspace, run: str, question: str, *, search: bool
     return await read_run(workspace, made)
 
 
-async def find_keyed_run(workspace: Workspace, caller: str, key: str) -> RunId:
-    """Return the id of the run that a key of a caller stands for; the key itself is not stored."""
-    return await workspace.runs.claim_key(sha256(f"{caller}\0{key}".encode()).hexdigest())
-
-
 async def _find_libraries(workspace: Workspace, given: Sequence[str]) -> tuple[str, ...]:
     """Return the names of stored libraries; a client can name no path. The run itself reads `demo` if need be."""
     known = await list_libraries(workspace)
@@ -153,16 +144,8 @@ async def _read_named_run(workspace: Workspace, run: str) -> RunRow:
     return row
 
 
-def follow_run(workspace: Workspace, run: str, after: int = 0, *, live: bool = True) -> AsyncGenerator[Event]:
-    """Yield the events of a run with a number above `after`, past ones first, then live ones, through its pauses.
-
-    Without `live` only those that are stored.
-    """
-    return workspace.events.follow(run, after, ends=_FINAL if live else tuple(RunStatus))
-
-
-async def wait_for_run(workspace: Workspace, run: str, *, seconds: float) -> RunRow:
-    """Wait until a run has ended or waits for a person, but not longer, and return it."""
+async def wait_for_run(workspace: Workspace, run: str, *, seconds: float | None = None) -> RunRow:
+    """Wait until a run has ended or waits for a person, but at most some seconds, and return it."""
     row = await read_run(workspace, run)
     with suppress(TimeoutError):
         await workspace.queue.wait_for_runs([row.id], timeout_seconds=seconds)
@@ -189,32 +172,19 @@ async def steer(workspace: Workspace, run: str, hint: str) -> RunRow:
     return await read_run(workspace, row.id)
 
 
-async def read_proposed(workspace: Workspace, row: RunRow) -> Mapping[str, Any]:
-    """Return the changes of an edit that waits for its reader, {} for any other run."""
-    return await read_changes(workspace, row.id) if row.outcome == CHANGES_PROPOSED else {}
-
-
-async def accept_edits(workspace: Workspace, run: str, numbers: Sequence[str]) -> None:
-    """Accept changes of a waiting edit by their numbers, and let it write the new version."""
-    await accept_changes(workspace, run, ",".join(numbers) or "none")
-    await workspace.queue.submit(run)
-
-
 async def resume(workspace: Workspace, run: str) -> RunRow:
     """Go on with a run: after a pause, an interruption or a failure; nothing answered is asked again."""
     row = await read_run(workspace, run)
     if row.status is RunStatus.DONE:
         raise UserError("run_ended", f"Run {row.id} has ended.", next_step="Read its report.")
-    if row.status in (RunStatus.CANCELLED, RunStatus.FAILED):
-        await reopen_run(workspace, row.id)
-    await pass_pause(workspace, row.id)
+    await prepare_resume(workspace, row.id)
     await workspace.queue.submit(row.id)
     return await read_run(workspace, row.id)
 
 
 async def list_wishes(workspace: Workspace, row: RunRow) -> frozenset[str]:
     """Return what the present attempt at a run was asked for: `PAUSE_TOPIC`, `FINISH_TOPIC`, both or nothing."""
-    if row.status not in (RunStatus.QUEUED, RunStatus.RUNNING):
+    if not row.status.active:
         return frozenset()
     epoch = str(row.epoch + (row.status is RunStatus.QUEUED))
     asked = await workspace.runs.read_answers(row.id)
@@ -267,10 +237,10 @@ async def read_file(workspace: Workspace, run: str, name: str) -> Artifact:
 async def read_plan(workspace: Workspace, run: str) -> Mapping[str, Any]:
     """Return the plan of a run as it was proposed last. Raises `NoEvidence` `plan_missing`."""
     row = await read_run(workspace, run)
-    stored = await workspace.runs.read_artifact(row.id, "plan.json")
+    stored = await workspace.runs.read_text(row.id, "plan.json")
     if stored is None:
         raise NoEvidence("plan_missing", f"Run {row.id} has no plan yet.", next_step="Follow its events.")
-    return json.loads(stored.content)
+    return json.loads(stored)
 
 
 async def replace_plan(workspace: Workspace, run: str, plan: Mapping[str, Any]) -> RunRow:
@@ -291,8 +261,32 @@ def event_json(event: Event, run: str) -> dict[str, Any]:
     return json.loads(json_line(event, run))
 
 
+async def follow_with_silence(events: AsyncGenerator[Event], seconds: float) -> AsyncGenerator[Event | None]:
+    """Yield events, and None as a sign of life whenever there was none for some seconds."""
+    async with aclosing(events):
+        waiting = asyncio.ensure_future(anext(events, None))
+        try:
+            while True:
+                done, _ = await asyncio.wait({waiting}, timeout=seconds)
+                if not done:
+                    yield None
+                    continue
+                event = waiting.result()
+                if event is None:
+                    return
+                yield event
+                waiting = asyncio.ensure_future(anext(events, None))
+        finally:
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
+
+
+def follow_work(workspace: Workspace, run: str, after: int = 0) -> AsyncGenerator[Event]:
+    """Yield the events of a run with a number above `after`, until it ends, waits for a person or is interrupted."""
+    return workspace.events.follow(run, after, ends=[status for status in RunStatus if not status.active])
+
+
 MAX_EVENTS = 200  # of one look
-_ENDS = tuple(status for status in RunStatus if status not in (RunStatus.QUEUED, RunStatus.RUNNING))
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +323,7 @@ async def look_at_run(workspace: Workspace, given: str, *, after: int = 0, wait_
 
 async def _wait_for_news(workspace: Workspace, run: str, after: int, seconds: float) -> None:
     try:
-        async with asyncio.timeout(seconds), aclosing(workspace.events.follow(run, after, ends=_ENDS)) as events:
+        async with asyncio.timeout(seconds), aclosing(follow_work(workspace, run, after)) as events:
             async for _ in events:
                 return
     except TimeoutError:

@@ -306,6 +306,11 @@ class Runs:
         if changed < len(files):
             raise Stale(f"A newer attempt owns run {run}.")
 
+    async def read_text(self, run: str, name: str) -> str | None:
+        """Return the text of a file of a run, or None. Raises as `read_artifact`."""
+        stored = await self.read_artifact(run, name)
+        return None if stored is None else stored.content.decode("utf-8", "replace")
+
     async def read_artifact(self, run: str, name: str) -> Artifact | None:
         """Return a file of a run, or None. Raises `JournalError` if its checksum does not match."""
         row = await self._database.fetch_one(

@@ -126,7 +126,6 @@ Execute: TypeAlias = Callable[[RunId, int], Awaitable[None]]
 SHARED_QUEUE = "runs"
 _MAX_ATTEMPTS = 25  # of one run whose workers die one after another
 _PURGE_EVERY = 300  # sweeps
-_ACTIVE = (RunStatus.QUEUED, RunStatus.RUNNING)
 _LEAVE_SECONDS = 5.0  # after the grace time, to hand runs back
 _PASSING = frozenset({"database_down", "database_busy", "database_full", "database_read_only", "journal_closed"})
 
@@ -274,7 +273,7 @@ class Queue:
                     changed.clear()
                     rows = await self._database.fetch_all(sql.READ_STATUSES, [list(runs)], where="reading runs")
                     standing = {RunId(run): RunStatus(status) for run, status in rows}
-                    if not any(status in _ACTIVE for status in standing.values()):
+                    if not any(status.active for status in standing.values()):
                         return standing
                     await log.wait_for_change(changed)
 

@@ -10,6 +10,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Request, Response
 
+from corrobora.app.exports import list_events
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Fact
 from corrobora.domain.report import Citation, Report, SentenceCheck
@@ -23,7 +24,6 @@ from corrobora.faces.web.api.models import (
     SourceInfo,
     SourceName,
     SourceText,
-    Spend,
     SpendList,
     describe_event,
 )
@@ -163,26 +163,14 @@ async def list_rounds(run: RunName, workspace: Opened) -> list[EventInfo]:
 
 
 async def _list_of_type(workspace: Opened, run: str, kind: str) -> list[EventInfo]:
-    row, events = await evidence.list_events_of_type(workspace, run, kind)
-    return [describe_event(event, row.id) for event in events]
+    row = await service.read_run(workspace, run)
+    return [describe_event(event, row.id) for event in await list_events(workspace, row.id) if event.type == kind]
 
 
 @router.get("/spend")
 async def get_spend(run: RunName, workspace: Opened) -> SpendList:
     """Return what the run has cost so far, by role, model and provider."""
-    parts = [
-        Spend(
-            role=part.role,
-            model=part.model,
-            provider=part.provider,
-            calls=part.usage.calls,
-            searches=part.searches,
-            input_tokens=part.usage.input_tokens,
-            output_tokens=part.usage.output_tokens,
-            dollars=part.usage.dollars,
-        )
-        for part in await evidence.sum_spend(workspace, run)
-    ]
+    parts = list(await evidence.sum_spend(workspace, run))
     return SpendList(
         total_dollars=sum(each.dollars for each in parts), calls=sum(each.calls for each in parts), parts=parts
     )
@@ -191,7 +179,7 @@ async def get_spend(run: RunName, workspace: Opened) -> SpendList:
 @router.get("/files")
 async def list_files(run: RunName, workspace: Opened) -> list[str]:
     """List the files that the run has written."""
-    return list(await evidence.list_files(workspace, run))
+    return list(await workspace.runs.list_artifacts((await service.read_run(workspace, run)).id))
 
 
 @router.get(

@@ -16,6 +16,7 @@ from corrobora.domain.run import Event, RunRow, RunStatus
 from corrobora.domain.thread import Gap
 from corrobora.faces.refusals import drop_command
 from corrobora.faces.web import service
+from corrobora.faces.web.evidence import Spend
 
 RunName = Annotated[
     str, Path(pattern="^[a-z0-9_-]{1,64}$", description="Id of a run, the unique start of one, or `last`.")
@@ -183,19 +184,6 @@ class GapList(BaseModel):
     gaps: list[Gap]
     exhausted: list[str] = Field(description="Sub-questions that were given up after all attempts.")
     uncovered: list[str] = Field(description="Angles and sub-questions without coverage.")
-
-
-class Spend(BaseModel):
-    """What a part of a run cost."""
-
-    role: str
-    model: str
-    provider: str
-    calls: int
-    searches: int
-    input_tokens: int
-    output_tokens: int
-    dollars: float
 
 
 class SpendList(BaseModel):

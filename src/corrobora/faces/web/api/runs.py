@@ -6,17 +6,17 @@ and sees nothing twice. Knows the headers Idempotency-Key and Prefer. Does not k
 
 from __future__ import annotations
 
-import asyncio
+import hashlib
 import re
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from corrobora.app.runs import FINISH_TOPIC, PAUSE_TOPIC, ask_attempt
-from corrobora.domain.run import Event, RunStatus
+from corrobora.app import runs
+from corrobora.domain.run import RunStatus
 from corrobora.faces.cli.display import json_line
 from corrobora.faces.web import service
 from corrobora.faces.web.api.models import (
@@ -60,7 +60,8 @@ async def create_run(  # noqa: PLR0913, PLR0917 - one parameter for each part of
     run = None
     if idempotency_key is not None:
         caller = access.identify(request.scope)
-        run = await service.find_keyed_run(workspace, caller.name if caller else "", idempotency_key)
+        named = f"{caller.name if caller else ''}\0{idempotency_key}"  # the key itself is not stored
+        run = await workspace.runs.claim_key(hashlib.sha256(named.encode()).hexdigest())
     row = await service.start_run(workspace, wanted, run=run)
     wait = _WAIT.search(prefer or "")
     if wait is not None:
@@ -146,14 +147,14 @@ async def send_webhook(run: RunName, delivery: DeliveryName, workspace: Opened) 
 
 async def _ask_attempt(workspace: Opened, run: str, topic: str) -> RunInfo:
     row = await service.read_run(workspace, run)
-    await ask_attempt(workspace, row.id, topic)
+    await runs.ask_attempt(workspace, row.id, topic)
     return describe_run(await service.read_run(workspace, row.id))
 
 
 @router.post("/{run}/pause", status_code=202)
 async def pause_run(run: RunName, workspace: Opened) -> RunInfo:
     """Let a run pause after the round that it works on; one that writes its report already goes on."""
-    return await _ask_attempt(workspace, run, PAUSE_TOPIC)
+    return await _ask_attempt(workspace, run, runs.PAUSE_TOPIC)
 
 
 @router.post("/{run}/resume", status_code=202)
@@ -165,7 +166,7 @@ async def resume_run(run: RunName, workspace: Opened) -> RunInfo:
 @router.post("/{run}/finish", status_code=202)
 async def finish_run(run: RunName, workspace: Opened) -> RunInfo:
     """End the research now and write the report from what was gathered."""
-    return await _ask_attempt(workspace, run, FINISH_TOPIC)
+    return await _ask_attempt(workspace, run, runs.FINISH_TOPIC)
 
 
 @router.post("/{run}/cancel", status_code=202)
@@ -203,15 +204,19 @@ async def follow_events(  # noqa: PLR0913, PLR0917 - one parameter for each part
     row = await service.read_run(workspace, run)
     start = max(after, _read_cursor(last_event_id))
     as_lines = format == "ndjson" or (format is None and NDJSON in request.headers.get("accept", ""))
-    events = service.follow_run(workspace, row.id, start, live=live)
+    events = runs.follow_events(workspace, row.id, start, live=live)
 
-    def write_event(event: Event) -> str:
-        line = json_line(event, row.id)
-        return f"{line}\n" if as_lines else f"id: {event.seq}\nevent: {event.type}\ndata: {line}\n\n"
+    async def write_events() -> AsyncGenerator[str]:
+        async with aclosing(service.follow_with_silence(events, HEARTBEAT_SECONDS)) as following:
+            async for event in following:
+                if event is None:
+                    yield "\n" if as_lines else ": still here\n\n"
+                    continue
+                line = json_line(event, row.id)
+                yield f"{line}\n" if as_lines else f"id: {event.seq}\nevent: {event.type}\ndata: {line}\n\n"
 
-    silence = "\n" if as_lines else ": still here\n\n"
     return StreamingResponse(
-        with_heartbeat(events, write_event, silence=silence),
+        write_events(),
         media_type=NDJSON if as_lines else SSE,
         headers={"X-Accel-Buffering": "no"},
     )
@@ -219,26 +224,3 @@ async def follow_events(  # noqa: PLR0913, PLR0917 - one parameter for each part
 
 def _read_cursor(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0  # noqa: PLR2004 - digits of int8
-
-
-async def with_heartbeat(
-    events: AsyncGenerator[Event], write: Callable[[Event], str], *, silence: str
-) -> AsyncGenerator[str]:
-    """Yield what `write` makes of each event, and `silence` whenever there was none for some seconds."""
-    async with aclosing(events):
-        following = aiter(events)
-        waiting = asyncio.ensure_future(anext(following, None))
-        try:
-            while True:
-                done, _ = await asyncio.wait({waiting}, timeout=HEARTBEAT_SECONDS)
-                if not done:
-                    yield silence
-                    continue
-                event = waiting.result()
-                if event is None:
-                    return
-                yield write(event)
-                waiting = asyncio.ensure_future(anext(following, None))
-        finally:
-            waiting.cancel()
-            await asyncio.gather(waiting, return_exceptions=True)

@@ -30,7 +30,7 @@ from corrobora.faces.refusals import drop_command
 from corrobora.faces.web import service
 from corrobora.faces.web.context import Opened
 from corrobora.faces.web.new_run import NewRun
-from corrobora.faces.web.service import answer_run, find_awaited, look_at_run, read_plan_event
+from corrobora.faces.web.service import answer_run, find_awaited, follow_with_silence, follow_work, read_plan_event
 from corrobora.policies.intake import refuse_small_talk
 
 if TYPE_CHECKING:
@@ -49,7 +49,6 @@ class Cited:
     end: int
     url: str
     title: str
-    quote: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +73,13 @@ def write_content(report: Mapping[str, Any], run: str, server: str) -> Content:
         if source is None:
             continue
         url = _link(source, run, server)
-        before, link = (
-            body[at : mark.start()],
-            f"[{number}](<{url}>)" if " " in url or ")" in url else f"[{number}]({url})",
-        )
+        before = body[at : mark.start()]
+        link = f"[{number}](<{url}>)" if " " in url or ")" in url else f"[{number}]({url})"
         parts += (before, link)
         start = length + len(before)
         length = start + len(link)
         at = mark.end()
-        quotes = source.get("quotes") or [""]
-        cited.append(Cited(start, length, url, one_line(str(source["title"]), 300), str(quotes[0])))
+        cited.append(Cited(start, length, url, one_line(str(source["title"]), 300)))
     text = "".join((*parts, body[at:])).rstrip() + "\n"
     return Content(text, tuple(cited), tuple(_list_sources(list(known.values()), run, server)))
 
@@ -145,33 +141,35 @@ async def enter_run(workspace: Workspace, wanted: ResearchFields, turns: Sequenc
         raise UserError("question_missing", "The last message must be a question of the user.", next_step="Add it.")
     words = said[-1].text.strip()
     before = said[-2].text if len(said) > 1 else ""
-    if found := _RUN.findall(before):
-        row = await _find_run(workspace, found[-1])
-        if row is not None and (awaited := find_awaited(workspace, row)) is not None:
-            is_answer = awaited.kind == "hint" or words == awaited.phrase or not awaited.phrase
-            return await answer_run(workspace, row.id, words) if is_answer else row
-        if row is not None and (asked := await ask_finished(workspace, row, words)) is not None:
-            return asked
-    return await start_run(workspace, wanted, words)
-
-
-async def ask_finished(workspace: Workspace, row: RunRow, question: str) -> RunRow | None:
-    """Return the run of a question on the evidence of a run that has ended; None if that gave no report."""
-    with suppress(NoEvidence):
-        return await service.ask_run(workspace, row.id, question) if row.status is RunStatus.DONE else None
-
-
-async def start_run(workspace: Workspace, wanted: ResearchFields, question: str) -> RunRow:
-    """Start a run of the profile that the model names."""
-    name = wanted.model.removeprefix(MODEL_PREFIX)
+    found = _RUN.findall(before)
+    row = await _find_run(workspace, found[-1]) if found else None
+    if row is not None:
+        entered, _ = await continue_run(workspace, row, words)
+        if entered is not None:
+            return entered
     new = NewRun(
-        question=refuse_small_talk(question),
-        profile=name,
+        question=refuse_small_talk(words),
+        profile=wanted.model.removeprefix(MODEL_PREFIX),
         libraries=wanted.libraries,
         time=wanted.time,
         deep=wanted.deep,
     )
     return await service.start_run(workspace, new)
+
+
+async def continue_run(workspace: Workspace, row: RunRow, words: str) -> tuple[RunRow | None, bool]:
+    """Return the run that words said after a run lead to, and whether they answered what it waited for.
+
+    A waiting run is itself; one with a report gives a run of its own on its evidence; None if there is no report.
+    """
+    awaited = find_awaited(workspace, row)
+    if awaited is not None:
+        answers = awaited.kind == "hint" or not awaited.phrase or words == awaited.phrase
+        return (await answer_run(workspace, row.id, words), True) if answers else (row, False)
+    with suppress(NoEvidence):
+        if words and row.status is RunStatus.DONE:
+            return await service.ask_run(workspace, row.id, words), False
+    return None, False
 
 
 async def _find_run(workspace: Workspace, run: str) -> RunRow | None:
@@ -181,36 +179,9 @@ async def _find_run(workspace: Workspace, run: str) -> RunRow | None:
         return None
 
 
-async def follow_events(workspace: Workspace, run: str) -> AsyncGenerator[Event | None]:
+def follow_events(workspace: Workspace, run: str) -> AsyncGenerator[Event | None]:
     """Yield what happens in a run, None as a sign of life, until it ends or waits for a person."""
-    after = 0
-    while True:
-        view = await look_at_run(workspace, run, after=after, wait_seconds=HEARTBEAT_SECONDS)
-        for event in view.events:
-            yield event
-        if not view.events:
-            if view.row.status not in (RunStatus.QUEUED, RunStatus.RUNNING):
-                return
-            yield None
-        after = view.cursor
-
-
-async def follow_lines(workspace: Workspace, run: str) -> AsyncGenerator[str]:
-    """Yield what happens in a run as lines, "" as a sign of life, until it ends or waits for a person."""
-    async with aclosing(follow_events(workspace, run)) as events:
-        async for event in events:
-            if event is None:
-                yield ""
-            elif line := plain_line(event):
-                yield line
-
-
-async def wait_for_run(workspace: Workspace, run: str) -> RunRow:
-    """Wait until a run ends or waits for a person."""
-    async with aclosing(follow_lines(workspace, run)) as lines:
-        async for _ in lines:
-            pass
-    return await service.read_run(workspace, run)
+    return follow_with_silence(follow_work(workspace, run), HEARTBEAT_SECONDS)
 
 
 async def answer_turn(workspace: Workspace, row: RunRow, request: Request) -> Content:
@@ -269,7 +240,7 @@ def _query(event: Event) -> str:
 
 
 router = APIRouter()
-_PIECE_CHARS = 400
+PIECE_CHARS = 400  # of the text of an answer in one event
 
 
 class StreamOptions(BaseModel):
@@ -293,7 +264,7 @@ async def create_chat_completion(wanted: ChatRequest, request: Request, workspac
     row = await enter_run(workspace, wanted, wanted.messages)
     if wanted.stream:
         return StreamingResponse(_write_stream(workspace, wanted, row.id, request), media_type="text/event-stream")
-    content = await answer_turn(workspace, await wait_for_run(workspace, row.id), request)
+    content = await answer_turn(workspace, await service.wait_for_run(workspace, row.id), request)
     message = {"role": "assistant", "content": content.text, "refusal": None, "annotations": _annotate(content)}
     choice = {"index": 0, "finish_reason": "stop", "logprobs": None, "message": message}
     body = _envelope(wanted.model, row.id, "chat.completion", [choice])
@@ -306,16 +277,19 @@ async def _write_stream(workspace: Workspace, wanted: ChatRequest, run: str, req
         return _event({**_envelope(wanted.model, run, "chat.completion.chunk", [choice]), **more})
 
     yield write_chunk({"role": "assistant", "content": ""})
-    async with aclosing(follow_lines(workspace, run)) as lines:
-        async for line in lines:
-            yield write_chunk({"reasoning_content": f"{line}\n"}) if line else ": working\n\n"
+    async with aclosing(follow_events(workspace, run)) as events:
+        async for event in events:
+            if event is None:
+                yield ": working\n\n"
+            elif line := plain_line(event):
+                yield write_chunk({"reasoning_content": f"{line}\n"})
     try:
         content = await answer_turn(workspace, await service.read_run(workspace, run), request)
     except CorroboraError as error:
         yield _event({"error": {"message": str(error), "type": "server_error", "param": None, "code": error.code}})
         return
-    for at in range(0, len(content.text), _PIECE_CHARS):
-        yield write_chunk({"content": content.text[at : at + _PIECE_CHARS]})
+    for at in range(0, len(content.text), PIECE_CHARS):
+        yield write_chunk({"content": content.text[at : at + PIECE_CHARS]})
     yield write_chunk({"annotations": _annotate(content)}, "stop", **_extras(content))
     if wanted.stream_options is not None and wanted.stream_options.include_usage:
         last = _envelope(wanted.model, run, "chat.completion.chunk", [])
@@ -331,14 +305,13 @@ def _envelope(model: str, run: str, kind: str, choices: Sequence[Mapping[str, An
     return {"id": f"chatcmpl-{run}", "object": kind, "created": int(time.time()), "model": model, "choices": choices}
 
 
+def describe_citation(cited: Cited) -> dict[str, Any]:
+    """Return a citation with the names that both forms of the API use."""
+    return {"start_index": cited.start, "end_index": cited.end, "url": cited.url, "title": cited.title}
+
+
 def _annotate(content: Content) -> list[dict[str, Any]]:
-    return [
-        {
-            "type": "url_citation",
-            "url_citation": {"start_index": each.start, "end_index": each.end, "url": each.url, "title": each.title},
-        }
-        for each in content.cited
-    ]
+    return [{"type": "url_citation", "url_citation": describe_citation(each)} for each in content.cited]
 
 
 def _extras(content: Content) -> dict[str, Any]:

@@ -23,24 +23,24 @@ from corrobora.domain.run import RunRow, RunStatus
 from corrobora.faces.web import service
 from corrobora.faces.web.context import Opened
 from corrobora.faces.web.openai.chat import (
+    PIECE_CHARS,
     Content,
     ResearchFields,
     Turn,
     answer_turn,
-    ask_finished,
+    continue_run,
+    describe_citation,
     describe_plan,
     enter_run,
     follow_searches,
     list_searches,
     read_usage,
-    wait_for_run,
 )
-from corrobora.faces.web.service import answer_run, find_awaited, read_plan_event
+from corrobora.faces.web.service import read_plan_event
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
 
-_PIECE_CHARS = 400
 Values = Mapping[str, Any]
 
 
@@ -74,8 +74,8 @@ class EventWriter:
         yield from self._write("response.content_part.added", **where, part=empty)
         text = str(part["text"])
         cited = list(enumerate(cast("list[Values]", part["annotations"])))
-        for at in range(0, len(text), _PIECE_CHARS):
-            piece = text[at : at + _PIECE_CHARS]
+        for at in range(0, len(text), PIECE_CHARS):
+            piece = text[at : at + PIECE_CHARS]
             yield from self._write("response.output_text.delta", **where, delta=piece, logprobs=[])
             while cited and cited[0][1]["end_index"] <= at + len(piece):
                 number, each = cited.pop(0)
@@ -136,22 +136,17 @@ async def create_response(wanted: ResponseRequest, request: Request, workspace: 
     if wanted.stream:
         return _stream(workspace, row, request, suffix, model=wanted.model, background=wanted.background)
     if not wanted.background:
-        row = await wait_for_run(workspace, row.id)
+        row = await service.wait_for_run(workspace, row.id)
     return JSONResponse(await _describe(workspace, row, request, wanted.model, suffix, background=wanted.background))
 
 
 async def _enter(workspace: Workspace, wanted: ResponseRequest, turns: list[Turn]) -> tuple[RunRow, str]:
     """Return the run of a request; its suffix tells the turn that authorized a plan from the one that showed it."""
     if wanted.previous_response_id is not None:
-        before = await _find(workspace, wanted.previous_response_id)
-        awaited = find_awaited(workspace, before)
         words = turns[-1].text.strip() if turns and turns[-1].role == "user" else ""
-        if awaited is not None:
-            if awaited.kind == "hint" or not awaited.phrase or words == awaited.phrase:
-                return await answer_run(workspace, before.id, words), "_again"
-            return before, ""
-        if words and (asked := await ask_finished(workspace, before, words)) is not None:
-            return asked, ""
+        row, answered = await continue_run(workspace, await _find(workspace, wanted.previous_response_id), words)
+        if row is not None:
+            return row, "_again" if answered else ""
     return await enter_run(workspace, wanted, turns), ""
 
 
@@ -175,7 +170,7 @@ async def cancel_response(response: str, request: Request, workspace: Opened) ->
     """Cancel the research of a response."""
     row = await _find(workspace, response)
     await service.cancel(workspace, row.id)
-    row = await wait_for_run(workspace, row.id)
+    row = await service.wait_for_run(workspace, row.id)
     return JSONResponse(await _describe(workspace, row, request, "", "_again" if response.endswith("_again") else ""))
 
 
@@ -286,10 +281,7 @@ def _search_item(run: str, number: int, query: str) -> dict[str, Any]:
 
 
 def _message(row: RunRow, suffix: str, content: Content) -> dict[str, Any]:
-    annotations = [
-        {"type": "url_citation", "start_index": each.start, "end_index": each.end, "url": each.url, "title": each.title}
-        for each in content.cited
-    ]
+    annotations = [{"type": "url_citation", **describe_citation(each)} for each in content.cited]
     text = {"type": "output_text", "text": content.text, "annotations": annotations, "logprobs": []}
     kind = {"type": "message", "role": "assistant", "status": "completed"}
     return {**kind, "id": f"msg_{row.id}{suffix}", "content": [text]}

@@ -8,8 +8,9 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from corrobora.faces.refusals import Problem
 from corrobora.faces.web.context import render_page
-from corrobora.faces.web.errors import RENDERERS, Problem, render_problem
+from corrobora.faces.web.errors import RENDERERS, render_problem
 from corrobora.faces.web.pages import libraries, live, plan, settings, start
 
 router = APIRouter(include_in_schema=False)

@@ -11,7 +11,7 @@ from corrobora.app import Workspace
 from corrobora.app.libraries import ingest_files, show_nothing
 from corrobora.domain.errors import CorroboraError
 from corrobora.domain.evidence import Hit
-from corrobora.faces.cli.library import check_library_name, list_documents
+from corrobora.faces.cli.library import check_library_name, find_library, list_documents
 from corrobora.faces.web import libraries
 from corrobora.faces.web.context import Opened, SentForm, go_to, render_page
 
@@ -47,8 +47,8 @@ async def _render_library(  # noqa: PLR0913 - what the page may show
     error: CorroboraError | None = None,
     done: str = "",
 ) -> HTMLResponse:
+    space = await find_library(workspace, name)
     documents = await list_documents(workspace, name)
-    space = next(each for each in await libraries.list_libraries(workspace) if each.name == name)
     hits: list[Hit] = []
     if search.strip() and error is None:
         try:
@@ -86,8 +86,7 @@ async def add_files(request: Request, workspace: Opened, form: SentForm) -> Resp
 @router.post("/libraries/{name}/refresh")
 async def refresh_library(request: Request, name: str, workspace: Opened, form: SentForm) -> Response:  # noqa: ARG001 - the form has the token
     """Read the folders of a library anew: new and changed files are read, removed ones retired."""
-    await list_documents(workspace, name)
-    space = next(each for each in await libraries.list_libraries(workspace) if each.name == name)
+    space = await find_library(workspace, name)
     try:
         result = await ingest_files(workspace.database, name, space.roots, show_nothing, embedder=workspace.embedder)
     except CorroboraError as error:

@@ -19,7 +19,7 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
 
 from corrobora.app import Workspace
-from corrobora.app.followups import CHANGES_PROPOSED
+from corrobora.app.followups import CHANGES_PROPOSED, accept_changes, read_changes
 from corrobora.app.runs import FINISH_TOPIC, PAUSE_TOPIC, ask_attempt
 from corrobora.domain.errors import CorroboraError, UserError
 from corrobora.domain.run import RunRow, RunStatus, Stage
@@ -32,21 +32,7 @@ from corrobora.storage.journal.events import read_events
 from corrobora.text.phrases import describe_code
 
 router = APIRouter()
-PANELS = (
-    *(
-        "tabs",
-        "status",
-        "changes",
-        "budget",
-        "tree",
-        "activity",
-        "sources",
-        "coverage",
-        "rounds",
-        "conflicts",
-        "spoken",
-    ),
-)
+PANELS = tuple("tabs status changes budget tree activity sources coverage rounds conflicts spoken".split())
 _TICK_SECONDS = 1.0  # how often the clock of a running run moves
 _IDLE_SECONDS = 15.0  # between two signs of life where nothing changes
 _REST_SECONDS = 0.25  # at most four updates a second
@@ -89,7 +75,7 @@ class LiveState:
     @property
     def active(self) -> bool:
         """True while somebody works on the run or will."""
-        return self.row.status in (RunStatus.QUEUED, RunStatus.RUNNING)
+        return self.row.status.active
 
     @property
     def can_resume(self) -> bool:
@@ -151,7 +137,8 @@ async def read_state(workspace: Workspace, row: RunRow, view: RunView) -> LiveSt
     running = row.status is RunStatus.RUNNING
     now = datetime.now(UTC).isoformat()
     elapsed = view.elapsed_at(now) if running else max(row.elapsed_seconds, view.gauge.elapsed_seconds or 0.0)
-    return LiveState(row, view, elapsed, await service.read_proposed(workspace, row), wishes)
+    proposed = await read_changes(workspace, row.id) if row.outcome == CHANGES_PROPOSED else {}
+    return LiveState(row, view, elapsed, proposed, wishes)
 
 
 async def load_view(workspace: Workspace, run: str, view: RunView | None = None) -> RunView:
@@ -265,7 +252,8 @@ async def control_run(request: Request, run: str, workspace: Opened, form: SentF
             case "steer":
                 await service.steer(workspace, row.id, form.text("hint"))
             case "accept":
-                await service.accept_edits(workspace, row.id, form.texts("change"))
+                await accept_changes(workspace, row.id, ",".join(form.texts("change")) or "none")
+                await workspace.queue.submit(row.id)
             case "finish":
                 await ask_attempt(workspace, row.id, FINISH_TOPIC)
             case "send":
