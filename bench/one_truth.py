@@ -183,7 +183,7 @@ async def open_place(database: str = "") -> AsyncGenerator[Place]:
         env = {"CORROBORA_HOME": folder} | ({"CORROBORA_DATABASE_URL": database} if database else {})
         documents = demo_documents(home)
         async with Workspace.open(load_settings(env=env, folder=home, user_file=home / "none.toml")) as workspace:
-            await ingest_files(workspace.database, "demo", (documents,), lambda *_: None, label="demo")
+            await ingest_files(workspace.database, "demo", (documents,), lambda *_: None)
             yield Place(home, documents, env)
 
 

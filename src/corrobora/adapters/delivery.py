@@ -16,10 +16,8 @@ import hashlib
 import hmac
 import html
 import json
-import os
 import re
 import smtplib
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -38,6 +36,7 @@ from corrobora.adapters.web import DEFAULT_PORTS, BadUrl, parse_url
 from corrobora.adapters.web.network import AllowList, ConnectionBlocked, NameUnresolved, VettedNetwork
 from corrobora.adapters.web.transport import USER_AGENT
 from corrobora.domain.errors import ProviderError, UserError
+from corrobora.files import write_whole
 from corrobora.ports import Clock
 from corrobora.registry import Configuration
 
@@ -68,8 +67,7 @@ class FolderDelivery:
                 path = base / name
                 if not path.resolve().is_relative_to(base.resolve()):
                     raise PermissionError(13, "a file of the report would lie outside")
-                path.parent.mkdir(parents=True, exist_ok=True)
-                _replace_file(path, content)
+                write_whole(path, content, mode=0o644)
         except OSError as error:
             raise ProviderError(
                 "delivery_folder",
@@ -77,19 +75,6 @@ class FolderDelivery:
                 provider=self.name,
                 next_step="Free space or choose another folder, then: corrobora resume RUN --from-stage delivery",
             ) from error
-
-
-def _replace_file(path: Path, content: bytes) -> None:
-    """Write beside the target and rename, so that a reader never sees half a file."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except OSError:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 SMTP_SECONDS = 60.0

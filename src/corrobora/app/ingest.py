@@ -16,7 +16,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from corrobora.adapters.readers.packed import strip_ending
 from corrobora.domain.errors import ReadError, UserError
@@ -24,6 +24,9 @@ from corrobora.domain.evidence import ReadOutcome, Source, SourceId
 from corrobora.domain.limits import LIMITS
 from corrobora.ports import IngestItem, ParsedDocument
 from corrobora.text.authors import clean_authors, read_byline
+
+if TYPE_CHECKING:
+    from corrobora.storage.index.catalog import Catalog
 
 MANIFEST = "manifest.jsonl"
 MAX_FILES = 200_000
@@ -43,36 +46,8 @@ _SECRETS = (
 )
 
 
-class DocumentCatalog(Protocol):
-    """Where documents are stored: the catalog of the library."""
-
-    async def open(self, name: str, *, root: str = "") -> int:
-        """Return the number of a space, which is created if there is none."""
-        ...
-
-    async def files(self, space: int) -> dict[str, str]:
-        """Return path to digest of the files in search."""
-        ...
-
-    async def store(self, space: int, items: Sequence[IngestItem]) -> object:
-        """Store documents, replacing those of the same path."""
-        ...
-
-    async def retire(self, space: int, paths: Sequence[str]) -> int:
-        """Remove documents from search."""
-        ...
-
-    async def embed_missing(self, space: int) -> int:
-        """Compute the vectors that passages lack, if an embedder is configured; return how many."""
-        ...
-
-    async def upkeep(self, space: int, *, deleted: bool = False) -> None:
-        """Maintain the index."""
-        ...
-
-
-Parse = Callable[[bytes, str], Awaitable[ParsedDocument]]
-"""Reads the bytes of a named file; raises `ReadError`."""
+Parse = Callable[[bytes, str], Awaitable[ParsedDocument]]  # of the bytes of a named file; raises `ReadError`
+Progress = Callable[[int, int, str], None]  # told after each file: how many are done, of how many, and its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +57,6 @@ class SkippedFile:
     path: str
     outcome: ReadOutcome
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class IngestProgress:
-    """The progress of an ingest, reported after every file."""
-
-    path: str
-    done: int
-    total: int
 
 
 @dataclass(slots=True)
@@ -140,10 +106,10 @@ class Ingest:
 
     def __init__(
         self,
-        catalog: DocumentCatalog,
+        catalog: Catalog,
         parse: Parse,
         *,
-        on_progress: Callable[[IngestProgress], None] = lambda _: None,
+        on_progress: Progress = lambda _done, _total, _path: None,
         max_files: int = MAX_FILES,
     ) -> None:
         self._catalog = catalog
@@ -151,19 +117,17 @@ class Ingest:
         self._on_progress = on_progress
         self._max_files = max_files
 
-    async def add_path(self, space: str, root: Path, *, label: str = "") -> IngestReport:
+    async def add_path(self, space: str, root: Path) -> IngestReport:
         """Store new and changed files under `root` (a folder or one file) and remove the files that were deleted.
-
-        `label` replaces the absolute path in the keys of the files, for documents that move with the program.
 
         Raises:
             UserError: `root` does not exist, or holds no readable file and nothing of it was stored before.
         """
         report = IngestReport()
         base = _resolve_root(root)
-        prefix = label or escape_unprintable(str(base))
+        prefix = escape_unprintable(str(base))
         files = await asyncio.to_thread(list_files, base, prefix, report, self._max_files)
-        number = await self._catalog.open(space, root="" if label else str(base))
+        number = await self._catalog.open(space, root=str(base))
         known = await self._catalog.files(number)
         await self._store_all(number, files, known, report)
         kept = {file.key for file in files} - {each.path for each in report.skipped}
@@ -176,15 +140,7 @@ class Ingest:
         report.removed[:] = [_strip_prefix(each, prefix) for each in report.removed]
         report.skipped[:] = [replace(each, path=_strip_prefix(each.path, prefix)) for each in report.skipped]
         if not (report.stored or report.unchanged or report.removed):
-            named = (
-                f"{'' if each.path == str(root) else f'{each.path}: '}{each.reason}" for each in report.skipped[:3]
-            )
-            reasons = "; ".join(each.rstrip(".") for each in named)
-            raise UserError(
-                "library_nothing_readable",
-                f"Nothing readable in {root}{f': {reasons}' if reasons else ''}.",
-                next_step="Markdown, HTML, reStructuredText, text, CSV, JSON, notebooks, PDF, DOCX, e-mail are read.",
-            )
+            raise _nothing_readable_error(root, report)
         return report
 
     async def _store_all(
@@ -194,35 +150,58 @@ class Ingest:
         size, began = 0, time.monotonic()
         try:
             for done, file in enumerate(files, start=1):
-                size += await self._read_file(file, known, report, batch)
+                item = await _read_item(file, known, self._parse, report)
+                if item is not None:
+                    batch.append(item)
+                    size += len(item.text)
                 full = size >= _BATCH_CHARS or len(batch) >= _BATCH_FILES or time.monotonic() - began > _BATCH_SECONDS
                 if full and batch:
                     await self._catalog.store(space, batch)
                     batch, size, began = [], 0, time.monotonic()
-                self._on_progress(IngestProgress(file.shown, done, len(files)))
+                self._on_progress(done, len(files), file.shown)
         finally:  # also when it is interrupted: what was read is stored, and not read again the next time
             if batch:
                 await asyncio.shield(self._catalog.store(space, batch))
 
-    async def _read_file(
-        self, file: ListedFile, known: Mapping[str, str], report: IngestReport, batch: list[IngestItem]
-    ) -> int:
-        """Append one file to the batch and return its size; one that is unchanged or cannot be read is reported."""
-        try:
-            data = await asyncio.to_thread(read_bytes, file.path)
-            digest = hash_file(file, data)
-            if known.get(file.key) == digest:
-                report.unchanged.append(file.shown)
-                return 0
-            parsed = await self._parse(data, file.shown)
-        except ReadError as error:
-            report.skip_file(file.key, ReadOutcome(error.outcome), str(error))
-            return 0
-        if parsed.truncated:
-            report.truncated.append(file.shown)
-        batch.append(IngestItem(_build_source(file, parsed), parsed.text, parsed.headings, file.key, digest))
-        report.stored.append(file.shown)
-        return len(parsed.text)
+
+async def read_folder(root: Path, parse: Parse) -> list[IngestItem]:
+    """Return the documents under a folder as a library would store them. Raises `UserError` as `Ingest.add_path`."""
+    report, base = IngestReport(), _resolve_root(root)
+    files = await asyncio.to_thread(list_files, base, escape_unprintable(str(base)), report, MAX_FILES)
+    read = [await _read_item(file, {}, parse, report) for file in files]
+    if not report.stored:
+        raise _nothing_readable_error(root, report)
+    return [item for item in read if item is not None]
+
+
+def _nothing_readable_error(root: Path, report: IngestReport) -> UserError:
+    named = (f"{'' if each.path == str(root) else f'{each.path}: '}{each.reason}" for each in report.skipped[:3])
+    reasons = "; ".join(each.rstrip(".") for each in named)
+    return UserError(
+        "library_nothing_readable",
+        f"Nothing readable in {root}{f': {reasons}' if reasons else ''}.",
+        next_step="Markdown, HTML, reStructuredText, text, CSV, JSON, notebooks, PDF, DOCX, e-mail are read.",
+    )
+
+
+async def _read_item(
+    file: ListedFile, known: Mapping[str, str], parse: Parse, report: IngestReport
+) -> IngestItem | None:
+    """Read one file and report what became of it; None for one that is unchanged or cannot be read."""
+    try:
+        data = await asyncio.to_thread(read_bytes, file.path)
+        digest = hash_file(file, data)
+        if known.get(file.key) == digest:
+            report.unchanged.append(file.shown)
+            return None
+        parsed = await parse(data, file.shown)
+    except ReadError as error:
+        report.skip_file(file.key, ReadOutcome(error.outcome), str(error))
+        return None
+    if parsed.truncated:
+        report.truncated.append(file.shown)
+    report.stored.append(file.shown)
+    return IngestItem(_build_source(file, parsed), parsed.text, parsed.headings, file.key, digest)
 
 
 def hash_file(file: ListedFile, data: bytes) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, LiteralString
@@ -19,12 +19,12 @@ from corrobora.app.ingest import (
     Ingest,
     IngestReport,
     ListedFile,
+    Progress,
     escape_unprintable,
     hash_file,
     list_files,
     read_bytes,
 )
-from corrobora.app.ingest import IngestProgress as FileProgress
 from corrobora.config import Settings
 from corrobora.config.trust import is_vendor_host
 from corrobora.domain.errors import ReadError, UserError
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 CLOCK_SECONDS = 60.0  # by which the clocks of files and database may differ
 TICK_SECONDS = 0.02  # by which the time of a file may lie behind the clock
-Progress = Callable[[int, int, str], None]
 
 
 def show_nothing(_done: int, _total: int, _path: str) -> None:
@@ -59,14 +58,8 @@ def open_run_library(workspace: Workspace, row: RunRow) -> PostgresLibrary:
     return open_library(workspace, (*row.request.libraries, f"run:{row.id}"))
 
 
-async def ingest_files(  # noqa: PLR0913 - all but the first four are keywords
-    database: Database,
-    name: str,
-    paths: Sequence[Path],
-    progress: Progress,
-    *,
-    label: str = "",
-    embedder: Embedder | None = None,
+async def ingest_files(
+    database: Database, name: str, paths: Sequence[Path], progress: Progress, *, embedder: Embedder | None = None
 ) -> IngestReport:
     """Bring a library in line with folders and files. Unchanged files are skipped, vanished ones removed.
 
@@ -76,10 +69,6 @@ async def ingest_files(  # noqa: PLR0913 - all but the first four are keywords
     Raises:
         UserError: a path does not exist, or nothing in it can be read.
     """
-
-    def report_progress(step: FileProgress) -> None:
-        progress(step.done, step.total, step.path)
-
     vectors = None if embedder is None else VectorIndex(database, embedder, may_replace=True)
     async with ParserProcess() as child:
 
@@ -87,10 +76,10 @@ async def ingest_files(  # noqa: PLR0913 - all but the first four are keywords
             return await child.parse_document(data, name=file)
 
         catalog = Catalog(database, vectors=vectors)
-        work = Ingest(catalog, parse_file, on_progress=report_progress)
+        work = Ingest(catalog, parse_file, on_progress=progress)
         report = IngestReport()
         for path in paths:
-            report.add_report(await work.add_path(name, path, label=label))
+            report.add_report(await work.add_path(name, path))
     report.vector_problem = "" if vectors is None else vectors.problem
     return report
 

@@ -12,11 +12,11 @@ import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from corrobora.config import Settings
 from corrobora.domain.errors import NeedsHuman, NoEvidence, UserError
-from corrobora.domain.report import Report
+from corrobora.domain.report import Report, Verdict
 from corrobora.domain.run import Event, Request, RequestOption, RunId, RunRow, RunStatus, Stage
 from corrobora.text.phrases import describe_code
 
@@ -333,18 +333,7 @@ _MOST_COMMENT = 4_000
 _STEPS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Scores:
-    """The judge's five criteria, each from 0 to 1."""
-
-    factual_accuracy: float
-    citation_accuracy: float
-    completeness: float
-    source_quality: float
-    source_diversity: float
-
-
-CRITERIA = tuple(field.name for field in fields(Scores))
+CRITERIA = tuple(field.name for field in fields(Verdict) if field.name != "rationale")  # those of the judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,14 +341,14 @@ class Rating:
     """What one person says of a report."""
 
     rater: str
-    scores: Scores
+    scores: Mapping[str, float]  # by criterion, each from 0 to 1
     comment: str = ""
     at: str = ""  # ISO time, UTC
 
     @property
     def overall(self) -> float:
         """The mean of the five criteria."""
-        return sum(asdict(self.scores).values()) / len(CRITERIA)
+        return sum(self.scores.values()) / len(CRITERIA)
 
 
 def make_rating(rater: str, steps: Mapping[str, str], comment: str) -> Rating:
@@ -379,7 +368,7 @@ def make_rating(rater: str, steps: Mapping[str, str], comment: str) -> Rating:
         if step not in map(str, range(1, _STEPS + 1)):
             raise UserError("rating_invalid", f"Choose 1 to {_STEPS} for {each.replace('_', ' ')}.")
         chosen[each] = (int(step) - 1) / (_STEPS - 1)
-    return Rating(name, Scores(**chosen), comment.strip(), datetime.now(UTC).isoformat(timespec="seconds"))
+    return Rating(name, chosen, comment.strip(), datetime.now(UTC).isoformat(timespec="seconds"))
 
 
 async def store_rating(workspace: Workspace, run: str, rating: Rating) -> None:
@@ -390,12 +379,7 @@ async def store_rating(workspace: Workspace, run: str, rating: Rating) -> None:
 async def list_ratings(workspace: Workspace, run: str) -> list[Rating]:
     """Return the ratings of a run by name."""
     answers = await workspace.runs.read_answers(run)
-    found: list[Rating] = []
-    for topic in sorted(each for each in answers if each.startswith(_TOPIC)):
-        stored = cast("dict[str, object]", json.loads(answers[topic]))
-        scores = Scores(**cast("dict[str, float]", stored.pop("scores")))
-        found.append(Rating(scores=scores, **cast("dict[str, str]", stored)))
-    return found
+    return [Rating(**json.loads(answers[topic])) for topic in sorted(answers) if topic.startswith(_TOPIC)]
 
 
 def dump_rating(rating: Rating) -> dict[str, object]:

@@ -12,7 +12,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path, PurePosixPath
@@ -308,45 +308,17 @@ def _stored_pages(workspace: Workspace) -> Callable[[Reference], Awaitable[Sourc
     return read_page
 
 
-@dataclass
-class _FolderCatalog:
-    """Takes what an ingest stores, and keeps it in memory."""
-
-    items: list[IngestItem] = field(default_factory=list[IngestItem])
-
-    async def open(self, name: str, *, root: str = "") -> int:  # noqa: ARG002 - the protocol of a catalog
-        return 0
-
-    async def files(self, space: int) -> dict[str, str]:  # noqa: ARG002 - as above
-        return {}
-
-    async def store(self, space: int, items: Sequence[IngestItem]) -> object:  # noqa: ARG002 - as above
-        self.items += items
-        return None
-
-    async def retire(self, space: int, paths: Sequence[str]) -> int:  # noqa: ARG002 - as above
-        return 0
-
-    async def embed_missing(self, space: int) -> int:  # noqa: ARG002 - as above
-        return 0
-
-    async def upkeep(self, space: int, *, deleted: bool = False) -> None:
-        """Do nothing: there is no index."""
-
-
 async def _folder_pages(folder: Path) -> Callable[[Reference], Awaitable[SourcePage | None]]:
     """Read a folder's files as a library would, without storing them; look references up in them."""
     from corrobora.adapters.readers.parser import ParserProcess  # noqa: PLC0415 - only this option needs it
-    from corrobora.app.ingest import Ingest  # noqa: PLC0415 - as above
+    from corrobora.app.ingest import read_folder  # noqa: PLC0415 - as above
 
-    catalog = _FolderCatalog()
     async with ParserProcess() as parser:
 
         async def parse(data: bytes, name: str) -> ParsedDocument:
             return await parser.parse_document(data, name=name)
 
-        await Ingest(catalog, parse).add_path("verify", folder)
-    by_name = _index_items(catalog.items)
+        by_name = _index_items(await read_folder(folder, parse))
 
     async def find_file(reference: Reference) -> SourcePage | None:
         return next((by_name[name] for name in _names_of(reference) if name in by_name), None)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +19,7 @@ from corrobora.config.settings import list_keys, list_settings
 from corrobora.config.values import parse_reference, read_small_file
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import DEMO
+from corrobora.files import write_whole
 from corrobora.registry import list_added, list_parts, load_part
 
 _MAX_STORE_BYTES = 10_000_000
@@ -177,11 +176,7 @@ class TrustStore:
 
     def _write(self, trusted: Mapping[str, str]) -> None:
         try:
-            self.home.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self.home, prefix=".trust-")
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(dict(sorted(trusted.items())), file, indent=2)
-            Path(name).replace(self.path)
+            write_whole(self.path, json.dumps(dict(sorted(trusted.items())), indent=2).encode())
         except OSError as error:
             raise UserError(
                 "trust_unwritable",

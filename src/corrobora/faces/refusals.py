@@ -8,25 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, Field
 
 from corrobora.domain.errors import CorroboraError
-
-
-class Refusal(Protocol):
-    """An error, or the problem document of one."""
-
-    @property
-    def code(self) -> str:
-        """The stable code."""
-        ...
-
-    @property
-    def next_step(self) -> str:
-        """What to do, in the words of the command."""
-        ...
 
 
 class _Steps(NamedTuple):
@@ -82,7 +68,7 @@ _WORDS = {"missing": "it is missing", "extra_forbidden": "there is no such field
 _NO_OBJECT = ("model_attributes_type", "dict_type", "json_invalid")
 
 
-def choose_next_step(error: Refusal, face: Literal["page", "api", "tool"]) -> str:
+def choose_next_step(error: CorroboraError | Problem, face: Literal["page", "api", "tool"]) -> str:
     """Return what a person or program at this face can do next."""
     steps = _STEPS.get(error.code)
     return error.next_step if steps is None else getattr(steps, face)

@@ -25,7 +25,7 @@ def test_the_criteria_are_those_of_the_judge() -> None:
 def test_steps_are_stored_from_0_to_1() -> None:
     rating = make_rating("  Ada   B ", {**FULL, "completeness": "2"}, " good ")
     assert (rating.rater, rating.comment) == ("Ada B", "good")
-    assert rating.scores.completeness == 0.25
+    assert rating.scores["completeness"] == 0.25
     assert rating.overall == pytest.approx(0.85)
     assert make_rating("", FULL, "").rater == "anonymous"
 

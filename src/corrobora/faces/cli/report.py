@@ -6,7 +6,6 @@ its report.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import shutil
@@ -22,6 +21,7 @@ from corrobora.domain.run import RunRow, RunStatus, Stage
 from corrobora.domain.thread import StopReason
 from corrobora.faces.cli import Exit, find_full_disk
 from corrobora.faces.event_text import object_field, object_list
+from corrobora.files import write_whole
 from corrobora.reporting.report_format import REPORT_FILES
 from corrobora.text.phrases import describe_code
 
@@ -43,7 +43,7 @@ class OutputTarget:
         written: list[Path] = []
         for path, form in self.files.items():
             if form in contents:
-                _write_atomically(path, contents[form])
+                _write_file(path, contents[form])
                 written.append(path)
         return tuple(written)
 
@@ -101,22 +101,11 @@ def _check_folder(folder: Path, named: Path) -> None:
         raise _target_error("disk_full", named, f"lies on a disk with {free:,} bytes left", "Free some space first.")
 
 
-def _write_atomically(path: Path, content: str | bytes) -> None:
+def _write_file(path: Path, content: str | bytes) -> None:
     data = content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
-    temporary = path
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".corrobora-")
-        temporary = Path(name)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_current_umask())  # as `open` would have made it
-        temporary.replace(path)
+        write_whole(path, data, mode=0o666 & ~_current_umask())  # the rights with which `open` would have made it
     except OSError as error:
-        if temporary != path:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
         raise _unwritable_error(path, error) from None
 
 

@@ -7,8 +7,6 @@ can be read anew. Knows no HTTP.
 from __future__ import annotations
 
 import asyncio
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +23,7 @@ from corrobora.domain.run import DEMO
 from corrobora.faces.cli.library import check_library_name, find_library, list_libraries
 from corrobora.faces.cli.verify import list_findings, summarize_recheck
 from corrobora.faces.request import parse_question
+from corrobora.files import write_whole
 from corrobora.policies import Profile
 from corrobora.storage.index.catalog import Catalog
 
@@ -72,10 +71,7 @@ def _replace_file(path: Path, content: bytes) -> bytes | None:
     """Write a file as a whole, and return what was there."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     before = path.read_bytes() if path.is_file() else None
-    handle, temporary = tempfile.mkstemp(dir=path.parent.parent)
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-    Path(temporary).replace(path)
+    write_whole(path, content)
     return before
 
 

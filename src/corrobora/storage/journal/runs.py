@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import re
 import secrets
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,6 +23,7 @@ from psycopg.rows import TupleRow
 
 from corrobora.domain.errors import JournalError, Stale, UserError
 from corrobora.domain.run import Request, RunId, RunRow, RunStatus, validate_id
+from corrobora.files import write_whole
 from corrobora.storage.postgres import Database
 
 if TYPE_CHECKING:
@@ -377,24 +376,14 @@ class RunFolder:
         return self.base.joinpath(*parts)
 
     def write_file(self, name: str, content: bytes) -> Path:
-        """Write a file atomically: temporary file, fsync, rename.
+        """Write a file as a whole.
 
         Raises:
             JournalError: `disk`, if the disk is full or not writable; the previous file stays as it was.
         """
         path = self.file_path(name)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(content)
-                    file.flush()
-                    os.fsync(file.fileno())
-                Path(temporary).replace(path)
-            except BaseException:
-                Path(temporary).unlink(missing_ok=True)
-                raise
+            write_whole(path, content)
         except OSError as error:
             raise JournalError(
                 "disk",

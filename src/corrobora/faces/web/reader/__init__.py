@@ -6,7 +6,6 @@ Knows paths and forms. What a screen shows is made by `views`. Every screen is w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from importlib import resources
 from typing import Annotated, Any
 
@@ -190,7 +189,7 @@ async def show_rating(request: Request, run: str, workspace: Opened) -> HTMLResp
         "rating",
         row,
         report=report,
-        given=[(each, {**asdict(each.scores), "overall": each.overall}) for each in ratings],
+        given=[(each, {**each.scores, "overall": each.overall}) for each in ratings],
         judge=views.dump_verdict(report),
         criteria=views.describe_criteria(CRITERIA),
     )
