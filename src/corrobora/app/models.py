@@ -150,8 +150,7 @@ class ModelPool:
         options = target.options
         for name in (target.provider.name, target.label.partition(":")[0], target.id, target.label, tier):
             options = options.override(self._settings.options.get(name, CallOptions()))
-        listed = Price(price.input, price.output, price.cached) if price else None
-        return replace(target, price=listed, effort=effort, options=options)
+        return replace(target, price=price, effort=effort, options=options)
 
     def _open_connection(self, target: Target) -> ModelConnection:
         if target not in self._connections:

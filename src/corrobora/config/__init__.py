@@ -7,13 +7,12 @@ choose among, so a command that needs none of them does not import them.
 
 from corrobora.config.layers import find_user_file
 from corrobora.config.loading import load_settings, resolve_language
-from corrobora.config.settings import Endpoint, Price, Settings
+from corrobora.config.settings import Endpoint, Settings
 from corrobora.config.values import Origin, Secret, read_small_file
 
 __all__ = [
     "Endpoint",
     "Origin",
-    "Price",
     "Secret",
     "Settings",
     "find_user_file",

@@ -19,11 +19,11 @@ from typing import Literal, cast
 
 import platformdirs
 
-from corrobora.config.settings import DATABASE_URL, FREE_TABLES, Endpoint, Price, list_secrets, list_settings
+from corrobora.config.settings import DATABASE_URL, FREE_TABLES, Endpoint, list_secrets, list_settings
 from corrobora.config.trust import digest_text
 from corrobora.config.values import find_fields, read_small_file
 from corrobora.domain.errors import UserError
-from corrobora.domain.limits import CallOptions
+from corrobora.domain.limits import CallOptions, Price
 from corrobora.registry import list_parts
 
 MAX_CONFIG_BYTES = 1_000_000

@@ -28,7 +28,6 @@ from corrobora.config.settings import (
     DATABASE_URL,
     Endpoint,
     Origin,
-    Price,
     Settings,
     is_secret,
     list_keys,
@@ -48,7 +47,7 @@ from corrobora.config.values import (
     read_small_file,
 )
 from corrobora.domain.errors import UserError
-from corrobora.domain.limits import CallOptions
+from corrobora.domain.limits import CallOptions, Price
 from corrobora.text.phrases import Frame, find_frame, is_language_tag, parse_frame
 
 _SHOWN = 60  # characters of a wrong value that a message repeats

@@ -24,16 +24,14 @@ from corrobora.config.values import (
     MailServer,
     Model,
     Names,
-    Number,
     Origin,
     RunMinutes,
     Secret,
     Url,
-    Whole,
     iterate_marks,
     list_words,
 )
-from corrobora.domain.limits import CallOptions
+from corrobora.domain.limits import CallOptions, Price
 from corrobora.registry import key_variable, list_added, list_parts
 
 Display = Literal["auto", "rich", "plain", "jsonl", "none"]
@@ -86,15 +84,6 @@ class Endpoint:
     api_key: Secret | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
-    """What a model costs, in US dollars for a million tokens: `[models.prices."provider:model"]`."""
-
-    input: Annotated[Number, Ge(0), Le(100_000)]
-    output: Annotated[Number, Ge(0), Le(100_000)]
-    cached: Annotated[Number, Ge(0), Le(100_000)] | None = None  # of input that the provider had read before
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """All settings of one command or process. `None` leaves a value to the profile or the assembly."""
@@ -132,7 +121,7 @@ class Settings:
         ),
     ] = False
     max_rounds: Annotated[
-        Annotated[Whole, Ge(1), Le(100)] | None,
+        Annotated[int, Ge(1), Le(100)] | None,
         Setting(
             "max_rounds",
             "At most this many rounds in each thread.",
@@ -210,7 +199,7 @@ class Settings:
         ),
     ] = field(default_factory=dict[str, Url])
     provider_rates: Annotated[
-        Mapping[str, Annotated[Number, Gt(0), Le(1_000)]],
+        Mapping[str, Annotated[float, Gt(0), Le(1_000)]],
         Setting(
             "sources.*_rate",
             "Calls a second of this provider, of all workers together.",
@@ -242,15 +231,15 @@ class Settings:
         Dollars, Setting("limits.ask_above_usd", "Ask before a run that may cost more US dollars than this.")
     ] = 1.0
     max_tokens: Annotated[
-        Annotated[Whole, Ge(1), Le(10**12)] | None,
+        Annotated[int, Ge(1), Le(10**12)] | None,
         Setting("limits.tokens", "At most this many tokens for the run.", "--max-tokens", "N"),
     ] = None
     max_searches: Annotated[
-        Annotated[Whole, Ge(1), Le(10**6)] | None,
+        Annotated[int, Ge(1), Le(10**6)] | None,
         Setting("limits.searches", "At most this many searches in the run.", "--max-searches", "N"),
     ] = None
     attempts: Annotated[
-        Annotated[Whole, Ge(1), Le(10)] | None,
+        Annotated[int, Ge(1), Le(10)] | None,
         Setting(
             "limits.attempts",
             "Attempts to answer one sub-question before it is given up.",
@@ -259,7 +248,7 @@ class Settings:
         ),
     ] = None
     min_score: Annotated[
-        Annotated[Number, Ge(0), Le(1)] | None,
+        Annotated[float, Ge(0), Le(1)] | None,
         Setting(
             "verify.min_score",
             "Exit with 4 if the score of the report is below this.",
@@ -271,11 +260,11 @@ class Settings:
         ),
     ] = None
     database_wait_seconds: Annotated[
-        Annotated[Number, Ge(1), Le(3_600)],
+        Annotated[float, Ge(1), Le(3_600)],
         Setting("storage.wait_seconds", "Seconds that a statement waits for a database connection."),
     ] = 120.0
     worker_concurrency: Annotated[
-        Annotated[Whole, Ge(1), Le(10_000)],
+        Annotated[int, Ge(1), Le(10_000)],
         Setting("worker.concurrency", "Most runs that one worker works on at the same time."),
     ] = 16
     embedder_model: Annotated[

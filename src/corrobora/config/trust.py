@@ -11,7 +11,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -23,14 +22,8 @@ from corrobora.files import write_whole
 from corrobora.registry import list_added, list_parts, load_part
 
 _MAX_STORE_BYTES = 10_000_000
-VENDOR_HOSTS: Mapping[str, str] = (
-    MappingProxyType(  # a vendor's key travels to this host; that of a search provider to its `base_url`
-        {
-            "anthropic": "api.anthropic.com",
-            "openai": "api.openai.com",
-        }
-    )
-)
+# A vendor's key travels to this host; that of a search provider to its `base_url`.
+VENDOR_HOSTS: Mapping[str, str] = {"anthropic": "api.anthropic.com", "openai": "api.openai.com"}
 _MODEL_VENDORS = {"anthropic": "anthropic", "openai": "openai", "openai-chat": "openai", "openai-compatible": "openai"}
 
 

@@ -248,8 +248,9 @@ def _find_adapter(annotation: Any) -> TypeAdapter[Any]:
 
 def parse_value(annotation: Any, value: object, *, typed: bool = False) -> Any:
     """Read what a flag, a variable or a `typed` file says, where no text is true or false. Raises `ValueError`."""
-    if typed and isinstance(value, str) and split_annotation(annotation)[0] is bool:
-        raise ValueError
+    is_switch = split_annotation(annotation)[0] is bool
+    if (typed and isinstance(value, str) and is_switch) or (isinstance(value, bool) and not is_switch):
+        raise ValueError  # to pydantic, true is also the number 1
     return _find_adapter(annotation).validate_python(value.strip() if isinstance(value, str) else value)
 
 
@@ -332,12 +333,6 @@ def _split_names(value: object) -> object:
     )
 
 
-def _refuse_boolean(value: object) -> object:
-    if isinstance(value, bool):
-        raise ValueError  # noqa: TRY004 - one error for all kinds
-    return value
-
-
 def _read_minutes(value: object) -> object:
     """Read a duration with a unit as minutes; anything else in lower case, as it is."""
     found = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
@@ -359,8 +354,6 @@ def _expand_path(value: object) -> object:
 
 
 Lower = Convert(_lower_case)
-Whole = Annotated[int, Convert(_refuse_boolean)]
-Number = Annotated[float, Convert(_refuse_boolean)]
 Line = Annotated[str, Predicate(_is_line), Forms("one line of text")]
 FolderPath = Annotated[Path, Convert(_expand_path), Forms("the path of a folder")]
 Names = Annotated[tuple[Line, ...], Convert(_split_names), MaxLen(1_000), Forms("a list of texts, none empty")]
@@ -377,17 +370,17 @@ MailServer = Annotated[
     Forms("a mail server such as mail.example.org:587 (STARTTLS), smtps://HOST or smtp://127.0.0.1:25"),
 ]
 Dollars = Annotated[
-    Number,
+    float,
     Ge(0),
     Le(100_000),
     Predicate(_is_amount),
     Forms("a number from 0.001 (less pays for no call) to 100,000, or 0"),
 ]
 RunMinutes = Annotated[
-    Annotated[Number, Gt(0), Le(MAX_MINUTES)] | Literal["unlimited"], Convert(_read_minutes), Forms(_TIME_FORMS)
+    Annotated[float, Gt(0), Le(MAX_MINUTES)] | Literal["unlimited"], Convert(_read_minutes), Forms(_TIME_FORMS)
 ]
 AngleCount = Annotated[
-    Annotated[Whole, Ge(1), Le(7)] | Literal["dynamic"], Lower, Forms("a whole number from 1 to 7, or dynamic")
+    Annotated[int, Ge(1), Le(7)] | Literal["dynamic"], Lower, Forms("a whole number from 1 to 7, or dynamic")
 ]
 
 

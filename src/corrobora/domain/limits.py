@@ -134,11 +134,11 @@ class CallOptions:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a model costs, in US dollars for a million tokens."""
+    """What a model costs, in US dollars for a million tokens: `[models.prices."provider:model"]`."""
 
-    input: float
-    output: float
-    cached: float | None = None  # of the input that the provider had read before; None: as other input
+    input: Annotated[float, Ge(0), Le(100_000)]
+    output: Annotated[float, Ge(0), Le(100_000)]
+    cached: Annotated[float, Ge(0), Le(100_000)] | None = None  # of input read before; None: as other input
 
 
 @dataclass(frozen=True, slots=True)
