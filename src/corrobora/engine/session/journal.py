@@ -11,7 +11,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import Protocol, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
@@ -22,9 +22,6 @@ from corrobora.domain.limits import Usage
 from corrobora.domain.report import RoleSpend
 from corrobora.domain.thread import Intent
 from corrobora.ports import Entry, Journal
-
-if TYPE_CHECKING:
-    from corrobora.engine.session.budget import Budget
 
 T = TypeVar("T")
 
@@ -138,6 +135,14 @@ class RoundBuffer:
             self.searched = SearchResults(())
 
 
+class CallLedger(Protocol):
+    """Where calls are booked: the budget of the run, which opens bills and so must not be imported here."""
+
+    async def reserve_call(self, most: Usage) -> Usage: ...
+    def settle_call(self, most: Usage, cost: Usage) -> None: ...
+    def add_usage(self, usage: Usage) -> None: ...
+
+
 @dataclass(slots=True, eq=False)
 class Bill:
     """The calls of one play of a role, as `ports.CallBook`: booked when sent, whatever becomes of their answers.
@@ -146,7 +151,7 @@ class Bill:
     called with the number of a sending when a prompt is sent again.
     """
 
-    budget: Budget
+    budget: CallLedger
     write: Callable[[Usage], None]
     tell: Callable[[int], None]
     sent: Counter[int] = field(default_factory=Counter[int])
