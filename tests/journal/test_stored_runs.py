@@ -20,7 +20,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from corrobora.storage.queue.statements import this_process
+from corrobora.storage.postgres.processes import this_process
 from corrobora.testing.server import ModelServer
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "stored_runs"

@@ -21,7 +21,7 @@ from corrobora.domain.errors import (
     ReadError,
     RoleError,
 )
-from corrobora.domain.evidence import Fact, PassageId, SourceId
+from corrobora.domain.evidence import Fact, PassageId, ReadOutcome, SourceId
 from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Draft, Findings, Report, Verdict, iter_threads
 from corrobora.domain.run import EventType, Request, RequestOption, Stage
@@ -223,9 +223,10 @@ def begin_synthesis(findings: Findings, run: Session) -> None:
     """Enter the writing: its badge follows that of the last round (ROUNDS-22: rounds 1 to 3, then 4)."""
     run.enter_stage(Stage.SYNTHESIZE)
     rounds = [done for leaf in iter_threads(findings) for done in leaf.rounds]
-    sources = {hit.url for done in rounds for hit in done.hits}
-    counted = format_count(len(sources), "source was", "sources were")
-    text = f"Synthesizing the findings of {format_count(len(rounds), 'round')}: {counted} found."
+    results = format_count(len({hit.url for done in rounds for hit in done.hits}), "result was", "results were")
+    read = {each.hit.url for done in rounds for each in done.readings if each.outcome is ReadOutcome.READ}
+    counted = f"{results} found, {format_count(len(read), 'source')} read"
+    text = f"Synthesizing the findings of {format_count(len(rounds), 'round')}: {counted}."
     if not rounds and findings.facts:
         text = f"Synthesizing {format_count(len(findings.facts), 'fact')} of earlier research; nothing was searched."
     number = get_synthesis_badge(findings)

@@ -37,14 +37,14 @@ from corrobora.roles.scope import scope
 from corrobora.text.phrases import format_count
 
 EVIDENCE = "evidence"  # the provider of what the previous run read: a follow-up reads it first, and nothing else
-STORED_PROVIDERS = (
-    "library",
-    EVIDENCE,
-)  # of stored documents: nothing is paid, and going deeper costs little
+STORED_PROVIDERS = ("library", EVIDENCE)  # of stored documents: nothing is paid, and going deeper costs little
 PASSAGES_OF_A_DOCUMENT = 4  # that a search is reckoned to find of one document
 DOWN_AFTER = 2  # failed searches since the last answer, after which a provider is sent each search once
+GIVEN_UP_AFTER = 4  # failed searches since the last answer, after which a provider is asked at most once a round
+GIVEN_UP_TOLD = "its last searches failed, so it is not asked again"
 _FAILED = "!failed"  # ends the journal key of a search that failed
 REFUSALS = ("provider_refused", "provider_quota", "provider_tls")  # whatever is asked: other words change nothing
+_HOPELESS = (*REFUSALS, "provider_bad_content")  # nor does waiting
 
 
 async def scope_round(thread: ThreadState, run: Session) -> Intent:
@@ -259,7 +259,7 @@ def count_failed_searches(rounds: Sequence[Round], run: Session) -> int:
     keys = [key.removesuffix(_FAILED) for key in run.journal.keys("search/") if key.endswith(_FAILED)]
     told = (run.journal.get(f"{key}{_FAILED}") for key in keys if run.journal.get(key) is None)
     sites = {failure for done in rounds for failure in done.failures if failure.startswith("site: ")}
-    return len(sites) + sum(entry is not None and not entry.out.endswith(LIMIT_TOLD) for entry in told)
+    return len(sites) + sum(entry is not None and not entry.out.endswith((LIMIT_TOLD, GIVEN_UP_TOLD)) for entry in told)
 
 
 def _make_search_key(query: Query, name: str, limit: int, known: frozenset[SourceId] | None) -> str:
@@ -297,7 +297,7 @@ async def _search_with_fallbacks(
             break
         if failed <= len(others):
             how, asked, provider = "other_provider", query, others[failed - 1]
-        elif run.failing.get(name, [""])[-1] in REFUSALS:
+        elif run.failing.get(name, [""])[-1] in REFUSALS or is_given_up(name, thread, run):
             break
         else:
             how = choose_strategy(failed)
@@ -324,11 +324,17 @@ async def _search_one(
     failed = None if run.retry_failures else run.journal.get(f"{key}{_FAILED}")
     if failed is not None and run.journal.get(key) is None:
         return SearchResults((), (failed.out,), (name,))
+    if run.journal.get(key) is None and is_given_up(name, thread, run):
+        reason = f"{name}: {GIVEN_UP_TOLD}"
+        await run.journal.put(Entry(f"{key}{_FAILED}", reason))
+        run.emit(EventType.WARNING, "root", {"provider": name, "failed": reason}, part=f"{name}{_FAILED}")
+        return SearchResults((), (reason,), (name,))
     try:
         ask = partial(_ask_provider, sent, name, limit, run, known)
         out = await run.call_once(key, ask, paid=name not in STORED_PROVIDERS)
         hits = decode(tuple[Hit, ...], out, key=key)
     except ProviderError as error:
+        run.failing.setdefault(f"{name}@{thread.round_path}", []).append(error.code)
         reason = f"{name}: {error.message}"
         await run.journal.put(Entry(f"{key}{_FAILED}", reason))
         data = {"query": query.text, "provider": name, "failed": reason}
@@ -381,8 +387,13 @@ def collapse_passages(hits: Sequence[Hit], known: frozenset[SourceId]) -> tuple[
 
 
 def seems_down(name: str, run: Session) -> bool:
-    """True for a provider that failed several searches since it last answered one, each sent several times.
-
-    Another search is still sent, once, so that it is noticed when it is up again; waiting between sends is over.
-    """
+    """True for a provider that failed several searches since its last answer: the next ones are sent once each."""
     return len(run.failing.get(name, ())) >= DOWN_AFTER
+
+
+def is_given_up(name: str, thread: ThreadState, run: Session) -> bool:
+    """True for a provider that is not asked again: after some failures it gets one search a round, or none at all."""
+    failed = run.failing.get(name, ())
+    if len(failed) < GIVEN_UP_AFTER:
+        return False
+    return failed[-1] in _HOPELESS or f"{name}@{thread.round_path}" in run.failing

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from tests.profiles.research import make_run
 from tests.profiles.scripted import Engine, WebRun, make_web_run
-from tests.unit.policies.threads import thread
+from tests.unit.policies.threads import one_round, thread
 
 from corrobora.domain.errors import ProviderError, RoleError
 from corrobora.domain.evidence import Hit, Query
@@ -87,6 +87,31 @@ async def test_a_provider_that_fails_since_its_last_answer_seems_down() -> None:
     assert seems_down("tavily", made.session), "an answer before its failures does not count"
     await search_round(Intent("height", (Query("lighthouse height"),)), course(attempts=1), made.session)
     assert not seems_down("tavily", made.session)
+
+
+@pytest.mark.parametrize(("code", "probes"), [("provider_failed", 1), ("provider_bad_content", 0)])
+async def test_a_provider_that_goes_on_failing_is_asked_once_a_round_or_not_at_all(code: str, probes: int) -> None:
+    class Broken(Engine):
+        async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
+            self.asked.append(query)
+            raise ProviderError(code, f"{limit} were asked for.", provider=self.name)
+
+    engine = Broken({})
+    made = await scoped(engine)
+    intent = Intent("height", tuple(Query(f"{word} Oldby") for word in "tower beacon lamp mast pier quay".split()))
+    one = course(attempts=1, queries_in_turn=True)
+    found = await search_round(intent, one, made.session)
+    assert len({query.text for query in engine.asked}) == 4
+    assert found.failures[-1].endswith("so it is not asked again")
+    sent = len(engine.asked)
+    await made.journal.put(Entry("root/round/2/scope#1", "{}"))
+    await made.journal.put(Entry("root/round/3/scope#1", "{}"))
+    for number, word in enumerate(("roof", "wall"), start=1):
+        later = replace(one, rounds=tuple(one_round() for _ in range(number)))
+        await search_round(Intent("height", (Query(f"{word} Oldby"), Query(f"{word} of Oldby"))), later, made.session)
+    assert len(engine.asked) == sent + 2 * probes
+    told = [event for event in made.told(EventType.WARNING) if "not asked again" in str(event.data["failed"])]
+    assert len(told) == 1, "it is said once"
 
 
 class RefusedEngine(Engine):

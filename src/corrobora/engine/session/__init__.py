@@ -130,7 +130,7 @@ class Session:
     shared: dict[FactId, Fact] = field(default_factory=dict[FactId, Fact])  # what finished threads stored for siblings
     scouted: list[Fact] = field(default_factory=list[Fact])  # found by scouts: whoever asks for it begins with it
     opened: dict[str, Document] = field(default_factory=dict[str, Document])  # just fetched, about to be read, by key
-    failing: dict[str, list[str]] = field(default_factory=dict[str, list[str]])  # codes since a search's last answer
+    failing: dict[str, list[str]] = field(default_factory=dict[str, list[str]])  # codes since a provider's last answer
     _inflight: dict[str, asyncio.Task[str]] = field(default_factory=dict[str, asyncio.Task[str]])
     _bills: set[asyncio.Task[Entry]] = field(default_factory=set[asyncio.Task[Entry]])
     _bill_number: int = 0

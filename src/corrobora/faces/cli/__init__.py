@@ -311,7 +311,7 @@ def run_command_line(argv: Sequence[str] | None = None) -> int:
         print_notice(str(error))
         return error_exit_code(error)
     except (click.Abort, KeyboardInterrupt):
-        print_notice("Interrupted.")
+        print_notice("Interrupted. To go on, give the same command again.")
         return Exit.INTERRUPTED
     except BaseExceptionGroup as group:
         return _report_first_error(group)

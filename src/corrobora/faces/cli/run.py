@@ -31,6 +31,7 @@ from corrobora.app.runs import (
 )
 from corrobora.config import Settings
 from corrobora.domain.errors import JournalError, NoEvidence, UserError
+from corrobora.domain.report import Outcome
 from corrobora.domain.run import Event, EventType, Request, RunId, RunRow, RunStatus, Stage
 from corrobora.faces.cli import Exit, print_notice
 from corrobora.faces.cli.display import Display, choose_display
@@ -352,7 +353,8 @@ async def _deliver_report(
         why = " before anything was found that can be reported" if row.outcome == "finished_early" else ""
         print_notice(f"Interrupted{why}. Continue: corrobora resume {row.id}")
     else:
-        done = "a partial report was written" if has_body(report) else "there is no report"
+        which = "a partial" if row.outcome == Outcome.PARTIAL else "the"
+        done = f"{which} report was written" if has_body(report) else "there is no report"
         print_notice(f"Interrupted: {done}.")
     return interrupted
 

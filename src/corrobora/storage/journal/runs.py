@@ -25,6 +25,7 @@ from corrobora.domain.errors import JournalError, Stale, UserError
 from corrobora.domain.run import Request, RunId, RunRow, RunStatus, validate_id
 from corrobora.files import write_whole
 from corrobora.storage.postgres import Database
+from corrobora.storage.postgres.processes import has_ended
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -33,16 +34,14 @@ NEWEST = "last"  # what a person may write for the newest run
 STATUS_CHANNEL = "corrobora_runs"
 FINAL_STATUSES = tuple(status.value for status in RunStatus if status.final)
 _MAX_ARTIFACT_BYTES = 64_000_000
-_GET: LiteralString = """
-SELECT id, status, epoch, request, created_at, updated_at, outcome, reason, elapsed_seconds FROM runs WHERE id = %s
-"""
+_ROW: LiteralString = (
+    "SELECT id, status, epoch, request, created_at, updated_at, outcome, reason, elapsed_seconds, owner FROM runs "
+)
 _FIND: LiteralString = """
 SELECT id FROM runs WHERE starts_with(id, %(name)s) ORDER BY id <> %(name)s, id LIMIT 2
 """
-_LIST: LiteralString = """
-SELECT id, status, epoch, request, created_at, updated_at, outcome, reason, elapsed_seconds
-FROM runs
-WHERE (%(statuses)s::text[] = '{}' OR status = ANY(%(statuses)s))
+_LIST: LiteralString = f"""{_ROW}
+WHERE (%(statuses)s::text[] = '{{}}' OR status = ANY(%(statuses)s))
     AND (%(text)s = ''
     OR strpos(lower(substring(request FROM '"question":"((?:[^"\\\\]|\\\\.)*)"')), lower(%(text)s)) > 0)
 ORDER BY created_at DESC, id LIMIT %(limit)s OFFSET %(offset)s
@@ -163,7 +162,7 @@ class Runs:
 
     async def get(self, run: str) -> RunRow:
         """Return a run. Raises `UserError` with code `run_unknown` if there is none with this id."""
-        row = await self._database.fetch_one(_GET, [validate_id(run)], where="reading a run")
+        row = await self._database.fetch_one(_ROW + "WHERE id = %s", [validate_id(run)], where="reading a run")
         if row is None:
             raise unknown_run_error(run)
         return _run_row(row)
@@ -341,10 +340,11 @@ class Runs:
 
 
 def _run_row(row: TupleRow) -> RunRow:
-    identity, status, epoch, request, created, updated, outcome, reason, elapsed = row
+    """Read a row. A run whose process on this machine has ended does not run, though nobody could store that."""
+    identity, status, epoch, request, created, updated, outcome, reason, elapsed, owner = row
     return RunRow(
         RunId(identity),
-        RunStatus(status),
+        RunStatus.INTERRUPTED if status == RunStatus.RUNNING and has_ended(owner or "") else RunStatus(status),
         epoch,
         load_request(identity, request),
         _iso_time(created),

@@ -1,4 +1,4 @@
-"""Locks between processes, and the operating-system account that a database server runs as.
+"""Locks between processes, a process told apart from a later one, and the account that a database server runs as.
 
 Knows file locks that the kernel releases when their holder dies, and which unprivileged account root takes. Does not
 know PostgreSQL, data folders or what a lock protects.
@@ -11,6 +11,7 @@ import fcntl
 import os
 import pwd
 import shutil
+import socket
 import stat
 import time
 from collections.abc import Callable, Generator
@@ -24,6 +25,7 @@ from corrobora.domain.errors import JournalError
 ACCOUNTS = ("corrobora", "postgres", "nobody")  # that root may start the server as
 K = TypeVar("K")
 _LOCK_PAUSE_SECONDS = 0.02
+_NAMESPACE = Path("/proc/self/ns/pid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,3 +234,44 @@ def publish_folder(fresh: Path, place: Path) -> None:
         shutil.rmtree(fresh)
         if not os.path.lexists(place):
             raise
+
+
+def this_process() -> str:
+    """Name this process, for the column `owner` of a run."""
+    import psutil  # noqa: PLC0415 - 20 ms that only a worker needs
+
+    return f"{_machine_name()}/{os.getpid()}/{psutil.Process().create_time():.2f}"
+
+
+def has_ended(owner: str) -> bool:
+    """True if the owner is a process of this machine that has ended; False if it runs or cannot be seen."""
+    return _find_status(owner) in ("ended", "zombie")
+
+
+def is_alive_here(owner: str) -> bool:
+    """True if the owner is a process of this machine that lives, however busy; False if it was stopped by a signal."""
+    return _find_status(owner) not in ("", "ended", "zombie", "stopped")
+
+
+def _find_status(owner: str) -> str:
+    """Return how the system calls the state of a process of this machine, "" for one of another."""
+    machine, _, rest = owner.partition("/")
+    pid, _, started = rest.partition("/")
+    if machine != _machine_name() or not pid.isdigit():
+        return ""
+    import psutil  # noqa: PLC0415 - as above
+
+    try:
+        process = psutil.Process(int(pid))
+        return process.status() if f"{process.create_time():.2f}" == started else "ended"
+    except psutil.NoSuchProcess:
+        return "ended"
+
+
+def _machine_name() -> str:
+    """Name the machine and its process-id namespace, since two containers may have the same host name."""
+    try:
+        space = _NAMESPACE.readlink().name
+    except OSError:
+        space = ""
+    return f"{socket.gethostname()}:{space}".replace("/", "_")

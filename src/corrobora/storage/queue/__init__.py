@@ -29,6 +29,7 @@ from corrobora.storage.journal.runs import (
     validate_id,
 )
 from corrobora.storage.postgres import Database
+from corrobora.storage.postgres.processes import has_ended, is_alive_here, this_process
 from corrobora.storage.queue import statements as sql
 from corrobora.storage.queue.statements import (
     ABANDONED_AFTER_SECONDS,
@@ -36,9 +37,6 @@ from corrobora.storage.queue.statements import (
     DEAD_AFTER_SECONDS,
     POLL_SECONDS,
     SILENT_AFTER_SECONDS,
-    has_ended,
-    is_alive_here,
-    this_process,
 )
 
 if TYPE_CHECKING:

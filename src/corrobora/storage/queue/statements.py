@@ -1,19 +1,16 @@
-"""The statements of the queue, who owns an attempt, and one rate limit per provider that all workers share.
+"""The statements of the queue, and one rate limit per provider that all workers share.
 
-Knows the columns of procrastinate's tables (pinned, and tested) beside our own, and a process of a machine, told apart
-from a later one. Each statement is one transaction, safe in every worker at the same time. A job row is one attempt: it
-is closed and a new one is inserted, because the library does not fence rows that are used again. The limit is the
-generic cell rate algorithm in one row per provider: one statement reserves slots for all waiters of this process, and
-each sleeps until its own; no lock is held across a round trip, and nothing is left to clean up after a crash.
+Knows the columns of procrastinate's tables (pinned, and tested) beside our own. Each statement is one transaction, safe
+in every worker at the same time. A job row is one attempt: it is closed and a new one is inserted, because the library
+does not fence rows that are used again. The limit is the generic cell rate algorithm in one row per provider: one
+statement reserves slots for all waiters of this process, and each sleeps until its own; no lock is held across a round
+trip, and nothing is left to clean up after a crash.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import socket
 from collections import deque
-from pathlib import Path
 from typing import LiteralString
 
 from corrobora.domain.errors import CorroboraError
@@ -24,48 +21,6 @@ POLL_SECONDS = 1.0
 DEAD_AFTER_SECONDS = 15.0  # of missed heartbeats, if the worker's process cannot be seen; the same in every worker
 SILENT_AFTER_SECONDS = 3.0  # of missed heartbeats, if the worker's process is seen to have ended
 ABANDONED_AFTER_SECONDS = 120.0  # and if it can be seen and lives: a busy machine is not dead, a loop that ended is
-_NAMESPACE = Path("/proc/self/ns/pid")
-
-
-def this_process() -> str:
-    """Name this process, for the column `owner` of a run."""
-    import psutil  # noqa: PLC0415 - 20 ms that only a worker needs
-
-    return f"{_machine_name()}/{os.getpid()}/{psutil.Process().create_time():.2f}"
-
-
-def has_ended(owner: str) -> bool:
-    """True if the owner is a process of this machine that has ended; False if it runs or cannot be seen."""
-    return _find_status(owner) in ("ended", "zombie")
-
-
-def is_alive_here(owner: str) -> bool:
-    """True if the owner is a process of this machine that lives, however busy; False if it was stopped by a signal."""
-    return _find_status(owner) not in ("", "ended", "zombie", "stopped")
-
-
-def _find_status(owner: str) -> str:
-    """Return how the system calls the state of a process of this machine, "" for one of another."""
-    machine, _, rest = owner.partition("/")
-    pid, _, started = rest.partition("/")
-    if machine != _machine_name() or not pid.isdigit():
-        return ""
-    import psutil  # noqa: PLC0415 - as above
-
-    try:
-        process = psutil.Process(int(pid))
-        return process.status() if f"{process.create_time():.2f}" == started else "ended"
-    except psutil.NoSuchProcess:
-        return "ended"
-
-
-def _machine_name() -> str:
-    """Name the machine and its process-id namespace, since two containers may have the same host name."""
-    try:
-        space = _NAMESPACE.readlink().name
-    except OSError:
-        space = ""
-    return f"{socket.gethostname()}:{space}".replace("/", "_")
 
 
 SUBMIT_RUN: LiteralString = """

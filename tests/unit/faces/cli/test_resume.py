@@ -81,8 +81,11 @@ def test_sigkill_and_resume_deliver_the_report_without_asking_again(filled: Any)
         run = json.loads(process.stdout.readline())["run_id"]
         while json.loads(process.stdout.readline()).get("type") != "search":
             pass
+        assert json.loads(filled("runs", "show", run, "--json").out)["status"] == "running"
         process.kill()
         process.communicate()
+    assert json.loads(filled("runs", "show", run, "--json").out)["status"] == "interrupted", "nothing runs any more"
+    assert "interrupted" in filled("runs", "list", "--limit", "1").out
     result = filled("resume", run, "-q")
     assert (result.code, "1931" in result.out) == (0, True)
 

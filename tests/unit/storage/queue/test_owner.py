@@ -13,8 +13,8 @@ from tests.unit.storage.queue.test_queue import doing, lost_worker
 from corrobora.domain.run import Request, RunStatus
 from corrobora.storage.journal.runs import Runs
 from corrobora.storage.postgres import Database
+from corrobora.storage.postgres.processes import has_ended, is_alive_here, this_process
 from corrobora.storage.queue import Queue, SweepResult
-from corrobora.storage.queue.statements import has_ended, is_alive_here, this_process
 
 
 def test_a_living_owner_has_not_gone() -> None:
@@ -23,7 +23,7 @@ def test_a_living_owner_has_not_gone() -> None:
 
 
 def test_an_owner_that_a_signal_stopped_lives_no_more_until_it_goes_on() -> None:
-    name = "from corrobora.storage.queue.statements import this_process; print(this_process(), flush=True)"
+    name = "from corrobora.storage.postgres.processes import this_process; print(this_process(), flush=True)"
     code = f"import sys; {name}; sys.stdin.read()"
     command = [sys.executable, "-c", code]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
@@ -40,7 +40,7 @@ def test_an_owner_that_a_signal_stopped_lives_no_more_until_it_goes_on() -> None
 
 
 def test_an_ended_owner_has_gone_also_if_its_number_is_taken() -> None:
-    code = "from corrobora.storage.queue.statements import this_process; print(this_process())"
+    code = "from corrobora.storage.postgres.processes import this_process; print(this_process())"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
     assert has_ended(ended)
     machine, pid, _ = this_process().split("/")

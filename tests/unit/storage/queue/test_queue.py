@@ -11,8 +11,8 @@ from corrobora.domain.errors import JournalError
 from corrobora.domain.run import Request, RunId, RunStatus
 from corrobora.storage.journal.runs import Runs
 from corrobora.storage.postgres import Database
+from corrobora.storage.postgres.processes import this_process
 from corrobora.storage.queue import SHARED_QUEUE, Queue, own_queue_name
-from corrobora.storage.queue.statements import this_process
 
 HANG_SECONDS = 300.0  # only a test that hangs waits so long
 Body = Callable[[RunId, int], Awaitable[None]]
