@@ -154,6 +154,7 @@ class Queue:
         self._active: dict[str, int] = {}
         self._missing: frozenset[int] = frozenset()
         self._sweeps = 0
+        self._own = False  # it works for a command, which says itself that the disk is full
 
     async def submit(self, run: str, *, own: bool = False) -> bool:
         """Ask for an attempt at a run; False if the run is final, or already has a live or waiting attempt.
@@ -204,6 +205,7 @@ class Queue:
             lambda context, run: self._run_attempt(execute, context, RunId(run)),
             grace_seconds=grace_seconds,
         )
+        self._own = until is not None
         queues = [SHARED_QUEUE] if until is None else [own_queue_name(run) for run in until]
         tasks = [
             asyncio.create_task(worker.take_jobs(queues, concurrency=concurrency), name="worker"),
@@ -331,7 +333,8 @@ class Queue:
             _log.info("run %s: attempt %d was overtaken", run, epoch)
             return
         if isinstance(error, JournalError) and error.code in _PASSING:
-            _log.warning("run %s: attempt %d ended for now: %s", run, epoch, error)
+            level = logging.INFO if self._own and error.code == "database_full" else logging.WARNING
+            _log.log(level, "run %s: attempt %d ended for now: %s", run, epoch, error)
             return
         reason = str(error) if isinstance(error, CorroboraError) else f"{type(error).__name__}: {error}"
         if error is None:

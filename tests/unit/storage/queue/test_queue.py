@@ -7,6 +7,8 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
+import pytest
+
 from corrobora.domain.errors import JournalError
 from corrobora.domain.run import Request, RunId, RunStatus
 from corrobora.storage.journal.runs import Runs
@@ -286,6 +288,24 @@ async def test_the_error_of_an_outage_does_not_end_a_run(database: Database) -> 
     async with working(database, execute):
         assert await queue.wait_for_runs([run], timeout_seconds=HANG_SECONDS) == {run: RunStatus.DONE}
     assert tries == [1, 2]
+
+
+@pytest.mark.parametrize("own", [True, False])
+async def test_a_full_disk_is_told_by_the_command_of_a_run_or_else_by_its_worker(
+    database: Database, caplog: pytest.LogCaptureFixture, *, own: bool
+) -> None:
+    runs, queue, stop = Runs(database), Queue(database), asyncio.Event()
+
+    async def execute(run: RunId, epoch: int) -> None:
+        await runs.finish(run, epoch, RunStatus.INTERRUPTED)
+        stop.set()
+        raise JournalError("database_full", "The disk of the database is full.")
+
+    run = await runs.create(Request("Which?"))
+    await queue.submit(run, own=own)
+    await queue.run_worker(execute, until=(run,) if own else None, stop=stop)
+    told = [each for each in caplog.records if "disk" in each.message and each.levelname == "WARNING"]
+    assert bool(told) is not own
 
 
 async def test_an_attempt_that_was_overtaken_leaves_the_run_to_its_new_owner(database: Database) -> None:
