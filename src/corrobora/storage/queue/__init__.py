@@ -192,7 +192,7 @@ class Queue:
 
         `execute` ends its attempt with `Runs.finish`. If it raises, the run is marked failed, or goes on later after
         an outage of the database. When `stop` is set (SIGTERM), attempts get the grace time and their runs are handed
-        back, unless no database answers. Those of a dead worker are taken over after fifteen missed heartbeats, or three.
+        back, unless no database answers. Those of a dead worker are taken after fifteen missed heartbeats, or three.
 
         Raises:
             JournalError: with `until`, the database went away and did not come back in time.
