@@ -32,7 +32,7 @@ from corrobora.engine.session.egress import STAYS
 from corrobora.engine.session.journal import hash_parts
 from corrobora.engine.session.reading import ReadBatch, ReadingTurn, ReadPart, join_parts
 from corrobora.engine.sites import resolve_requests
-from corrobora.policies.drift import detect_drift, find_known_conflicts
+from corrobora.policies.drift import detect_drift, find_known_conflicts, select_missed_subjects
 from corrobora.policies.outcome import AGAIN_NOTE, CUT_NOTE
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.policies.selection import MIN_COVERAGE, measure_coverage
@@ -73,13 +73,19 @@ async def read_hits(
     tasks: list[asyncio.Task[Reading]] = []
     turns: list[asyncio.Event] = []
     read_whole = found is not None and run.has_model
+    missed = select_missed_subjects(thread.subjects, found or hits)
     pages = run.leaves > 1 and run.budget.allowance.seconds is None  # else each is read as soon as it is there
     shared = [pages or hit.source is not None for hit in hits]
     free, topic = partial(_list_free, thread, run), find_topic_stems(run.brief.question)
     batch = ReadBatch(sum(shared) + len(again), free, topic, pages=pages)
     for place, hit in enumerate(score_by_query(hits)):
         ordered = hit.source is not None and not run.has_model
-        turn = ReadingTurn(tuple(turns) if ordered else (), place, batch if read_whole and shared[place] else None)
+        turn = ReadingTurn(
+            tuple(turns) if ordered else (),
+            place,
+            batch if read_whole and shared[place] else None,
+            thread.subjects if hit.source is None else missed,
+        )
         turns += [turn.own] if ordered else []
         tasks.append(asyncio.create_task(read_hit(hit, thread, run, turn, found if read_whole else None)))
     for place, (hit, part) in enumerate(again, len(hits)):
@@ -115,7 +121,7 @@ async def read_hit(
     found: Sequence[Hit] | None = None,
 ) -> Reading:
     """Read one hit: fetch, check for drift, extract in its turn, keep literal quotes; whole sections with `found`."""
-    turn = turn or ReadingTurn()
+    turn = turn or ReadingTurn(subjects=thread.subjects)
     try:
         return await _read_in_turn(hit, thread, run, turn, found)
     finally:
@@ -136,7 +142,7 @@ async def _read_in_turn(
         title = " ".join(part for part in (source.title, source.version, source.publisher, source.url) if part)
         # what led here counts as on subject
         followed = (*find_names(hit.query), hit.linked_from, *collect_terms(thread))
-        off = detect_drift(title, text, thread.brief, thread.subjects, tuple(term for term in followed if term))
+        off = detect_drift(title, text, thread.brief, turn.subjects, tuple(term for term in followed if term))
         if off is not None:
             note = f"{off.axis}: {off.reason}"
             ids, title = tuple(p.id for p in passages), source.title

@@ -14,7 +14,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Literal
 
-from corrobora.domain.evidence import Fact, Grade, KnownConflict, ReadOutcome, SourceId
+from corrobora.domain.evidence import Fact, Grade, Hit, KnownConflict, ReadOutcome, SourceId
 from corrobora.domain.plan import Brief, Coverage, Focus, Subject
 from corrobora.domain.thread import Round, ThreadState
 from corrobora.policies.grading import GRADE_RANK, sort_by_grade
@@ -26,6 +26,7 @@ from corrobora.text.tokens import fold_text, stem_text
 Axis = Literal["place", "time", "subject", "domain"]
 MAX_DRIFT_STREAK = 3  # TRIPLET-39
 MAX_YEARS_OFF = 5  # TRIPLET-38
+COMMON_NAME = 0.3  # of a library's results that name a subject: from there on, the others are taken to be about it
 _SCANNED_CHARS = 60_000  # enough to see what a document is about
 
 _YEAR = re.compile(
@@ -42,6 +43,22 @@ class Drift:
 
     axis: Axis
     reason: str
+
+
+def select_missed_subjects(subjects: Sequence[Subject], hits: Sequence[Hit]) -> tuple[Subject, ...]:
+    """Return the subjects whose absence from a stored document tells that it is about something else.
+
+    None where much of what a library found names one of them: the pages of a product's manual rarely repeat its name.
+    Measured on four sets, these shares lie near 0 or above one half.
+    """
+    stored = [SeenText(f"{hit.title}\n{hit.snippet}") for hit in hits if hit.source is not None]
+    names = _list_names(subjects)
+    naming = sum(any(map(seen.has_name, names)) for seen in stored)
+    return () if stored and naming >= COMMON_NAME * len(stored) else tuple(subjects)
+
+
+def _list_names(subjects: Sequence[Subject]) -> list[str]:
+    return [name for each in subjects for name in (each.name, *each.aliases) if name.strip()]
 
 
 def detect_drift(
@@ -114,8 +131,7 @@ def must_reformulate(thread: ThreadState) -> bool:
 def _check_subject(seen: SeenText, brief: Brief, subjects: Sequence[Subject], terms: tuple[str, ...]) -> Drift | None:
     if not subjects:
         return None
-    names = [name for each in subjects for name in (each.name, *each.aliases)]
-    if any(seen.has_name(name) for name in (*names, *brief.disambiguation) if name.strip()):
+    if any(seen.has_name(name) for name in (*_list_names(subjects), *brief.disambiguation) if name.strip()):
         return None
     if any(map(seen.uses_term, terms)):
         return None

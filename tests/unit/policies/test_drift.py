@@ -7,9 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.policies.threads import one_round, thread
 
-from corrobora.domain.evidence import ReadOutcome
+from corrobora.domain.evidence import Hit, ReadOutcome, SourceId
 from corrobora.domain.plan import Brief, Focus, Subject
-from corrobora.policies.drift import Drift, SeenText, count_drift_streak, detect_drift, must_reformulate
+from corrobora.policies.drift import (
+    Drift,
+    SeenText,
+    count_drift_streak,
+    detect_drift,
+    must_reformulate,
+    select_missed_subjects,
+)
 
 NORWAY = Brief("How are ferries licensed?", focus=Focus(places=("Norway",)))
 RECENT = Brief("How are ferries licensed?", focus=Focus(since=2020, until=2024))
@@ -160,3 +167,14 @@ def test_only_fetched_results_break_or_make_a_streak(outcomes: list[ReadOutcome]
     assert streak == count_drift_streak(fetched)
     assert fetched[len(fetched) - streak :] == [ReadOutcome.DRIFTED] * streak
     assert streak == len(fetched) or fetched[-streak - 1] is not ReadOutcome.DRIFTED
+
+
+@pytest.mark.parametrize(
+    ("naming", "stored", "missed"), [(0, True, True), (2, True, True), (3, True, False), (9, False, True)]
+)
+def test_a_name_that_much_of_a_library_uses_is_not_missed_in_its_other_pages(naming: int, stored: bool, missed: bool):
+    said = ["The MF Ardal sails." if n < naming else "It sails at noon." for n in range(10)]
+    hits = [
+        Hit(f"page {n}", "Timetable", text, source=SourceId(f"S{n}") if stored else None) for n, text in enumerate(said)
+    ]
+    assert select_missed_subjects(FERRY, hits) == (FERRY if missed else ())

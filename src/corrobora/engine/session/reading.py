@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from corrobora.domain.evidence import Passage, Source
+from corrobora.domain.plan import Subject
 from corrobora.engine.session.journal import decode, hash_parts, iter_entries
 from corrobora.policies.selection import READ_CHARS
 from corrobora.ports import Journal
@@ -178,11 +179,15 @@ class ReadBatch:
 
 @dataclass(slots=True, eq=False)
 class ReadingTurn:
-    """The place of a hit among those that share their passages, or a call: who claims first reads them."""
+    """The place of a hit among those that share their passages, or a call: who claims first reads them.
+
+    `subjects` are those of which its document must name one.
+    """
 
     before: tuple[asyncio.Event, ...] = ()
     place: int = 0
     batch: ReadBatch | None = None
+    subjects: tuple[Subject, ...] = ()
     own: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def wait_turn(self, part: ReadPart) -> tuple[ReadPart, ...]:
