@@ -11,7 +11,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import NoReturn, cast
+from typing import NoReturn, TypeVar, cast
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from corrobora.domain.evidence import Source, SourceId
 from corrobora.reporting.bundle import MANIFEST, SNAPSHOT, BundleBroken, BundleProblem, read_bundle
@@ -26,8 +28,55 @@ CRATE = "ro-crate-metadata.json"
 _DROPPED = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
 )
-_TEXTS = ("source", "passage", "title", "url", "snapshot", "version", "published")
-_SHARED = ("title", "url", "snapshot", "version", "published")  # of a citation and of its source
+_Shape = TypeVar("_Shape")
+
+
+class _Member(BaseModel, strict=True):
+    """A part of a JSON member, as strict as its checks are: no number in quotes, no truth value for a number."""
+
+
+class _About(_Member):
+    """What a citation and its source both say."""
+
+    title: str
+    url: str
+    snapshot: str
+    version: str
+    published: str
+
+
+class _Citation(_About):
+    number: int
+    source: str
+    passage: str
+    quotes: list[str]
+
+
+class _ReportFields(_Member):
+    markdown: str
+    citations: list[_Citation]
+
+
+class _PassageRow(_Member):
+    passage: str
+    heading: str
+    start: int
+    end: int
+
+
+class _SourceRow(_About):
+    source: str
+    publisher: str
+    stored_at: str
+    passages: list[_PassageRow]
+
+
+class _ClaimRow(_Member):
+    line: int
+    text: str
+    citations: list[int]
+    support: str
+    reasons: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +224,7 @@ class _Evidence:
         citations = self._check_report()
         quotes = self._check_citations(citations)
         self._check_sources(citations)
-        self._check_claims({_number(each) for each in citations})
+        self._check_claims({each.number for each in citations})
         self._check_seal()
         self._check_crate()
         return quotes
@@ -190,35 +239,30 @@ class _Evidence:
         except (ValueError, RecursionError):
             _fail(name, "json" if name.endswith(".json") else "text")
 
-    def _check_report(self) -> list[dict[str, object]]:
+    def _check_report(self) -> list[_Citation]:
         """Check the form of the report; return its citations."""
-        report = _read_object(self._json["report.json"])
-        markdown, rows = report.get("markdown"), report.get("citations")
-        if not isinstance(markdown, str) or not isinstance(rows, list):
-            _fail("report.json", "shape")
-        citations = [_read_object(row) for row in cast("list[object]", rows)]
-        if not all(_is_citation(each) for each in citations):
-            _fail("report.json", "shape")
-        if markdown != self._texts["report.md"]:
+        report = _read_shape(_ReportFields, self._json["report.json"], "report.json", "shape")
+        if report.markdown != self._texts["report.md"]:
             _fail("report.md", "markdown")
-        if not citations or [_number(each) for each in citations] != list(range(1, len(citations) + 1)):
+        numbers = [each.number for each in report.citations]
+        if not numbers or numbers != list(range(1, len(numbers) + 1)):
             _fail("report.json", "numbers")
-        return citations
+        return report.citations
 
-    def _check_citations(self, citations: Sequence[Mapping[str, object]]) -> int:
+    def _check_citations(self, citations: Sequence[_Citation]) -> int:
         lines = self._texts["report.md"].split("\n")
         count = 0
         for each in citations:
-            name = f"snapshots/{each['snapshot']}.txt"
+            name = f"snapshots/{each.snapshot}.txt"
             if name not in self._texts:
                 _fail("report.json", "uncovered")
             if name not in self._folded:
                 self._folded[name] = fold_text(self._texts[name])
-            quotes = [fold_text(quote) for quote in _list_quotes(each)]
+            quotes = [fold_text(quote) for quote in each.quotes]
             if not quotes or not all(quote and quote in self._folded[name] for quote in quotes):
                 _fail("report.json", "quote")
             count += len(quotes)
-            begin, end = f"[{each['number']}] ", f"`{each['source']}:{each['passage']}` `sha256:{each['snapshot']}`"
+            begin, end = f"[{each.number}] ", f"`{each.source}:{each.passage}` `sha256:{each.snapshot}`"
             if not any(line.startswith(begin) and line.endswith(end) for line in lines):
                 _fail("report.md", "reference")
         for name in self._members:
@@ -226,44 +270,32 @@ class _Evidence:
                 _fail(name, "uncited")
         return count
 
-    def _check_sources(self, citations: Sequence[Mapping[str, object]]) -> None:
-        value = self._json["sources.json"]
-        rows = [_read_object(row) for row in cast("list[object]", value)] if isinstance(value, list) else []
-        wanted = dict.fromkeys(str(each["source"]) for each in citations)
-        if not all(map(_is_source, rows)) or [row["source"] for row in rows] != list(wanted):
+    def _check_sources(self, citations: Sequence[_Citation]) -> None:
+        rows = _read_shape(list[_SourceRow], self._json["sources.json"], "sources.json", "source")
+        if [row.source for row in rows] != list(dict.fromkeys(each.source for each in citations)):
             _fail("sources.json", "source")
-        by_id = {str(row["source"]): row for row in rows}
+        by_id = {row.source: row for row in rows}
         for each in citations:
-            row = by_id[str(each["source"])]
-            named = {str(passage["passage"]) for passage in _list_passages(row)}
-            if any(row[key] != each[key] for key in _SHARED) or str(each["passage"]) not in named:
+            row = by_id[each.source]
+            named = {passage.passage for passage in row.passages}
+            if (
+                any(getattr(row, name) != getattr(each, name) for name in _About.model_fields)
+                or each.passage not in named
+            ):
                 _fail("sources.json", "source")
         for row in rows:
-            size = len(self._texts[f"snapshots/{row['snapshot']}.txt"])
-            for passage in _list_passages(row):
-                if not 0 <= cast("int", passage["start"]) < cast("int", passage["end"]) <= size:
-                    _fail("sources.json", "source")
+            size = len(self._texts[f"snapshots/{row.snapshot}.txt"])
+            if not all(0 <= passage.start < passage.end <= size for passage in row.passages):
+                _fail("sources.json", "source")
 
     def _check_claims(self, numbers: set[int]) -> None:
-        value = self._json["claims.json"]
-        if not isinstance(value, list):
-            _fail("claims.json", "claim")
         lines = self._texts["report.md"].split("\n")
-        for each in map(_read_object, cast("list[object]", value)):
-            line, cited, reasons = each.get("line"), each.get("citations"), each.get("reasons")
-            fits = _is_whole(line) and 1 <= cast("int", line) <= len(lines)
-            fits = fits and all(isinstance(each.get(key), str) for key in ("text", "support"))
-            fits = (
-                fits
-                and isinstance(reasons, list)
-                and all(isinstance(why, str) for why in cast("list[object]", reasons))
-            )
-            if not fits or not isinstance(cited, list):
+        for each in _read_shape(list[_ClaimRow], self._json["claims.json"], "claims.json", "claim"):
+            if not 1 <= each.line <= len(lines):
                 _fail("claims.json", "claim")
-            said = lines[cast("int", line) - 1]
-            for number in cast("list[object]", cited):
-                if not _is_whole(number) or number not in numbers or f"[{number}]" not in said:
-                    _fail("claims.json", "claim")
+            said = lines[each.line - 1]
+            if not all(number in numbers and f"[{number}]" in said for number in each.citations):
+                _fail("claims.json", "claim")
 
     def _check_seal(self) -> None:
         text = self._texts["report.md"]
@@ -291,36 +323,9 @@ def _read_object(value: object) -> dict[str, object]:
     return cast("dict[str, object]", value) if isinstance(value, dict) else {}
 
 
-def _is_whole(value: object) -> bool:
-    return type(value) is int
-
-
-def _number(citation: Mapping[str, object]) -> int:
-    return cast("int", citation["number"])
-
-
-def _list_quotes(citation: Mapping[str, object]) -> list[str]:
-    return cast("list[str]", citation["quotes"])
-
-
-def _list_passages(source: Mapping[str, object]) -> list[dict[str, object]]:
-    return cast("list[dict[str, object]]", source["passages"])
-
-
-def _is_citation(value: Mapping[str, object]) -> bool:
-    quotes = value.get("quotes")
-    texts = all(isinstance(value.get(key), str) for key in _TEXTS)
-    listed = isinstance(quotes, list) and all(isinstance(each, str) for each in cast("list[object]", quotes))
-    return texts and listed and _is_whole(value.get("number"))
-
-
-def _is_source(value: Mapping[str, object]) -> bool:
-    passages = value.get("passages")
-    texts = all(isinstance(value.get(key), str) for key in ("source", *_SHARED, "publisher", "stored_at"))
-    return texts and isinstance(passages, list) and all(map(_is_passage, cast("list[object]", passages)))
-
-
-def _is_passage(value: object) -> bool:
-    passage = _read_object(value)
-    texts = isinstance(passage.get("passage"), str) and isinstance(passage.get("heading"), str)
-    return texts and _is_whole(passage.get("start")) and _is_whole(passage.get("end"))
+def _read_shape(shape: type[_Shape], value: object, member: str, code: str) -> _Shape:
+    """Return a member of this shape; one of any other is broken."""
+    try:
+        return TypeAdapter(shape).validate_python(value)
+    except ValidationError:
+        _fail(member, code)
