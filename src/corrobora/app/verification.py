@@ -22,8 +22,7 @@ from corrobora.config import resolve_language
 from corrobora.domain.errors import ReadError, UserError
 from corrobora.domain.evidence import Hit, Source, SourceId
 from corrobora.ports import IngestItem, ParsedDocument
-from corrobora.reporting.html_markup import compare_markup, find_hiding
-from corrobora.reporting.html_reader import html_to_markdown, is_html
+from corrobora.reporting.html_reader import compare_markup, find_hiding, html_to_markdown, is_html
 from corrobora.reporting.recheck import RecheckResult, recheck_report
 from corrobora.reporting.references import Lookups, SourceLookup, SourcePage, StoredSource
 from corrobora.reporting.report_format import read_frame

@@ -17,18 +17,21 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from corrobora.domain.evidence import Source, SourceId
 from corrobora.reporting.bundle import MANIFEST, SNAPSHOT, BundleBroken, BundleProblem, read_bundle
-from corrobora.reporting.html_markup import find_foreign_text, find_hiding
-from corrobora.reporting.html_reader import html_to_markdown
+from corrobora.reporting.html_reader import find_hiding, html_to_markdown
 from corrobora.reporting.recheck import RecheckResult, recheck_report
 from corrobora.reporting.references import Lookups, StoredSource
 from corrobora.reporting.report_parser import Reference
-from corrobora.reporting.seal import SealStatus, canonical_json, check_seal, find_seal, fold_layout
+from corrobora.reporting.seal import SealStatus, canonical_json, check_seal, find_seal, fold_layout, strip_seal
 
 CRATE = "ro-crate-metadata.json"
 _DROPPED = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
 )
 _Shape = TypeVar("_Shape")
+
+_CELL_END = re.compile(r"(?<!\\)\|")  # a bar behind a backslash is text
+_FULL_STOPS = re.compile(r"(?<=[.!?])\.+")
+_NOTES, _PLOTS = '<section id="evidence">', re.compile(r'(?s)<details id="plots">.*?</details>')
 
 
 class _Member(BaseModel, strict=True):
@@ -131,6 +134,30 @@ def _find_page_problem(members: Mapping[str, bytes]) -> BundleProblem | None:
     if fold_layout(str(fields.get("title"))) != fold_layout(text.partition("\n")[0]):
         return BundleProblem("report.json", "title")
     return None if _agrees_with_decisions(fields, members) else BundleProblem("report.json", "decisions")
+
+
+def find_foreign_text(page: str, markdown: str, quoted: Sequence[str]) -> str:
+    """Return a piece of our page that neither its Markdown nor its sources hold, or that the page lacks; "" if none.
+
+    Pictures and the labels of the notes, which follow the report, are not compared.
+    """
+    head, _, tail = _PLOTS.sub("", page, count=1).partition(_NOTES)
+    told, shown = _squeeze(strip_seal(markdown)), strip_seal(html_to_markdown(head))
+    texts = [told, *map(_squeeze, quoted)]
+    for piece in shown.split("\n"):
+        if any(_squeeze(part) not in told for part in _CELL_END.split(piece)):
+            return piece
+    for quote in re.findall(r"(?s)<blockquote\b.*?</blockquote>", tail):
+        plain = _squeeze(html_to_markdown(quote)).strip("….")
+        if not any(plain in text for text in texts):
+            return quote
+    missing = (line for line in strip_seal(markdown).split("\n") if _squeeze(line) not in _squeeze(shown))
+    return next(missing, "")
+
+
+def _squeeze(text: str) -> str:
+    """Fold layout and white space, and the full stop that only one of two forms has after a title that ends in one."""
+    return _FULL_STOPS.sub("", "".join(fold_layout(text).split())).lstrip(".")
 
 
 def _agrees_with_decisions(fields: Mapping[str, object], members: Mapping[str, bytes]) -> bool:

@@ -8,7 +8,8 @@ from importlib.resources import files
 
 import pytest
 
-from corrobora.reporting.html_markup import compare_markup, find_foreign_text, find_hiding
+from corrobora.reporting.bundle_check import find_foreign_text
+from corrobora.reporting.html_reader import compare_markup, find_hiding
 
 PLAIN = (
     '<!doctype html><html lang="en"><head><title>T</title></head><body><h1>T</h1>'
