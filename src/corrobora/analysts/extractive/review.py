@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from corrobora.analysts.extractive.citing import cite_fact, normalize_sentence
+from corrobora.analysts.extractive.clarify import split_question
 from corrobora.analysts.extractive.contradictions import find_contradictions, label_version
 from corrobora.analysts.extractive.fact_selection import fact_equivalences, rank_facts, select_diverse
-from corrobora.analysts.extractive.parts import split_question
 from corrobora.domain.evidence import Contradiction, Fact, Grade, Severity
 from corrobora.domain.report import Critique, Draft, Verdict
 from corrobora.roles.review import Reviewing, Revising

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.plugins.growth import LINEAR, measure_growth
 
-from corrobora.analysts.extractive.parts import split_question
+from corrobora.analysts.extractive.clarify import split_question
 
 
 @pytest.mark.parametrize(
