@@ -1,7 +1,8 @@
-"""Bindings: what belongs to what in a sentence and in its evidence.
+"""Bindings and polarity: what belongs to what in a sentence and in its evidence, and what both deny.
 
-Knows who does what (by name), which part of a sentence a number stands in, and words that have changed places after
-prepositions ("from A to B"). Does not know what a sentence means: another binding leaves it open.
+Knows who does or says what (by name), which part of a sentence a number stands in, words that have changed places after
+prepositions ("from A to B"), what negations govern, prefixes that negate ("unset"), and restrictions ("only"), which
+say of something what a negation says of the rest. Does not know what a sentence means: another binding leaves it open.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
 
-from corrobora.text.measures import find_measures
+from corrobora.text.clauses import Clause, find_word, parse_clause, split_statement
+from corrobora.text.measures import Measure, find_measures
 from corrobora.text.mentions import MentionKind, find_mentions
 from corrobora.text.quantities import find_dates
-from corrobora.text.reading import Problem
-from corrobora.text.tokens import split_words, stem_text, stem_word
+from corrobora.text.reading import Problem, Reading, find_nearest
+from corrobora.text.tokens import is_same_family, split_words, stem_text, stem_word
 from corrobora.text.vocabulary import is_akin, weigh_stem
 
 _PREPOSITIONS = frozenset("from to of by in on into onto with for at against than over under through".split())
@@ -134,24 +136,39 @@ def _compare_parts(sentence: str, units: Sequence[str]) -> Iterator[Problem]:
     """
     parts = [
         (at, _list_words(part), find_measures(find_dates(part)[1]))
-        for at, u in enumerate(units)
-        for part in _PART.split(u)
+        for at, unit in enumerate(units)
+        for part in _PART.split(unit)
     ]
-    for said, measure in (
-        (_list_words(p), m) for p in _PART.split(sentence) for m in find_measures(find_dates(p)[1]) if not m.vague
-    ):
-        held = [(at, words) for at, words, found in parts if any(measure.equals(other) for other in found)]
-        own = frozenset[str]().union(*(words for _, words in held))
-        told = frozenset[str]().union(*(words for at, words, _ in parts if at in {at for at, _ in held}))
-        for at, words, found in parts if held and all(words for _, words in held) else ():
-            if not any(other.dimension == measure.dimension for other in found) or (at, words) in held:
-                continue
-            near = any(at == other for other, _ in held)
-            if (near and _weigh(said & words - own) > _ALIEN * _weigh(said & own - words)) or (
-                not near and _weigh(said & words - told) > _weigh(said & told - words)
-            ):
+    for piece in _PART.split(sentence):
+        said = _list_words(piece)
+        for measure in find_measures(find_dates(piece)[1]):
+            if not measure.vague and _is_told_of_another(measure, said, parts):
                 yield Problem(f"its sources give {measure.text} for something else", measure.text)
-                break
+
+
+def _is_told_of_another(
+    measure: Measure, said: frozenset[str], parts: Sequence[tuple[int, frozenset[str], Sequence[Measure]]]
+) -> bool:
+    """True if the words beside a number, `said`, stand beside another number of its kind in the evidence.
+
+    `parts` are those of the evidence: the place of their sentence, their words and their numbers.
+    """
+    holding = [(at, words) for at, words, found in parts if any(measure.equals(other) for other in found)]
+    if not holding or not all(words for _, words in holding):
+        return False
+    sentences = {at for at, _ in holding}
+    own = frozenset[str]().union(*(words for _, words in holding))
+    told = frozenset[str]().union(*(words for at, words, _ in parts if at in sentences))
+    for at, words, found in parts:
+        if (at, words) in holding or not any(other.dimension == measure.dimension for other in found):
+            continue
+        if at in sentences:  # the parts of one sentence share a subject, so more must speak for the other part
+            another = _weigh(said & words - own) > _ALIEN * _weigh(said & own - words)
+        else:
+            another = _weigh(said & words - told) > _weigh(said & told - words)
+        if another:
+            return True
+    return False
 
 
 def _list_words(text: str) -> frozenset[str]:
@@ -160,3 +177,101 @@ def _list_words(text: str) -> frozenset[str]:
 
 def _weigh(stems: frozenset[str]) -> float:
     return float(sum(map(weigh_stem, sorted(stems))))
+
+
+NEGATED = re.compile(r"(un|in|im|ir|non|dis)([a-z]{3,})")
+_DENYING = ("forbidden", "discouraged", "needless")
+_IMPLIED = frozenset(  # verbs that deny what they govern, in the words of no negation
+    map(stem_word, """prevent stop avoid refuse reject deny dispute disable cancel exclude omit ignore forbid prohibit
+    block cease""".split())
+)  # fmt: skip
+_DENIED = "it and its sources differ in a negation"
+_RESTRICTING = ("only", "unless")  # "only A" says of B what "not B" says
+
+
+def compare_polarity(clause: Clause, unit: Clause, reading: Reading, *, same: bool) -> Iterator[Problem]:
+    """Compare what a clause denies with the nearest sentence of its evidence, `unit`.
+
+    A verb that one side alone denies proves the clause false if both say it of the `same` thing and neither restricts
+    it. Negations of words that the other side does not have are counted only: other words may say them.
+    """
+    if clause.duties and unit.duties:  # what these deny is compared with them
+        beside = [max(0, len(each.negated) - sum(d.kind in _DENYING for d in each.duties)) for each in (clause, unit)]
+        if sum(beside) % 2:
+            yield Problem(_DENIED, "not" if clause.negations else "")
+        return
+    parts = _list_parts(unit)
+    found = _find_denial(clause, unit, reading, parts) if same else None
+    if found is not None:
+        restricted = _is_restricted(clause) != _is_restricted(unit)
+        yield Problem(_DENIED, found.words) if restricted else found
+        return
+    own = find_restated(clause, unit)
+    odd = [_differ(clause, part) for part in own]
+    # one who denies needs one part that denies as well; one who affirms must leave out none of the denials
+    if all(odd) if clause.negations % 2 else any(odd):
+        yield Problem(_DENIED, "not" if clause.negations else "")
+
+
+def find_restated(clause: Clause, unit: Clause) -> list[Clause]:
+    """Return the parts of a sentence of which a clause says half, else the nearest one."""
+    parts = _list_parts(unit)
+    told = [part for part in parts if part.stems and 2 * len(part.stems & clause.stems) >= len(part.stems)]
+    return told or find_nearest(clause, parts)[:1] or [unit]
+
+
+def _list_parts(unit: Clause) -> list[Clause]:
+    return [parse_clause(part) for part in split_statement(unit.text)]
+
+
+def _find_denial(clause: Clause, unit: Clause, reading: Reading, parts: list[Clause]) -> Problem | None:
+    """Return the problem of a word that one side alone denies."""
+    for stem in sorted((unit.negated & clause.stems) - clause.negated):
+        own = next((part for part in parts if stem in part.negated), unit)
+        free = any(stem in each.stems - each.negated for each in (*reading.units, *parts))
+        if not free and _differ(clause, own):
+            word = find_word(clause, stem)
+            return Problem(f"its sources deny “{word}”", word, false=True, contradicts=True)
+    for stem in sorted((clause.negated & unit.stems) - unit.negated):
+        own = next((part for part in parts if stem in part.stems), unit)
+        free = any(
+            stem in each.negated or any(shade.kind == "unless" and shade.governs == stem for shade in each.shades)
+            for each in reading.units
+        )
+        if not free and _differ(clause, own):
+            word = find_word(clause, stem)
+            return Problem(f"it denies “{word}”, its sources do not", word, false=True, contradicts=True)
+    return None
+
+
+def _is_restricted(clause: Clause) -> bool:
+    return any(shade.kind in _RESTRICTING for shade in clause.shades)
+
+
+def _count_negations(clause: Clause, other: Clause) -> int:
+    """Count the negations of a clause, "unset" and "undetectable" among them where the other has "set" and "detect".
+
+    A verb that denies what follows it counts where the other denies that: "prevents it", "it cannot".
+    """
+    count = clause.negations + _implies_denial(clause, other)
+    for word in split_words(clause.text):
+        match = NEGATED.match(word)
+        base = stem_word(match[2]) if match is not None else ""
+        if match is None or not base or stem_word(word) in other.stems:
+            continue
+        is_alike = is_akin if match[1] == "un" else is_same_family  # "un" negates whatever follows, "in" often does not
+        count += any(is_alike(base, each) for each in other.stems)
+    return count
+
+
+def _implies_denial(clause: Clause, other: Clause) -> bool:
+    if other.negations <= clause.negations or not _IMPLIED & clause.stems - other.stems:
+        return False
+    stems = list(map(stem_word, split_words(clause.text)))
+    first = min(stems.index(verb) for verb in _IMPLIED & clause.stems - other.stems)
+    return other.negated & clause.stems <= frozenset(stems[first + 1 :])
+
+
+def _differ(one: Clause, other: Clause) -> bool:
+    """True if one of two clauses has an odd number of negations more."""
+    return (_count_negations(one, other) - _count_negations(other, one)) % 2 > 0

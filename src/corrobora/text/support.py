@@ -20,11 +20,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from corrobora.domain.report import Support
 from corrobora.text.alignment import NEAR_COPY, align_copy, find_cut, find_slices, find_substitute
-from corrobora.text.bindings import find_rebindings
+from corrobora.text.bindings import NEGATED, find_rebindings
 from corrobora.text.clauses import Clause, parse_clause, split_statement
 from corrobora.text.measures import find_identifiers, find_measures, find_unit
 from corrobora.text.mentions import MentionKind, find_mentions, strip_to_alphanumeric
-from corrobora.text.polarity import NEGATED
 from corrobora.text.quantities import find_dates, is_calendar_name
 from corrobora.text.reading import Problem, Reading, read_evidence
 from corrobora.text.segmentation import split_sentences

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from operator import attrgetter
 
+from corrobora.text.bindings import compare_polarity, find_restated
 from corrobora.text.clauses import (
     OPPOSITES,
     SAME_ORDER,
@@ -27,7 +28,6 @@ from corrobora.text.clauses import (
     split_statement,
 )
 from corrobora.text.measures import Measure, find_measures, find_unit
-from corrobora.text.polarity import compare_polarity, find_restated
 from corrobora.text.quantities import Date, find_dates
 from corrobora.text.reading import (
     YEAR,
