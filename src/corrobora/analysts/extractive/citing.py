@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from corrobora.analysts.extractive.extract import find_context, refers_back
 from corrobora.analysts.extractive.fact_selection import is_heading_of
+from corrobora.analysts.extractive.lines import is_command
 from corrobora.domain.evidence import Fact
 from corrobora.text.entries import find_entries, find_term, measure_depth
 from corrobora.text.measures import find_quantities
@@ -125,7 +126,7 @@ def _is_label(fact: Fact, span: Span, core: str) -> bool:
     own, rest = fact.quote[span.start : span.end], fact.quote[span.end :]
     if LIST_ITEM.match(rest.lstrip()) is not None or find_term(fact.quote, span.start) > span.start:
         return False
-    alone = own != core and rest.startswith("\n") and own.rstrip()[-1] not in ".!?:;…。！？"
+    alone = own != core and rest.startswith("\n") and own.rstrip()[-1] not in ".!?:;…。！？" and not is_command(own)
     return (alone and not _NUMBERED.search(own)) or (
         is_heading_of(fact, own) and not _NUMBERED.search(_SECTION.sub("", own))
     )

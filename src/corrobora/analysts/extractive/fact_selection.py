@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from corrobora.analysts.extractive.extract import map_names
-from corrobora.analysts.extractive.lines import is_turn, split_joined_names, stem_heading
+from corrobora.analysts.extractive.lines import is_turn, split_joined_names, stem_heading, stem_term
 from corrobora.analysts.extractive.ranker import Ranked, Sentence, find_exchanges, rank_sentences
 from corrobora.domain.evidence import Fact, read_file_name
 from corrobora.roles.scope import Candidate, Shortlist, Shortlisted, Sweep
@@ -55,12 +55,12 @@ def _split_fact(fact: Fact, *, spoken: bool) -> tuple[Sentence, ...]:
     paragraphs = [(0, fact.quote.count("\n\n", 0, span.start)) for span in spans]
     asked = find_exchanges(list(zip(texts, paragraphs, strict=True)))
     asking = {each for own in asked.values() for each in own}
-    terms = [frozenset(stem_text(split_joined_names(term))) for term in read_terms(fact.quote, spans)]
+    terms = read_terms(fact.quote, spans)
     return tuple(
         Sentence(
             text,
             tuple(stem for each in (*asked.get(at, ()), at) for stem in said[each]),
-            above | terms[at],
+            above | frozenset(stem_text(split_joined_names(terms[at]))),
             str(fact.passage),
             spoken,
             LIST_ITEM.match(text) is not None,
@@ -68,7 +68,7 @@ def _split_fact(fact: Fact, *, spoken: bool) -> tuple[Sentence, ...]:
             score=fact.score,
             heading=heading,
             place=fact.heading,
-            term=terms[at],
+            term=stem_term(terms[at]),
         )
         for at, text in enumerate(texts)
     )

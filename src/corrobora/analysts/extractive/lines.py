@@ -40,6 +40,8 @@ _SIGNATURE = re.compile(
     r"(?:\.\. )?(?:[\w:-]+ ){0,2}[\w.:-]*\w\([^()\n]{0,200}\)(?:(?: ->|:) [\w.\[\], ]{1,60})?|"
     r"\.\. [\w:-]+:: [\w.]*[a-zA-Z_]\w*"
 )
+_TAKEN = re.compile(r"[=\[<({][^,]*")
+_COMMAND = re.compile(r"(?:[$#%>] )?(?:sudo )?[a-z][\w.+-]*(?: \S+)*? (?:--?[A-Za-z]|[~.]{0,2}/\S|[<$]\w)")
 _ANSWER_MARK = re.compile(r"[^\W\d_]{1,8}:\s")
 _ADDRESS = re.compile(r"\S+://\S+")
 _VALUE = re.compile(r": .*\d")
@@ -97,6 +99,11 @@ def stem_heading(heading: str) -> frozenset[str]:
     return frozenset(stem_text(heading.rsplit(" > ", 1)[-1]))
 
 
+def stem_term(term: str) -> frozenset[str]:
+    """Return the stems of a term without letters alone and what it takes: of "-c, --chunk=SIZE" those of "chunk"."""
+    return frozenset(stem for stem in stem_text(_TAKEN.sub(" ", term)) if len(stem) > 1)
+
+
 def _split_passage(number: int, passage: Passage, about: frozenset[str], paragraph: int) -> list[Line]:
     text, spans = passage.text, split_sentences(passage.text)
     spoken = find_speaker_turns(text)
@@ -126,8 +133,8 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
         if not any(map(str.isalnum, read)):
             continue
         speaker = split_joined_names(spoken[turn].speaker) if turn >= 0 else ""
-        term = frozenset(stem_text(split_joined_names(named)))
-        above = about | signed | term | frozenset(stem_text(f"{local} {speaker} {lead if item else ''}"))
+        above = about | signed | frozenset(stem_text(f"{local} {speaker} {lead if item else ''}"))
+        above |= frozenset(stem_text(split_joined_names(named)))
         above = above.union(*(said for outer, said in around if outer < depth))
         prose = turn < 0 and not item and head != span.start
         empty = _states_nothing(read) if prose else item and not any(map(str.isalnum, _ADDRESS.sub("", read)))
@@ -135,7 +142,17 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
         stems = stem_text(split_joined_names(read))
         heading = stem_heading(local or passage.heading)
         sentence = Sentence(
-            read, stems, above, str(passage.id), turn >= 0, item, bool(bare), 0.0, heading, passage.heading, term
+            read,
+            stems,
+            above,
+            str(passage.id),
+            turn >= 0,
+            item,
+            bool(bare),
+            0.0,
+            heading,
+            passage.heading,
+            stem_term(named),
         )
         begins = skip_item_mark(text, spans[entry].start) if entry >= 0 else -1
         found.append(Line(number, start, span.end, read, sentence, paragraph, opened, turn, item, depth, head, begins))
@@ -189,6 +206,8 @@ def _is_heading(text: str, span: Span, read: str) -> bool:
     """True for a short line of its own that ends like no sentence, or asks."""
     if text.startswith("#", span.start):
         return True
+    if is_command(read):
+        return False
     if (
         len(read) > _HEADING_CHARS
         or read[-1:] in ".!:;,|"
@@ -200,6 +219,11 @@ def _is_heading(text: str, span: Span, read: str) -> bool:
     before = text[: span.start].rstrip(" \t")
     alone = before[-1:] in ("", "\n") and text[span.end : span.end + 1] in ("", "\n")
     return alone and not before.rstrip().endswith(":") and (not before.strip() or before.endswith("\n\n"))
+
+
+def is_command(line: str) -> bool:
+    """True for what is typed at a prompt: a name in small letters with an option, a path or a place to fill in."""
+    return _COMMAND.match(line) is not None
 
 
 def _is_signature(text: str, span: Span, read: str) -> bool:

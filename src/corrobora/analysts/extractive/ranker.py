@@ -16,9 +16,9 @@ from functools import lru_cache
 from importlib import resources
 from itertools import groupby, pairwise
 
-from corrobora.text.answers import ExpectedAnswer, classify_question, find_place, score_answer_fit
+from corrobora.text.answers import AnswerKind, ExpectedAnswer, classify_question, find_place, score_answer_fit
 from corrobora.text.quantities import Releases, find_asked_releases, find_releases
-from corrobora.text.questions import weigh_terms
+from corrobora.text.questions import asks_to_compare, weigh_terms
 from corrobora.text.tokens import FAMILY_LETTERS, is_same_family
 from corrobora.text.vocabulary import Aliases
 
@@ -37,7 +37,10 @@ FEATURES = (
 )
 _CLOSE = 4  # words within which two words stand together
 _OTHER_RELEASE = 0.3  # what a fit, and what stands below no such heading, counts where a release is asked about
-_OTHER_TERM = 0.6  # what a statement about a term counts of which the question names nothing
+_LOGGED = 0.6  # what a statement of a change log counts where none is asked about
+_OF_LOGS = frozenset((AnswerKind.DATE, AnswerKind.RELEASE))
+_NUMBERED = re.compile(r"\d+(?:\.\d+)*\.?\s+[^\W\d_]")
+_OTHER_TERM = 0.6  # what a statement counts about a term that the question does not name; the inverse if it does
 _QUESTION_CHARS = 300  # of a paragraph that asks
 _ASKS = re.compile(r"\?[^\w.!]*$")
 
@@ -219,14 +222,23 @@ def _score_kind(one: Sentence, kind: ExpectedAnswer, releases: Releases) -> floa
 def _weigh_releases(question: str, sentences: Sequence[Sentence]) -> Mapping[str, float]:
     """Return what sentences count below each heading: 1 below the release asked about, 0 below another one.
 
-    Empty if no heading names it.
+    Empty if no heading names it. Where no release is asked about, what a change log says need not hold any more.
     """
     asked, places = find_asked_releases(question), {one.place for one in sentences}
-    if not asked or (asked.between and len(asked.numbers) == 1):  # "since 1.2" asks for others
+    if not asked:
+        past = bool(classify_question(question).kinds & _OF_LOGS) or asks_to_compare(question)
+        return {} if past else {place: _LOGGED for place in places if _heads_release(place)}
+    if asked.between and len(asked.numbers) == 1:  # "since 1.2" asks for others
         return {}
     own = {place for place in places if asked.is_named_in(place)}
     others = {place: 0.0 if find_releases(place) else _OTHER_RELEASE for place in places - own}
     return {**others, **dict.fromkeys(own, 1.0)} if own else {}
+
+
+def _heads_release(place: str) -> bool:
+    """True if the innermost heading names a release, and not the number of a section."""
+    heading = place.rsplit(" > ", 1)[-1]
+    return _NUMBERED.match(heading) is None and bool(find_releases(heading))
 
 
 @lru_cache(maxsize=1)
@@ -250,17 +262,17 @@ def rank_sentences(question: str, sentences: Sequence[Sentence], aliases: Aliase
         intercept, *fitted = weights["dialogue" if one.spoken else "prose"]
         total = intercept + sum(weight * value for weight, value in zip(fitted, row, strict=True))
         own, above = asked.own[at] & asked.topic, asked.above[at] & asked.topic
-        counts = counted.get(one.place, 1.0)
-        counts *= _OTHER_TERM if one.term and not asked.cover_name(one.term) else 1.0
+        fits = counted.get(one.place, 1.0)
+        counts = fits * (_OTHER_TERM ** (1 - 2 * asked.cover_name(one.term)) if one.term else 1.0)
         found.append(
             Ranked(
-                counts / (1 + math.exp(-max(-30.0, min(30.0, total)))),
+                min(1.0, counts / (1 + math.exp(-max(-30.0, min(30.0, total))))),
                 row[FEATURES.index("own")],
                 row[FEATURES.index("together")],
                 (own | above).bit_count() / size,
                 own.bit_count(),
                 (own | above).bit_count(),
-                counts * row[FEATURES.index("kind")],
+                fits * row[FEATURES.index("kind")],
                 asked.name_terms(asked.own[at]),
                 asked.name_terms(asked.near[at]),
             )

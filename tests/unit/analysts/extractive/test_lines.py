@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from tests.unit.analysts.extractive.samples import OLD_DOCUMENT, document, excerpt
+from dataclasses import replace
 
-from corrobora.analysts.extractive.lines import read_lines, split_joined_names
+from tests.unit.analysts.extractive.samples import OLD_DOCUMENT, document, excerpt, facts_of
+
+from corrobora.analysts.extractive.citing import cite_fact
+from corrobora.analysts.extractive.lines import is_command, read_lines, split_joined_names
 from corrobora.text.tokens import stem_text
 
 
@@ -105,3 +108,12 @@ def test_an_answer_is_read_with_its_question_which_states_nothing() -> None:
     assert "repair" in answer.sentence.stems
     assert not answer.sentence.bare
     assert "repair" not in other.sentence.stems
+
+
+def test_a_command_that_stands_alone_is_no_heading() -> None:
+    text = "Wiping a bowl\n\nkiln --wipe /dev/bowl\n\nIt takes an hour.\n\nKiln --wipe explained\n\nIt wipes."
+    found = read_lines(excerpt(document(1, "Kiln", text)))
+    assert [line.text for line in found] == ["kiln --wipe /dev/bowl", "It takes an hour.", "It wipes."]
+    assert not any(map(is_command, ("all in one", "see the guide", "Use -x", "as of today/tomorrow")))
+    quoted = replace(facts_of(document(1, "Kiln", text))[0], quote="Do this.\n\nkiln -w <bowl>\n\nIt takes an hour.")
+    assert "kiln -w" in cite_fact(quoted)
