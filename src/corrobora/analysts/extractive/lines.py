@@ -136,23 +136,13 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
         above = about | signed | frozenset(stem_text(f"{local} {speaker} {lead if item else ''}"))
         above |= frozenset(stem_text(split_joined_names(named)))
         above = above.union(*(said for outer, said in around if outer < depth))
-        prose = turn < 0 and not item and head != span.start
-        empty = _states_nothing(read) if prose else item and not any(map(str.isalnum, _ADDRESS.sub("", read)))
-        bare = empty or _REFERENCES.search(local or passage.heading)
+        plain = turn < 0 and head != span.start
+        bare = _is_bare(read, listed=item) if plain or item else False
+        bare = bare or _REFERENCES.search(local or passage.heading) is not None
         stems = stem_text(split_joined_names(read))
-        heading = stem_heading(local or passage.heading)
+        heading, term = stem_heading(local or passage.heading), stem_term(named)
         sentence = Sentence(
-            read,
-            stems,
-            above,
-            str(passage.id),
-            turn >= 0,
-            item,
-            bool(bare),
-            0.0,
-            heading,
-            passage.heading,
-            stem_term(named),
+            read, stems, above, str(passage.id), turn >= 0, item, bare, 0.0, heading, passage.heading, term
         )
         begins = skip_item_mark(text, spans[entry].start) if entry >= 0 else -1
         found.append(Line(number, start, span.end, read, sentence, paragraph, opened, turn, item, depth, head, begins))
@@ -230,6 +220,11 @@ def _is_signature(text: str, span: Span, read: str) -> bool:
     """True for a paragraph of code that names one thing with what it takes: "open(path, mode='r')"."""
     alone = text[max(0, span.start - 2) : span.start] in ("", "\n\n") and text[span.end : span.end + 2] in ("", "\n\n")
     return alone and _SIGNATURE.fullmatch(read) is not None
+
+
+def _is_bare(text: str, *, listed: bool) -> bool:
+    """True for prose that states nothing, and for an item of a list that is an address."""
+    return not any(map(str.isalnum, _ADDRESS.sub("", text))) if listed else _states_nothing(text)
 
 
 def _states_nothing(text: str) -> bool:
