@@ -24,10 +24,7 @@ from corrobora.reporting.edits import (
     parse_document,
 )
 from corrobora.reporting.markdown import MARKER, escape_markdown, iter_cited_sentences, normalize_markers
-from corrobora.reporting.render import (
-    CitedSource,
-    build_citations,
-)
+from corrobora.reporting.render import CitedSource, build_citations
 from corrobora.reporting.report_format import translate_body
 from corrobora.reporting.verify import CheckedDraft, Rulings, check_draft
 from corrobora.reporting.versions import lay_out_version, list_breaks, list_cited, list_losses

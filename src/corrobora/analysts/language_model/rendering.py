@@ -21,15 +21,7 @@ import jinja2
 from corrobora.analysts.language_model import Prompt
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade, LinkedSource, Passage
-from corrobora.domain.plan import (
-    Node,
-    QueryYield,
-    Record,
-    SourceYield,
-    Subject,
-    SubQuestion,
-    collect_leaves,
-)
+from corrobora.domain.plan import Node, QueryYield, Record, SourceYield, Subject, SubQuestion, collect_leaves
 from corrobora.domain.thread import Escape, Gap
 from corrobora.ports import Role
 from corrobora.roles.forms import Shown, name_origin, name_place, quote_rows, quote_text, show_identifier
