@@ -128,7 +128,7 @@ def strip_findings(found: Findings, question: str) -> Findings:
 
 
 def strip_line(text: str, stated: Sequence[str]) -> str:
-    """Return a line of a writer, such as a title, without keys, unstated addresses and citations, which nobody checks."""
+    """Return a line of a writer, such as a title, without keys, unstated addresses and citations: none is checked."""
     plain, gone = strip_addresses(_CITES.sub("", SECRET.sub("[removed]", text)), stated)
     return " ".join(plain.split()) if gone else plain
 
