@@ -183,27 +183,38 @@ async def search_round(intent: Intent, thread: ThreadState, run: Session) -> Sea
         for number, query in enumerate(intent.queries)
         for name in choose_providers(thread.phase, number, available)
     ]
-    jobs += (early := _list_early_jobs(intent, thread, run))  # what was asked for since then goes before it
-    cleared = [(name, await clear_query(query, name, run)) for query, name in jobs]
-    await show_queries([(each, name) for name, each in cleared if each and name not in STORED_PROVIDERS], thread, run)
-    course = thread.course
-    if not course.queries_in_turn:
-        results = await run_parallel([_search_with_fallbacks(query, name, thread, run) for query, name in jobs])
+    early = _list_early_jobs(intent, thread, run)
+    cleared = [(await clear_query(query, name, run), name) for query, name in (*jobs, *early)]
+    await show_queries([(each, name) for each, name in cleared if each and name not in STORED_PROVIDERS], thread, run)
+    if thread.course.queries_in_turn:
+        results = await _search_in_turn(jobs, early, thread, run)
     else:
-        results: list[SearchResults] = []
-        for number, ((query, name), (_, sent)) in enumerate(zip(jobs, cleared, strict=True)):
-            seen = frozenset(hit.source for each in results for hit in each.hits if hit.source is not None)
-            before = seen if number < len(jobs) - len(early) else frozenset[SourceId]()
-            key = _make_search_key(
-                sent or query, name, course.hits_per_query, _list_excluded(name, thread, run, before)
-            )
-            if sent is not None and number and course.pause_seconds and run.journal.get(key) is None:
-                await run.outside.clock.sleep(course.pause_seconds)
-            found = await _search_with_fallbacks(query, name, thread, run, before)
-            once = course.whole_documents and seen != before
-            fresh = tuple(hit for hit in found.hits if hit.source not in seen) if once else found.hits
-            results.append(replace(found, hits=fresh))
+        results = await run_parallel([_search_with_fallbacks(*job, thread, run) for job in (*jobs, *early)])
     return join_results([*results, own])
+
+
+async def _search_in_turn(
+    jobs: Sequence[tuple[Query, str]], early: Sequence[tuple[Query, str]], thread: ThreadState, run: Session
+) -> list[SearchResults]:
+    """Search with a pause before each call that is made anew; what an earlier query found is no result again.
+
+    The `early` searches were made before anything was found. What was asked for since then goes before them.
+    """
+    course = thread.course
+    results: list[SearchResults] = []
+    for number, (query, name) in enumerate((*jobs, *early)):
+        seen = frozenset(hit.source for each in results for hit in each.hits if hit.source is not None)
+        before = seen if number < len(jobs) else frozenset[SourceId]()
+        sent = await clear_query(query, name, run)
+        if sent is not None and number and course.pause_seconds:
+            key = _make_search_key(sent, name, course.hits_per_query, _list_excluded(name, thread, run, before))
+            if run.journal.get(key) is None:
+                await run.outside.clock.sleep(course.pause_seconds)
+        found = await _search_with_fallbacks(query, name, thread, run, before)
+        if course.whole_documents and seen != before:
+            found = replace(found, hits=tuple(hit for hit in found.hits if hit.source not in seen))
+        results.append(found)
+    return results
 
 
 def list_available(run: Session, thread: ThreadState | None = None) -> tuple[str, ...]:

@@ -257,13 +257,10 @@ async def conduct_run(workspace: Workspace, run: RunId, wanted: OutputOptions) -
     """Work on a stored run here until it ends or waits, deliver what it gave, and return the exit code."""
     display = _open_display(wanted)
     code: int = Exit.BUG
+    took = await workspace.queue.submit(run, own=True)
     row = await workspace.runs.get(run)
-    if not await workspace.queue.submit(run, own=True):
-        row = await workspace.runs.get(run)
-        if row.status.final:  # another process has ended it just now
-            raise UserError("run_ended", f"The run {run} has ended ({describe_code(row.outcome or row.status)}).")
-        why = f"The run {run} is {describe_code(row.status)}, and another process has it."
-        raise UserError("run_busy", why, next_step=f"Wait for it, or stop it: corrobora cancel {run}")
+    if not took:
+        raise _explain_refusal(row)
     phrase = resolve_profile(workspace.settings, row.request).phrase or "yes"
     asks = wanted.may_ask and not wanted.plan_only and is_terminal(sys.stdin) and is_terminal(sys.stderr)
 
@@ -278,8 +275,8 @@ async def conduct_run(workspace: Workspace, run: RunId, wanted: OutputOptions) -
         row = await workspace.runs.get(run)
         if wanted.plan_only and row.status is RunStatus.AWAITING:
             code = await _print_plan(workspace, row, conduct.plan, wanted)
-            return code
-        code = await _deliver_report(workspace, row, display, wanted, conduct)
+        else:
+            code = await _deliver_report(workspace, row, display, wanted, conduct)
     except OSError as error:  # such as a full disk: the same command would start a second run
         error.add_note(f"go on with: corrobora resume {run}")
         raise
@@ -293,11 +290,17 @@ async def conduct_run(workspace: Workspace, run: RunId, wanted: OutputOptions) -
             raise away from error
         print_notice(str(away))
         code = left
-        return code
-    else:
-        return code
     finally:
         display.close(code)
+    return code
+
+
+def _explain_refusal(row: RunRow) -> UserError:
+    """Return why a run cannot be worked on here: it has ended just now, or another process has it."""
+    if row.status.final:
+        return UserError("run_ended", f"The run {row.id} has ended ({describe_code(row.outcome or row.status)}).")
+    why = f"The run {row.id} is {describe_code(row.status)}, and another process has it."
+    return UserError("run_busy", why, next_step=f"Wait for it, or stop it: corrobora cancel {row.id}")
 
 
 async def _print_plan(workspace: Workspace, row: RunRow, event: Event | None, wanted: OutputOptions) -> int:
