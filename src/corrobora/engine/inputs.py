@@ -2,7 +2,7 @@
 
 Knows which parts of the state a role may see, and the texts that guide a reading. Decides nothing and calls nothing;
 what the manager and the planners are given, before there is a thread, is in `planning`, and what those who review a
-draft are given in `steps.review`.
+draft are given in `engine.review`.
 """
 
 from __future__ import annotations

@@ -20,10 +20,12 @@ from corrobora.domain.thread import Attempt, Intent, Round, ThreadState
 from corrobora.engine.inputs import collect_terms, rescope_input, scope_input
 from corrobora.engine.session import Session, run_parallel
 from corrobora.engine.session.egress import STAYED, clear_query, show_queries
-from corrobora.engine.session.journal import CallMeta, SearchResults, decode, encode, hash_parts
+from corrobora.engine.session.journal import FAILED, CallMeta, SearchResults, decode, encode, hash_parts
 from corrobora.engine.sites import LIMIT_TOLD, search_sites
 from corrobora.policies.intent import bind_intent, ensure_changed_query, must_rescope
 from corrobora.policies.queries import (
+    EVIDENCE_PROVIDER,
+    LIBRARY_PROVIDER,
     attempt_number,
     choose_providers,
     choose_strategy,
@@ -36,13 +38,11 @@ from corrobora.ports import Entry, QuestionRater
 from corrobora.roles.scope import scope
 from corrobora.text.phrases import format_count
 
-EVIDENCE = "evidence"  # the provider of what the previous run read: a follow-up reads it first, and nothing else
-STORED_PROVIDERS = ("library", EVIDENCE)  # of stored documents: nothing is paid, and going deeper costs little
+STORED_PROVIDERS = (LIBRARY_PROVIDER, EVIDENCE_PROVIDER)  # nothing is paid, and going deeper costs little
 PASSAGES_OF_A_DOCUMENT = 4  # that a search is reckoned to find of one document
 DOWN_AFTER = 2  # failed searches since the last answer, after which a provider is sent each search once
 GIVEN_UP_AFTER = 4  # failed searches since the last answer, after which a provider is asked at most once a round
 GIVEN_UP_TOLD = "its last searches failed, so it is not asked again"
-_FAILED = "!failed"  # ends the journal key of a search that failed
 REFUSALS = ("provider_refused", "provider_quota", "provider_tls")  # whatever is asked: other words change nothing
 _HOPELESS = (*REFUSALS, "provider_bad_content")  # nor does waiting
 
@@ -220,10 +220,10 @@ async def _search_in_turn(
 def list_available(run: Session, thread: ThreadState | None = None) -> tuple[str, ...]:
     """Return the providers that a thread may ask now: of a follow-up first the evidence of the previous run alone."""
     names = tuple(run.outside.searches)
-    if EVIDENCE not in names or names == (EVIDENCE,):
+    if EVIDENCE_PROVIDER not in names or names == (EVIDENCE_PROVIDER,):
         return names
     first = thread is None or not thread.number
-    return (EVIDENCE,) if first else tuple(name for name in names if name != EVIDENCE)
+    return (EVIDENCE_PROVIDER,) if first else tuple(name for name in names if name != EVIDENCE_PROVIDER)
 
 
 async def search_question(run: Session) -> None:
@@ -267,8 +267,8 @@ def join_results(results: Sequence[SearchResults]) -> SearchResults:
 
 def count_failed_searches(rounds: Sequence[Round], run: Session) -> int:
     """How many searches were sent and failed, and sites were not crawled: each once, however many rounds asked."""
-    keys = [key.removesuffix(_FAILED) for key in run.journal.keys("search/") if key.endswith(_FAILED)]
-    told = (run.journal.get(f"{key}{_FAILED}") for key in keys if run.journal.get(key) is None)
+    keys = [key.removesuffix(FAILED) for key in run.journal.keys("search/") if key.endswith(FAILED)]
+    told = (run.journal.get(f"{key}{FAILED}") for key in keys if run.journal.get(key) is None)
     sites = {failure for done in rounds for failure in done.failures if failure.startswith("site: ")}
     return len(sites) + sum(entry is not None and not entry.out.endswith((LIMIT_TOLD, GIVEN_UP_TOLD)) for entry in told)
 
@@ -332,13 +332,13 @@ async def _search_one(
         run.emit(EventType.WARNING, thread.round_path, data, number=number, part=f"{name}!{query.text}")
         return SearchResults((), (), (name,))
     key = _make_search_key(sent, name, limit, known)
-    failed = None if run.retry_failures else run.journal.get(f"{key}{_FAILED}")
+    failed = None if run.retry_failures else run.journal.get(f"{key}{FAILED}")
     if failed is not None and run.journal.get(key) is None:
         return SearchResults((), (failed.out,), (name,))
     if run.journal.get(key) is None and is_given_up(name, thread, run):
         reason = f"{name}: {GIVEN_UP_TOLD}"
-        await run.journal.put(Entry(f"{key}{_FAILED}", reason))
-        run.emit(EventType.WARNING, "root", {"provider": name, "failed": reason}, part=f"{name}{_FAILED}")
+        await run.journal.put(Entry(f"{key}{FAILED}", reason))
+        run.emit(EventType.WARNING, "root", {"provider": name, "failed": reason}, part=f"{name}{FAILED}")
         return SearchResults((), (reason,), (name,))
     try:
         ask = partial(_ask_provider, sent, name, limit, run, known)
@@ -347,7 +347,7 @@ async def _search_one(
     except ProviderError as error:
         run.failing.setdefault(f"{name}@{thread.round_path}", []).append(error.code)
         reason = f"{name}: {error.message}"
-        await run.journal.put(Entry(f"{key}{_FAILED}", reason))
+        await run.journal.put(Entry(f"{key}{FAILED}", reason))
         data = {"query": query.text, "provider": name, "failed": reason}
         run.emit(EventType.WARNING, thread.round_path, data, number=number, part=key)
         return SearchResults((), (reason,), (name,))
