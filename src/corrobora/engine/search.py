@@ -14,7 +14,7 @@ from functools import partial
 from corrobora.domain.errors import ProviderError, RoleError
 from corrobora.domain.evidence import Hit, Query, SourceId
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.plan import Node, SubQuestion, SubQuestionStatus
+from corrobora.domain.plan import SubQuestionStatus
 from corrobora.domain.run import EventType, RequestOption
 from corrobora.domain.thread import Attempt, Intent, Round, ThreadState
 from corrobora.engine.inputs import collect_terms, rescope_input, scope_input
@@ -34,7 +34,7 @@ from corrobora.policies.queries import (
     make_fallback_query,
     query_core,
 )
-from corrobora.ports import Entry, QuestionRater
+from corrobora.ports import Entry
 from corrobora.roles.scope import scope
 from corrobora.text.phrases import format_count
 
@@ -130,24 +130,6 @@ def _emit_opening(thread: ThreadState, run: Session) -> None:
     )
     text = f"{before} {number} ({phase.name}): {phase.goal}"
     run.emit(EventType.THOUGHT, thread.round_path, {"text": text, "queries": []}, number=number, part="opening")
-
-
-async def rate_questions(node: Node, run: Session) -> Node:
-    """Say of each question of a node how likely it is answered, if all searched parts can tell and no model judges."""
-    raters = [provider for provider in run.outside.searches.values() if isinstance(provider, QuestionRater)]
-    if run.has_model or not raters or len(raters) < len(run.outside.searches):
-        return node
-
-    async def rate(text: str) -> tuple[float, ...]:
-        rated = [await rater.rate_question(text) for rater in raters]
-        return tuple(each for each in rated if each is not None)
-
-    asked: list[SubQuestion] = []
-    for each in node.sub_questions:
-        key = f"rate#{hash_parts(each.text)}"
-        rated = await run.record_value(key, tuple[float, ...], partial(rate, each.text))
-        asked.append(replace(each, likely=max(rated, default=None)))
-    return replace(node, sub_questions=tuple(asked))
 
 
 def require_scope(thread: ThreadState, run: Session) -> None:
@@ -404,7 +386,7 @@ def seems_down(name: str, run: Session) -> bool:
 
 def is_given_up(name: str, thread: ThreadState, run: Session) -> bool:
     """True for a provider that is not asked again: after some failures it gets one search a round, or none at all."""
-    failed = run.failing.get(name, ())
+    failed = run.failing.get(name, [])
     if len(failed) < GIVEN_UP_AFTER:
         return False
     return failed[-1] in _HOPELESS or f"{name}@{thread.round_path}" in run.failing
