@@ -30,7 +30,7 @@ from corrobora.app.runs import (
     submit_run,
 )
 from corrobora.config import Settings
-from corrobora.domain.errors import JournalError, NoEvidence, UserError
+from corrobora.domain.errors import JournalError, NoEvidence
 from corrobora.domain.report import Outcome
 from corrobora.domain.run import Event, EventType, Request, RunId, RunRow, RunStatus, Stage
 from corrobora.faces.cli import Exit, print_notice
@@ -46,6 +46,7 @@ from corrobora.faces.cli.report import (
     low_score_exit,
     read_report_texts,
     run_exit,
+    run_taken_error,
 )
 from corrobora.faces.cli.screen import ask_authorization, is_terminal, one_line, plan_lines, write_stderr
 from corrobora.faces.event_text import count_noun, estimate_text, object_field
@@ -260,7 +261,7 @@ async def conduct_run(workspace: Workspace, run: RunId, wanted: OutputOptions) -
     took = await workspace.queue.submit(run, own=True)
     row = await workspace.runs.get(run)
     if not took:
-        raise _explain_refusal(row)
+        raise run_taken_error(row)
     phrase = resolve_profile(workspace.settings, row.request).phrase or "yes"
     asks = wanted.may_ask and not wanted.plan_only and is_terminal(sys.stdin) and is_terminal(sys.stderr)
 
@@ -293,14 +294,6 @@ async def conduct_run(workspace: Workspace, run: RunId, wanted: OutputOptions) -
     finally:
         display.close(code)
     return code
-
-
-def _explain_refusal(row: RunRow) -> UserError:
-    """Return why a run cannot be worked on here: it has ended just now, or another process has it."""
-    if row.status.final:
-        return UserError("run_ended", f"The run {row.id} has ended ({describe_code(row.outcome or row.status)}).")
-    why = f"The run {row.id} is {describe_code(row.status)}, and another process has it."
-    return UserError("run_busy", why, next_step=f"Wait for it, or stop it: corrobora cancel {row.id}")
 
 
 async def _print_plan(workspace: Workspace, row: RunRow, event: Event | None, wanted: OutputOptions) -> int:
