@@ -199,7 +199,7 @@ async def test_what_arrived_of_a_page_is_used_and_the_report_says_that_it_is_not
         }
         async with open_harness(database_url, settings=settings, web=partial(WebAccess, limits=HASTY)) as harness:
             found = await run(harness, None, "timed", libraries=(), providers=("tavily",))
-            events = await list_events(harness.workspace, found.row.id)
+            events = await list_events(harness.workspace.database, found.row.id)
     assert "1 source not read to the end" in found.markdown
     told = [event.data for event in events if event.data.get("note") == "only its beginning was read"]
     assert [(data["outcome"], data["title"]) for data in told] == [("read", "Rules of the Orrin tide mill, 2021")]
