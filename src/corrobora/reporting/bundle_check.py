@@ -113,7 +113,7 @@ async def check_bundle(data: bytes) -> BundleVerdict:
     result = await recheck_members(members)
     problem = None
     for name, sealed in _list_sealed(members):
-        if check_seal(sealed, None)[0] is not SealStatus.UNKNOWN:
+        if check_seal(sealed, None)[0] is not SealStatus.UNKNOWN:  # without a stored run, a seal that fits is unknown
             problem = problem or BundleProblem(name, "seal")
     problem = problem or _find_page_problem(members)
     claims = json.loads(members["claims.json"])

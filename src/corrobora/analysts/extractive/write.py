@@ -7,7 +7,7 @@ there is no evidence, it says so.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from corrobora.analysts.extractive.contradictions import find_contradictions
@@ -233,25 +233,46 @@ def _pair_counterparts(
     A difference whose statements answer another part of the question (`elsewhere`) does not come first here.
     """
     stems = {fact.id: frozenset(stem_text(fact.quote)) for fact in facts}
-    worth = {one.fact.id: one for one in order}
+    ranked_facts = {one.fact.id: one for one in order}
     pairs: list[tuple[tuple[int, float], tuple[RankedFact, ...]]] = []
     for one in order:
-        said = frozenset(stem_text(one.core))
-        others = [fact for fact in facts if fact.version and one.fact.version and fact.version != one.fact.version]
-        alike = ((jaccard_similarity(said, stems[fact.id]), fact.id, fact) for fact in others)
-        changed = ((frozenset((one.fact.id, row[1])) in differing, *row) for row in alike)
-        differs, near, _, other = max(changed, default=(False, 0.0, "", one.fact))
-        if near < _COUNTERPART and not differs:
-            pairs.append(((min(1, _rank_use(one.fact, answering, elsewhere)), 0.0), (one,)))
-            continue
-        match = worth.get(other.id, replace(one, fact=other, worth=0.0))
-        both = tuple(replace(each, worth=(one.worth + match.worth) / 2) for each in (one, match))
         use = _rank_use(one.fact, answering, elsewhere)
-        gained = differs and use > 0
-        joint = both[0].worth * (_DIFFERS if differs else 1.0) * (_USE if gained else 1.0)
-        pairs.append(((use + gained, joint), both))
+        found = _find_counterpart(one, facts, stems, differing)
+        if found is None:
+            pairs.append(((min(1, use), 0.0), (one,)))
+            continue
+        other, differs = found
+        match = ranked_facts.get(other.id, replace(one, fact=other, worth=0.0))
+        joint = (one.worth + match.worth) / 2
+        both = (replace(one, worth=joint), replace(match, worth=joint))
+        gains = differs and use > 0
+        joint *= (_DIFFERS if differs else 1.0) * (_USE if gains else 1.0)
+        pairs.append(((use + gains, joint), both))
     ranked = sorted(pairs, key=lambda pair: (pair[0], pair[1][0].worth), reverse=True)
     return tuple({one.fact.id: one for _, pair in ranked for one in pair}.values())
+
+
+def _find_counterpart(
+    one: RankedFact,
+    facts: Sequence[Fact],
+    stems: Mapping[str, frozenset[str]],
+    differing: frozenset[frozenset[str]],
+) -> tuple[Fact, bool] | None:
+    """Return the statement of another edition that is nearest to one, and whether the two differ; None if none is near.
+
+    A statement that differs comes before those that are only near.
+    """
+    said = frozenset(stem_text(one.core))
+
+    def rank(fact: Fact) -> tuple[bool, float, str]:
+        return frozenset((one.fact.id, fact.id)) in differing, jaccard_similarity(said, stems[fact.id]), fact.id
+
+    others = [fact for fact in facts if fact.version and one.fact.version and fact.version != one.fact.version]
+    if not others:
+        return None
+    best = max(others, key=rank)
+    differs, near, _ = rank(best)
+    return (best, differs) if differs or near >= _COUNTERPART else None
 
 
 def _difference_rows(given: Material, facts: Sequence[Fact]) -> tuple[Contradiction, ...]:
