@@ -21,7 +21,7 @@ from corrobora.analysts.extractive.layouts import (
     layout_completion,
     layout_summary,
 )
-from corrobora.domain.evidence import Contradiction, Fact, Severity
+from corrobora.domain.evidence import Contradiction, Fact, FactId, Severity
 from corrobora.domain.plan import SubQuestion
 from corrobora.domain.report import Draft
 from corrobora.roles.synthesize import Material, Part
@@ -255,7 +255,7 @@ def _pair_counterparts(
 def _find_counterpart(
     one: RankedFact,
     facts: Sequence[Fact],
-    stems: Mapping[str, frozenset[str]],
+    stems: Mapping[FactId, frozenset[str]],
     differing: frozenset[frozenset[str]],
 ) -> tuple[Fact, bool] | None:
     """Return the statement of another edition that is nearest to one, and whether the two differ; None if none is near.
