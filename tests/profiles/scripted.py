@@ -136,6 +136,10 @@ class WebRun:
         return await research(Brief(self.session.request.question), self.session)
 
     @property
+    def library(self) -> MemoryLibrary:
+        return self.reader.library
+
+    @property
     def events(self) -> list[Event]:
         return self.journal.events
 

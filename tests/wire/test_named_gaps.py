@@ -239,3 +239,45 @@ async def test_a_writer_is_told_a_gap_once_and_no_ranks_of_sources():
     told = re.findall(r"the colour told for sq-\d", page)
     assert len(told) == len(set(told)) > 1
     assert "authority" not in page
+
+
+async def test_a_task_without_subjects_is_not_sent_after_those_that_other_tasks_cover():
+    """A forced subject of a sibling costs a round, and its words go into the queries."""
+    subjects = [{"name": "inspection", "aliases": []}, {"name": "herring", "aliases": []}]
+    clear = {
+        "feasible": True,
+        "complexity": "moderate",
+        "queries": [{"question": INSPECTED, "sub_questions": [INSPECTED, LOAD], "subjects": subjects}],
+    }
+    plan = make_plan(
+        make_task("inspected", INSPECTED, subjects=["inspection"]), make_task("load", LOAD), phases=[{"name": "one"}]
+    )
+    done = await run_over_wire("full", {"clarify": clear, "plan": plan}, discovery=False, max_rounds=3)
+    inspected, load = done.report.findings.children
+    assert [each.name for each in inspected.subjects] == ["inspection"]
+    assert [each.name for each in load.subjects] == ["herring"], "what nobody took is left to it"
+    queries = [query.text for each in load.rounds for query in each.intent.queries]
+    assert not any(text.startswith("inspection") for text in queries)
+
+
+async def test_a_library_has_no_sites_and_what_was_known_before_has_no_grade_of_its_own():
+    sweep = make_task("sources", "Sources on cranes", discovery=True, queries=["harbour cranes inspected"])
+    plan = make_plan(sweep, make_task("inspected", INSPECTED), make_task("load", LOAD))
+    done = await run_over_wire("full", {"plan": plan})
+    asked = [*done.prompts("scope"), *done.prompts("reflect")]
+    assert asked
+    assert not any("site:" in page for page in asked)
+    known = [page for page in done.prompts("reflect") if "Facts known before this line" in page]
+    assert known
+    assert not any(
+        "UNVERIFIED for" in page.partition("Facts known before")[2].partition("Round 1")[0] for page in known
+    )
+
+
+async def test_the_lead_is_told_what_a_part_that_found_nothing_was_searched_with():
+    plan = make_plan(make_task("inspected", INSPECTED), make_task("load", "Who plays the organ of Wexmoor?"))
+    nothing = {"extract": lambda page: extract_sentences(page, "Harbour cranes of Brenhaven")}
+    done = await run_over_wire("tree", {"plan": plan, **nothing}, max_rounds=1)
+    [page] = done.prompts("synthesize")
+    told = ParsedPrompt.read("", page).lines("It found nothing. It was searched with:")
+    assert any("organ of Wexmoor" in each for each in told)

@@ -5,7 +5,7 @@ Knows rounds, phases, escapes, decisions and how a round changes a thread. Polic
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated, Literal
@@ -271,8 +271,8 @@ class ThreadState:
     opened: float = 0.0  # working seconds of the run when it began, if its time is limited
 
     @classmethod
-    def open_thread(cls, node: Node, brief: Brief, course: Course) -> ThreadState:
-        """Open the thread of a leaf. Sub-questions and subjects come from the leaf, else from the brief."""
+    def open_thread(cls, node: Node, brief: Brief, course: Course, *, named: Container[str] = ()) -> ThreadState:
+        """Open the thread of a leaf with its questions and subjects, else those of the brief that no leaf `named`."""
         own = course if node.max_rounds is None else replace(course, max_rounds=node.max_rounds)
         return cls(
             path=node.path,
@@ -281,7 +281,7 @@ class ThreadState:
             brief=brief,
             course=own,
             sub_questions=node.sub_questions or brief.sub_questions,
-            subjects=node.subjects or brief.subjects,
+            subjects=node.subjects or tuple(each for each in brief.subjects if each.name not in named),
             specs=node.specs,
             angle=node.angle,
             output_format=node.output_format,

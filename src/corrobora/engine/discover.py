@@ -137,9 +137,11 @@ def _build_candidates(hits: tuple[Hit, ...], readings: list[Reading]) -> tuple[C
         found_by.setdefault(_name_document(hit), []).append(hit.query)
     distinct = _dedupe_hits(hits)
     groups = cluster_copies(tuple(f"{hit.title} {hit.snippet}" for hit in distinct))
+    earlier = {hit.snippet: hit for hit in reversed(distinct)}  # the words of copies are shown once
+    once = (hit if earlier[hit.snippet] is hit else replace(hit, snippet="") for hit in distinct)
     return tuple(
         _build_candidate(hit, scans.get(_name_document(hit)), found_by[_name_document(hit)], group)
-        for hit, group in zip(distinct, groups, strict=True)
+        for hit, group in zip(once, groups, strict=True)
     )
 
 
@@ -154,7 +156,7 @@ def _build_candidate(hit: Hit, scan: Reading | None, queries: Sequence[str], gro
         snippet=hit.snippet,
         scan=" ".join(fact.quote for fact in facts),
         published=hit.published or (told.published or told.version if told else ""),
-        publisher=(told.publisher if told else "") or host or hit.provider,
+        publisher=(told.publisher if told else "") or host,
         found_by=tuple(dict.fromkeys(queries)),
         cluster=group,
         answers=tuple(dict.fromkeys(answers)),

@@ -175,10 +175,13 @@ async def research_part(base: Base, change: Change, run: Session) -> tuple[Base,
     """Research what a section is about again; what is found and holds is added to its end."""
     document, edit = base.document, change.edit
     question = edit.text or document.read_title(edit.target) or base.report.question
-    asked = SubQuestion(f"sq-{edit.target}", question)
+    asked = SubQuestion(f"part-{edit.target}", question)  # the report has questions of its own
+    title, whole = document.read_title(edit.target) or "the opening", base.report.question
+    wanted = f"{question} It is for the section “{title}” of a report on: {whole}" if question != whole else question
+    node = Node(f"root/edit/{change.number}", question, wanted, sub_questions=(asked,))
     run.questions, run.brief = (asked,), Brief(question, (asked,))
     run.enter_stage(Stage.INVESTIGATE)
-    found = await investigate(Node(f"root/edit/{change.number}", question, question, sub_questions=(asked,)), run)
+    found = await investigate(node, run)
     if not found.facts:
         return base, replace(change, refused="nothing was found")
     material = replace(report_input(found, question, run.profile), path=f"root/edit/{change.number}", words_max=300)

@@ -2,7 +2,7 @@
 
 Knows which parts of the state a role may see, and the texts that guide a reading. Decides nothing and calls nothing;
 what the manager and the planners are given, before there is a thread, is in `planning`, and what those who review a
-draft are given in `engine.review`.
+draft are given in `steps.review`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 from corrobora.domain.evidence import Contradiction, Fact
 from corrobora.domain.plan import Coverage, Node, Record, SubQuestion, SubQuestionStatus, describe_task, join_specs
 from corrobora.domain.report import Findings
-from corrobora.domain.thread import Escape, Gap, Intent, ScopeInput, ThreadState
-from corrobora.engine.knowledge import build_record
+from corrobora.domain.thread import Escape, Gap, Intent, Phase, ScopeInput, ThreadState
+from corrobora.engine.knowledge import EARLIER, STORED, build_record
 from corrobora.engine.session.reading import AGAIN, ReadPart, name_task
 from corrobora.policies.assessment import choose_forced_subject
 from corrobora.policies.drift import select_remaining_terms
@@ -62,7 +62,7 @@ def scope_input(thread: ThreadState, run: Session, begun: Record | None = None) 
         question=thread.brief.question,
         objective=thread.objective,
         round=thread.number + 1,
-        phase=thread.phase,
+        phase=_fit_phase(thread.phase, run),
         open_questions=tuple(
             q
             for q in thread.sub_questions
@@ -89,6 +89,13 @@ def scope_input(thread: ThreadState, run: Session, begun: Record | None = None) 
         all_questions=drop_duplicates(question.id for question in (*run.questions, *thread.sub_questions)),
         all_subjects=drop_duplicates(subject.name for subject in (*run.brief.subjects, *thread.subjects)),
     )
+
+
+def _fit_phase(phase: Phase, run: Session) -> Phase:
+    """Leave out the hints on sites where no web is searched: stored documents have none."""
+    if not run.has_model or set(run.outside.searches) - {STORED, EARLIER}:
+        return phase
+    return replace(phase, query_hints=tuple(each for each in phase.query_hints if not each.startswith("site:")))
 
 
 def rescope_input(given: ScopeInput, refused: Intent) -> ScopeInput:
@@ -230,7 +237,10 @@ def build_part(found: Findings, limit: int) -> Part:
     facts = select_best_facts(found.facts, limit, found.contradictions, found.summary)
     more = len(found.facts) - len(facts)
     failures = drop_duplicates(failure for done in found.rounds for failure in done.failures)
-    return Part(found.path, found.title, found.summary, facts, gaps, found.failed, found.angle, asked, more, failures)
+    queries = () if found.facts else drop_duplicates(q.text for done in found.rounds for q in done.intent.queries)
+    return Part(
+        found.path, found.title, found.summary, facts, gaps, found.failed, found.angle, asked, more, failures, queries
+    )
 
 
 def merge_part_contradictions(parts: Sequence[Findings]) -> tuple[Contradiction, ...]:

@@ -277,6 +277,7 @@ async def authorize_plan(plan: Plan, run: Session) -> None:
     run.questions = _collect_questions(plan, run.brief)
     leaves = collect_leaves(plan.root)
     run.gathers_plans, run.leaves = plan.gathers_plans, len(leaves)
+    run.named = frozenset(subject.name for leaf in leaves for subject in leaf.subjects)
     run.tasks = tuple(
         dict.fromkeys(
             describe_task(leaf.objective, leaf.output_format)

@@ -24,7 +24,7 @@ from corrobora.policies.grading import (
 )
 from corrobora.policies.queries import is_exhausted
 from corrobora.text import phrases
-from corrobora.text.answer_match import AnswerCheck, Lack, covers_both_sides, is_answered
+from corrobora.text.answer_match import AnswerCheck, Lack, covers_both_sides, is_answered, may_give_number
 from corrobora.text.mentions import find_names
 from corrobora.text.phrases import format_count
 from corrobora.text.questions import asks_to_compare, split_parts
@@ -272,7 +272,8 @@ def _answer_together(asked: SubQuestion, view: EvidenceView, judged: _Judgement)
     named = judged.named.get(asked.id, ())  # that they name its subject is left to the model: manuals seldom do
     checked = [each for each in view.check(asked.text) if each[0].id in named and judged.may_answer(asked, each[0])]
     told = [(fact, check) for fact, check in checked if check.near or not _can_compare(asked, fact)]
-    return {fact.id for fact, _ in told} if any(check.gives for _, check in told) else set()
+    gives = any(check.gives or may_give_number(asked.text, fact.quote) for fact, check in told)
+    return {fact.id for fact, _ in told} if gives else set()
 
 
 def _choose_shown(

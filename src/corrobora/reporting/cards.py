@@ -116,11 +116,16 @@ def _open_windows(evidence: MarkerEvidence, passages: Sequence[CitedPassage]) ->
 
 def find_passage(quote: CitedQuote, passages: Sequence[CitedPassage]) -> int | None:
     """Return the index of the passage that holds a quote."""
-    for at, each in enumerate(passages):
-        same = (each.source, each.passage) == (quote.source, quote.passage)
-        if same and each.start <= quote.start and quote.end <= each.end:
-            return at
-    return None
+    return next(
+        (
+            at
+            for at, each in enumerate(passages)
+            if (each.source, each.passage) == (quote.source, quote.passage)
+            and each.start <= quote.start
+            and quote.end <= each.end
+        ),
+        None,
+    )
 
 
 def open_window(passage: CitedPassage, quotes: Sequence[CitedQuote]) -> Window:

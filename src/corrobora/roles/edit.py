@@ -106,6 +106,7 @@ def choose_changes(proposed: Proposed, said: str) -> tuple[Change, ...]:
     return tuple(chosen[number] for number in sorted(chosen))
 
 
+_WISH = re.compile(r"(?<=[.!?;])\s+|\n+")
 _ID = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3})?(?![\d.]*\d)")
 
 
@@ -133,9 +134,10 @@ class Editing:
 
     @property
     def named(self) -> frozenset[str]:
-        """The ids that the feedback itself names: then no edit may concern anything else."""
+        """The ids that the feedback names, if each of its sentences does: then no edit may concern anything else."""
         known = {name for name, _ in self.sentences}
-        return frozenset(each for each in _ID.findall(self.feedback) if each in known)
+        wishes = [known.intersection(_ID.findall(each)) for each in _WISH.split(self.feedback) if each.strip()]
+        return frozenset[str]().union(*wishes) if all(wishes) else frozenset()
 
 
 @dataclass(frozen=True, slots=True)

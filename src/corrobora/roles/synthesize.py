@@ -221,6 +221,7 @@ class Part:
     weak: tuple[str, ...] = ()  # questions that only sources of unknown standing answer
     more: int = 0  # facts that are not shown
     failures: tuple[str, ...] = ()  # searches that failed, with the reason
+    searched: tuple[str, ...] = ()  # what a part without facts was looked for with
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,9 @@ _GENERAL_WHEN = re.compile(r"(?i)\s*when (?:do|does|is|are|can|may|must|shall|sh
 _SPAN = ExpectedAnswer(frozenset((AnswerKind.DURATION,)))
 _CONDITION = re.compile(r"(?i)\b(?:when|whenever|if|once|until|unless|as soon as|before|after)\b")
 _WHEN = frozenset((AnswerKind.DATE, AnswerKind.CLOCK))
+_NUMBERS = frozenset(
+    (AnswerKind.EXTENT, AnswerKind.DURATION, AnswerKind.FREQUENCY, AnswerKind.COUNT, AnswerKind.AMOUNT)
+)
 
 
 class Rating(NamedTuple):
@@ -226,7 +229,7 @@ def check_answer(
     other_names = _map_names(question, pairs)
     above = frozenset(add_aliased_stems(stem_text(context), other_names))
     held = frozenset(add_aliased_stems(stem_text(statement), other_names))
-    own = frozenset(term for term in needs.topic if term in held or any(is_same_family(term, each) for each in held))
+    own = frozenset(term for term in needs.topic if any(is_same_family(term, each) for each in held))
     share = len(own | (needs.topic & above)) / len(needs.topic) if needs.topic else 1.0
     meant = frozenset(stem_text(" ".join(needs.names)))
     whole = needs.topic | meant
@@ -276,6 +279,11 @@ def _gives_number(question: str, statement: str) -> bool:
     """True if a statement gives the number that is asked for; "minimum" asks for a word of duty as well."""
     needs = _read_needs(question)
     return bool(needs.kind.kinds) and _is_of_kind(statement, replace(needs, kind=replace(needs.kind, duty=False)))
+
+
+def may_give_number(question: str, statement: str) -> bool:
+    """True if a number is asked for and there is one: "(default: 50): The maximum number of connections"."""
+    return bool(_read_needs(question).kind.kinds & _NUMBERS) and any(letter.isdigit() for letter in statement)
 
 
 @lru_cache(maxsize=200)  # every statement of a thread is tested with the same ones

@@ -87,7 +87,11 @@ def scan_numbers(text: str) -> tuple[Number, ...]:
         place = 0.5 * 10 ** -(len(decimals.group(1)) if decimals else 0) * factor
         end = each.unit_at if each.unit_at and "%" not in each.units else each.end
         said = text[each.start : end].strip()
-        found.append(Number(each.number, each.units - _NO_UNIT, said, each.start, end, place, year))
+        scale = (
+            f"{each.dimension}:{each.value / each.number:.6g}" if each.number and end < each.end else ""
+        )  # 5 days, 5d
+        units = each.units.union((scale,) if scale and "%" not in each.units else ()) - _NO_UNIT
+        found.append(Number(each.number, units, said, each.start, end, place, year))
     return tuple(found)
 
 
@@ -132,7 +136,7 @@ def name_words(text: str) -> frozenset[str]:
 
 
 _ABOUT = r"(?:about |around |roughly |nearly |almost |approximately |some |exactly |a |an |only )?"
-_N, _W = r"#(\d+)#", r"(?:\s+[^\s#@.;]+)"
+_N, _W = r"#(\d+)#(?:[a-z]{1,3}\b)?", r"(?:\s+[^\s#@.;]+)"  # 5 s, 5s
 _UP = "more|higher|greater|larger|longer|bigger|later|above|wider|heavier|taller|deeper"
 _DOWN = "fewer|less|lower|smaller|shorter|earlier|below|narrower|lighter"
 _ROSE = "rose|risen|rises?|grew|grown|grows?|increase[sd]?|climbed|climbs|went up|gained|growth|gain|raised"
@@ -158,7 +162,7 @@ _OPERATORS: tuple[tuple[str, str], ...] = (  # the first whose word stands in th
         ),
     ),
     ("product", rf"{_N}{_W}{{0,2}} of {_N}\s?\w+ each\b"),
-    ("share", rf"{_N}{_W}{{0,3}}? (?:out )?of (?:the |all )?{_N}"),
+    ("share", rf"{_N}(?:(?!\s+(?:instead|because|ahead|regardless)\b){_W}){{0,3}}? (?:out )?of (?:the |all )?{_N}"),
     (
         "difference",
         "|".join(
@@ -181,6 +185,7 @@ _RESULTS = {
     "difference": (rf"{_N}{_UNIT} (?:{_UP}|{_DOWN})\b", rf"\bby {_ABOUT}{_N}", rf"{_N} (?:{_MOVES})",
                    rf"(?:of|is|was|=|{_VERB}) {_ABOUT}{_N}"),
 }  # fmt: skip
+_CHANGES = re.compile(rf"\b(?:{_UP}|{_DOWN}|{_ROSE}|{_FELL}|{_MOVES}|differ\w*|exceed\w*|outnumber\w*|vary|varies)\b")
 _OFTEN = re.compile(r" times\s*[,;.]")
 _COMPARED = re.compile(
     rf"\b(?:(?P<up>{_UP}|exceeds?|exceeded)|(?P<down>{_DOWN}))\b(?=.*\bthan\b|.*\b(?:exceeds?|exceeded)\b|\s+#)"
@@ -271,7 +276,8 @@ def _find_operator(masked: str) -> tuple[str, str]:
     if signed is not None:
         return _SIGNS.get(signed.group(2), "product"), signed.group(2)
     for name, form in _OPERATORS:
-        if (found := re.search(form, masked)) is not None:
+        found = re.search(form, masked)
+        if found is not None and not (found.group().startswith("by ") and not _CHANGES.search(masked)):
             return name, found.group()
     return "", ""
 

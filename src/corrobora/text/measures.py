@@ -196,7 +196,7 @@ def find_identifiers(text: str) -> tuple[str, ...]:
 
 
 _COMPACT = re.compile(r"[sd](?![\w'’])")
-_MAY_BE_DECADE = re.compile(r"(?:1\d|20)?\d0")
+_MAY_BE_DECADE = re.compile(r"(?:1[3-9]|20)?\d0")
 
 
 @lru_cache(maxsize=4_000)  # every sentence is compared with the same quotes
@@ -307,7 +307,7 @@ def _finish(text: str, value: float, start: int, end: int, dimension: str, *, sp
     if about:
         before = _ABOUT.sub("", before)
     bound = next((sign for sign, pattern in _BEFORE if pattern.search(before)), "")
-    if dimension in ("time", "month") and re.search(r"(?i)\bover(?: an?| the)? ?$", before):
+    if dimension in ("time", "month") and before.rstrip().lower().endswith("over"):
         bound = ""  # "over two decades" says how long something went on
     bound = bound or next((sign for sign, pattern in _AFTER if pattern.match(text, number_end)), "")
     nouns = _read_nouns(text, end)

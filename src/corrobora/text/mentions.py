@@ -325,7 +325,8 @@ _OF_RESEARCH = re.compile(
     r"in (?:part|full)|next (?:step|round)|(?:un)?beantwortet|nichts? gefunden|offen|abgedeckt|gelesen|gesucht|Lücke)\b"
 )
 _COUNTS_RESEARCH = re.compile(
-    r"(?i)should|\S+ (?:sub-?)?(?:questions?|subjects?|gaps?|rounds?|topics?|(?:Teil)?fragen?|Themen|Lücken?|Runden?)"
+    r"(?i)should|\w+ of|"
+    r"\S+ (?:sub-?)?(?:questions?|subjects?|gaps?|rounds?|topics?|(?:Teil)?fragen?|Themen|Lücken?|Runden?)"
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from tests.unit.app.test_followups import research
@@ -211,6 +212,9 @@ GIVEN = Editing("root/edit", "q", "Drop 1.1.", (("1", "A"),), (("1.1", "It is. [
 def test_a_model_edits_what_is_shown_and_inside_what_the_feedback_names() -> None:
     inside = convert_edits(GIVEN, WireEdits([WireEdit("drop", "1.1"), WireEdit("drop", "1.2")]))
     assert [each.target for each in inside.edits] == ["1.1"]
+    wider = replace(GIVEN, feedback="Drop 1.1. The sentence that says nothing goes, too.")
+    both = convert_edits(wider, WireEdits([WireEdit("drop", "1.1"), WireEdit("drop", "1.2")]))
+    assert [each.target for each in both.edits] == ["1.1", "1.2"], "a wish without an id may mean any sentence"
     for wrong in (
         WireEdit("drop", "3.1"),
         WireEdit("reword", "1", "x"),
@@ -305,9 +309,14 @@ async def test_what_is_researched_again_is_ruled_on_as_any_other_new_words_are(w
             said = {"rulings": [{"sentence": each, "carried": True, "missing": ""} for each in labels]}
         return json.dumps(said)
 
-    wanted = Edit(EditAction.RESEARCH, "0", "What does a loaf of rye bread cost?")
+    asked = "What does a loaf of rye bread cost?"
+    wanted = Edit(EditAction.RESEARCH, "0", asked)
     async with ModelServer(answer) as server:
         made = await edit(workspace, run, EditRequest((wanted,)), "all", server.url)
+        page = next(each.user for each in server.asked if "# Role: reflect" in each.system)
         ruled = [each.user for each in server.asked if "# Role: confirm" in each.system]
+    report = await load_report(workspace, run)
+    assert report is not None
+    assert re.search(rf"{re.escape(asked)} It is for the section .*{re.escape(report.question)}", page)
     assert any(bread in each for each in ruled)
     assert bread in await markdown(workspace, made)

@@ -94,6 +94,41 @@ def test_a_number_before_is_higher_than_is_compared_and_no_difference(one: int, 
     assert is_executed(either, cited, DerivationKind.COMPARISON) is None, "three numbers are left to a reader"
 
 
+@pytest.mark.parametrize(
+    ("said", "quotes"),
+    [
+        (
+            "Under stress the timeout is 10 seconds instead of 300 seconds, and one of 20 errors is enough.",
+            ("Under stress the timeout is 10 seconds instead of 300 seconds.", "One of 20 errors is enough."),
+        ),
+        (
+            "From 10 errors on, the server delays all answers by 1 second; at 20 it breaks the connection.",
+            ("From 10 errors on, the server delays all answers by 1 second.", "At 20 errors it breaks the connection."),
+        ),
+    ],
+    ids=["instead-of-is-no-share", "by-is-no-difference"],
+)
+def test_what_computes_nothing_is_not_computed(said: str, quotes: tuple[str, ...]) -> None:
+    found = check_derivation(said, [CitedEvidence(Evidence(each), f"S{at}") for at, each in enumerate(quotes)])
+    assert not found.withholds, found
+    assert found.holds is None, found
+
+
+@given(NUMBERS, NUMBERS)
+def test_units_that_are_written_onto_their_number_are_units(one: int, other: int) -> None:
+    low, high = min(one, other), max(one, other) + (one == other)
+    cited = [
+        cite(f"longest_wait ({high}d)", "Guide", "2017", "S1"),
+        cite(f"shortest_wait ({low}d)", "Guide", "2017", "S2"),
+    ]
+    assert is_executed(f"{high}d is {high - low}d longer than {low}d.", cited, DerivationKind.ARITHMETIC) is True
+    assert (
+        is_executed(f"{high}d is {high - low} days longer than {low}d.", cited, DerivationKind.ARITHMETIC) is not False
+    )
+    assert is_executed(f"{high}d is {high - low} hours longer than {low}d.", cited, DerivationKind.ARITHMETIC) is False
+    assert is_executed(f"{high}d is {high - low + 1}d longer than {low}d.", cited, DerivationKind.ARITHMETIC) is False
+
+
 def test_operands_may_be_found_by_their_sides() -> None:
     cited = cite_pair(8, 15)
     found = check_derivation("The New Rules ask for 7 characters more than The Old Guide.", cited)

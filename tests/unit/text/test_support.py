@@ -126,6 +126,7 @@ def test_truth_3_a_changed_amount_date_obligation_or_polarity_withholds(
         ("Smoking caused lower survival in mice.", DEAL),  # strength
         ("Smoking was associated with higher survival in mice.", DEAL),  # direction
         ("Smoking was associated with lower survival in men.", DEAL),  # population
+        ("Passwords must be at most 8 characters long.", RULE),  # comparative
         ("Passwords must be 8 characters long.", RULE),
         ("verifiers SHALL force a change", RULE),  # tail with its condition cut
         ("require users to change passwords periodically", RULE),  # head with its negation cut
@@ -331,3 +332,12 @@ def test_a_hostile_sentence_is_compared_in_linear_time(unit):
         list(find_foreign_names(f"The gates {unit * (size // len(unit))} x.", evidence))
 
     assert measure_growth(compare, 4_000) < LINEAR
+
+
+def test_an_approximate_number_of_a_source_is_repeated_and_not_approximated_again() -> None:
+    quote = [Evidence("Spambots are responsible for about 90% of all spam.")]
+    assert check_support("Spambots are responsible for about 90% of all spam.", quote).support is Support.SUPPORTED
+    for other in (85, 95, 99):
+        assert check_support(f"Spambots are responsible for about {other}% of all spam.", quote).withholds
+    exact = [Evidence("Spambots are responsible for 94.7% of all spam.")]
+    assert not check_support("Spambots are responsible for about 95% of all spam.", exact).withholds

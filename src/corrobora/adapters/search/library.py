@@ -13,7 +13,6 @@ from corrobora.adapters.web import host_of
 from corrobora.domain.evidence import Document, Hit, Passage, Query, Source, SourceId
 from corrobora.domain.limits import LIMITS
 from corrobora.policies.grading import is_official
-from corrobora.policies.queries import EVIDENCE_PROVIDER, LIBRARY_PROVIDER
 from corrobora.policies.selection import score_passages
 from corrobora.ports import Library, ParsedDocument, QuestionRater
 from corrobora.text.tokens import split_words
@@ -74,7 +73,7 @@ NEIGHBOURS = 1  # passages before and after a hit that are read with it
 class LibrarySearch:
     """`SearchProvider` over a library."""
 
-    name = LIBRARY_PROVIDER
+    name = "library"
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -97,7 +96,7 @@ class LibrarySearch:
 class EvidenceSearch(LibrarySearch):
     """`SearchProvider` over the sources that an earlier run has read, and no others."""
 
-    name = EVIDENCE_PROVIDER
+    name = "evidence"
 
     def __init__(self, library: Library, sources: frozenset[SourceId]) -> None:
         super().__init__(library)

@@ -125,6 +125,7 @@ class Session:
     pauses: set[str] = field(default_factory=set[str])  # "path/number" a person answered for; "": after any round
     gathers_plans: bool = False  # the root stands for the manager and is no executor level (TREE-9)
     leaves: int = 1  # of the plan; several share what any of them reads
+    named: frozenset[str] = frozenset()  # subjects that a leaf of the plan covers: no other one must
     worked: dict[str, Findings] = field(default_factory=dict[str, Findings])  # what each task of the plan found so far
     settled: set[str] = field(default_factory=set[str])  # leaves that a refinement left alone
     shared: dict[FactId, Fact] = field(default_factory=dict[FactId, Fact])  # what finished threads stored for siblings
