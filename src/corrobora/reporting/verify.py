@@ -104,18 +104,17 @@ def check_draft(
     )
     plain, secrets = SECRET.subn("[removed]", draft.body)  # bad-input M34
     body, urls = strip_addresses(normalize_markers(plain), [fact.quote for fact in facts])
-    lines, checks = list[str](), list[SentenceCheck]()
-    header: Sequence[str] = ()
+    lines, checks, header = list[str](), list[SentenceCheck](), list[str]()
     markers, repeated, times = 0, 0, Counter[str]()
     for line, after, block in _iter_blocks(body.split("\n")):
         if not block and _is_repeated(line.strip(), times):
             repeated += 1
             continue
         if is_row(line) and is_rule(after):
-            header = split_cells(line)
+            header = list(split_cells(line))
             lines.append(line)
             continue
-        header = header if is_row(line) else ()
+        header = header if is_row(line) else []
         kept, found, lost = _check_block(block, evidence) if block else _check_line(line, header, evidence)
         checks += found
         markers += lost
@@ -334,8 +333,9 @@ def _find_uncited_claims(text: str, evidence: _Evidence) -> tuple[str, ...]:
 
 def _is_told(line: str, evidence: _Evidence) -> bool:
     """True unless a title or heading states what stands neither in a quote nor in a question."""
-    told = "\n".join((evidence.told, *(each for each in evidence.known if not is_statement(each)))).casefold()
-    return not is_statement(line) or all(word.casefold() in told for word in find_claim_words(line))
+    asked = [each for each in evidence.known if not is_statement(each)]
+    told = "\n".join((evidence.told, *asked)).casefold()
+    return not is_statement(line, asked) or all(word.casefold() in told for word in find_claim_words(line))
 
 
 def _check_row(line: str, header: Sequence[str], evidence: _Evidence) -> tuple[str, list[SentenceCheck], int]:

@@ -314,8 +314,10 @@ def _has_joined_capitals(text: str) -> bool:
     return any(one and other for one, other in pairwise(capital))
 
 
-def is_statement(line: str) -> bool:
-    """True for a title, heading or gap that says something by itself, not for a name of a thing or an open question."""
+def is_statement(line: str, asked: Sequence[str] = ()) -> bool:
+    """True for a title, heading or gap that says something beside a question, not for the name of a thing."""
+    for each in asked:
+        line = line.replace(each.strip(" ?."), "")
     return _STATES.match(line) is not None
 
 

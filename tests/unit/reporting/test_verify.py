@@ -331,6 +331,8 @@ def test_a_title_or_heading_states_only_what_stands_in_a_quote_or_question() -> 
     found = check_draft(Draft(STATED, body.format(STATED)), [_fact()], [STATED])
     assert found.draft.title == ""
     assert "77" not in found.draft.body.replace(found.checks[0].withheld, "")
+    asked = "What is required of 66 letters"
+    assert check_draft(Draft(f"{asked} {STATED}", WHOLE), [_fact()], [f"{asked}?"]).draft.title == ""
     for good in ("What is required of 77 letters", "Rules of 1977", "Verifiers shall not impose other rules"):
         kept = check_draft(Draft(good, body.format(good)), [_fact()], ["What is required of 77 letters?"])
         assert kept.draft.title == good
