@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from corrobora.app.runs import resolve_profile, submit_run
 from corrobora.domain.errors import ProviderError, RoleError, UserError
@@ -150,14 +150,6 @@ def open_dialogue(workspace: Workspace, request: Request, stored: StoredDialogue
     return DialogueManager(partial(submit_run, workspace), stored, profile, players, keep=workspace.dialogues.save)
 
 
-class SubmitRun(Protocol):
-    """Stores a run, as `runs.submit_run` does."""
-
-    async def __call__(self, request: Request, *, run: RunId, deferred: bool) -> RunId:
-        """Store the run under this id and return it; to say it twice makes one run."""
-        ...
-
-
 class DialogueManager:
     """One dialogue. `say` what the human said; `run` is set once they authorized what was agreed.
 
@@ -174,7 +166,7 @@ class DialogueManager:
 
     def __init__(
         self,
-        submit: SubmitRun,
+        submit: Callable[..., Awaitable[RunId]],  # as `runs.submit_run`: the same id twice makes one run
         stored: StoredDialogue,
         profile: Profile,
         analysts: Sequence[Analyst],

@@ -86,7 +86,7 @@ def ask(**flags: Unpack[AskFlags]) -> int:
     question = read_question(flags["question"], None)
     settings = open_settings(flags["config_file"], run_settings(flags))
     wanted = output_options(flags, settings)
-    models = tuple(sorted(settings.models.items())) if flags["model"] else ()
+    models = _list_named_models(flags["model"], settings)
     fields = parse_fields(flags["fields"])
 
     async def ask_stored(workspace: Workspace) -> int:
@@ -115,7 +115,7 @@ def update(**flags: Unpack[UpdateFlags]) -> int:
     validate_id(flags["run"])
     settings = open_settings(flags["config_file"], run_settings(flags))
     wanted = output_options(flags, settings)
-    models = tuple(sorted(settings.models.items())) if flags["model"] else ()
+    models = _list_named_models(flags["model"], settings)
     fields = parse_fields(flags["fields"])
 
     async def update_stored(workspace: Workspace) -> int:
@@ -129,6 +129,11 @@ def update(**flags: Unpack[UpdateFlags]) -> int:
         return code
 
     return with_workspace(settings, update_stored)
+
+
+def _list_named_models(named: Sequence[str], settings: Settings) -> tuple[tuple[str, str], ...]:
+    """Return the models of all tiers if the flags name one; else the new run has those of the earlier one."""
+    return tuple(sorted(settings.models.items())) if named else ()
 
 
 async def _print_changes(workspace: Workspace, run: RunId, *, as_json: bool) -> None:
@@ -224,7 +229,7 @@ def edit(**flags: Unpack[EditFlags]) -> int:
     asked = EditRequest(tuple(_read_edits(flags)), (flags["feedback"] or "").strip())
     accept = _read_accept(flags)
     wanted = output_options(flags, settings)
-    models = tuple(sorted(settings.models.items())) if flags["model"] else ()
+    models = _list_named_models(flags["model"], settings)
 
     async def edit_stored(workspace: Workspace) -> int:
         from corrobora.app.followups import accept_changes, submit_edit  # noqa: PLC0415 - `--help` loads no engine
