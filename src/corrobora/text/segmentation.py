@@ -309,9 +309,10 @@ def segment_passages(
 
 
 def _take_lead_in(text: str, spans: list[Span], room: int) -> list[Span]:
-    """Take from the end of a passage the block that asks what the next one answers, or leads in it, if both fit."""
+    """Take from the end of a passage what asks, leads in or names what the next one says, if both fit."""
     last = spans[-1]
-    leads = text[last.end - 1] in "?:" and len(text[last.start : last.end].encode(errors="replace")) < room
+    opens = text[last.end - 1] in "?:" or TERM_GAP in text[last.start : last.end]
+    leads = opens and len(text[last.start : last.end].encode(errors="replace")) < room
     return [spans.pop()] if leads and len(spans) > 1 else []
 
 

@@ -9,6 +9,7 @@ from tests.plugins.growth import LINEAR, measure_growth
 
 from corrobora.ports import Heading
 from corrobora.text.segmentation import PASSAGE_BYTES, segment_passages
+from corrobora.text.tokens import TERM_GAP
 
 _TEXTS = st.text() | st.lists(st.sampled_from(["Word ", "end. ", "\n\n", "é" * 40, "北京大学。", "x" * 300, " "])).map(
     "".join
@@ -72,3 +73,12 @@ def test_a_question_stands_in_the_passage_of_what_answers_it():
     first, second = segment_passages(text)
     assert text[first.start : first.end] == before
     assert text[second.start :].startswith("Q: Who may moor")
+
+
+def test_the_term_of_an_entry_stands_in_the_passage_of_what_goes_on_below_it():
+    entry = f"-c FILE{TERM_GAP}Read FILE. " + " ".join(f"It is read {n} times a day by all." for n in range(9))
+    text = "\n\n".join(f"Rule {n} of the tool is told here and nowhere else." for n in range(4)) + f"\n\n{entry}\n"
+    spans = segment_passages(text, size=220)
+    texts = [text[span.start : span.end] for span in spans]
+    [first] = [each for each in texts if "read 0 times" in each]
+    assert first.startswith(f"-c FILE{TERM_GAP}Read FILE. It is read 0 times")
