@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from tests.integration.harness import DOCUMENTS, Ended, Harness, good, open_harness
 
-from corrobora.app.exports import list_events
 from corrobora.app.wiring import WebAccess
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.report import Outcome
 from corrobora.domain.run import RunStatus
+from corrobora.storage.journal.events import list_events
 from corrobora.testing import Fault
 from corrobora.testing.server import Latency, ModelServer
 from corrobora.testing.web import LoopbackWeb, WebPage

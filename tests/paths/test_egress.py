@@ -277,9 +277,11 @@ def advertise(asked: WireRequest) -> str:
     answer: dict[str, Any] = json.loads(answer_prompt(asked.system, asked.user))
     for name in ("title", "summary"):
         if name in answer:
-            answer[name] += " at https://evil.example/a?b=1, [more](http://evil.example/c), www.evil.example/d"
+            answer[name] += (
+                " at https://evil.example/a?b=1, [more](http://evil.example/c), www.evil.example/d [S9:C9][1]"
+            )
     if "gaps" in answer:
-        text = f"the price, see https://evil.example/gap and {KEY}"
+        text = f"the price, see https://evil.example/gap and {KEY} [1] as shown [S9:C9]"
         answer["gaps"] = [*answer["gaps"], {"text": text, "target": ""}]
     return json.dumps(answer, ensure_ascii=False)
 
@@ -294,5 +296,7 @@ def test_titles_and_gaps_hold_no_address_that_is_no_source(office: Shell, serve:
     for text in ((folder / "report.md").read_text(), (office.folder / "report.html").read_text()):
         assert "Gaps" in text
         assert "the price, see" in text
+        assert "as shown" in text
+        assert not re.search(r"S9:C9|\[removed\] ?\\?\[1|/d ?\\?\[1", text), "a title or gap cites nothing"
         assert not re.search(r"(https?://|www\.)evil", text)
         assert KEY not in text

@@ -39,6 +39,7 @@ from corrobora.domain.errors import ProviderError, UserError
 from corrobora.files import write_whole
 from corrobora.ports import Clock
 from corrobora.registry import Configuration
+from corrobora.text.tokens import sanitize_text
 
 
 class FolderDelivery:
@@ -151,7 +152,7 @@ class EmailDelivery:
     def _build_message(self, title: str, files: Mapping[str, bytes], delivery: str) -> EmailMessage:
         message = EmailMessage()
         news = files.get(_NEWS, b"").decode("utf-8", "replace")  # of a watch: what changed is what its reader waits for
-        subject = " ".join(title.split())[:200] or "Report"
+        subject = " ".join(sanitize_text(title).split())[:200] or "Report"
         message["Subject"] = f"Changed: {subject}" if news else subject
         message["From"] = self._server.sender or self._server.user
         message["To"] = self._to

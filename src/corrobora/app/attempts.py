@@ -50,8 +50,8 @@ from corrobora.reporting.run_comparison import Comparison, compare_reports, dump
 from corrobora.reporting.thread_json import render_round_files
 from corrobora.storage.index import PostgresLibrary
 from corrobora.storage.journal import RunJournal
-from corrobora.storage.journal.events import cancel_tasks
 from corrobora.storage.journal.runs import Artifact, answer_mark
+from corrobora.storage.postgres import cancel_tasks
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace

@@ -26,7 +26,7 @@ from corrobora.reporting.evidence import build_evidence, cite_span
 from corrobora.reporting.plots import PlotKind, draw_plot
 from corrobora.reporting.report_document import TextBlock, read_document, write_docx, write_pdf
 from corrobora.reporting.report_format import REPORT_FILES
-from corrobora.storage.journal.events import read_events
+from corrobora.storage.journal.events import list_events
 from corrobora.text.phrases import ENGLISH, find_frame, format_count
 
 if TYPE_CHECKING:
@@ -47,20 +47,12 @@ _PASSAGES = "SELECT id, starts, ends, heading FROM passage WHERE id = ANY(%s)"
 _JOURNAL = "SELECT key, meta, out FROM journal WHERE run = %s"
 
 
-async def list_events(workspace: Workspace, run: str) -> list[Event]:
-    """Return all events of a run so far, in order."""
-    found: list[Event] = []
-    while page := await read_events(workspace.database, run, after=found[-1].seq if found else 0):
-        found += page
-    return found
-
-
 async def plot_run(workspace: Workspace, run: str, kinds: Sequence[PlotKind]) -> dict[PlotKind, str]:
     """Return the plots of these kinds that have something to show, each as an SVG file of its own.
 
     Their words are in the language of the report.
     """
-    events, report = await list_events(workspace, run), await load_report(workspace, run)
+    events, report = await list_events(workspace.database, run), await load_report(workspace, run)
     frame = ENGLISH if report is None else find_frame(report.language, report.translation)
     drawn = {kind: draw_plot(kind, events, report, frame=frame, standalone=True) for kind in kinds}
     return {kind: picture for kind, picture in drawn.items() if picture}
@@ -102,7 +94,7 @@ async def bundle_run(workspace: Workspace, run: str) -> bytes:
     for name in ("report.md", "report.html", "report.json", "plan.json"):
         stored = await workspace.runs.read_artifact(run, name)
         members[name] = b"null\n" if stored is None else stored.content
-    events = await list_events(workspace, run)
+    events = await list_events(workspace.database, run)
     decided = [each for each in events if each.type in _DECISIONS]
     members["decisions.json"] = _dump_json([_describe_event(each) for each in decided])
     members["sources.json"] = _dump_json(await _list_sources(workspace, report.citations, members))

@@ -58,15 +58,13 @@ async def export_attempt(workspace: Workspace, run: str, epoch: int) -> None:
     """Send the spans of an attempt that has ended. Never fails: what cannot be sent is a line in the log."""
     if not is_enabled():
         return
-    from corrobora.storage.journal.events import read_call_times, read_events  # noqa: PLC0415 - only where it is on
+    from corrobora.storage.journal.events import list_events, read_call_times  # noqa: PLC0415 - only where it is on
 
     try:
         provider = _open_provider()
         row = await workspace.runs.get(run)
         calls = await read_call_times(workspace.database, run, epoch)
-        events: list[Event] = []
-        while page := await read_events(workspace.database, run, after=events[-1].seq if events else 0):
-            events.extend(page)
+        events = await list_events(workspace.database, run)
         await asyncio.to_thread(_send_spans, provider, fold_spans(row, calls, events))
     except ImportError:
         log.warning("OpenTelemetry is asked for, but not installed: pip install '.[telemetry]' in its checkout")

@@ -280,7 +280,7 @@ def open_searches(
     """The search providers of a run, by name: the libraries as one, and the web where providers are named."""
     found: dict[str, SearchProvider] = dict(open_web_searches(settings, request, limiter, clock=clock))
     if request.libraries or not found:
-        found = {"library": LibrarySearch(library), **found}
+        found = {LibrarySearch.name: LibrarySearch(library), **found}
     return found
 
 

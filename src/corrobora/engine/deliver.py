@@ -40,6 +40,7 @@ from corrobora.engine.search import count_failed_searches
 from corrobora.engine.session import Session
 from corrobora.engine.session.egress import list_shared
 from corrobora.engine.session.journal import (
+    FAILED,
     CallMeta,
     decode,
     decode_meta,
@@ -113,7 +114,7 @@ def count_results(rounds: Sequence[Round], run: Session) -> ResultCounts:
 
 def _iter_searched_hits(run: Session) -> Iterator[Hit]:
     for entry in iter_entries(run.journal, "search/"):
-        if not entry.key.endswith("!failed"):
+        if not entry.key.endswith(FAILED):
             yield from decode(tuple[Hit, ...], entry.out, key=entry.key)
 
 

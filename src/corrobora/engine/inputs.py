@@ -2,7 +2,7 @@
 
 Knows which parts of the state a role may see, and the texts that guide a reading. Decides nothing and calls nothing;
 what the manager and the planners are given, before there is a thread, is in `planning`, and what those who review a
-draft are given in `steps.review`.
+draft are given in `engine.review`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from corrobora.domain.evidence import Contradiction, Fact
 from corrobora.domain.plan import Coverage, Node, Record, SubQuestion, SubQuestionStatus, describe_task, join_specs
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Escape, Gap, Intent, Phase, ScopeInput, ThreadState
-from corrobora.engine.knowledge import EARLIER, STORED, build_record
+from corrobora.engine.knowledge import build_record
 from corrobora.engine.session.reading import AGAIN, ReadPart, name_task
 from corrobora.policies.assessment import choose_forced_subject
 from corrobora.policies.drift import select_remaining_terms
 from corrobora.policies.intent import build_rubric, fill_prompt
 from corrobora.policies.outcome import list_missing, merge_gaps, select_last_iterations
-from corrobora.policies.queries import list_unasked_queries
+from corrobora.policies.queries import EVIDENCE_PROVIDER, LIBRARY_PROVIDER, list_unasked_queries
 from corrobora.policies.selection import list_unread_sources
 from corrobora.policies.stop import measure_saturation
 from corrobora.roles.extract import Excerpt
@@ -93,7 +93,7 @@ def scope_input(thread: ThreadState, run: Session, begun: Record | None = None) 
 
 def _fit_phase(phase: Phase, run: Session) -> Phase:
     """Leave out the hints on sites where no web is searched: stored documents have none."""
-    if not run.has_model or set(run.outside.searches) - {STORED, EARLIER}:
+    if not run.has_model or set(run.outside.searches) - {LIBRARY_PROVIDER, EVIDENCE_PROVIDER}:
         return phase
     return replace(phase, query_hints=tuple(each for each in phase.query_hints if not each.startswith("site:")))
 

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import partial
 
 from corrobora.domain.errors import CorroboraError
 from corrobora.domain.evidence import Fact, SourceId
@@ -23,14 +24,13 @@ from corrobora.engine.inputs import merge_part_contradictions, merge_questions, 
 from corrobora.engine.knowledge import spread_facts
 from corrobora.engine.planning import refine_input
 from corrobora.engine.pursue import pursue
-from corrobora.engine.search import rate_questions
 from corrobora.engine.session import RUN_ERRORS, Session
-from corrobora.engine.session.journal import decode, decode_meta, encode, get_type_adapter, iter_entries
+from corrobora.engine.session.journal import decode, decode_meta, encode, get_type_adapter, hash_parts, iter_entries
 from corrobora.policies.assessment import list_names, merge_facts
 from corrobora.policies.budget import find_spent_phase_limit
 from corrobora.policies.gates import describe_delta, find_unmet_criteria, has_improved, list_uncovered_themes
 from corrobora.policies.outcome import merge_gaps, strip_iterations
-from corrobora.ports import Entry
+from corrobora.ports import Entry, QuestionRater
 from corrobora.reporting.thread_json import build_leaf_result, name_result_file
 from corrobora.roles.refine import Refinement, Shortfall, refine
 from corrobora.roles.synthesize import synthesize
@@ -180,6 +180,24 @@ async def pursue_leaf(node: Node, run: Session) -> Findings:
         found = await record_leaf_result(node, pursue(thread, run), run)
     run.worked[task] = replace(found, rounds=(*thread.earlier, *found.rounds))
     return found
+
+
+async def rate_questions(node: Node, run: Session) -> Node:
+    """Say of each question of a node how likely it is answered, if all searched parts can tell and no model judges."""
+    raters = [provider for provider in run.outside.searches.values() if isinstance(provider, QuestionRater)]
+    if run.has_model or not raters or len(raters) < len(run.outside.searches):
+        return node
+
+    async def rate(text: str) -> tuple[float, ...]:
+        rated = [await rater.rate_question(text) for rater in raters]
+        return tuple(each for each in rated if each is not None)
+
+    asked: list[SubQuestion] = []
+    for each in node.sub_questions:
+        key = f"rate#{hash_parts(each.text)}"
+        rated = await run.record_value(key, tuple[float, ...], partial(rate, each.text))
+        asked.append(replace(each, likely=max(rated, default=None)))
+    return replace(node, sub_questions=tuple(asked))
 
 
 def list_settled(node: Node, change: Refinement, run: Session) -> set[str]:

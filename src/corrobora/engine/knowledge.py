@@ -34,8 +34,10 @@ from corrobora.domain.report import Findings, iter_threads
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import Gap, Round, ThreadState
 from corrobora.engine.session import Session
+from corrobora.engine.session.journal import FAILED
 from corrobora.policies.assessment import assess_thread, merge_facts
 from corrobora.policies.outcome import take_shared_facts
+from corrobora.policies.queries import EVIDENCE_PROVIDER, LIBRARY_PROVIDER
 from corrobora.policies.selection import (
     ASKED_PROVIDER,
     drop_subjects,
@@ -65,7 +67,7 @@ async def recall_knowledge(thread: ThreadState, run: Session) -> ThreadState:
     if not (run.profile.recall_facts or run.profile.share_facts or _list_previous_facts(run)):
         return thread
     key = f"{thread.path}/recall"
-    failed = run.journal.get(f"{key}!failed")  # a resumed run starts equal, though the store may answer again
+    failed = run.journal.get(f"{key}{FAILED}")  # a resumed run starts equal, though the store may answer again
     if failed is not None:
         return replace(thread, notes=(*thread.notes, _note_outage(failed.out, thread.path, run)))
     try:
@@ -73,7 +75,7 @@ async def recall_knowledge(thread: ThreadState, run: Session) -> ThreadState:
         recall_insights = partial(_recall_insights, thread, run)
         told = await run.record_value(f"{key}/insights", tuple[Insight, ...], recall_insights)
     except ProviderError as error:
-        await run.journal.put(Entry(f"{key}!failed", error.message))
+        await run.journal.put(Entry(f"{key}{FAILED}", error.message))
         return replace(thread, notes=(*thread.notes, _note_outage(error.message, thread.path, run)))
     queries = tuple(each.text for each in told if each.kind is InsightKind.FOLLOW_UP)
     broad = thread.suggested or (thread.brief.question,)  # the first suggestion is the broad query (ANGLES-14)
@@ -271,8 +273,6 @@ async def widen_reading(
 
 
 MAX_ROUND_FACTS = 40  # of one round; the best ones, of each question and source
-STORED = "library"  # the provider of stored documents
-EARLIER = "evidence"  # and of those that the run has read which a follow-up asks about
 MAX_TOLD = 4  # questions, gaps and references of one source
 
 
@@ -281,9 +281,9 @@ async def begin_record(run: Session) -> Record:
 
     async def describe_places() -> str:
         names = tuple(run.outside.searches)
-        held = f"the documents of {await run.library.describe()}" if STORED in names else ""
-        before = "what the earlier run has read" if EARLIER in names else ""
-        web = ", ".join(name for name in names if name not in (STORED, EARLIER))
+        held = f"the documents of {await run.library.describe()}" if LIBRARY_PROVIDER in names else ""
+        before = "what the earlier run has read" if EVIDENCE_PROVIDER in names else ""
+        web = ", ".join(name for name in names if name not in (LIBRARY_PROVIDER, EVIDENCE_PROVIDER))
         return "; ".join(filter(None, (before, held, f"the web, by {web}" if web else "")))
 
     return Record(run.started_at[:10], await run.record_text("searched", describe_places))

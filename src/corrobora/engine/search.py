@@ -14,16 +14,18 @@ from functools import partial
 from corrobora.domain.errors import ProviderError, RoleError
 from corrobora.domain.evidence import Hit, Query, SourceId
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.plan import Node, SubQuestion, SubQuestionStatus
+from corrobora.domain.plan import SubQuestionStatus
 from corrobora.domain.run import EventType, RequestOption
 from corrobora.domain.thread import Attempt, Intent, Round, ThreadState
 from corrobora.engine.inputs import collect_terms, rescope_input, scope_input
 from corrobora.engine.session import Session, run_parallel
 from corrobora.engine.session.egress import STAYED, clear_query, show_queries
-from corrobora.engine.session.journal import CallMeta, SearchResults, decode, encode, hash_parts
+from corrobora.engine.session.journal import FAILED, CallMeta, SearchResults, decode, encode, hash_parts
 from corrobora.engine.sites import LIMIT_TOLD, search_sites
 from corrobora.policies.intent import bind_intent, ensure_changed_query, must_rescope
 from corrobora.policies.queries import (
+    EVIDENCE_PROVIDER,
+    LIBRARY_PROVIDER,
     attempt_number,
     choose_providers,
     choose_strategy,
@@ -32,17 +34,15 @@ from corrobora.policies.queries import (
     make_fallback_query,
     query_core,
 )
-from corrobora.ports import Entry, QuestionRater
+from corrobora.ports import Entry
 from corrobora.roles.scope import scope
 from corrobora.text.phrases import format_count
 
-EVIDENCE = "evidence"  # the provider of what the previous run read: a follow-up reads it first, and nothing else
-STORED_PROVIDERS = ("library", EVIDENCE)  # of stored documents: nothing is paid, and going deeper costs little
+STORED_PROVIDERS = (LIBRARY_PROVIDER, EVIDENCE_PROVIDER)  # nothing is paid, and going deeper costs little
 PASSAGES_OF_A_DOCUMENT = 4  # that a search is reckoned to find of one document
 DOWN_AFTER = 2  # failed searches since the last answer, after which a provider is sent each search once
 GIVEN_UP_AFTER = 4  # failed searches since the last answer, after which a provider is asked at most once a round
 GIVEN_UP_TOLD = "its last searches failed, so it is not asked again"
-_FAILED = "!failed"  # ends the journal key of a search that failed
 REFUSALS = ("provider_refused", "provider_quota", "provider_tls")  # whatever is asked: other words change nothing
 _HOPELESS = (*REFUSALS, "provider_bad_content")  # nor does waiting
 
@@ -132,24 +132,6 @@ def _emit_opening(thread: ThreadState, run: Session) -> None:
     run.emit(EventType.THOUGHT, thread.round_path, {"text": text, "queries": []}, number=number, part="opening")
 
 
-async def rate_questions(node: Node, run: Session) -> Node:
-    """Say of each question of a node how likely it is answered, if all searched parts can tell and no model judges."""
-    raters = [provider for provider in run.outside.searches.values() if isinstance(provider, QuestionRater)]
-    if run.has_model or not raters or len(raters) < len(run.outside.searches):
-        return node
-
-    async def rate(text: str) -> tuple[float, ...]:
-        rated = [await rater.rate_question(text) for rater in raters]
-        return tuple(each for each in rated if each is not None)
-
-    asked: list[SubQuestion] = []
-    for each in node.sub_questions:
-        key = f"rate#{hash_parts(each.text)}"
-        rated = await run.record_value(key, tuple[float, ...], partial(rate, each.text))
-        asked.append(replace(each, likely=max(rated, default=None)))
-    return replace(node, sub_questions=tuple(asked))
-
-
 def require_scope(thread: ThreadState, run: Session) -> None:
     """Refuse to search for a round that was not scoped (TRIPLET-11).
 
@@ -183,36 +165,47 @@ async def search_round(intent: Intent, thread: ThreadState, run: Session) -> Sea
         for number, query in enumerate(intent.queries)
         for name in choose_providers(thread.phase, number, available)
     ]
-    jobs += (early := _list_early_jobs(intent, thread, run))  # what was asked for since then goes before it
-    cleared = [(name, await clear_query(query, name, run)) for query, name in jobs]
-    await show_queries([(each, name) for name, each in cleared if each and name not in STORED_PROVIDERS], thread, run)
-    course = thread.course
-    if not course.queries_in_turn:
-        results = await run_parallel([_search_with_fallbacks(query, name, thread, run) for query, name in jobs])
+    early = _list_early_jobs(intent, thread, run)
+    cleared = [(await clear_query(query, name, run), name) for query, name in (*jobs, *early)]
+    await show_queries([(each, name) for each, name in cleared if each and name not in STORED_PROVIDERS], thread, run)
+    if thread.course.queries_in_turn:
+        results = await _search_in_turn(jobs, early, thread, run)
     else:
-        results: list[SearchResults] = []
-        for number, ((query, name), (_, sent)) in enumerate(zip(jobs, cleared, strict=True)):
-            seen = frozenset(hit.source for each in results for hit in each.hits if hit.source is not None)
-            before = seen if number < len(jobs) - len(early) else frozenset[SourceId]()
-            key = _make_search_key(
-                sent or query, name, course.hits_per_query, _list_excluded(name, thread, run, before)
-            )
-            if sent is not None and number and course.pause_seconds and run.journal.get(key) is None:
-                await run.outside.clock.sleep(course.pause_seconds)
-            found = await _search_with_fallbacks(query, name, thread, run, before)
-            once = course.whole_documents and seen != before
-            fresh = tuple(hit for hit in found.hits if hit.source not in seen) if once else found.hits
-            results.append(replace(found, hits=fresh))
+        results = await run_parallel([_search_with_fallbacks(*job, thread, run) for job in (*jobs, *early)])
     return join_results([*results, own])
+
+
+async def _search_in_turn(
+    jobs: Sequence[tuple[Query, str]], early: Sequence[tuple[Query, str]], thread: ThreadState, run: Session
+) -> list[SearchResults]:
+    """Search with a pause before each call that is made anew; what an earlier query found is no result again.
+
+    The `early` searches were made before anything was found. What was asked for since then goes before them.
+    """
+    course = thread.course
+    results: list[SearchResults] = []
+    for number, (query, name) in enumerate((*jobs, *early)):
+        seen = frozenset(hit.source for each in results for hit in each.hits if hit.source is not None)
+        before = seen if number < len(jobs) else frozenset[SourceId]()
+        sent = await clear_query(query, name, run)
+        if sent is not None and number and course.pause_seconds:
+            key = _make_search_key(sent, name, course.hits_per_query, _list_excluded(name, thread, run, before))
+            if run.journal.get(key) is None:
+                await run.outside.clock.sleep(course.pause_seconds)
+        found = await _search_with_fallbacks(query, name, thread, run, before)
+        if course.whole_documents and seen != before:
+            found = replace(found, hits=tuple(hit for hit in found.hits if hit.source not in seen))
+        results.append(found)
+    return results
 
 
 def list_available(run: Session, thread: ThreadState | None = None) -> tuple[str, ...]:
     """Return the providers that a thread may ask now: of a follow-up first the evidence of the previous run alone."""
     names = tuple(run.outside.searches)
-    if EVIDENCE not in names or names == (EVIDENCE,):
+    if EVIDENCE_PROVIDER not in names or names == (EVIDENCE_PROVIDER,):
         return names
     first = thread is None or not thread.number
-    return (EVIDENCE,) if first else tuple(name for name in names if name != EVIDENCE)
+    return (EVIDENCE_PROVIDER,) if first else tuple(name for name in names if name != EVIDENCE_PROVIDER)
 
 
 async def search_question(run: Session) -> None:
@@ -256,8 +249,8 @@ def join_results(results: Sequence[SearchResults]) -> SearchResults:
 
 def count_failed_searches(rounds: Sequence[Round], run: Session) -> int:
     """How many searches were sent and failed, and sites were not crawled: each once, however many rounds asked."""
-    keys = [key.removesuffix(_FAILED) for key in run.journal.keys("search/") if key.endswith(_FAILED)]
-    told = (run.journal.get(f"{key}{_FAILED}") for key in keys if run.journal.get(key) is None)
+    keys = [key.removesuffix(FAILED) for key in run.journal.keys("search/") if key.endswith(FAILED)]
+    told = (run.journal.get(f"{key}{FAILED}") for key in keys if run.journal.get(key) is None)
     sites = {failure for done in rounds for failure in done.failures if failure.startswith("site: ")}
     return len(sites) + sum(entry is not None and not entry.out.endswith((LIMIT_TOLD, GIVEN_UP_TOLD)) for entry in told)
 
@@ -321,13 +314,13 @@ async def _search_one(
         run.emit(EventType.WARNING, thread.round_path, data, number=number, part=f"{name}!{query.text}")
         return SearchResults((), (), (name,))
     key = _make_search_key(sent, name, limit, known)
-    failed = None if run.retry_failures else run.journal.get(f"{key}{_FAILED}")
+    failed = None if run.retry_failures else run.journal.get(f"{key}{FAILED}")
     if failed is not None and run.journal.get(key) is None:
         return SearchResults((), (failed.out,), (name,))
     if run.journal.get(key) is None and is_given_up(name, thread, run):
         reason = f"{name}: {GIVEN_UP_TOLD}"
-        await run.journal.put(Entry(f"{key}{_FAILED}", reason))
-        run.emit(EventType.WARNING, "root", {"provider": name, "failed": reason}, part=f"{name}{_FAILED}")
+        await run.journal.put(Entry(f"{key}{FAILED}", reason))
+        run.emit(EventType.WARNING, "root", {"provider": name, "failed": reason}, part=f"{name}{FAILED}")
         return SearchResults((), (reason,), (name,))
     try:
         ask = partial(_ask_provider, sent, name, limit, run, known)
@@ -336,7 +329,7 @@ async def _search_one(
     except ProviderError as error:
         run.failing.setdefault(f"{name}@{thread.round_path}", []).append(error.code)
         reason = f"{name}: {error.message}"
-        await run.journal.put(Entry(f"{key}{_FAILED}", reason))
+        await run.journal.put(Entry(f"{key}{FAILED}", reason))
         data = {"query": query.text, "provider": name, "failed": reason}
         run.emit(EventType.WARNING, thread.round_path, data, number=number, part=key)
         return SearchResults((), (reason,), (name,))
@@ -393,7 +386,7 @@ def seems_down(name: str, run: Session) -> bool:
 
 def is_given_up(name: str, thread: ThreadState, run: Session) -> bool:
     """True for a provider that is not asked again: after some failures it gets one search a round, or none at all."""
-    failed = run.failing.get(name, ())
+    failed = run.failing.get(name, [])
     if len(failed) < GIVEN_UP_AFTER:
         return False
     return failed[-1] in _HOPELESS or f"{name}@{thread.round_path}" in run.failing

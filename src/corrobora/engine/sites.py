@@ -17,7 +17,7 @@ from corrobora.domain.run import EventType
 from corrobora.domain.thread import Intent, ThreadState
 from corrobora.engine.session import Session
 from corrobora.engine.session.egress import STAYS
-from corrobora.engine.session.journal import CallMeta, SearchResults, decode, encode, hash_parts
+from corrobora.engine.session.journal import FAILED, CallMeta, SearchResults, decode, encode, hash_parts
 from corrobora.policies.selection import (
     ASKED_PROVIDER,
     GIVEN_PROVIDER,
@@ -65,13 +65,13 @@ async def _crawl_site(url: str, thread: ThreadState, run: Session) -> SearchResu
     if crawler is None or not run.egress.may_request(url):
         why = STAYS if crawler else "no reader can crawl"
         return SearchResults((first,), _emit_crawl_failure(key, url, why, thread, run))
-    failed = None if run.retry_failures else run.journal.get(f"{key}!failed")
+    failed = None if run.retry_failures else run.journal.get(f"{key}{FAILED}")
     if failed is not None and run.journal.get(key) is None:
         return SearchResults((first,), _emit_crawl_failure(key, url, failed.out, thread, run))
     try:
         out = await run.call_once(key, lambda: _call_crawler(crawler, url, run), paid=True)
     except (ProviderError, ReadError) as error:
-        await run.journal.put(Entry(f"{key}!failed", error.message))
+        await run.journal.put(Entry(f"{key}{FAILED}", error.message))
         return SearchResults((first,), _emit_crawl_failure(key, url, error.message, thread, run))
     hits = decode(tuple[Hit, ...], out, key=key)
     run.egress.open_hits(hits)
@@ -106,7 +106,7 @@ def _emit_crawl_failure(key: str, url: str, why: str, thread: ThreadState, run: 
     """Tell once that a site was not crawled; it is a failure of the round that asked for it first."""
     reason = f"site: {url}{SITE_SUFFIX[1:]} was not crawled, its first page is read alone: {why}"
     data = {"query": f"{url}*", "provider": "site", "failed": reason}
-    run.emit(EventType.WARNING, thread.round_path, data, number=thread.number + 1, part=f"{key}!failed")
+    run.emit(EventType.WARNING, thread.round_path, data, number=thread.number + 1, part=f"{key}{FAILED}")
     return (reason,) if thread.number == 0 else ()
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
@@ -14,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from corrobora.app.runs import reopen_run, resolve_profile, submit_run
 from corrobora.config import Settings, load_settings
@@ -33,52 +34,8 @@ if TYPE_CHECKING:
     from corrobora.faces.handle import RunHandle
 
 log = logging.getLogger("corrobora")
+P = ParamSpec("P")
 T = TypeVar("T")
-
-
-def research(  # noqa: PLR0913 - one keyword for each thing a caller may choose
-    question: str,
-    *,
-    library: str | Path | Sequence[str | Path] = (),
-    profile: str = "",
-    model: str = "",
-    authorized: bool | str = True,
-    settings: Settings | None = None,
-    **fields: bool | float | str,
-) -> Report:
-    """Research a question and return its report; block until it is done, also inside a running event loop.
-
-    Args:
-        question: at most 20,000 characters.
-        library: names of stored libraries, or folders and files to read first. Default: those of the settings.
-        profile: name of a profile, or a TOML file. Default: the one of the settings.
-        model: "provider:model". Default: the models of the settings; without any, the extractive analyst.
-        authorized: whether the caller authorizes what the run may cost. A profile that waits for a phrase, such as
-            `tree`, takes only this phrase: `authorized="Authorized to execute"`, as a person typed it.
-        settings: the result of `load_settings`, which is called by default.
-        **fields: fields of the profile to override, such as `minutes=2` or `max_rounds=5`; and `language="de"`, the
-            language of question, search and report, or a file of translations.
-
-    Raises:
-        UserError: the question or a setting cannot be used.
-        NeedsHuman: the plan waits for a person. A limit of 0 dollars always raises it, because it makes only the plan.
-        NoEvidence: the run ended without a report; the message says why.
-
-    Example:
-        >>> report = research("How long must a password be?", library="demo")  # doctest: +SKIP
-        >>> print(report.markdown)  # doctest: +SKIP
-    """
-    return run_blocking(
-        aresearch(
-            question,
-            library=library,
-            profile=profile,
-            model=model,
-            authorized=authorized,
-            settings=settings,
-            **fields,
-        )
-    )
 
 
 def run_blocking(work: Coroutine[Any, Any, T]) -> T:
@@ -107,7 +64,18 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
             raise
 
 
-async def aresearch(  # noqa: PLR0913 - as `research`
+def make_blocking(work: Callable[P, Coroutine[Any, Any, T]], name: str) -> Callable[P, T]:
+    """Return the function `name` that runs `work` to its end, with its arguments and its documentation."""
+
+    @functools.wraps(work)
+    def block(*args: P.args, **kwargs: P.kwargs) -> T:
+        return run_blocking(work(*args, **kwargs))
+
+    block.__name__ = block.__qualname__ = name
+    return block
+
+
+async def aresearch(  # noqa: PLR0913 - one keyword for each thing a caller may choose
     question: str,
     *,
     library: str | Path | Sequence[str | Path] = (),
@@ -117,7 +85,30 @@ async def aresearch(  # noqa: PLR0913 - as `research`
     settings: Settings | None = None,
     **fields: bool | float | str,
 ) -> Report:
-    """Research a question inside a running event loop; arguments and errors are those of `research`."""
+    """Research a question and return its report.
+
+    `research` blocks until it is done, also inside a running event loop; `aresearch` is awaited.
+
+    Args:
+        question: at most 20,000 characters.
+        library: names of stored libraries, or folders and files to read first. Default: those of the settings.
+        profile: name of a profile, or a TOML file. Default: the one of the settings.
+        model: "provider:model". Default: the models of the settings; without any, the extractive analyst.
+        authorized: whether the caller authorizes what the run may cost. A profile that waits for a phrase, such as
+            `tree`, takes only this phrase: `authorized="Authorized to execute"`, as a person typed it.
+        settings: the result of `load_settings`, which is called by default.
+        **fields: fields of the profile to override, such as `minutes=2` or `max_rounds=5`; and `language="de"`, the
+            language of question, search and report, or a file of translations.
+
+    Raises:
+        UserError: the question or a setting cannot be used.
+        NeedsHuman: the plan waits for a person. A limit of 0 dollars always raises it, because it makes only the plan.
+        NoEvidence: the run ended without a report; the message says why.
+
+    Example:
+        >>> report = research("How long must a password be?", library="demo")  # doctest: +SKIP
+        >>> print(report.markdown)  # doctest: +SKIP
+    """
     asked = start(
         question, library=library, profile=profile, model=model, authorized=authorized, settings=settings, **fields
     )
@@ -125,8 +116,11 @@ async def aresearch(  # noqa: PLR0913 - as `research`
         return await run.report()
 
 
+research = make_blocking(aresearch, "research")
+
+
 @asynccontextmanager
-async def start(  # noqa: PLR0913 - as `research`
+async def start(  # noqa: PLR0913 - as `aresearch`
     question: str,
     *,
     library: str | Path | Sequence[str | Path] = (),
@@ -206,7 +200,7 @@ async def _ask_run(run: str, question: str, *, search: bool, settings: Settings 
         return await handle.ask(question, search=search)
 
 
-async def stream(  # noqa: PLR0913 - as `research`
+async def stream(  # noqa: PLR0913 - as `aresearch`
     question: str,
     *,
     library: str | Path | Sequence[str | Path] = (),
@@ -341,21 +335,16 @@ async def chat(
         yield Conversation(workspace, open_dialogue(workspace, stored.request, stored))
 
 
-def hybrid_search(
+async def ahybrid_search(
     text: str, *, library: str | Sequence[str], limit: int = 10, settings: Settings | None = None
 ) -> Sequence[Hit]:
     """Search stored libraries by BM25, title links and boosts, and by vectors if there are any (ANGLES-13).
 
+    `hybrid_search` blocks until it is done; `ahybrid_search` is awaited.
+
     Raises:
         UserError: `library_unknown`: a library does not exist.
     """
-    return run_blocking(ahybrid_search(text, library=library, limit=limit, settings=settings))
-
-
-async def ahybrid_search(
-    text: str, *, library: str | Sequence[str], limit: int = 10, settings: Settings | None = None
-) -> Sequence[Hit]:
-    """`hybrid_search` for programs that have an event loop."""
     from corrobora.app import Workspace  # noqa: PLC0415 - as above
     from corrobora.app.libraries import open_library  # noqa: PLC0415
 
@@ -369,6 +358,9 @@ async def ahybrid_search(
         if opened.vector_problem:
             log.warning("%s", opened.vector_problem)
         return hits
+
+
+hybrid_search = make_blocking(ahybrid_search, "hybrid_search")
 
 
 async def _resolve_request(  # noqa: PLR0913 - the arguments of the public calls

@@ -16,7 +16,7 @@ from corrobora.config import Settings
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Fact
 from corrobora.domain.report import Report, iter_threads
-from corrobora.faces.python import aresearch, run_blocking
+from corrobora.faces.python import aresearch, make_blocking
 from corrobora.text.answers import classify_question, score_answer_fit
 from corrobora.text.measures import find_quantities
 from corrobora.text.quantities import find_days, find_years
@@ -119,21 +119,21 @@ def ask_fields(question: str, schema: Schema) -> str:
     return " ".join((question, *(wanted.question for wanted in _read_schema(schema))))
 
 
-def extract_fields(question: str, *, schema: Schema, **options: Unpack[ResearchOptions]) -> StructuredAnswer:
-    """Research a question and fill the fields of a schema; block until it is done.
+async def aextract_fields(question: str, *, schema: Schema, **options: Unpack[ResearchOptions]) -> StructuredAnswer:
+    """Research a question and fill the fields of a schema. Options and errors are also those of `research`.
+
+    `extract_fields` blocks until it is done; `aextract_fields` is awaited.
 
     Example:
         >>> schema = {"properties": {"length": {"type": "number", "description": "How long is the bridge in metres?"}}}
         >>> extract_fields("What is known of the bridge?", schema=schema, library="docs").values  # doctest: +SKIP
         {'length': 412.0}
     """
-    return run_blocking(aextract_fields(question, schema=schema, **options))
-
-
-async def aextract_fields(question: str, *, schema: Schema, **options: Unpack[ResearchOptions]) -> StructuredAnswer:
-    """`extract_fields` for programs that have an event loop. Options and errors are also those of `research`."""
     fields: dict[str, Any] = dict(options)
     return fill_schema(await aresearch(ask_fields(question, schema), **fields), schema)
+
+
+extract_fields = make_blocking(aextract_fields, "extract_fields")
 
 
 def fill_schema(report: Report, schema: Schema) -> StructuredAnswer:

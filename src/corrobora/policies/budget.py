@@ -10,12 +10,7 @@ from dataclasses import dataclass, field
 
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import MAX_MINUTES, Allowance, Meter, Price
-from corrobora.domain.plan import (
-    Gate,
-    Plan,
-    collect_leaves,
-    walk_nodes,
-)
+from corrobora.domain.plan import Gate, Plan, collect_leaves, walk_nodes
 from corrobora.domain.thread import Course
 
 RESERVE_MINUTES = 1.5  # also without a limit (TIMED-1)

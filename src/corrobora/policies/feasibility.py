@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations, count
 
 from corrobora.domain.errors import Infeasible
@@ -56,7 +56,7 @@ class _PlanLimits:
     max_depth: int
     max_leaves: int
     dynamic: bool
-    angles: tuple[str, ...] = field(default=())
+    angles: tuple[str, ...]
 
 
 def _check_shape(plan: Plan, limits: _PlanLimits) -> None:
@@ -226,7 +226,7 @@ def _clamp_numbers(node: Node, seconds: float | None, notes: list[str]) -> Node:
     gates = tuple(_clamp_gate(gate, node.path, seconds, notes) for gate in node.gates)
     rounds = node.max_rounds
     if rounds is not None:
-        rounds = _clamp_integer(rounds, MAX_ITERATIONS, f"{node.path}: max_rounds", notes)
+        rounds = _clamp_iterations(rounds, f"{node.path}: max_rounds", notes)
     budgets = [seconds, *(gate.budget_seconds for gate in gates)]
     left = min((each for each in budgets if each is not None), default=None)
     children = tuple(_clamp_numbers(child, left, notes) for child in node.children)
@@ -247,17 +247,15 @@ def _clamp_gate(gate: Gate, path: str, seconds: float | None, notes: list[str]) 
     sure = gate.criteria.minimum_confidence
     if not 0.0 <= sure <= 1.0:
         raise _number_error(f"{path}: the minimum confidence of gate {gate.name}", sure, "0 to 1")
-    iterations = _clamp_integer(
-        gate.max_iterations, MAX_ITERATIONS, f"{path}: max_iterations of gate {gate.name}", notes
-    )
+    iterations = _clamp_iterations(gate.max_iterations, f"{path}: max_iterations of gate {gate.name}", notes)
     return replace(gate, budget_seconds=budget, max_iterations=iterations)
 
 
-def _clamp_integer(value: int, cap: int, what: str, notes: list[str]) -> int:
-    """Clamp to 1..cap with a note; refuse what is not a whole number."""
+def _clamp_iterations(value: int, what: str, notes: list[str]) -> int:
+    """Clamp to what is allowed, with a note; refuse what is not a whole number."""
     if isinstance(value, bool) or not isinstance(value, int):  # pyright: ignore[reportUnnecessaryIsInstance] - JSON
-        raise _number_error(what, value, f"a whole number from 1 to {cap}")
-    found = max(1, min(cap, value))
+        raise _number_error(what, value, f"a whole number from 1 to {MAX_ITERATIONS}")
+    found = max(1, min(MAX_ITERATIONS, value))
     if found != value:
         notes.append(f"{what} was set from {value} to {found}")
     return found

@@ -223,6 +223,7 @@ def load_publishers() -> PublisherTable:
     )
 
 
+@lru_cache(maxsize=4_000)  # after each round every statement of a thread is graded again
 def read_host(url: str) -> str:
     """Return the host of an address without "www.", "" if it has none."""
     try:
@@ -231,6 +232,7 @@ def read_host(url: str) -> str:
         return ""
 
 
+@lru_cache(maxsize=4_000)
 def is_official(url: str) -> bool:
     """True for addresses of governments, universities, treaty bodies and standards bodies, judged by their names."""
     host = read_host(url)

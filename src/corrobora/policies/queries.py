@@ -216,6 +216,7 @@ def choose_strategy(failed_attempts: int) -> Strategy:
 
 
 LIBRARY_PROVIDER = "library"  # the provider name of the user's own documents
+EVIDENCE_PROVIDER = "evidence"  # of what the run that a follow-up asks about has read
 
 
 def choose_providers(phase: Phase, query_index: int, available: tuple[str, ...]) -> tuple[str, ...]:

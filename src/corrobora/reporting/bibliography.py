@@ -32,6 +32,8 @@ _LATEX = {
     **{sign: f"\\{sign}" for sign in "&%$#_"},
 }
 _LIGATURE = re.compile(r"(?<=[-'`<>,?!])(?=[-'`<>,])")  # two signs that LaTeX would print as one
+_CSL_TYPES = {"journal": "article-journal", "preprint": "article", "web": "webpage", "file": "document"}
+_RIS_TYPES = {"journal": "JOUR", "preprint": "UNPB", "web": "ELEC", "file": "GEN"}
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 
 
@@ -75,6 +77,15 @@ class CitedWork:
         return self._find(_PMID)
 
     @property
+    def kind(self) -> str:
+        """What it is, as far as its numbers and its address tell: a name in the tables of the formats."""
+        if self.doi or self.pmid:
+            return "journal"
+        if self.arxiv:
+            return "preprint"
+        return "web" if self.is_web else "file"
+
+    @property
     def is_web(self) -> bool:
         """True for a web address; else it is the path of a file, which says nothing elsewhere."""
         return self.url.startswith(("http://", "https://"))
@@ -104,15 +115,6 @@ def write_csl(works: Sequence[CitedWork]) -> str:
 
 
 def _make_csl(work: CitedWork) -> dict[str, object]:
-    kind = (
-        "article-journal"
-        if work.doi or work.pmid
-        else "article"
-        if work.arxiv
-        else "webpage"
-        if work.is_web
-        else "document"
-    )
     texts = {
         "title": work.title,
         "URL": work.url if work.is_web else "",
@@ -126,7 +128,7 @@ def _make_csl(work: CitedWork) -> dict[str, object]:
     dates = {"issued": _make_csl_date(work.published), "accessed": _make_csl_date(work.accessed)}
     authors = {"author": [_make_csl_name(each) for each in work.authors]}
     known = {name: value for name, value in {**texts, **authors, **dates}.items() if value}
-    return {"id": work.key, "type": kind, **known}
+    return {"id": work.key, "type": _CSL_TYPES[work.kind], **known}
 
 
 def _make_csl_name(name: str) -> dict[str, str]:
@@ -135,8 +137,9 @@ def _make_csl_name(name: str) -> dict[str, str]:
 
 
 def _make_csl_date(text: str) -> dict[str, object]:
-    parts = _split_date(text)
-    return {"date-parts": [parts]} if parts else {"literal": text} if text else {}
+    if parts := _split_date(text):
+        return {"date-parts": [parts]}
+    return {"literal": text} if text else {}
 
 
 def _split_date(text: str) -> list[int]:
@@ -171,7 +174,7 @@ def _make_bibtex(work: CitedWork) -> str:
         "urldate": work.accessed,
         "note": "" if work.is_web else _escape_latex(work.url),
     }
-    kind = "article" if work.doi or work.pmid else "misc"
+    kind = "article" if work.kind == "journal" else "misc"
     rows = "".join(f",\n  {name} = {{{value}}}" for name, value in fields.items() if value)
     return f"@{kind}{{{work.key}{rows}\n}}\n"
 
@@ -200,11 +203,10 @@ def write_ris(works: Sequence[CitedWork]) -> str:
 
 
 def _list_ris(work: CitedWork) -> Iterable[tuple[str, str]]:
-    kind = "JOUR" if work.doi or work.pmid else "UNPB" if work.arxiv else "ELEC" if work.is_web else "GEN"
     date = _split_date(work.published)
     numbers = [f"PMID {work.pmid}" if work.pmid else "", f"arXiv:{work.arxiv}" if work.arxiv else ""]
     rows = [
-        ("TY", kind),
+        ("TY", _RIS_TYPES[work.kind]),
         ("ID", work.key),
         *(("AU", ", ".join(filter(None, split_name(name)))) for name in work.authors),
         ("TI", work.title),

@@ -116,16 +116,11 @@ def _open_windows(evidence: MarkerEvidence, passages: Sequence[CitedPassage]) ->
 
 def find_passage(quote: CitedQuote, passages: Sequence[CitedPassage]) -> int | None:
     """Return the index of the passage that holds a quote."""
-    return next(
-        (
-            at
-            for at, each in enumerate(passages)
-            if (each.source, each.passage) == (quote.source, quote.passage)
-            and each.start <= quote.start
-            and quote.end <= each.end
-        ),
-        None,
-    )
+    for at, each in enumerate(passages):
+        same = (each.source, each.passage) == (quote.source, quote.passage)
+        if same and each.start <= quote.start and quote.end <= each.end:
+            return at
+    return None
 
 
 def open_window(passage: CitedPassage, quotes: Sequence[CitedQuote]) -> Window:

@@ -212,7 +212,7 @@ def apply_edit(given: Document, edit: Edit) -> Document:
             return _drop_place(given, edit.target)
         case EditAction.REWORD:
             given.find_piece(edit.target)
-            return _map_pieces(given, edit.target, lambda piece: (replace(piece, text=edit.text),))
+            return _replace_piece(given, edit.target, lambda piece: (replace(piece, text=edit.text),))
         case EditAction.ADD:
             return _insert_text(given, edit.target, Piece("", "", edit.text))
         case EditAction.MOVE:
@@ -222,15 +222,13 @@ def apply_edit(given: Document, edit: Edit) -> Document:
             raise ValueError(message)
 
 
-def _map_pieces(given: Document, name: str, change: Rewrite) -> Document:
-    def rewrite(line: Line) -> Line:
-        return replace(line, pieces=tuple(new for each in line.pieces for new in _apply(each, name, change)))
-
-    return replace(given, lines=tuple(map(rewrite, given.lines)))
-
-
-def _apply(piece: Piece, name: str, change: Rewrite) -> Sequence[Piece]:
-    return change(piece) if piece.id == name else (piece,)
+def _replace_piece(given: Document, name: str, change: Rewrite) -> Document:
+    """Put what `change` makes of a sentence in its place."""
+    lines: list[Line] = []
+    for line in given.lines:
+        pieces = (new for piece in line.pieces for new in (change(piece) if piece.id == name else (piece,)))
+        lines.append(replace(line, pieces=tuple(pieces)))
+    return replace(given, lines=tuple(lines))
 
 
 def _drop_place(given: Document, name: str) -> Document:
@@ -282,7 +280,7 @@ def _insert_text(given: Document, place: str, new: Piece) -> Document:
         if given.find_piece(place).row:
             return _insert_lines(given, _find_table_end(given, place), new)
         put = replace(new, lead=" ")
-        return _map_pieces(given, place, lambda piece: (piece, put))
+        return _replace_piece(given, place, lambda piece: (piece, put))
     given.list_pieces(place)
     inside = [at for at, line in enumerate(given.lines) if line.section == place]
     filled = [at for at in inside if given.lines[at].pieces or is_heading(given.lines[at].raw)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -43,14 +44,14 @@ _ATTRIBUTES = {
 _SCHEMES = {"http", "https", "mailto"}
 
 
+@dataclass(frozen=True, slots=True)
 class RenderedBody:
     """The body of a report as HTML, its contents as (anchor, title), and the cards of its markers in order."""
 
-    def __init__(self, html: str, contents: list[tuple[str, str]], cards: list[Card], *, has_sources: bool) -> None:
-        self.html = html
-        self.contents = contents
-        self.cards = cards
-        self.has_sources = has_sources
+    html: str
+    contents: list[tuple[str, str]]
+    cards: list[Card]
+    has_sources: bool
 
 
 def render_body(report: Report) -> RenderedBody:
@@ -70,13 +71,13 @@ def render_body(report: Report) -> RenderedBody:
         url_schemes=_SCHEMES,
         link_rel=LINK_REL,
     )
-    return RenderedBody(html, contents, linker.used, has_sources=has_sources)
+    return RenderedBody(html, contents, linker.used, has_sources)
 
 
 def render_html(report: Report) -> str:
     """Render one self-contained page: no script, no remote load, HTML of sources escaped (SAFE-4)."""
     body, frame = render_body(report), find_frame(report.language, report.translation)
-    html, contents = body.html, body.contents
+    html, contents = body.html, [*body.contents]
     if plots := _render_plots(report, frame):
         contents.append(("plots", frame.translate(PLOTS)))
         html += plots

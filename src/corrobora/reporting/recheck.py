@@ -236,23 +236,23 @@ async def _check_statement(
     found += [await check_reference(Reference(0, "", url), lookups) for url in said.urls]
     labels = [parsed.references[n].label or parsed.references[n].title for n in said.numbers if n in parsed.references]
     cited = (*map(str, said.numbers), *said.urls)
-    fates, best = tuple(each.status for each in found), SupportCheck(Support.UNCITED, 0.0)
+    statuses, best = tuple(each.status for each in found), SupportCheck(Support.UNCITED, 0.0)
     for sentence in dict.fromkeys(_iter_readings(said, labels)):
         evidence: list[Evidence] = []
-        fates = tuple(_settle_status(sentence, each, evidence) for each in found)
+        statuses = tuple(_settle_status(sentence, each, evidence) for each in found)
         best = check_support(sentence, evidence)
         if best.support in (Support.SUPPORTED, Support.UNCITED):
             break
     support, reasons, failing = best.support, best.reasons, best.failing
     if support is not Support.SUPPORTED:
         support, reasons = _derive(said.text, found, support, reasons)
-    told = support is Support.NOT_CHECKABLE  # an absence: only the run knows what was read
-    if not cited and not told and (claimed := find_claim_words(said.text, _list_labels(parsed))):
+    absence = support is Support.NOT_CHECKABLE  # only the run knows what was read
+    if not cited and not absence and (claimed := find_claim_words(said.text, _list_labels(parsed))):
         support, reasons, failing = Support.UNSUPPORTED, ("a claim without a source",), claimed
     elif cited and best.support is Support.UNCITED:
-        blind = bool(fates) and all(each in BLIND for each in fates)
+        blind = bool(statuses) and all(each in BLIND for each in statuses)
         support = Support.NOT_CHECKABLE if blind else Support.UNSUPPORTED
-    return CheckedStatement(unescape_markdown(said.text), cited, fates, support, reasons, failing, said.line)
+    return CheckedStatement(unescape_markdown(said.text), cited, statuses, support, reasons, failing, said.line)
 
 
 def _derive(

@@ -251,11 +251,8 @@ def _write_run(run: Run, known: set[int]) -> str:
 
 def _quote(text: str) -> str:
     """Return a text as a string literal of Typst: nothing in it can end it."""
-    return (
-        '"'
-        + "".join(letter if letter not in '"\\' and letter >= " " else f"\\u{{{ord(letter):x}}}" for letter in text)
-        + '"'
-    )
+    written = (f"\\u{{{ord(letter):x}}}" if letter in '"\\' or letter < " " else letter for letter in text)
+    return f'"{"".join(written)}"'
 
 
 _STYLES = {"quote": "Intense Quote", "code": "No Spacing", "paragraph": "Normal"}

@@ -128,8 +128,8 @@ def strip_findings(found: Findings, question: str) -> Findings:
 
 
 def strip_line(text: str, stated: Sequence[str]) -> str:
-    """Return a line of a writer, such as a title, as the body is printed: without keys and unstated addresses."""
-    plain, gone = strip_addresses(SECRET.sub("[removed]", text), stated)
+    """Return a line of a writer, such as a title, without keys, unstated addresses and citations: none is checked."""
+    plain, gone = strip_addresses(_CITES.sub("", SECRET.sub("[removed]", text)), stated)
     return " ".join(plain.split()) if gone else plain
 
 
@@ -137,6 +137,7 @@ _NOTE = re.compile(r"\*(\[One (?:sentence|cell) withheld): (.*?)\.\]\*")
 _LABEL = re.compile(rf"\*\(({'|'.join(phrases.LABELS)})\)\*")
 _LEADING = re.compile(r"(?:#{1,6}\s(?:\d+\.\s)?|[-*]\s)?(?:\*\*)?")
 _NUMBERED = re.compile(r"\[\d{1,5}\]")
+_CITES = re.compile(r"\s?\[(?:S\d{1,12}:C\d{1,12}|\^?\d{1,5})\]")
 
 
 def read_frame(request: Request) -> Frame:

@@ -278,11 +278,9 @@ def find_statements(parsed: ParsedReport) -> list[CitedText]:
     found: list[CitedText] = []
     for number, block in enumerate(parsed.body):
         line = block.text
-        silent = is_quiet_heading(block, parsed) or (
-            line.startswith(">") and not parsed.ours
-        )  # ours quote below their references only
-        skipped = _is_status(number, block, parsed.frame) or silent or set(line) <= set("|-: *_=")
-        if skipped or (block.code and not parsed.ours):
+        if is_quiet_heading(block, parsed) or _is_status(number, block, parsed.frame) or set(line) <= set("|-: *_="):
+            continue
+        if not parsed.ours and (block.code or line.startswith(">")):  # ours quote below their references only
             continue
         if is_row(line):
             head = number + 1 < len(parsed.body) and is_rule(parsed.body[number + 1].text)
@@ -295,7 +293,8 @@ def find_statements(parsed: ParsedReport) -> list[CitedText]:
             if any(c.isalpha() for c in said.text):
                 found.append(said)
             elif found:  # a line of marks alone belongs to the sentence above
-                found[-1] = _add_marks(found[-1], said)
+                last = found[-1]
+                found[-1] = replace(last, numbers=last.numbers + said.numbers, urls=last.urls + said.urls)
     return [said for said in found if said.numbers or said.urls or not (parsed.ours and _is_fixed(said.text, parsed))]
 
 
@@ -358,10 +357,6 @@ def _split_block(block: Block, told: str, frame: Frame) -> list[CitedText]:
         replace(_parse_piece(each.text.replace(_BRACKET, "["), each.marks), line=block.line_at(start + each.start))
         for each in split_cited_sentences(_MARK.sub(hide_quoted, text), _MARK, told)
     ]
-
-
-def _add_marks(said: CitedText, marks: CitedText) -> CitedText:
-    return replace(said, numbers=said.numbers + marks.numbers, urls=said.urls + marks.urls)
 
 
 def _parse_piece(text: str, marks: Iterable[re.Match[str]]) -> CitedText:

@@ -24,10 +24,7 @@ from corrobora.reporting.edits import (
     parse_document,
 )
 from corrobora.reporting.markdown import MARKER, escape_markdown, iter_cited_sentences, normalize_markers
-from corrobora.reporting.render import (
-    CitedSource,
-    build_citations,
-)
+from corrobora.reporting.render import CitedSource, build_citations
 from corrobora.reporting.report_format import translate_body
 from corrobora.reporting.verify import CheckedDraft, Rulings, check_draft
 from corrobora.reporting.versions import lay_out_version, list_breaks, list_cited, list_losses
@@ -48,6 +45,7 @@ _ORDER = (EditAction.REWORD, EditAction.ADD, EditAction.MOVE, EditAction.DROP)  
 _LINE_START = re.compile(r"\s*(?:#{1,6}\s|```|[-*+]\s|\d{1,3}[.)]\s|\||>)")
 NOT_RESEARCHED = "it was not researched"  # of a change until the run has done it
 _MAX_CHARS = 2_000  # of one new text
+_MOST_CELLS = 9  # of a row whose checks go with it
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,22 +86,28 @@ def plan_changes(base: Base, edits: Sequence[Edit]) -> tuple[Change, ...]:
     """Check every edit against the report and its facts; one that may not be made says why."""
     planned: list[Change] = []
     made: list[Edit] = []
-    taken: set[str] = set()
+    changed: set[str] = set()  # what the changes before this one take out, re-word or move
     for number, edit in enumerate(edits, 1):
-        place = {edit.target} if edit.action is not EditAction.ADD else set[str]()
-        why = f"another change already concerns {edit.target}" if place & taken else _find_conflict(edit, edits)
+        own = _list_changed([edit])
+        why = f"another change already concerns {edit.target}" if own & changed else _find_conflict(edit, edits)
         try:
             change = Change(number, edit, refused=why) if why else _plan_change(base, number, edit, edits)
             apply_parts(base, [*made, *change.parts])  # an edit before this one may have emptied its section
         except UnknownPlace as error:
             change = Change(number, edit, refused=f"{error}")
-        parts = {each.target for each in change.parts if each.action is not EditAction.ADD}
-        if parts & taken:
-            change = Change(number, edit, refused=f"another change already concerns {min(parts & taken)}")
-        taken |= set[str]() if change.refused else place | parts
-        made += () if change.refused else change.parts
+        parts = _list_changed(change.parts)
+        if parts & changed:
+            change = Change(number, edit, refused=f"another change already concerns {min(parts & changed)}")
+        if not change.refused:
+            changed |= own | parts
+            made += change.parts
         planned.append(change)
     return tuple(planned)
+
+
+def _list_changed(edits: Sequence[Edit]) -> set[str]:
+    """Return the ids of what some edits change; an addition leaves its place as it is."""
+    return {each.target for each in edits if each.action is not EditAction.ADD}
 
 
 def _find_conflict(edit: Edit, edits: Sequence[Edit]) -> str:
@@ -124,7 +128,7 @@ def plan_additions(base: Base, number: int, edit: Edit, texts: Sequence[str]) ->
     base.document.list_pieces(edit.target)
     known = {_fold(piece.words) for piece in base.document.pieces}
     found = [_plan_text(base, Edit(EditAction.ADD, edit.target, text)) for text in texts]
-    held = [each for each in found if not isinstance(each, str) and not _is_known(each.text, known)]
+    held = [each for each in found if isinstance(each, Edit) and _fold(_strip_markers(each.text)) not in known]
     if not held:
         failed = [each for each in found if isinstance(each, str)]
         return Change(
@@ -134,8 +138,9 @@ def plan_additions(base: Base, number: int, edit: Edit, texts: Sequence[str]) ->
     return _describe(base, Change(number, edit, parts=(whole,)))
 
 
-def _is_known(text: str, known: set[str]) -> bool:
-    return _fold(Piece("", "", MARKER.sub("", text)).words) in known
+def _strip_markers(text: str) -> str:
+    """Return new words as they will stand in the report, without their citations."""
+    return Piece("", "", MARKER.sub("", text)).words
 
 
 def _plan_change(base: Base, number: int, edit: Edit, edits: Sequence[Edit]) -> Change:
@@ -239,12 +244,8 @@ def _describe(base: Base, change: Change) -> Change:
         change,
         before=tuple(taken),
         after=tuple(put),
-        losses=(*_list_losses(base, after), *_list_breaks(base, change.parts)),
+        losses=(*list_losses(base.document, after, base.report.citations), *_list_breaks(base, change.parts)),
     )
-
-
-def _list_losses(base: Base, after: Document) -> Iterator[Loss]:
-    return list_losses(base.document, after, base.report.citations)
 
 
 def _list_breaks(base: Base, parts: Sequence[Edit]) -> Iterator[Loss]:
@@ -342,7 +343,8 @@ def list_joint_losses(base: Base, accepted: Sequence[Change]) -> tuple[Loss, ...
     """List what is lost by some changes together and by none of them alone: the last two mentions of a reference."""
     parts = [part for change in accepted for part in change.parts]
     told = {loss for change in accepted for loss in change.losses}
-    return tuple(loss for loss in _list_losses(base, apply_parts(base, parts)) if loss not in told)
+    lost = list_losses(base.document, apply_parts(base, parts), base.report.citations)
+    return tuple(loss for loss in lost if loss not in told)
 
 
 def _update_checks(base: Base, parts: Sequence[Edit], after: Document) -> tuple[SentenceCheck, ...]:
@@ -352,20 +354,23 @@ def _update_checks(base: Base, parts: Sequence[Edit], after: Document) -> tuple[
     checks = list(base.report.checks)
     for part in parts:
         fresh = check_new_text(base, part.text).checks if part.text else ()
-        gone = [
-            each for each in base.document.pieces if each.id and part.target in (each.id, each.id.partition(".")[0])
-        ]
         at = len(checks)
         if part.action in (EditAction.DROP, EditAction.REWORD):
-            for piece in gone:
-                words = _fold(piece.words)
-                for check in [each for each in checks if _fold(each.sentence) == words or _is_cell(each, piece)][:9]:
-                    at = checks.index(check)
-                    checks.remove(check)
-                    if not piece.row:
-                        break
+            for piece in base.document.pieces:
+                if piece.id and part.target in (piece.id, piece.id.partition(".")[0]):
+                    at = _remove_checks(checks, piece, at)
         checks[at:at] = fresh if part.action in (EditAction.ADD, EditAction.REWORD) else ()
     return tuple(each for each in checks if _fold(each.sentence) in printed or _fold(each.sentence) not in before)
+
+
+def _remove_checks(checks: list[SentenceCheck], piece: Piece, at: int) -> int:
+    """Remove the check of a sentence, or those of the cells of a row; return where the last one stood, else `at`."""
+    words = _fold(piece.words)
+    own = [each for each in checks if _fold(each.sentence) == words or _is_cell(each, piece)]
+    for check in own[: _MOST_CELLS if piece.row else 1]:
+        at = checks.index(check)
+        checks.remove(check)
+    return at
 
 
 def _is_cell(check: SentenceCheck, piece: Piece) -> bool:

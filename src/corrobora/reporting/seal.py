@@ -178,10 +178,12 @@ def _count_letters(text: str) -> int:
 def _find_moved(text: str, stored: str) -> tuple[TextChange, ...]:
     """Return what the marks of layout alone say otherwise: other cells of a table, "> 8" for "8", "5" for "- 5".
 
-    A mark at the begin of a line may be layout, or a sign of the text where a program wrapped the line before it.
+    A mark at the begin of a line may be layout, or a sign of the text where a program wrapped the line before it; "--"
+    is no mark of layout with words behind it.
     """
     ours, theirs = _list_signs(text), _list_signs(stored)
-    found = [change for key, change in ours.inner.items() if key not in theirs.inner]
+    text_signs = {*theirs.inner, *(key for key in theirs.outer if key[1] in ("--", "=="))}
+    found = [change for key, change in ours.inner.items() if key not in text_signs]
     lost = (key for key in theirs.inner if key not in ours.inner and key not in ours.outer)
     found += [replace(theirs.inner[key], line=1, added=False) for key in lost]
     joined = (ours.escaped - theirs.escaped) & theirs.cells or theirs.escaped - ours.escaped

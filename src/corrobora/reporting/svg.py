@@ -147,7 +147,7 @@ def cut_text(text: str, pixels: float) -> str:
     """Return a label on one line, shortened to what fits."""
     flat = _clean(text)
     room = int(pixels / _CHAR) - 1
-    if sum(map(_letter_width, flat)) <= room:
+    if _count_columns(flat) <= room:
         return flat
     kept, used = "", 0
     for letter in flat:
@@ -160,6 +160,8 @@ def cut_text(text: str, pixels: float) -> str:
 
 def _clean(text: str) -> str:
     """Return text on one line, without characters that XML forbids."""
+    if text.isascii() and text.isprintable():
+        return " ".join(text.split())
     kept = (c if c.isprintable() or c in "\u200c\u200d" else " " for c in text)
     return " ".join("".join(kept).split())
 
@@ -168,8 +170,12 @@ def _letter_width(letter: str) -> int:
     return 2 if unicodedata.east_asian_width(letter) in "WF" else 0 if unicodedata.combining(letter) else 1
 
 
+def _count_columns(text: str) -> int:
+    return len(text) if text.isascii() else sum(map(_letter_width, text))
+
+
 def _measure(text: str) -> int:
-    return int(sum(map(_letter_width, text)) * _CHAR) + 2
+    return int(_count_columns(text) * _CHAR) + 2
 
 
 def _label_width(labels: Sequence[str], share: float = 0.5) -> int:

@@ -13,7 +13,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar, cast
 
 from corrobora.domain.errors import ProviderError, ReadError, RoleError
@@ -149,7 +149,6 @@ FAULT_KINDS: Mapping[str, str] = {
 }
 _DAY = re.compile(rb"\d{4}-\d{2}-\d{2}")
 _FORGED = ("body", "summary", "claim")  # fields whose markers, numbers and addresses may be changed
-_DEFAULTS = {"p": 1.0, "retry_after": 1.0, "seconds": 20.0, "start": 0.0, "k": 4.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,14 +169,15 @@ class Fault:
         if kind not in FAULT_KINDS:
             message = f"unknown fault {kind!r}; there are: {', '.join(FAULT_KINDS)}"
             raise ValueError(message)
-        numbers = dict(_DEFAULTS)
+        known = [each.name for each in fields(cls) if each.name != "kind"]
+        numbers: dict[str, Any] = {}
         for part in filter(None, rest.split(",")):
             name, _, value = part.partition("=")
-            if name not in numbers:
-                message = f"unknown number {name!r} of a fault; there are: {', '.join(numbers)}"
+            if name not in known:
+                message = f"unknown number {name!r} of a fault; there are: {', '.join(known)}"
                 raise ValueError(message)
-            numbers[name] = float(value)
-        return cls(kind, numbers["p"], numbers["retry_after"], numbers["seconds"], numbers["start"], int(numbers["k"]))
+            numbers[name] = int(float(value)) if name == "k" else float(value)
+        return cls(kind, **numbers)
 
 
 @dataclass(slots=True)

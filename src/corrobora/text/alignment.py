@@ -189,7 +189,8 @@ def align_copy(sentence: str, units: Sequence[str]) -> Copy:
         turned = (_fold_copy(each) for each in _turn_adjuncts(sentence))
         return Copy(best[0], tuple(_find_changes(min(turned, key=lambda each: Indel.distance(each, nearest)), nearest)))
     joined = len(runs) > 1 and not whole and len(set[int]().union(*runs.values())) >= NEAR_COPY * len(words)
-    told = [Problem("it joins parts of two sentences", "")] if joined else []
+    other = " ".join(words[at] for at in sorted(min(runs.values(), key=len))[-_RUN:]) if joined else ""
+    told = [Problem("it joins parts of two sentences", other)] if joined else []
     if best[0] >= _IN_ORDER:
         told += [Problem(f"its sources say “{number}” here", "") for number in _list_skipped_numbers(words, nearest)]
     return Copy(best[1], tuple(told))
@@ -240,10 +241,7 @@ def _list_skipped_numbers(words: Sequence[str], theirs: Sequence[str]) -> Iterat
     """
     for op in Indel.opcodes(words, theirs):
         ends = [*theirs[op.dest_start : op.dest_start + 1], *theirs[op.dest_end : op.dest_end + 1]]
-        before = {
-            *words[max(0, op.src_start - 2) : op.src_start + 2],
-            *theirs[max(0, op.dest_start - 1) : op.dest_start],
-        }
+        before = {*words[max(0, op.src_start - 2) : op.src_start + 2], *theirs[op.dest_start - 1 : op.dest_start]}
         if op.tag == "insert" and op.dest_start and all(word[:1].isdigit() for word in ends) and not before & _LEADING:
             yield ends[0]
 

@@ -229,7 +229,7 @@ def check_answer(
     other_names = _map_names(question, pairs)
     above = frozenset(add_aliased_stems(stem_text(context), other_names))
     held = frozenset(add_aliased_stems(stem_text(statement), other_names))
-    own = frozenset(term for term in needs.topic if any(is_same_family(term, each) for each in held))
+    own = frozenset(term for term in needs.topic if term in held or any(is_same_family(term, each) for each in held))
     share = len(own | (needs.topic & above)) / len(needs.topic) if needs.topic else 1.0
     meant = frozenset(stem_text(" ".join(needs.names)))
     whole = needs.topic | meant

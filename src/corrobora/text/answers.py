@@ -255,7 +255,9 @@ def score_answer_fit(text: str, wanted: ExpectedAnswer) -> float:
     kind = max((_score_kind(text, each, wanted) for each in wanted.kinds), default=0.0)
     if not wanted.duty:
         return kind
-    duty = 1.0 if _STRICT.search(text) else 0.8 if _DUTY.search(text) else 0.0
+    duty = 0.8 if _DUTY.search(text) else 0.0
+    if _STRICT.search(text):
+        duty = 1.0
     if wanted.permission:
         duty = 1.0 if _PERMISSION.search(text) else 0.5 * duty
     if not wanted.kinds:
@@ -285,9 +287,9 @@ def _score_kind(text: str, kind: AnswerKind, wanted: ExpectedAnswer) -> float:  
             return (1.0 if _AGED.search(text) else 0.6) * _score_measure(text, _TIMES)
         case AnswerKind.FREQUENCY:
             timed = 1.0 if _EVERY.search(text) else _score_measure(text, _TIMES)
-            return max(
-                0.8 * timed, 1.0 if timed == 1.0 and _OFTEN.search(text) else 0.6 if _OFTEN.search(text) else 0.0
-            )
+            if not _OFTEN.search(text):
+                return 0.8 * timed
+            return 1.0 if timed == 1.0 else max(0.8 * timed, 0.6)
         case AnswerKind.COUNT:
             return _score_count(text, wanted.counted)
         case AnswerKind.MONEY:

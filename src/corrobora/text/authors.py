@@ -15,6 +15,7 @@ from corrobora.text.tokens import sanitize_text, stem_word
 from corrobora.text.vocabulary import is_common
 
 MOST_AUTHORS = 100
+_MOST_LISTED = 12  # in one line
 _MOST_CHARS = 120  # of one name
 _MOST_WORDS = 4  # of a person's name, without particles
 _PARTICLES = frozenset("van von der den de del della di da dos du la le ter ten zu zum zur af av bin ibn al el".split())
@@ -102,10 +103,10 @@ def _is_person(words: Sequence[str]) -> bool:
     return initial or not any(is_common(stem_word(word.lower())) or word == "The" for word in full)
 
 
-def join_authors(names: Sequence[str], most: int = 12) -> str:
+def join_authors(names: Sequence[str]) -> str:
     """Return names for a line of a list of sources; of many the first ones."""
-    rest = f"; … ({len(names)})" if len(names) > most else ""
-    return "; ".join(names[:most]) + rest
+    rest = f"; … ({len(names)})" if len(names) > _MOST_LISTED else ""
+    return "; ".join(names[:_MOST_LISTED]) + rest
 
 
 def _clean(name: str) -> str:

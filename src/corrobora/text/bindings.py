@@ -186,6 +186,7 @@ _IMPLIED = frozenset(  # verbs that deny what they govern, in the words of no ne
     block cease""".split())
 )  # fmt: skip
 _DENIED = "it and its sources differ in a negation"
+_SAME_BOUNDED = 0.75  # share of the words beside a bounded number from which a bound is of the same
 _RESTRICTING = ("only", "unless")  # "only A" says of B what "not B" says
 
 
@@ -211,6 +212,27 @@ def compare_polarity(clause: Clause, unit: Clause, reading: Reading, *, same: bo
     # one who denies needs one part that denies as well; one who affirms must leave out none of the denials
     if all(odd) if clause.negations % 2 else any(odd):
         yield Problem(_DENIED, "not" if clause.negations else "")
+
+
+def tell_bounds(measure: Measure, theirs: str) -> str:
+    """Say that a bound is another one in the evidence."""
+    names = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than", "": "exactly"}
+    return f"it says {names[measure.bound]} {measure.text}, its sources {names[theirs]}"
+
+
+def find_turned_bounds(clause: Clause, unit: Clause) -> Iterator[Problem]:
+    """Find bounds turned round, "at least" for "at most", of what both say the same of and neither denies."""
+    for part in find_restated(clause, unit) if not clause.negations else ():
+        for measure in find_measures(clause.text) if not part.negations else ():
+            equal = [other.bound for other in find_measures(part.text) if measure.equals(other)]
+            rest = clause.stems - {"least", *stem_text(measure.text)}
+            if (
+                measure.bound
+                and equal
+                and all(bound and bound[0] != measure.bound[0] for bound in equal)
+                and len(rest & part.stems) >= _SAME_BOUNDED * len(rest)
+            ):
+                yield Problem(tell_bounds(measure, equal[0]), measure.text, false=True, contradicts=True)
 
 
 def find_restated(clause: Clause, unit: Clause) -> list[Clause]:

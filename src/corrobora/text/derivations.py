@@ -282,17 +282,23 @@ def _check_count(found: re.Match[str], cited: Sequence[CitedEvidence], reading: 
         return Derivation.leave_open(kind, "the reading set is not at hand")
     if size not in (0, len(members)):
         return Derivation.refuse(kind, f"the set has {format_count(len(members), 'member')}, not {size}")
-    mentions = bool(found.group("verb")) and reading is not None
-    holding, undecided = _count_mentions(found, reading) if mentions else _count_supported(found, cited, reading)
-    wanted = len(members) if word in ("all", "every", "each") else 2 if word == "both" else _read_count(word)
-    number, most = (len({members[one] for one in each if one in members}) for each in (holding, holding | undecided))
-    holds = number >= wanted if (found.group("least") or "").lower() == "at least" else number == wanted == most
+    by_mentions = bool(found.group("verb")) and reading is not None
+    if reading is not None and by_mentions:
+        holding, undecided = _list_mentioning(found, reading), set[str]()
+    else:
+        holding, undecided = _list_supporting(found, cited, reading)
+    counted = 2 if word == "both" else _read_count(word)
+    wanted = len(members) if word in ("all", "every", "each") else counted
+    number = len({members[source] for source in holding if source in members})
+    most = len({members[source] for source in holding | undecided if source in members})
+    at_least = (found.group("least") or "").lower() == "at least"
+    holds = number >= wanted if at_least else number == wanted == most
     step = f"{_read_words(found)}: {number} of {len(members)}"
     if holds:
         return Derivation.confirm(kind, step)
     if number <= wanted <= most:
         return Derivation.leave_open(kind, "whether some of the sources counted say so is unclear", step)
-    return Derivation.refuse(kind, f"{number} of {len(members)}, not {wanted}", step, withholds=mentions)
+    return Derivation.refuse(kind, f"{number} of {len(members)}, not {wanted}", step, withholds=by_mentions)
 
 
 def _choose_members(
@@ -309,15 +315,14 @@ def _choose_members(
     return {source: publisher or source for source, publisher in chosen.items()}
 
 
-def _count_mentions(found: re.Match[str], reading: ReadingSet | None) -> tuple[set[str], set[str]]:
-    """Return the documents read whose text mentions the words; a reading set leaves none undecided."""
+def _list_mentioning(found: re.Match[str], reading: ReadingSet) -> set[str]:
+    """Return the documents read whose text mentions the words."""
     parts = _split_alternatives(_read_words(found))
-    documents = reading.documents if reading is not None else ()
-    find = reading.find_mention if reading is not None else find_mention
-    return {one.source for one in documents if any(find(one.source, words) for words in parts)}, set()
+    sources = (each.source for each in reading.documents)
+    return {source for source in sources if any(reading.find_mention(source, words) for words in parts)}
 
 
-def _count_supported(
+def _list_supporting(
     found: re.Match[str], cited: Sequence[CitedEvidence], reading: ReadingSet | None
 ) -> tuple[set[str], set[str]]:
     """Return the cited sources whose evidence supports the predicate, and the sources that may support it."""

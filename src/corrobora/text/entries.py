@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from corrobora.text.tokens import LIST_ITEM, TERM_GAP
 
-_TERM = re.compile(rf"(\S[^\n{TERM_GAP}]{{0,119}}){TERM_GAP}")
+_TERM = re.compile(rf"(\S[^\n{TERM_GAP}]{{0,299}}){TERM_GAP}")
 _ITEM_TERM = re.compile(r"([^\s:](?:(?![.!?] )[^\n:]){0,59}?)(?:: | [-–—] )(?=\S)")
 
 

@@ -307,7 +307,7 @@ def _finish(text: str, value: float, start: int, end: int, dimension: str, *, sp
     if about:
         before = _ABOUT.sub("", before)
     bound = next((sign for sign, pattern in _BEFORE if pattern.search(before)), "")
-    if dimension in ("time", "month") and before.rstrip().lower().endswith("over"):
+    if dimension in ("time", "month") and re.search(r"(?i)\bover(?: an?| the)? ?$", before):
         bound = ""  # "over two decades" says how long something went on
     bound = bound or next((sign for sign, pattern in _AFTER if pattern.match(text, number_end)), "")
     nouns = _read_nouns(text, end)

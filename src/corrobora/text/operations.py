@@ -244,35 +244,35 @@ def _count_fitting(sides: tuple[frozenset[str], frozenset[str]], pair: tuple[Quo
 
 
 def _execute_pair(claim: Claim, kind: DerivationKind, one: QuotedNumber, other: QuotedNumber) -> Derivation:
-    a, b = one.number.value, other.number.value
-    shown = (_format(a), _format(b))
     if claim.operator in ("comparison", "trend"):
         return _compare_pair(claim, kind, one, other)
-    a, b = (b, a) if claim.over_time else (a, b)
-    left, right = reversed(shown) if claim.over_time else shown
-    agree = True
-    if claim.operator == "ratio":
-        got, step = (a / b if b else 0.0), f"{left} / {right}"
-    elif claim.operator == "share":
-        got, step = (100 * a / b if b else 0.0), f"{left} / {right}"
-        agree = claim.result is None or share_unit(claim.result.unit, one.number.unit | {"%"})
-    elif claim.operator == "product":
-        got, step = a * b, f"{left} x {right}"
-        agree = claim.result is None or any(share_unit(claim.result.unit, each.number.unit) for each in (one, other))
-    elif claim.operator == "quotient":
-        got, step = (a / b if b else 0.0), f"{left} / {right}"
-    elif claim.result is not None and "%" in claim.result.unit and "point" not in claim.result.text:
-        got, step = (100 * (a - b) / b if b else 0.0), f"({left} - {right}) / {right}"
-    else:
-        got, step = a - b, f"{left} - {right}"
-        agree = claim.result is None or share_unit(claim.result.unit, one.number.unit)
-        if not agree and BOUNDS.intersection(claim.cue.split()):
-            return Derivation.leave_open(kind, "it states bounds, and no difference")
+    first, last = (other.number, one.number) if claim.over_time else (one.number, other.number)
+    a, b = first.value, last.value
+    left, right = _format(a), _format(b)
+    quotient = a / b if b else 0.0
+    units_agree = True
+    match claim.operator:
+        case "ratio" | "quotient":
+            got, step = quotient, f"{left} / {right}"
+        case "share":
+            got, step = 100 * quotient, f"{left} / {right}"
+            units_agree = claim.result is None or share_unit(claim.result.unit, one.number.unit | {"%"})
+        case "product":
+            got, step = a * b, f"{left} x {right}"
+            units = (one.number.unit, other.number.unit)
+            units_agree = claim.result is None or any(share_unit(claim.result.unit, unit) for unit in units)
+        case _ if claim.result is not None and "%" in claim.result.unit and "point" not in claim.result.text:
+            got, step = (100 * (a - b) / b if b else 0.0), f"({left} - {right}) / {right}"
+        case _:
+            got, step = a - b, f"{left} - {right}"
+            units_agree = claim.result is None or share_unit(claim.result.unit, one.number.unit)
+            if not units_agree and BOUNDS.intersection(claim.cue.split()):
+                return Derivation.leave_open(kind, "it states bounds, and no difference")
     if claim.operator == "difference":
         if claim.direction and (got > 0) != (claim.direction > 0):
             return _refuse(claim, kind, f"{step} = {_format(got)}", "the numbers say otherwise")
         got = abs(got)
-    return _judge(claim, kind, got, step, units_agree=agree)
+    return _judge(claim, kind, got, step, units_agree=units_agree)
 
 
 def _compare_pair(claim: Claim, kind: DerivationKind, one: QuotedNumber, other: QuotedNumber) -> Derivation:

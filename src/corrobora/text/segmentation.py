@@ -150,9 +150,9 @@ def _is_value_row(text: str, line: int, start: int, end: int) -> bool:
 
 def is_entry(text: str, at: int) -> bool:
     """True if the line at `at` is an entry of a list in two columns, as options and their meaning are listed."""
-    if TERM_GAP in _read_line(text, at):
-        return True
     begin, end = text.rfind("\n", 0, at), text.find("\n", at)
+    if TERM_GAP in text[at : end if end >= 0 else len(text)]:
+        return True
     beside = ([begin - 1] if begin > 0 else []) + ([end + 1] if 0 <= end < len(text) - 1 else [])
     return any(_has_first_cell(text, at, other) for other in beside)
 

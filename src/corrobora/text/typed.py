@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from operator import attrgetter
 
-from corrobora.text.bindings import compare_polarity, find_restated
+from corrobora.text.bindings import compare_polarity, find_restated, find_turned_bounds, tell_bounds
 from corrobora.text.clauses import (
     OPPOSITES,
     SAME_ORDER,
@@ -248,8 +248,7 @@ def _compare_bounds(
         return Problem(f"its {said} stands only in a title; its sources give {rivals[0].text} here", said)
     if not any(other.bound == measure.bound or (not measure.bound and other.approximate) for other in equal):
         theirs = next((other.bound for other in equal if other.bound), "")
-        names = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than", "": "exactly"}
-        return Problem(f"it says {names[measure.bound]} {measure.text}, its sources {names[theirs]}", measure.text)
+        return Problem(tell_bounds(measure, theirs), measure.text)
     counted = measure.nouns and not measure.dimension
     named = [other for other in equal if other.nouns]
     if counted and rivals and named and not any(other.nouns & measure.nouns for other in named):
@@ -264,6 +263,7 @@ def _compare_words(clause: Clause, whole: Clause, unit: Clause, reading: Reading
     """
     same = len(clause.stems & unit.stems) >= _SAME_SUBJECT * max(1, len(clause.stems))
     yield from _compare_duties(clause, whole, unit, reading, same=same)
+    yield from find_turned_bounds(clause, unit)
     denied = list(compare_polarity(clause, unit, reading, same=same))
     turned = list(_compare_directions(clause, unit, reading))
     if len(denied) != 1 or denied[0].false or len(turned) != 1 or turned[0].words in _ORDERING:

@@ -43,7 +43,9 @@ async def test_angles_delivery_to_a_folder_never_leaves_it_and_says_what_fails(t
 async def test_angles_delivery_by_mail_sends_the_report_with_its_files():
     async with SmtpServer() as post:
         server = MailServer("127.0.0.1", post.port, "none", sender="reports@example.org")
-        await EmailDelivery(server, "reader@example.org").send("Kräne\r\nBcc: x@y", FILES, delivery="r_1-abc")
+        await EmailDelivery(server, "reader@example.org").send(
+            "Kräne\r\nBcc: x\x1b[2J@\u202ey", FILES, delivery="r_1-abc"
+        )
     message = email.message_from_bytes(post.messages[0], policy=email.policy.default)
     assert message["To"] == "reader@example.org"
     assert message["Subject"] == "Kräne Bcc: x@y"

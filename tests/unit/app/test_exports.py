@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from corrobora.app import Workspace
-from corrobora.app.exports import list_events
 from corrobora.domain.run import Request
+from corrobora.storage.journal.events import list_events
 
 
 async def test_all_events_of_a_long_run_are_listed_once_and_in_order(workspace: Workspace) -> None:
@@ -14,4 +14,4 @@ async def test_all_events_of_a_long_run_are_listed_once_and_in_order(workspace: 
         "SELECT %s, n, 1, 'stage', 'k' || n, 'root', '{}' FROM generate_series(1, 1203) AS n",
         [run],
     )
-    assert [each.seq for each in await list_events(workspace, run)] == list(range(1, 1204))
+    assert [each.seq for each in await list_events(workspace.database, run)] == list(range(1, 1204))

@@ -78,3 +78,12 @@ def test_a_page_has_plots_that_are_sealed_closed_and_no_statements_of_the_report
     assert "Diagramme des Laufs" in german
     assert "Verbrauch: Token jeder Rolle" in german
     assert 'id="plots"' not in render_html(plain)
+
+
+def test_dashes_that_a_page_has_inside_a_line_may_begin_one_of_the_stored_report() -> None:
+    stored = "# Ardal\n\nRain water goes to Ardal.\n---> tank on the left. [1]\n\n- 5 cranes [1]\n"
+    for shown, status in (
+        ("# Ardal\n\nRain water goes to Ardal. \\---> tank on the left. [1]\n\n- 5 cranes [1]\n", SealStatus.DELIVERED),
+        ("# Ardal\n\nRain water goes to Ardal. \\---> tank on the left. [1]\n\n\\- 5 cranes [1]\n", SealStatus.CHANGED),
+    ):
+        assert check_seal(shown, stored)[0] is status

@@ -70,7 +70,9 @@ def test_what_is_no_name_is_left_out_and_of_many_the_first_are_kept() -> None:
     assert clean_authors(odd) == ("Lund, Greta",)
     assert clean_authors(["x" * 9_000]) == ("x" * 120,)
     assert len(clean_authors(f"Author {n}" for n in range(9_999))) == MOST_AUTHORS
-    assert join_authors([f"A{n}" for n in range(14)], most=2) == "A0; A1; … (14)"
+    many = join_authors([f"A{n}" for n in range(14)])
+    assert many.startswith("A0; A1; ")
+    assert many.endswith("A11; … (14)")
 
 
 @given(st.text())

@@ -126,7 +126,6 @@ def test_truth_3_a_changed_amount_date_obligation_or_polarity_withholds(
         ("Smoking caused lower survival in mice.", DEAL),  # strength
         ("Smoking was associated with higher survival in mice.", DEAL),  # direction
         ("Smoking was associated with lower survival in men.", DEAL),  # population
-        ("Passwords must be at most 8 characters long.", RULE),  # comparative
         ("Passwords must be 8 characters long.", RULE),
         ("verifiers SHALL force a change", RULE),  # tail with its condition cut
         ("require users to change passwords periodically", RULE),  # head with its negation cut

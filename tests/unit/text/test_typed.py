@@ -64,6 +64,18 @@ def test_truth_3_all_of_what_the_source_restricts_is_not_supported(sentence: str
     assert any(word in each for each in found.failing)
 
 
+def test_truth_3_a_bound_turned_round_is_denied() -> None:
+    barge = [Evidence("The lock stays open to barges of up to 12 tonnes.")]
+    assert check_support("The lock stays open to barges of at least 12 tonnes.", barge).support is Support.CONTRADICTED
+    assert (
+        check_support("The lock stays open to barges of at most 12 tonnes.", barge).support is not Support.CONTRADICTED
+    )
+    rest = [Evidence("Barges of more than 12 tonnes must wait outside.")]
+    assert not check_support("Barges of at most 12 tonnes may pass.", rest).withholds  # what is left of all
+    trial = [Evidence("Over an 18-month trial the lock leaked.")]
+    assert not check_support("The lock leaked for up to 18 months.", trial).withholds
+
+
 def test_a_true_restatement_has_no_problem() -> None:
     sentence = "The clinic treated forty women from 3 May to 9 June 2020."
     assert [problem for problem in compare_sentence(sentence, read_evidence(UNITS, "")) if problem.false] == []

@@ -22,6 +22,7 @@ _STARRED = re.compile(
     r"(\*{1,5}|={2,6}) +(?:\[\[[^\]]*\]\] *)?(?=[^\s=])"
 )  # of Org mode and of AsciiDoc, with its anchor
 _TWO_COLUMNS = re.compile(r"(\s*\S+(?: \S+){0,5}?)(?: {2,}|\t+ *)(?=\S)")
+_OPTION = re.compile(r"\s*--?\w")
 _ATTACHED = "        "
 _DIGITS = re.compile(r"\d+")
 _CELLS = re.compile(r"[ \t]{3,}|\t")
@@ -78,7 +79,7 @@ def read_outline(lines: Sequence[str]) -> tuple[str, tuple[Heading, ...]]:
     size = at = 0
     while at < len(lines):
         end = _find_definition(lines, levels, at)
-        terms = " ".join((lines[at], *(each.strip() for each in lines[at + 1 : end - 1])))
+        terms = " ".join((lines[at], *(each.strip() for each in lines[at + 1 : end - 1] if each.strip())))
         line = f"{terms}{TERM_GAP}{lines[end - 1].strip()}" if end > at + 1 else _part_columns(lines, at)
         if at in levels:
             title = _STARRED.sub("", line.strip(), 1).rstrip(" =")
@@ -114,8 +115,16 @@ def _find_definition(lines: Sequence[str], levels: Mapping[int, int], at: int) -
         if _indent(lines[below]) != _indent(lines[at]):
             break
         below += 1
-    hangs = at < below < len(lines) and lines[below].strip() and below not in levels
-    return below + 1 if hangs and _indent(lines[below]) >= _indent(lines[at]) + _HANGS else at + 1
+    signs = all(map(_is_of_signs, lines[at:below]))
+    text = below + 1 if signs and below + 1 < len(lines) and not lines[below].strip() else below
+    hangs = at < below and text < len(lines) and lines[text].strip() and text not in levels
+    return text + 1 if hangs and _indent(lines[text]) >= _indent(lines[at]) + _HANGS else at + 1
+
+
+def _is_of_signs(line: str) -> bool:
+    """True for a line of options and what a program takes: "push [-af] [--fuzz=N]"; no heading is written so."""
+    words = line.split()
+    return _OPTION.match(line) is not None or 2 * sum(map(str.isalpha, words)) <= len(words) - words[0][0].isupper()
 
 
 def _part_columns(lines: Sequence[str], at: int) -> str:
@@ -128,7 +137,7 @@ def _part_columns(lines: Sequence[str], at: int) -> str:
 
 def _may_be_term(line: str) -> bool:
     said = line.strip().removesuffix("::")
-    return 0 < len(said) <= _TERM_CHARS and not (
+    return 0 < len(said) <= (_HEADING_CHARS if _is_of_signs(said) else _TERM_CHARS) and not (
         _OPENS_BLOCK.fullmatch(said) or _MARKED.match(line) or said.endswith(_ENDS_SENTENCE) or _RULE.fullmatch(said)
     )
 

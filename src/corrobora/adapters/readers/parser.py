@@ -65,6 +65,12 @@ MARKDOWN = FormatReader(
 HTML = FormatReader(
     "corrobora.adapters.readers.html:read_html", (".html", ".htm", ".xhtml"), ("text/html", "application/xhtml+xml")
 )
+XML = FormatReader(
+    "corrobora.adapters.readers.xml:read_xml",
+    (".xml", ".docbook", ".dbk", ".rss", ".atom"),
+    ("application/xml", "text/xml", "application/rss+xml", "application/atom+xml"),
+    whole=True,
+)
 RST = FormatReader("corrobora.adapters.readers.rst:read_rst", (".rst", ".rest"), ("text/x-rst",))
 TEXT = FormatReader("corrobora.adapters.readers:read_text", (".txt", ".text"), ("text/plain",))
 CSV = FormatReader("corrobora.adapters.readers:read_csv", (".csv", ".tsv"), ("text/csv",))
@@ -111,8 +117,11 @@ def find_reader(name: str, data: bytes, content_type: str = "") -> FormatReader:
     suffix = PurePosixPath(name.replace("\\", "/")).suffix.lower()
     found = known.get(content_type.split(";", 1)[0].strip().lower()) or known.get(suffix, TEXT)
     start = data[:512].lstrip().lower()
-    if start.startswith((b"<!doctype html", b"<html")) and found in (PDF, DOCX, TEXT):
-        return HTML
+    declared = start.startswith(b"<?xml")
+    if start.startswith((b"<!doctype html", b"<html")) or (declared and b"<html" in data[:2_048].lower()):
+        found = HTML if found in (PDF, DOCX, TEXT, XML) else found
+    elif declared and found is TEXT:
+        found = XML
     headers = _HEADERS.match(data[:20_000].replace(b"\r\n", b"\n").lstrip()) if found is TEXT else None
     return MAIL if headers is not None and _OF_MAIL.search(headers[0]) else found  # as in the folders of a Maildir
 

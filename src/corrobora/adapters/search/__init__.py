@@ -36,6 +36,7 @@ from corrobora.domain.limits import LIMITS
 from corrobora.ports import Clock, Limiter
 from corrobora.registry import key_variable
 from corrobora.text.authors import clean_authors
+from corrobora.text.tokens import sanitize_text
 
 CALL_SECONDS = 30.0  # a whole call, from connection to the last byte
 _QUOTA = frozenset({402, 432, 433})  # 432 and 433 are Tavily's own: plan and pay-as-you-go limits
@@ -352,8 +353,8 @@ def clean_text(value: object) -> str:
 
 
 def clean_line(value: object) -> str:
-    """Return text on one line."""
-    return " ".join(clean_text(value).split())
+    """Return text on one line, without characters that turn it around: it is shown in lists and files."""
+    return " ".join(sanitize_text(clean_text(value)).split())
 
 
 def parse_score(value: object) -> float:

@@ -13,6 +13,7 @@ from corrobora.adapters.web import host_of
 from corrobora.domain.evidence import Document, Hit, Passage, Query, Source, SourceId
 from corrobora.domain.limits import LIMITS
 from corrobora.policies.grading import is_official
+from corrobora.policies.queries import EVIDENCE_PROVIDER, LIBRARY_PROVIDER
 from corrobora.policies.selection import score_passages
 from corrobora.ports import Library, ParsedDocument, QuestionRater
 from corrobora.text.tokens import split_words
@@ -73,7 +74,7 @@ NEIGHBOURS = 1  # passages before and after a hit that are read with it
 class LibrarySearch:
     """`SearchProvider` over a library."""
 
-    name = "library"
+    name = LIBRARY_PROVIDER
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -96,7 +97,7 @@ class LibrarySearch:
 class EvidenceSearch(LibrarySearch):
     """`SearchProvider` over the sources that an earlier run has read, and no others."""
 
-    name = "evidence"
+    name = EVIDENCE_PROVIDER
 
     def __init__(self, library: Library, sources: frozenset[SourceId]) -> None:
         super().__init__(library)

@@ -34,7 +34,6 @@ class Section:
     title: str
     asked: str
     facts: tuple[Fact, ...]
-    note: str = ""
     had_facts: bool = False
     cores: Mapping[FactId, str] = field(default_factory=dict[FactId, str])  # the sentence of a fact that answers best
     opening: int = 4  # how many of the facts are worth opening a report with

@@ -52,7 +52,6 @@ class SectionPlan:
     title: str
     asked: str
     facts: tuple[Fact, ...]
-    note: str = ""
 
 
 def write_draft(given: Material) -> Draft:
@@ -162,7 +161,7 @@ def _plan_by_question(given: Material, facts: Sequence[Fact]) -> list[SectionPla
     plans: list[SectionPlan] = []
     for part in parts:
         own = [fact for fact in facts if part.id in fact.answers] if counted else facts
-        plans.append(SectionPlan(part.text.rstrip(". "), part.text, tuple(own), part.standing.value))
+        plans.append(SectionPlan(part.text.rstrip(". "), part.text, tuple(own)))
     placed = {fact.id for plan in plans for fact in plan.facts}
     order = rank_facts(given.question, facts)
     rest = [one.fact for one in order if one.fact.id not in placed and one.worth >= order[0].worth]
@@ -171,7 +170,7 @@ def _plan_by_question(given: Material, facts: Sequence[Fact]) -> list[SectionPla
 
 def _plan_by_part(given: Material) -> list[SectionPlan]:
     return [
-        SectionPlan(part.title or part.angle or part.path, _part_question(given, part), part.facts, part.failed)
+        SectionPlan(part.title or part.angle or part.path, _part_question(given, part), part.facts)
         for part in given.parts
     ]
 
@@ -213,7 +212,6 @@ def _fill_sections(
             plan.title,
             plan.asked,
             tuple(one.fact for one in own or order[:1]),
-            plan.note,
             bool(plan.facts),
             {one.fact.id: one.core for one in order},
             sum(one.fits or one.worth >= _OPENS * own[0].worth for one in own),

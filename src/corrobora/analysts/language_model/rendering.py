@@ -21,15 +21,7 @@ import jinja2
 from corrobora.analysts.language_model import Prompt
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade, LinkedSource, Passage
-from corrobora.domain.plan import (
-    Node,
-    QueryYield,
-    Record,
-    SourceYield,
-    Subject,
-    SubQuestion,
-    collect_leaves,
-)
+from corrobora.domain.plan import Node, QueryYield, Record, SourceYield, Subject, SubQuestion, collect_leaves
 from corrobora.domain.thread import Escape, Gap
 from corrobora.ports import Role
 from corrobora.roles.forms import Shown, name_origin, name_place, quote_rows, quote_text, show_identifier
@@ -252,10 +244,15 @@ def _show_sources(sources: Sequence[SourceYield]) -> Shown:
 
 def _show_sections(passages: Sequence[Passage]) -> Shown:
     """One line a section: its name, and where it goes on after a part that was read, the words with which it does."""
-    called = ((each.heading.rpartition(" > ")[2], " ".join(each.text.split())) for each in passages)
-    begins = ((name, text, bool(name) and text.lstrip("# ").startswith(name)) for name, text in called)
-    names = (name if begun else f"{name.rstrip(' :')}: {text}".removeprefix(": ") for name, text, begun in begins)
-    return quote_rows((each.id, (name[:_SECTION_WORDS],)) for each, name in zip(passages, names, strict=True))
+    return quote_rows((each.id, (_name_section(each)[:_SECTION_WORDS],)) for each in passages)
+
+
+def _name_section(passage: Passage) -> str:
+    """Return the innermost heading of a passage, and its words where it does not begin with that heading."""
+    name, text = passage.heading.rpartition(" > ")[2], " ".join(passage.text.split())
+    if name and text.lstrip("# ").startswith(name):
+        return name
+    return f"{name.rstrip(' :')}: {text}" if name.rstrip(" :") else text
 
 
 def _choose_heading(passages: Sequence[Passage], at: int) -> str:

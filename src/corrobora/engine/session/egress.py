@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from corrobora.domain.evidence import Document, Hit, Query
 from corrobora.domain.plan import Plan, walk_nodes
 from corrobora.domain.run import DEMO, Request, RequestOption
-from corrobora.engine.session.journal import decode, hash_parts, iter_entries
+from corrobora.engine.session.journal import FAILED, decode, hash_parts, iter_entries
 from corrobora.policies.queries import LIBRARY_PROVIDER
 from corrobora.ports import WordFinder
 from corrobora.text.phrases import format_count
@@ -328,7 +328,7 @@ def list_shared(rounds: Sequence[Round], run: Session) -> tuple[str, ...]:
         return ()
     searches = Counter(
         key.split("/", 1)[1].partition("#")[0]
-        for key in dict.fromkeys(each.removesuffix("!failed") for each in run.journal.keys("search/"))
+        for key in dict.fromkeys(each.removesuffix(FAILED) for each in run.journal.keys("search/"))
     )
     lines = [
         f"{format_count(count, 'query', 'queries')} sent to {name}"

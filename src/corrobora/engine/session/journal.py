@@ -24,6 +24,7 @@ from corrobora.domain.thread import Intent
 from corrobora.ports import Entry, Journal
 
 T = TypeVar("T")
+FAILED = "!failed"  # ends the key of the entry that says why a call failed
 
 
 @dataclass(frozen=True, slots=True)

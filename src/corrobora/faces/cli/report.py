@@ -164,6 +164,14 @@ def missing_report_error(run: str) -> NoEvidence:
     return NoEvidence("report_missing", f"The run {run} has no report.", next_step=f"See: corrobora runs show {run}")
 
 
+def run_taken_error(row: RunRow) -> UserError:
+    """Return the error for a run that cannot be worked on here: it has ended just now, or another process has it."""
+    if row.status.final:
+        return UserError("run_ended", f"The run {row.id} has ended ({describe_code(row.outcome or row.status)}).")
+    why = f"The run {row.id} is {describe_code(row.status)}, and another process has it."
+    return UserError("run_busy", why, next_step=f"Wait for it, or stop it: corrobora cancel {row.id}")
+
+
 _FAILURE_CODES = (  # start of the error code that a failed run has stored: the exit code
     ("question_", Exit.USAGE),
     ("profile_", Exit.USAGE),

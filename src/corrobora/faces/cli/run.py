@@ -30,7 +30,7 @@ from corrobora.app.runs import (
     submit_run,
 )
 from corrobora.config import Settings
-from corrobora.domain.errors import JournalError, NoEvidence, UserError
+from corrobora.domain.errors import JournalError, NoEvidence
 from corrobora.domain.report import Outcome
 from corrobora.domain.run import Event, EventType, Request, RunId, RunRow, RunStatus, Stage
 from corrobora.faces.cli import Exit, print_notice
@@ -46,6 +46,7 @@ from corrobora.faces.cli.report import (
     low_score_exit,
     read_report_texts,
     run_exit,
+    run_taken_error,
 )
 from corrobora.faces.cli.screen import ask_authorization, is_terminal, one_line, plan_lines, write_stderr
 from corrobora.faces.event_text import count_noun, estimate_text, object_field
@@ -257,13 +258,10 @@ async def conduct_run(workspace: Workspace, run: RunId, wanted: OutputOptions) -
     """Work on a stored run here until it ends or waits, deliver what it gave, and return the exit code."""
     display = _open_display(wanted)
     code: int = Exit.BUG
+    took = await workspace.queue.submit(run, own=True)
     row = await workspace.runs.get(run)
-    if not await workspace.queue.submit(run, own=True):
-        row = await workspace.runs.get(run)
-        if row.status.final:  # another process has ended it just now
-            raise UserError("run_ended", f"The run {run} has ended ({describe_code(row.outcome or row.status)}).")
-        why = f"The run {run} is {describe_code(row.status)}, and another process has it."
-        raise UserError("run_busy", why, next_step=f"Wait for it, or stop it: corrobora cancel {run}")
+    if not took:
+        raise run_taken_error(row)
     phrase = resolve_profile(workspace.settings, row.request).phrase or "yes"
     asks = wanted.may_ask and not wanted.plan_only and is_terminal(sys.stdin) and is_terminal(sys.stderr)
 
@@ -278,8 +276,8 @@ async def conduct_run(workspace: Workspace, run: RunId, wanted: OutputOptions) -
         row = await workspace.runs.get(run)
         if wanted.plan_only and row.status is RunStatus.AWAITING:
             code = await _print_plan(workspace, row, conduct.plan, wanted)
-            return code
-        code = await _deliver_report(workspace, row, display, wanted, conduct)
+        else:
+            code = await _deliver_report(workspace, row, display, wanted, conduct)
     except OSError as error:  # such as a full disk: the same command would start a second run
         error.add_note(f"go on with: corrobora resume {run}")
         raise
@@ -293,11 +291,9 @@ async def conduct_run(workspace: Workspace, run: RunId, wanted: OutputOptions) -
             raise away from error
         print_notice(str(away))
         code = left
-        return code
-    else:
-        return code
     finally:
         display.close(code)
+    return code
 
 
 async def _print_plan(workspace: Workspace, row: RunRow, event: Event | None, wanted: OutputOptions) -> int:

@@ -17,7 +17,6 @@ from typing import Any, Literal
 from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
 from corrobora.app.delivery import describe_webhook, send_webhook_again, send_webhooks
-from corrobora.app.exports import list_events
 from corrobora.app.followups import submit_follow_up
 from corrobora.app.runs import (
     FINISH_TOPIC,
@@ -40,8 +39,9 @@ from corrobora.domain.run import DEMO, Event, EventType, RunId, RunRow, RunStatu
 from corrobora.faces.cli.library import list_libraries, resolve_libraries, unknown_library_error
 from corrobora.faces.request import parse_question
 from corrobora.faces.web.new_run import NewRun, make_request
-from corrobora.storage.journal.events import cancel_tasks, read_events
+from corrobora.storage.journal.events import list_events, read_events
 from corrobora.storage.journal.runs import Artifact
+from corrobora.storage.postgres import cancel_tasks
 
 
 @asynccontextmanager
@@ -363,5 +363,5 @@ async def answer_run(workspace: Workspace, given: str, text: str) -> RunRow:
 
 async def read_plan_event(workspace: Workspace, run: str) -> Event | None:
     """Return the last event that proposed a plan, None if there is none."""
-    events = reversed(await list_events(workspace, run))
+    events = reversed(await list_events(workspace.database, run))
     return next((each for each in events if each.type is EventType.PLAN_PROPOSED), None)

@@ -34,7 +34,6 @@ from corrobora.text.segmentation import split_sentences
 
 if TYPE_CHECKING:
     from corrobora.storage.index.catalog import Catalog
-    from corrobora.storage.index.tokenizer import Tokenizer
     from corrobora.storage.index.vectors import VectorIndex
     from corrobora.storage.postgres import Connection, Database
 

@@ -13,7 +13,7 @@ import json
 from collections.abc import AsyncGenerator, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, LiteralString, Self, cast
+from typing import LiteralString, Self, cast
 
 import psycopg
 from psycopg import sql
@@ -32,10 +32,9 @@ from corrobora.storage.journal.runs import (
     unknown_run_error,
     validate_id,
 )
-from corrobora.storage.postgres import Database, open_connection
+from corrobora.storage.postgres import Database, cancel_tasks, open_connection
 
 _PAGE = 500
-_AGAIN_SECONDS = 1.0
 _LEFT_OUT = 4  # looks in a row while notifications arrive
 _READ: LiteralString = """
 SELECT seq, at, type, key, path, round, data FROM run_events WHERE run = %s AND seq > %s ORDER BY seq LIMIT %s
@@ -56,6 +55,14 @@ async def read_events(database: Database, run: str, *, after: int = 0, limit: in
         Event(EventType(kind), key, path, number, json.loads(data), seq, at.astimezone(UTC).isoformat())
         for seq, at, kind, key, path, number, data in rows
     ]
+
+
+async def list_events(database: Database, run: str) -> list[Event]:
+    """Return all events of a run so far, in order."""
+    found: list[Event] = []
+    while page := await read_events(database, run, after=found[-1].seq if found else 0):
+        found += page
+    return found
 
 
 async def read_call_times(database: Database, run: str, epoch: int) -> Sequence[tuple[str, str, datetime]]:
@@ -206,22 +213,6 @@ class EventLog:
             self._reads.pop(run, None)
             for changed in self._followers.get(run, ()):
                 changed.set()
-
-
-async def cancel_tasks(*tasks: asyncio.Task[Any]) -> None:
-    """Cancel tasks until they have ended.
-
-    Once is not enough: before Python 3.12 `asyncio.wait_for`, which psycopg uses, loses a cancellation that arrives
-    together with its result.
-    """
-    left: set[asyncio.Task[Any]] = set(tasks)
-    while left:
-        for task in left:
-            task.cancel()
-        ended, left = await asyncio.wait(left, timeout=_AGAIN_SECONDS)
-        for task in ended:
-            if not task.cancelled():
-                task.exception()  # retrieved, so that asyncio does not log it
 
 
 # The journal keys to delete for each stage, as a pattern; a later stage keeps more.

@@ -13,7 +13,7 @@ import selectors
 import time
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, LiteralString, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, LiteralString, Self, TypeAlias
 
 import psycopg
 from psycopg import AsyncConnection
@@ -37,6 +37,7 @@ Params: TypeAlias = Sequence[object] | Mapping[str, object] | None
 
 MIN_SERVER = 15
 WAIT_SECONDS = 120.0  # for a connection of the pool: a busy machine is not an outage
+_AGAIN_SECONDS = 1.0  # after which a task that has not ended is cancelled again
 OUTAGE_SECONDS = 300.0  # so long a server that is away is waited for; one that somebody has stopped not so long
 STOPPED_SECONDS = 10.0
 _TRUSTED_SECONDS = 10.0
@@ -350,3 +351,19 @@ def require_version(version: int) -> None:
             f"The database server is PostgreSQL {version}; at least {MIN_SERVER} is needed.",
             next_step="Upgrade it, or leave CORROBORA_DATABASE_URL empty to use the embedded one.",
         )
+
+
+async def cancel_tasks(*tasks: asyncio.Task[Any]) -> None:
+    """Cancel tasks until they have ended.
+
+    Once is not enough: before Python 3.12 `asyncio.wait_for`, which psycopg uses, loses a cancellation that arrives
+    together with its result.
+    """
+    left: set[asyncio.Task[Any]] = set(tasks)
+    while left:
+        for task in left:
+            task.cancel()
+        ended, left = await asyncio.wait(left, timeout=_AGAIN_SECONDS)
+        for task in ended:
+            if not task.cancelled():
+                task.exception()  # retrieved, so that asyncio does not log it

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from corrobora.domain.errors import CorroboraError, JournalError, Stale, UserError
 from corrobora.domain.run import Request, RunId, RunStatus
-from corrobora.storage.journal.events import EventLog, cancel_tasks
+from corrobora.storage.journal.events import EventLog
 from corrobora.storage.journal.runs import (
     FINAL_STATUSES,
     STATUS_CHANNEL,
@@ -28,7 +28,7 @@ from corrobora.storage.journal.runs import (
     new_run_id,
     validate_id,
 )
-from corrobora.storage.postgres import Database
+from corrobora.storage.postgres import Database, cancel_tasks
 from corrobora.storage.postgres.processes import has_ended, is_alive_here, this_process
 from corrobora.storage.queue import statements as sql
 from corrobora.storage.queue.statements import (

@@ -100,7 +100,7 @@ def test_s12_what_is_no_score_is_zero(value: object):
 
 def test_s08_texts_lose_control_characters_and_nothing_else():
     assert clean_text("a\x00b\tc\nd\x7f\x1b[31m é 中 \ud800") == "a b\tc\nd  [31m é 中 ?"
-    assert clean_line(" a\n\n b ") == "a b"
+    assert clean_line(" a\n\n b\u202e\x9b \u2028c") == "a b c"
     assert clean_text(None) == clean_text(5) == ""
 
 

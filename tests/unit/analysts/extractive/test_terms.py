@@ -21,6 +21,12 @@ FORMS = {
         f"HOARD(1)\n\nDESCRIPTION\n{ABOUT}\nOPTIONS\n       -a, --all\n              {ALL}\n              {MORE}\n\n"
         f"       -k, --keep\n              {KEEP}\n\n              {APART}\n\nSEE ALSO\n       basket(1)\n"
     ),
+    "apart.txt": (
+        f"HOARD(1)\n\nDESCRIPTION\n{ABOUT}\nOPTIONS\n"
+        f"       gather [-q] [--size=N] [--colour[=always|never]] [--fuzz=N]\n       [--all]\n\n"
+        f"              {ALL}\n              {MORE}\n\n"
+        f"       keep [--keep]\n\n              {KEEP}\n\n              {APART}\n"
+    ),
     "tabs.txt": (
         f"HOARD(1)\n\nDESCRIPTION\n{ABOUT}\nOPTIONS\n       -a, --all\n\t      {ALL}\n\t      {MORE}\n\n"
         f"       -k, --keep\n\t      {KEEP}\n\n"

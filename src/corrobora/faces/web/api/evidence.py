@@ -10,7 +10,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Request, Response
 
-from corrobora.app.exports import list_events
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Fact
 from corrobora.domain.report import Citation, Report, SentenceCheck
@@ -28,6 +27,7 @@ from corrobora.faces.web.api.models import (
     describe_event,
 )
 from corrobora.faces.web.context import Opened
+from corrobora.storage.journal.events import list_events
 
 router = APIRouter(prefix="/api/v1/runs/{run}", tags=["evidence"])
 _ACCEPTED = {"application/json": "json", "text/html": "html", "text/markdown": "md"}
@@ -164,7 +164,9 @@ async def list_rounds(run: RunName, workspace: Opened) -> list[EventInfo]:
 
 async def _list_of_type(workspace: Opened, run: str, kind: str) -> list[EventInfo]:
     row = await service.read_run(workspace, run)
-    return [describe_event(event, row.id) for event in await list_events(workspace, row.id) if event.type == kind]
+    return [
+        describe_event(event, row.id) for event in await list_events(workspace.database, row.id) if event.type == kind
+    ]
 
 
 @router.get("/spend")

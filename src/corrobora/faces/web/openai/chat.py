@@ -20,7 +20,6 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import JSONResponse, Response
 
-from corrobora.app.exports import list_events
 from corrobora.app.runs import resolve_profile
 from corrobora.domain.errors import CorroboraError, NoEvidence, UserError
 from corrobora.domain.run import Event, EventType, RunRow, RunStatus
@@ -32,6 +31,7 @@ from corrobora.faces.web.context import Opened
 from corrobora.faces.web.new_run import NewRun
 from corrobora.faces.web.service import answer_run, find_awaited, follow_with_silence, follow_work, read_plan_event
 from corrobora.policies.intake import refuse_small_talk
+from corrobora.storage.journal.events import list_events
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -214,7 +214,7 @@ async def describe_plan(workspace: Workspace, row: RunRow) -> Content:
 
 async def list_searches(workspace: Workspace, run: str, last: int | None = None) -> list[str]:
     """Return the queries of a run so far, in order; only up to the event with the number `last`."""
-    events = await list_events(workspace, run)
+    events = await list_events(workspace.database, run)
     return [_query(each) for each in events if each.type is EventType.SEARCH and (last is None or each.seq < last)]
 
 

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from corrobora.app import Workspace
-from corrobora.app.exports import Reference, complete_evidence, list_events, read_source
+from corrobora.app.exports import Reference, complete_evidence, read_source
 from corrobora.app.followups import compare_runs, read_feedback_models, require_report, submit_edit
 from corrobora.app.runs import CRITERIA, dump_rating, list_ratings, make_rating, store_rating
 from corrobora.domain.errors import CorroboraError, NoEvidence, UserError
@@ -26,6 +26,7 @@ from corrobora.reporting.edits import parse_document
 from corrobora.reporting.html_page import render_body
 from corrobora.reporting.plots import draw_plots
 from corrobora.roles.edit import Edit, EditAction, EditRequest
+from corrobora.storage.journal.events import list_events
 from corrobora.text.phrases import find_frame
 from corrobora.text.tokens import sanitize_text
 
@@ -131,7 +132,7 @@ async def show_source(  # noqa: PLR0913, PLR0917 - the parts of an address
 async def show_audit(request: Request, run: str, workspace: Opened) -> HTMLResponse:
     """Show what stands on what: statements by sources, decisions, retries, spend and scores."""
     row, report = await _load(workspace, run)
-    events = await list_events(workspace, row.id)
+    events = await list_events(workspace.database, row.id)
     audit = views.build_audit(report, events)
     plots = draw_plots(events, report)
     ratings = await list_ratings(workspace, row.id)
