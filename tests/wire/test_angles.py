@@ -10,6 +10,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+from tests.profiles.research import LibraryRun
 from tests.wire.methods import WireRun, run_over_wire
 
 from corrobora.domain.plan import SubQuestionStatus
@@ -70,6 +71,7 @@ async def test_angles_16_the_same_query_with_latest_behind_it_is_the_same_search
 async def test_angles_16_a_resumed_run_asks_the_same_searches():
     answers = {"plan": make_plan(SLUGS[:3]), "scope": ask_the_same, "reflect": never_content}
     first = await run_over_wire("angles", answers)
+    assert isinstance(first.run, LibraryRun)
     again = await run_over_wire("angles", answers, journal=first.run.journal, library=first.run.library)
     assert not again.asked
     assert again.report.markdown == first.report.markdown
