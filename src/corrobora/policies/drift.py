@@ -26,7 +26,8 @@ from corrobora.text.tokens import fold_text, stem_text
 Axis = Literal["place", "time", "subject", "domain"]
 MAX_DRIFT_STREAK = 3  # TRIPLET-39
 MAX_YEARS_OFF = 5  # TRIPLET-38
-COMMON_NAME = 0.3  # of a library's results that name a subject: from there on, the others are taken to be about it
+# Share and number of the documents found in a library that name a subject, from which the others are taken to be on it.
+COMMON_NAME, LEAST_NAMING = 0.3, 3
 _SCANNED_CHARS = 60_000  # enough to see what a document is about
 
 _YEAR = re.compile(
@@ -48,13 +49,16 @@ class Drift:
 def select_missed_subjects(subjects: Sequence[Subject], hits: Sequence[Hit]) -> tuple[Subject, ...]:
     """Return the subjects whose absence from a stored document tells that it is about something else.
 
-    None where much of what a library found names one of them: the pages of a product's manual rarely repeat its name.
-    Measured on four sets, these shares lie near 0 or above one half.
+    None where much of what was found in a library names one of them: the pages of a product's manual rarely repeat its
+    name. Measured on four sets, these shares lie near 0 or above one half.
     """
-    stored = [SeenText(f"{hit.title}\n{hit.snippet}") for hit in hits if hit.source is not None]
     names = _list_names(subjects)
-    naming = sum(any(map(seen.has_name, names)) for seen in stored)
-    return () if stored and naming >= COMMON_NAME * len(stored) else tuple(subjects)
+    stored: dict[SourceId, bool] = {}
+    for hit in hits:
+        if hit.source is not None and not stored.get(hit.source):
+            stored[hit.source] = any(map(SeenText(f"{hit.title}\n{hit.snippet}").has_name, names))
+    naming = sum(stored.values())
+    return () if naming >= max(LEAST_NAMING, COMMON_NAME * len(stored)) else tuple(subjects)
 
 
 def _list_names(subjects: Sequence[Subject]) -> list[str]:

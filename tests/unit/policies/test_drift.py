@@ -170,10 +170,13 @@ def test_only_fetched_results_break_or_make_a_streak(outcomes: list[ReadOutcome]
 
 
 @pytest.mark.parametrize(
-    ("naming", "stored", "missed"), [(0, True, True), (2, True, True), (3, True, False), (9, False, True)]
+    ("naming", "found", "stored", "missed"),
+    [(0, 10, True, True), (2, 10, True, True), (3, 10, True, False), (9, 10, False, True), (2, 3, True, True)],
 )
-def test_a_name_that_much_of_a_library_uses_is_not_missed_in_its_other_pages(naming: int, stored: bool, missed: bool):
-    said = ["The MF Ardal sails." if n < naming else "It sails at noon." for n in range(10)]
+def test_a_name_that_much_of_a_library_uses_is_not_missed_in_its_other_pages(
+    naming: int, found: int, stored: bool, missed: bool
+):
+    said = ["The MF Ardal sails." if n < naming else "It sails at noon." for n in range(found)]
     hits = [
         Hit(f"page {n}", "Timetable", text, source=SourceId(f"S{n}") if stored else None) for n, text in enumerate(said)
     ]
