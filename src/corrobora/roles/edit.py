@@ -106,7 +106,6 @@ def choose_changes(proposed: Proposed, said: str) -> tuple[Change, ...]:
     return tuple(chosen[number] for number in sorted(chosen))
 
 
-_WISH = re.compile(r"(?<=[.!?;])\s+|\n+")
 _ID = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3})?(?![\d.]*\d)")
 
 
@@ -134,10 +133,9 @@ class Editing:
 
     @property
     def named(self) -> frozenset[str]:
-        """The ids that the feedback names, if each of its sentences does: then no edit may concern anything else."""
+        """The ids that the feedback itself names: then no edit may concern anything else."""
         known = {name for name, _ in self.sentences}
-        wishes = [known.intersection(_ID.findall(each)) for each in _WISH.split(self.feedback) if each.strip()]
-        return frozenset[str]().union(*wishes) if all(wishes) else frozenset()
+        return frozenset(each for each in _ID.findall(self.feedback) if each in known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +171,7 @@ class WireEdits:
 def convert_edits(given: Editing, filled: WireEdits) -> Edits:
     """Take edits of ids that were shown, inside what the feedback names."""
     known, sentences = set(given.targets), {name for name, _ in given.sentences}
-    made: list[Edit] = []
+    made, left = list[Edit](), list[str]()
     for each in filled.edits:
         target, after = each.target.strip(), each.after.strip()
         if target not in known or (after and after not in known):
@@ -186,10 +184,13 @@ def convert_edits(given: Editing, filled: WireEdits) -> Edits:
         if each.action == "move" and not after:
             raise UnusableAnswer(f"`move` of {target} needs `after`.")
         if given.named and not _is_named(each.action, target, given.named):
+            left.append(f"{each.action} {target}")
             continue
         text = " ".join(each.text.split()) if each.action in ("add", "reword", "research") else ""
         made.append(Edit(EditAction(each.action), target, text, after if each.action == "move" else ""))
-    return Edits(tuple(dict.fromkeys(made)), " ".join(filled.unclear.split()))
+    told = [" ".join(filled.unclear.split())]
+    told += [f"Left out, because the wish names other ids: {', '.join(left)}."] if left and not given.refused else []
+    return Edits(tuple(dict.fromkeys(made)), " ".join(filter(None, told)))
 
 
 def _is_named(action: str, target: str, named: frozenset[str]) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from tests.unit.app.test_followups import research
@@ -212,9 +211,7 @@ GIVEN = Editing("root/edit", "q", "Drop 1.1.", (("1", "A"),), (("1.1", "It is. [
 def test_a_model_edits_what_is_shown_and_inside_what_the_feedback_names() -> None:
     inside = convert_edits(GIVEN, WireEdits([WireEdit("drop", "1.1"), WireEdit("drop", "1.2")]))
     assert [each.target for each in inside.edits] == ["1.1"]
-    wider = replace(GIVEN, feedback="Drop 1.1. The sentence that says nothing goes, too.")
-    both = convert_edits(wider, WireEdits([WireEdit("drop", "1.1"), WireEdit("drop", "1.2")]))
-    assert [each.target for each in both.edits] == ["1.1", "1.2"], "a wish without an id may mean any sentence"
+    assert inside.unclear == "Left out, because the wish names other ids: drop 1.2."
     for wrong in (
         WireEdit("drop", "3.1"),
         WireEdit("reword", "1", "x"),
