@@ -54,6 +54,16 @@ FILES: dict[str, dict[str, str]] = {
         "### Changed\n\n- The default colour is now blue.\n\n## 1.9.0 - 2023-11-11\n\n### Added\n\n- Night mode.\n"
         "- Export as SVG.\n",
     },
+    "sweep": {
+        "sweep.md": "# sweep\n\n## Usage\n\nTo keep some copies, sweep keeps them by rules:\n\n"
+        "    sweep --keep-hourly=3 --keep-daily=7 /attic\n\n## Options\n\n"
+        "- --keep-hourly N: number of hourly copies to keep\n- --keep-daily N: number of daily copies to keep\n"
+        "- --keep-weekly N: number of weekly copies to keep\n- --keep-monthly N: number of monthly copies to keep\n"
+        "- --keep-yearly N: number of yearly copies to keep\n- --keep-within SPAN: leave all that is younger alone\n\n"
+        "## Rules\n\nThe option --keep-daily of sweep keeps one copy a day. The option --keep-weekly of sweep keeps "
+        "one copy a week.\n\nTime spans are written with a letter: --keep-within 2d spares copies of the past 48 "
+        "hours.\n",
+    },
     "values": {
         "wells.csv": "well,village,dug,depth_m,keeper\nMoor Well,Aldby,1921,14,Parish council\n"
         "Dry Well,Aldby,1954,22,Hedda Fossum\nMill Well,Storvik,1899,9,Parish council\n",
@@ -123,6 +133,7 @@ FIRST = (  # library, question, what the opening says
     ("gate", "How long must a passkey be?", "Entry phrases SHALL be at least 12 letters in length"),
     ("gate", "How long must a passkey be at least?", "Entry phrases SHALL be at least 12 letters in length"),
     ("changes", "In which version was night mode added?", "1.9.0 - 2023-11-11: Added: Night mode."),
+    ("sweep", "What does the --keep-within option of sweep do?", "leave all that is younger alone"),
     ("values", "Who is the keeper of the Dry Well?", "keeper: Hedda Fossum"),
     ("channel", "Who has the key of the archive?", "Ida: the porter"),
     ("channel", "When is the audit?", "on Friday the 17th, in room 4"),

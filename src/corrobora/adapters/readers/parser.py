@@ -114,8 +114,10 @@ def find_reader(name: str, data: bytes, content_type: str = "") -> FormatReader:
     if data[:1024].lstrip()[:5] == b"%PDF-":
         return PDF
     known = map_types()
-    suffix = PurePosixPath(name.replace("\\", "/")).suffix.lower()
-    found = known.get(content_type.split(";", 1)[0].strip().lower()) or known.get(suffix, TEXT)
+    path = PurePosixPath(name.replace("\\", "/").lower())
+    found = known.get(content_type.split(";", 1)[0].strip().lower()) or known.get(path.suffix, TEXT)
+    inner = known.get(PurePosixPath(path.stem).suffix, TEXT) if found is TEXT else TEXT
+    found = inner if inner in (MARKDOWN, RST) else found  # "guide.rst.txt": the source that Sphinx publishes as text
     start = data[:512].lstrip().lower()
     declared = start.startswith(b"<?xml")
     if start.startswith((b"<!doctype html", b"<html")) or (declared and b"<html" in data[:2_048].lower()):

@@ -18,11 +18,13 @@ from corrobora.roles.extract import Excerpt
 from corrobora.text.entries import find_entries, measure_depth, read_terms
 from corrobora.text.segmentation import Span, is_entry, split_sentences
 from corrobora.text.tokens import (
+    IDENTIFIER,
     LIST_ITEM,
     fold_text,
     fold_whitespace,
     function_word_share,
     is_table_row,
+    join_identifier,
     lacks_word_spaces,
     skip_item_mark,
     split_words,
@@ -310,12 +312,15 @@ def read_labels(text: str) -> str:
 
 
 def split_joined_names(text: str) -> str:
-    """Split names joined by capitals, and add to an option of one letter a word for it: `-V` is not `-v`, nor "v".
+    """Split names joined by capitals, and add to an option or another identifier a word that stands for all of it.
+
+    `-V` is not `-v`, nor "v"; `--keep-within` is neither `--keep-daily` nor "keep".
 
     Example:
-        >>> split_joined_names("AnnMiller uses -V")
-        'Ann Miller uses -V optionVu'
+        >>> split_joined_names("AnnMiller uses -V with --keep-within")
+        'Ann Miller uses -V optionVu with --keep-within optionkeepwithin'
     """
+    text = IDENTIFIER.sub(lambda found: f"{found[0]} {join_identifier(found[0])}", text)
     return _OPTION.sub(
         lambda found: f"{found[0]} option{found[1]}{'lu'[found[1].isupper()]}", _JOINED_NAMES.sub(" ", text)
     )

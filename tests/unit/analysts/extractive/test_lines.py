@@ -95,6 +95,12 @@ def test_an_option_of_one_letter_is_told_from_the_other_case_of_it():
     assert set(stem_text(split_joined_names("What does -V do?"))) & set(one.sentence.stems) - set(other.sentence.stems)
 
 
+def test_a_long_option_is_told_from_others_that_share_its_words():
+    one, other = lines_of("The --keep-within option takes a time span.\n\nThe --keep-last option takes a number.")
+    asked = set(stem_text(split_joined_names("What does --keep-within do?")))
+    assert asked & set(one.sentence.stems) - set(other.sentence.stems)
+
+
 def test_a_bar_of_progress_states_nothing():
     bar, sentence = lines_of("Writing | ########## | 100% of it is done.\n\nThe write is done in a second.")
     assert bar.sentence.bare
