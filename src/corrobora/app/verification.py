@@ -18,12 +18,13 @@ from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
+from corrobora.app.runs import load_report
 from corrobora.config import resolve_language
 from corrobora.domain.errors import ReadError, UserError
 from corrobora.domain.evidence import Hit, Source, SourceId
 from corrobora.ports import IngestItem, ParsedDocument
 from corrobora.reporting.html_reader import compare_markup, find_hiding, html_to_markdown, is_html
-from corrobora.reporting.recheck import RecheckResult, recheck_report
+from corrobora.reporting.recheck import RecheckResult, credit_rulings, recheck_report
 from corrobora.reporting.references import Lookups, SourceLookup, SourcePage, StoredSource
 from corrobora.reporting.report_format import read_frame
 from corrobora.reporting.report_parser import Reference
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 _MARKUP_SHOWN = 200  # characters of an element in a message
+_RULING = "confirm"  # the role of a model that rules on sentences that code leaves open, as the journal names it
 _FETCH_SPACE = "verify"  # where pages that were fetched for a check are stored
 _FIND_RUNS = """
 SELECT run FROM run_artifact WHERE name = 'report.md' AND position(%s::bytea IN bytes) > 0 ORDER BY at DESC LIMIT 8
@@ -175,7 +177,20 @@ async def verify_report(
         return result
     run, status, changes = await _compare_delivered(workspace, given, result.references)
     problems = result.problems if run else {**result.misplaced, **result.problems}  # a stored run proves its passages
-    return replace(result, seal=status, run=run, changes=changes, problems=problems)
+    found = replace(result, seal=status, run=run, changes=changes, problems=problems)
+    report = await load_report(workspace, run) if status is SealStatus.DELIVERED else None
+    if report is None:
+        return found
+    return credit_rulings(found, report.checks, await _name_judges(workspace, run))
+
+
+async def _name_judges(workspace: Workspace, run: str) -> str:
+    """Return the models that ruled in a run on what code left open."""
+    query = "SELECT meta FROM journal WHERE run = %s AND position(%s in meta) > 0 ORDER BY key"
+    rows = await workspace.database.fetch_all(query, [run, f'"{_RULING}"'], where="finding who ruled in a run")
+    metas = (cast("dict[str, str]", json.loads(str(meta))) for (meta,) in rows)
+    named = [meta["model"] or meta["analyst"] for meta in metas if meta["role"] == _RULING]
+    return ", ".join(dict.fromkeys(named)) or "a model"
 
 
 def _call_from_thread(ask: Callable[P, Awaitable[T]], home: asyncio.AbstractEventLoop) -> Callable[P, Awaitable[T]]:

@@ -24,7 +24,6 @@ from corrobora.engine.session.journal import decode, encode, format_json
 from corrobora.policies import dump_profile
 from corrobora.reporting.edits import parse_document
 from corrobora.reporting.html_page import render_html
-from corrobora.reporting.markdown import MARKER, is_heading, iter_cited_sentences
 from corrobora.reporting.revision import (
     NOT_RESEARCHED,
     Base,
@@ -39,6 +38,7 @@ from corrobora.reporting.verify import CheckedDraft
 from corrobora.roles.edit import Change, Edit, EditAction, Editing, EditRequest, Proposed, choose_changes, propose_edits
 from corrobora.roles.forms import select_best_facts, shorten_title
 from corrobora.roles.synthesize import synthesize
+from corrobora.text.markdown import MARKER, is_heading, iter_cited_sentences
 from corrobora.text.phrases import format_count
 from corrobora.text.tokens import sanitize_json, sanitize_text
 

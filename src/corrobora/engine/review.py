@@ -20,13 +20,13 @@ from corrobora.engine.session import Session
 from corrobora.policies.grading import find_notice
 from corrobora.ports import Library
 from corrobora.reporting.evidence import build_evidence
-from corrobora.reporting.markdown import MARKER
 from corrobora.reporting.render import CitedSource, render_conflicts, render_gaps
 from corrobora.reporting.verify import RULED, CheckedDraft
 from corrobora.roles.forms import name_origin, name_place, select_best_facts
 from corrobora.roles.review import Confirming, Doubt, Reviewing, Revising, confirm
 from corrobora.text.claims import NAMED_NUMBER
 from corrobora.text.derivations import ReadDocument, ReadingSet, find_mention, is_about_reading
+from corrobora.text.markdown import MARKER
 from corrobora.text.operations import DerivationKind
 from corrobora.text.phrases import TELLS_RESEARCH, is_written_by_code
 from corrobora.text.support import find_numbers

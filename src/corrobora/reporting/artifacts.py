@@ -17,7 +17,7 @@ from corrobora.domain.report import Findings
 from corrobora.domain.thread import Gap, Round, Saturation, StopReason, ThreadState
 from corrobora.policies.drift import assess_candidates
 from corrobora.policies.stop import classify_saturation
-from corrobora.reporting.markdown import format_cell, format_table
+from corrobora.text.markdown import format_cell, format_table
 from corrobora.text.phrases import describe_code, format_count
 
 _YAML_WORDS = frozenset("yes no on off true false null y n".split())  # YAML reads these as other types

@@ -11,7 +11,10 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from corrobora.domain.report import Citation, Report
-from corrobora.reporting.markdown import (
+from corrobora.reporting.seal import strip_seal
+from corrobora.roles.edit import Edit, EditAction
+from corrobora.text import phrases
+from corrobora.text.markdown import (
     LEAD,
     drop_marks,
     fold_quotes,
@@ -20,9 +23,6 @@ from corrobora.reporting.markdown import (
     is_rule,
     split_cited_sentences,
 )
-from corrobora.reporting.seal import strip_seal
-from corrobora.roles.edit import Edit, EditAction
-from corrobora.text import phrases
 from corrobora.text.phrases import ENGLISH, Frame, find_frame
 from corrobora.text.tokens import read_inline
 

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING
 
 from corrobora.domain.evidence import Document, Fact, locate_quote
 from corrobora.domain.report import Citation, CitedPassage, CitedQuote, MarkerEvidence, Report, SentenceCheck, Support
-from corrobora.reporting.markdown import (
+from corrobora.reporting.seal import strip_seal
+from corrobora.reporting.verify import is_copied, make_evidence
+from corrobora.text import phrases
+from corrobora.text.derivations import DerivationKind
+from corrobora.text.markdown import (
     drop_marks,
     iter_row_statements,
     join_cells,
     split_cited_sentences,
     strip_source_label,
 )
-from corrobora.reporting.seal import strip_seal
-from corrobora.reporting.verify import is_copied, make_evidence
-from corrobora.text import phrases
-from corrobora.text.derivations import DerivationKind
 from corrobora.text.phrases import ENGLISH, Frame, find_frame, list_frames
 from corrobora.text.support import check_support
 from corrobora.text.tokens import stem_text, token_overlap

@@ -8,13 +8,14 @@ fetched: it is given lookups.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from urllib.parse import urlsplit
 
-from corrobora.domain.report import Support
-from corrobora.reporting.markdown import split_cells, strip_source_label, unescape_markdown
+from corrobora.domain.report import SentenceCheck, Support
+from corrobora.reporting.evidence import fold_letters
 from corrobora.reporting.references import (
     BLIND,
     GOOD,
@@ -34,11 +35,13 @@ from corrobora.reporting.report_parser import (
     parse_report,
 )
 from corrobora.reporting.seal import SealStatus, TextChange, fold_layout, strip_seal
+from corrobora.reporting.verify import RULED
 from corrobora.text.claims import CitedEvidence
 from corrobora.text.comparison import find_differences
 from corrobora.text.derivations import DerivationKind, check_derivation
+from corrobora.text.markdown import split_cells, strip_source_label, unescape_markdown
 from corrobora.text.mentions import find_claim_words
-from corrobora.text.phrases import Frame
+from corrobora.text.phrases import CONFIRMED, Frame
 from corrobora.text.support import Evidence, SupportCheck, check_support
 from corrobora.text.tokens import read_inline, stem_text
 
@@ -67,6 +70,7 @@ class CheckedStatement:
     reasons: tuple[str, ...] = ()
     failing: tuple[str, ...] = ()
     line: int = 0
+    judged_by: str = ""  # the model of the run on whose word it counts as supported; "" if code finds it so
 
     @property
     def carried(self) -> bool:
@@ -122,6 +126,11 @@ class RecheckResult:
     def carried(self) -> int:
         """The number of cited statements that their sources support."""
         return sum(s.carried for s in self.statements)
+
+    @property
+    def judges(self) -> Mapping[str, int]:
+        """How many statements count as supported on the word of each model of the run."""
+        return Counter(s.judged_by for s in self.statements if s.judged_by)
 
     @property
     def failed(self) -> tuple[CheckedStatement, ...]:
@@ -188,6 +197,28 @@ async def recheck_report(text: str, lookups: Lookups, frames: Sequence[Frame] = 
         notices={number: each.notice for number, each in checked.items() if each.notice},
         misplaced=find_misplaced(parsed, checked),
         conflicts=tuple(_check_conflicts(parsed, checked)),
+    )
+
+
+def credit_rulings(result: RecheckResult, checks: Sequence[SentenceCheck], model: str) -> RecheckResult:
+    """Count as supported what code leaves open and the model of the run found in its sources.
+
+    Only for a file that is the delivered report: `checks` are those stored with it. What code finds contradicted stays
+    so, and a text that stands there several times counts only if all its checks passed.
+    """
+    ruled: dict[str, bool] = {}
+    confirmed = {fold_letters(each.sentence) for each in checks if CONFIRMED in each.reasons}
+    for each in checks:
+        key = fold_letters(each.sentence)
+        ruled[key] = ruled.get(key, key in confirmed) and each.support is Support.SUPPORTED
+    return replace(
+        result,
+        statements=tuple(
+            replace(each, support=Support.SUPPORTED, reasons=(), failing=(), judged_by=model)
+            if each.support in RULED and ruled.get(fold_letters(each.text))
+            else each
+            for each in result.statements
+        ),
     )
 
 

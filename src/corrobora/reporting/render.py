@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
 from corrobora.domain.report import Citation, Findings, Report, SentenceCheck, Support
 from corrobora.reporting.bibliography import name_section
-from corrobora.reporting.markdown import MARKER, escape_markdown, format_cell, format_table
 from corrobora.reporting.report_format import translate_body
 from corrobora.roles.forms import shorten_title
 from corrobora.text import phrases
 from corrobora.text.alignment import find_cut, find_slices
 from corrobora.text.authors import join_authors
 from corrobora.text.comparison import find_differing_sentences
+from corrobora.text.markdown import MARKER, escape_markdown, format_cell, format_table
 from corrobora.text.phrases import ENGLISH, Frame, describe_code, find_frame, format_count
 from corrobora.text.tokens import escape_text, sanitize_text
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from corrobora.domain.report import Findings
 from corrobora.domain.run import Request, RequestOption
-from corrobora.reporting.markdown import is_row, is_rule, join_cells, split_cells
 from corrobora.text import phrases
+from corrobora.text.markdown import is_row, is_rule, join_cells, split_cells
 from corrobora.text.phrases import Frame, find_frame
 from corrobora.text.tokens import read_inline
 

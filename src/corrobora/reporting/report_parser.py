@@ -14,7 +14,8 @@ from itertools import pairwise
 
 from corrobora.domain.evidence import fold_typography
 from corrobora.reporting.html_reader import EVIDENCE, PLOTS
-from corrobora.reporting.markdown import (
+from corrobora.text import phrases
+from corrobora.text.markdown import (
     fold_quotes,
     goes_on,
     is_heading,
@@ -24,7 +25,6 @@ from corrobora.reporting.markdown import (
     split_cells,
     split_cited_sentences,
 )
-from corrobora.text import phrases
 from corrobora.text.phrases import ENGLISH, Frame, list_frames
 from corrobora.text.tokens import read_inline
 

@@ -15,9 +15,9 @@ from corrobora.domain.evidence import Contradiction, Fact, FactId
 from corrobora.domain.plan import SubQuestion
 from corrobora.domain.report import Findings, Report, Support, iter_threads
 from corrobora.policies.grading import group_statements
-from corrobora.reporting.markdown import format_cell
 from corrobora.reporting.verify import make_evidence
 from corrobora.text.comparison import find_differences
+from corrobora.text.markdown import format_cell
 from corrobora.text.phrases import describe_code, format_count
 from corrobora.text.support import check_support
 from corrobora.text.tokens import fold_text, fold_whitespace, token_overlap

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 from corrobora.domain.evidence import fold_typography
 from corrobora.reporting.html_reader import html_to_markdown
-from corrobora.reporting.markdown import is_heading, is_row
 from corrobora.reporting.report_parser import Block, split_blocks
+from corrobora.text.markdown import is_heading, is_row
 from corrobora.text.segmentation import split_sentences
 
 _WORDS = {"en": ("Sealed", "run"), "de": ("Versiegelt", "Lauf")}  # in any other language the line is English

@@ -15,7 +15,11 @@ from urllib.parse import urlsplit
 from corrobora.domain.evidence import Fact
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.report import Draft, Findings, SentenceCheck, Support
-from corrobora.reporting.markdown import (
+from corrobora.reporting.report_format import SECRET, strip_addresses
+from corrobora.text import phrases
+from corrobora.text.claims import CitedEvidence, check_read_support
+from corrobora.text.derivations import Derivation, DerivationKind, ReadingSet, check_derivation
+from corrobora.text.markdown import (
     LEAD,
     MARKER,
     describe_cell,
@@ -31,10 +35,6 @@ from corrobora.reporting.markdown import (
     split_cells,
     strip_source_label,
 )
-from corrobora.reporting.report_format import SECRET, strip_addresses
-from corrobora.text import phrases
-from corrobora.text.claims import CitedEvidence, check_read_support
-from corrobora.text.derivations import Derivation, DerivationKind, ReadingSet, check_derivation
 from corrobora.text.mentions import find_claim_words, is_statement, tells_research
 from corrobora.text.support import Evidence, SupportCheck, check_support, find_numbers
 from corrobora.text.tokens import read_inline, token_overlap

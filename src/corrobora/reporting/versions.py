@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 
 from corrobora.domain.report import Citation, Report
 from corrobora.reporting.edits import CITATION, Document, Piece
-from corrobora.reporting.markdown import escape_markdown, is_heading
 from corrobora.reporting.render import render_account, render_methodology, render_sources, render_status
 from corrobora.roles.edit import Loss
 from corrobora.text import phrases
 from corrobora.text.alignment import find_break
 from corrobora.text.clauses import parse_clause
+from corrobora.text.markdown import escape_markdown, is_heading
 from corrobora.text.mentions import find_claim_words
 from corrobora.text.phrases import find_frame
 from corrobora.text.segmentation import split_sentences

@@ -230,7 +230,6 @@ def find_identifiers(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(join_identifier, IDENTIFIER.findall(text))))
 
 
-CITATION_MARKER = re.compile(r"\[(S\d+:C\d+)\]")
 LIST_ITEM = re.compile(r"(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\(?[a-z][.)])[ \t]+(?=\S)")
 TERM_GAP = "\u2003"  # what a reader puts between a term and what defines it, where it writes both on one line
 _ROW = re.compile(r"(?:[^;:\n]{1,120}: [^;\n]{1,2000}(?:; |\.$|$)){2,}")

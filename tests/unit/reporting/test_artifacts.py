@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Gap, Intent, Round, StopReason
 from corrobora.reporting.artifacts import make_slug, name_thread, quote_yaml, render_completion_report
-from corrobora.reporting.markdown import format_cell, format_table
+from corrobora.text.markdown import format_cell, format_table
 
 
 @given(st.text(max_size=200))

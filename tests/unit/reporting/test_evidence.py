@@ -26,10 +26,10 @@ from corrobora.reporting.evidence import (
 )
 from corrobora.reporting.html_page import render_html
 from corrobora.reporting.html_reader import html_to_markdown
-from corrobora.reporting.markdown import strip_source_label
 from corrobora.reporting.render import render_sources
 from corrobora.reporting.seal import compute_digest, strip_seal
 from corrobora.reporting.verify import is_copied
+from corrobora.text.markdown import strip_source_label
 from corrobora.text.phrases import find_frame
 
 TEXT = (

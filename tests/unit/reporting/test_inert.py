@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from corrobora.reporting.markdown import escape_markdown, unescape_markdown
+from corrobora.text.markdown import escape_markdown, unescape_markdown
 
 TRUSTING = MarkdownIt("commonmark", {"html": True})
 PIECES = (

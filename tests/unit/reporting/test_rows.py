@@ -9,17 +9,17 @@ import pytest
 
 from corrobora.domain.evidence import Document, Fact, Passage, PassageId, Source, SourceId
 from corrobora.domain.report import Draft, Support
-from corrobora.reporting.markdown import (
+from corrobora.reporting.recheck import recheck_report
+from corrobora.reporting.references import CitationStatus, Lookups
+from corrobora.reporting.report_parser import Reference
+from corrobora.reporting.verify import MARKER, check_draft
+from corrobora.text.markdown import (
     is_rule,
     iter_row_statements,
     split_cells,
     split_cited_sentences,
     strip_source_label,
 )
-from corrobora.reporting.recheck import recheck_report
-from corrobora.reporting.references import CitationStatus, Lookups
-from corrobora.reporting.report_parser import Reference
-from corrobora.reporting.verify import MARKER, check_draft
 
 OLD = "The sluice gates of Orrin mill should be greased every 30 days with animal fat."
 NEW = "The sluice gates of Orrin mill must be greased every 14 days with mineral oil."

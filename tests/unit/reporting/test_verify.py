@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from corrobora.domain.evidence import Document, Fact, Passage, PassageId, Source, SourceId
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.report import Draft, Support
-from corrobora.reporting.markdown import normalize_markers
 from corrobora.reporting.verify import MARKER, check_draft
+from corrobora.text.markdown import normalize_markers
 
 TEXT = (
     "Verifiers SHALL NOT impose other rules (e.g., mixtures of characters) for secrets. Verifiers SHALL NOT require "

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from corrobora.analysts.extractive.citing import cite_fact, normalize_sentence
 from corrobora.analysts.extractive.clarify import split_question
@@ -18,12 +18,21 @@ from corrobora.analysts.extractive.fact_selection import fact_equivalences, rank
 from corrobora.domain.evidence import Contradiction, Fact, Grade, Severity
 from corrobora.domain.report import Critique, Draft, Verdict
 from corrobora.roles.review import Reviewing, Revising
-from corrobora.text import phrases
+from corrobora.text.markdown import (
+    LEAD,
+    MARKER,
+    drop_empty_sections,
+    drop_marks,
+    is_heading,
+    is_row,
+    is_rule,
+    iter_cited_sentences,
+    split_cells,
+)
 from corrobora.text.measures import find_quantities
 from corrobora.text.phrases import format_count, is_written_by_code
 from corrobora.text.questions import asks_to_compare, find_topic_stems
-from corrobora.text.segmentation import split_sentences
-from corrobora.text.tokens import CITATION_MARKER, read_inline, stem_text
+from corrobora.text.tokens import read_inline, stem_text
 from corrobora.text.vocabulary import add_aliased_stems, map_aliases
 
 _SUPPORT = 0.7  # share of a sentence's stems that its quotes must hold
@@ -31,7 +40,7 @@ _PART = 0.4  # share of a sub-question's topic that the draft must hold
 _GRADES = {Grade.VERIFIED: 1.0, Grade.PLAUSIBLE: 0.75, Grade.UNVERIFIED: 0.45}
 _ENOUGH_SOURCES = 5
 _ADDED = 3
-_HEADLESS = "|-|"  # stands for the rule of a table without rows, until its line of titles is met
+_LEAD = re.compile(rf"[>\s]*{LEAD.pattern}")
 _NUMBERED = re.compile(r"## (\d+)\. ")
 
 
@@ -56,7 +65,7 @@ def check_draft(question: str, draft: Draft, facts: Sequence[Fact]) -> DraftChec
     """Check every sentence of a draft against its cited facts, and the draft against the parts of the question."""
     by_marker: dict[str, list[Fact]] = {}
     for fact in facts:
-        by_marker.setdefault(fact.marker.strip("[]"), []).append(fact)
+        by_marker.setdefault(fact.marker, []).append(fact)
     every = parse_sentences(draft.body)
     uncited = tuple(s for s in every if not s.markers)
     unknown = tuple(s for s in every if s.markers and not any(m in by_marker for m in s.markers))
@@ -159,53 +168,14 @@ def revise_draft(given: Revising) -> Draft:
             left = [s for s in found.sentences if s.line == number and s not in gone[number]]
             if left:
                 kept.append(_rewrite_line(line, left))
-    body = _drop_empty_headings(kept)
+    body = drop_empty_sections(kept).splitlines()
     return Draft(given.draft.title, _add_missing_parts(body, found, given))
 
 
 def _rewrite_line(line: str, left: Sequence[DraftSentence]) -> str:
     mark = line[: len(line) - len(line.lstrip("-*> \t"))]
-    texts = [f"{s.text.rstrip('.!?;: ')} {' '.join(f'[{m}]' for m in s.markers)}." for s in left]
+    texts = [f"{s.text.rstrip('.!?;: ')} {' '.join(s.markers)}." for s in left]
     return mark + " ".join(texts)
-
-
-def _drop_bare_tables(lines: Sequence[str]) -> list[str]:
-    """Drop table headers without rows and the wording that introduced them."""
-    kept: list[str] = []
-    for line in reversed(lines):
-        below = next((other for other in reversed(kept) if other.strip()), "---")
-        head = line.startswith("|") and not below.startswith("|") and set(line) <= set("|-: ")
-        titles = line.startswith("|") and below == _HEADLESS
-        announces = line.startswith(phrases.SIDE_BY_SIDE) and (below == "---" or below.startswith("## "))
-        if head:
-            kept.append(_HEADLESS)
-        elif titles:
-            kept.pop()
-        elif not announces:
-            kept.append(line)
-    return [line for line in reversed(kept) if line != _HEADLESS]
-
-
-def _drop_empty_headings(given: Sequence[str]) -> list[str]:
-    """Drop headings without content and runs of empty lines."""
-    lines = _drop_bare_tables(given)
-    kept: list[str] = []
-    for number, line in enumerate(lines):
-        if heading_text(line) and not line.startswith("# "):
-            level = len(line) - len(line.lstrip("#"))
-            below = lines[number + 1 :]
-            body = False
-            for other in below:
-                if heading_text(other) and len(other) - len(other.lstrip("#")) <= level:
-                    break
-                if other.strip() and other.strip() != "---":
-                    body = True
-                    break
-            if not body:
-                continue
-        if line.strip() or (kept and kept[-1].strip()):
-            kept.append(line)
-    return kept
 
 
 def _add_missing_parts(lines: list[str], found: DraftChecks, given: Revising) -> str:
@@ -265,7 +235,7 @@ def _count_differences(given: Reviewing, cited_sentences: Sequence[DraftSentence
     if not asks_to_compare(given.question):
         return 0, 0
     told = {marker for sentence in cited_sentences for marker in sentence.markers}
-    by_id = {fact.id: fact.marker.strip("[]") for fact in given.facts}
+    by_id = {fact.id: fact.marker for fact in given.facts}
     pairs = [each for each in find_contradictions(given.facts) if _is_relevant(each, given.question)]
     return sum({by_id[each.a], by_id[each.b]} <= told for each in pairs), len(pairs)
 
@@ -277,7 +247,7 @@ def _is_relevant(found: Contradiction, question: str) -> bool:
 
 def _cited_facts(cited_sentences: Sequence[DraftSentence], facts: Sequence[Fact]) -> list[Fact]:
     markers = {marker for sentence in cited_sentences for marker in sentence.markers}
-    return [fact for fact in facts if fact.marker.strip("[]") in markers]
+    return [fact for fact in facts if fact.marker in markers]
 
 
 def _bounded_ratio(part: float, whole: int) -> float:
@@ -303,19 +273,12 @@ def _source_diversity(used: Sequence[Fact]) -> float:
     return round(0.5 * min(1.0, len(counts) / _ENOUGH_SOURCES) + 0.5 * min(1.0, even * 2), 4)
 
 
-_WITH_SPACE = re.compile(r"\s?\[S\d+:C\d+\]")
-_MARKERS_AFTER = re.compile(r"([.!?][\"'”’)]?)((?:\s?\[S\d+:C\d+\])+)")
-_ITEM = re.compile(r"\s*(?:[-*+>]|\d{1,9}[.)])\s+")
-_RULE = re.compile(r"^\s*(?:-{3,}|\|[\s:|-]+\|)\s*$")
-
-
 @dataclass(frozen=True, slots=True)
 class DraftSentence:
-    """One sentence of a draft: its line, its words without markers, its markers."""
+    """One sentence of a draft, or one cited cell: its line, its words without markers, its markers."""
 
     line: int
-    start: int  # in its line
-    end: int
+    place: int  # in its line: the same words may stand there twice
     text: str
     markers: tuple[str, ...]
     section: str
@@ -324,61 +287,30 @@ class DraftSentence:
 
 def heading_text(line: str) -> str:
     """Return the text of a heading line, or ""."""
-    return line.lstrip("#").strip() if line.startswith("#") else ""
+    return line.lstrip("#").strip() if is_heading(line) else ""
 
 
 def parse_sentences(body: str) -> tuple[DraftSentence, ...]:
-    """Return the sentences of a draft in order, without headings, rules and fixed wordings."""
+    """Return the sentences of a draft in order, without headings, headers of tables, rules and fixed wordings."""
     found: list[DraftSentence] = []
     section = ""
-    table = False
-    for number, line in enumerate(body.splitlines()):
-        if heading_text(line):
-            section = heading_text(line)
+    lines = body.splitlines()
+    for number, line in enumerate(lines):
+        section = heading_text(line) or section
+        cited = MARKER.search(line) is not None
+        told = line.startswith("**") and line.endswith("**")  # the label of a group
+        told = told or is_written_by_code(line)  # a gap may be told in several sentences
+        if is_heading(line) or not line.strip("|-: ") or (told and not cited):
             continue
-        if not line.strip() or _RULE.match(line):
-            table = table and bool(line.strip())
-            continue
-        if line.startswith("**") and line.endswith("**") and not CITATION_MARKER.search(line):
-            continue  # the label of a group
-        if is_written_by_code(line) and not CITATION_MARKER.search(line):
-            continue  # a gap may be told in several sentences
-        if line.lstrip().startswith("|"):
-            if table:
-                found += _parse_cells(line, number, section)
-            table = True
-            continue
-        table = False
-        found += _split_sentences(line, number, section, 0)
+        if is_row(line):
+            cells = () if is_rule("".join(lines[number + 1 : number + 2])) else filter(MARKER.search, split_cells(line))
+            said = [(drop_marks(cell, MARKER), [mark.group() for mark in MARKER.finditer(cell)]) for cell in cells]
+        else:
+            said = list(iter_cited_sentences(line[_LEAD.match(line).end() :]))  # pyright: ignore[reportOptionalMemberAccess] - it matches nothing too
+        plain = ((read_inline(text), tuple(marks)) for text, marks in said)
+        found += [
+            DraftSentence(number, place, text, marks, section, is_row(line))
+            for place, (text, marks) in enumerate(plain)
+            if stem_text(text) and not is_written_by_code(text)
+        ]
     return tuple(found)
-
-
-def _parse_cells(line: str, number: int, section: str) -> list[DraftSentence]:
-    found: list[DraftSentence] = []
-    at = 0
-    for cell in re.split(r"(?<!\\)\|", line):
-        if CITATION_MARKER.search(cell):
-            said = [replace(one, cell=True) for one in _split_sentences(cell, number, section, at)]
-            ends = not any(one.markers for one in said[:-1])  # a cell that cites only at its end cites for all of it
-            found += [replace(one, markers=tuple(CITATION_MARKER.findall(cell))) for one in said] if ends else said
-        at += len(cell) + 1
-    return found
-
-
-def _split_sentences(text: str, number: int, section: str, shift: int) -> list[DraftSentence]:
-    """Split a line; markers after a full stop belong to the sentence before it."""
-    item = _ITEM.match(text)
-    text, shift = (text[item.end() :], shift + item.end()) if item is not None else (text, shift)
-    moved = _MARKERS_AFTER.sub(lambda m: f"{m.group(2)}{m.group(1)}", text)
-    found: list[DraftSentence] = []
-    for span in split_sentences(moved):
-        piece = moved[span.start : span.end]
-        words = read_inline(_WITH_SPACE.sub("", piece))
-        if not stem_text(words) or is_written_by_code(words):
-            continue
-        found.append(
-            DraftSentence(
-                number, shift + span.start, shift + span.end, words, tuple(CITATION_MARKER.findall(piece)), section
-            )
-        )
-    return found

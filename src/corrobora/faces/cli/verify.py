@@ -234,6 +234,7 @@ def summarize_recheck(result: RecheckResult, verdict: CheckVerdict | None = None
         "not_checkable": result.not_checkable,
         "run_lines_not_checkable": result.not_compared,
         "carried": result.carried,
+        "judged_in_run": dict(result.judges),
         "carried_of_checkable": round(result.carried / result.checkable, 3) if result.checkable else None,
         "citations": {found.value: result.count_status(found) for found in CitationStatus},
         "references": len(result.references),
@@ -256,6 +257,7 @@ def list_findings(result: RecheckResult) -> dict[str, object]:
                 "found": [found.value for found in each.found],
                 "support": each.support.value,
                 "carried": each.carried,
+                "judged_by": each.judged_by,
                 "reasons": list(each.reasons),
                 "failing": list(each.failing),
             }
@@ -279,6 +281,8 @@ def _print_summary(result: RecheckResult) -> None:
     click.echo(f"statements  {len(result.statements)}, {result.cited} cited (coverage {result.coverage:.0%})")
     click.echo(f"citations   {fates or 'none'}")
     click.echo(f"supported   {result.carried} of {result.checkable} that could be checked")
+    for model, count in result.judges.items():
+        click.echo(f"judged      {count} of these by {model} in the run: code alone leaves them open")
     if result.not_checkable:
         click.echo(f"not checked {result.not_checkable} of {result.cited}: their sources could not be looked at")
     if result.not_compared:

@@ -26,7 +26,8 @@ First sentence [S1:C1]. Second one is here [S2:C2][S3:C3]!
 
 def test_sentences_keep_their_markers_wherever_they_stand():
     markers = [one.markers for one in parse_sentences(BODY)]
-    assert markers == [("S1:C1",), ("S2:C2", "S3:C3"), (), ("S4:C4",), ("S1:C1",), ("S2:C2",)]
+    one, two, three, four = ("[S1:C1]", "[S2:C2]", "[S3:C3]", "[S4:C4]")
+    assert markers == [(one,), (two, three), (), (four,), (one,), (two,)]
     assert {one.section for one in parse_sentences(BODY)} == {"One"}
 
 
@@ -40,9 +41,8 @@ def test_a_cell_that_cites_at_its_end_cites_for_all_of_it():
     said = "Old: The mill was built. Its owner was Hale. [S1:C1]"
     table = f"| Difference | One | Other |\n|---|---|---|\n| x | {said} | The mill burned [S2:C2]. |"
     assert [(s.text, s.markers, s.cell) for s in parse_sentences(table)] == [
-        ("Old: The mill was built.", ("S1:C1",), True),
-        ("Its owner was Hale.", ("S1:C1",), True),
-        ("The mill burned.", ("S2:C2",), True),
+        ("Old: The mill was built. Its owner was Hale.", ("[S1:C1]",), True),
+        ("The mill burned.", ("[S2:C2]",), True),
     ]
 
 

@@ -10,8 +10,12 @@ from typing import Any
 import pytest
 from bench.forgeries import FORMATS
 from tests.plugins.growth import LINEAR, measure_growth
+from tests.unit.faces.cli.test_models import serve
 
 from corrobora.reporting.seal import format_seal, strip_seal
+from corrobora.testing.protocols import WireRequest
+from corrobora.testing.scripted_model import ParsedPrompt, answer_prompt
+from corrobora.testing.server import ModelServer
 
 
 def test_json_that_is_cut_off_is_not_read_as_markdown(readable: tuple[Any, str]) -> None:
@@ -288,3 +292,40 @@ def test_a_report_on_a_file_of_any_name_is_verified(folder: Any, name: str) -> N
     (folder.folder / "odd" / name).write_text("The pump of the mill runs on two nights of each month.")
     assert folder("research", "When does the pump of the mill run?", "-l", "./odd", "-q", "-o", "r.md").code == 0
     assert folder("verify", "r.md").code == 0
+
+
+RULED = "Traffic over the strait has needed no boat since then"
+
+
+def test_a_delivered_report_counts_what_the_model_of_its_run_ruled_and_a_changed_one_does_not(filled: Any) -> None:
+    """Code alone leaves the sentence open: it says it in words that its source does not have."""
+
+    def answer(asked: WireRequest) -> str:
+        said, page = json.loads(answer_prompt(asked.system, asked.user)), ParsedPrompt.read(asked.system, asked.user)
+        if page.role == "synthesize":
+            marker = re.findall(r"\[S\d+:C\d+\]", said["body"])[0]
+            said["body"] += f"\n\n## More\n\n{RULED} {marker}.\n"
+        if page.role == "confirm":
+            labels = re.findall(r"^(D\d+): ", page.text, re.MULTILINE)
+            said["rulings"] = [{"sentence": each, "carried": True, "missing": ""} for each in labels]
+        return json.dumps(said)
+
+    with serve(ModelServer(answers=answer)) as model:
+        asked = ("When was the bridge at Arnholm opened?", "-l", "docs", "-m", model, "-s", "max_rounds=1", "--json")
+        run = json.loads(filled(*asked).out)["run_id"]
+    result = filled("verify", run, "--json")
+    counts = json.loads(result.out)
+    ruled = next(each for each in counts["statements_checked"] if RULED in each["text"])
+    assert (result.code, ruled["support"], ruled["carried"]) == (0, "supported", True), result.out
+    assert "scripted" in ruled["judged_by"]
+    assert counts["judged_in_run"] == {ruled["judged_by"]: 1}
+    assert f"judged      1 of these by {ruled['judged_by']} in the run" in filled("verify", run).out
+    filled("export", run, "-f", "md,html,json", "-o", ".")
+    assert [filled("verify", f"report.{form}").code for form in ("md", "html", "json")] == [0, 0, 0]
+    text = (filled.folder / "report.md").read_text()
+    for forged in (text.replace(RULED, f"{RULED}, they say"), text.replace("## More", "## Most of it")):
+        (filled.folder / "changed.md").write_text(forged)
+        changed = json.loads(filled("verify", "changed.md", "--json").out)
+        assert changed["seal"] == "changed"
+        assert not changed["judged_in_run"]
+        assert not next(each for each in changed["statements_checked"] if RULED in each["text"])["carried"]

@@ -244,6 +244,7 @@ class StatementInfo(BaseModel):
     found: list[str]
     support: str
     carried: bool | None
+    judged_by: str = Field(description="The model of the run on whose word it counts as supported; empty if code does.")
     reasons: list[str]
     failing: list[str]
 

@@ -13,6 +13,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from corrobora.domain.evidence import fold_typography
+from corrobora.text.phrases import SIDE_BY_SIDE
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.support import find_numbers
 from corrobora.text.tokens import read_inline, stem_text
@@ -267,14 +268,16 @@ def iter_cited_sentences(line: str, told: str = "") -> Iterator[tuple[str, list[
 def drop_empty_sections(lines: Sequence[str]) -> str:
     """Drop headings whose sections became empty, also one below another, and runs of blank lines; the title stays."""
     kept: list[str] = []
-    below = ""  # the next line that is kept and not blank
+    below = ""  # the next line that is kept and neither blank nor a rule
     for line in reversed(_drop_empty_tables(lines)):
         level = len(line) - len(line.lstrip("#"))
         if level > 1 and (not below or 0 < len(below) - len(below.lstrip("#")) <= level):
             continue
+        if line.startswith(SIDE_BY_SIDE) and not is_row(below):
+            continue
         if line.strip() or (kept and kept[-1].strip()):
             kept.append(line)
-        below = line if line.strip() else below
+        below = line if line.strip(" -") else below
     return "\n".join(reversed(kept)).strip()
 
 
