@@ -133,3 +133,48 @@ async def test_briefs_of_one_run_begin_alike_and_what_belongs_to_a_source_comes_
     assert len({user.partition("Rubric:")[0] for user in read}) == 1, "in every round"
     first = [user.partition("The source")[0] for user in read if "Still missing" not in user]
     assert len(set(first)) == 1, "nothing of a source stands before it"
+
+
+@pytest.mark.parametrize("first", ["gates", "pond"])
+async def test_what_a_sibling_found_is_judged_by_the_model_whichever_of_them_ends_first(database_url: str, first: str):
+    def answer(asked: WireRequest) -> str:
+        said = json.loads(answer_apart(asked))
+        if is_role(asked, "plan"):
+            said["tasks"].sort(key=lambda task: task["key"] != first)
+        ids = {
+            text: key for key, text in re.findall(r"^(sq-\d+) [A-Z]+ \| ([^|\n]+?)(?: \||$)", asked.user, re.MULTILINE)
+        }
+        if is_role(asked, "reflect") and POND in ids:
+            told = re.findall(r"^(F\w+) \[[^\n]*may stand", asked.user, re.MULTILINE)
+            gap = {"text": "who owns the pond", "target": ids[POND]}
+            said |= {"answered": [ids[POND]] if told else [], "gaps": [] if told else [gap], "done": bool(told)}
+            said |= {"answered_by": [{"question": ids[POND], "facts": told}] if told else []}
+        return json.dumps(said)
+
+    overrides = (("max_rounds", "1"), ("leaves_in_turn", "true"))
+    async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
+        found = await harness.run(server, "tree", overrides=overrides)
+    assert found.report is not None
+    pond = next(each for each in found.report.findings.children if POND in {q.text for q in each.sub_questions})
+    asked = [each.user for each in server.asked if is_role(each, "reflect") and f"| {POND}" in each.user]
+    assert len(asked) == (1 if first == "gates" else 2)
+    assert "| read for another task" in asked[-1]
+    assert "may stand" in asked[-1]
+    assert pond.sub_questions[0].standing == "ANSWERED"
+    assert not [gap for gap in found.report.findings.gaps if gap.target == pond.sub_questions[0].id]
+
+
+async def test_a_quote_that_answers_the_questions_of_two_tasks_is_a_fact_of_both(database_url: str):
+    def answer(asked: WireRequest) -> str:
+        said = json.loads(answer_apart(asked))
+        ids = {text: key for key, text in re.findall(r"^(sq-\d+) \| ([^|\n]+)$", asked.user, re.MULTILINE)}
+        for quote in said["quotes"] if is_role(asked, "extract") else ():
+            quote["answers"] = [ids[GATES], ids[POND]]
+        return json.dumps(said)
+
+    async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
+        found = await harness.run(server, "tree", overrides=(("max_rounds", "1"),))
+    assert found.report is not None
+    for part in found.report.findings.children:
+        answers = {fact.answers for fact in part.facts if "may stand" in fact.quote}
+        assert answers == {(part.sub_questions[0].id,)}

@@ -389,6 +389,6 @@ class Reading:
     attempts: int = 1  # requests of the address (TIMED-17)
     drift_checked: bool = False  # checked for drift before facts were taken (TRIPLET-10)
     against: tuple[KnownConflict, ...] = ()  # facts that differ from what the brief takes as known
-    others: tuple[Fact, ...] = ()  # facts that answer only what other threads of the run ask
+    others: tuple[Fact, ...] = ()  # facts that answer what other threads of the run ask
     asks: tuple[Hit, ...] = ()  # sections and documents that its reader wants to see next
     missing: tuple[str, ...] = ()  # documents that its reader asked for and nothing here holds

@@ -22,6 +22,7 @@ from corrobora.engine.search import search_round
 from corrobora.engine.session import Session
 from corrobora.engine.session.budget import CALL_TOKENS, UsageLedger
 from corrobora.engine.session.journal import RoundBuffer
+from corrobora.policies.assessment import merge_facts
 from corrobora.policies.selection import cluster_copies, fuse_hits, list_given_hits
 from corrobora.roles.forms import shorten_title
 from corrobora.roles.scope import Candidate, Shortlist, Sweep, scope, scout
@@ -146,9 +147,9 @@ def _build_candidates(hits: tuple[Hit, ...], readings: list[Reading]) -> tuple[C
 
 
 def _build_candidate(hit: Hit, scan: Reading | None, queries: Sequence[str], group: int) -> Candidate:
-    facts = (*scan.facts, *scan.others)[:3] if scan else ()
-    told = next(iter(facts), None)
-    answers = (each for fact in ((*scan.facts, *scan.others) if scan else ()) for each in fact.answers)
+    found = merge_facts((), (*scan.facts, *scan.others)) if scan else ()
+    facts, told = found[:3], next(iter(found), None)
+    answers = (each for fact in found for each in fact.answers)
     host = (urlsplit(hit.url).hostname or "").removeprefix("www.")
     return Candidate(
         reference=_name_document(hit),
@@ -190,12 +191,12 @@ def _build_sweep_findings(
         for rank, s in enumerate(shortlist.sources, 1)
     ]
     read = [reading for reading in gathered.readings if reading.outcome is ReadOutcome.READ]
-    facts = {fact.id: fact for reading in read for fact in (*reading.facts, *reading.others)}
+    facts = merge_facts((), [fact for reading in read for fact in (*reading.facts, *reading.others)])
     return Findings(
         path=node.path,
         title=node.title,
         summary="\n".join(lines),
-        facts=tuple(facts.values()),
+        facts=facts,
         sub_questions=thread.sub_questions,
         linked=tuple(LinkedSource(s.reference, s.rationale, s.coverage, s.answers) for s in shortlist.sources),
         notes=(

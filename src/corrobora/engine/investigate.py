@@ -23,8 +23,8 @@ from corrobora.engine.discover import make_phase_scout, share_shortlist, sweep_s
 from corrobora.engine.inputs import merge_part_contradictions, merge_questions, node_synthesis_input
 from corrobora.engine.knowledge import spread_facts
 from corrobora.engine.planning import refine_input
-from corrobora.engine.pursue import pursue
-from corrobora.engine.session import RUN_ERRORS, Session
+from corrobora.engine.pursue import pursue, reconsider_questions
+from corrobora.engine.session import RUN_ERRORS, Session, run_parallel
 from corrobora.engine.session.journal import decode, decode_meta, encode, get_type_adapter, hash_parts, iter_entries
 from corrobora.policies.assessment import list_names, merge_facts
 from corrobora.policies.budget import find_spent_phase_limit
@@ -108,6 +108,7 @@ async def _run_children(node: Node, gate: Gate, turn: int, run: Session, before:
         parts = (*scouted, *await run.run_siblings(investigate, share_shortlist(node, scouted)))
     parts = await reload_results(parts, run)  # from their artifacts, not from memory (ANGLES-21)
     parts = spread_facts(parts, list_names((run.brief.question,), run.brief.subjects), run.profile.publishers)
+    parts = tuple(await run_parallel([_reconsider_part(part, run) for part in parts]))
     remember_shared_facts(parts, run)
     alone = len(parts) == 1 or not any(part.facts for part in parts)  # one part speaks for itself, nothing for nobody
     summaries = "\n\n".join(part.summary for part in parts if part.summary)
@@ -122,6 +123,16 @@ async def _run_children(node: Node, gate: Gate, turn: int, run: Session, before:
     except Exception as error:  # noqa: BLE001 - what was found is kept, with the summaries of the parts (ENGINE-4)
         return keep_findings(node, found, "the synthesis", error, run)
     return replace(found, summary=draft.body)
+
+
+async def _reconsider_part(part: Findings, run: Session) -> Findings:
+    """Reconsider the open questions of a leaf; whatever fails, what it found is kept (ENGINE-4)."""
+    try:
+        return await reconsider_questions(part, run)
+    except RUN_ERRORS:
+        raise
+    except Exception as error:  # noqa: BLE001 - as for any other part
+        return replace(part, notes=(*part.notes, f"its questions were not judged again: {describe_failure(error)}"))
 
 
 def remember_shared_facts(parts: Sequence[Findings], run: Session) -> None:

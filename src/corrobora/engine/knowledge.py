@@ -273,6 +273,7 @@ async def widen_reading(
 
 
 MAX_ROUND_FACTS = 40  # of one round; the best ones, of each question and source
+MIN_ROUND_FACTS = 12  # up to which those that answer nothing of the thread are shown, too
 MAX_TOLD = 4  # questions, gaps and references of one source
 
 
@@ -321,7 +322,8 @@ def _add_place(source: SourceYield) -> SourceYield:
 
 def _build_round(done: Round, found: Sequence[Fact], asked: Mapping[str, str], turn: int) -> PastRound:
     once = {fact.id: fact for fact in found}
-    best = select_best_facts(tuple(once.values()), MAX_ROUND_FACTS)
+    answering = sum(bool(fact.answers) for fact in once.values())
+    best = select_best_facts(tuple(once.values()), min(MAX_ROUND_FACTS, max(MIN_ROUND_FACTS, answering)))
     queries = (query.text for query in done.intent.queries)
     settled = done.decision.proposal if done.decision is not None else None
     return PastRound(
@@ -381,8 +383,7 @@ def _join_readings(one: Reading, other: Reading) -> Reading:
 def _build_source(reading: Reading, copies: Sequence[str]) -> SourceYield:
     also = (f"the same text at {host}" for host in dict.fromkeys(copies))
     told = (*also, *_iter_told(reading))[:MAX_TOLD]
-    version = next((fact.version for fact in reading.facts), "")
-    origin = version or urlsplit(reading.hit.url).netloc
+    origin = next((fact.version for fact in reading.facts), "") or urlsplit(reading.hit.url).netloc
     title, name = reading.title or reading.hit.title, reading.source or ""
     place = name_place(reading.hit.url)
     return SourceYield(name, title, origin, reading.outcome.value, len(reading.facts), told, place)

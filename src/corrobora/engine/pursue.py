@@ -18,16 +18,16 @@ from corrobora.domain.run import EventType, write_loop_decision
 from corrobora.domain.thread import Intent, Proposal, Round, StopReason, StopRule, ThreadState
 from corrobora.engine.inputs import extract_input, list_open_gaps, reflect_input, summary_input
 from corrobora.engine.knowledge import recall_knowledge, share_thread_facts
-from corrobora.engine.read import load_document, quotes_to_facts, read_hits
+from corrobora.engine.read import load_document, make_offered_readings, quotes_to_facts, read_hits, take_offered_facts
 from corrobora.engine.search import list_attempts, scope_round, search_round
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import RoundBuffer, measure_part
 from corrobora.engine.session.reading import ReadPart
-from corrobora.policies.assessment import assess_thread, settle_round
+from corrobora.policies.assessment import assess_questions, assess_thread, name_subject, settle_round
 from corrobora.policies.outcome import MAX_AGAIN, list_missing, list_rereadings, select_rereadings
 from corrobora.policies.queries import take_new_questions
 from corrobora.policies.selection import (
-    SECTION_CHARS,
+    NEAR_CHARS,
     drop_subjects,
     select_hits,
     select_more_hits,
@@ -66,6 +66,7 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
             async for reading in read_hits(more, thread, run, found):
                 gathered.readings.append(reading)
             gathered.readings += await reread_sources(thread, run)
+            gathered.readings += await take_offered_facts(thread, run, gathered.readings)
         thread = absorb_round(thread, gathered)
         proposal = await reflect_round(thread, run)  # the model proposes gaps ...
         meter = await run.record_meter(thread.last_path)
@@ -78,6 +79,7 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
         thread = await steer_between_rounds(thread, run)
     thread = thread.close(StopReason.CANCELLED)  # by a person who asked to finish, before or between its rounds
     await share_thread_facts(thread, run)
+    run.threads[thread.path] = thread
     return build_thread_findings(thread, await write_summary(thread, run), seconds=run.budget.elapsed)
 
 
@@ -94,7 +96,7 @@ async def load_rereadings(thread: ThreadState, run: Session, found: Sequence[Hit
         section = () if hit.passage is not None else select_unread(everything, thread.read_passages, gaps)
         if first and not section:
             place = () if hit.passage is None else (hit.passage,)
-            section = select_sections(everything, place, (hit.query,), most=SECTION_CHARS)
+            section = select_sections(everything, place, (hit.query,), most=NEAR_CHARS)
         if section and len(loaded) < MAX_AGAIN:
             wanted = tuple(dict.fromkeys((*list_missing(thread), hit.query)))
             loaded.append((hit, ReadPart(stored, tuple(section), missing=wanted)))
@@ -166,6 +168,31 @@ async def write_summary(thread: ThreadState, run: Session) -> Draft:
     if any(fact.marker in said.findings for fact in thread.facts):
         return Draft(thread.title, said.findings)
     return await run.call(summarize, replace(summary_input(thread), today=run.record.today))
+
+
+async def reconsider_questions(found: Findings, run: Session) -> Findings:
+    """Ask once more what is answered where siblings found facts that a thread was never shown and code accepts them.
+
+    Whoever read last may have what a thread that ended before it calls missing.
+    """
+    thread = run.threads.get(found.path)
+    last = thread.last if thread is not None else None
+    if thread is None or last is None or last.decision is None or not run.has_model or run.budget.finishing:
+        return found
+    new = [fact for fact in found.facts if fact.id not in {each.id for each in thread.facts}]
+    _, coded, _ = assess_questions(thread.sub_questions, found.facts, name_subject(thread), thread.course.publishers)
+    open_ids = {each.id for each in found.sub_questions if not each.is_answered}
+    wanted = {each.id for each in coded if each.is_answered and each.id in open_ids}
+    if not wanted.intersection(name for fact in new for name in fact.answers):
+        return found
+    shown = replace(last, readings=(*last.readings, *make_offered_readings(new)), decision=None)
+    thread = replace(thread, facts=found.facts, rounds=(*thread.rounds[:-1], shown))
+    thread, proposal = settle_round(thread, await run.call(reflect, reflect_input(thread, run, after=thread)))
+    done = replace(shown, decision=replace(last.decision, proposal=proposal))
+    thread = replace(thread, rounds=(*thread.rounds[:-1], done))
+    told = proposal.findings if any(fact.marker in proposal.findings for fact in thread.facts) else found.summary
+    questions, gaps = thread.sub_questions, list_open_gaps(thread)
+    return replace(found, summary=told, facts=thread.facts, sub_questions=questions, gaps=gaps, rounds=thread.rounds)
 
 
 def _round_start_data(thread: ThreadState, run: Session) -> dict[str, object]:

@@ -6,7 +6,7 @@ Knows documents, drift, claims on passages and the literal-quote gate. Does not 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -32,16 +32,18 @@ from corrobora.engine.session.egress import STAYS
 from corrobora.engine.session.journal import hash_parts
 from corrobora.engine.session.reading import ReadBatch, ReadingTurn, ReadPart, join_parts
 from corrobora.engine.sites import resolve_requests
+from corrobora.policies.assessment import merge_facts
 from corrobora.policies.drift import detect_drift, find_known_conflicts, select_missed_subjects
 from corrobora.policies.outcome import AGAIN_NOTE, CUT_NOTE
 from corrobora.policies.queries import RETRY_EXHAUSTED
-from corrobora.policies.selection import MIN_COVERAGE, measure_coverage
+from corrobora.policies.selection import MIN_COVERAGE, measure_coverage, score_by_query
 from corrobora.ports import Reader
 from corrobora.roles.extract import Extraction, Quote, extract, has_insight_trigger
 from corrobora.text.mentions import find_names
 from corrobora.text.questions import find_topic_stems
 
 _TRANSIENT = (ReadOutcome.FAILED, ReadOutcome.TIMEOUT)
+OFFERED = "read for another task"
 QUOTE_MAX_PLACES = 5  # a quote that stands more often in its source points nowhere (bad-input M18)
 
 
@@ -98,19 +100,6 @@ async def read_hits(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def score_by_query(hits: Sequence[Hit]) -> list[Hit]:
-    """Express the scores of hits relative to the best of their query; without scores the order counts: 1, 1/2 ..."""
-    best: dict[tuple[str, str], float] = {}
-    for hit in hits:
-        best[hit.query, hit.provider] = max(hit.score, best.get((hit.query, hit.provider), 0.0))
-    return [
-        replace(
-            hit, score=hit.score / best[hit.query, hit.provider] if best[hit.query, hit.provider] > 0 else 1 / place
-        )
-        for place, hit in enumerate(hits, start=1)
-    ]
 
 
 async def read_hit(
@@ -250,6 +239,7 @@ async def extract_facts(
     against = find_known_conflicts(
         thread.brief.known_facts, facts, tuple(t for e in found for t in e.contradicts_known)
     )
+    run.offered += others
     asks, missing = await resolve_requests([name for e in found for name in e.read_next], document, hit, run)
     beside = [e for e in found if e.follow_ups or e.gaps or e.linked]  # to compare all quotes of a source takes long
     telling = [e for e in beside if has_insight_trigger(e, passages, discovery_intense=intense, disputed=bool(against))]
@@ -271,6 +261,38 @@ async def extract_facts(
         asks=asks,
         missing=missing,
     )
+
+
+async def take_offered_facts(thread: ThreadState, run: Session, readings: Sequence[Reading]) -> list[Reading]:
+    """Return, as readings, what the readers of other threads have found so far for the questions of this one.
+
+    Who was first differs from attempt to attempt, so it is journaled; a round that was reflected on before there was
+    such an entry takes nothing more.
+    """
+    asked, key = {question.id for question in thread.sub_questions}, f"{thread.round_path}/offered"
+    known = {fact.id for fact in (*thread.facts, *(fact for reading in readings for fact in reading.facts))}
+    if (
+        run.leaves == 1
+        or not run.has_model
+        or (not run.journal.get(key) and run.journal.keys(f"{thread.round_path}/reflect"))
+    ):
+        return []
+
+    async def collect_facts() -> tuple[Fact, ...]:
+        mine = (replace(each, answers=tuple(name for name in each.answers if name in asked)) for each in run.offered)
+        return tuple(each for each in merge_facts((), [*mine]) if each.answers and each.id not in known)
+
+    return make_offered_readings(await run.record_value(key, tuple[Fact, ...], collect_facts))
+
+
+def make_offered_readings(facts: Iterable[Fact]) -> list[Reading]:
+    """Return a reading for each source of facts that were found for another thread."""
+    found: dict[SourceId, list[Fact]] = {}
+    for fact in facts:
+        found.setdefault(fact.source, []).append(fact)
+    hits = ((Hit(each[0].url, each[0].title, source=source), tuple(each)) for source, each in found.items())
+    read = ReadOutcome.READ
+    return [Reading(hit, read, hit.source, facts=each, title=hit.title, note=OFFERED, again=True) for hit, each in hits]
 
 
 async def _send_passages(together: Sequence[ReadPart], thread: ThreadState, run: Session) -> None:
@@ -323,7 +345,7 @@ def quotes_to_facts(
 ) -> tuple[tuple[Fact, ...], tuple[Fact, ...], int]:
     """Turn quotes into facts: literal, long enough, and at one place of the source.
 
-    Returns the facts of this thread, those that answer only what other threads ask, and the number of quotes dropped.
+    Returns the facts of this thread, those that answer what other threads ask, and the number of quotes dropped.
     """
     passages = {p.id: p for p in document.passages}
     mine = {q.id for q in thread.sub_questions}
@@ -331,20 +353,24 @@ def quotes_to_facts(
     others: dict[str, Fact] = {}
     dropped = 0
     for quote in quotes:
-        theirs = bool(quote.answers and mine and not mine & set(quote.answers))
+        theirs = tuple(name for name in quote.answers if mine and name not in mine)
+        answers = tuple(name for name in quote.answers if name not in theirs)
         fact = Fact.from_quote(
             document,
             passages[PassageId(quote.passage)],
             quote.quote,
             claim=quote.claim,
             confidence=quote.confidence,
-            answers=tuple(a for a in quote.answers if theirs or not mine or a in mine),
+            answers=answers,
             subjects=quote.subjects,
             score=score,
         )
-        if fact is not None and _is_strong_quote(fact.quote, document.text):
-            (others if theirs else own).setdefault(fact.id, fact)
-        elif not theirs:  # else it is counted where it is asked for
+        strong = fact is not None and _is_strong_quote(fact.quote, document.text)
+        if fact is not None and strong and theirs:
+            others.setdefault(fact.id, replace(fact, answers=theirs))
+        if fact is not None and strong and (answers or not theirs):
+            own.setdefault(fact.id, fact)
+        elif answers or not theirs:  # else it is counted where it is asked for
             dropped += 1
     return tuple(own.values()), tuple(others.values()), dropped
 

@@ -10,6 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import TypeVar
 
@@ -150,6 +151,19 @@ def fuse_hits(hits: Sequence[Hit], *, equal: bool = False) -> tuple[Hit, ...]:
         first.setdefault(name, hit)
     order = {name: place for place, name in enumerate(first)}
     return tuple(first[name] for name in sorted(first, key=lambda name: (-round(scores[name], 9), order[name])))
+
+
+def score_by_query(hits: Sequence[Hit]) -> list[Hit]:
+    """Express the scores of hits relative to the best of their query; without scores the order counts: 1, 1/2 ..."""
+    best: dict[tuple[str, str], float] = {}
+    for hit in hits:
+        best[hit.query, hit.provider] = max(hit.score, best.get((hit.query, hit.provider), 0.0))
+    return [
+        replace(
+            hit, score=hit.score / best[hit.query, hit.provider] if best[hit.query, hit.provider] > 0 else 1 / place
+        )
+        for place, hit in enumerate(hits, start=1)
+    ]
 
 
 def _make_given_hit(reference: str, objective: str) -> Hit:

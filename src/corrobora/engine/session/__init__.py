@@ -127,8 +127,10 @@ class Session:
     leaves: int = 1  # of the plan; several share what any of them reads
     named: frozenset[str] = frozenset()  # subjects that a leaf of the plan covers: no other one must
     worked: dict[str, Findings] = field(default_factory=dict[str, Findings])  # what each task of the plan found so far
+    threads: dict[str, ThreadState] = field(default_factory=dict[str, ThreadState])  # that ended, by path
     settled: set[str] = field(default_factory=set[str])  # leaves that a refinement left alone
     shared: dict[FactId, Fact] = field(default_factory=dict[FactId, Fact])  # what finished threads stored for siblings
+    offered: list[Fact] = field(default_factory=list[Fact])  # found by readers of one thread for what others ask
     scouted: list[Fact] = field(default_factory=list[Fact])  # found by scouts: whoever asks for it begins with it
     opened: dict[str, Document] = field(default_factory=dict[str, Document])  # just fetched, about to be read, by key
     failing: dict[str, list[str]] = field(default_factory=dict[str, list[str]])  # codes since a provider's last answer
