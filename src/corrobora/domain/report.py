@@ -165,6 +165,7 @@ class Citation:
     heading: str = ""
     notice: str = ""  # a retraction, withdrawal or correction, in the source's own words
     authors: tuple[str, ...] = ()  # "Family, Given" of a person, any other name as it is stated
+    order: str = ""  # the words with which a quote orders the tool that reads it to do something
 
 
 @dataclass(frozen=True, slots=True)

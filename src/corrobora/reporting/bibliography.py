@@ -1,20 +1,24 @@
-"""The cited sources for reference managers: CSL-JSON, BibTeX and RIS.
+"""The cited sources as references: in a report, and for reference managers as CSL-JSON, BibTeX and RIS.
 
 Knows what is stored of a source (title, address, edition, date, publisher, when it was stored), and finds DOI, arXiv
 number and PMID in edition and address. Authors are persons ("Family, Given") or other names, which stay as they are.
-Does not know what was cited of it.
+Knows what reports write between a source and its quotes.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 from urllib.parse import quote
 
-from corrobora.text.authors import clean_authors, split_name
+from corrobora.domain.report import Citation
+from corrobora.roles.forms import shorten_title
+from corrobora.text import phrases
+from corrobora.text.authors import clean_authors, join_authors, split_name
+from corrobora.text.phrases import ENGLISH, Frame
 from corrobora.text.tokens import sanitize_text
 
 _DOI = re.compile(r"(?i)(?:\bdoi:\s*|doi\.org/)(10\.\d{4,9}/[^\s;]+)")
@@ -107,6 +111,37 @@ def name_section(title: str, heading: str) -> str:
             break
         del path[0]
     return " > ".join(path)
+
+
+_TITLE_CHARS, _EDITION_CHARS, _HEADING_CHARS = 200, 120, 160
+
+
+def list_source_notes(citation: Citation, frame: Frame = ENGLISH) -> list[tuple[str, str]]:
+    """Return what stands between a source and its quotes, each with its label."""
+    told = (
+        (phrases.AUTHORS, join_authors(citation.authors)),
+        (phrases.NOTICE, citation.notice),
+        (phrases.ORDER_QUOTED, f"“{citation.order}”" if citation.order else ""),
+    )
+    return [(frame.translate(label), text) for label, text in told if text]
+
+
+def format_source_head(citation: Citation) -> str:
+    """Return what a reference says of its source as plain text: title, edition and date, heading."""
+    return f"{cut_title(citation.title)}{format_source_details(citation)}"
+
+
+def cut_title(title: str) -> str:
+    """Return a title as references show it."""
+    return shorten_title(title, _TITLE_CHARS - 2) if len(title) > _TITLE_CHARS else title
+
+
+def format_source_details(citation: Citation, write: Callable[[str], str] = str) -> str:
+    """Return what follows the title: " (edition, date), heading". `write` escapes for a format."""
+    told = ", ".join(part for part in (citation.version, citation.published) if part)[:_EDITION_CHARS]
+    details = f" ({write(told)})" if told else ""
+    place = shorten_title(name_section(citation.title, citation.heading), _HEADING_CHARS)
+    return details + (f", {write(place)}" if place else "")
 
 
 def write_csl(works: Sequence[CitedWork]) -> str:

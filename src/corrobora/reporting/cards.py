@@ -15,6 +15,8 @@ from urllib.parse import quote, urlsplit
 from corrobora.domain.report import CitedPassage, CitedQuote, MarkerEvidence, Report, Support
 from corrobora.reporting.bibliography import name_section
 from corrobora.reporting.render import HOW
+from corrobora.text import phrases
+from corrobora.text.orders import find_order
 from corrobora.text.phrases import ENGLISH, Frame, find_frame
 from corrobora.text.tokens import sanitize_text
 
@@ -98,6 +100,8 @@ def build_cards(report: Report) -> dict[int, Card]:
             sign, verdict, tone, _ = VERDICTS[each.support]
             method = frame.translate(HOW.get(each.follows, each.follows))
             verdict = frame.translate(verdict)
+            ordered = any(find_order(quote.text) for quote in each.quotes)
+            method += f"; {frame.translate(phrases.ORDER)}" if ordered else ""
             windows = _open_windows(each, report.passages)
             cards[each.marker] = Card(
                 each.marker, each.number, each.sentence, sign, verdict, tone, method, windows, frame

@@ -56,7 +56,7 @@ def make_parser() -> MarkdownIt:
 def split_sources(markdown: str, cited: Sequence[Citation], frame: Frame = ENGLISH) -> tuple[str, bool]:
     """Cut off the list of sources, which is written again from the citations; False if it is not ours."""
     body, found, rest = markdown.rpartition(f"\n## {frame.translate('Sources')}\n")
-    told = tuple(f"**{frame.translate(each)}:**" for each in (phrases.NOTICE, phrases.AUTHORS))
+    told = tuple(f"**{frame.translate(each)}:**" for each in (phrases.NOTICE, phrases.AUTHORS, phrases.ORDER_QUOTED))
     listed = all(not line or line.startswith((">", "[", *told)) for line in rest.split("\n"))
     return (body, True) if found and cited and listed else (markdown, False)
 
@@ -95,7 +95,7 @@ def list_occurrences(tokens: Sequence[Token], numbers: Container[int]) -> list[O
 @cache
 def _compile_label() -> re.Pattern[str]:
     """The pattern of the labels that code writes behind sentences, in the languages that ship."""
-    labels = {re.escape(frame.translate(label)) for frame in list_frames() for label in phrases.LABELS}
+    labels = {re.escape(frame.translate(label)) for frame in list_frames() for label in phrases.ALL_LABELS}
     return re.compile(rf"\((?:{'|'.join(sorted(labels))})\)")
 
 

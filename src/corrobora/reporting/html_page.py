@@ -16,14 +16,12 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from corrobora.domain.report import Citation, Report
+from corrobora.reporting.bibliography import format_source_details, list_source_notes
 from corrobora.reporting.cards import Card, Window, build_cards, link_passage, open_templates
 from corrobora.reporting.evidence import find_marks, make_parser, split_sources
 from corrobora.reporting.html_reader import EVIDENCE, PLOTS
 from corrobora.reporting.plots import draw_plots
-from corrobora.reporting.render import format_source_details
 from corrobora.reporting.seal import strip_seal
-from corrobora.text import phrases
-from corrobora.text.authors import join_authors
 from corrobora.text.phrases import Frame, find_frame
 from corrobora.text.tokens import sanitize_text
 
@@ -223,11 +221,9 @@ def _render_source(cited: Citation, frame: Frame) -> str:
     details = format_source_details(cited).lstrip(" ,")
     meta = f'<p class="meta">{escape(details, quote=False)}</p>\n' if details else ""
     quotes = "".join(f"<p>{escape(' '.join(sanitize_text(each).split()), quote=False)}</p>\n" for each in cited.quotes)
-    told = ((phrases.AUTHORS, join_authors(cited.authors)), (phrases.NOTICE, cited.notice))
     notices = "".join(
-        f"<p><strong>{escape(frame.translate(label))}:</strong> {escape(text, quote=False)}</p>\n"
-        for label, text in told
-        if text
+        f"<p><strong>{escape(label)}:</strong> {escape(text, quote=False)}</p>\n"
+        for label, text in list_source_notes(cited, frame)
     )
     mark = f"{escape(cited.source)}:{escape(cited.passage)} sha256:{escape(cited.snapshot)}"
     return (

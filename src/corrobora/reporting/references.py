@@ -18,7 +18,7 @@ from operator import itemgetter
 from corrobora.domain.evidence import Source, locate_quote
 from corrobora.domain.report import Citation
 from corrobora.policies.grading import find_notice
-from corrobora.reporting.render import cut_title, format_source_head
+from corrobora.reporting.bibliography import cut_title, format_source_head
 from corrobora.reporting.report_parser import ParsedReport, Reference
 from corrobora.reporting.seal import fold_layout
 from corrobora.text.authors import join_authors

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
 from corrobora.domain.report import Citation, Findings, Report, SentenceCheck, Support
-from corrobora.reporting.bibliography import name_section
+from corrobora.reporting.bibliography import cut_title, format_source_details, list_source_notes
 from corrobora.reporting.report_format import translate_body
 from corrobora.roles.forms import shorten_title
 from corrobora.text import phrases
 from corrobora.text.alignment import find_cut, find_slices
-from corrobora.text.authors import join_authors
 from corrobora.text.comparison import find_differing_sentences
 from corrobora.text.markdown import MARKER, escape_markdown, format_cell, format_table
+from corrobora.text.orders import find_order
 from corrobora.text.phrases import ENGLISH, Frame, describe_code, find_frame, format_count
 from corrobora.text.tokens import escape_text, sanitize_text
 
@@ -122,7 +122,7 @@ def _name_verdict(check: SentenceCheck) -> str:
 _TWICE = re.compile(r"(\[\d+\])\1+")
 CitationFormat = Callable[[Fact], str]  # how a fact is cited: a marker, or a number
 _SIDE_CHARS = 600  # of what one side of a contradiction says
-_TITLE_CHARS, _EDITION_CHARS, _HEADING_CHARS, _NOTICE_CHARS = 200, 120, 160, 300
+_NOTICE_CHARS = 300
 _SCHEME = re.compile(r"\b(?:https?|ftp)://(?:www\.)?|\bwww\.(?=\S)")
 
 
@@ -188,6 +188,7 @@ def build_citations(
             published=held[0].published,
             heading=sanitize_text(held[0].heading),
             authors=sources.get(held[0].source, unknown).authors,
+            order=sanitize_text(next(filter(None, (find_order(fact.quote) for fact in held)), ""))[:_NOTICE_CHARS],
         )
         for marker, number in sorted(numbers.items(), key=lambda item: item[1])
         if (held := by_marker.get(marker))
@@ -375,26 +376,7 @@ def render_sources(cited: Sequence[Citation], frame: Frame = ENGLISH) -> str:
         head += "" if head.rstrip("*").endswith((".", "!", "?")) else "."  # a title may be a sentence
         head += f" {citation.url if '://' in citation.url else escape_text(citation.url)}"
         head += f" `{citation.source}:{citation.passage}` `sha256:{citation.snapshot}`"
-        told = {phrases.AUTHORS: join_authors(citation.authors), phrases.NOTICE: citation.notice[:_NOTICE_CHARS]}
-        head += "".join(f"\n\n**{frame.translate(name)}:** {escape_text(text)}" for name, text in told.items() if text)
+        head += "".join(f"\n\n**{name}:** {escape_text(text)}" for name, text in list_source_notes(citation, frame))
         quotes = "\n>\n".join(f"> {escape_text(sanitize_text(quote))}" for quote in citation.quotes)
         blocks.append(f"{head}\n\n{quotes}")
     return "\n\n".join((f"## {frame.translate('Sources')}", *blocks)) if cited else ""
-
-
-def format_source_head(citation: Citation) -> str:
-    """Return what a reference says of its source as plain text: title, edition and date, heading."""
-    return f"{cut_title(citation.title)}{format_source_details(citation)}"
-
-
-def cut_title(title: str) -> str:
-    """Return a title as references show it."""
-    return shorten_title(title, _TITLE_CHARS - 2) if len(title) > _TITLE_CHARS else title
-
-
-def format_source_details(citation: Citation, write: Callable[[str], str] = str) -> str:
-    """Return what follows the title: " (edition, date), heading". `write` escapes for a format."""
-    told = ", ".join(part for part in (citation.version, citation.published) if part)[:_EDITION_CHARS]
-    details = f" ({write(told)})" if told else ""
-    place = shorten_title(name_section(citation.title, citation.heading), _HEADING_CHARS)
-    return details + (f", {write(place)}" if place else "")

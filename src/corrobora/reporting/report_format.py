@@ -10,10 +10,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from corrobora.domain.report import Findings
+from corrobora.domain.report import Findings, SentenceCheck, Support
 from corrobora.domain.run import Request, RequestOption
 from corrobora.text import phrases
-from corrobora.text.markdown import is_row, is_rule, join_cells, split_cells
+from corrobora.text.markdown import MARKER, is_row, is_rule, join_cells, split_cells
+from corrobora.text.orders import find_order
 from corrobora.text.phrases import Frame, find_frame
 from corrobora.text.tokens import read_inline
 
@@ -134,7 +135,7 @@ def strip_line(text: str, stated: Sequence[str]) -> str:
 
 
 _NOTE = re.compile(r"\*(\[One (?:sentence|cell) withheld): (.*?)\.\]\*")
-_LABEL = re.compile(rf"\*\(({'|'.join(phrases.LABELS)})\)\*")
+_LABEL = re.compile(rf"\*\(({'|'.join(phrases.ALL_LABELS)})\)\*")
 _LEADING = re.compile(r"(?:#{1,6}\s(?:\d+\.\s)?|[-*]\s)?(?:\*\*)?")
 _NUMBERED = re.compile(r"\[\d{1,5}\]")
 _CITES = re.compile(r"\s?\[(?:S\d{1,12}:C\d{1,12}|\^?\d{1,5})\]")
@@ -170,3 +171,33 @@ def _translate_line(line: str, frame: Frame) -> str:
     text, bold = line[start:].removesuffix("**"), "**" if line[start:].endswith("**") else ""
     fixed = line.startswith("#") or text in frame.texts or phrases.is_written_by_code(text)
     return f"{line[:start]}{say(text)}{bold}" if fixed and not text.startswith("[") else line
+
+
+_LABELS: dict[Support, str] = dict(
+    zip((Support.PARTLY, Support.UNCLEAR, Support.UNSUPPORTED), phrases.LABELS, strict=True)
+)
+
+
+def print_sentence(text: str, check: SentenceCheck, markers: Sequence[str]) -> str:
+    """Return a checked sentence as it is printed: with its citations and label, or the note in its place."""
+    if check.withheld:
+        return f"*{phrases.WITHHELD}: {check.withheld}.]*"
+    return f"{text} {''.join(markers)}".rstrip() + format_labels(check)
+
+
+def format_labels(check: SentenceCheck) -> str:
+    """Return what stands behind a printed sentence: what code could not confirm, and whom a quoted order addresses."""
+    labels = [_LABELS[check.support]] if check.support in _LABELS else []
+    labels += [phrases.ORDER] if check.facts and find_order(check.sentence) else []
+    return "".join(f" *({label})*" for label in labels)
+
+
+def mark_cell(line: str, check: SentenceCheck, place: int) -> str:
+    """Return a row with a note in place of a withheld cell, or of all cells that state it, or a label behind them."""
+    cells = split_cells(line)
+    bare = [at for at, cell in enumerate(cells) if cell and not MARKER.search(cell)]
+    own = [place] if place >= 0 else [at for at in bare[1:] if " ".join(cells[at].split()) == check.sentence]
+    for at in own[:1] or bare[1:] or bare:
+        note = f"*{phrases.WITHHELD_CELL}: {check.withheld}.]*"
+        cells[at] = note if check.withheld else cells[at] + format_labels(check)
+    return join_cells(cells)

@@ -326,7 +326,7 @@ def _compile_label(labels: tuple[str, ...]) -> re.Pattern[str]:
 
 def _find_label(frame: Frame) -> re.Pattern[str]:
     """The pattern of the labels that code writes behind sentences."""
-    return _compile_label(tuple(map(frame.translate, phrases.LABELS)))
+    return _compile_label(tuple(map(frame.translate, phrases.ALL_LABELS)))
 
 
 def _hide_brackets(match: re.Match[str]) -> str:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from corrobora.domain.evidence import Fact
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.report import Draft, Findings, SentenceCheck, Support
-from corrobora.reporting.report_format import SECRET, strip_addresses
+from corrobora.reporting.report_format import SECRET, format_labels, mark_cell, print_sentence, strip_addresses
 from corrobora.text import phrases
 from corrobora.text.claims import CitedEvidence, check_read_support
 from corrobora.text.derivations import Derivation, DerivationKind, ReadingSet, check_derivation
@@ -30,20 +30,20 @@ from corrobora.text.markdown import (
     is_rule,
     iter_cell_statements,
     iter_cited_sentences,
-    join_cells,
     normalize_markers,
     split_cells,
     strip_source_label,
 )
 from corrobora.text.mentions import find_claim_words, is_statement, tells_research
+from corrobora.text.orders import find_order
 from corrobora.text.support import Evidence, SupportCheck, check_support, find_numbers
 from corrobora.text.tokens import read_inline, token_overlap
 
 _FENCE = re.compile(r"```[\w+-]{0,20}")
 _MOST_REPEATS = 3  # of a cited line: it may stand in a summary and in its section, a loop of a writer may not
 _MOST_PLAIN = 20  # of a line without citation, which every part of a report may have
-_LABELS: dict[Support, str] = dict(
-    zip((Support.PARTLY, Support.UNCLEAR, Support.UNSUPPORTED), phrases.LABELS, strict=True)
+_CHIEF = re.compile(
+    r"(?i)\b(?:findings?|summary|conclusions?|answer|overview|ergebniss?e?|zusammenfassung|fazit|antwort)\b"
 )
 _COUNTED = re.compile(rf"{phrases.COUNTED} \d{{1,6}} statements? of \d{{1,6}} sources?\.")
 _MOST_WORDS_NAMED = 4  # in the note that stands in the place of a sentence
@@ -78,6 +78,7 @@ class _Evidence:
     reading: ReadingSet | None
     told: str  # all quotes, as `fold_quotes` gives them
     rulings: Rulings
+    chief: bool = False  # where a reader looks for the answer: the opening, key findings, conclusions
 
 
 def check_draft(
@@ -100,7 +101,13 @@ def check_draft(
         by_marker.setdefault(fact.marker, []).append(fact)
     labels = {label for fact in facts for label in (fact.version, fact.published, fact.title, fact.heading) if label}
     evidence = _Evidence(
-        facts, by_marker, (*known, *sorted(labels)), reading, fold_quotes(fact.quote for fact in facts), rulings or {}
+        facts,
+        by_marker,
+        (*known, *sorted(labels)),
+        reading,
+        fold_quotes(fact.quote for fact in facts),
+        rulings or {},
+        chief=True,
     )
     plain, secrets = SECRET.subn("[removed]", draft.body)  # bad-input M34
     body, urls = strip_addresses(normalize_markers(plain), [fact.quote for fact in facts])
@@ -115,6 +122,8 @@ def check_draft(
             lines.append(line)
             continue
         header = header if is_row(line) else []
+        if line.startswith("##") and not block:
+            evidence = replace(evidence, chief=_CHIEF.search(line) is not None)
         kept, found, lost = _check_block(block, evidence) if block else _check_line(line, header, evidence)
         checks += found
         markers += lost
@@ -185,9 +194,18 @@ def _check_line(line: str, header: Sequence[str], evidence: _Evidence) -> tuple[
         lost += len(cited) - len(known)
         check, carrying = _check_sentence(read_inline(text), cited, known, evidence)
         check = _apply_ruling(check, evidence.rulings, _list_quotes(known, evidence))
+        check = _withhold_order(check, evidence)
         checks.append(check)
-        printed.append(_print_sentence(text, check, carrying))
+        printed.append(print_sentence(text, check, carrying))
     return lead + " ".join(printed) if printed else "", checks, lost
+
+
+def _withhold_order(check: SentenceCheck, evidence: _Evidence) -> SentenceCheck:
+    """Withhold an order to the tool that reads it where a reader looks for the answer, and one that cites nothing."""
+    allowed = (check.facts and not evidence.chief) or any(check.sentence in each for each in evidence.known)
+    if check.withheld or allowed or not find_order(check.sentence):
+        return check
+    return replace(check, support=Support.UNSUPPORTED, withheld=f"it is {phrases.ORDER}")
 
 
 def _check_block(block: Sequence[str], evidence: _Evidence) -> tuple[str, list[SentenceCheck], int]:
@@ -206,19 +224,11 @@ def _check_block(block: Sequence[str], evidence: _Evidence) -> tuple[str, list[S
             check = _check_uncited(said, evidence)[0]
         checks += [check] if said else []
         if check.withheld:
-            below[_print_sentence(said, check, ())] = None
+            below[print_sentence(said, check, ())] = None
         else:
             kept.append(code)
     shown = [block[0], *kept, "```"] if any(kept) else []
     return "\n".join([*shown, *(["", " ".join(below)] if below else [])]), checks, 0
-
-
-def _print_sentence(text: str, check: SentenceCheck, markers: Sequence[str]) -> str:
-    """Return a checked sentence as it is printed: with its citations and label, or the note in its place."""
-    if check.withheld:
-        return f"*{phrases.WITHHELD}: {check.withheld}.]*"
-    label = f" *({_LABELS[check.support]})*" if check.support in _LABELS else ""
-    return f"{text} {''.join(markers)}".rstrip() + label
 
 
 def _check_sentence(
@@ -333,6 +343,8 @@ def _find_uncited_claims(text: str, evidence: _Evidence) -> tuple[str, ...]:
 
 def _is_told(line: str, evidence: _Evidence) -> bool:
     """True unless a title or heading states what stands neither in a quote nor in a question."""
+    if find_order(line) and not any(line.strip("# ") in each for each in evidence.known):
+        return False
     asked = [each for each in evidence.known if not is_statement(each)]
     told = "\n".join((evidence.told, *asked)).casefold()
     return not is_statement(line, asked) or all(word.casefold() in told for word in find_claim_words(line))
@@ -358,8 +370,8 @@ def _check_row(line: str, header: Sequence[str], evidence: _Evidence) -> tuple[s
     checks += _check_bare_cells(line, checks, known, evidence) if checks else _check_uncited_row(line, evidence)
     checks = [_apply_ruling(check, evidence.rulings, _list_quotes(known, evidence)) for check in checks]
     for check, place in zip(checks, [*places, *(-1 for _ in checks[len(places) :])], strict=True):
-        if check.withheld or check.support in _LABELS:
-            line = _mark_cell(line, check, place)
+        if check.withheld or format_labels(check):
+            line = mark_cell(line, check, place)
     for marker in unknown:
         line = line.replace(marker, "")
     return line, checks, len(unknown)
@@ -382,17 +394,6 @@ def _check_bare_cells(
     foreign = (cell for cell in bare if not find_numbers(cell) <= held)
     found = (_check_uncited(cell, evidence)[0] for cell in foreign if not any(cell in each.sentence for each in checks))
     return [check for check in found if check.withheld]
-
-
-def _mark_cell(line: str, check: SentenceCheck, place: int) -> str:
-    """Return a row with a note in place of a withheld cell, or of all cells that state it, or a label behind them."""
-    cells = split_cells(line)
-    bare = [at for at, cell in enumerate(cells) if cell and not MARKER.search(cell)]
-    own = [place] if place >= 0 else [at for at in bare[1:] if " ".join(cells[at].split()) == check.sentence]
-    for at in own[:1] or bare[1:] or bare:
-        note = f"*{phrases.WITHHELD_CELL}: {check.withheld}.]*"
-        cells[at] = note if check.withheld else f"{cells[at]} *({_LABELS[check.support]})*"
-    return join_cells(cells)
 
 
 def make_evidence(fact: Fact) -> Evidence:

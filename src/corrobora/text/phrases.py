@@ -58,15 +58,18 @@ CONFLICTS = "Contradictions and changes"
 ACCOUNT = "Account of checking"
 NOTICE = "Notice in this source"
 AUTHORS = "Authors of this source"
+ORDER_QUOTED = "A quote below orders the tool that reads it, and was not followed"
 WITHHELD = "[One sentence withheld"
 WITHHELD_CELL = "[One cell withheld"
 LABELS = ("partly supported", "unclear", "not supported")  # behind a sentence that code could not confirm
+ORDER = "an order to the tool that reads it"
+ALL_LABELS = (*LABELS, ORDER)
 
 OPENINGS = (
     *(NO_EVIDENCE, NEAREST, PARTLY, ABOVE, ELSEWHERE, SIDE_BY_SIDE, NO_COVERAGE, COUNTED, OTHER_GAPS),
     *(STATED_IN, GAP, FAILED, UNNAMED, UNSTATED, UNLIKELY, NEAR, UNKNOWN_STANDING, CLAIMED, DOUBTED, DISPUTED),
     UNCERTAIN,
-    *(WITHHELD, WITHHELD_CELL, NOTICE, AUTHORS),
+    *(WITHHELD, WITHHELD_CELL, NOTICE, AUTHORS, ORDER_QUOTED),
 )
 
 

@@ -13,7 +13,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,6 +24,7 @@ from corrobora.text.bindings import NEGATED, find_rebindings
 from corrobora.text.clauses import Clause, parse_clause, split_statement
 from corrobora.text.measures import find_identifiers, find_measures, find_unit
 from corrobora.text.mentions import MentionKind, find_mentions, strip_to_alphanumeric
+from corrobora.text.orders import drop_orders, find_order
 from corrobora.text.quantities import find_dates, is_calendar_name
 from corrobora.text.reading import Problem, Reading, read_evidence
 from corrobora.text.segmentation import split_sentences
@@ -247,6 +248,16 @@ def check_support(sentence: str, evidence: Sequence[Evidence]) -> SupportCheck:
 
 def compare_evidence(sentence: str, evidence: Sequence[Evidence]) -> Comparison | None:
     """Return how a sentence differs from its evidence, the false first; None for a slice of a quote."""
+    if not find_order(sentence):
+        evidence = [
+            replace(
+                each,
+                quote=drop_orders(each.quote),
+                before=drop_orders(each.before),
+                after=drop_orders(each.after),
+            )
+            for each in evidence
+        ]
     problems: list[Problem] = []
     for said in (sentence, sentence[:1].lower() + sentence[1:]):  # a writer begins with a capital what he cuts
         cuts = [find_cut(head, tail, said) for each in evidence for head, tail in find_slices(said, each.quote)]

@@ -35,7 +35,9 @@ def test_a_cut_condition_or_negation_is_told() -> None:
 @pytest.mark.parametrize("said", ["the gates must be greased every 77 days.", "gates must be greased every 77 days."])
 def test_what_somebody_is_told_denies_or_supposes_is_not_what_a_sentence_states(head: str, said: str) -> None:
     [embedded] = [Evidence(f"{head} the gates must be greased every 77 days.")]
-    assert check_support(said.capitalize(), [embedded]).support is Support.UNCLEAR
+    ordered = head.startswith("You must")  # the order says nothing at all of the gates
+    expected = Support.UNSUPPORTED if ordered else Support.UNCLEAR
+    assert check_support(said.capitalize(), [embedded]).support is expected
     affirmed = Evidence("The trial of 2019 showed that the gates must be greased every 77 days.")
     assert check_support(said.capitalize(), [affirmed]).support is Support.SUPPORTED
 

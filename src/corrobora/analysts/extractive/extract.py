@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from corrobora.analysts.extractive.contradictions import add_insights
 from corrobora.analysts.extractive.lines import INNER_CHARS, Line, find_inner_items, read_lines, split_joined_names
@@ -19,6 +19,7 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import SubQuestion
 from corrobora.roles.extract import Excerpt, Extraction, Quote
 from corrobora.text.entries import find_item_mark, find_term
+from corrobora.text.orders import find_order
 from corrobora.text.questions import find_anchors, weigh_terms
 from corrobora.text.tokens import fold_whitespace, stem_text
 from corrobora.text.vocabulary import (
@@ -252,7 +253,9 @@ def choose_lines(
         ranked = rank_sentences(part.text, sentences, map_names(part.text, pairs))
         near = [at for at, one in enumerate(ranked) if one.near and _states_something(lines[at])]
         named = [name for each in find_anchors(part.text) if (name := frozenset(stem_text(each)))]
-        for place, at in enumerate(sorted(near, key=lambda at: (-ranked[at].worth, at))[:QUOTES_PER_QUESTION]):
+        best = sorted(near, key=lambda at: (-ranked[at].worth, at))
+        plain = (at for at in best if not find_order(lines[at].text))  # an order to the tool that reads it is no answer
+        for place, at in enumerate(islice(plain, QUOTES_PER_QUESTION)):
             about = _is_about(ranked[at], named)
             if about or place < _ANYWAY:
                 chosen.setdefault(at, {})[part.id if about else ""] = ranked[at].topic

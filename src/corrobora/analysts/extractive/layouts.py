@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
 
@@ -17,6 +17,7 @@ from corrobora.domain.evidence import Contradiction, Fact, FactId
 from corrobora.domain.plan import SubQuestion
 from corrobora.text import phrases
 from corrobora.text.answers import classify_question, find_place
+from corrobora.text.orders import find_order
 
 FURTHER = "Further evidence"
 _OPENING_WORDS = 75  # of the first paragraph, where one thing is asked
@@ -145,7 +146,8 @@ def _open_page(page: Page) -> list[str]:
     If a change is asked for, both editions are quoted, the older first; what both say alike is told as unchanged. Where
     the page has several editions, each statement stands below the name of its own.
     """
-    asked = [section for section in page.sections if section.title != FURTHER and section.facts]
+    sections = [section for section in page.sections if section.title != FURTHER]
+    asked = [each for each in map(_drop_orders, sections) if each.facts]
     asked = [section for section in asked if section.asked not in page.reasons] or asked  # no near miss opens a report
     near = [f"{page.reasons[asked[0].asked]}. {phrases.NEAR} follow.", ""] if _is_missed(page, asked) else []
     written: list[tuple[str, str]] = []
@@ -162,6 +164,11 @@ def _open_page(page: Page) -> list[str]:
         own = list(same)
         lines += [*([""] if lines else []), *(_list_texts(own) if listed else [" ".join(own)])]
     return [*near, *lines]
+
+
+def _drop_orders(section: Section) -> Section:
+    """Return a section without quotes that order the tool that reads them to do something: none opens a report."""
+    return replace(section, facts=tuple(fact for fact in section.facts if not find_order(fact.quote)))
 
 
 def _answer_section(page: Page, section: Section, room: int) -> list[tuple[str, str]]:
@@ -263,7 +270,8 @@ def layout_by_angles(page: Page) -> str:
         return _join_blocks(
             [[f"# {page.title}"], _state_absence(page), ["## Conclusion", "", *_closing_lines(page, ())]]
         )
-    closing = [section.facts[1] for section in page.sections if len(section.facts) > 2][:_CLOSING]  # noqa: PLR2004 - enough left
+    sections = map(_drop_orders, page.sections)
+    closing = [section.facts[1] for section in sections if len(section.facts) > 2][:_CLOSING]  # noqa: PLR2004 - enough left
     kept = {fact.id for fact in closing}
     blocks: list[Sequence[str]] = []
     for number, section in enumerate(page.sections, start=1):
