@@ -78,7 +78,18 @@ class _Evidence:
     reading: ReadingSet | None
     told: str  # all quotes, as `fold_quotes` gives them
     rulings: Rulings
-    chief: bool = False  # where a reader looks for the answer: the opening, key findings, conclusions
+    chief: bool = True  # where a reader looks for the answer: the opening, key findings, conclusions
+
+
+def _gather_evidence(
+    facts: Sequence[Fact], known: Sequence[str], reading: ReadingSet | None, rulings: Rulings
+) -> _Evidence:
+    by_marker: dict[str, list[Fact]] = {}
+    for fact in facts:
+        by_marker.setdefault(fact.marker, []).append(fact)
+    labels = {label for fact in facts for label in (fact.version, fact.published, fact.title, fact.heading) if label}
+    told = fold_quotes(fact.quote for fact in facts)
+    return _Evidence(facts, by_marker, (*known, *sorted(labels)), reading, told, rulings)
 
 
 def check_draft(
@@ -96,19 +107,7 @@ def check_draft(
     that citation. What cannot be confirmed stays, with a label. Headings, rules and connecting prose stay. `known` are
     texts about the report itself, such as its questions, which claim nothing.
     """
-    by_marker: dict[str, list[Fact]] = {}
-    for fact in facts:
-        by_marker.setdefault(fact.marker, []).append(fact)
-    labels = {label for fact in facts for label in (fact.version, fact.published, fact.title, fact.heading) if label}
-    evidence = _Evidence(
-        facts,
-        by_marker,
-        (*known, *sorted(labels)),
-        reading,
-        fold_quotes(fact.quote for fact in facts),
-        rulings or {},
-        chief=True,
-    )
+    evidence = _gather_evidence(facts, known, reading, rulings or {})
     plain, secrets = SECRET.subn("[removed]", draft.body)  # bad-input M34
     body, urls = strip_addresses(normalize_markers(plain), [fact.quote for fact in facts])
     lines, checks, header = list[str](), list[SentenceCheck](), list[str]()
@@ -194,8 +193,7 @@ def _check_line(line: str, header: Sequence[str], evidence: _Evidence) -> tuple[
         lost += len(cited) - len(known)
         check, carrying = _check_sentence(read_inline(text), cited, known, evidence)
         check = _apply_ruling(check, evidence.rulings, _list_quotes(known, evidence))
-        check = _withhold_order(check, evidence)
-        checks.append(check)
+        checks.append(check := _withhold_order(check, evidence))
         printed.append(print_sentence(text, check, carrying))
     return lead + " ".join(printed) if printed else "", checks, lost
 
