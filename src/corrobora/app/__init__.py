@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from corrobora.config import Settings
     from corrobora.engine.session import Session
     from corrobora.ports import Clock, Embedder
+    from corrobora.storage.index.catalog import Catalog
     from corrobora.storage.index.tokenizer import Tokenizer
     from corrobora.storage.journal import JournalWriter
     from corrobora.storage.journal.events import Dialogues, EventLog
@@ -94,6 +95,12 @@ class Workspace:
         from corrobora.storage.journal.events import Dialogues  # noqa: PLC0415
 
         return Dialogues(self.database)
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        from corrobora.storage.index.catalog import Catalog  # noqa: PLC0415
+
+        return Catalog(self.database)
 
     @cached_property
     def queue(self) -> Queue:

@@ -7,15 +7,14 @@ Knows flags, formats, the names of files and how a passage is printed. Does not 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from corrobora.domain.errors import NoEvidence, UserError
-from corrobora.domain.run import validate_id
 from corrobora.faces.cli import FILE_PATH
 from corrobora.faces.cli.options import (
     config_option,
@@ -23,6 +22,7 @@ from corrobora.faces.cli.options import (
     open_settings,
     print_json,
     print_text,
+    run_argument,
     with_workspace,
 )
 from corrobora.faces.cli.report import check_target
@@ -47,20 +47,28 @@ EXPORT_FILES = {  # by format
 }
 _BINARY = ("docx", "pdf", "bundle")
 _PLOTS = ("coverage", "saturation", "publishers", "dates", "spend", "timeline")
-_output_option = click.option(
-    "-o",
-    "--output",
-    type=FILE_PATH,
-    default=Path(),
-    help="File, folder, or - for stdout.",
-    metavar="PATH",
-)
-_force_option = click.option("--force", is_flag=True, help="Replace files.")
-_link_option = click.option("--follow-symlinks", is_flag=True, help="Write through a symbolic link.")
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def _add_target_options(command: F) -> F:
+    for option in (
+        click.option("--follow-symlinks", is_flag=True, help="Write through a symbolic link."),
+        click.option("--force", is_flag=True, help="Replace files."),
+        click.option(
+            "-o",
+            "--output",
+            type=FILE_PATH,
+            default=Path(),
+            help="File, folder, or - for stdout.",
+            metavar="PATH",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 @click.command()
-@click.argument("run")
+@run_argument
 @click.option(
     "-f",
     "--format",
@@ -70,9 +78,7 @@ _link_option = click.option("--follow-symlinks", is_flag=True, help="Write throu
     show_default=True,
     help="Formats, with commas; repeatable.",
 )
-@_output_option
-@_force_option
-@_link_option
+@_add_target_options
 @config_option
 def export(  # noqa: PLR0913 - one parameter for each flag, all by name
     *, run: str, formats: tuple[str, ...], output: Path, force: bool, follow_symlinks: bool, config_file: Path | None
@@ -83,7 +89,6 @@ def export(  # noqa: PLR0913 - one parameter for each flag, all by name
     corrobora[export]); csl, bib and ris its sources for a reference manager (CSL-JSON, BibTeX, RIS); bundle is one file
     that `corrobora verify` checks anywhere.
     """
-    validate_id(run)
     wanted = _split_names(formats, EXPORT_FILES, "format")
     first, names = wanted[0], {each: EXPORT_FILES[each] for each in wanted}
     target = None if str(output) == "-" else check_target(output, names, force=force, follow=follow_symlinks)
@@ -91,7 +96,6 @@ def export(  # noqa: PLR0913 - one parameter for each flag, all by name
         raise UserError(
             "export_format", "Stdout can take only one format.", next_step="Such as: --format md --output -"
         )
-
     if target is None and first in _BINARY:
         raise UserError("export_format", f"{first} is not a text format.", next_step="Name a file or folder with -o.")
 
@@ -125,7 +129,7 @@ def _split_names(given: Sequence[str], known: Sequence[str] | Mapping[str, str],
 
 
 @click.command()
-@click.argument("run")
+@run_argument
 @click.option(
     "--kind",
     "kinds",
@@ -134,9 +138,7 @@ def _split_names(given: Sequence[str], known: Sequence[str] | Mapping[str, str],
     show_default=True,
     help="Plots, with commas; repeatable.",
 )
-@_output_option
-@_force_option
-@_link_option
+@_add_target_options
 @config_option
 def plot(  # noqa: PLR0913 - one parameter for each flag, all by name
     *, run: str, kinds: tuple[str, ...], output: Path, force: bool, follow_symlinks: bool, config_file: Path | None
@@ -145,7 +147,6 @@ def plot(  # noqa: PLR0913 - one parameter for each flag, all by name
 
     A plot that has nothing to show is left out. Coverage, saturation and time line also show a run that still works.
     """
-    validate_id(run)
     wanted = _split_names(kinds, _PLOTS, "kind")
     names = {each: f"plot-{each}.svg" for each in wanted}
     if str(output) == "-" and len(wanted) > 1:

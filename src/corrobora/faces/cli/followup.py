@@ -7,7 +7,6 @@ decides on them. Does not know how a run follows another one, or edits: the runs
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -18,7 +17,7 @@ import click
 
 from corrobora.config import Settings
 from corrobora.domain.errors import UserError
-from corrobora.domain.run import RunId, RunStatus, validate_id
+from corrobora.domain.run import RunId, RunStatus
 from corrobora.faces.cli import Exit
 from corrobora.faces.cli.options import (
     GroupedCommand,
@@ -32,6 +31,7 @@ from corrobora.faces.cli.options import (
     print_json,
     print_text,
     read_question,
+    run_argument,
     with_workspace,
 )
 from corrobora.faces.cli.request import (
@@ -43,7 +43,7 @@ from corrobora.faces.cli.request import (
     run_settings,
 )
 from corrobora.faces.cli.screen import is_terminal, one_line, read_typed_line, write_stderr
-from corrobora.faces.cli.worker import CRON_NAMES
+from corrobora.faces.cli.worker import CRON_NAMES, check_schedule_name
 from corrobora.roles.edit import Edit, EditAction, EditRequest
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class UpdateFlags(OutputFlags):
 
 
 @click.command(cls=GroupedCommand, example='corrobora ask last "Who says so, and since when?"')
-@click.argument("run")
+@run_argument
 @click.argument("question")
 @click.option("--no-search", is_flag=True, help="Read only what the run has stored.")
 @model_option
@@ -82,7 +82,6 @@ def ask(**flags: Unpack[AskFlags]) -> int:
     Its facts and passages are read first. If they do not answer the question, the same libraries and providers are
     searched. The answer is a run of its own; its notes say which of its evidence comes from the earlier run.
     """
-    validate_id(flags["run"])
     question = read_question(flags["question"], None)
     settings = open_settings(flags["config_file"], run_settings(flags))
     wanted = output_options(flags, settings)
@@ -103,7 +102,7 @@ def ask(**flags: Unpack[AskFlags]) -> int:
 
 
 @click.command(cls=GroupedCommand, example="corrobora update last")
-@click.argument("run")
+@run_argument
 @model_option
 @fields_option
 @add_output_options
@@ -112,7 +111,6 @@ def update(**flags: Unpack[UpdateFlags]) -> int:
 
     The new report is a run of its own; -o writes it, and `changes.md` is among its files.
     """
-    validate_id(flags["run"])
     settings = open_settings(flags["config_file"], run_settings(flags))
     wanted = output_options(flags, settings)
     models = _list_named_models(flags["model"], settings)
@@ -145,7 +143,7 @@ async def _print_changes(workspace: Workspace, run: RunId, *, as_json: bool) -> 
 
 
 @click.command(cls=GroupedCommand, example="corrobora watch last --cron daily --deliver folder:./news")
-@click.argument("run")
+@run_argument
 @click.option(
     "--cron", default="daily", show_default=True, metavar="LINE|daily", help="As for `corrobora schedule add`."
 )
@@ -158,9 +156,8 @@ def watch(*, run: str, cron: str, name: str | None, deliver: tuple[str, ...], co
     Other wording, another order and dates of access are no change. `corrobora schedule list` shows it, and a worker
     must be running: corrobora worker.
     """
-    validate_id(run)
-    if name is not None and not re.fullmatch(r"[a-z0-9_-]{1,64}", name):
-        raise UserError("schedule_name", f"{name[:80]!r} is not a valid name: use 1 to 64 of a-z, 0-9, _ and -.")
+    if name is not None:
+        check_schedule_name(name)
     settings = open_settings(config_file)
     output = parse_deliveries(deliver)
 
@@ -198,7 +195,7 @@ class EditFlags(OutputFlags):
 
 
 @click.command(cls=GroupedCommand, example='corrobora edit last "Say 2.1 in simpler words, and drop 3.2"')
-@click.argument("run")
+@run_argument
 @click.argument("feedback", required=False)
 @click.option("--outline", is_flag=True, help="Print the sections and sentences of the report with their ids.")
 @click.option("--drop", multiple=True, metavar="ID", help="Drop this sentence (2.1) or section (2). Repeatable.")
@@ -220,7 +217,6 @@ def edit(**flags: Unpack[EditFlags]) -> int:
     What no accepted change names stays byte for byte. A re-worded sentence passes the same check as a written one, and
     whatever is lost is listed and must be accepted. Each version is a run of its own; RUN stays as it is.
     """
-    validate_id(flags["run"])
     settings = open_settings(flags["config_file"], run_settings(flags))
     if flags["outline"]:
         return _print_outline(settings, flags)
@@ -358,12 +354,9 @@ def _print_outline(settings: Settings, flags: EditFlags) -> int:
 
 
 def _print_versions(settings: Settings, flags: EditFlags) -> int:
-    from corrobora.app.followups import Version, list_versions  # noqa: PLC0415 - as above
+    from corrobora.app.followups import list_versions  # noqa: PLC0415 - as above
 
-    async def load_versions(workspace: Workspace) -> Sequence[Version]:
-        return await list_versions(workspace, flags["run"])
-
-    found = with_workspace(settings, load_versions)
+    found = with_workspace(settings, lambda workspace: list_versions(workspace, flags["run"]))
     if flags["as_json"]:
         print_json([asdict(each) for each in found])
     else:

@@ -24,14 +24,20 @@ from corrobora.config.values import UNREADABLE
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import DEMO
 from corrobora.faces.cli import FILE_PATH, CommandGroup
-from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json, with_workspace
+from corrobora.faces.cli.options import (
+    config_option,
+    json_option,
+    open_settings,
+    print_json,
+    with_workspace,
+    workspace_command,
+)
 from corrobora.faces.cli.screen import can_draw, one_line, write_stderr
 from corrobora.faces.request import parse_question
 from corrobora.text.phrases import format_count
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
-    from corrobora.domain.evidence import Hit
     from corrobora.storage.index.catalog import SpaceInfo
 
 Progress = Callable[[int, int, str], None]
@@ -147,9 +153,7 @@ def _is_on_disk(given: str) -> bool:
 
 async def list_libraries(workspace: Workspace) -> list[SpaceInfo]:
     """Return the libraries that people added, without the pages that single runs read from the web."""
-    from corrobora.storage.index.catalog import Catalog  # noqa: PLC0415 - `corrobora --help` must not load it
-
-    return [space for space in await Catalog(workspace.database).list_spaces() if not space.name.startswith("run:")]
+    return [space for space in await workspace.catalog.list_spaces() if not space.name.startswith("run:")]
 
 
 async def find_library(workspace: Workspace, name: str) -> SpaceInfo:
@@ -163,10 +167,8 @@ async def find_library(workspace: Workspace, name: str) -> SpaceInfo:
 
 async def list_documents(workspace: Workspace, name: str) -> list[str]:
     """Return the documents of a library. Raises `UserError` `library_unknown`."""
-    from corrobora.storage.index.catalog import Catalog  # noqa: PLC0415 - `corrobora --help` must not load it
-
-    catalog, found = Catalog(workspace.database), await find_library(workspace, name)
-    return sorted(await catalog.files((await catalog.space_numbers([found.name]))[0]))
+    found = await find_library(workspace, name)
+    return sorted(await workspace.catalog.files((await workspace.catalog.space_numbers([found.name]))[0]))
 
 
 def unknown_library_error(name: str, known: Sequence[SpaceInfo]) -> UserError:
@@ -288,10 +290,10 @@ def _choose_roots(name: str, given: Sequence[Path], known: Sequence[SpaceInfo]) 
 
 @library.command(name="list")
 @json_option
-@config_option
-def show_libraries(*, as_json: bool, config_file: Path | None) -> None:
+@workspace_command
+async def show_libraries(workspace: Workspace, *, as_json: bool) -> None:
     """List the libraries."""
-    found = with_workspace(open_settings(config_file), list_libraries)
+    found = await list_libraries(workspace)
     if as_json:
         print_json([asdict(each) for each in found])
     for each in () if as_json else found:
@@ -305,10 +307,10 @@ def show_libraries(*, as_json: bool, config_file: Path | None) -> None:
 @library.command(name="show")
 @click.argument("name")
 @json_option
-@config_option
-def show_library(*, name: str, as_json: bool, config_file: Path | None) -> None:
+@workspace_command
+async def show_library(workspace: Workspace, *, name: str, as_json: bool) -> None:
     """Show the documents of a library."""
-    files = with_workspace(open_settings(config_file), lambda workspace: list_documents(workspace, name))
+    files = await list_documents(workspace, name)
     if as_json:
         print_json({"name": name, "files": files})
         return
@@ -321,21 +323,16 @@ def show_library(*, name: str, as_json: bool, config_file: Path | None) -> None:
 @click.argument("text")
 @click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True, help="At most this many passages.")
 @json_option
-@config_option
-def search_library(*, name: str, text: str, limit: int, as_json: bool, config_file: Path | None) -> None:
+@workspace_command
+async def search_library(workspace: Workspace, *, name: str, text: str, limit: int, as_json: bool) -> None:
     """Search a library and print the best passages."""
+    from corrobora.app.libraries import open_library  # noqa: PLC0415 - as in `ingest_paths`
+
     question = parse_question(text).text
-
-    async def search_passages(workspace: Workspace) -> list[Hit]:
-        from corrobora.app.libraries import open_library  # noqa: PLC0415
-
-        opened = open_library(workspace, [(await find_library(workspace, name)).name])
-        found = list(await opened.hybrid_search(question, limit=limit))
-        if opened.vector_problem:
-            write_stderr(f"vectors  {one_line(opened.vector_problem, 500)}")
-        return found
-
-    hits = with_workspace(open_settings(config_file), search_passages)
+    opened = open_library(workspace, [(await find_library(workspace, name)).name])
+    hits = await opened.hybrid_search(question, limit=limit)
+    if opened.vector_problem:
+        write_stderr(f"vectors  {one_line(opened.vector_problem, 500)}")
     if as_json:
         print_json([asdict(hit) for hit in hits])
         return
@@ -349,38 +346,29 @@ def search_library(*, name: str, text: str, limit: int, as_json: bool, config_fi
 @library.command(name="rename")
 @click.argument("name")
 @click.argument("new")
-@config_option
-def rename_stored(*, name: str, new: str, config_file: Path | None) -> None:
+@workspace_command
+async def rename_stored(workspace: Workspace, *, name: str, new: str) -> None:
     """Give the library NAME the name NEW; schedules and earlier runs find it under that.
 
     A library that `--library FOLDER` made is named after its folder and a part of a hash.
     """
+    from corrobora.app.libraries import rename_library  # noqa: PLC0415 - as in `ingest_paths`
 
-    async def rename_one(workspace: Workspace) -> None:
-        from corrobora.app.libraries import rename_library  # noqa: PLC0415 - as in `ingest_paths`
-
-        await rename_library(workspace, await find_library(workspace, name), check_library_name(new))
-
-    with_workspace(open_settings(config_file), rename_one)
+    await rename_library(workspace, await find_library(workspace, name), check_library_name(new))
     click.echo(f"renamed {one_line(name)} to {new}")
 
 
 @library.command(name="rm")
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
-@config_option
-def remove_libraries(names: tuple[str, ...], config_file: Path | None) -> None:
+@workspace_command
+async def remove_libraries(workspace: Workspace, *, names: tuple[str, ...]) -> None:
     """Remove libraries. Files on disk are not deleted, and reports of earlier runs keep their quotes."""
-
-    async def remove_each(workspace: Workspace) -> list[str]:
-        from corrobora.storage.index.catalog import Catalog  # noqa: PLC0415 - `corrobora --help` must not load it
-
-        catalog = Catalog(workspace.database)
-        return [name for name in names if not await catalog.remove_space(name)]
-
-    missing = with_workspace(open_settings(config_file), remove_each)
+    missing: list[str] = []
     for name in names:
-        if name not in missing:
+        if await workspace.catalog.remove_space(name):
             click.echo(f"removed {one_line(name)}")
+        else:
+            missing.append(name)
     if missing:
         raise UserError(
             "library_unknown", f"There is no library {', '.join(missing)}.", next_step="See: corrobora library list"

@@ -7,6 +7,7 @@ synchronous command runs asynchronous work. Does not know the defaults of profil
 from __future__ import annotations
 
 import asyncio
+import functools
 import io
 import json
 import logging
@@ -25,7 +26,7 @@ from corrobora.config.settings import DISPLAYS, TIERS, DeclaredSetting, list_set
 from corrobora.config.values import split_annotation
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.run import STAGE_ALIASES, Stage
+from corrobora.domain.run import STAGE_ALIASES, Stage, validate_id
 from corrobora.faces.cli import FILE_PATH, print_notice
 from corrobora.faces.cli.screen import can_draw, set_up_logs
 from corrobora.faces.request import Question, parse_question
@@ -151,6 +152,15 @@ def stage_option(flag: str, about: str) -> Callable[[F], F]:
     return click.option(flag, type=click.Choice(STAGES), metavar="STAGE", help=f"{about} Stages: {names}.")
 
 
+def check_ids(_context: click.Context, _parameter: click.Parameter, value: str | tuple[str, ...]) -> object:
+    """Return an argument that names runs. Raises `UserError` for what can be no id, before the database is opened."""
+    for each in (value,) if isinstance(value, str) else value:
+        validate_id(each)
+    return value
+
+
+run_argument = click.argument("run", callback=check_ids)
+runs_argument = click.argument("names", metavar="RUN...", nargs=-1, required=True, callback=check_ids)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 
 
@@ -385,6 +395,17 @@ def print_report(markdown: str) -> None:
 def print_text(text: str) -> None:
     """Print text to stdout without terminal control sequences."""
     sys.stdout.write(sanitize_text(text).rstrip("\n") + "\n")
+
+
+def workspace_command(work: Callable[..., Awaitable[object]]) -> Callable[..., object]:
+    """Make a command of work on an opened workspace, its first argument; the command also has the common flags."""
+
+    @config_option
+    @functools.wraps(work)
+    def command(*, config_file: Path | None, **given: object) -> object:
+        return with_workspace(open_settings(config_file), lambda workspace: work(workspace, **given))
+
+    return command
 
 
 def with_workspace(settings: Settings, work: Callable[[Workspace], Awaitable[T]]) -> T:

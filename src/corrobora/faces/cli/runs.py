@@ -9,25 +9,27 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
 from corrobora.app.runs import authorize_run, check_awaiting, resolve_profile, steer_run
 from corrobora.domain.errors import NeedsHuman, UserError
-from corrobora.domain.run import RequestOption, RunId, RunRow, parse_stage, validate_id
+from corrobora.domain.run import RequestOption, RunId, RunRow, parse_stage
 from corrobora.faces.cli import CommandGroup
 from corrobora.faces.cli.options import (
     GroupedCommand,
     anyway_option,
-    config_option,
+    check_ids,
     json_option,
     open_settings,
     print_json,
     print_text,
+    run_argument,
+    runs_argument,
     stage_option,
     with_workspace,
+    workspace_command,
 )
 from corrobora.faces.cli.request import (
     OutputFlags,
@@ -42,8 +44,6 @@ from corrobora.text.phrases import describe_code, format_count
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
-    from corrobora.reporting.run_comparison import Comparison
-    from corrobora.storage.queue.webhooks import WebhookRecord
 
 
 _SHORT = 10  # characters of an id in a list: 40 bits beside its prefix
@@ -58,18 +58,14 @@ def runs() -> None:
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="At most this many.")
 @click.option("--search", default="", metavar="TEXT", help="Only runs whose question contains this.")
 @json_option
-@config_option
-def list_runs(*, limit: int, search: str, as_json: bool, config_file: Path | None) -> None:
+@workspace_command
+async def list_runs(workspace: Workspace, *, limit: int, search: str, as_json: bool) -> None:
     """List runs, newest first, with the score that a judge gave and its change since this was asked before.
 
     The ids are shortened; every command takes the unique start of an id, or `last` for the newest run.
     """
-
-    async def load_runs(workspace: Workspace) -> tuple[Sequence[RunRow], Mapping[str, float]]:
-        rows = await workspace.runs.list(limit=limit, search=search)
-        return rows, await workspace.runs.read_scores([row.id for row in rows])
-
-    found, scores = with_workspace(open_settings(config_file), load_runs)
+    found = await workspace.runs.list(limit=limit, search=search)
+    scores = await workspace.runs.read_scores([row.id for row in found])
     changes = list_score_changes(found, scores)
     if as_json:
         print_json([asdict(r) | {"score": scores.get(r.id), "change": changes.get(r.id)} for r in found])
@@ -87,46 +83,34 @@ def list_runs(*, limit: int, search: str, as_json: bool, config_file: Path | Non
 
 
 @runs.command(name="resend")
-@click.argument("run")
+@run_argument
 @click.argument("delivery", required=False, default="")
-@config_option
-def resend_webhook(run: str, delivery: str, config_file: Path | None) -> None:
+@workspace_command
+async def resend_webhook(workspace: Workspace, *, run: str, delivery: str) -> None:
     """Tell the end of a run to its webhook once more, under the same id.
 
     DELIVERY is an id that `runs show` prints; without it, it is the last end of the run. `serve` or `worker` sends it.
     """
-    validate_id(run)
+    from corrobora.app.delivery import send_webhook_again  # noqa: PLC0415 - only here
 
-    async def send_again(workspace: Workspace) -> WebhookRecord:
-        from corrobora.app.delivery import send_webhook_again  # noqa: PLC0415 - only here
-
-        return await send_webhook_again(workspace, await workspace.runs.find_id(run), delivery)
-
-    sent = with_workspace(open_settings(config_file), send_again)
+    sent = await send_webhook_again(workspace, await workspace.runs.find_id(run), delivery)
     click.echo(f"{sent.id} is due now; a running `corrobora serve` or `worker` with WEBHOOK_SECRET sends it")
 
 
 @runs.command()
-@click.argument("before")
-@click.argument("after")
+@click.argument("before", callback=check_ids)
+@click.argument("after", callback=check_ids)
 @json_option
-@config_option
-def compare(*, before: str, after: str, as_json: bool, config_file: Path | None) -> None:
+@workspace_command
+async def compare(workspace: Workspace, *, before: str, after: str, as_json: bool) -> None:
     """Compare the reports of two runs: what is new, changed, gone and the same.
 
     Statements are compared by what they say; wording, order and copies are no change.
     """
-    for each in (before, after):
-        validate_id(each)
-
-    async def compare_stored(workspace: Workspace) -> Comparison:
-        from corrobora.app.followups import compare_runs  # noqa: PLC0415 - `--help` must not load the engine
-
-        return await compare_runs(workspace, before, after)
-
-    found = with_workspace(open_settings(config_file), compare_stored)
+    from corrobora.app.followups import compare_runs  # noqa: PLC0415 - `--help` must not load the engine
     from corrobora.reporting.run_comparison import dump_comparison, render_comparison  # noqa: PLC0415 - as above
 
+    found = await compare_runs(workspace, before, after)
     if as_json:
         print_json(dump_comparison(found))
     else:
@@ -167,21 +151,16 @@ def list_score_changes(rows: Sequence[RunRow], scores: Mapping[str, float]) -> d
 
 
 @runs.command(name="show")
-@click.argument("run")
+@run_argument
 @json_option
-@config_option
-def show_run(*, run: str, as_json: bool, config_file: Path | None) -> None:
+@workspace_command
+async def show_run(workspace: Workspace, *, run: str, as_json: bool) -> None:
     """Show one run: what was asked, where it stands, its files."""
-    validate_id(run)
+    from corrobora.app.delivery import describe_webhook  # noqa: PLC0415 - only here
 
-    async def load_run(workspace: Workspace) -> tuple[RunRow, Sequence[str], list[dict[str, Any]]]:
-        from corrobora.app.delivery import describe_webhook  # noqa: PLC0415 - only here
-
-        row = await workspace.runs.get(await workspace.runs.find_id(run))
-        sent = [describe_webhook(each) for each in await workspace.webhooks.list(row.id)]
-        return row, await workspace.runs.list_artifacts(row.id), sent
-
-    row, files, webhooks = with_workspace(open_settings(config_file), load_run)
+    row = await workspace.runs.get(await workspace.runs.find_id(run))
+    webhooks = [describe_webhook(each) for each in await workspace.webhooks.list(row.id)]
+    files = await workspace.runs.list_artifacts(row.id)
     if as_json:
         print_json(asdict(row) | {"files": list(files)} | ({"webhooks": webhooks} if webhooks else {}))
         return
@@ -223,68 +202,49 @@ def _describe_run(row: RunRow) -> dict[str, str]:
 
 
 @runs.command(name="rm")
-@click.argument("names", metavar="RUN...", nargs=-1, required=True)
-@config_option
-def remove_runs(names: tuple[str, ...], config_file: Path | None) -> None:
+@runs_argument
+@workspace_command
+async def remove_runs(workspace: Workspace, *, names: tuple[str, ...]) -> None:
     """Remove runs with their journals, events and files. Libraries keep their documents."""
+    missing: list[str] = []
     for each in names:
-        validate_id(each)
-
-    async def remove_each(workspace: Workspace) -> list[str]:
-        missing: list[str] = []
-        for each in names:
-            try:
-                run = await workspace.runs.find_id(each)
-            except UserError as error:
-                if error.code != "run_unknown":
-                    raise
-                missing.append(each)
-                continue
-            await workspace.runs.remove(run)
-            click.echo(f"removed {run}")
-        return missing
-
-    missing = with_workspace(open_settings(config_file), remove_each)
+        try:
+            run = await workspace.runs.find_id(each)
+        except UserError as error:
+            if error.code != "run_unknown":
+                raise
+            missing.append(each)
+            continue
+        await workspace.runs.remove(run)
+        click.echo(f"removed {run}")
     if missing:
         raise UserError("run_unknown", f"There is no run {', '.join(missing)}.", next_step="See: corrobora runs list")
 
 
 @click.command(name="cancel")
-@click.argument("run")
-@config_option
-def cancel(run: str, config_file: Path | None) -> None:
+@run_argument
+@workspace_command
+async def cancel(workspace: Workspace, *, run: str) -> None:
     """Cancel a run, also one that a worker on another machine works on."""
-    validate_id(run)
-
-    async def cancel_unfinished(workspace: Workspace) -> RunRow:
-        row = await workspace.runs.get(await workspace.runs.find_id(run))
-        if not row.status.final:
-            await workspace.queue.cancel(row.id)
-        return row
-
-    row = with_workspace(open_settings(config_file), cancel_unfinished)
+    row = await workspace.runs.get(await workspace.runs.find_id(run))
     if row.status.final:
         write_stderr(
             f"The run {row.id} has ended ({describe_code(row.outcome or row.status)}); there was nothing to cancel."
         )
     else:
+        await workspace.queue.cancel(row.id)
         click.echo(f"cancelled {row.id}")
 
 
 @click.command(name="steer")
-@click.argument("run")
+@run_argument
 @click.argument("hint")
-@config_option
-def steer(run: str, hint: str, config_file: Path | None) -> None:
+@workspace_command
+async def steer(workspace: Workspace, *, run: str, hint: str) -> None:
     """Give a paused run a hint for its next round; `corrobora resume` continues it."""
-    validate_id(run)
-
-    async def steer_paused(workspace: Workspace) -> RunId:
-        name = await workspace.runs.find_id(run)
-        await steer_run(workspace, name, hint)
-        return name
-
-    click.echo(f"Continue: corrobora resume {with_workspace(open_settings(config_file), steer_paused)}")
+    name = await workspace.runs.find_id(run)
+    await steer_run(workspace, name, hint)
+    click.echo(f"Continue: corrobora resume {name}")
 
 
 class ResumeFlags(OutputFlags):
@@ -304,7 +264,7 @@ class AuthorizeFlags(OutputFlags):
 
 
 @click.command(cls=GroupedCommand, example="corrobora resume RUN -o report.md")
-@click.argument("run")
+@run_argument
 @stage_option("--from-stage", "Run again from this stage on.")
 @stage_option("--until-stage", "Pause after this stage; `corrobora resume` continues.")
 @anyway_option
@@ -312,21 +272,19 @@ class AuthorizeFlags(OutputFlags):
 @add_output_options
 def resume(**flags: Unpack[ResumeFlags]) -> int:
     """Continue a run. Calls that were answered before are not repeated."""
-    name = validate_id(flags["run"])  # what can be no id is refused before the database is opened
     settings = open_settings(flags["config_file"], run_settings(flags))
     stage = parse_stage(flags["from_stage"]) if flags["from_stage"] else None
     wanted = output_options(flags, settings, until=flags["until_stage"], anyway=flags["deliver_anyway"])
-    return resume_run(settings, name, stage, wanted)
+    return resume_run(settings, flags["run"], stage, wanted)
 
 
 @click.command(cls=GroupedCommand, example='corrobora authorize RUN --words "Authorized to execute"')
-@click.argument("run")
+@run_argument
 @click.option("--words", metavar="TEXT", help="The exact phrase, if it cannot be typed.")
 @no_input_option
 @add_output_options
 def authorize(**flags: Unpack[AuthorizeFlags]) -> int:
     """Authorize the waiting plan of a run and continue the run."""
-    validate_id(flags["run"])
     settings = open_settings(flags["config_file"], run_settings(flags))
     wanted = output_options(flags, settings)
 

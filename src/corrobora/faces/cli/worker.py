@@ -10,7 +10,7 @@ import dataclasses
 import logging
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
@@ -29,6 +29,7 @@ from corrobora.faces.cli.options import (
     read_question,
     setting_options,
     with_workspace,
+    workspace_command,
 )
 from corrobora.faces.cli.request import complete_flags, read_request, run_settings
 from corrobora.faces.cli.screen import LOG_FORMS, LogForm, one_line, set_up_logs
@@ -71,6 +72,12 @@ CRON_NAMES = {  # words for people; times are UTC
 }
 
 
+def check_schedule_name(name: str) -> None:
+    """Raise `UserError` `schedule_name` for what can be no name of a schedule."""
+    if not re.fullmatch(r"[a-z0-9_-]{1,64}", name):
+        raise UserError("schedule_name", f"{name[:80]!r} is not a valid name: use 1 to 64 of a-z, 0-9, _ and -.")
+
+
 class ScheduleFlags(TypedDict):
     """The flags of `schedule add`."""
 
@@ -102,8 +109,7 @@ def schedule() -> None:
 def add_schedule(**flags: Unpack[ScheduleFlags]) -> None:
     """Run QUESTION at the times of the cron line; the same NAME replaces an earlier schedule."""
     name, cron = flags["name"], flags["cron"]
-    if not re.fullmatch(r"[a-z0-9_-]{1,64}", name):
-        raise UserError("schedule_name", f"{name[:80]!r} is not a valid name: use 1 to 64 of a-z, 0-9, _ and -.")
+    check_schedule_name(name)
     whole = complete_flags({**flags, "yes": True})  # the person who makes the schedule authorizes its plans
     settings = open_settings(flags["config_file"], run_settings(whole))
     request = read_request(whole, settings, read_question(flags["question"], None))
@@ -121,14 +127,10 @@ def add_schedule(**flags: Unpack[ScheduleFlags]) -> None:
 
 @schedule.command("list")
 @json_option
-@config_option
-def list_schedules(*, as_json: bool, config_file: Path | None) -> None:
+@workspace_command
+async def list_schedules(workspace: Workspace, *, as_json: bool) -> None:
     """List schedules, the next one first."""
-
-    async def load_schedules(workspace: Workspace) -> list[dict[str, Any]]:
-        return [dataclasses.asdict(each) for each in await workspace.schedules.list()]
-
-    found = with_workspace(open_settings(config_file), load_schedules)
+    found = [dataclasses.asdict(each) for each in await workspace.schedules.list()]
     if as_json:
         print_json(found)
         return
@@ -139,13 +141,9 @@ def list_schedules(*, as_json: bool, config_file: Path | None) -> None:
 
 @schedule.command(name="rm")
 @click.argument("name")
-@config_option
-def remove_schedule(name: str, config_file: Path | None) -> None:
+@workspace_command
+async def remove_schedule(workspace: Workspace, *, name: str) -> None:
     """Remove a schedule; runs that it made stay."""
-
-    async def remove_stored(workspace: Workspace) -> bool:
-        return await workspace.schedules.remove(name)
-
-    if not with_workspace(open_settings(config_file), remove_stored):
+    if not await workspace.schedules.remove(name):
         raise UserError("schedule_unknown", f"There is no schedule {name[:64]!r}.", next_step="corrobora schedule list")
     click.echo(f"removed {name}")

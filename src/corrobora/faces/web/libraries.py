@@ -25,7 +25,6 @@ from corrobora.faces.cli.verify import list_findings, summarize_recheck
 from corrobora.faces.request import parse_question
 from corrobora.files import write_whole
 from corrobora.policies import Profile
-from corrobora.storage.index.catalog import Catalog
 
 
 async def search_library(workspace: Workspace, name: str, text: str, *, limit: int = 10) -> Sequence[Hit]:
@@ -91,7 +90,7 @@ async def rename_library(workspace: Workspace, name: str, new: str) -> None:
 async def remove_library(workspace: Workspace, name: str) -> None:
     """Remove a library; files of the operator stay. Raises `UserError` `library_unknown`."""
     known = await find_library(workspace, name)
-    await Catalog(workspace.database).remove_space(known.name)
+    await workspace.catalog.remove_space(known.name)
 
 
 async def verify_report(workspace: Workspace, text: str) -> Mapping[str, Any]:
