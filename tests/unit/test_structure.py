@@ -35,22 +35,18 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "faces/web/api/runs.py": "web/test_api_runs.py",
     "faces/web/api/evidence.py": "web/test_api_evidence.py",  # over HTTP, as all parts of the server
     "faces/web/api/__init__.py": "web/test_server.py",
-    "faces/web/api/libraries.py": "web/test_api_libraries.py",
     "faces/web/api/models.py": "web/test_openapi.py",
     "faces/web/context.py": "web/test_server.py",
     "faces/web/pages/settings.py": "browser/test_page.py",
     "faces/web/evidence.py": "web/test_api_evidence.py",
     "faces/web/libraries.py": "web/test_api_libraries.py",
-    "faces/web/errors.py": "web/test_server.py",
     "faces/web/pages/__init__.py": "browser/test_every_screen.py",  # the working screens, in Chromium
     "faces/web/pages/start.py": "browser/test_page.py",
-    "faces/web/pages/libraries.py": "browser/test_page.py",
     "faces/web/pages/live.py": "browser/test_page.py",
     "faces/web/pages/plan.py": "browser/test_page.py",
     "faces/web/reader/__init__.py": "browser/test_reading.py",  # the reading screens, in Chromium
     "faces/web/reader/views.py": "browser/test_reading.py",
     "faces/web/service.py": "web/test_server.py",
-    "storage/queue/webhooks.py": "web/test_webhooks.py",  # over HTTP, to receivers on loopback
 }
 
 # The places that may catch everything. Anything else hides bugs as "no evidence".

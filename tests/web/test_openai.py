@@ -27,7 +27,7 @@ from tests.paths.starts import CLEAR, PHRASE
 from tests.plugins.serving import Site, serve_settings
 
 from corrobora.config import Settings
-from corrobora.faces.web.errors import make_problem
+from corrobora.faces.web.context import make_problem
 from corrobora.faces.web.openai import render_error
 from corrobora.faces.web.openai.chat import MODEL_PREFIX, ChatRequest, write_content
 from corrobora.faces.web.openai.responses import ResponseRequest

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from corrobora.storage.journal.runs import Runs
     from corrobora.storage.postgres import Database
     from corrobora.storage.queue import Queue, Schedules
-    from corrobora.storage.queue.webhooks import Webhooks
+    from corrobora.storage.queue.statements import Webhooks
 
     OpenWeb = Callable[[Settings, Clock], WebAccess]
 
@@ -110,7 +110,7 @@ class Workspace:
 
     @cached_property
     def webhooks(self) -> Webhooks:
-        from corrobora.storage.queue.webhooks import Webhooks  # noqa: PLC0415
+        from corrobora.storage.queue.statements import Webhooks  # noqa: PLC0415
 
         return Webhooks(self.database)
 

@@ -42,7 +42,7 @@ from corrobora.storage.postgres import cancel_tasks
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
-    from corrobora.storage.queue.webhooks import DueWebhook, WebhookRecord
+    from corrobora.storage.queue.statements import DueWebhook, WebhookRecord
 
 
 def check_targets(request: Request, settings: Settings) -> None:

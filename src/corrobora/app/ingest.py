@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from corrobora.adapters.readers.packed import strip_ending
+from corrobora.adapters.readers.parser import strip_ending
 from corrobora.domain.errors import ReadError, UserError
 from corrobora.domain.evidence import ReadOutcome, Source, SourceId
 from corrobora.domain.limits import LIMITS

@@ -1,28 +1,30 @@
 """The parser: untrusted bytes are read by the reader of their format, in a process that can be killed.
 
-Knows which readers are installed and what each accepts, limits of wall time, CPU time and memory, and starts a fresh
-process after some documents, a kill or a crash. Does not know how a format is read.
+Knows which readers are installed and what each accepts, what gzip, bzip2 and xz have packed, and limits of wall time,
+CPU time and memory; starts a fresh process after some documents, a kill or a crash. Does not know how a format is read.
 """
 
 from __future__ import annotations
 
 import asyncio
+import bz2
 import contextlib
 import json
+import lzma
 import os
 import re
 import struct
 import sys
+import zlib
 from asyncio import StreamReader
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import PurePosixPath
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from corrobora.adapters.readers.declared import date_by_releases
-from corrobora.adapters.readers.packed import strip_ending
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS
@@ -66,7 +68,7 @@ HTML = FormatReader(
     "corrobora.adapters.readers.html:read_html", (".html", ".htm", ".xhtml"), ("text/html", "application/xhtml+xml")
 )
 XML = FormatReader(
-    "corrobora.adapters.readers.xml:read_xml",
+    "corrobora.adapters.readers.structured:read_xml",
     (".xml", ".docbook", ".dbk", ".rss", ".atom"),
     ("application/xml", "text/xml", "application/rss+xml", "application/atom+xml"),
     whole=True,
@@ -302,3 +304,59 @@ def load_parsed(raw: dict[str, Any]) -> ParsedDocument:
         note=str(raw["note"]),
         authors=clean_authors(map(str, raw["authors"])),
     )
+
+
+ENDINGS = (".gz", ".bz2", ".xz")
+
+
+class Unpacker(Protocol):
+    """What the three modules of the standard library have in common."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
+
+
+def strip_ending(name: str) -> str:
+    """Return the name of the file inside a packed one: "NEWS.md" for "NEWS.md.gz"; another name as it is."""
+    ending = next((each for each in ENDINGS if name.lower().endswith(each)), "")
+    return name[: len(name) - len(ending)]
+
+
+def unpack_bytes(name: str, data: bytes) -> bytes:
+    """Return what a packed file holds.
+
+    Raises:
+        ReadError: `too_large` for more than a file may have, `broken` for damaged data.
+    """
+    limit = LIMITS.file_max_bytes
+    try:
+        found, whole = _unpack_pieces(name, data, limit + 1)
+    except (zlib.error, lzma.LZMAError, OSError) as error:
+        raise ReadError(ReadOutcome.BROKEN, f"It cannot be unpacked ({error}).") from error
+    if len(found) > limit:
+        raise ReadError(ReadOutcome.TOO_LARGE, f"Unpacked it has more than {limit} bytes, the limit.")
+    if not whole:
+        raise ReadError(ReadOutcome.BROKEN, "It cannot be unpacked whole: it ends early.")
+    return found
+
+
+def _unpack_pieces(name: str, data: bytes, most: int) -> tuple[bytes, bool]:
+    """Return at most so many bytes of the packed pieces that follow each other, and whether the last is whole."""
+    found, whole = b"", True
+    while data and len(found) < most:
+        unpacker = _make_unpacker(name)
+        found += unpacker.decompress(data, most - len(found))
+        whole = unpacker.eof
+        data = unpacker.unused_data.lstrip(b"\0") if whole else b""
+    return found, whole
+
+
+def _make_unpacker(name: str) -> Unpacker:
+    if name.lower().endswith(".gz"):
+        return zlib.decompressobj(zlib.MAX_WBITS | 16)  # with the head that gzip writes
+    return bz2.BZ2Decompressor() if name.lower().endswith(".bz2") else lzma.LZMADecompressor()

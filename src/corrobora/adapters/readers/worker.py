@@ -79,8 +79,11 @@ def _unpack(head: dict[str, str], data: bytes) -> tuple[str, bytes]:
     """Return the function that reads a document, and its bytes: of a packed file those in it."""
     if not head.get("packed"):
         return head["read"], data
-    from corrobora.adapters.readers.packed import strip_ending, unpack_bytes  # noqa: PLC0415 - rarely needed
-    from corrobora.adapters.readers.parser import find_reader  # noqa: PLC0415
+    from corrobora.adapters.readers.parser import (  # noqa: PLC0415 - rarely needed
+        find_reader,
+        strip_ending,
+        unpack_bytes,
+    )
 
     inner = unpack_bytes(head["packed"], data)
     return find_reader(strip_ending(head["packed"]), inner).read, inner

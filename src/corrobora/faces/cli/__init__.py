@@ -215,7 +215,7 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "profiles": ("config:profiles", "List the profiles: how a question is researched."),
         "db": ("installation:db", "Start, stop or show the embedded database."),
-        "completion": ("options:completion", "Print the completion script of a shell."),
+        "completion": ("config:completion", "Print the completion script of a shell."),
     },
 }
 _COMMANDS = {name: command for group in _GROUPS.values() for name, command in group.items()}

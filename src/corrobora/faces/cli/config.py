@@ -1,4 +1,4 @@
-"""Commands for the configuration: `config`, `profiles` and `trust`, which accepts what the file of a folder sets.
+"""Commands for the configuration: `config`, `profiles`, `completion`, and `trust`, which accepts the file of a folder.
 
 Knows how settings, research methods and the contents of such a file are shown; secrets never are. Does not resolve or
 store anything itself: `corrobora.config` does.
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import click
+from click.shell_completion import get_completion_class
 
 from corrobora.config import Settings, find_user_file
 from corrobora.config.layers import PROJECT_FILE, Layer, read_layer, read_project_layer
@@ -204,3 +205,20 @@ def _show_state(file: Path, digest: str) -> str:
     except UserError:
         return "gone or unreadable"
     return "trusted" if layer.digest == digest else "changed since it was trusted"
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print the completion script of a shell.
+
+    \b
+    bash  corrobora completion bash > ~/.local/share/bash-completion/completions/corrobora
+    zsh   corrobora completion zsh > DIR/_corrobora, where DIR is one of $fpath
+    fish  corrobora completion fish > ~/.config/fish/completions/corrobora.fish
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
+    found = get_completion_class(shell)
+    if found is None:
+        raise click.UsageError(f"No completion is known for {shell}.", context)
+    click.echo(found(context.find_root().command, {}, "corrobora", "_CORROBORA_COMPLETE").source())

@@ -7,16 +7,17 @@ Knows flags, formats, the names of files and how a passage is printed. Does not 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.faces.cli import FILE_PATH
 from corrobora.faces.cli.options import (
+    add_options,
     config_option,
     json_option,
     open_settings,
@@ -47,24 +48,13 @@ EXPORT_FILES = {  # by format
 }
 _BINARY = ("docx", "pdf", "bundle")
 _PLOTS = ("coverage", "saturation", "publishers", "dates", "spend", "timeline")
-F = TypeVar("F", bound=Callable[..., object])
-
-
-def _add_target_options(command: F) -> F:
-    for option in (
-        click.option("--follow-symlinks", is_flag=True, help="Write through a symbolic link."),
-        click.option("--force", is_flag=True, help="Replace files."),
-        click.option(
-            "-o",
-            "--output",
-            type=FILE_PATH,
-            default=Path(),
-            help="File, folder, or - for stdout.",
-            metavar="PATH",
-        ),
-    ):
-        command = option(command)
-    return command
+_target_options = add_options(
+    click.option(
+        "-o", "--output", type=FILE_PATH, default=Path(), help="File, folder, or - for stdout.", metavar="PATH"
+    ),
+    click.option("--force", is_flag=True, help="Replace files."),
+    click.option("--follow-symlinks", is_flag=True, help="Write through a symbolic link."),
+)
 
 
 @click.command()
@@ -78,7 +68,7 @@ def _add_target_options(command: F) -> F:
     show_default=True,
     help="Formats, with commas; repeatable.",
 )
-@_add_target_options
+@_target_options
 @config_option
 def export(  # noqa: PLR0913 - one parameter for each flag, all by name
     *, run: str, formats: tuple[str, ...], output: Path, force: bool, follow_symlinks: bool, config_file: Path | None
@@ -138,7 +128,7 @@ def _split_names(given: Sequence[str], known: Sequence[str] | Mapping[str, str],
     show_default=True,
     help="Plots, with commas; repeatable.",
 )
-@_add_target_options
+@_target_options
 @config_option
 def plot(  # noqa: PLR0913 - one parameter for each flag, all by name
     *, run: str, kinds: tuple[str, ...], output: Path, force: bool, follow_symlinks: bool, config_file: Path | None

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
-from click.shell_completion import CompletionItem, get_completion_class
+from click.shell_completion import CompletionItem
 
 from corrobora.config import Settings, load_settings, read_small_file
 from corrobora.config.settings import DISPLAYS, TIERS, DeclaredSetting, list_settings
@@ -44,34 +44,15 @@ _MAX_COLUMNS = 100  # of a formatted report: longer lines are hard to read
 STAGES = tuple(stage.value for stage in Stage) + tuple(STAGE_ALIASES)
 
 
-def config_option(command: F) -> F:
-    """Add the flags that every command has: the configuration file, log lines, and no colour."""
-    for option in (
-        click.option(
-            "--no-color",
-            is_flag=True,
-            expose_value=False,
-            callback=_turn_off_color,
-            help="Print no colours, as the environment variable NO_COLOR does.",
-        ),
-        click.option(
-            "-v",
-            "--verbose",
-            is_flag=True,
-            expose_value=False,
-            callback=_turn_on_logs,
-            help="Print log lines to stderr, and the traceback of an error.",
-        ),
-        click.option(
-            "--config",
-            "config_file",
-            type=FILE_PATH,
-            metavar="FILE",
-            help="Read this configuration file in place of corrobora.toml.",
-        ),
-    ):
-        command = option(command)
-    return command
+def add_options(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Return a decorator that adds options to a command; help lists them in this order."""
+
+    def add_all(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add_all
 
 
 def _turn_off_color(_context: click.Context, _parameter: click.Parameter, value: object) -> None:
@@ -84,6 +65,30 @@ def _turn_on_logs(_context: click.Context, _parameter: click.Parameter, value: o
         set_up_logs(level=logging.DEBUG)
 
 
+config_option = add_options(  # of every command
+    click.option(
+        "--config",
+        "config_file",
+        type=FILE_PATH,
+        metavar="FILE",
+        help="Read this configuration file in place of corrobora.toml.",
+    ),
+    click.option(
+        "-v",
+        "--verbose",
+        is_flag=True,
+        expose_value=False,
+        callback=_turn_on_logs,
+        help="Print log lines to stderr, and the traceback of an error.",
+    ),
+    click.option(
+        "--no-color",
+        is_flag=True,
+        expose_value=False,
+        callback=_turn_off_color,
+        help="Print no colours, as the environment variable NO_COLOR does.",
+    ),
+)
 model_option = click.option(
     "-m",
     "--model",
@@ -173,23 +178,17 @@ def read_question(argument: str | None, file: Path | None) -> Question:
         raise UserError(
             "question_twice", "A question and --question-file cannot be combined.", next_step="Give one of them."
         )
+    if argument is not None and argument.startswith("@") and len(argument) > 1:
+        file = Path(argument[1:])
     if file is not None:
-        return parse_question(_read_question_file(file))
+        return parse_question(read_small_file(file, limit=_MAX_INPUT_BYTES, what="The question file"))
     if argument is None:
         raise UserError(
             "question_missing",
             "No question was given.",
             next_step='Ask one: corrobora "QUESTION", @FILE, or - to read it from stdin.',
         )
-    if argument == "-":
-        return parse_question(_read_stdin())
-    if argument.startswith("@") and len(argument) > 1:
-        return parse_question(_read_question_file(Path(argument[1:])))
-    return parse_question(argument)
-
-
-def _read_question_file(path: Path) -> str:
-    return read_small_file(path, limit=_MAX_INPUT_BYTES, what="The question file")
+    return parse_question(_read_stdin() if argument == "-" else argument)
 
 
 def _read_stdin() -> str:
@@ -274,23 +273,6 @@ def parse_fields(given: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-@click.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@click.pass_context
-def completion(context: click.Context, shell: str) -> None:
-    """Print the completion script of a shell.
-
-    \b
-    bash  corrobora completion bash > ~/.local/share/bash-completion/completions/corrobora
-    zsh   corrobora completion zsh > DIR/_corrobora, where DIR is one of $fpath
-    fish  corrobora completion fish > ~/.config/fish/completions/corrobora.fish
-    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a backspace
-    found = get_completion_class(shell)
-    if found is None:
-        raise click.UsageError(f"No completion is known for {shell}.", context)
-    click.echo(found(context.find_root().command, {}, "corrobora", "_CORROBORA_COMPLETE").source())
-
-
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
@@ -324,13 +306,7 @@ def list_flags(*, report: bool | None = None) -> dict[str, DeclaredSetting]:
 def setting_options(*attributes: str, **defaults: str) -> Callable[[F], F]:
     """Return a decorator that adds the flags of settings to a command; a command may have a default of its own."""
     flags = list_flags()
-
-    def add_options(command: F) -> F:
-        for attribute in reversed((*attributes, *defaults)):
-            command = _make_option(flags[attribute], defaults.get(attribute))(command)
-        return command
-
-    return add_options
+    return add_options(*(_make_option(flags[each], defaults.get(each)) for each in (*attributes, *defaults)))
 
 
 def _make_option(declared: DeclaredSetting, default: str | None) -> Callable[[F], F]:

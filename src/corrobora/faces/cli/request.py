@@ -18,6 +18,7 @@ from corrobora.domain.run import Request, parse_stage, validate_id
 from corrobora.faces.cli import FILE_PATH
 from corrobora.faces.cli.options import (
     GroupedCommand,
+    add_options,
     anyway_option,
     config_option,
     deliver_option,
@@ -82,39 +83,27 @@ class ResearchFlags(OutputFlags):
 no_input_option = click.option("--no-input", is_flag=True, help="Never ask: exit with 3 if the plan needs a person.")
 
 
-def add_output_options(command: F) -> F:
-    """Add the flags of `OutputFlags` to a command."""
-    return _add_options(command, *list_flags(report=True))
+def _target_options(*attributes: str) -> Callable[[F], F]:
+    return add_options(
+        click.option(
+            "-o",
+            "--output",
+            type=FILE_PATH,
+            metavar="FILE|DIR",
+            help="Write the report to this file or folder instead of stdout.",
+        ),
+        click.option("--force", is_flag=True, help="Let -o replace existing files."),
+        click.option("--follow-symlinks", is_flag=True, help="Let -o write through a symbolic link."),
+        click.option("--artifacts", type=FILE_PATH, metavar="DIR", help="Copy all files of the run into this folder."),
+        click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document."),
+        setting_options(*attributes),
+        click.option("-q", "--quiet", is_flag=True, help="The same as --display none."),
+        config_option,
+    )
 
 
-def add_file_options(command: F) -> F:
-    """Add them without those that judge the report: for a version of one that was judged."""
-    return _add_options(command, "display")
-
-
-def _add_options(command: F, *attributes: str) -> F:
-    for option in reversed(
-        (
-            click.option(
-                "-o",
-                "--output",
-                type=FILE_PATH,
-                metavar="FILE|DIR",
-                help="Write the report to this file or folder instead of stdout.",
-            ),
-            click.option("--force", is_flag=True, help="Let -o replace existing files."),
-            click.option("--follow-symlinks", is_flag=True, help="Let -o write through a symbolic link."),
-            click.option(
-                "--artifacts", type=FILE_PATH, metavar="DIR", help="Copy all files of the run into this folder."
-            ),
-            click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document."),
-            setting_options(*attributes),
-            click.option("-q", "--quiet", is_flag=True, help="The same as --display none."),
-            config_option,
-        )
-    ):
-        command = option(command)
-    return command
+add_output_options = _target_options(*list_flags(report=True))  # the flags of `OutputFlags`
+add_file_options = _target_options("display")  # without those that judge a report: for a version of one that was judged
 
 
 @click.command(cls=GroupedCommand, example='corrobora research "What changed in the rules?" -l ./papers -o report.md')

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.adapters.readers.parser import HTML, TEXT, XML, ParserProcess, find_reader
-from corrobora.adapters.readers.xml import read_xml
+from corrobora.adapters.readers.structured import read_xml
 
 MANUAL = b"""<?xml version="1.0"?>
 <!DOCTYPE book PUBLIC "-//X//DTD" "http://127.0.0.1:9/book.dtd" [<!ENTITY ver "1.2">]>

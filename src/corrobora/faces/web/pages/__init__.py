@@ -9,12 +9,11 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from corrobora.faces.refusals import Problem
-from corrobora.faces.web.context import render_page
-from corrobora.faces.web.errors import RENDERERS, render_problem
-from corrobora.faces.web.pages import libraries, live, plan, settings, start
+from corrobora.faces.web.context import RENDERERS, render_page, render_problem
+from corrobora.faces.web.pages import live, plan, settings, start
 
 router = APIRouter(include_in_schema=False)
-for part in (start, plan, live, libraries, settings):
+for part in (start, plan, live, settings):
     router.include_router(part.router)
 
 
