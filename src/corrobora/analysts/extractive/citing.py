@@ -47,6 +47,11 @@ def cite_fact(
     return text.strip()
 
 
+def count_words(fact: Fact, core: str, room: int) -> int:
+    """Count the words that are written of a fact where there is so much room."""
+    return sum(len(piece.split()) for piece in _select_pieces(fact, core, room)[0])
+
+
 def _select_pieces(fact: Fact, core: str, room: int) -> tuple[list[str], set[str]]:
     """Return the sentences of a fact to be written, and which of them are items of a list."""
     spans = split_sentences(fact.quote)

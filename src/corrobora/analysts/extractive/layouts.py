@@ -20,7 +20,7 @@ from corrobora.text.answers import classify_question, find_place
 from corrobora.text.orders import find_order
 
 FURTHER = "Further evidence"
-_OPENING_WORDS = 75  # of the first paragraph, where one thing is asked
+OPENING_WORDS = 75  # of the first paragraph, where one thing is asked
 _OPENING_STATEMENTS = 4
 _PART_WORDS = 40  # of one part of several
 _NEAREST = 3
@@ -155,7 +155,7 @@ def _open_page(page: Page) -> list[str]:
         if page.compares and section.facts[0].version:
             written += _compare_editions(page, section)
         else:
-            written += _answer_section(page, section, max(_PART_WORDS, _OPENING_WORDS // len(asked)))
+            written += _answer_section(page, section, max(_PART_WORDS, OPENING_WORDS // len(asked)))
     if any(edition for edition, _ in written):
         return [*near, *_list_by_edition(written)]
     texts = [text for _, text in written]

@@ -10,10 +10,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from corrobora.analysts.extractive.citing import count_words
 from corrobora.analysts.extractive.contradictions import find_contradictions
 from corrobora.analysts.extractive.fact_selection import RankedFact, fact_equivalences, rank_facts, select_diverse
 from corrobora.analysts.extractive.layouts import (
     FURTHER,
+    OPENING_WORDS,
     Page,
     Section,
     layout_by_angles,
@@ -39,7 +41,7 @@ _ENOUGH = 6  # statements of one section, unless more words are asked for
 _WEAK = 0.12  # of the best statement's worth
 _OPENS = 0.1  # of the worth of the best statement, from which one opens a report beside it
 _ROWS = 8
-_USE = 2.0  # what a statement that passes the answer test counts against one that is only about the topic
+_LENGTH = 0.2  # power of the words of a statement by which its worth is divided
 _FURTHER_MOST = 3
 _DIFFERS = 1.6  # what a pair of editions gains that differ
 _COUNTERPART = 0.3  # share of common stems from which a statement of another edition is about the same
@@ -65,14 +67,11 @@ def write_draft(given: Material) -> Draft:
     facts = _collect_facts(given)
     plans = _plan_by_part(given) if given.layout == "angles" else _plan_by_question(given, facts)
     rows = _difference_rows(given, facts)
-    pairs = tuple(fact_equivalences(facts))
-    answering = [_find_answers(plan, pairs) for plan in plans]
-    elsewhere = frozenset[str]().union(*answering)
-    orders = [
-        select_diverse(_rank_part(plan, given.question, own, elsewhere), _STATEMENTS)
-        for plan, own in zip(plans, answering, strict=True)
-    ]
+    orders = [select_diverse(_rank_part(plan, given.question, compares=compares), _STATEMENTS) for plan in plans]
     if compares:
+        pairs = tuple(fact_equivalences(facts))
+        answering = [_find_answers(plan, pairs) for plan in plans]
+        elsewhere = frozenset[str]().union(*answering)
         differing = frozenset(frozenset((row.a, row.b)) for row in rows)
         orders = [
             _pair_counterparts(order, facts, differing, own, elsewhere)
@@ -101,7 +100,7 @@ def write_draft(given: Material) -> Draft:
 
 
 def _find_answers(plan: SectionPlan, pairs: tuple[Equivalence, ...]) -> frozenset[str]:
-    """Return the ids of the facts that pass the answer test: they stand before those that are only about the topic."""
+    """Return the ids of the facts that pass the answer test: of two pairs of editions, theirs stands first."""
     return frozenset(
         fact.id
         for fact in plan.facts
@@ -111,21 +110,18 @@ def _find_answers(plan: SectionPlan, pairs: tuple[Equivalence, ...]) -> frozense
     )
 
 
-def _rank_part(
-    plan: SectionPlan, question: str, own: frozenset[str], elsewhere: frozenset[str]
-) -> tuple[RankedFact, ...]:
-    """Rank the facts of a section for its part of the question, read in the light of the whole of it."""
+def _rank_part(plan: SectionPlan, question: str, *, compares: bool) -> tuple[RankedFact, ...]:
+    """Rank the facts of a section for its part of the question, read in the light of the whole of it.
+
+    Where statements share the room of an opening, each is worth the less the longer it is: of many words, some are
+    those of the question by chance.
+    """
     whole = {one.fact.id: one.worth for one in rank_facts(question, plan.facts)}
-    ranked = [
-        replace(one, worth=math.sqrt(one.worth * whole[one.fact.id]) * _USE ** _rank_use(one.fact, own, elsewhere))
-        for one in rank_facts(plan.asked, plan.facts)
-    ]
+    ranked: list[RankedFact] = []
+    for one in rank_facts(plan.asked, plan.facts):
+        words = 1 if compares and one.fact.version else max(1, count_words(one.fact, one.core, OPENING_WORDS))
+        ranked.append(replace(one, worth=math.sqrt(one.worth * whole[one.fact.id]) / words**_LENGTH))
     return tuple(sorted(ranked, key=lambda one: (-one.worth, one.fact.id)))
-
-
-def _rank_use(fact: Fact, own: frozenset[str], elsewhere: frozenset[str]) -> int:
-    """Return 2 for a fact that answers its part of the question, 0 for one that answers another part, else 1."""
-    return 2 if fact.id in own else 0 if fact.id in elsewhere else 1
 
 
 def _near_misses(given: Material) -> dict[str, str]:
@@ -236,7 +232,7 @@ def _pair_counterparts(
     ranked_facts = {one.fact.id: one for one in order}
     pairs: list[tuple[tuple[int, float], tuple[RankedFact, ...]]] = []
     for one in order:
-        use = _rank_use(one.fact, answering, elsewhere)
+        use = 2 if one.fact.id in answering else 0 if one.fact.id in elsewhere else 1
         found = _find_counterpart(one, facts, stems, differing)
         if found is None:
             pairs.append(((min(1, use), 0.0), (one,)))
@@ -246,7 +242,7 @@ def _pair_counterparts(
         joint = (one.worth + match.worth) / 2
         both = (replace(one, worth=joint), replace(match, worth=joint))
         gains = differs and use > 0
-        joint *= (_DIFFERS if differs else 1.0) * (_USE if gains else 1.0)
+        joint *= _DIFFERS if differs else 1.0
         pairs.append(((use + gains, joint), both))
     ranked = sorted(pairs, key=lambda pair: (pair[0], pair[1][0].worth), reverse=True)
     return tuple({one.fact.id: one for _, pair in ranked for one in pair}.values())

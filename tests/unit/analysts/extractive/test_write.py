@@ -162,3 +162,18 @@ def test_releases_that_titles_name_are_editions_where_they_are_compared():
     alone = asked.replace("change between release 1.4.0 and 2.0.0", "go on in this house")
     parts = (SubQuestion("sq-1", alone),)
     assert phrases.STATED_IN not in play(synthesize, material(facts_of(new, old), alone, parts)).body
+
+
+def test_of_two_statements_that_say_as_much_the_shorter_one_opens_the_report():
+    """In a long sentence some words are those of the question by chance, and it takes the room of others."""
+    long = (
+        "The kiln lid, which stands beside the bench where the glazes are mixed and the shelves for drying, all of "
+        "them painted in the spring, is closed at 250 degrees by whoever fires it."
+    )
+    short = "The lid of the oven, the kiln, is closed at 300 degrees."
+    asked = "At what temperature is the kiln lid closed?"
+    part = (SubQuestion("sq-1", asked),)
+    documents = (document(1, "Notes", long), document(2, "Notes", short))
+    facts = facts_of(*documents, question=asked, parts=part)
+    body = play(synthesize, material(facts, asked, part, contradictions=())).body
+    assert body.index("The lid of the oven") < body.index("which stands beside")
