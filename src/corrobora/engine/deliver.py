@@ -66,7 +66,7 @@ from corrobora.reporting.thread_json import (
     name_state_file,
     write_phase_state,
 )
-from corrobora.reporting.verify import CheckedDraft, check_written_draft
+from corrobora.reporting.verify import CheckedDraft
 from corrobora.roles.synthesize import Material, synthesize
 from corrobora.text.phrases import ENGLISH, describe_code, find_frame, format_count
 from corrobora.text.tokens import sanitize_json, sanitize_text
@@ -232,14 +232,12 @@ def _describe_secrets(checked: CheckedDraft) -> list[str]:
 UNCITED = "nothing_cited"  # why the last analyst wrote: of the draft before, no citation held
 
 
-async def fallback_if_uncited(draft: Draft, material: Material, findings: Findings, run: Session) -> Draft:
-    """Return the draft, if anything that it cites holds; else one from the same evidence by the last analyst.
+async def write_uncited(material: Material, run: Session) -> Draft:
+    """Have the last analyst write from the same evidence, after a draft of which no citation held.
 
-    A draft of which no citation is left after the checks would be prose without evidence: it is never delivered.
+    Such a draft would be prose without evidence: it is never delivered.
     """
-    *others, last = run.outside.analysts
-    if not others or find_cited_markers(check_written_draft(draft, findings).draft, findings):
-        return draft  # with one analyst, the last one wrote it already
+    last = run.outside.analysts[-1]
     given = replace(material, path=f"{material.path}/uncited")
     key = f"{given.path}/{synthesize.prompt}#{hash_parts(last.identity(synthesize), encode(Material, given))}"
 

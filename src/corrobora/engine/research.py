@@ -26,7 +26,7 @@ from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Draft, Findings, Report, Verdict, iter_threads
 from corrobora.domain.run import EventType, Request, RequestOption, Stage
 from corrobora.domain.thread import StopReason
-from corrobora.engine.deliver import deliver_report, fallback_if_uncited, make_empty_draft
+from corrobora.engine.deliver import deliver_report, make_empty_draft, write_uncited
 from corrobora.engine.inputs import fit_length, report_input, shorten_material
 from corrobora.engine.investigate import investigate
 from corrobora.engine.knowledge import begin_record
@@ -50,6 +50,7 @@ from corrobora.engine.review import (
     choose_revision,
     confirm_input,
     critique_input,
+    find_cited_markers,
     judge_input,
     load_reading_set,
     repair_input,
@@ -114,9 +115,9 @@ async def research(brief: Brief, run: Session) -> Report:
         run.enter_stage(Stage.REVIEW)
         draft = await review_draft(draft, findings, run)  # critique, revise
         run.enter_stage(Stage.VERIFY)
-        draft = await repair_draft(draft, findings, run)  # what the check withholds, once
-        draft = await fallback_if_uncited(draft, material, findings, run)
-        checked = await check_whole_draft(draft, findings, run)
+        checked = await repair_draft(draft, findings, run)  # what the check withholds, once
+        if run.has_model and not find_cited_markers(checked.draft, findings):
+            checked = await check_whole_draft(await write_uncited(material, run), findings, run)
         verdict = await judge_draft(checked, findings, run)
         return await _deliver(checked, verdict, findings, run)
 
@@ -255,20 +256,23 @@ async def check_whole_draft(draft: Draft, findings: Findings, run: Session) -> C
     return checked if len(run.rulings) == known else check_written_draft(draft, findings, reading, run.rulings)
 
 
-async def repair_draft(draft: Draft, findings: Findings, run: Session) -> Draft:
+async def repair_draft(draft: Draft, findings: Findings, run: Session) -> CheckedDraft:
     """Give the sentences that would be withheld back to the writer once; what still fails is withheld with its note.
+
+    Returns the draft after the check, the repaired one if it was taken.
 
     A repair that withholds no less, or loses most citations, is not taken.
     """
     checked = await check_whole_draft(draft, findings, run)
     if not checked.removed_sentences or not run.has_model or not _has_time(run):
-        return draft
+        return checked
     repaired = await run.call(revise, repair_input(checked, draft, findings, run))
-    left = (await check_whole_draft(repaired, findings, run)).removed_sentences
+    again = await check_whole_draft(repaired, findings, run)
+    left = again.removed_sentences
     better = left < checked.removed_sentences and choose_revision(draft, repaired, findings) is repaired
     data = {"stage": "repaired", "withheld": checked.removed_sentences, "left": left, "taken": better}
     run.emit(EventType.REPORT, "root", data, part="repaired")
-    return repaired if better else draft
+    return again if better else checked
 
 
 async def judge_draft(final: CheckedDraft, findings: Findings, run: Session) -> Verdict | None:

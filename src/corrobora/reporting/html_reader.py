@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from functools import lru_cache
 from hashlib import sha256
+from html import unescape
 from html.parser import HTMLParser
 from importlib.resources import files
 from typing import NamedTuple
@@ -22,9 +23,16 @@ _HIDDEN = frozenset(("head", "style", "script", "nav", "template"))
 _START = {"li": "- ", **{f"h{level}": "#" * level + " " for level in range(1, 7)}}
 _MARKS = {"code": "`", "strong": "**", "b": "**"}
 _SOURCE_TITLE = re.compile(r"\[\d{1,5}\] ")
-_WORD = re.compile(r"\S+")
+_SIGNS = r"[\\*`&<~|_!\]]"  # one of which is in everything that `_SIGN` finds
+_MAY_ACT = re.compile(_SIGNS)
+_WORD = re.compile(rf"(?<!\S)\S*{_SIGNS}\S*")
 _ADDRESS = re.compile(r"\(?\w+://[^\s<>`]+")
 _SIGN = re.compile(r"[\\*`&<~|]|(?<![^\W_])_|_(?![^\W_])|!(?=\[)|(?<=\])[(:]")
+_PART = re.compile(  # a tag, a text, or what shows nothing: with `<` nowhere else
+    r"""<(/?)(?!style|script)([a-z][a-z0-9]*)((?:\s+[A-Za-z][A-Za-z0-9:-]*(?:="[^"<>]*")?)*)\s*(/?)>|([^<]+)"""
+    r"""|<(?:style|script)(?:\s[^<>]*)?>[^<]*</(?:style|script)>|<!(?:doctype|DOCTYPE)[^<>]*>"""
+)
+_ID_OF_NOTES = re.compile(r"\sid=\"evidence\"")
 _OPENING = re.compile(r"^[#>+-]|(?<=^\d)[.)](?=\s)")  # of a heading, a quotation, an item
 
 
@@ -36,8 +44,10 @@ def is_html(text: str) -> bool:
 def html_to_markdown(page: str) -> str:
     """Return what a page shows as Markdown: headings, paragraphs, items, rows, quotes and the list of sources."""
     reader = _PageReader()
-    reader.feed(page)
-    reader.close()
+    if not reader.read_plain(page):
+        reader = _PageReader()
+        reader.feed(page)
+        reader.close()
     return "\n\n".join(reader.finish())
 
 
@@ -59,6 +69,23 @@ class _PageReader(HTMLParser):
         self._evidence = False  # in the notes: they are read as items, for the seal, and are no quotes of a source
         self._quoted = 0
         self._rows = 0
+
+    def read_plain(self, page: str) -> bool:
+        """Read a page of plain markup, as our own are, in a fifth of the time of `feed`; False for any other one."""
+        at = 0
+        for part in _PART.finditer(page):
+            if part.start() != at:
+                return False
+            at = part.end()
+            ends, tag, given, empty, text = part.groups()
+            if text:
+                self.handle_data(unescape(text))
+            elif tag and not ends:
+                notes = tag == "section" and _ID_OF_NOTES.search(given)
+                self.handle_starttag(tag, [("id", "evidence")] if notes else [])
+            if tag and (ends or empty):
+                self.handle_endtag(tag)
+        return at == len(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Open a block, a cell or a hidden part."""
@@ -100,7 +127,7 @@ class _PageReader(HTMLParser):
     def handle_data(self, data: str) -> None:
         """Collect text, its signs escaped: a page shows them, so they are no Markdown."""
         if not self._hidden:
-            plain = self._code or _SIGN.search(data) is None
+            plain = self._code or _MAY_ACT.search(data) is None
             said = data if plain else _WORD.sub(_escape_word, data)
             self._text += said if self._text else _OPENING.sub(r"\\\g<0>", said.lstrip())
 

@@ -16,7 +16,6 @@ from corrobora.text.clauses import Clause, find_opposites, parse_clause, split_s
 from corrobora.text.measures import Measure, find_identifiers, find_measures
 from corrobora.text.mentions import MentionKind, find_mentions
 from corrobora.text.quantities import MONTH_NAMES, find_date_prefixes, find_days, find_years
-from corrobora.text.ranking import jaccard_similarity, overlap_coefficient
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import split_words, stem_text, stem_word
 
@@ -120,9 +119,10 @@ def list_statements(text: str) -> tuple[Statement, ...]:
 
 def compare_topics(a: Statement, b: Statement) -> float:
     """Return how similar the topics of two statements are, 0 to 1; a short topic inside a long one counts extra."""
-    if min(len(a.topic), len(b.topic)) < _MIN_TOPIC:
+    least, shared = min(len(a.topic), len(b.topic)), len(a.topic & b.topic)
+    if least < _MIN_TOPIC:
         return 0.0
-    return 0.7 * jaccard_similarity(a.topic, b.topic) + 0.3 * overlap_coefficient(a.topic, b.topic)
+    return 0.7 * (shared / (len(a.topic) + len(b.topic) - shared)) + 0.3 * (shared / least)
 
 
 def find_difference(a: Statement, b: Statement) -> Difference | None:

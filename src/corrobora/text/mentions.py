@@ -90,7 +90,7 @@ def _find_capitalized(text: str) -> list[Mention]:
 
 def _opens_mention(text: str, tokens: list[tuple[str, int, int]], at: int) -> bool:
     word, start, _ = tokens[at]
-    if any(c.isdigit() for c in word):
+    if not word.isalpha() and any(map(str.isdigit, word)):
         return (any(c.isalpha() for c in word) and not word[:-2].isdigit()) or (word.count("-") > 0 and len(word) > 4)  # noqa: PLR2004 - "3rd", "1-2"
     if not word[0].isupper():
         return False

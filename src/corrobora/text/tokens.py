@@ -119,6 +119,7 @@ def _read_spellings() -> dict[str, str]:
     return {one: other for one, other in found.items() if one != other}
 
 
+@lru_cache(maxsize=4_000)  # one sentence is read for several sub-questions, checks and rounds
 def stem_text(text: str) -> tuple[str, ...]:
     """Return the stems of `text` in order, without stop words."""
     return tuple(filter(None, map(stem_word, split_words(text))))
@@ -129,12 +130,17 @@ def count_stems(texts: Sequence[str], wanted: Collection[str]) -> list[Counter[s
 
     A word is stemmed once for all texts, and only if it begins like a stem that is wanted: stems differ at the end.
     """
-    words = [split_words(text) for text in texts]
+    words = [Counter(split_words(text)) for text in texts]
     starts = {stem[:_START] for stem in wanted if len(stem) > _START}
     first = {stem[:1] for stem in wanted if len(stem) <= _START}
-    likely = {word for each in words for word in each if word[:_START] in starts or word[0] in first}
+    likely = {word for word in set[str]().union(*words) if word[:_START] in starts or word[0] in first}
     forms = {word: stem for word in likely if (stem := stem_word(word)) in wanted and stem}
-    return [Counter(forms[word] for word in each if word in forms) for each in words]
+    found = [Counter[str]() for _ in words]
+    for counts, each in zip(found, words, strict=True):
+        for word, count in each.items():
+            if word in forms:
+                counts[forms[word]] += count
+    return found
 
 
 _WORDS_OF_LANGUAGE = {
@@ -196,7 +202,8 @@ def function_word_share(said: Sequence[str]) -> float:
 
 def lacks_word_spaces(text: str) -> bool:
     """True if much of a text is in a script without spaces between words."""
-    return 2 * len(_UNSPACED.findall(text)) >= sum(not c.isspace() for c in text) > 0
+    letters = len(_UNSPACED.findall(text))
+    return letters > 0 and 2 * letters >= sum(not c.isspace() for c in text)
 
 
 def is_same_family(one: str, other: str) -> bool:

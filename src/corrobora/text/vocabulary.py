@@ -224,11 +224,13 @@ def find_recurring_pairs(
 
 def _is_searchable(first: str, second: str) -> bool:
     """False for pairs that would match anything: numbers, common verbs, adverbs, generic headings."""
-    if any(c.isdigit() for c in first + second) or first.endswith("ly") or min(len(first), len(second)) < 3:  # noqa: PLR2004 - letters
+    numbered = not (first + second).isalpha() and any(map(str.isdigit, first + second))
+    if numbered or first.endswith("ly") or min(len(first), len(second)) < 3:  # noqa: PLR2004 - letters
         return False
     return not any(word in _EDGE_WORDS or stem_word(word) in _GENERAL_HEADING for word in (first, second))
 
 
+@lru_cache(maxsize=1_000)  # every sentence below a heading asks for it
 def make_heading_phrase(heading: str) -> str:
     """Return a heading as a search phrase, without its number and in lower case; "" if it is generic."""
     kept = [word for word in heading.replace("—", " ").replace("–", " ").split() if any(c.isalpha() for c in word)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple, cast
 
 from corrobora.adapters.readers import TextWriter
@@ -81,12 +81,12 @@ def extract_article(html: str) -> ParsedDocument | None:
     """Find the article with trafilatura; None if it finds none."""
     from trafilatura import load_html  # noqa: PLC0415 - 1 s of CPU that only HTML pays
 
-    tree = load_html(html)
-    if tree is None:
+    if (tree := load_html(html)) is None:
         return None
     titles = list_titles(page := cast("Element", tree))
+    _held = list(page.iter())  # lxml makes an element anew each time that it is met and nothing holds it
     prepare_page(page)
-    said = " ".join(text for each in page.iter("body") for text in each.itertext())
+    said = " ".join(chain.from_iterable(each.itertext() for each in page.iter("body")))
     _free_headings(page)
     _free_listed_links(page)
     _keep_spaces(page)
@@ -243,9 +243,9 @@ class Outline:
                 if readable:
                     stack += [(child, False) for child in element][::-1]
                     self._mark_heading(element)
-            letters = _take_letters((element.tail if ends else element.text if readable else "") or "")
-            pieces.append(letters)
-            self._length += len(letters)
+            if (text := element.tail if ends else element.text if readable else None) and not text.isspace():
+                pieces.append(letters := _take_letters(text))
+                self._length += len(letters)
         self._letters = "".join(pieces)
         self._next = self._cursor = 0
 
