@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from corrobora.app.attempts import ASK, UPDATE, WATCH, list_unchanged
@@ -199,9 +199,13 @@ async def accept_changes(workspace: Workspace, run: str, accept: str) -> None:
 
 
 async def read_changes(workspace: Workspace, run: str) -> dict[str, Any]:
-    """Return the proposed changes of an edit as JSON values, {} if there are none yet."""
+    """Return the proposed changes of an edit as JSON values, with where each move leads to; {} if there are none."""
     stored = await workspace.runs.read_text(run, "edits.json")
-    return {} if stored is None else json.loads(stored)
+    if stored is None:
+        return {}
+    changes = decode(Proposed, stored, key="edits.json").changes
+    told = [{**asdict(each), "edit": {**asdict(each.edit), "place": each.edit.place}} for each in changes]
+    return {**json.loads(stored), "changes": told}
 
 
 async def read_outline(workspace: Workspace, run: str) -> Document:

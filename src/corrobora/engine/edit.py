@@ -22,6 +22,7 @@ from corrobora.engine.review import add_evidence, ask_rulings, confirm_input, re
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import decode, encode, format_json
 from corrobora.policies import dump_profile
+from corrobora.policies.outcome import speaks_of
 from corrobora.reporting.edits import parse_document
 from corrobora.reporting.html_page import render_html
 from corrobora.reporting.revision import (
@@ -74,6 +75,10 @@ async def edit_report(run: Session) -> Report:
     await run.write_artifacts({"edits.json": {**asdict(proposed), "accepted": [each.number for each in accepted]}})
     run.enter_stage(Stage.DELIVER)
     note = f"Edited from run {run.request.previous}: {len(accepted)} of {len(proposed.changes)} changes accepted."
+    left = ", ".join(
+        f"{it.number} ({it.edit.action.value} {it.edit.target})" for it in proposed.changes if it not in accepted
+    )
+    note += f" Not made: {left}." if left else ""
     cited = await read_cited_sources(run.library, tuple(fact.source for fact in base.facts))
     return await deliver_version(
         build_version(base, accepted, note=note, sources=cited, previous=run.request.previous), run
@@ -111,6 +116,9 @@ async def propose_changes(base: Base, given: EditRequest, run: Session) -> tuple
         if change.refused == NOT_RESEARCHED:
             base, found = await research_part(base, change, run)
             changes = tuple(found if each is change else each for each in changes)
+    named = {*given.edits, *(Edit(EditAction.DROP, each) for each in edit_input(base, given.feedback).named)}
+    asked = {each.number for each in changes if each.edit.action is EditAction.DROP and each.edit in named}
+    changes = tuple(replace(each, asked=True) if each.number in asked else each for each in changes)
     return base, Proposed(changes, list_joint_losses(base, [each for each in changes if not each.refused]), unclear)
 
 
@@ -190,7 +198,10 @@ async def research_part(base: Base, change: Change, run: Session) -> tuple[Base,
     known = {fact.id for fact in base.facts}
     wider = replace(base, facts=(*base.facts, *(fact for fact in found.facts if fact.id not in known)))
     wider, _ = await check_changes(wider, [Edit(EditAction.ADD, edit.target, text) for text in texts], run)
-    return wider, plan_additions(wider, change.number, edit, texts)
+    answered = any(each.id == asked.id and each.is_answered for each in found.sub_questions)
+    gaps = [gap.text for gap in base.report.findings.gaps] if answered else []
+    closes = tuple(each for each in gaps if speaks_of(each, question, found.facts))
+    return wider, replace(plan_additions(wider, change.number, edit, texts), closes=closes)
 
 
 def _list_statements(body: str, facts: Sequence[Fact]) -> list[str]:
@@ -259,9 +270,10 @@ def render_changes(proposed: Proposed, previous: str) -> str:
     blocks = [f"# Changes to the report of run `{previous}`"]
     for each in proposed.changes:
         head = f"## {each.number}. {each.edit.action.value} {each.edit.target}"
-        head += f" behind {each.edit.after}" if each.edit.after else ""
+        head += f" {each.edit.place}" if each.edit.place else ""
         lines = [f"- {line}" for line in each.before] + [f"+ {line}" for line in each.after]
         told = [f"Loses {loss.kind}: {loss.text}" for loss in each.losses]
+        told += [f"Closes the gap: {text}" for text in each.closes]
         if each.refused:
             told = [f"Refused, the text stays: {each.refused}."]
         blocks.append("\n".join(filter(None, (head, "", *(["```diff", *lines, "```"] if lines else []), *told))))

@@ -21,7 +21,7 @@ from corrobora.engine.knowledge import recall_knowledge, share_thread_facts
 from corrobora.engine.read import load_document, make_offered_readings, quotes_to_facts, read_hits, take_offered_facts
 from corrobora.engine.search import list_attempts, scope_round, search_round
 from corrobora.engine.session import Session
-from corrobora.engine.session.journal import RoundBuffer, measure_part
+from corrobora.engine.session.journal import RoundBuffer, hash_parts, measure_part
 from corrobora.engine.session.reading import ReadPart
 from corrobora.policies.assessment import assess_questions, assess_thread, name_subject, settle_round
 from corrobora.policies.outcome import MAX_AGAIN, list_missing, list_rereadings, select_rereadings
@@ -86,7 +86,7 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
 async def load_rereadings(thread: ThreadState, run: Session, found: Sequence[Hit]) -> list[tuple[Hit, ReadPart]]:
     """Load what a model reads again in this round, and why: of a page what it has not read and what speaks of a gap.
 
-    Else it is the section of the hit.
+    Else it is what stands near the hit, for one thread of the run.
     """
     loaded: list[tuple[Hit, ReadPart]] = []
     for source, hit, first in select_rereadings(found if run.has_model else (), thread):
@@ -97,6 +97,8 @@ async def load_rereadings(thread: ThreadState, run: Session, found: Sequence[Hit
         if first and not section:
             place = () if hit.passage is None else (hit.passage,)
             section = select_sections(everything, place, (hit.query,), most=NEAR_CHARS)
+            name = f"again#{hash_parts(*(passage.id for passage in section))}"
+            section = section if await run.record_first(name, thread.path) == thread.path else ()
         if section and len(loaded) < MAX_AGAIN:
             wanted = tuple(dict.fromkeys((*list_missing(thread), hit.query)))
             loaded.append((hit, ReadPart(stored, tuple(section), missing=wanted)))
@@ -171,10 +173,7 @@ async def write_summary(thread: ThreadState, run: Session) -> Draft:
 
 
 async def reconsider_questions(found: Findings, run: Session) -> Findings:
-    """Ask once more what is answered where siblings found facts that a thread was never shown and code accepts them.
-
-    Whoever read last may have what a thread that ended before it calls missing.
-    """
+    """Ask once more what is answered, where code accepts facts that siblings found when a thread had ended."""
     thread = run.threads.get(found.path)
     last = thread.last if thread is not None else None
     if thread is None or last is None or last.decision is None or not run.has_model or run.budget.finishing:

@@ -286,11 +286,11 @@ async def take_offered_facts(thread: ThreadState, run: Session, readings: Sequen
 
 
 def make_offered_readings(facts: Iterable[Fact]) -> list[Reading]:
-    """Return a reading for each source of facts that were found for another thread."""
+    """Return a reading for each source of facts that were found for another thread; its page may still be opened."""
     found: dict[SourceId, list[Fact]] = {}
     for fact in facts:
         found.setdefault(fact.source, []).append(fact)
-    hits = ((Hit(each[0].url, each[0].title, source=source), tuple(each)) for source, each in found.items())
+    hits = ((Hit(source, each[0].title, source=source), tuple(each)) for source, each in found.items())
     read = ReadOutcome.READ
     return [Reading(hit, read, hit.source, facts=each, title=hit.title, note=OFFERED, again=True) for hit, each in hits]
 

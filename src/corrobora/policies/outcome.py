@@ -21,11 +21,13 @@ from corrobora.policies.grading import EvidenceView
 from corrobora.policies.queries import COMPLETION_DRIVE
 from corrobora.text.answer_match import NEAR_SHARE, read_ratings
 from corrobora.text.phrases import format_count
+from corrobora.text.tokens import token_overlap
 
 MAX_MISSING = 6  # gaps that a reader is told
 AGAIN_NOTE = "read again for what was missing"
 MAX_AGAIN = 2  # documents that a round of a model reads again
 AGAIN_RANKS = 3  # results of a query that are looked through for them
+MIN_ASKED = 0.6  # share of a gap's content words in the question whose answer closes it
 _ITERATION = re.compile(r"~\d+")  # of a path: the iteration of a node
 
 
@@ -115,8 +117,13 @@ def take_shared_facts(
 def _is_closed(gap: Gap, question: str, told: Sequence[Fact]) -> bool:
     """True if a fact that was found for its question passes the answer test for the gap itself."""
     lacking = question if question and gap.text.endswith(question) else gap.text
-    view = EvidenceView([fact for fact in told if gap.target in fact.answers])
-    return any(check.passed for _, check in view.check(lacking))
+    return speaks_of(lacking, "", [fact for fact in told if gap.target in fact.answers])
+
+
+def speaks_of(lacking: str, question: str, facts: Sequence[Fact]) -> bool:
+    """True if a fact passes the answer test for what is lacking, or if the question that facts answered asks for it."""
+    asked = question and token_overlap(lacking, question) >= MIN_ASKED
+    return bool(asked) or any(check.passed for _, check in EvidenceView(facts).check(lacking))
 
 
 def is_judged(found: Findings) -> bool:

@@ -305,17 +305,19 @@ def build_version(
     facts = {fact.id: fact for fact in base.facts}
     done = replace(report.methodology, sources_cited=len({each.source for each in citations}))
     done = replace(done, notes=(*done.notes, note), facts=len(facts))
+    closed = {text for change in accepted for text in change.closes}
+    gaps = tuple(gap for gap in report.findings.gaps if gap.text not in closed)
     edited = replace(
         report,
         citations=citations,
         checks=_update_checks(base, parts, document),
         methodology=done,
-        findings=replace(report.findings, facts=tuple(facts.values())),
+        findings=replace(report.findings, facts=tuple(facts.values()), gaps=gaps),
         verdict=None,  # a judge has not seen this version
         seal="",
         previous=previous,
     )
-    return replace(edited, markdown=lay_out_version(edited, document))
+    return replace(edited, markdown=lay_out_version(edited, document, fewer_gaps=bool(closed)))
 
 
 def refuse_silent_loss(base: Base, after: Document, accepted: Sequence[Change]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from corrobora.domain.report import Citation, Report
 from corrobora.reporting.edits import CITATION, Document, Piece
-from corrobora.reporting.render import render_account, render_methodology, render_sources, render_status
+from corrobora.reporting.render import render_account, render_gaps, render_methodology, render_sources, render_status
 from corrobora.roles.edit import Loss
 from corrobora.text import phrases
 from corrobora.text.alignment import find_break
@@ -78,8 +78,8 @@ def list_cited(document: Document) -> set[int]:
     return {number for piece in document.pieces for number in piece.cited} | told
 
 
-def lay_out_version(report: Report, document: Document) -> str:
-    """Return the Markdown of a version: the sections of code anew, all else as it stands."""
+def lay_out_version(report: Report, document: Document, *, fewer_gaps: bool = False) -> str:
+    """Return the Markdown of a version: the sections of code anew, that on gaps if some are closed, all else as is."""
     frame = find_frame(report.language, report.translation)
     status = re.compile(r"(?m)^\*(?!\*).*\*$")  # the first line in italics
     head = status.sub(lambda _: f"*{_escape_text(render_status(report, frame))}*", document.head, count=1)
@@ -91,6 +91,9 @@ def lay_out_version(report: Report, document: Document) -> str:
         account: render_account(report, frame),
         sources: render_sources(report.citations, frame),
     }
+    if fewer_gaps:
+        failed = report.methodology.uncovered
+        anew[f"## {frame.translate('Gaps')}"] = render_gaps(report.findings, failed, report.question, frame)
     blocks = [document.tail.partition("\n## ")[0]]
     for section in _split_sections(document.tail):
         title = section.partition("\n")[0]

@@ -38,6 +38,12 @@ class Edit:
     text: str = ""  # the new words of `add` and `reword`; the question of `research`, "" for that of the section
     after: str = ""  # where `move` puts its target: behind this sentence or section
 
+    @property
+    def place(self) -> str:
+        """Where `move` puts its target, in words; "" for all else."""
+        first = "." in self.target and "." not in self.after
+        return (f"to the beginning of section {self.after}" if first else f"behind {self.after}") if self.after else ""
+
 
 @dataclass(frozen=True, slots=True)
 class EditRequest:
@@ -67,6 +73,8 @@ class Change:
     losses: tuple[Loss, ...] = ()
     refused: str = ""  # why it is not made, and the old text stays; "" if it may be accepted
     parts: tuple[Edit, ...] = ()  # the plain edits that make it: drops of a shortened section, added statements
+    asked: bool = False  # a drop of what the reader named: that it is lost is what was wanted
+    closes: tuple[str, ...] = ()  # gaps of the report that a new search closed
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +94,15 @@ class Proposed:
 def choose_changes(proposed: Proposed, said: str) -> tuple[Change, ...]:
     """Return the changes that a reader accepts: "all", "all with losses", "none", or numbers such as "1,3".
 
-    "all" takes those that lose nothing: what is lost must be accepted by its number or by "all with losses".
+    "all" takes those that lose nothing but what the reader named to be dropped: what else is lost must be accepted by
+    its number or by "all with losses".
 
     Raises:
         ValueError: the words are none of these, or no change with this number may be accepted.
     """
     words = " ".join(said.split()).lower()
     if words in ("all", "all with losses"):
-        return tuple(each for each in proposed.possible if not each.losses or words != "all")
+        return tuple(each for each in proposed.possible if not each.losses or each.asked or words != "all")
     if words in ("none", ""):
         return ()
     known = {each.number: each for each in proposed.possible}

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from tests.unit.app.test_followups import research
+from tests.unit.app.conftest import ingest_here
+from tests.unit.app.test_followups import GREASE, research
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import run_here
@@ -195,6 +197,57 @@ async def test_a_part_that_is_researched_again_gains_what_the_library_holds(work
     assert "4 crowns" in text
     assert "4 crowns" not in await markdown(workspace, run)
     assert (await verify_report(workspace, text)).passed
+
+
+async def test_a_gap_that_a_new_search_closed_is_not_listed_any_more(workspace: Workspace, documents: Path) -> None:
+    owner = "Who owns the tannery of Velm Harrow?"
+    run = await research(workspace, f"{GREASE} {owner}")
+    before = await load_report(workspace, run)
+    assert before is not None
+    gap = next(each.text for each in before.findings.gaps if "tannery" in each.text)
+    (documents / "tannery.md").write_text("# Tannery\n\nThe tannery of Velm Harrow is owned by the widow Ada Thorn.\n")
+    await ingest_here(workspace.database, "mill", documents)
+    wanted = EditRequest((Edit(EditAction.RESEARCH, "0", owner),))
+    made = await edit(workspace, run, wanted, "")
+    assert f"Closes the gap: {gap}" in (await workspace.runs.read_text(made, "changes.md") or "")
+    await accept_changes(workspace, made, "all")
+    await run_here(workspace, made)
+    after = await load_report(workspace, made)
+    assert after is not None
+    assert "Ada Thorn" in after.markdown
+    assert gap not in [each.text for each in after.findings.gaps]
+    assert "tannery" not in after.markdown.partition("## Gaps")[2].partition("\n## ")[0]
+    assert (await verify_report(workspace, after.markdown)).passed
+
+
+async def test_all_takes_the_drop_of_what_the_reader_named_and_tells_what_is_not_made(workspace: Workspace) -> None:
+    run = await research(workspace)
+    pieces = [each for each in (await read_outline(workspace, run)).pieces if each.id]
+    drop = {"action": "drop", "target": pieces[0].id, "text": "", "after": ""}
+    lost = Edit(EditAction.DROP, pieces[0].id)
+
+    async def make(wanted: EditRequest) -> str:
+        async with ModelServer(propose_edits([], lambda _: {"edits": [drop], "unclear": ""})) as server:
+            return await edit(workspace, run, wanted, "all", server.url if wanted.feedback else "")
+
+    for wanted in (EditRequest((lost,)), EditRequest(feedback=f"Drop {pieces[0].id}.")):
+        made = await make(wanted)
+        assert pieces[0].text not in await markdown(workspace, made)
+    guessed = await make(EditRequest(feedback="Leave out what bores me."))
+    assert (await workspace.runs.get(guessed)).outcome == "edit_nothing"
+    shorten = Edit(EditAction.SHORTEN, pieces[-1].id.partition(".")[0])
+    both = await markdown(workspace, await make(EditRequest((lost, shorten))))
+    assert f"1 of 2 changes accepted. Not made: 2 (shorten {shorten.target})." in both
+
+
+async def test_a_move_says_where_to(workspace: Workspace) -> None:
+    run = await research(workspace)
+    document = await read_outline(workspace, run)
+    first, second = [each.id for each in document.pieces if each.id and not each.row][:2]
+    made = await edit(workspace, run, EditRequest((Edit(EditAction.MOVE, first, after=second),)), "")
+    assert f"## 1. move {first} behind {second}\n" in (await workspace.runs.read_text(made, "changes.md") or "")
+    assert (await read_changes(workspace, made))["changes"][0]["edit"]["place"] == f"behind {second}"
+    assert Edit(EditAction.MOVE, "2.1", after="1").place == "to the beginning of section 1"
 
 
 async def test_feedback_needs_a_model_and_an_edit_needs_a_wish(workspace: Workspace) -> None:

@@ -204,7 +204,11 @@ class EditFlags(OutputFlags):
 @click.option("--move", multiple=True, metavar="ID=ID", help="Move the first one behind the second. Repeatable.")
 @click.option("--shorten", multiple=True, metavar="SECTION", help="Shorten this section to half. Repeatable.")
 @click.option("--research", multiple=True, metavar="SECTION[=QUESTION]", help="Research a section again. Repeatable.")
-@click.option("--accept", metavar="all|none|N,..", help="Accept these changes; `all` are those that lose nothing.")
+@click.option(
+    "--accept",
+    metavar="all|none|N,..",
+    help="Accept these changes; `all` are those that lose nothing but what you named.",
+)
 @click.option("--accept-losses", is_flag=True, help="Accept all changes, also those that lose something.")
 @click.option("--versions", is_flag=True, help="List the versions of the report.")
 @click.option("--restore", type=click.IntRange(1), metavar="N", help="Make version N the newest one, as it was.")
@@ -329,9 +333,10 @@ def _ask_reader(found: Mapping[str, Any]) -> str | None:
 
 def _describe_change(each: Mapping[str, Any]) -> list[str]:
     edit = each["edit"]
-    lines = [f"{each['number']}. {edit['action']} {edit['target']}"]
+    lines = [f"{each['number']}. {edit['action']} {edit['target']} {edit['place']}".rstrip()]
     lines += [f"  - {line}" for line in each["before"]] + [f"  + {line}" for line in each["after"]]
     lines += [f"  Loses {loss['kind']}: {loss['text']}" for loss in each["losses"]]
+    lines += [f"  Closes the gap: {text}" for text in each["closes"]]
     lines += [f"  Refused, the text stays: {each['refused']}."] if each["refused"] else []
     return [one_line(line, 2_000) for line in lines]
 
