@@ -27,7 +27,6 @@ from corrobora.text.vocabulary import is_near
 NEAR_COPY = 0.8  # share of a sentence's words, in order, in one sentence of the evidence
 _IN_ORDER = 0.5  # share in order from which a sentence is compared word by word
 _WHOLE = 0.9  # share of a sentence from which it was copied as a whole
-_PASSIVE = re.compile(r"\b(?:is|are|was|were|be|been|being)(?: [\w-]+){0,2} \w+(?:ed|en|[wu]n|d|t) by (?!\d)")
 _KEPT = 0.6  # share of a sentence's stems in one sentence from which a word in the place of another counts
 _RUN = 4  # words in a row that were copied
 _LEAST_COPIED = 3  # words in a row, at the end or at the begin, of a copy that breaks off
@@ -216,22 +215,16 @@ def _fold_copy(text: str) -> tuple[str, ...]:
 
 
 def _find_changes(words: Sequence[str], theirs: Sequence[str]) -> Iterator[Problem]:
-    turned = _is_passive(words) != _is_passive(_cut_to_aligned(words, theirs))
-    moved = False
     said, known = _list_shades(words), _list_shades(theirs)
     alike = {word for kind, text in said if kind in dict(known) for word in fold_words(text)} - {"may"}
     for own, other in _list_gaps(words, theirs):
         changed = [w for w in _drop_moved(own, theirs) if w not in alike and _matters(w, own, other, theirs)]
-        if turned and changed and set(changed) - {"by"} <= set(theirs):
-            moved = True
-        elif changed:
+        if changed:
             yield Problem(f"its sources do not say “{' '.join(changed)}” here", " ".join(changed))
         if other and other[0] not in _JOINING and (left := _find_left_out(words, theirs, own, other)):
             yield Problem(f"it leaves out “{left}”", left)
     for number in _list_skipped_numbers(words, theirs):
         yield Problem(f"its sources say “{number}” here", "")
-    if turned and not moved:
-        yield Problem("who does it and to whom differ", "by" if "by" in words else "")
 
 
 def _list_skipped_numbers(words: Sequence[str], theirs: Sequence[str]) -> Iterator[str]:
@@ -254,16 +247,6 @@ def _list_gaps(words: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[Se
             yield words[start : op.src_start], theirs[begin : op.dest_start]
             start, begin = op.src_end, op.dest_end
     yield words[start:], theirs[begin:]
-
-
-def _cut_to_aligned(words: Sequence[str], theirs: Sequence[str]) -> Sequence[str]:
-    """Return the words of a sentence between the first and the last that a copy has in order."""
-    blocks = [op for op in Indel.opcodes(words, theirs) if op.tag == "equal"]
-    return theirs[blocks[0].dest_start : blocks[-1].dest_end] if blocks else theirs
-
-
-def _is_passive(words: Sequence[str]) -> bool:
-    return _PASSIVE.search(" ".join(words)) is not None
 
 
 def _find_left_out(words: Sequence[str], theirs: Sequence[str], own: Sequence[str], other: Sequence[str]) -> str:

@@ -1,16 +1,15 @@
 """Bindings and polarity: what belongs to what in a sentence and in its evidence, and what both deny.
 
-Knows who does or says what (by name), which part of a sentence a number stands in, words that have changed places after
-prepositions ("from A to B"), what negations govern, prefixes that negate ("unset"), and restrictions ("only"), which
-say of something what a negation says of the rest. Does not know what a sentence means: another binding leaves it open.
+Knows who does what (by name), which part of a sentence a number stands in, what negations govern, prefixes that negate
+("unset"), and restrictions ("only"), which say of something what a negation says of the rest. Does not know what a
+sentence means: another binding leaves it open.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import combinations
 
 from corrobora.text.clauses import Clause, find_word, parse_clause, split_statement
 from corrobora.text.measures import Measure, find_measures
@@ -20,8 +19,6 @@ from corrobora.text.reading import Problem, Reading, find_nearest
 from corrobora.text.tokens import is_same_family, split_words, stem_text, stem_word
 from corrobora.text.vocabulary import is_akin, weigh_stem
 
-_PREPOSITIONS = frozenset("from to of by in on into onto with for at against than over under through".split())
-_ARTICLES = frozenset("a an the its their his her this that these those it our your".split())
 _PART = re.compile(r"[,;]\s(?!\d)|\s(?:and|but|while|whereas)\s")
 _BETWEEN = frozenset(
     "himself herself itself themselves has have had also already then was were is are be been first later jointly "
@@ -29,45 +26,13 @@ _BETWEEN = frozenset(
 )
 _APPOSITION = re.compile(r"^,\s[^,;.]{1,80},(?=\s)")  # "Ann Lee, who leads the union, called"
 _PASSIVE = re.compile(r"([^\W\d_]{3,})(?:\s[^\W\d_]+ly)?\s+by\s+(?:the\s+)?$")
-_SAYS = re.compile(
-    r"(?i)\b(?:sa(?:id|ys?)|tells?|told|states?|stated|claim(?:s|ed)?|argue[sd]?|believe[sd]?|thinks?|thought|suggest(?:s|ed)?"
-    r"|shows?|showed|finds?|found|report(?:s|ed)?|conclude[sd]?|answer(?:s|ed)?|expect(?:s|ed)?|estime|pense|affirme"
-    r"|meint|sagt|glaubt)(?:\s\w+){0,2}?,?\s(?:that|whether|que|qu['’]|dass)\b"
-)
-_ACCORDING = re.compile(r"(?i)\b(?:according to|in the (?:view|opinion) of|selon|laut)\s+([^,;.]{2,60}?),")
 _ALIEN = 2.0  # how much heavier the words of another part must be than those of the part that has a number
 
 
 def find_rebindings(sentence: str, units: Sequence[str]) -> Iterator[Problem]:
-    """Find things that have changed places, and a name or number that belongs to something else in the evidence."""
-    places = (_cross_places(_read_prepositions(sentence), _read_prepositions(unit)) for unit in units)
-    if crossed := next(filter(None, places), None):
-        yield Problem(f"its sources have “{crossed[0]}” and “{crossed[1]}” the other way round", crossed[0])
+    """Find a name or number that belongs to something else in the evidence."""
     yield from _compare_agents(sentence, units)
-    yield from _compare_speakers(sentence, units)
     yield from _compare_parts(sentence, units)
-
-
-@lru_cache(maxsize=4_000)
-def _read_prepositions(text: str) -> Mapping[str, frozenset[str]]:
-    """Map each preposition to the stems of the words that it governs."""
-    found: dict[str, frozenset[str]] = {}
-    words = split_words(text)
-    for at, word in enumerate(words):
-        if word in _PREPOSITIONS:
-            governed = next((stem_word(each) for each in words[at + 1 : at + 4] if each not in _ARTICLES), "")
-            found[word] = found.get(word, frozenset()) | frozenset(filter(None, (governed,)))
-    return found
-
-
-def _cross_places(said: Mapping[str, frozenset[str]], theirs: Mapping[str, frozenset[str]]) -> tuple[str, str] | None:
-    """Return two things that stand in each other's place."""
-    moved = {place: said[place] - theirs[place] for place in said if place in theirs}
-    for one, other in combinations(moved, 2):
-        here, there = moved[one] & theirs[other], moved[other] & theirs[one]
-        if here - said[other] and there - said[one]:
-            return min(here - said[other]), min(there - said[one])
-    return None
 
 
 @lru_cache(maxsize=4_000)
@@ -109,24 +74,6 @@ def _is_done_to(name: str, doer: str, unit: str) -> bool:
     """True if a name stands behind the one that does something, and does it not together with it."""
     rest = unit.partition(doer)[2]
     return name in rest and not rest.startswith((f" and {name}", f", {name}"))
-
-
-@lru_cache(maxsize=4_000)
-def _read_speakers(text: str) -> tuple[tuple[frozenset[str], frozenset[str], str], ...]:
-    """Return who says something, with the stems of what is said: "Ann Lee said that the line is late"."""
-    found = [(text[: match.start()], text[match.end() :]) for match in _SAYS.finditer(text)]
-    found += [(match[1], text.replace(match[0], "")) for match in _ACCORDING.finditer(text)]
-    return tuple((frozenset(stem_text(who)), frozenset(stem_text(what)), who.strip()) for who, what in found)
-
-
-def _compare_speakers(sentence: str, units: Sequence[str]) -> Iterator[Problem]:
-    """Find a speaker of whom the evidence does not say that he says it, but another one, who is not named."""
-    known = [speaker for unit in units for speaker in _read_speakers(unit)]
-    said = frozenset(stem_text(sentence))
-    for who, what, name in _read_speakers(sentence):
-        others = [(theirs, other) for theirs, told, other in known if 2 * len(what & told) >= len(what) > 0]
-        if who and others and not any(theirs & who or theirs <= said for theirs, _ in others):
-            yield Problem(f"in its sources “{others[0][1]}” says so", name)
 
 
 def _compare_parts(sentence: str, units: Sequence[str]) -> Iterator[Problem]:

@@ -15,10 +15,9 @@ from corrobora.text.claims import CitedEvidence
 from corrobora.text.operations import Derivation, DerivationKind, execute_operation
 from corrobora.text.phrases import format_count
 from corrobora.text.quantities import NUMBER_WORDS
-from corrobora.text.reading import find_cell
 from corrobora.text.segmentation import split_sentences
-from corrobora.text.support import Evidence, check_support
-from corrobora.text.tokens import fold_text, is_table_row, stem_text
+from corrobora.text.support import check_support
+from corrobora.text.tokens import fold_text, stem_text
 
 FindMention = Callable[[str, str], str]  # source and words: the sentence of the source that mentions them, or ""
 
@@ -178,15 +177,7 @@ def check_derivation(sentence: str, cited: Sequence[CitedEvidence], reading: Rea
         return _check_count(counted, cited, reading)
     if cited and (done := execute_operation(plain, cited)) is not None:
         return done
-    cells = (_find_cell(plain, piece.evidence) for piece in cited)
-    step = next(filter(None, cells), "")
-    return Derivation.confirm(DerivationKind.RESTATEMENT, step) if step else Derivation(DerivationKind.RESTATEMENT)
-
-
-def _find_cell(sentence: str, evidence: Evidence) -> str:
-    said = [evidence.quote[span.start : span.end] for span in split_sentences(evidence.quote)]
-    beside = [each for each in said if not is_table_row(each)]
-    return find_cell(sentence, said, "\n".join((evidence.context, *beside)))
+    return Derivation(DerivationKind.RESTATEMENT)
 
 
 def _check_judgement(sentence: str, cited: Sequence[CitedEvidence]) -> Derivation:

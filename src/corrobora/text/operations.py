@@ -16,7 +16,6 @@ from corrobora.text.claims import (
     OPERATOR_STEMS,
     CitedEvidence,
     Claim,
-    Number,
     QuotedNumber,
     find_instances,
     hide_titles,
@@ -145,8 +144,7 @@ def _execute_over_all(claim: Claim, kind: DerivationKind, cited: Sequence[CitedE
         for piece in cited:
             own = {n.number.value: n.number for n in list_quoted_numbers([piece]) if n.number.unit & result.unit}
             values += own.values() if len(own) == 1 else ()
-        if len(values) != len(cited):
-            values = _list_parallel(claim, result, cited)
+        values = values if len(values) == len(cited) else []
     if result is None or len(values) < 2:  # noqa: PLR2004 - an operation of one number is none
         return Derivation.leave_open(kind, "its operands are not determined")
     units = [share_unit(one.unit, result.unit) for one in values]
@@ -155,42 +153,6 @@ def _execute_over_all(claim: Claim, kind: DerivationKind, cited: Sequence[CitedE
     joined = " + ".join(_format(each.value) for each in values)
     step = f"({joined}) / {len(values)}" if claim.operator == "average" else joined
     return _judge(claim, kind, got, step, units_agree=all(units))
-
-
-def _list_parallel(claim: Claim, result: Number, cited: Sequence[CitedEvidence]) -> list[Number]:
-    """Return the numbers of the one sentence of the quotes whose sum is a result; none where they are not sure.
-
-    They count the same, and the claim names none of them alone: "nine came by boat and eleven by bus" are twenty.
-    """
-    quoted = [(at, each) for at, piece in enumerate(cited) for each in list_quoted_numbers([piece])]
-    for place in dict.fromkeys((at, each.sentence) for at, each in quoted):
-        said = place[1]
-        held = (each.number for at, each in quoted if (at, each.sentence) == place)
-        own = [each for each in held if each.unit and not each.is_year]
-        alike = all(share_unit(each.unit, own[0].unit & result.unit or result.unit) for each in own)
-        if len(own) < 2 or not alike or sum(each.value for each in own) != result.value:  # noqa: PLR2004 - a sum
-            continue
-        *firsts, last = (part.split() for part in _split_at(said, own))
-        opening = last[0] if last else ""
-        if not all(opening in first for first in firsts):
-            continue  # "by boat" and "by plane": what their common word opens parts them
-        starts = [len(first) - 1 - first[::-1].index(opening) for first in firsts]
-        parts = [first[at:] for first, at in zip(firsts, starts, strict=True)]
-        beside = [name_words(" ".join(part)) for part in (*parts, last[: min(map(len, parts))])]
-        alone = [
-            bool((words - frozenset[str]().union(*beside[:at], *beside[at + 1 :])) & claim.words)
-            for at, words in enumerate(beside)
-        ]
-        if all(alone) or not any(alone):
-            return own
-    return []
-
-
-def _split_at(said: str, numbers: Sequence[Number]) -> list[str]:
-    """Return what follows each number in its sentence, up to the next one."""
-    places = [said.find(each.text) for each in numbers]
-    ends = [*places[1:], len(said)]
-    return [said[at + len(each.text) : end] for each, at, end in zip(numbers, places, ends, strict=True)]
 
 
 _SWAPPED = "its operands belong to the other sides"

@@ -13,10 +13,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from corrobora.text.clauses import Clause, parse_clause
-from corrobora.text.measures import Measure, find_measures, find_unit
+from corrobora.text.measures import Measure, find_measures
 from corrobora.text.quantities import Date, find_dates
 from corrobora.text.tokens import is_table_row, split_words, stem_text
-from corrobora.text.vocabulary import compare_stems, is_akin, weigh_stems
+from corrobora.text.vocabulary import compare_stems, weigh_stems
 
 YEAR = re.compile(r"(?<![\w.,$€£])(1[0-9]\d\d|20\d\d)(?![\w%]|[.,]\d)")
 _MOST_OPERANDS = 16
@@ -129,79 +129,6 @@ def _list_other_rows(units: Sequence[str], said: frozenset[str]) -> set[int]:
     keys = {at: frozenset(stem_text(match[1])) for at, match in first.items()}
     named = {at for at, key in keys.items() if key and key <= said}
     return set(keys) - named if named else set()
-
-
-_EACH = re.compile(r"([^;:]{1,120}): ([^;]{1,80}?)\.?(?:;\s|$)")
-_ASIDE = re.compile(r"\s*\(([^()]*)\)")
-_SHADES = frozenset(("quantifier", "hedge", "condition", "attribution"))
-_MOST_FOREIGN = 0.25  # share of a sentence's words that no cell, label or text about the table has
-
-
-def find_cell(sentence: str, rows: Sequence[str], told: str) -> str:
-    """Return the cells that a sentence states: of the one row that it names, each number below a label it names.
-
-    `told` is what the source says of the table. "" if a number is not so placed, its unit is named nowhere, or it says
-    more than that.
-    """
-    clause, measures = parse_clause(sentence), find_measures(sentence)
-    if clause.negations or clause.duties or any(shade.family in _SHADES for shade in clause.shades):
-        return ""
-    read = [_EACH.findall(row) for row in rows if is_table_row(row)]
-    named = [cells for cells in read if cells and (key := frozenset(stem_text(cells[0][1]))) and key <= clause.stems]
-    if len(named) != 1 or not measures:
-        return ""
-    (_, key), *cells = named[0]
-    labels = [(_ASIDE.sub("", label), " ".join(_ASIDE.findall(label)), value) for label, value in cells]
-    used = [each for each in labels if (own := frozenset(stem_text(each[0]))) and own <= clause.stems]
-    about = frozenset(stem_text(" ".join((key, told, named[0][0][0], *(f"{each[0]} {each[1]}" for each in labels)))))
-    placed: set[str] = set()
-    for measure in measures:
-        if YEAR.fullmatch(measure.text) and measure.text in told:
-            continue
-        units = [find_unit(word) for word in measure.text.split()[1:]]
-        aside = [each for each in labels if each[1] and any(map(find_unit, each[1].split()))]
-        chosen = [each for each in used if _fits_cell(measure, units, f"{told} {each[1]}", each[2])]
-        chosen = chosen or [each for each in aside if _fits_cell(measure, units, each[1], each[2]) and any(units)]
-        chosen = chosen or [
-            each for each in labels if _is_meant(each[0], clause) and _fits_cell(measure, units, told, each[2])
-        ]
-        if len(chosen) != 1 or measure.bound:
-            return ""
-        placed.add(f"{key}; {chosen[0][0]}: {chosen[0][2]}")
-    wrong = [each for each in used if find_measures(each[2]) and not any(each[2] in step for step in placed)]
-    amounts = frozenset(stem_text(" ".join(each.text for each in measures)))
-    foreign = [stem for stem in clause.stems - about - amounts if not stem[0].isdigit()]
-    more = len(foreign) > max(1, _MOST_FOREIGN * len(clause.stems)) or len(placed) < len(used)
-    return "" if wrong or more or not placed else " | ".join(sorted(placed))
-
-
-def is_rate_named(rate: Measure, amount: Measure, told: str) -> bool:
-    """True if a rate is an amount whose period is told apart: "9 EUR a month" for "9 EUR" below "prices per month"."""
-    whole, slash, _ = rate.dimension.partition("/")
-    period = re.escape(rate.text.split()[-1])
-    named = rf"(?i)\b(?:(?:per|an?|each|every)\s{period}|{period}ly)\b"
-    alike = slash and (whole, rate.number) == (amount.dimension, amount.number)
-    return bool(alike) and re.search(named, told) is not None
-
-
-def _is_meant(label: str, clause: Clause) -> bool:
-    """True if a clause names a label in words as near as synonyms are: "costs" for "Price"."""
-    own = stem_text(label)
-    return bool(own) and all(any(is_akin(one, stem) for stem in clause.stems) for one in own)
-
-
-def _fits_cell(measure: Measure, units: Sequence[object], named: str, value: str) -> bool:
-    """True if a cell has the number, and its unit where the sentence gives one: in the cell or in `named`."""
-    held = find_measures(value)
-    if len(held) != 1:
-        return False
-    if measure.equals(held[0]) or is_rate_named(measure, held[0], named):
-        return True
-    known = [find_unit(word) for word in re.findall(r"[^\W\d_]+", named)]
-    told = [each.factor for each in known if each is not None and each.dimension == measure.dimension]
-    if held[0].dimension or any(abs(held[0].number * each - measure.value) <= 1e-6 * measure.value for each in told):
-        return not held[0].dimension  # "an hour and a half" below "Duration (min)"
-    return measure.number == held[0].number and all(each in known for each in units)
 
 
 def _read_cells(at: int, unit: str) -> list[_Cell]:

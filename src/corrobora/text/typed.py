@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from operator import attrgetter
 
 from corrobora.text.bindings import compare_polarity, find_restated, find_turned_bounds, tell_bounds
@@ -35,7 +34,6 @@ from corrobora.text.reading import (
     Reading,
     find_nearest,
     is_computable,
-    is_rate_named,
     read_evidence,
     select_cells,
     split_by_cells,
@@ -51,8 +49,8 @@ _ORDERING = ("before", "after")
 _RANGE_WORDS = 3  # between the ends of a range
 _SAME_SUBJECT = 0.8  # share of a clause's stems in a sentence from which one verb is about one thing
 _NEAR_AMOUNT = 0.1  # how far "about" reaches
-_OF = re.compile(r"\s+of\s+(?:(?:the|its|their|these)\s+)?")
 _FOCUS = 6  # words after "only" that it may be about
+_OF = re.compile(r"\s+of\s+(?:(?:the|its|their|these)\s+)?")
 _EXACT_UPTO = 10  # counts in words up to this may count what is listed
 
 
@@ -137,8 +135,7 @@ def _compare_number(
     measure: Measure, reading: Reading, near: Sequence[Measure], beside: Sequence[Measure], before: str
 ) -> Problem | None:
     said = measure.text
-    told = reading.everything
-    equal = [other for other in reading.measures if measure.equals(other) or is_rate_named(measure, other, told)]
+    equal = [other for other in reading.measures if measure.equals(other)]
     rivals = [
         other
         for other in near
@@ -228,21 +225,9 @@ def _spans(measure: Measure, others: Sequence[Measure], beside: Sequence[Measure
     )
 
 
-def _is_end(measure: Measure, reading: Reading) -> bool:
-    """True if a bound in a sentence names the end of a range of the evidence: "at most 2" of "1-2"."""
-    for ends in pairwise(reading.measures):
-        low, high = sorted(ends, key=attrgetter("value"))
-        end = high if measure.bound == "<=" else low if measure.bound == ">=" else None
-        if end and measure.equals(end) and low.dimension == high.dimension and _is_range(reading.everything, *ends):
-            return True
-    return False
-
-
 def _compare_bounds(
     measure: Measure, equal: Sequence[Measure], rivals: Sequence[Measure], reading: Reading
 ) -> Problem | None:
-    if _is_end(measure, reading):
-        return None
     if rivals and measure.dimension and not any(measure.equals(other) for other in reading.operands):
         said = measure.text
         return Problem(f"its {said} stands only in a title; its sources give {rivals[0].text} here", said)
@@ -320,15 +305,13 @@ def _compare_shades(clause: Clause, whole: Clause, unit: Clause, reading: Readin
     yield from _find_added_shades(clause, unit, reading)
     for shade in (each for part in find_restated(clause, unit) for each in part.shades):
         entailed = shade.kind in ("all", "ever") and not whole.kinds("quantifier")
-        if shade.kind in whole.kinds(shade.family) or entailed or shade.family == "relation":
+        if shade.kind in whole.kinds(shade.family) or entailed or shade.family in ("relation", "condition"):
             continue
         if shade.family == "population":
             missing = True
         elif shade.family in ("quantifier", "hedge"):
             other = clause.duties if shade.family == "hedge" else clause.kinds("quantifier") & unit.kinds("quantifier")
             missing = _overstates(shade, clause, unit) or (shade.governs in clause.stems and not other)
-        elif shade.family == "condition":
-            missing = not _carries_rest(whole, unit, shade.text)
         else:
             missing = not whole.duties
         if missing:
@@ -371,16 +354,3 @@ def _refocuses(shade: Shade, unit: Clause) -> bool:
     theirs = (unit.text.split(other.text, 1)[1] for other in unit.shades if other.kind == "only")
     near = {stem for rest in theirs for stem in stem_text(" ".join(rest.split()[:_FOCUS]))}
     return shade.kind == "only" and shade.governs in unit.stems and shade.governs not in near
-
-
-def _carries_rest(whole: Clause, unit: Clause, marker: str) -> bool:
-    """True if a sentence says at least half of what follows a condition in its source, or nothing of what it governs.
-
-    It may say it in other words.
-    """
-    at = unit.text.find(marker)
-    condition = set(stem_text(re.split(r"[,;(]", unit.text[at + len(marker) :], maxsplit=1)[0]))
-    governed = unit.stems - condition
-    if not condition or len(whole.stems & governed) < len(whole.stems & condition):
-        return True
-    return 2 * sum(any(is_akin(stem, own) for own in whole.stems) for stem in condition) >= len(condition)

@@ -57,9 +57,6 @@ def test_moved_adjuncts_are_harmless_and_swapped_names_are_not() -> None:
         "In March 2021 Vera Lind sued Karl Moss for libel before the court of Arden.", [unit]
     ).problems
     assert align_copy("Karl Moss sued Vera Lind for libel in March 2021 before the court of Arden.", [unit]).problems
-    assert not align_copy(
-        "Karl Moss was sued by Vera Lind for libel in March 2021 before the court of Arden.", [unit]
-    ).problems
 
 
 def test_two_sentences_joined_in_the_middle_are_told() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from corrobora.domain.report import Support
-from corrobora.text.reading import find_cell
 from corrobora.text.support import Evidence, check_support
 from corrobora.text.tokens import stem_text
 from corrobora.text.typed import select_cells, split_by_cells
@@ -56,9 +55,3 @@ def test_the_number_of_an_edition_that_a_source_does_not_name_is_unclear(
 ) -> None:
     quote = Evidence("The 12 lids are sealed at night by the warden.", heading=heading)
     assert check_support(sentence, [quote]).withholds is withheld
-
-
-def test_a_cell_is_found_in_the_unit_of_its_label() -> None:
-    rows = ["Route: Oldpier to Kelm; Duration (min): 90; Sailings: 3."]
-    assert find_cell("The crossing from Oldpier to Kelm takes an hour and a half.", rows, "Crossings") != ""
-    assert find_cell("The crossing from Oldpier to Kelm takes two hours.", rows, "Crossings") == ""

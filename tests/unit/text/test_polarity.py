@@ -100,7 +100,6 @@ def test_truth_3_out_of_service_is_not_in_service() -> None:
     ("said", "quote", "support"),
     [
         ("Compression is not on by default.", "Compression is disabled by default.", Support.SUPPORTED),
-        ("Each record takes at most 2 KB on disk.", "Each record takes 1 - 2 KB on disk.", Support.SUPPORTED),
         ("Each record takes at most 1 KB on disk.", "Each record takes 1 - 2 KB on disk.", Support.UNCLEAR),
         ("Each record takes at least 2 KB on disk.", "Each record takes 1 - 2 KB on disk.", Support.UNCLEAR),
         ("The page is set in a sans font.", "The page is set in a sans serif font for his sin.", Support.SUPPORTED),
