@@ -276,8 +276,13 @@ async def test_a_library_has_no_sites_and_what_was_known_before_has_no_grade_of_
 
 async def test_the_lead_is_told_what_a_part_that_found_nothing_was_searched_with():
     plan = make_plan(make_task("inspected", INSPECTED), make_task("load", "Who plays the organ of Wexmoor?"))
-    nothing = {"extract": lambda page: extract_sentences(page, "Harbour cranes of Brenhaven")}
-    done = await run_over_wire("tree", {"plan": plan, **nothing}, max_rounds=1)
+
+    def extract(page: ParsedPrompt) -> Mapping[str, Any]:
+        said = extract_sentences(page, "Harbour cranes of Brenhaven")
+        [first, *_] = (name for name, text in page.questions() if text == INSPECTED)
+        return {**said, "quotes": [{**quote, "answers": [first]} for quote in said["quotes"]]}
+
+    done = await run_over_wire("tree", {"plan": plan, "extract": extract}, max_rounds=1)
     [page] = done.prompts("synthesize")
     told = ParsedPrompt.read("", page).lines("It found nothing. It was searched with:")
     assert any("organ of Wexmoor" in each for each in told)

@@ -42,7 +42,8 @@ def list_deltas(found: Findings) -> list[str]:
 
 
 def read_sources(found: Findings) -> list[str]:
-    return [str(reading.source) for done in found.rounds for reading in done.readings if reading.source]
+    readings = (reading for done in found.rounds for reading in done.readings if not reading.again)
+    return [str(reading.source) for reading in readings if reading.source]
 
 
 async def test_tree_19_a_model_gives_the_root_of_a_flat_plan_several_phases_with_all_their_fields():
