@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -21,7 +21,7 @@ from corrobora.config import Settings, read_small_file
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import DEMO, RunId, RunStatus
 from corrobora.faces.cli.new_run import DEMO_QUESTION
-from corrobora.faces.cli.options import config_option, open_settings, with_workspace
+from corrobora.faces.cli.options import Flags, add_options, config_option, open_settings, with_workspace
 from corrobora.faces.cli.screen import write_stderr
 
 if TYPE_CHECKING:
@@ -38,67 +38,39 @@ GRACE_SECONDS = 3  # for answers that are being sent; listeners come back to the
 _MAX_TOKEN_BYTES = 100_000
 
 
-class ServerFlags(TypedDict):
-    """The flags that both commands have: the address, and who is answered there."""
-
-    host: str
-    port: int
-    token_file: Path | None
-    allow_host: tuple[str, ...]
-    config_file: Path | None
-
-
-class ServeFlags(ServerFlags):
-    """The flags of `serve`."""
-
-    open_page: bool
-    demo: bool
-
-
-class McpFlags(ServerFlags):
-    """The flags of `mcp`."""
-
-    http: bool
-
-
 def server_options(port: int, condition: str = "") -> Callable[[F], F]:
-    """Return a decorator that adds the address and callers of `ServerFlags`; a `condition` begins the help of each."""
+    """Return a decorator that adds the address and callers of a server; a `condition` begins the help of each."""
 
     def explain(text: str) -> str:
         return f"{condition}: {text[0].lower()}{text[1:]}" if condition else text
 
-    def add_options(command: F) -> F:
-        for option in (
-            click.option(
-                "--allow-host",
-                multiple=True,
-                metavar="NAME[:PORT]",
-                help=explain("Answer under this name too. Repeatable."),
-            ),
-            click.option(
-                "--token-file",
-                type=click.Path(path_type=Path),
-                metavar="FILE",
-                help=explain(f"Token; or the variable {TOKEN_VARIABLE}."),
-            ),
-            click.option(
-                "--port",
-                type=click.IntRange(0, 65_535),
-                default=port,
-                show_default=True,
-                help=explain("Port; 0 takes a free one."),
-            ),
-            click.option(
-                "--host",
-                default="127.0.0.1",
-                show_default=True,
-                help=explain("Address to listen at; any other needs a token."),
-            ),
-        ):
-            command = option(command)
-        return command
-
-    return add_options
+    return add_options(
+        click.option(
+            "--host",
+            default="127.0.0.1",
+            show_default=True,
+            help=explain("Address to listen at; any other needs a token."),
+        ),
+        click.option(
+            "--port",
+            type=click.IntRange(0, 65_535),
+            default=port,
+            show_default=True,
+            help=explain("Port; 0 takes a free one."),
+        ),
+        click.option(
+            "--token-file",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help=explain(f"Token; or the variable {TOKEN_VARIABLE}."),
+        ),
+        click.option(
+            "--allow-host",
+            multiple=True,
+            metavar="NAME[:PORT]",
+            help=explain("Answer under this name too. Repeatable."),
+        ),
+    )
 
 
 @click.command()
@@ -106,7 +78,7 @@ def server_options(port: int, condition: str = "") -> Callable[[F], F]:
 @click.option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
 @click.option("--demo", is_flag=True, help="Show a report: research the shipped question first, unless that was done.")
 @config_option
-def serve(**flags: Unpack[ServeFlags]) -> None:
+def serve(**flags: Any) -> None:
     """Serve the page and the HTTP API until Ctrl-C; runs that are started there are worked on here."""
     settings = open_settings(flags["config_file"])
     try:
@@ -126,7 +98,7 @@ def serve(**flags: Unpack[ServeFlags]) -> None:
 @click.option("--http", is_flag=True, help="Serve HTTP at /mcp instead of stdin and stdout.")
 @server_options(MCP_PORT, "With --http")
 @config_option
-def mcp(**flags: Unpack[McpFlags]) -> None:
+def mcp(**flags: Any) -> None:
     """Offer research, sources and libraries to an assistant by the Model Context Protocol.
 
     The assistant starts this command itself and speaks over stdin and stdout; see docs/guides/mcp.md.
@@ -155,7 +127,7 @@ class Listener:
     hosts: tuple[str, ...]
 
 
-def open_listener(flags: ServerFlags) -> Listener:
+def open_listener(flags: Flags) -> Listener:
     """Bind the address of the flags. Raises `UserError` if it cannot be used, or serves others without a token."""
     from corrobora.faces.web.security import check_bind, default_hosts  # noqa: PLC0415 - an extra
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +20,7 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.run import RunId, RunStatus
 from corrobora.faces.cli import Exit
 from corrobora.faces.cli.options import (
+    Flags,
     GroupedCommand,
     config_option,
     deliver_option,
@@ -35,7 +36,6 @@ from corrobora.faces.cli.options import (
     with_workspace,
 )
 from corrobora.faces.cli.request import (
-    OutputFlags,
     add_file_options,
     add_output_options,
     no_input_option,
@@ -51,24 +51,6 @@ if TYPE_CHECKING:
     from corrobora.faces.cli.run import OutputOptions
 
 
-class AskFlags(OutputFlags):
-    """The flags of `ask`."""
-
-    run: str
-    question: str
-    no_search: bool
-    model: tuple[str, ...]
-    fields: tuple[str, ...]
-
-
-class UpdateFlags(OutputFlags):
-    """The flags of `update`."""
-
-    run: str
-    model: tuple[str, ...]
-    fields: tuple[str, ...]
-
-
 @click.command(cls=GroupedCommand, example='corrobora ask last "Who says so, and since when?"')
 @run_argument
 @click.argument("question")
@@ -76,7 +58,7 @@ class UpdateFlags(OutputFlags):
 @model_option
 @fields_option
 @add_output_options
-def ask(**flags: Unpack[AskFlags]) -> int:
+def ask(**flags: Any) -> int:
     """Answer a follow-up QUESTION on the evidence of RUN.
 
     Its facts and passages are read first. If they do not answer the question, the same libraries and providers are
@@ -106,7 +88,7 @@ def ask(**flags: Unpack[AskFlags]) -> int:
 @model_option
 @fields_option
 @add_output_options
-def update(**flags: Unpack[UpdateFlags]) -> int:
+def update(**flags: Any) -> int:
     """Research the question of RUN again and print what changed since: statements, answers, sources, gaps.
 
     The new report is a run of its own; -o writes it, and `changes.md` is among its files.
@@ -175,25 +157,6 @@ def watch(*, run: str, cron: str, name: str | None, deliver: tuple[str, ...], co
 _WAITS = "changes_proposed"
 
 
-class EditFlags(OutputFlags):
-    """The flags of `edit`."""
-
-    run: str
-    feedback: str | None
-    drop: tuple[str, ...]
-    reword: tuple[str, ...]
-    add: tuple[str, ...]
-    move: tuple[str, ...]
-    shorten: tuple[str, ...]
-    research: tuple[str, ...]
-    accept: str | None
-    accept_losses: bool
-    outline: bool
-    versions: bool
-    restore: int | None
-    model: tuple[str, ...]
-
-
 @click.command(cls=GroupedCommand, example='corrobora edit last "Say 2.1 in simpler words, and drop 3.2"')
 @run_argument
 @click.argument("feedback", required=False)
@@ -215,7 +178,7 @@ class EditFlags(OutputFlags):
 @model_option
 @no_input_option
 @add_file_options
-def edit(**flags: Unpack[EditFlags]) -> int:
+def edit(**flags: Any) -> int:
     """Edit the report of RUN by FEEDBACK, which a model turns into edits, or by edits that are named.
 
     What no accepted change names stays byte for byte. A re-worded sentence passes the same check as a written one, and
@@ -246,7 +209,7 @@ def edit(**flags: Unpack[EditFlags]) -> int:
     return with_workspace(settings, edit_stored)
 
 
-def _read_edits(flags: EditFlags) -> list[Edit]:
+def _read_edits(flags: Flags) -> list[Edit]:
     found = [Edit(EditAction.REWORD, *_split_pair("--reword", each)) for each in flags["reword"]]
     found += [Edit(EditAction.ADD, *_split_pair("--add", each)) for each in flags["add"]]
     for each in flags["move"]:
@@ -266,14 +229,14 @@ def _split_pair(option: str, given: str) -> tuple[str, str]:
     return name.strip(), rest.strip()
 
 
-def _read_accept(flags: EditFlags) -> str:
+def _read_accept(flags: Flags) -> str:
     accept = (flags["accept"] or "").strip()
     if flags["accept_losses"] and accept not in ("", "all"):
         raise UserError("edit_option", "--accept-losses accepts all changes; numbers accept their losses.")
     return "all with losses" if flags["accept_losses"] else accept
 
 
-async def _find_version(workspace: Workspace, flags: EditFlags) -> str:
+async def _find_version(workspace: Workspace, flags: Flags) -> str:
     """Return the run whose report is edited, or the version that is restored."""
     number = flags["restore"]
     if number is None:
@@ -341,7 +304,7 @@ def _describe_change(each: Mapping[str, Any]) -> list[str]:
     return [one_line(line, 2_000) for line in lines]
 
 
-def _print_outline(settings: Settings, flags: EditFlags) -> int:
+def _print_outline(settings: Settings, flags: Flags) -> int:
     from corrobora.app.followups import read_outline  # noqa: PLC0415 - as above
 
     found = with_workspace(settings, lambda workspace: read_outline(workspace, flags["run"]))
@@ -358,7 +321,7 @@ def _print_outline(settings: Settings, flags: EditFlags) -> int:
     return Exit.DONE
 
 
-def _print_versions(settings: Settings, flags: EditFlags) -> int:
+def _print_versions(settings: Settings, flags: Flags) -> int:
     from corrobora.app.followups import list_versions  # noqa: PLC0415 - as above
 
     found = with_workspace(settings, lambda workspace: list_versions(workspace, flags["run"]))

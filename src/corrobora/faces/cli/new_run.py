@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -22,6 +22,7 @@ from corrobora.domain.run import DEMO, Request, RunId
 from corrobora.faces.cli import FILE_PATH
 from corrobora.faces.cli.library import resolve_libraries
 from corrobora.faces.cli.options import (
+    Flags,
     GroupedCommand,
     fields_option,
     model_option,
@@ -31,7 +32,6 @@ from corrobora.faces.cli.options import (
     with_workspace,
 )
 from corrobora.faces.cli.request import (
-    OutputFlags,
     add_output_options,
     complete_flags,
     no_input_option,
@@ -51,15 +51,6 @@ if TYPE_CHECKING:
     from corrobora.storage.journal.events import StoredDialogue
 
 
-class ChatFlags(OutputFlags):
-    """The flags of `chat`."""
-
-    question: str | None
-    model: tuple[str, ...]
-    fields: tuple[str, ...]
-    plan: Path | None
-
-
 @click.command(cls=GroupedCommand, example='corrobora chat "What changed in the rules?" -l ./papers')
 @click.argument("question", required=False)
 @setting_options("libraries", "providers", profile="tree")
@@ -76,7 +67,7 @@ class ChatFlags(OutputFlags):
 @click.option("--list", "listed", is_flag=True, help="List the dialogues and exit.")
 @click.option("--forget", metavar="DIALOGUE", help="Remove a dialogue and exit.")
 @add_output_options
-def chat(*, resume: str | None, listed: bool, forget: str | None, **flags: Unpack[ChatFlags]) -> int:
+def chat(*, resume: str | None, listed: bool, forget: str | None, **flags: Any) -> int:
     """Narrow a question with the manager, then research it.
 
     The manager refuses, with reasons, until each query is feasible. Then the exact words `Authorized to execute`,
@@ -102,7 +93,7 @@ def chat(*, resume: str | None, listed: bool, forget: str | None, **flags: Unpac
     return _report_and_talk(settings, with_workspace(settings, begin_dialogue), wanted)
 
 
-def _resume_dialogue(identity: str, flags: ChatFlags) -> int:
+def _resume_dialogue(identity: str, flags: Flags) -> int:
     """Go on with a stored dialogue. Where and how to research was said when it began, so it cannot be said again."""
     context = click.get_current_context()
     for name in ("question", "library", "provider", "profile", "model", "fields", "plan"):
@@ -207,22 +198,13 @@ async def _talk_until_authorized(manager: DialogueManager, first: str) -> RunId:
 _MAX_THREAD_BYTES = 1_000_000
 
 
-class InvestigateFlags(OutputFlags):
-    """The flags of `investigate`."""
-
-    thread: Path
-    profile: str
-    model: tuple[str, ...]
-    fields: tuple[str, ...]
-
-
 @click.command(cls=GroupedCommand, example="corrobora investigate thread.toml -l ./papers")
 @click.argument("thread", type=FILE_PATH, metavar="THREAD.toml")
 @setting_options("libraries", "providers", profile="triplet")
 @model_option
 @fields_option
 @add_output_options
-def investigate(**flags: Unpack[InvestigateFlags]) -> int:
+def investigate(**flags: Any) -> int:
     """Investigate one given thread: its sub-questions, subjects, brief, round budget and artifact folder.
 
     A report of each round and the completion report of the thread are written to `artifact_dir` of the file as soon as
@@ -234,7 +216,7 @@ def investigate(**flags: Unpack[InvestigateFlags]) -> int:
     return start_run(settings, thread_request(flags, settings), output_options(flags, settings))
 
 
-def thread_request(flags: InvestigateFlags, settings: Settings) -> Request:
+def thread_request(flags: Flags, settings: Settings) -> Request:
     """Return the request of a thread file: its text is stored with the run, so that any worker can take it up."""
     from corrobora.engine.planning import parse_thread_file  # noqa: PLC0415 - the engine, only where a thread is given
 
@@ -263,7 +245,7 @@ DEMO_QUESTION = (
 @click.command(cls=GroupedCommand, example="corrobora demo -o report.md")
 @no_input_option
 @add_output_options
-def demo(**flags: Unpack[OutputFlags]) -> int:
+def demo(**flags: Any) -> int:
     """Research a question over the documents that ship with the package."""
     settings = open_settings(flags["config_file"], run_settings(flags))
     request = build_request(replace(settings, libraries=(DEMO,), providers=()), parse_question(DEMO_QUESTION))

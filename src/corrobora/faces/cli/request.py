@@ -5,9 +5,8 @@ Knows what the flags set, and checks everything before anything is paid. Does no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, NotRequired, TypedDict, TypeVar, Unpack, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -17,6 +16,7 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request, parse_stage, validate_id
 from corrobora.faces.cli import FILE_PATH
 from corrobora.faces.cli.options import (
+    Flags,
     GroupedCommand,
     add_options,
     anyway_option,
@@ -48,38 +48,6 @@ _NEW_RUN_FLAGS = frozenset(
 F = TypeVar("F", bound=Callable[..., object])
 
 
-class OutputFlags(TypedDict):
-    """The flags that say how a run is shown and delivered; `research`, `resume` and `demo` share them."""
-
-    output: Path | None
-    force: bool
-    follow_symlinks: bool
-    artifacts: Path | None
-    as_json: bool
-    display: str | None
-    quiet: bool
-    no_input: NotRequired[bool]  # of the commands that may ask
-    config_file: Path | None
-
-
-class ResearchFlags(OutputFlags):
-    """The flags of `research`, beside those of settings."""
-
-    question: str | None
-    question_file: Path | None
-    source: tuple[str, ...]
-    model: tuple[str, ...]
-    fields: tuple[str, ...]
-    plan: Path | None
-    plan_only: bool
-    yes: bool
-    from_stage: str | None
-    until_stage: str | None
-    deliver: tuple[str, ...]
-    deliver_anyway: bool
-    run_id: str | None
-
-
 no_input_option = click.option("--no-input", is_flag=True, help="Never ask: exit with 3 if the plan needs a person.")
 
 
@@ -102,7 +70,7 @@ def _target_options(*attributes: str) -> Callable[[F], F]:
     )
 
 
-add_output_options = _target_options(*list_flags(report=True))  # the flags of `OutputFlags`
+add_output_options = _target_options(*list_flags(report=True))  # `OutputOptions` holds what they say
 add_file_options = _target_options("display")  # without those that judge a report: for a version of one that was judged
 
 
@@ -130,7 +98,7 @@ add_file_options = _target_options("display")  # without those that judge a repo
 @click.option("--run-id", metavar="RUN", help="Continue this run.")
 @no_input_option
 @add_output_options
-def research(**flags: Unpack[ResearchFlags]) -> int:
+def research(**flags: Any) -> int:
     """Research a question and print the cited report.
 
     QUESTION is a text, @FILE, or - for stdin. One that starts with a dash follows --.
@@ -154,16 +122,16 @@ def research(**flags: Unpack[ResearchFlags]) -> int:
     return start_run(settings, request, wanted)
 
 
-def complete_flags(given: Mapping[str, object]) -> ResearchFlags:
+def complete_flags(given: Flags) -> Flags:
     """Return all flags of `research` for a command that has only some of them; the others have no value."""
-    rest: dict[str, object] = {}
+    rest = dict[str, Any]()
     for each in research.params:
         option = each if isinstance(each, click.Option) else None
         rest[str(each.name)] = () if each.multiple else False if option is not None and option.is_flag else None
-    return cast("ResearchFlags", rest | dict(given))
+    return rest | dict(given)
 
 
-def _continue_run(flags: ResearchFlags, settings: Settings, run: str) -> int:
+def _continue_run(flags: Flags, settings: Settings, run: str) -> int:
     """Continue the run of `--run-id`. Flags of a new run are refused, because they would be ignored."""
     if flags["question"] is not None or flags["question_file"] is not None:
         raise UserError(
@@ -185,15 +153,14 @@ def _continue_run(flags: ResearchFlags, settings: Settings, run: str) -> int:
     return resume_run(settings, validate_id(run), stage, wanted)
 
 
-def run_settings(flags: Mapping[str, object]) -> dict[str, tuple[object, str]]:
+def run_settings(flags: Flags) -> dict[str, tuple[object, str]]:
     """Return the flags that are settings, by key."""
-    models = cast("tuple[str, ...]", flags.get("model", ()))
     quiet = {"display": "none"} if flags.get("quiet") and flags.get("display") is None else {}
-    return read_setting_flags({**flags, **quiet}) | parse_models(models)
+    return read_setting_flags({**flags, **quiet}) | parse_models(flags.get("model", ()))
 
 
 def output_options(
-    flags: OutputFlags, settings: Settings, *, plan_only: bool = False, until: str | None = None, anyway: bool = False
+    flags: Flags, settings: Settings, *, plan_only: bool = False, until: str | None = None, anyway: bool = False
 ) -> OutputOptions:
     """Return how the run is shown and delivered, after the check that its target can be written."""
     target = flags["output"]
@@ -219,7 +186,7 @@ def output_options(
     )
 
 
-def read_request(flags: ResearchFlags, settings: Settings, question: Question) -> Request:
+def read_request(flags: Flags, settings: Settings, question: Question) -> Request:
     """Return the request that flags, settings and question make."""
     plan_only = is_plan_only(flags, settings)
     return build_request(
@@ -235,6 +202,6 @@ def read_request(flags: ResearchFlags, settings: Settings, question: Question) -
     )
 
 
-def is_plan_only(flags: ResearchFlags, settings: Settings) -> bool:
+def is_plan_only(flags: Flags, settings: Settings) -> bool:
     """True for `--plan-only`, and for a budget of 0, which is a dry run (bad-input C10)."""
     return flags["plan_only"] or settings.max_usd == 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -32,7 +32,6 @@ from corrobora.faces.cli.options import (
     workspace_command,
 )
 from corrobora.faces.cli.request import (
-    OutputFlags,
     add_output_options,
     no_input_option,
     output_options,
@@ -247,22 +246,6 @@ async def steer(workspace: Workspace, *, run: str, hint: str) -> None:
     click.echo(f"Continue: corrobora resume {name}")
 
 
-class ResumeFlags(OutputFlags):
-    """The flags of `resume`."""
-
-    run: str
-    from_stage: str | None
-    until_stage: str | None
-    deliver_anyway: bool
-
-
-class AuthorizeFlags(OutputFlags):
-    """The flags of `authorize`."""
-
-    run: str
-    words: str | None
-
-
 @click.command(cls=GroupedCommand, example="corrobora resume RUN -o report.md")
 @run_argument
 @stage_option("--from-stage", "Run again from this stage on.")
@@ -270,7 +253,7 @@ class AuthorizeFlags(OutputFlags):
 @anyway_option
 @no_input_option
 @add_output_options
-def resume(**flags: Unpack[ResumeFlags]) -> int:
+def resume(**flags: Any) -> int:
     """Continue a run. Calls that were answered before are not repeated."""
     settings = open_settings(flags["config_file"], run_settings(flags))
     stage = parse_stage(flags["from_stage"]) if flags["from_stage"] else None
@@ -283,7 +266,7 @@ def resume(**flags: Unpack[ResumeFlags]) -> int:
 @click.option("--words", metavar="TEXT", help="The exact phrase, if it cannot be typed.")
 @no_input_option
 @add_output_options
-def authorize(**flags: Unpack[AuthorizeFlags]) -> int:
+def authorize(**flags: Any) -> int:
     """Authorize the waiting plan of a run and continue the run."""
     settings = open_settings(flags["config_file"], run_settings(flags))
     wanted = output_options(flags, settings)

@@ -10,7 +10,7 @@ import dataclasses
 import logging
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -78,18 +78,6 @@ def check_schedule_name(name: str) -> None:
         raise UserError("schedule_name", f"{name[:80]!r} is not a valid name: use 1 to 64 of a-z, 0-9, _ and -.")
 
 
-class ScheduleFlags(TypedDict):
-    """The flags of `schedule add`."""
-
-    name: str
-    question: str
-    cron: str
-    model: tuple[str, ...]
-    fields: tuple[str, ...]
-    deliver: tuple[str, ...]
-    config_file: Path | None
-
-
 @click.group(cls=CommandGroup)
 def schedule() -> None:
     """Add, list or remove scheduled runs."""
@@ -106,9 +94,9 @@ def schedule() -> None:
 @fields_option
 @deliver_option
 @config_option
-def add_schedule(**flags: Unpack[ScheduleFlags]) -> None:
+def add_schedule(**flags: Any) -> None:
     """Run QUESTION at the times of the cron line; the same NAME replaces an earlier schedule."""
-    name, cron = flags["name"], flags["cron"]
+    name, cron = str(flags["name"]), str(flags["cron"])
     check_schedule_name(name)
     whole = complete_flags({**flags, "yes": True})  # the person who makes the schedule authorizes its plans
     settings = open_settings(flags["config_file"], run_settings(whole))
