@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from corrobora.app.runs import load_report
 from corrobora.domain.errors import NoEvidence, UserError
-from corrobora.domain.evidence import Document, Passage, PassageId, Source, SourceId, locate_quote
+from corrobora.domain.evidence import Document, SourceId, locate_quote
 from corrobora.domain.report import Citation, CitedPassage, Report
 from corrobora.domain.run import Event, EventType
 from corrobora.reporting.bibliography import CitedWork, write_bibtex, write_csl, write_ris
@@ -26,6 +26,7 @@ from corrobora.reporting.evidence import build_evidence, cite_span
 from corrobora.reporting.plots import PlotKind, draw_plot
 from corrobora.reporting.report_document import TextBlock, read_document, write_docx, write_pdf
 from corrobora.reporting.report_format import REPORT_FILES
+from corrobora.storage.index import PostgresLibrary
 from corrobora.storage.journal.events import list_events
 from corrobora.text.phrases import ENGLISH, find_frame, format_count
 
@@ -217,12 +218,7 @@ _WRITERS: Mapping[str, Callable[[Workspace, str], Awaitable[bytes]]] = {
 }
 
 
-_SOURCE = """
-SELECT s.id, s.title, s.url, s.snapshot, s.origin, s.version, s.published, s.publisher, s.kind, s.official, s.authors,
-    n.body
-FROM source s JOIN snapshot n ON n.sha = s.snapshot WHERE s.id = %s
-"""
-_OWN_PASSAGES = "SELECT id, source, starts, ends, heading FROM passage WHERE source = %s ORDER BY place"
+_SPACE = "SELECT x.name FROM source s JOIN space x ON x.id = s.space WHERE s.id = %s"
 _QUOTES = "SELECT id, passage, starts, ends, quote FROM fact WHERE source = %s ORDER BY starts"
 _REFERENCE = re.compile(r"\[?S(\d{1,9})(?::C(\d{1,9}))?\]?", re.IGNORECASE)
 
@@ -261,20 +257,15 @@ async def read_source(workspace: Workspace, source: str) -> Document:
     number = int(source[1:]) if source[1:].isdigit() else 0
     row = None
     if 0 < number < 1 << 31:
-        row = await workspace.database.fetch_one(_SOURCE, [number], where="reading a source")
+        row = await workspace.database.fetch_one(_SPACE, [number], where="reading a source")
     if row is None:
         raise UserError(
             "source_unknown",
             f"No source {source[:20]} is stored here.",
             next_step="List the sources of a library with: corrobora library show NAME",
         )
-    text = str(row[11])
-    rows = await workspace.database.fetch_all(_OWN_PASSAGES, [number], where="reading passages")
-    passages = [
-        Passage(PassageId(f"C{id_}"), SourceId(f"S{of}"), text[start:end], start, end, heading)
-        for id_, of, start, end, heading in rows
-    ]
-    return Document(Source(SourceId(f"S{row[0]}"), *row[1:10], authors=tuple(row[10])), text, tuple(passages))
+    library = PostgresLibrary(workspace.database, row)
+    return Document(*await library.document(SourceId(source)), tuple(await library.source_passages(SourceId(source))))
 
 
 async def list_quotes(workspace: Workspace, stored: Document) -> list[StoredQuote]:

@@ -21,7 +21,7 @@ from corrobora.adapters.pacing import CallGate, Pace
 from corrobora.analysts.language_model import TIERS, Tier
 from corrobora.config import Settings
 from corrobora.domain.errors import ModelSilent, UserError
-from corrobora.domain.limits import CallOptions, Price
+from corrobora.domain.limits import CallOptions
 from corrobora.domain.plan import Plan
 from corrobora.domain.run import Request, RequestOption
 from corrobora.engine.session.egress import has_private_libraries
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from corrobora.analysts.language_model import ModelClient
     from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 
+Targets = Mapping[Tier, Target]
 _CONNECT_SECONDS = 5.0  # a server of the user's own network answers in milliseconds
 _VENDOR_KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 
@@ -54,7 +55,7 @@ class ModelPool:
         Raises:
             UserError: a provider, address or key is missing; the message names the setting.
         """
-        chosen = self._choose_targets(wishes, thinking=thinking)
+        chosen = self.choose_targets(wishes, thinking=thinking)
         if not chosen:
             return None
         from corrobora.analysts.language_model.analyst import LanguageModelAnalyst  # noqa: PLC0415 - loads Jinja
@@ -65,58 +66,12 @@ class ModelPool:
             self._analysts[name] = LanguageModelAnalyst(opened, language=language)
         return self._analysts[name]
 
-    def check_prices(self, wishes: Mapping[str, str], *, thinking: bool = False) -> None:
-        """Refuse a model whose calls cannot be priced: a limit of money could not be kept.
-
-        Raises:
-            UserError: `price_unknown`, naming the setting for each such model; or as `analyst`.
-        """
-        chosen = self._choose_targets(wishes, thinking=thinking)
-        names = {target.label: target for target in chosen.values()}
-        unknown = sorted(name for name, target in names.items() if not has_price(target))
-        if unknown:
-            tables = ", ".join(f'[models.prices."{name}"]' for name in unknown)
-            raise UserError(
-                "price_unknown",
-                f"No price is known for {', '.join(unknown)}: the limit of dollars cannot be kept.",
-                next_step=f"State input and output in {tables}, or accept it with --accept-unknown-price.",
-            )
-
-    def list_prices(self, wishes: Mapping[str, str], *, thinking: bool = False) -> dict[str, Price | None]:
-        """Return the price of each model by its name, None if it is not known. Raises as `get_analyst`."""
-        chosen = self._choose_targets(wishes, thinking=thinking)
-        return {target.label: find_price(target) for target in chosen.values()}
-
-    def list_servers(self, wishes: Mapping[str, str], *, thinking: bool = False) -> dict[str, str]:
-        """Return the address of each model by its name. Raises as `get_analyst`."""
-        return {each.label: each.base_url for each in self._choose_targets(wishes, thinking=thinking).values()}
-
-    def serve_in_turn(self, wishes: Mapping[str, str], *, thinking: bool = False) -> bool:
-        """True if the models are likely to serve one call after the other: local ones, and those of such settings.
-
-        Raises as `get_analyst`.
-        """
-        chosen = self._choose_targets(wishes, thinking=thinking).values()
-        return bool(chosen) and all(each.free or each.options.calls_at_once == 1 for each in chosen)
-
-    async def check_servers(self, wishes: Mapping[str, str], *, thinking: bool = False) -> None:
-        """Look whether somebody listens at the address of each model. Raises `ModelSilent`; or as `get_analyst`."""
-        chosen = self._choose_targets(wishes, thinking=thinking)
-        for address, model in {target.base_url: target.label for target in chosen.values() if target.base_url}.items():
-            parts = urlsplit(address)
-            host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-            try:
-                async with asyncio.timeout(_CONNECT_SECONDS):
-                    _, writer = await asyncio.open_connection(host, port)
-            except (OSError, TimeoutError):
-                raise ModelSilent.nobody_listens(model, f"{host}:{port}") from None
-            writer.close()
-
     async def close(self) -> None:
         for connection in self._connections.values():
             await connection.aclose()
 
-    def _choose_targets(self, wishes: Mapping[str, str], *, thinking: bool) -> dict[Tier, Target]:
+    def choose_targets(self, wishes: Mapping[str, str], *, thinking: bool = False) -> Targets:
+        """Return the model of each tier for these wishes, empty without any. Raises as `get_analyst`."""
         env = dict(os.environ)
         for vendor, name in _VENDOR_KEYS.items():
             secret = self._settings.key(vendor)
@@ -162,12 +117,43 @@ class ModelPool:
         return self._connections[target]
 
 
-def open_estimator(
-    settings: Settings, request: Request, profile: Profile, models: ModelPool
-) -> Callable[[Plan], Estimate] | None:
+def check_prices(targets: Targets) -> None:
+    """Refuse models whose calls cannot be priced: a limit of money could not be kept.
+
+    Raises:
+        UserError: `price_unknown`, naming the setting for each such model.
+    """
+    unknown = sorted({target.label for target in targets.values() if not has_price(target)})
+    if unknown:
+        tables = ", ".join(f'[models.prices."{name}"]' for name in unknown)
+        raise UserError(
+            "price_unknown",
+            f"No price is known for {', '.join(unknown)}: the limit of dollars cannot be kept.",
+            next_step=f"State input and output in {tables}, or accept it with --accept-unknown-price.",
+        )
+
+
+def serve_in_turn(targets: Targets) -> bool:
+    """True if models are likely to serve one call after the other: local ones, and those of such settings."""
+    return bool(targets) and all(each.free or each.options.calls_at_once == 1 for each in targets.values())
+
+
+async def check_servers(targets: Targets) -> None:
+    """Look whether somebody listens at the address of each model. Raises `ModelSilent`."""
+    for address, model in {target.base_url: target.label for target in targets.values() if target.base_url}.items():
+        parts = urlsplit(address)
+        host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+        try:
+            async with asyncio.timeout(_CONNECT_SECONDS):
+                _, writer = await asyncio.open_connection(host, port)
+        except (OSError, TimeoutError):
+            raise ModelSilent.nobody_listens(model, f"{host}:{port}") from None
+        writer.close()
+
+
+def open_estimator(request: Request, profile: Profile, targets: Targets) -> Callable[[Plan], Estimate] | None:
     """Return what estimates the plans of a run, or None if none of its models costs anything."""
-    wishes = {**settings.models, **dict(request.models)}
-    prices = models.list_prices(wishes, thinking=profile.lead_thinking)
+    prices = {target.label: find_price(target) for target in targets.values()}
     known = [price for price in prices.values() if price is not None]
     if len(known) == len(prices) and not any(price.input or price.output for price in known):
         return None
@@ -195,21 +181,21 @@ _HERE = ("localhost", "127.0.0.1", "::1")
 
 
 def list_recipients(
-    settings: Settings, request: Request, servers: Mapping[str, str], providers: tuple[str, ...]
+    settings: Settings, request: Request, targets: Targets, providers: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Say for each recipient of a run what it is sent; empty if all stays on this machine.
 
     Args:
         settings: addresses of providers, embedder and stores.
         request: the libraries, pages and deliveries of the run.
-        servers: the address of each model by its name.
+        targets: the models of the run.
         providers: the web search providers of the run.
     """
-    return tuple(dict.fromkeys(_iter_recipients(settings, request, servers, providers)))
+    return tuple(dict.fromkeys(_iter_recipients(settings, request, targets, providers)))
 
 
 def _iter_recipients(
-    settings: Settings, request: Request, servers: Mapping[str, str], providers: tuple[str, ...]
+    settings: Settings, request: Request, targets: Targets, providers: tuple[str, ...]
 ) -> Iterator[str]:
     words = _describe_words(request)
     for name in providers:
@@ -224,7 +210,7 @@ def _iter_recipients(
         named = ", ".join(settings.allowed_endpoints)
         yield f"sources.allowed_endpoints is on: pages at these private addresses may be read: {named}"
     private = ", private documents among them" if has_private_libraries(request) else ""
-    for name, address in servers.items():
+    for name, address in ((each.label, each.base_url) for each in targets.values()):
         if _leaves(address):
             yield f"model {name} ({_host_of(address)}) gets the question and every passage it reads{private}"
     if settings.embedder_url is not None and _leaves(settings.embedder_url):

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, TypeVar
 from corrobora.adapters.pacing import SystemClock
 from corrobora.adapters.readers.parser import HTML, ParserProcess
 from corrobora.adapters.search.library import LibraryReader, LibrarySearch
-from corrobora.app.models import ModelPool, list_recipients, open_estimator
+from corrobora.app.models import (
+    ModelPool,
+    Targets,
+    check_prices,
+    check_servers,
+    list_recipients,
+    open_estimator,
+    serve_in_turn,
+)
 from corrobora.config import Settings
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS, Allowance, Limits
@@ -253,7 +261,7 @@ def open_analysts(settings: Settings, request: Request, profile: Profile, models
     wishes = {**settings.models, **dict(request.models)}
     accepted = settings.accept_unknown_price or request.get_option(RequestOption.ACCEPT_UNKNOWN_PRICE)
     if request.get_option(RequestOption.MAX_USD) and not accepted:
-        models.check_prices(wishes, thinking=profile.lead_thinking)
+        check_prices(models.choose_targets(wishes, thinking=profile.lead_thinking))
     named = request.get_option(RequestOption.LANGUAGE)
     language = read_frame(request).language if named else ""
     model = models.get_analyst(wishes, thinking=profile.lead_thinking, language=language)
@@ -322,18 +330,21 @@ class Wiring:
 
     def open_estimator(self, request: Request, profile: Profile) -> Callable[[Plan], Estimate] | None:
         """Return what estimates the plans of a run, or None if none of its models costs anything."""
-        return open_estimator(self._settings, request, profile, self._models)
+        return open_estimator(request, profile, self._choose_models(request, profile))
 
     def list_recipients(self, request: Request, profile: Profile) -> tuple[str, ...]:
         """Say who outside this machine is sent what in a run."""
-        wishes = {**self._settings.models, **dict(request.models)}
-        servers = self._models.list_servers(wishes, thinking=profile.lead_thinking)
-        return list_recipients(self._settings, request, servers, provider_names(self._settings, request))
+        targets = self._choose_models(request, profile)
+        return list_recipients(self._settings, request, targets, provider_names(self._settings, request))
 
     def asks_in_turn(self, request: Request, profile: Profile) -> bool:
         """True if the models of a request are likely to serve one call after the other."""
+        return serve_in_turn(self._choose_models(request, profile))
+
+    def _choose_models(self, request: Request, profile: Profile) -> Targets:
+        """Return the models of a run by tier: those of the settings, and over them those of the request."""
         wishes = {**self._settings.models, **dict(request.models)}
-        return self._models.serve_in_turn(wishes, thinking=profile.lead_thinking)
+        return self._models.choose_targets(wishes, thinking=profile.lead_thinking)
 
     def check_request(self, request: Request, profile: Profile) -> None:
         """Refuse models, providers and sources that cannot be used, before anything is paid. Raises `UserError`."""
@@ -349,8 +360,7 @@ class Wiring:
     async def check_model_servers(self, request: Request, profile: Profile) -> None:
         """Refuse a model that was named for this run if nobody listens at its address. Raises `ModelSilent`."""
         if request.get_option(RequestOption.MODEL_REQUIRED):
-            wishes = {**self._settings.models, **dict(request.models)}
-            await self._models.check_servers(wishes, thinking=profile.lead_thinking)
+            await check_servers(self._choose_models(request, profile))
 
     def open_searches(self, request: Request, library: Library) -> Mapping[str, SearchProvider]:
         """The search providers of a run, by name."""

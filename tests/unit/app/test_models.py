@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from corrobora.adapters.models import Tokens, meter_reply
-from corrobora.app.models import ModelPool, list_recipients
+from corrobora.app.models import ModelPool, check_prices, list_recipients, serve_in_turn
 from corrobora.config import load_settings
 from corrobora.domain.errors import ProviderError, UserError
 from corrobora.domain.run import Request
@@ -51,13 +51,13 @@ def test_c15_a_model_that_cannot_be_used_is_refused_with_the_next_step(
 
 
 def test_one_named_tier_plays_all(settings_of: Any) -> None:
-    chosen = ModelPool(settings_of())._choose_targets({"fast": "ollama:small"}, thinking=False)
+    chosen = ModelPool(settings_of()).choose_targets({"fast": "ollama:small"}, thinking=False)
     assert {target.id for target in chosen.values()} == {"ollama:small"}
     assert set(chosen) == {"lead", "worker", "fast", "judge"}
 
 
 def test_an_endpoint_of_ones_own_stands_beside_others(settings_of: Any) -> None:
-    chosen = ModelPool(settings_of(OWN))._choose_targets({"worker": "lan:big", "judge": "ollama:small"}, thinking=True)
+    chosen = ModelPool(settings_of(OWN)).choose_targets({"worker": "lan:big", "judge": "ollama:small"}, thinking=True)
     assert {tier: target.model for tier, target in chosen.items()} == {
         "lead": "small",
         "worker": "big",
@@ -70,7 +70,7 @@ def test_an_endpoint_of_ones_own_stands_beside_others(settings_of: Any) -> None:
 
 
 def test_the_key_of_the_settings_is_used(settings_of: Any) -> None:
-    chosen = ModelPool(settings_of(OPENAI_API_KEY="canary-1"))._choose_targets(
+    chosen = ModelPool(settings_of(OPENAI_API_KEY="canary-1")).choose_targets(
         {"worker": "openai:gpt-4.1"}, thinking=False
     )
     assert chosen["worker"].key == "canary-1"
@@ -85,7 +85,7 @@ def test_connections_are_made_once(settings_of: Any) -> None:
 
 def test_two_keys_at_one_address_have_limits_of_their_own(settings_of: Any) -> None:
     models = ModelPool(settings_of(OWN, OTHER_KEY="canary-2"))
-    chosen = [models._choose_targets({"worker": f"{name}:big"}, thinking=False)["worker"] for name in ("lan", "lan2")]
+    chosen = [models.choose_targets({"worker": f"{name}:big"}, thinking=False)["worker"] for name in ("lan", "lan2")]
     assert chosen[0].base_url == chosen[1].base_url
     gates = [models._open_connection(target).gate for target in chosen]
     assert gates[0] is not gates[1]
@@ -95,7 +95,7 @@ def test_two_keys_at_one_address_have_limits_of_their_own(settings_of: Any) -> N
 def test_models_with_one_key_at_one_address_share_its_limit(settings_of: Any) -> None:
     models = ModelPool(settings_of(OWN))
     gates = [
-        models._open_connection(models._choose_targets({"worker": name}, thinking=False)["worker"]).gate
+        models._open_connection(models.choose_targets({"worker": name}, thinking=False)["worker"]).gate
         for name in ("lan:big", "lan:small")
     ]
     assert gates[0] is gates[1]
@@ -103,16 +103,16 @@ def test_models_with_one_key_at_one_address_share_its_limit(settings_of: Any) ->
 
 def test_c16_a_model_without_a_price_is_refused_and_the_setting_is_named(settings_of: Any) -> None:
     with pytest.raises(UserError, match=r'\[models\.prices\."lan:big"\]') as caught:
-        ModelPool(settings_of(OWN)).check_prices({"worker": "lan:big"})
+        check_prices(ModelPool(settings_of(OWN)).choose_targets({"worker": "lan:big"}))
     assert caught.value.code == "price_unknown"
     assert "--accept-unknown-price" in caught.value.next_step
 
 
 def test_c16_every_model_without_a_price_is_named_once(settings_of: Any) -> None:
+    wishes = {"worker": "lan:big", "lead": "lan:big", "judge": "lan2:small"}
+    targets = ModelPool(settings_of(OWN, OTHER_KEY="canary-2")).choose_targets(wishes)
     with pytest.raises(UserError) as caught:
-        ModelPool(settings_of(OWN, OTHER_KEY="canary-2")).check_prices(
-            {"worker": "lan:big", "lead": "lan:big", "judge": "lan2:small"}
-        )
+        check_prices(targets)
     assert "lan2:small, lan:big:" in caught.value.message
 
 
@@ -128,24 +128,24 @@ def test_c16_every_model_without_a_price_is_named_once(settings_of: Any) -> None
 )
 def test_c16_stated_prices_free_servers_and_the_public_list_are_known(settings_of: Any, wish: str) -> None:
     settings = settings_of(OWN + PRICE, OPENAI_API_KEY="canary", ANTHROPIC_API_KEY="canary")
-    ModelPool(settings).check_prices({"worker": wish})
+    check_prices(ModelPool(settings).choose_targets({"worker": wish}))
 
 
 def test_a_price_is_stated_by_the_name_of_the_endpoint_or_of_the_provider(settings_of: Any) -> None:
     text = OWN + PRICE + '[models.prices."openai-compatible:small"]\ninput = 3\noutput = 4\n'
     models = ModelPool(settings_of(text, OTHER_KEY="canary-2"))
     for wish, price in (("lan:big", 1.0), ("lan2:small", 3.0), ("openai-compatible:small@http://a.example/v1", 3.0)):
-        target = models._choose_targets({"worker": wish}, thinking=False)["worker"]
+        target = models.choose_targets({"worker": wish}, thinking=False)["worker"]
         assert target.price is not None
         assert target.price.input == price
-    other = models._choose_targets({"worker": "lan2:big"}, thinking=False)["worker"]
+    other = models.choose_targets({"worker": "lan2:big"}, thinking=False)["worker"]
     assert other.price is None, "a price belongs to one endpoint"
 
 
 def test_a_price_may_be_lower_for_what_the_provider_had_read_before(settings_of: Any) -> None:
     for stated, dollars in (("", 2.0), ("cached = 0.5", 0.875), ("cached = 0", 0.5)):
         pool = ModelPool(settings_of(OWN + f'[models.prices."lan:big"]\ninput = 2\noutput = 4\n{stated}\n'))
-        target = pool._choose_targets({"worker": "lan:big"}, thinking=False)["worker"]
+        target = pool.choose_targets({"worker": "lan:big"}, thinking=False)["worker"]
         found = meter_reply(target, Tokens(1_000_000, 0, 750_000), sent=10, received=0)
         assert (found.dollars, found.cached_tokens) == (dollars, 750_000)
 
@@ -203,13 +203,14 @@ def test_the_rate_of_a_search_provider_is_a_setting(settings_of: Any) -> None:
     assert settings_of("[sources]\ntavily_rate = 12.5\n").provider_rates == {"tavily": 12.5}
 
 
-def tell(folder: Path, request: Request, servers: dict[str, str] | None = None, **env: str) -> str:
+def tell(folder: Path, request: Request, models: dict[str, str] | None = None, **env: str) -> str:
     settings = load_settings({}, env=env, folder=folder, user_file=folder / "none.toml")
-    return "\n".join(list_recipients(settings, request, servers or {}, request.providers))
+    targets = ModelPool(settings).choose_targets(models or {})
+    return "\n".join(list_recipients(settings, request, targets, request.providers))
 
 
 def test_a_run_over_a_library_without_a_model_shares_nothing(tmp_path: Path) -> None:
-    assert tell(tmp_path, Request("q", libraries=("papers",)), {"ollama:llama": "http://localhost:11434/v1"}) == ""
+    assert tell(tmp_path, Request("q", libraries=("papers",)), {"worker": "ollama:llama"}) == ""
 
 
 @pytest.mark.parametrize(
@@ -252,4 +253,4 @@ SLOW_ONE = '[models.options."lan"]\ncalls_at_once = 1\n'
 def test_local_models_and_those_that_take_one_call_are_taken_to_serve_in_turn(
     settings_of: Any, toml: str, wishes: dict[str, str], expected: bool
 ) -> None:
-    assert ModelPool(settings_of(toml)).serve_in_turn(wishes) == expected
+    assert serve_in_turn(ModelPool(settings_of(toml)).choose_targets(wishes)) == expected

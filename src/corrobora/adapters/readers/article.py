@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from itertools import chain, islice
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from corrobora.adapters.readers import TextWriter
 from corrobora.adapters.readers.declared import (
@@ -81,9 +81,10 @@ def extract_article(html: str) -> ParsedDocument | None:
     """Find the article with trafilatura; None if it finds none."""
     from trafilatura import load_html  # noqa: PLC0415 - 1 s of CPU that only HTML pays
 
-    if (tree := load_html(html)) is None:
+    page: Element = load_html(html)
+    if page is None:
         return None
-    titles = list_titles(page := cast("Element", tree))
+    titles = list_titles(page)
     _held = list(page.iter())  # lxml makes an element anew each time that it is met and nothing holds it
     prepare_page(page)
     said = " ".join(chain.from_iterable(each.itertext() for each in page.iter("body")))
@@ -113,7 +114,7 @@ class _Metadata(NamedTuple):
     site: str
 
 
-def _read_metadata(tree: Element, declared: DeclaredMetadata) -> _Metadata:
+def _read_metadata(page: Element, declared: DeclaredMetadata) -> _Metadata:
     """Read title, date and site: what the page declares of its article, else by the extractor's parts for these.
 
     It would look for author, licence, categories and tags as well, in two fifths of the time of a page.
@@ -121,7 +122,6 @@ def _read_metadata(tree: Element, declared: DeclaredMetadata) -> _Metadata:
     from htmldate import find_date  # noqa: PLC0415 - 1 s of CPU that only HTML pays
     from trafilatura import metadata  # noqa: PLC0415
 
-    page = cast("Any", tree)
     found = metadata.examine_meta(page)
     found.title = found.title or declared.title or metadata.extract_title(page)
     found.url = found.url or metadata.extract_url(page)
@@ -131,7 +131,7 @@ def _read_metadata(tree: Element, declared: DeclaredMetadata) -> _Metadata:
     if site and "." not in site and not site[0].isupper():
         site = site.title()
     host = _HOST.match(found.url or "")
-    drop_quoted_dates(tree)
+    drop_quoted_dates(page)
     date = declared.published or find_date(page, url=found.url, **_DATES) or declared.modified
     return _Metadata(found.title or "", date, site or (host[1] if host else ""))
 
@@ -150,10 +150,8 @@ def _extract_body(tree: Element) -> Element | None:
     for generous in (True, False):
         if most < _LEAST_SHARE * written:
             # any output format but its own keeps the extractor from writing the text a second time
-            found = bare_extraction(
-                cast("Any", deepcopy(tree)), include_comments=False, favor_recall=generous, output_format="txt"
-            )
-            body = cast("Element | None", getattr(found, "body", None))
+            found = bare_extraction(deepcopy(tree), include_comments=False, favor_recall=generous, output_format="txt")
+            body: Element | None = getattr(found, "body", None)
             size = -1 if body is None else sum(map(len, body.itertext()))
             if size > most:
                 best, most = body, size
@@ -176,7 +174,7 @@ def _free_listed_links(tree: Element) -> None:
     The extractor leaves out what consists of links, and with a list the sentence that leads in it.
     """
     for each in list(tree.iter("ul", "ol", "dl")):
-        around = list(islice(each.iterancestors(), _NEAR))
+        around: list[Element] = list(islice(each.iterancestors(), _NEAR))
         lead = next(each.itersiblings(preceding=True), None)
         led = lead is not None and lead.tag in _LEADS and _is_text(lead)
         if led and any(map(_has_prose, around[:2])) and not any(map(_is_menu, (each, *around))):

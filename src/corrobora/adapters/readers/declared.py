@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from corrobora.adapters.readers import fold_spaces
 from corrobora.ports import Heading
 from corrobora.text.authors import clean_authors, name_group, name_person, read_byline
 from corrobora.text.quantities import find_dates
 
+Element: TypeAlias = Any  # of lxml, which has no types
 _MOST_BLOCKS, _BLOCK_CHARS, _MOST_NODES = 20, 200_000, 5_000
 _ARTICLE = re.compile(r"(?:^|[/:#])(?:\w*Article|BlogPosting|Report|ScholarlyWork|Thesis|Book|Chapter|CreativeWork)$")
 _GROUP = re.compile(r"(?:^|[/:#])(?:\w*Organization|Corporation|\w*University|Library|Periodical)$")
@@ -37,11 +38,8 @@ class DeclaredMetadata(NamedTuple):
     publisher: str = ""
 
 
-def read_declared(tree: Any) -> DeclaredMetadata:
-    """Return what the JSON-LD of a page declares of its article, with the authors of its meta tags before those.
-
-    `tree` is the page as an element of lxml.
-    """
+def read_declared(tree: Element) -> DeclaredMetadata:
+    """Return what the JSON-LD of a page declares of its article, with the authors of its meta tags before those."""
     found = _read_article(_load_blocks(tree))
     cited, bylines = list[str](), list[str]()
     for each in tree.iter("meta"):
@@ -53,7 +51,7 @@ def read_declared(tree: Any) -> DeclaredMetadata:
     return found._replace(authors=named)
 
 
-def _load_blocks(tree: Any) -> Iterator[object]:
+def _load_blocks(tree: Element) -> Iterator[object]:
     """Yield the values of the blocks of JSON-LD that may be read."""
     blocks = (each for each in tree.iter("script") if "ld+json" in str(each.get("type") or "").lower())
     for at, each in enumerate(blocks):
@@ -162,39 +160,6 @@ _RELEASE = re.compile(r"(?i)(?:^|\W)(?:(?:version|release)\s+|v)?\d{1,4}(?:\.\d{
 _LEAST_RELEASES = 2  # headings that name a release and its day make a change log
 
 
-class Element(Protocol):
-    """What is used of an element of lxml, which has no types."""
-
-    tag: object
-    text: str | None
-    tail: str | None
-    attrib: MutableMapping[str, str]
-
-    def get(self, key: str, default: str = "") -> str: ...
-
-    def __iter__(self) -> Iterator[Element]: ...
-
-    def itertext(self) -> Iterator[str]: ...
-
-    def iter(self, *tags: str) -> Iterator[Element]: ...
-
-    def findtext(self, path: str) -> str | None: ...
-
-    def xpath(self, path: str) -> Any: ...
-
-    def getparent(self) -> Element | None: ...
-
-    def iterancestors(self) -> Iterator[Element]: ...
-
-    def itersiblings(self, *, preceding: bool = False) -> Iterator[Element]: ...
-
-    def drop_tag(self) -> None: ...
-
-    def remove(self, element: Element) -> None: ...
-
-    def drop_tree(self) -> None: ...
-
-
 def trim_date(date: str, html: str) -> str:
     """Return the date, or only its year if its day is written nowhere in the page.
 
@@ -270,7 +235,7 @@ def _drop_hidden(page: Element) -> None:
     """Remove what the page does not show; the text behind it stays."""
     for each in [each for each in page.iter() if isinstance(each.tag, str) and is_hidden(each.attrib)]:
         if each.getparent() is not None:
-            cast("Any", each).drop_tree()
+            each.drop_tree()
 
 
 def _drop_section_names(page: Element) -> None:
@@ -289,10 +254,11 @@ def _wrap_bare_text(page: Element) -> None:
     """Make a paragraph of the words that stand bare behind a block, as in older pages: extractors drop them."""
     for block in list(page.iter(*_BLOCKS)):
         if block.tail and block.tail.strip() and block.getparent() is not None:
-            words = list(takewhile(lambda each: each.tag not in _BLOCKS, block.itersiblings()))
-            paragraph = cast("Any", block).makeelement("p")
+            behind: Iterator[Element] = block.itersiblings()
+            words = list(takewhile(lambda each: each.tag not in _BLOCKS, behind))
+            paragraph = block.makeelement("p")
             paragraph.text, block.tail = block.tail, None
-            cast("Any", block).addnext(paragraph)
+            block.addnext(paragraph)
             paragraph.extend(words)
 
 

@@ -167,11 +167,11 @@ def _check_egress(settings: Settings) -> list[CheckResult]:
     opted = ((RequestOption.ALLOW_EGRESS.value, "yes"),) if settings.allow_egress else ()
     request = Request("", libraries=settings.libraries, metadata=opted)
     try:
-        servers = ModelPool(settings).list_servers(settings.models)
+        targets = ModelPool(settings).choose_targets(settings.models)
     except UserError as error:
         return [CheckResult("shared", error.message, ok=False, next_step=error.next_step)]
-    told = list_recipients(settings, request, servers, () if settings.offline else settings.providers)
-    return [CheckResult("shared", each, None) for each in told or ("nothing: no web, no outside model or embedder",)]
+    shared = list_recipients(settings, request, targets, () if settings.offline else settings.providers)
+    return [CheckResult("shared", each, None) for each in shared or ("nothing: no web, no outside model or embedder",)]
 
 
 async def _check_servers() -> list[CheckResult]:

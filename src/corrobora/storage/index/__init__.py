@@ -7,9 +7,9 @@ with the first question to it. Does not know files, the web or who asks.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, LiteralString
+from typing import TYPE_CHECKING, Generic, LiteralString, TypeVar
 
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import Fact, Hit, Insight, Passage, PassageId, ReadOutcome, Source, SourceId
@@ -21,69 +21,41 @@ from corrobora.storage.index.tokenizer import Tokenizer
 from corrobora.storage.index.vectors import VectorIndex
 from corrobora.text.phrases import format_count
 
-MAX_CACHED_CHARACTERS = 1_000_000  # of document texts
-MAX_CACHED_PASSAGES = 1_000
-
-
-class DocumentCache:
-    """An LRU cache of documents and passages, each limited in size. What it holds never changes in the database."""
-
-    def __init__(self, *, characters: int = MAX_CACHED_CHARACTERS, passages: int = MAX_CACHED_PASSAGES) -> None:
-        self._characters = characters
-        self._most_passages = passages
-        self._held = 0
-        self._documents: OrderedDict[SourceId, tuple[Source, str]] = OrderedDict()
-        self._passages: OrderedDict[PassageId, Passage] = OrderedDict()
-        self._wholes: OrderedDict[SourceId, Sequence[Passage]] = OrderedDict()
-
-    def put_document(self, source: Source, text: str) -> None:
-        """Cache a document, unless it is larger than the whole cache."""
-        if source.id in self._documents or len(text) > self._characters:
-            return
-        self._documents[source.id] = (source, text)
-        self._held += len(text)
-        while self._held > self._characters:
-            _, (_, dropped) = self._documents.popitem(last=False)
-            self._held -= len(dropped)
-
-    def get_document(self, source: SourceId) -> tuple[Source, str] | None:
-        found = self._documents.get(source)
-        if found is not None:
-            self._documents.move_to_end(source)
-        return found
-
-    def put_passages(self, passages: Iterable[Passage]) -> None:
-        for passage in passages:
-            self._passages[passage.id] = passage
-            self._passages.move_to_end(passage.id)
-        while len(self._passages) > self._most_passages:
-            self._passages.popitem(last=False)
-
-    def put_whole(self, source: SourceId, passages: Sequence[Passage]) -> None:
-        """Cache all passages of a document."""
-        self._wholes[source] = passages
-        while sum(map(len, self._wholes.values())) > self._most_passages:
-            self._wholes.popitem(last=False)
-
-    def get_whole(self, source: SourceId) -> Sequence[Passage] | None:
-        """Return all passages of a document if they are cached."""
-        found = self._wholes.get(source)
-        if found is not None:
-            self._wholes.move_to_end(source)
-        return found
-
-    def get_passages(self, ids: Sequence[PassageId]) -> list[Passage] | None:
-        """Return these passages in this order if all of them are cached."""
-        found = [self._passages[each] for each in ids if each in self._passages]
-        return found if len(found) == len(ids) else None
-
-
 if TYPE_CHECKING:
     from corrobora.ports import Embedder, Heading
     from corrobora.storage.index.queries import IndexReader
     from corrobora.storage.postgres import Database
 
+K = TypeVar("K")
+V = TypeVar("V")
+_CACHED_CHARACTERS = 1_000_000  # of document texts
+_CACHED_PASSAGES = 1_000
 _TITLES_SHOWN = 12  # of a description
+
+
+class LruCache(Generic[K, V]):
+    """Holds the values that were used last, up to a sum of their sizes; for what never changes in the database."""
+
+    def __init__(self, most: int, measure: Callable[[V], int] = lambda _: 1) -> None:
+        self._most = most
+        self._measure = measure
+        self._size = 0
+        self._values: OrderedDict[K, V] = OrderedDict()
+
+    def get(self, key: K) -> V | None:
+        found = self._values.get(key)
+        if found is not None:
+            self._values.move_to_end(key)
+        return found
+
+    def put(self, key: K, value: V) -> None:
+        """Hold a value, unless it alone is larger than the cache."""
+        if self.get(key) is not None or self._measure(value) > self._most:
+            return
+        self._values[key] = value
+        self._size += self._measure(value)
+        while self._size > self._most:
+            self._size -= self._measure(self._values.popitem(last=False)[1])
 
 
 class PostgresLibrary:
@@ -105,7 +77,9 @@ class PostgresLibrary:
         self._tokenizer = tokenizer or Tokenizer()
         self._vectors = VectorIndex(database, embedder) if embedder is not None else None
         self.catalog = Catalog(database, self._tokenizer, vectors=self._vectors)
-        self._documents = DocumentCache()
+        self._documents = LruCache[SourceId, tuple[Source, str]](_CACHED_CHARACTERS, lambda each: len(each[1]))
+        self._passages = LruCache[PassageId, Passage](_CACHED_PASSAGES)
+        self._of_source = LruCache[SourceId, Sequence[Passage]](_CACHED_PASSAGES, len)
 
     @cached_property
     def _index(self) -> IndexReader:
@@ -149,7 +123,7 @@ class PostgresLibrary:
         Raises:
             ReadError: no such source in the spaces of this library.
         """
-        cached = self._documents.get_document(source)
+        cached = self._documents.get(source)
         if cached is not None:
             return cached
         row = await self._database.fetch_one(
@@ -164,9 +138,9 @@ class PostgresLibrary:
                 f"The source {source} is not in the library ({', '.join(self.spaces)}).",
                 next_step="List the sources with: corrobora library show NAME.",
             )
-        found = Source(SourceId(f"S{row[0]}"), *row[1:10], authors=tuple(row[10]))
-        self._documents.put_document(found, row[11])
-        return found, row[11]
+        found = Source(SourceId(f"S{row[0]}"), *row[1:10], authors=tuple(row[10])), row[11]
+        self._documents.put(source, found)
+        return found
 
     async def describe(self) -> str:
         """Say what is stored: each library with its number of documents, and titles from all over them."""
@@ -181,19 +155,19 @@ class PostgresLibrary:
         return f"{held}, such as: {'; '.join(list(titles)[:_TITLES_SHOWN])}" if rows else ""
 
     async def passages(self, ids: Sequence[PassageId]) -> Sequence[Passage]:
-        cached = self._documents.get_passages(ids)
-        if cached is not None:
+        cached = [each for id_ in ids if (each := self._passages.get(id_)) is not None]
+        if len(cached) == len(ids):
             return cached
         rows = await self._passage_rows("p.id = any(%s)", [_parse_number(each) for each in ids])
         found = {each.id: each for each in rows}
         return [found[each] for each in ids if each in found]
 
     async def source_passages(self, source: SourceId) -> Sequence[Passage]:
-        cached = self._documents.get_whole(source)
+        cached = self._of_source.get(source)
         if cached is None:
             cached = await self._passage_rows("p.source = %s", _parse_number(source))
             if cached:
-                self._documents.put_whole(source, cached)
+                self._of_source.put(source, cached)
         return cached
 
     async def neighbour_passages(self, passage: PassageId, *, before: int = 1, after: int = 1) -> Sequence[Passage]:
@@ -212,7 +186,8 @@ class PostgresLibrary:
             (*values, list(self.spaces)),
         )
         found = [Passage(PassageId(f"C{row[0]}"), SourceId(f"S{row[1]}"), *row[2:]) for row in rows]
-        self._documents.put_passages(found)
+        for each in found:
+            self._passages.put(each.id, each)
         return found
 
     async def store(
@@ -220,10 +195,11 @@ class PostgresLibrary:
     ) -> tuple[Source, Sequence[Passage]]:
         """Store a document once and return it with its number and its passages; the next search indexes it."""
         stored = await self.catalog.store_unindexed(space, IngestItem(source, text, tuple(headings)))
-        self._documents.put_document(stored.source, text)
         passages = stored.passages
-        self._documents.put_passages(passages)
-        self._documents.put_whole(stored.source.id, passages)  # a page is read right after it was stored
+        self._documents.put(stored.source.id, (stored.source, text))
+        self._of_source.put(stored.source.id, passages)  # a page is read right after it was stored
+        for each in passages:
+            self._passages.put(each.id, each)
         return stored.source, passages
 
     async def remember(self, facts_: Sequence[Fact], *, run: str) -> int:
