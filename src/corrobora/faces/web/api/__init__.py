@@ -78,7 +78,9 @@ async def read_metrics(workspace: Opened, request: Request) -> PlainTextResponse
     return PlainTextResponse("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
 
 
-_shared = APIRouter(prefix="/api/v1")  # what belongs to no run
+for _part in (runs, evidence):
+    router.include_router(_part.router)
+
 _BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -88,7 +90,7 @@ _BODY: dict[str, Any] = {
 DocumentName = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._()-]{0,190}$", description="File name.")]
 
 
-@_shared.get("/libraries", tags=["libraries"])
+@router.get("/api/v1/libraries", tags=["libraries"])
 async def list_libraries(workspace: Opened) -> list[LibraryInfo]:
     """List the stored libraries."""
     return [
@@ -97,13 +99,13 @@ async def list_libraries(workspace: Opened) -> list[LibraryInfo]:
     ]
 
 
-@_shared.get("/libraries/{name}/documents", tags=["libraries"])
+@router.get("/api/v1/libraries/{name}/documents", tags=["libraries"])
 async def list_documents(name: LibraryName, workspace: Opened) -> list[str]:
     """List the documents of a library."""
     return await list_library_documents(workspace, name)
 
 
-@_shared.get("/libraries/{name}/search", tags=["libraries"])
+@router.get("/api/v1/libraries/{name}/search", tags=["libraries"])
 async def search_library(
     name: LibraryName,
     workspace: Opened,
@@ -115,7 +117,7 @@ async def search_library(
     return [HitInfo.model_validate(hit, from_attributes=True) for hit in found]
 
 
-@_shared.put("/libraries/{name}/documents/{document}", status_code=201, tags=["libraries"], openapi_extra=_BODY)
+@router.put("/api/v1/libraries/{name}/documents/{document}", status_code=201, tags=["libraries"], openapi_extra=_BODY)
 async def add_document(name: LibraryName, document: DocumentName, workspace: Opened, request: Request) -> UploadInfo:
     """Add a document to a library, or replace the one of this name; the body is the file.
 
@@ -126,26 +128,22 @@ async def add_document(name: LibraryName, document: DocumentName, workspace: Ope
     return UploadInfo(library=name, document=document, stored=stored)
 
 
-@_shared.delete("/libraries/{name}", status_code=204, tags=["libraries"])
+@router.delete("/api/v1/libraries/{name}", status_code=204, tags=["libraries"])
 async def remove_library(name: LibraryName, workspace: Opened) -> None:
     """Remove a library; reports of earlier runs keep their quotes."""
     await libraries.remove_library(workspace, name)
 
 
-@_shared.post("/verify", tags=["verify"])
+@router.post("/api/v1/verify", tags=["verify"])
 async def verify_report(body: ReportText, workspace: Opened) -> CheckResult:
     """Check a report: its seal against the stored run, then every statement against the stored sources."""
     return CheckResult.model_validate(await libraries.verify_report(workspace, body.text))
 
 
-@_shared.get("/profiles", tags=["profiles"])
+@router.get("/api/v1/profiles", tags=["profiles"])
 async def list_profiles(workspace: Opened) -> list[ProfileInfo]:
     """List the profiles that a run may name."""
     return [
         ProfileInfo(name=name, about=profile.summary, phrase=profile.phrase, minutes=profile.minutes)
         for name, profile in libraries.list_profiles(workspace).items()
     ]
-
-
-for _part in (runs.router, evidence.router, _shared):
-    router.include_router(_part)
