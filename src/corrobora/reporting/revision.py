@@ -44,6 +44,7 @@ _RANK = {
 _ORDER = (EditAction.REWORD, EditAction.ADD, EditAction.MOVE, EditAction.DROP)  # no place vanishes before it is used
 _LINE_START = re.compile(r"\s*(?:#{1,6}\s|```|[-*+]\s|\d{1,3}[.)]\s|\||>)")
 NOT_RESEARCHED = "it was not researched"  # of a change until the run has done it
+_ENDS = re.compile(r"(.*?)((?:\s*\[S\d+:C\d+\])*)", re.DOTALL)  # a sentence, and the markers at its end
 _MAX_CHARS = 2_000  # of one new text
 _MOST_CELLS = 9  # of a row whose checks go with it
 
@@ -185,13 +186,22 @@ def _plan_text(base: Base, edit: Edit) -> Edit | str:
 
 
 def _cite_new_text(base: Base, edit: Edit) -> str:
-    """Return new words with their markers and all those of the old ones: new words never lose a citation."""
+    """Return new words with their markers and all those of the old ones: new words never lose a citation.
+
+    Without a final stop the sentence behind them would be read as theirs.
+    """
     said = CITATION.sub(lambda found: base.markers.get(int(found.group(1)), ""), normalize_markers(edit.text))
-    said = " ".join(said.split())
+    said = _end_sentence(" ".join(said.split()))
     if edit.action is not EditAction.REWORD:
         return said
     own = (base.markers[number] for number in base.document.find_piece(edit.target).cited if number in base.markers)
     return said + "".join(f" {marker}" for marker in own if marker not in said)
+
+
+def _end_sentence(said: str) -> str:
+    found = _ENDS.fullmatch(said)
+    words = found[1] if found is not None else said
+    return f"{words}.{said[len(words) :]}" if words.rstrip("\"”’')]*_`")[-1:].isalnum() else said
 
 
 def check_edits(base: Base, changes: Sequence[Change]) -> tuple[SentenceCheck, ...]:

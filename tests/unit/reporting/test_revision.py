@@ -11,7 +11,7 @@ from tests.unit.domain.test_report import METHODOLOGY, REPORT
 from tests.unit.policies.threads import fact
 
 from corrobora.domain.report import Draft, Findings, Report
-from corrobora.reporting.edits import apply_edit
+from corrobora.reporting.edits import apply_edit, parse_document
 from corrobora.reporting.render import CitedSource, build_citations, number_citations, render_markdown
 from corrobora.reporting.revision import (
     Base,
@@ -79,6 +79,18 @@ def test_a_rewording_keeps_its_citations_and_only_its_own_line_differs() -> None
     assert report.previous == "r_1"
     assert "- Note: Edited." in report.markdown
     assert "- Note: first" in report.markdown
+
+
+@pytest.mark.parametrize("end", ["", ".", "?", " [1]", ". [1]", " [1]."])
+def test_new_words_without_a_final_stop_do_not_swallow_the_sentence_behind_them(end: str) -> None:
+    base = Base.read(
+        replace(REPORT_NOW, markdown=REPORT_NOW.markdown.replace(DEPTH.quote, "the basin is 9 m deep.", 1))
+    )
+    text = f"In 1874 the harbour of Ardal was opened to steamers{end}"
+    [change] = plan_changes(base, [Edit(EditAction.REWORD, "0.1", text)])
+    made = replace(REPORT_NOW, markdown=apply_parts(base, change.parts).text)
+    assert change.refused == ""
+    assert parse_document(made).find_piece("0.2").words == "the basin is 9 m deep."
 
 
 @pytest.mark.parametrize(("target", "text", "why"), [
