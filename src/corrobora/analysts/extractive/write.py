@@ -6,7 +6,6 @@ there is no evidence, it says so.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -29,6 +28,7 @@ from corrobora.domain.report import Draft
 from corrobora.roles.synthesize import Material, Part
 from corrobora.text import phrases
 from corrobora.text.answer_match import check_answer
+from corrobora.text.answers import classify_question
 from corrobora.text.quantities import find_asked_releases, find_releases
 from corrobora.text.questions import asks_to_compare, find_topic_stems
 from corrobora.text.ranking import jaccard_similarity
@@ -39,8 +39,9 @@ _SUMMARY_WORDS = 350
 _STATEMENTS = 60  # at most, in one section
 _ENOUGH = 6  # statements of one section, unless more words are asked for
 _WEAK = 0.12  # of the best statement's worth
-_OPENS = 0.1  # of the worth of the best statement, from which one opens a report beside it
+_OPENS = 0.3  # of the worth of the best statement, from which one opens a report beside it
 _ROWS = 8
+_ANSWERS = 2.0  # what a statement that passes the answer test counts where a number is asked for
 _LENGTH = 0.2  # power of the words of a statement by which its worth is divided
 _FURTHER_MOST = 3
 _DIFFERS = 1.6  # what a pair of editions gains that differ
@@ -67,10 +68,13 @@ def write_draft(given: Material) -> Draft:
     facts = _collect_facts(given)
     plans = _plan_by_part(given) if given.layout == "angles" else _plan_by_question(given, facts)
     rows = _difference_rows(given, facts)
-    orders = [select_diverse(_rank_part(plan, given.question, compares=compares), _STATEMENTS) for plan in plans]
+    pairs = tuple(fact_equivalences(facts))
+    answering = [_find_answers(plan, pairs) for plan in plans]
+    orders = [
+        select_diverse(_rank_part(plan, own, compares=compares), _STATEMENTS)
+        for plan, own in zip(plans, answering, strict=True)
+    ]
     if compares:
-        pairs = tuple(fact_equivalences(facts))
-        answering = [_find_answers(plan, pairs) for plan in plans]
         elsewhere = frozenset[str]().union(*answering)
         differing = frozenset(frozenset((row.a, row.b)) for row in rows)
         orders = [
@@ -100,7 +104,7 @@ def write_draft(given: Material) -> Draft:
 
 
 def _find_answers(plan: SectionPlan, pairs: tuple[Equivalence, ...]) -> frozenset[str]:
-    """Return the ids of the facts that pass the answer test: of two pairs of editions, theirs stands first."""
+    """Return the ids of the facts that pass the answer test."""
     return frozenset(
         fact.id
         for fact in plan.facts
@@ -110,17 +114,18 @@ def _find_answers(plan: SectionPlan, pairs: tuple[Equivalence, ...]) -> frozense
     )
 
 
-def _rank_part(plan: SectionPlan, question: str, *, compares: bool) -> tuple[RankedFact, ...]:
-    """Rank the facts of a section for its part of the question, read in the light of the whole of it.
+def _rank_part(plan: SectionPlan, answering: frozenset[str], *, compares: bool) -> tuple[RankedFact, ...]:
+    """Rank the facts of a section for its part of the question.
 
     Where statements share the room of an opening, each is worth the less the longer it is: of many words, some are
-    those of the question by chance.
+    those of the question by chance. A number on the topic says more than words: there the answer test counts.
     """
-    whole = {one.fact.id: one.worth for one in rank_facts(question, plan.facts)}
+    asks_number = classify_question(plan.asked).quantified
     ranked: list[RankedFact] = []
     for one in rank_facts(plan.asked, plan.facts):
         words = 1 if compares and one.fact.version else max(1, count_words(one.fact, one.core, OPENING_WORDS))
-        ranked.append(replace(one, worth=math.sqrt(one.worth * whole[one.fact.id]) / words**_LENGTH))
+        counts = _ANSWERS if asks_number and one.fact.id in answering else 1.0
+        ranked.append(replace(one, worth=counts * one.worth / words**_LENGTH))
     return tuple(sorted(ranked, key=lambda one: (-one.worth, one.fact.id)))
 
 
