@@ -37,6 +37,7 @@ _URL = re.compile(r"https?://[^\s)>\]\"']{1,2083}")
 _LINKED = re.compile(r"\[([^\]\n]{1,300})\]\(([^()\s]{1,2083})\)\.?")  # a title with the name of its file
 _INLINE = re.compile(r"\[([^\]\n]{0,300})\]\((https?://[^()\s]{1,2083})\)")
 _MARK = re.compile(r"\\?\[\^?(\d{1,5}(?:\s{0,2},\s{0,2}\d{1,5}){0,9})\\?\](?!\(|:)")  # a formatter escapes them
+_FALSE_MARK = "[0]"  # leads nowhere
 _CITED = re.compile(f"{_INLINE.pattern}|{_MARK.pattern}")
 _QUOTATION = re.compile(r"“[^”|]*”")  # in a row of ours: what it quotes cites nothing
 _SIDE = re.compile(r"(?<=\| )[^|]*”")  # of a conflict: the title of its source, and the quote
@@ -285,17 +286,23 @@ def find_statements(parsed: ParsedReport) -> list[CitedText]:
         if is_row(line):
             head = number + 1 < len(parsed.body) and is_rule(parsed.body[number + 1].text)
             quoted = _SIDE if block in parsed.conflicts else _QUOTATION
-            plain = quoted.sub(_hide_brackets, line) if parsed.ours else line
+            plain = _MARK.sub(_check_mark, quoted.sub(_hide_brackets, line)) if parsed.ours else line
             cells = () if head else _parse_cells(plain, parsed.frame)
             found += [replace(said, text=said.text.replace(_BRACKET, "["), line=block.line) for said in cells]
             continue
-        for said in _split_block(block, told, parsed.frame):
+        for said in _split_block(block, told, parsed):
             if any(c.isalpha() for c in said.text):
                 found.append(said)
             elif found:  # a line of marks alone belongs to the sentence above
                 last = found[-1]
                 found[-1] = replace(last, numbers=last.numbers + said.numbers, urls=last.urls + said.urls)
     return [said for said in found if said.numbers or said.urls or not (parsed.ours and _is_fixed(said.text, parsed))]
+
+
+def _check_mark(mark: re.Match[str]) -> str:
+    """Return a mark if code may have written it so; in other digits, or as a footnote, it leads nowhere."""
+    said = mark.group()
+    return said if said.isascii() and "^" not in said else _FALSE_MARK
 
 
 def _is_fixed(text: str, parsed: ParsedReport) -> bool:
@@ -333,14 +340,14 @@ def _hide_brackets(match: re.Match[str]) -> str:
     return match.group().replace("[", _BRACKET)
 
 
-def _split_block(block: Block, told: str, frame: Frame) -> list[CitedText]:
+def _split_block(block: Block, told: str, parsed: ParsedReport) -> list[CitedText]:
     """Return the sentences of one block with what they cite; labels that code wrote behind them are left out.
 
     A number in brackets that stands with the word before it in the quotes `told` is no citation.
     """
     item = _ITEM.match(block.text) or _LEAD.match(block.text)
     start = item.end() if item else 0
-    text = _find_label(frame).sub(lambda label: " " * len(label.group()), block.text[start:])
+    text = _find_label(parsed.frame).sub(lambda label: " " * len(label.group()), block.text[start:])
 
     def hide_quoted(mark: re.Match[str]) -> str:
         begin, end = mark.span()  # two words beside a mark are within reach of it, however long its paragraph is
@@ -351,7 +358,7 @@ def _split_block(block: Block, told: str, frame: Frame) -> list[CitedText]:
         around = f"{' '.join((*before, mark.group()))}{joined}{' '.join(after)}".strip()
         near = f"{before[-1]}{mark.group()}" if before and glued else around
         quoted = (glued or bool(after)) and fold_typography(read_inline(near)) in told
-        return _hide_brackets(mark) if quoted else mark.group()
+        return _hide_brackets(mark) if quoted else _check_mark(mark) if parsed.ours else mark.group()
 
     return [
         replace(_parse_piece(each.text.replace(_BRACKET, "["), each.marks), line=block.line_at(start + each.start))

@@ -182,7 +182,7 @@ class Evidence:
         own = any(date.year for date in find_dates(self.heading)[0])
         published = "" if own else self.published
         return "\n".join(
-            filter(None, (self.title, self.opening, self.version, published, self.heading, self.before, self.after))
+            filter(None, (self.title, self.version, published, self.heading, self.before, self.after, self.opening))
         )
 
 

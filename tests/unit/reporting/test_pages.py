@@ -65,6 +65,11 @@ SURVEY = (
     "Survey of the fens\n\n" + "Fens hold water for a long time. " * 9 + "\n\nThe survey began in spring 2021.\n\n"
     "Sedges grow in it.\n\nMosses grow in it.\n\nIn the fens 412 species of moss were found.\n"
 )
+BEACONS = (
+    "Beacon Exchange, Version 2\n\nPublished in March 2021. Replaces: Version 1 (2014).\n\n"
+    + "Two stations share a link. " * 9
+    + "\n\nTags\n----\n\nEvery beacon carries a tag of 16 octets.\n"
+)
 MIETE = "Mietrecht\n\nDie Kaution darf drei Monatsmieten nicht übersteigen. Hunde sind im Hof nicht erlaubt.\n"
 
 
@@ -102,6 +107,7 @@ async def check(page: str, sentence: str) -> Support:
         ),
         pytest.param(PLANS, "Since May 2019 the plan Reed has had a depth of 2 m.", id="the date at the beginning"),
         pytest.param(RULES, "Most of the buoys were replaced.", id="a slice"),
+        pytest.param(BEACONS, "In version 2, every beacon carries a tag of 16 octets.", id="the edition of the page"),
         pytest.param(PARTS, "From 3.1.0 on, the pump keeps its log on the card.", id="the heading above a heading"),
         pytest.param(PARTS, "Since firmware 2.4 the valve opens by itself.", id="a release without its v"),
     ],
@@ -119,6 +125,7 @@ async def test_truth_3_what_a_page_says_below_a_heading_or_gives_to_compute_is_s
         pytest.param(PARTS, "From 3.0.0 on, the pump keeps its log on the card.", id="below another release"),
         pytest.param(PARTS, "Since firmware 2.5 the valve opens by itself.", id="another release"),
         pytest.param(NOTES, "Sluice 2.4 dropped support for the serial port.", id="another release"),
+        pytest.param(BEACONS, "In version 1, every beacon carries a tag of 16 octets.", id="the edition it replaces"),
         pytest.param(FARES, "A town ticket for a child costs 0.90 euros.", id="another row"),
         pytest.param(FARES, "A town ticket for a child costs 3.10 euros.", id="another column"),
         pytest.param(FARES, "A town ticket for a child costs 1.50 crowns.", id="a unit that nobody names"),

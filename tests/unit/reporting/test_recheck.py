@@ -55,6 +55,25 @@ async def test_a_quote_that_does_not_stand_there_and_a_lost_snapshot_are_told_ap
     assert (missing.carried, lost.carried, lost.checkable) == (0, 0, 0)
 
 
+@pytest.mark.parametrize("mark", ["[１]", "[^1]", "[1, １]"])
+async def test_a_mark_that_code_never_writes_leads_nowhere_unless_a_quote_has_it(mark: str) -> None:
+    forged = await checked(ours(f"The mill was built in 1874 {mark}.", "The mill was built in 1874."))
+    assert not forged.passed
+    assert forged.count_status(CitationStatus.DANGLING) > 0
+    snapshot = f"The mill was built in 1874 {mark} by farmers. It has two wheels."
+
+    async def read(_: str) -> str | None:
+        return snapshot
+
+    digest = hashlib.sha256(snapshot.encode()).hexdigest()
+    quoted = ours(
+        f"The mill was built in 1874 {mark} by farmers. [1]", f"The mill was built in 1874 {mark} by farmers."
+    )
+    honest = await recheck_report(quoted.replace(HASH, digest), Lookups(read, by_reference))
+    assert honest.count_status(CitationStatus.DANGLING) == 0
+    assert honest.carried == 1
+
+
 async def test_a_snapshot_that_changed_is_noticed_by_its_hash() -> None:
     async def tampered(_: str) -> str | None:
         return SNAPSHOT.replace("1874", "1875")
