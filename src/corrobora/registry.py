@@ -135,7 +135,12 @@ def refuse_name(group: Group, name: str) -> UserError:
 
 
 def _package_of(entry: metadata.EntryPoint) -> str:
-    return entry.dist.name if entry.dist is not None else ""
+    return _read_name(entry.dist) if entry.dist is not None else ""
+
+
+@cache
+def _read_name(package: metadata.Distribution) -> str:
+    return package.name  # all metadata of the package are parsed for it
 
 
 def _describe_package(entry: metadata.EntryPoint) -> str:

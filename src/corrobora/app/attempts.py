@@ -37,7 +37,6 @@ from corrobora.domain.plan import Brief
 from corrobora.domain.report import Outcome, Report
 from corrobora.domain.run import EventType, Request, RequestOption, RunId, RunRow, RunStatus
 from corrobora.domain.thread import StopReason
-from corrobora.engine.edit import edit_report
 from corrobora.engine.research import rescue_report, research
 from corrobora.engine.review import list_read_sources
 from corrobora.engine.session import RunPorts, Session
@@ -46,7 +45,6 @@ from corrobora.engine.session.journal import sum_earlier_seconds, sum_searches, 
 from corrobora.engine.session.reading import PassageClaims
 from corrobora.policies import resolve_advance, resolve_rules
 from corrobora.ports import SearchProvider
-from corrobora.reporting.run_comparison import Comparison, compare_reports, dump_comparison, render_comparison
 from corrobora.reporting.thread_json import render_round_files
 from corrobora.storage.index import PostgresLibrary
 from corrobora.storage.journal import RunJournal
@@ -55,6 +53,7 @@ from corrobora.storage.postgres import cancel_tasks
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
+    from corrobora.reporting.run_comparison import Comparison
 
 log = logging.getLogger("corrobora")
 ASK, UPDATE, WATCH = "ask", "update", "watch"  # how a run follows another one
@@ -279,10 +278,16 @@ class RunAttempt:
         before = session.outside.previous
         if before is None or session.request.get_option(RequestOption.FOLLOW_UP) not in (UPDATE, WATCH):
             return None
+        from corrobora.reporting import run_comparison  # noqa: PLC0415 - few runs repeat one
+
         baseline = await find_baseline(self._workspace, self._row)
         unchanged = await list_unchanged(self._workspace, baseline, before, report)
-        found = compare_reports(before, report, (baseline, self._row.id), unchanged)
-        await session.write_artifacts({CHANGES: render_comparison(found), "changes.json": dump_comparison(found)})
+        found = run_comparison.compare_reports(before, report, (baseline, self._row.id), unchanged)
+        files = {
+            CHANGES: run_comparison.render_comparison(found),
+            "changes.json": run_comparison.dump_comparison(found),
+        }
+        await session.write_artifacts(files)
         return found
 
     async def _read_answer(self, topic: str) -> str | None:
@@ -311,6 +316,8 @@ class RunAttempt:
 async def _research_in_time(session: Session) -> Report:
     """Research; at the deadline and a little, write what the journal holds."""
     if session.request.edits:
+        from corrobora.engine.edit import edit_report  # noqa: PLC0415 - few runs edit a report
+
         return await edit_report(session)
     brief = Brief(session.request.question, suggested_plan=session.request.plan_file)
     seconds = session.budget.allowance.seconds

@@ -45,6 +45,7 @@ from corrobora.engine.session.journal import (
     decode,
     decode_meta,
     encode,
+    encode_input,
     format_json,
     hash_parts,
     iter_entries,
@@ -239,7 +240,7 @@ async def write_uncited(material: Material, run: Session) -> Draft:
     """
     last = run.outside.analysts[-1]
     given = replace(material, path=f"{material.path}/uncited")
-    key = f"{given.path}/{synthesize.prompt}#{hash_parts(last.identity(synthesize), encode(Material, given))}"
+    key = f"{given.path}/{synthesize.prompt}#{hash_parts(last.identity(synthesize), encode_input(given))}"
 
     async def write_fallback() -> tuple[str, CallMeta]:
         run.emit(EventType.FALLBACK, "root", {"role": synthesize.name, "why": UNCITED}, part=UNCITED)

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field
+from pydantic_core import to_json
 
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import (
@@ -115,9 +116,6 @@ class WirePlan:
     )
 
 
-_WIRE_PLAN = TypeAdapter(WirePlan)
-
-
 def convert_plan(given: Planning, filled: WirePlan) -> Plan:
     """Build the tree: a task that others name as parent is a topic. Sub-questions that no task took go to a leaf.
 
@@ -140,7 +138,7 @@ def convert_plan(given: Planning, filled: WirePlan) -> Plan:
         root = Node(given.path, shorten_title(question), f"Answer: {question}", children, gates=gates)
     whole = pool.place_rest(root)
     whole = _merge_tasks(whole) if given.split == "questions" else whole
-    answer = _WIRE_PLAN.dump_json(filled).decode()
+    answer = to_json(filled).decode()
     return Plan(whole, tier=filled.tier, rationale=filled.rationale, answer=answer)
 
 

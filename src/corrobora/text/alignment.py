@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
-from rapidfuzz.distance import Indel
-
 from corrobora.domain.evidence import fold_typography
 from corrobora.text.clauses import fold_words, parse_clause
 from corrobora.text.measures import find_measures, find_unit
 from corrobora.text.quantities import MONTH_NAMES, find_dates
+from corrobora.text.ranking import count_edits, list_edits
 from corrobora.text.reading import Problem
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import stem_word
@@ -175,7 +174,7 @@ def align_copy(sentence: str, units: Sequence[str]) -> Copy:
     whole = True
     for number, unit in enumerate(units):
         theirs = _fold_copy(unit)
-        blocks = [op for op in Indel.opcodes(words, theirs) if op.tag == "equal"]
+        blocks = [op for op in list_edits(words, theirs) if op.tag == "equal"]
         copied = [op for op in blocks if op.src_end - op.src_start >= _RUN]
         if copied:
             runs[number] = {at for op in copied for at in range(op.src_start, op.src_end)}
@@ -186,7 +185,7 @@ def align_copy(sentence: str, units: Sequence[str]) -> Copy:
             best, nearest = share, theirs
     if best[0] >= NEAR_COPY and best[1] >= _IN_ORDER:
         turned = (_fold_copy(each) for each in _turn_adjuncts(sentence))
-        return Copy(best[0], tuple(_find_changes(min(turned, key=lambda each: Indel.distance(each, nearest)), nearest)))
+        return Copy(best[0], tuple(_find_changes(min(turned, key=lambda each: count_edits(each, nearest)), nearest)))
     joined = len(runs) > 1 and not whole and len(set[int]().union(*runs.values())) >= NEAR_COPY * len(words)
     other = " ".join(words[at] for at in sorted(min(runs.values(), key=len))[-_RUN:]) if joined else ""
     told = [Problem("it joins parts of two sentences", other)] if joined else []
@@ -232,7 +231,7 @@ def _list_skipped_numbers(words: Sequence[str], theirs: Sequence[str]) -> Iterat
 
     The day of a month may be left out, and the end of a range that a bound does not name.
     """
-    for op in Indel.opcodes(words, theirs):
+    for op in list_edits(words, theirs):
         ends = [*theirs[op.dest_start : op.dest_start + 1], *theirs[op.dest_end : op.dest_end + 1]]
         before = {*words[max(0, op.src_start - 2) : op.src_start + 2], *theirs[op.dest_start - 1 : op.dest_start]}
         if op.tag == "insert" and op.dest_start and all(word[:1].isdigit() for word in ends) and not before & _LEADING:
@@ -242,7 +241,7 @@ def _list_skipped_numbers(words: Sequence[str], theirs: Sequence[str]) -> Iterat
 def _list_gaps(words: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
     """Yield what stands between the words that both have in order, of each side."""
     start = begin = 0
-    for op in Indel.opcodes(words, theirs):
+    for op in list_edits(words, theirs):
         if op.tag == "equal":
             yield words[start : op.src_start], theirs[begin : op.dest_start]
             start, begin = op.src_end, op.dest_end

@@ -12,12 +12,28 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from corrobora.text.quantities import Releases, find_asked_releases, find_date_prefixes
 from corrobora.text.tokens import find_identifiers, split_words, stem_text
 
+if TYPE_CHECKING:
+    from rapidfuzz.distance import Opcodes
+
 T = TypeVar("T")
+
+
+def list_edits(one: Sequence[str], other: Sequence[str]) -> Opcodes:
+    """Return how the words of one text become those of another: by what is equal, left out and put in."""
+    from rapidfuzz.distance import Indel  # noqa: PLC0415 - 4 MB that no literal copy needs
+
+    return Indel.opcodes(one, other)
+
+
+def count_edits(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many words are left out or put in."""
+    steps = list_edits(one, other)
+    return sum(op.src_end - op.src_start + op.dest_end - op.dest_start for op in steps if op.tag != "equal")
 
 
 def jaccard_similarity(a: frozenset[str], b: frozenset[str]) -> float:

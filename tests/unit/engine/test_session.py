@@ -16,10 +16,11 @@ from corrobora.domain.run import EventType, Stage
 from corrobora.engine.investigate import enter_level, is_too_deep
 from corrobora.engine.planning import authorize_plan
 from corrobora.engine.session import Session
-from corrobora.engine.session.journal import CallMeta, measure_part, sum_earlier_seconds
+from corrobora.engine.session.journal import CallMeta, encode, encode_input, measure_part, sum_earlier_seconds
 from corrobora.ports import Entry
 from corrobora.roles.review import Reviewing, critique
 from corrobora.testing import FakeClock, LoopTime, MemoryJournal, run_virtually
+from corrobora.testing.conformance import SAMPLES
 
 GIVEN = Reviewing("root/critique", "What of Ardal?", Draft("Ardal", "It is old."), ())
 LONG = Critique(("too long",))
@@ -217,3 +218,13 @@ def test_an_analyst_that_hangs_is_given_up_and_asked_ever_more_briefly_until_it_
     assert waits[1] <= waits[0] / 4
     assert waits[2] <= waits[1] / 2
     assert [given.question for given in first.given("critique")] == ["What now?", "And now?"]
+
+
+@pytest.mark.parametrize(("role", "given"), SAMPLES, ids=[role.prompt for role, _ in SAMPLES])
+def test_the_input_of_a_call_is_written_as_earlier_versions_wrote_it_into_its_key(role, given):
+    assert encode_input(given) == encode(role.takes, given)
+
+
+def test_a_number_without_an_end_is_written_alike():
+    usage = Usage(dollars=float("inf"))
+    assert encode_input(usage) == encode(Usage, usage)

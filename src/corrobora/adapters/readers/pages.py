@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from corrobora.adapters.readers.markup import read_markdown
 from corrobora.adapters.readers.parser import ParserProcess, map_types
 from corrobora.adapters.search import parse_published
 from corrobora.adapters.search.keyed import Firecrawl, ScrapedPage
@@ -27,7 +26,7 @@ from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import Document, Hit, ReadOutcome, SourceId
 from corrobora.domain.limits import LIMITS, Limits
 from corrobora.policies.selection import ASKED_PROVIDER, GIVEN_PROVIDER
-from corrobora.ports import Clock, Library
+from corrobora.ports import Clock, Library, ParsedDocument
 
 _UNSEARCHED = (GIVEN_PROVIDER, ASKED_PROVIDER)  # what a plan, a page or a model named
 _READ = frozenset({200, 203})
@@ -212,7 +211,7 @@ class FirecrawlReader:
             url = normalize_url(page.url)
         except BadUrl:
             url = normalize_url(hit.url)
-        parsed = read_markdown(page.text.encode())
+        parsed = _parse_markdown(page.text)
         parsed = replace(parsed, title=page.title or parsed.title)
         date = page.published or hit.published
         return await store_page(parsed, hit, url=url, published=date, library=self._library, space=self._space)
@@ -228,6 +227,12 @@ def _check_public(url: str) -> str:
     if why is not None:
         raise ReadError(ReadOutcome.REFUSED, f"Not fetched: {why}.")
     return checked
+
+
+def _parse_markdown(text: str) -> ParsedDocument:
+    from corrobora.adapters.readers.markup import read_markdown  # noqa: PLC0415 - a page is read by the parser
+
+    return read_markdown(text.encode())
 
 
 class McpReader:
@@ -246,7 +251,7 @@ class McpReader:
         title, text = await self._server.fetch_document(hit.identifier.removeprefix(IDENTIFIER))
         if not text:
             raise ReadError(ReadOutcome.EMPTY, "The MCP server has no text of the document.")
-        parsed = read_markdown(text.encode())
+        parsed = _parse_markdown(text)
         parsed = replace(parsed, title=title or hit.title or parsed.title)
         shown = replace(hit, identifier="")
         return await store_page(

@@ -38,6 +38,7 @@ from corrobora.engine.session.journal import (
     RoundBuffer,
     decode,
     encode,
+    encode_input,
     format_json,
     hash_parts,
     name_bill,
@@ -172,12 +173,12 @@ class Session:
         `as_configured`: no analyst without a model stands in for a named one. The key is the input's path and a digest
         of input, prompt version and model. Raises `RoleError` or `ProviderError` only if every analyst failed.
         """
-        text = encode(role.takes, given)
+        text = encode_input(given)
         self.egress.note_shown(text)
-        path: str = getattr(given, "path", "root")
-        key = f"{path}/{role.prompt}#{hash_parts(self.outside.analysts[0].identity(role), text)}"
+        path, digest = getattr(given, "path", "root"), hash_parts(self.outside.analysts[0].identity(role), text)
+        key = f"{path}/{role.prompt}#{digest}"
         some = self.outside.analysts[: -1 if as_configured else None] or self.outside.analysts
-        out = await self.call_once(key, lambda: self._play_role(key, role, given, some), paid=True)
+        out = await self.call_once(key, lambda: self._play_role(key, role, given, text, some), paid=True)
         return decode(role.gives, out, key=key)
 
     async def call_once(self, key: str, perform: Perform, *, paid: bool) -> str:
@@ -233,14 +234,16 @@ class Session:
 
         return await self.call_once(key, perform, paid=False)
 
-    async def _play_role(self, key: str, role: Role[I, O], given: I, some: Sequence[Analyst]) -> tuple[str, CallMeta]:
+    async def _play_role(
+        self, key: str, role: Role[I, O], given: I, text: str, some: Sequence[Analyst]
+    ) -> tuple[str, CallMeta]:
         why = ""
         if key in self.journal.uncertain_keys():
             self._tell_repeat(key, role, 1, "process_ended")
         with self.budget.open_bill(partial(self._write_bill, key), partial(self._tell_repeat, key, role)) as bill:
             for analyst in some:
                 try:
-                    answer = await self._ask_analyst(analyst, role, given, last=analyst is self.outside.analysts[-1])
+                    answer = await self._ask_analyst(analyst, role, given, text)
                 except (ProviderError, RoleError, LimitReached, TimeoutError) as error:
                     bill.add_unbooked(error.usage if isinstance(error, CorroboraError) else Usage())
                     if analyst is some[-1] or (isinstance(error, LimitReached) and error.scope == STRICT_SCOPE):
@@ -253,8 +256,7 @@ class Session:
                     self.emit(EventType.FALLBACK, getattr(given, "path", "root"), {"role": role.name, "why": why})
                     continue
                 bill.add_unbooked(answer.usage)
-                player = answer.analyst or analyst.name
-                cost = bill.take_cost()
+                player, cost = answer.analyst or analyst.name, bill.take_cost()
                 return encode(role.gives, answer.value), CallMeta(0.0, cost, role.name, player, answer.model, why)
         raise RoleError("no_analyst", f"No analyst could play {role.name}.", next_step="Run: corrobora doctor")
 
@@ -287,17 +289,16 @@ class Session:
         usage = self.budget.read_meter().usage
         return usage.calls == usage.uncertain and bool(self.request.get_option(RequestOption.MODEL_REQUIRED))
 
-    async def _ask_analyst(self, analyst: Analyst, role: Role[I, O], given: I, *, last: bool) -> Answer[O]:
+    async def _ask_analyst(self, analyst: Analyst, role: Role[I, O], given: I, text: str) -> Answer[O]:
         """Ask one analyst. All but the last are bounded by patience and by the limits of tokens, money and calls."""
-        if last:
+        if analyst is self.outside.analysts[-1]:
             return await analyst.play(role, given)
-        spent = self.budget.read_meter().exhausted_limit
-        if spent in ("tokens", "dollars", "calls"):
+        if (spent := self.budget.read_meter().exhausted_limit) in ("tokens", "dollars", "calls"):
             raise LimitReached(spent, value=1, limit=1, scope="run")
         patience = await self.budget.wait_turn(writer=role.name == WRITER, then=role.name in BEFORE_READING)
         if patience <= 0:
             raise LimitReached("time", value=1, limit=1, scope="part")
-        with self.budget.reserve_tokens(estimate_call_tokens(encode(role.takes, given))):
+        with self.budget.reserve_tokens(estimate_call_tokens(text)):
             async with self.budget.limit_call(patience):
                 return await self.call_with_retries(lambda: analyst.play(role, given))
 
