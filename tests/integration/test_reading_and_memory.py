@@ -381,3 +381,15 @@ async def test_a_round_for_one_gap_opens_few_results_and_the_others_only_if_thes
         again.append([sum(reading.again for reading in done.readings) for done in rounds])
     assert again == [[0, 1], [0, 1]], "the best result was read before, and is read again for the gap"
     assert reads == [[8, 3], [8, 9]]
+
+
+async def test_a_later_round_finds_the_rest_of_a_long_document_where_results_are_documents(database_url: str):
+    told = "The varnish of the cogwheels is renewed by Tobiah Quill in each third winter."
+    long = {"gates.md": f"# Gates of Orrin mill\n\n{LONG}\n\n## Varnish of the cogwheels\n\n{told}\n"}
+    wanted = {"goal": "varnish", "queries": [{"text": "varnish of the cogwheels renewed"}], "targets": ["sq-1"]}
+    changes = {"reflect": {**UNSATISFIED, "next": wanted}, "scope": {**wanted, "queries": [{"text": "gates counted"}]}}
+    async with ModelServer(answers=answer_with(changes)) as server, open_harness(database_url, long) as harness:
+        await harness.run(server, "rounds", question=GATES)
+    read = prompts(server, "extract")
+    assert told not in read[0]
+    assert any(told in page for page in read[1:])

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from corrobora.domain.errors import ProviderError, RoleError
-from corrobora.domain.evidence import Hit, Query, SourceId
+from corrobora.domain.evidence import Hit, Query, ReadOutcome, SourceId
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import SubQuestionStatus
 from corrobora.domain.run import EventType, RequestOption
@@ -165,7 +165,7 @@ async def search_round(intent: Intent, thread: ThreadState, run: Session) -> Sea
         for number, query in enumerate(intent.queries)
         for name in choose_providers(thread.phase, number, available)
     ]
-    early = _list_early_jobs(intent, thread, run)
+    early = await _list_early_jobs(intent, thread, run)
     cleared = [(await clear_query(query, name, run), name) for query, name in (*jobs, *early)]
     await show_queries([(each, name) for each, name in cleared if each and name not in STORED_PROVIDERS], thread, run)
     if thread.course.queries_in_turn:
@@ -189,7 +189,7 @@ async def _search_in_turn(
         before = seen if number < len(jobs) else frozenset[SourceId]()
         sent = await clear_query(query, name, run)
         if sent is not None and number and course.pause_seconds:
-            key = _make_search_key(sent, name, course.hits_per_query, _list_excluded(name, thread, run, before))
+            key = _make_search_key(sent, name, course.hits_per_query, await _list_excluded(name, thread, run, before))
             if run.journal.get(key) is None:
                 await run.outside.clock.sleep(course.pause_seconds)
         found = await _search_with_fallbacks(query, name, thread, run, before)
@@ -226,14 +226,15 @@ def _quote_question(run: Session) -> Query:
     )
 
 
-def _list_early_jobs(intent: Intent, thread: ThreadState, run: Session) -> list[tuple[Query, str]]:
+async def _list_early_jobs(intent: Intent, thread: ThreadState, run: Session) -> list[tuple[Query, str]]:
     """The search for the question itself, if it was made before the first round and no query of it is the same."""
     query, limit = _quote_question(run), thread.course.hits_per_query
     if thread.number or run.leaves > 1 or any(each.text == query.text for each in intent.queries):
         return []
     names = choose_providers(thread.phase, 0, list_available(run, thread))
     keys = {
-        name: _make_search_key(query, name, limit, _list_excluded(name, thread, run, frozenset())) for name in names
+        name: _make_search_key(query, name, limit, await _list_excluded(name, thread, run, frozenset()))
+        for name in names
     }
     return [(query, name) for name, key in keys.items() if run.journal.get(key) is not None]
 
@@ -260,20 +261,27 @@ def _make_search_key(query: Query, name: str, limit: int, known: frozenset[Sourc
     return f"search/{name}#{hash_parts(query.text, query.site, str(limit), *without)}"
 
 
-def _list_excluded(
+async def _list_excluded(
     name: str, thread: ThreadState, run: Session, before: frozenset[SourceId]
 ) -> frozenset[SourceId] | None:
     """The documents that are no results any more; None where results are passages.
 
     Without a model, which cannot ask for a document again, those are all that earlier rounds found; else those that
-    they read.
+    they read to the end: what is asked next may stand in the rest of a long one.
     """
     if not (thread.course.whole_documents and name in STORED_PROVIDERS):
         return None
     if not run.has_model:
         return list_found_documents(thread) | before
-    read = (reading.hit.source for done in thread.rounds for reading in done.readings)
-    return before.union(source for source in read if source is not None)
+    readings = [each for done in thread.rounds for each in done.readings if each.hit.source is not None]
+    opened = {each.hit.source: each.outcome is ReadOutcome.READ for each in readings}
+    left = {each for each, read in opened.items() if each and read and await _has_rest(each, thread, run)}
+    return before.union(each for each in opened if each and each not in left)
+
+
+async def _has_rest(source: SourceId, thread: ThreadState, run: Session) -> bool:
+    """True if a thread has not read all passages of a document."""
+    return not thread.read_passages.issuperset(each.id for each in await run.library.source_passages(source))
 
 
 async def _search_with_fallbacks(
@@ -306,7 +314,7 @@ async def _search_one(
     query: Query, name: str, thread: ThreadState, run: Session, before: frozenset[SourceId]
 ) -> SearchResults:
     limit = thread.course.hits_per_query
-    known = _list_excluded(name, thread, run, before)
+    known = await _list_excluded(name, thread, run, before)
     number = thread.number + 1
     sent = await clear_query(query, name, run)
     if sent is None:
