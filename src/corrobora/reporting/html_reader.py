@@ -16,6 +16,8 @@ from html.parser import HTMLParser
 from importlib.resources import files
 from typing import NamedTuple
 
+from corrobora.text.tags import normalize_tags
+
 EVIDENCE = "Evidence of each number"  # the heading of the notes of our page
 PLOTS = "Plots of the run"  # the heading of its pictures
 _BLOCKS = frozenset("h1 h2 h3 h4 h5 h6 p li tr blockquote section main div pre hr".split())
@@ -44,6 +46,7 @@ def is_html(text: str) -> bool:
 def html_to_markdown(page: str) -> str:
     """Return what a page shows as Markdown: headings, paragraphs, items, rows, quotes and the list of sources."""
     reader = _PageReader()
+    page = normalize_tags(page)
     if not reader.read_plain(page):
         reader = _PageReader()
         reader.feed(page)
@@ -66,6 +69,7 @@ class _PageReader(HTMLParser):
         self._lines: list[str] = []
         self._text = ""
         self._hidden = 0
+        self._picture = False  # a title is the name of a picture there, and nothing that is shown elsewhere
         self._evidence = False  # in the notes: they are read as items, for the seal, and are no quotes of a source
         self._quoted = 0
         self._rows = 0
@@ -89,7 +93,8 @@ class _PageReader(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Open a block, a cell or a hidden part."""
-        if tag in _HIDDEN:
+        self._picture = self._picture or tag == "svg"
+        if self._hides(tag):
             self._hidden += 1
         self._cell = tag in ("td", "th") or (self._cell and tag != "tr")
         if tag in _BLOCKS and not self._cell:
@@ -110,8 +115,9 @@ class _PageReader(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         """Close a block, a cell or a hidden part."""
-        if tag in _HIDDEN:
+        if self._hides(tag):
             self._hidden = max(0, self._hidden - 1)
+        self._picture = self._picture and tag != "svg"
         if tag in ("td", "th"):
             self._text += " "
             self._cell = False
@@ -130,6 +136,9 @@ class _PageReader(HTMLParser):
             plain = self._code or _MAY_ACT.search(data) is None
             said = data if plain else _WORD.sub(_escape_word, data)
             self._text += said if self._text else _OPENING.sub(r"\\\g<0>", said.lstrip())
+
+    def _hides(self, tag: str) -> bool:
+        return tag in _HIDDEN or (tag == "title" and not self._picture)
 
     def _end_row(self) -> None:
         cells = " ".join(self._text.split())
@@ -211,7 +220,7 @@ class MarkupPart(NamedTuple):
 def list_markup(page: str) -> list[MarkupPart]:
     """Return the elements of a page in order; comments, white space and the order of attributes do not count."""
     reader = _MarkupReader()
-    reader.feed(page)
+    reader.feed(normalize_tags(page))
     reader.close()
     return reader.parts
 

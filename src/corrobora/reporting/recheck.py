@@ -45,6 +45,8 @@ from corrobora.text.phrases import CONFIRMED, Frame
 from corrobora.text.support import Evidence, SupportCheck, check_support
 from corrobora.text.tokens import read_inline, stem_text
 
+_MOST_LABELS = 2_000
+_MOST_CHARS, _MOST_CITATIONS = 8_000, 100  # of one statement: what it costs to check grows faster than it does
 _SIDE = re.compile(r"(.{1,400}?): [“\"«„](.{1,4000})[”\"»“] \\?\[(\d{1,5})\\?\]")
 
 
@@ -182,7 +184,8 @@ async def recheck_report(text: str, lookups: Lookups, frames: Sequence[Frame] = 
     """
     parsed = parse_report(strip_seal(text), frames)
     checked = {number: await check_reference(each, lookups) for number, each in parsed.references.items()}
-    statements = [await _check_statement(said, checked, parsed, lookups) for said in find_statements(parsed)]
+    labels = _list_labels(parsed)
+    statements = [await _check_statement(said, checked, parsed, labels, lookups) for said in find_statements(parsed)]
     used = {int(c) for s in statements for c in s.cited if c.isdigit()}
     references = tuple(parsed.references.values())
     addresses = [(r.url, r.passage) for r in references if r.url]
@@ -260,8 +263,15 @@ def _find_side_problem(part: re.Match[str], held: CheckedReference) -> str:
 
 
 async def _check_statement(
-    said: CitedText, checked: Mapping[int, CheckedReference], parsed: ParsedReport, lookups: Lookups
+    said: CitedText,
+    checked: Mapping[int, CheckedReference],
+    parsed: ParsedReport,
+    known: Sequence[str],
+    lookups: Lookups,
 ) -> CheckedStatement:
+    if len(said.text) > _MOST_CHARS or len(said.numbers) + len(said.urls) > _MOST_CITATIONS:
+        why = ("it is too long, or cites too much, to be checked",)
+        return CheckedStatement(said.text[:_MOST_CHARS], (), (), Support.UNSUPPORTED, why, (), said.line)
     dangling = CheckedReference(CitationStatus.DANGLING)
     found = [checked.get(number, dangling) for number in said.numbers]
     found += [await check_reference(Reference(0, "", url), lookups) for url in said.urls]
@@ -278,7 +288,7 @@ async def _check_statement(
     if support is not Support.SUPPORTED:
         support, reasons = _derive(said.text, found, support, reasons)
     absence = support is Support.NOT_CHECKABLE  # only the run knows what was read
-    if not cited and not absence and (claimed := find_claim_words(said.text, _list_labels(parsed))):
+    if not cited and not absence and (claimed := find_claim_words(said.text, known)):
         support, reasons, failing = Support.UNSUPPORTED, ("a claim without a source",), claimed
     elif cited and best.support is Support.UNCITED:
         blind = bool(statuses) and all(each in BLIND for each in statuses)
@@ -312,7 +322,7 @@ def _derive(
 def _list_labels(parsed: ParsedReport) -> list[str]:
     """Return the texts about the report itself: its headings, and what its references say of their sources."""
     headings = [block.text.strip("# *") for block in parsed.body if is_quiet_heading(block, parsed)]
-    return headings + [each.label for each in parsed.references.values()]
+    return [*(each.label for each in parsed.references.values()), *headings][:_MOST_LABELS]
 
 
 def _iter_readings(said: CitedText, labels: Sequence[str]) -> Iterator[str]:

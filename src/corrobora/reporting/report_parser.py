@@ -47,6 +47,7 @@ _LEAD = re.compile(r"[#>\s]+")
 _LISTS = ("sources", "references", "bibliography")
 _CODE_SECTIONS = ("methodology", *_LISTS, "gaps", phrases.ACCOUNT.lower())
 _OWN_SECTIONS = ("methodology", "gaps", phrases.ACCOUNT.lower(), EVIDENCE.lower(), PLOTS.lower())
+_MOST_BLOCK_CHARS = 12_000  # of one that lines are joined to: its cost grows with the square of its length
 _STATUS_PLACE = 2  # the status stands below the title
 _BRACKET = "\ue000"  # stands for one that opens no citation
 _UNDERLINE = re.compile(r"={3,}|-{3,}")
@@ -107,6 +108,8 @@ class ParsedReport:
     told: int = 0  # lines about the run itself (status, gaps, account, methodology), which only the stored run proves
     conflicts: tuple[Block, ...] = ()  # the rows of our table of contradictions
     frame: Frame = ENGLISH  # the language of what code wrote
+    numbers: frozenset[str] = frozenset()  # of the title and of what the references say
+    editions: frozenset[str] = frozenset()  # words with digits of what the references say of their sources
 
 
 def detect_frame(text: str, others: Sequence[Frame] = ()) -> Frame:
@@ -152,6 +155,7 @@ def _join_lines(lines: Sequence[str], told: str | None, frame: Frame) -> list[Bl
             after_blank = True
             continue
         joined = blocks[-1] if blocks and not after_blank else None
+        joined = None if joined is not None and len(joined.text) > _MOST_BLOCK_CHARS else joined
         if joined is not None and len(joined.starts) == 1 and _UNDERLINE.fullmatch(line) and joined.text[0].isalnum():
             blocks[-1] = replace(joined, text=f"## {joined.text}")  # a heading with a line below it
             section = _read_section(joined.text, frame)
@@ -231,7 +235,18 @@ def parse_report(text: str, frames: Sequence[Frame] = ()) -> ParsedReport:
         elif section in _OWN_SECTIONS:
             told += not is_heading(block.text)
     told += sum(_is_status(number, block, frame) for number, block in enumerate(body))
-    return ParsedReport(tuple(body), references, ours, told if ours else 0, tuple(conflicts[2:]), frame)
+    labels = [each.label for each in references.values()]
+    quotes = (quote for each in references.values() for quote in each.quotes)
+    return ParsedReport(
+        tuple(body),
+        references,
+        ours,
+        told if ours else 0,
+        tuple(conflicts[2:]),
+        frame,
+        frozenset(re.findall(r"\d+", " ".join((*(block.text for block in body[:1]), *labels, *quotes)))),
+        frozenset(re.findall(r"\w*\d\w*", " ".join(labels))),
+    )
 
 
 def _is_status(number: int, block: Block, frame: Frame) -> bool:
@@ -277,6 +292,7 @@ def find_statements(parsed: ParsedReport) -> list[CitedText]:
     """
     told = fold_quotes(quote for each in parsed.references.values() for quote in each.quotes)
     found: list[CitedText] = []
+    conflicts = {block.line for block in parsed.conflicts}
     for number, block in enumerate(parsed.body):
         line = block.text
         if is_quiet_heading(block, parsed) or _is_status(number, block, parsed.frame) or set(line) <= set("|-: *_="):
@@ -285,7 +301,7 @@ def find_statements(parsed: ParsedReport) -> list[CitedText]:
             continue
         if is_row(line):
             head = number + 1 < len(parsed.body) and is_rule(parsed.body[number + 1].text)
-            quoted = _SIDE if block in parsed.conflicts else _QUOTATION
+            quoted = _SIDE if block.line in conflicts else _QUOTATION
             plain = _MARK.sub(_check_mark, quoted.sub(_hide_brackets, line)) if parsed.ours else line
             cells = () if head else _parse_cells(plain, parsed.frame)
             found += [replace(said, text=said.text.replace(_BRACKET, "["), line=block.line) for said in cells]
@@ -311,19 +327,17 @@ def _is_fixed(text: str, parsed: ParsedReport) -> bool:
     if not text.startswith(phrases.STATED_IN):
         return phrases.is_written_by_code(text)
     editions = text.removeprefix(phrases.STATED_IN).rstrip(".: ").replace(phrases.UNCHANGED, ",")
-    labels = " ".join(each.label for each in parsed.references.values())
-    return set(re.findall(r"\w*\d\w*", editions)) <= set(re.findall(r"\w*\d\w*", labels))
+    return parsed.editions.issuperset(re.findall(r"\w*\d\w*", editions))
 
 
 def is_quiet_heading(block: Block, parsed: ParsedReport) -> bool:
     """True for a heading that only says what is asked; in our reports its numbers stand in the title or a source."""
     if not parsed.ours or not block.text.startswith("##"):
         return is_heading(block.text)
-    own = parsed.body[0].text, *(f"{each.label} {' '.join(each.quotes)}" for each in parsed.references.values())
-    return set(re.findall(r"\d+", block.text)) <= set(re.findall(r"\d+", " ".join(own)))
+    return parsed.numbers.issuperset(re.findall(r"\d+", block.text))
 
 
-_REACH = 500
+_REACH = 120
 
 
 @cache
@@ -357,7 +371,8 @@ def _split_block(block: Block, told: str, parsed: ParsedReport) -> list[CitedTex
         joined = "" if text[end : end + 1].strip() else " "  # a full stop follows without a space
         around = f"{' '.join((*before, mark.group()))}{joined}{' '.join(after)}".strip()
         near = f"{before[-1]}{mark.group()}" if before and glued else around
-        quoted = (glued or bool(after)) and fold_typography(read_inline(near)) in told
+        quoted = mark.group().replace("\\", "") in told and (glued or after)  # first what costs little
+        quoted = quoted and fold_typography(read_inline(near)) in told
         return _hide_brackets(mark) if quoted else _check_mark(mark) if parsed.ours else mark.group()
 
     return [

@@ -373,7 +373,8 @@ def find_claim_words(sentence: str, known: Sequence[str] = ()) -> tuple[str, ...
         opens = not any(letter.isalnum() for letter in sentence[: each.start]) and " " not in each.text
         if each.kind is not MentionKind.QUOTED and not (opens and each.kind is MentionKind.NAME):
             found.append(each.text)
-    words = tuple(dict.fromkeys(word for word in found if not any(word != other and word in other for other in found)))
+    every = "\0".join(dict.fromkeys(found))
+    words = tuple(word for word in dict.fromkeys(found) if every.count(word) == 1)  # none is a part of another
     telling = [part for word in words for part in word.split() if not part[0].islower()]
     if _LEFT_OPEN.search(sentence) and any(all(part in each for part in telling) for each in known):
         return ()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
 import pytest
+from tests.plugins.growth import LINEAR, measure_growth
 
 from corrobora.domain.evidence import Fact, FactId, PassageId, Source, SourceId
 from corrobora.domain.report import Support
@@ -80,6 +82,22 @@ async def test_a_snapshot_that_changed_is_noticed_by_its_hash() -> None:
 
     found = await recheck_report(ours("It was built in 1875 [1].", "built in 1875"), Lookups(tampered, by_reference))
     assert found.count_status(CitationStatus.CHANGED) == 1
+
+
+@pytest.mark.parametrize("unit", ["[1]", "[S1:C1]", "|a\n", "* a\n", "a\n=\n", "## 1\n\n", "Aa Bb [1] ", "| a [1] |\n"])
+def test_hostile_lines_take_time_in_proportion_to_their_number(unit: str) -> None:
+    def check(size: int) -> None:
+        asyncio.run(checked(ours(f"{unit * (size // len(unit))}", "The mill was built in 1874.")))
+
+    assert measure_growth(check, 4_000) < LINEAR
+
+
+async def test_a_statement_that_is_too_long_to_be_checked_is_not_supported() -> None:
+    found = await checked(ours(f"{'The mill was built in 1874 ' * 400} [1].", "The mill was built in 1874."))
+    assert (found.passed, found.statements[0].reasons) == (
+        False,
+        ("it is too long, or cites too much, to be checked",),
+    )
 
 
 async def test_foreign_reports_are_checked_by_their_addresses() -> None:

@@ -285,6 +285,8 @@ def read_csv(data: bytes, charset: str = "") -> ParsedDocument:
         dialect = csv.Sniffer().sniff(text[:_SNIFFED], delimiters=",;\t|")
         rows = [row for row in csv.reader(io.StringIO(text), dialect) if any(row)]
     except csv.Error:
+        rows = []
+    if not rows:
         return read_text(data, charset)
     out = TextWriter()
     out.add_rows(rows[1:], rows[0])

@@ -17,6 +17,7 @@ from corrobora.adapters.readers.declared import is_hidden
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.ports import ParsedDocument
+from corrobora.text.tags import drop_control_references, escape_unfinished_tags
 
 _SILENT = frozenset("script style template noscript svg math head iframe object canvas select".split())
 _VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
@@ -188,7 +189,7 @@ def read_tags(html: str, writer: TextWriter | None = None) -> tuple[TextWriter, 
     """Write the text of `html`; return the writer and the document's title."""
     writer = writer or TextWriter()
     reader = TagTextParser(writer)
-    reader.feed(html)
+    reader.feed(escape_unfinished_tags(html))
     reader.close()
     return writer, fold_spaces(reader.title)
 
@@ -220,7 +221,7 @@ def read_html(data: bytes, charset: str = "") -> ParsedDocument:
     shape = measure_shape(html)
     if shape.tags > MAX_TAGS:
         raise ReadError(ReadOutcome.TOO_LARGE, f"The page has more than {MAX_TAGS} tags.")
-    html = _DATA_URI.sub("", html) if "data:" in html else html
+    html = drop_control_references(_DATA_URI.sub("", html) if "data:" in html else html)
     parsed = extract_article(html) if shape.safe else None
     if parsed is None or not parsed.text:
         writer, title = read_tags(html)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.adapters.readers.parser import DOCX, HTML, MARKDOWN, PDF, RST, TEXT, find_reader
+from corrobora.adapters.readers.parser import CSV, DOCX, HTML, MARKDOWN, PDF, RST, TEXT, find_reader
 from corrobora.adapters.readers.worker import parse_bytes
 from corrobora.domain.errors import ReadError
 from corrobora.registry import load_part
@@ -30,6 +30,11 @@ from corrobora.registry import load_part
 )
 def test_the_format_is_found(name, data, type_, expected):
     assert find_reader(name, data, type_) is load_part("readers", expected)
+
+
+@pytest.mark.parametrize("data", [b",,\n,,\n", b"||\n||\n", b'","'])
+def test_a_table_of_empty_cells_is_read_as_text(data):
+    assert parse_bytes(CSV.read, data).text.strip()
 
 
 @pytest.mark.parametrize("reader", [MARKDOWN, HTML, RST, TEXT, PDF, DOCX])

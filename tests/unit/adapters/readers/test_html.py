@@ -128,3 +128,11 @@ def test_what_a_page_only_styles_is_read():
         .text
     )
     assert text.split() == ["It", "runs.", "Now."]
+
+
+def test_a_reference_to_a_control_character_costs_no_page():
+    parsed = read_html(
+        PAGE.replace("Passwords</h1>", "Pass&#27;words&#x9b;</h1>").replace("minimum", "min&#7;imum").encode()
+    )
+    assert "decided on the length of passwords" in parsed.text
+    assert "minimum: 8" in parsed.text or "minimum | 8" in parsed.text
