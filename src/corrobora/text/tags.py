@@ -64,7 +64,8 @@ _ATTRIBUTE = r"""\s++([^\s"'<>/=`]++)(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s"'=<>`
 _TAG = re.compile(rf"<(?:/(?P<ended>{_NAME})\s*+>|(?P<name>{_NAME})(?P<given>(?:{_ATTRIBUTE})*+)\s*+(?P<slash>/?+)>)")
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
 _COMMENT = re.compile(r"<!--(?:-?>|(?s:.*?)--!?>)")
-_DECLARED = re.compile(r"""(?i)<!doctype(?:\s++(?:[\w.:-]++|"[^"<>]*+"|'[^'<>]*+'))*+\s*+>|<\?xml\s[^<>]*+>""")
+_DECLARED = re.compile(r"""(?i)<!doctype(?:\s++(?:[\w.:-]++|"[^"<>]*+"|'[^'<>]*+'))*+\s*+>""")
+_INSTRUCTION = re.compile(r"<\?[^>]*+>")  # a comment for a browser
 _RAW = ("script", "style", "title")  # their text ends at their own end tag alone
 _CLOSED = frozenset(  # elements that a browser takes as closed where they end in "/>": without content, or of a picture
     """area base br col embed hr img input link meta source track wbr svg g path rect line circle polyline polygon text
@@ -81,13 +82,15 @@ def normalize_tags(html: str) -> str:
         ('<p>a<b>c</b></p>', "a&lt;![CDATA[>&lt;p x=='>b</p>")
     """
     html = _CONTROL.sub("�", html)
-    last = max(html.rfind("-->"), html.rfind("--!>"))
+    last, closing = max(html.rfind("-->"), html.rfind("--!>")), html.rfind(">")
     pieces: list[str] = []
     at = 0
     while (start := html.find("<", at)) >= 0:
         pieces.append(html[at:start])
-        if start < last and (comment := _COMMENT.match(html, start)) is not None:
-            at = comment.end()
+        quiet = _INSTRUCTION.match(html, start) if start < closing else None
+        quiet = _COMMENT.match(html, start) if quiet is None and start < last else quiet
+        if quiet is not None:
+            at = quiet.end()
             continue
         at = start + 1
         if (declared := _DECLARED.match(html, start)) is not None:

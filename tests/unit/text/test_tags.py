@@ -22,6 +22,7 @@ SHOWN = {  # pages that a browser shows the forged paragraph of, and that Python
     "end tag with attributes": f'</p a=">{FORGED}">',
     "end tag of a style": f"<style></style x>{FORGED}</style>",
     "comment in a title": f"<title><!-- </title>{FORGED} --></title>",
+    "instruction": f"<?x '>' ?>{FORGED}",
     "declaration": f"<!a \"'>{FORGED}'\">",
 }
 
@@ -59,7 +60,7 @@ def test_unfinished_tags_take_time_in_proportion_to_their_number(unit: str, end:
 
 def test_an_ordinary_page_stays_as_it_is() -> None:
     page = (
-        "<?xml version='1.0'?><!DOCTYPE html><html lang=de><head><title>A &lt; b</title>"
+        "<!DOCTYPE html><html lang=de><head><title>A &lt; b</title>"
         "<style>p > a { color: red }</style></head><body><p class=\"a b\" title='x > y' hidden>one<br/>two<hr /></p>\n"
         '<svg><path d="M 1 2"/></svg></body></html>'
     )
