@@ -18,6 +18,7 @@ from corrobora.text.measures import find_quantities
 from corrobora.text.segmentation import Span, split_sentences
 from corrobora.text.tokens import LIST_ITEM, escape_text, fold_whitespace, skip_item_mark
 
+ITEM = "\n  - "  # before an item of a list among the sentences of a fact
 _SHORT_WORDS = 40  # of a quote that is printed whole
 _ENDED = re.compile(r"[.!?…。！？][\"'”’)\]»]*$")
 _SECTION = re.compile(r"^\d+(?:\.\d+)*\.?\s")
@@ -30,21 +31,24 @@ def cite_fact(
 ) -> str:
     """Write a fact's sentences, each with a marker before its full stop; `same` are facts with the same text.
 
-    Items of a list stand on lines of their own. Sentences already `printed` are left out, with what refers back to
-    them, and those written are added to `printed`. Of a long quote with a `core`, only that sentence and what it needs
-    to be understood is written; of the answer to a question, what there is `room` for.
+    Items of a list stand on lines of their own, also the first one if what leads it in was left out. Sentences already
+    `printed` are left out, with what refers back to them, and those written are added to `printed`. Of a long quote
+    with a `core`, only that sentence and what it needs to be understood is written; of the answer to a question, what
+    there is `room` for.
     """
     marker = "".join(dict.fromkeys((fact.marker, *(other.marker for other in same))))
     pieces, items = _select_pieces(fact, core, max(room, _SHORT_WORDS))
+    first = pieces[:1]
     if printed is not None:
         pieces = _drop_printed(pieces, printed)
+    listed = len(pieces) > 1 and pieces[:1] != first  # what leads in its list stands above already
     while pieces and pieces[-1].endswith(":"):  # what leads in a list says nothing without it
         pieces.pop()
     text = ""
     for piece in pieces:
         said = _append_marker(piece, marker, bold=bold)
-        text += f"\n  - {said}" if text and piece in items else f" {said}"
-    return text.strip()
+        text += f"{ITEM}{said}" if piece in items and (text or listed) else f" {said}"
+    return text if text.startswith(ITEM) else text.strip()
 
 
 def count_words(fact: Fact, core: str, room: int) -> int:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from corrobora.analysts.extractive.citing import cite_fact, normalize_sentence
+from corrobora.analysts.extractive.citing import ITEM, cite_fact, normalize_sentence
 from corrobora.analysts.extractive.clarify import split_question
 from corrobora.analysts.extractive.contradictions import find_contradictions, label_version
 from corrobora.analysts.extractive.fact_selection import fact_equivalences, rank_facts, select_diverse
@@ -187,7 +187,11 @@ def _add_missing_parts(lines: list[str], found: DraftChecks, given: Revising) ->
     for part in found.missing:
         best = [one for one in rank_facts(part, given.facts) if one.worth > 0]
         written = [cite_fact(one.fact, printed=printed) for one in select_diverse(best, _ADDED)]
-        told = [f"- {text}" for text in written if text and not _missing_parts(part, Draft("", text), given.facts)]
+        told = [
+            f"- {text.removeprefix(ITEM)}"
+            for text in written
+            if text and not _missing_parts(part, Draft("", text), given.facts)
+        ]
         title = part.rstrip(". ")
         heads = (at for at, line in enumerate(lines) if heading_text(line).rstrip("?. ").endswith(part.rstrip("?. ")))
         place = next(heads, 0)

@@ -44,6 +44,16 @@ def test_what_leads_in_a_list_and_a_heading_are_no_statements_alone():
     assert cite_fact(replace(fact, quote="Version 3.0\n\nIt is fast.")).startswith("Version 3.0 [S1:C1]. It is")
 
 
+def test_an_item_whose_lead_in_stands_above_does_not_lead_in_the_items_below_it():
+    led = replace(
+        facts_of(OLD_DOCUMENT)[0], quote="Doors of any old kiln may be:\n\n- iron ones\n- oak ones\n- elm ones"
+    )
+    other = replace(led, id=FactId("other"), quote="Lids are flat.")
+    sections = (Section("Doors", "", (other, led), had_facts=True),)
+    body = layout_by_questions(page(*sections, printed={"Doors of any old kiln may be", "iron ones"}))
+    assert "\n- oak ones [S1:C1].\n- elm ones [S1:C1]." in body
+
+
 def test_facts_that_say_the_same_share_a_sentence():
     one, other = facts_of(OLD_DOCUMENT)[0], facts_of(NEW_DOCUMENT)[0]
     assert cite_fact(one, other).count("[S2:C2]") == cite_fact(one, other).count("[S1:C1]") > 0
