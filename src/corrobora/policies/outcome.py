@@ -45,7 +45,9 @@ def decide_outcome(
     reasons: list[str] = []
     answered = sum(each.is_answered for each in found.sub_questions)
     if answered < len(found.sub_questions):
-        reasons.append(f"{answered} of {len(found.sub_questions)} questions answered")
+        perhaps = sum(each.is_uncertain for each in found.sub_questions)
+        likely = f", {perhaps} more perhaps" if perhaps else ""
+        reasons.append(f"{answered} of {len(found.sub_questions)} questions answered{likely}")
     elif found.gaps:
         reasons.append(format_count(len(found.gaps), "gap remains", "gaps remain"))
     if any(_ended_early(leaf) for leaf in iter_threads(found)):

@@ -103,11 +103,12 @@ class Standing(NamedTuple):
 
     share: float  # of the question's words, the rarer the heavier, in the statement that holds most of them
     apart: float  # how far that statement stands above the others, in deviations
+    topic: float  # share of the topic in the first statement, its title and headings included
     kind: float  # how well the best of the first statements fit the kind of answer asked for; 1.0 if any does
 
 
-RATED = ("likely", "apart", "kind")  # features where what is searched can tell how likely it holds an answer
-UNRATED = ("share", "kind")
+RATED = ("likely", "apart", "topic", "kind")  # where what is searched can tell how likely it holds an answer
+UNRATED = ("share", "topic", "kind")
 _FIRST = 3  # statements that a reader sees at once
 _COMPARED = 5  # statements at least: of fewer, the missing ones hold nothing
 _SPREAD = 0.1  # added to the deviation, as a few statements may be all alike
@@ -118,12 +119,13 @@ _COMMON = 0.05  # weight of a word that tells nothing
 @lru_cache(maxsize=2_000)
 def measure_standing(question: str, statements: tuple[tuple[str, str], ...]) -> Standing:
     """Return how statements stand to a question; each is a quote with its title and headings."""
-    asked = weigh_terms(question).weights
+    read = weigh_terms(question)
+    asked, topic = read.weights, read.topic
     terms = sorted(asked)
     weights = [asked[term] * (_COMMON + weigh_stem(term)) for term in terms]
     total = sum(weights)
     if not total or not statements:
-        return Standing(0.0, 0.0, 0.0)
+        return Standing(0.0, 0.0, 0.0, 0.0)
     said = [frozenset(stem_text(quote)) for quote, _ in statements]
     headed = [frozenset(stem_text(context)) for _, context in statements]
     shares, ranks = [0.0] * len(said), [0.0] * len(said)
@@ -138,9 +140,11 @@ def measure_standing(question: str, statements: tuple[tuple[str, str], ...]) -> 
     apart = (max(shares) - fmean(others)) / (pstdev(others) + _SPREAD)
     kind = classify_question(question)
     first = sorted(range(len(said)), key=lambda at: -ranks[at])[:_FIRST]
+    held_first = len(topic & (said[first[0]] | headed[first[0]])) / len(topic)
     quotes = (statements[at][0] for at in first)
     fits = (score_answer_fit(quote[span.start : span.end], kind) for quote in quotes for span in split_sentences(quote))
-    return Standing(max(shares), apart, max(fits, default=0.0) if kind.kinds or kind.duty else 1.0)
+    fit = max(fits, default=0.0) if kind.kinds or kind.duty else 1.0
+    return Standing(max(shares), apart, held_first, fit)
 
 
 _HEADED = 0.6  # what a word in a title or heading counts against one in the statement
@@ -153,9 +157,9 @@ def _cover(near: Matrix, columns: Sequence[int]) -> list[float]:
 def list_features(standing: Standing, likely: float | None) -> tuple[float, ...]:
     """Return the features of a question in the order of `RATED`, or of `UNRATED` where its rating is unknown."""
     if likely is None:
-        return standing.share, standing.kind
+        return standing.share, standing.topic, standing.kind
     sure = min(max(likely, _LEAST_RATING), 1.0 - _LEAST_RATING)
-    return math.log(sure / (1.0 - sure)), standing.apart, standing.kind
+    return math.log(sure / (1.0 - sure)), standing.apart, standing.topic, standing.kind
 
 
 def is_answered(question: str, statements: tuple[tuple[str, str], ...], likely: float | None) -> bool:

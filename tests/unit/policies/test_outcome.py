@@ -12,6 +12,7 @@ from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Findings, Outcome
 from corrobora.domain.thread import Gap, Intent, StopReason
 from corrobora.policies.outcome import decide_outcome, describe_limits, explain_refusal
+from corrobora.text.phrases import find_frame
 
 ANSWERED = SubQuestion("q", "?", SubQuestionStatus.ANSWERED)
 
@@ -54,6 +55,14 @@ def test_a_run_that_a_person_ended_is_complete_only_if_everything_was_answered()
         Outcome.CANCELLED,
         "the research was ended before anything was found",
     )
+
+
+def test_questions_that_statements_fit_without_certainty_are_told_beside_those_answered() -> None:
+    fits = SubQuestion("q", "?", SubQuestionStatus.PARTIAL, finding="In 1874.", likely=0.9)
+    found = Findings("root", "t", sub_questions=(ANSWERED, fits, SubQuestion("r", "?")))
+    told = decide_outcome(found, 1, failed_searches=0, searches=3)
+    assert told == (Outcome.PARTIAL, "1 of 3 questions answered, 1 more perhaps")
+    assert find_frame("de").translate(told[1]) == "1 von 3 Fragen beantwortet, 1 weitere vielleicht"
 
 
 def test_not_found_is_told_apart_from_could_not_be_read() -> None:

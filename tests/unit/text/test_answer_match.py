@@ -88,7 +88,9 @@ def test_how_statements_stand_to_a_question_does_not_depend_on_their_order() -> 
     assert one == pytest.approx(other)
     assert one.share == pytest.approx(1.0)
     assert one.kind == 1.0
+    assert one.topic == pytest.approx(1.0)
     assert measure_standing(ASKED, ASIDE).kind < 1.0
+    assert measure_standing(ASKED, ASIDE).topic < 1.0
 
 
 @pytest.mark.parametrize(
