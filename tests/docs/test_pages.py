@@ -8,12 +8,15 @@ Nothing here reaches the network or the data of the person who runs it.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -206,6 +209,22 @@ def test_console_blocks_run(place: str, block: str, person: dict[str, str]) -> N
         assert agrees(said.splitlines(), done.stdout + done.stderr), f"{place}: {command}\n{done.stdout}{done.stderr}"
 
 
+def run_block(command: list[str], person: dict[str, str]) -> tuple[int, str, str]:
+    """Run a block; a program that it leaves running after a failure is ended, else its pipe would never close."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        child = subprocess.Popen(
+            command, cwd=person["HOME"], env=person, stdout=out, stderr=err, start_new_session=True
+        )
+        try:
+            code = child.wait()
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGTERM)
+        for each in (out, err):
+            each.seek(0)
+        return code, out.read(), err.read()
+
+
 CELL = """import ast, asyncio, inspect, sys
 
 async def run_cell():
@@ -219,12 +238,6 @@ asyncio.run(run_cell())
 
 @pytest.mark.parametrize(("place", "block"), blocks("python"), ids=lambda told: told.partition("\n")[0])
 def test_python_blocks_run(place: str, block: str, person: dict[str, str]) -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", *((CELL, block) if "notebook.md" in place else (block,))],
-        cwd=person["HOME"],
-        env=person,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"{place}\n{done.stderr}"
+    cell = (CELL, block) if "notebook.md" in place else (block,)
+    code, _, told = run_block([sys.executable, "-W", "error", "-c", *cell], person)
+    assert code == 0, f"{place}\n{told}"
