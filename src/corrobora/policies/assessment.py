@@ -206,7 +206,7 @@ def _assess_question(
         reason = phrases.DOUBTED
     elif claimed is None and not changed and sum(fact.id in judged.disputed for fact in passing) > 1:
         reason = phrases.DISPUTED
-    elif claimed is None and not changed and not _is_surely_answered(asked, view):
+    elif claimed is None and not changed and not is_answered(asked.text, view.statements, asked.likely):
         reason = phrases.UNCERTAIN
     if not reason:
         standing = SubQuestionStatus.ANSWERED
@@ -223,11 +223,6 @@ def _assess_question(
         evidence=tuple(evidence),
     )
     return _Result(question, reason)
-
-
-def _is_surely_answered(asked: SubQuestion, view: EvidenceView) -> bool:
-    """True if the fitted rating of the statements says so; it knows no comparison, which differences answer."""
-    return not asks_to_compare(asked.text) and is_answered(asked.text, view.statements, asked.likely)
 
 
 def _find_passing(

@@ -32,6 +32,7 @@ from corrobora.text.quantities import Releases, find_asked_releases
 from corrobora.text.questions import (
     SIDE_STEMS,
     asks_for_duty,
+    asks_to_compare,
     find_attributions,
     find_compared_sides,
     find_counted_stems,
@@ -163,7 +164,12 @@ def list_features(standing: Standing, likely: float | None) -> tuple[float, ...]
 
 
 def is_answered(question: str, statements: tuple[tuple[str, str], ...], likely: float | None) -> bool:
-    """True if statements answer a question by the fitted rating; `likely` is what the library says, if it can."""
+    """True if statements answer a question by the fitted rating; `likely` is what the library says, if it can.
+
+    A comparison is not answered by single statements, which are all that is rated: it takes a difference.
+    """
+    if asks_to_compare(question):
+        return False
     _, rated, unrated = read_ratings()
     rating = unrated if likely is None else rated
     return rating.rate(list_features(measure_standing(question, statements), likely)) >= rating.answered
