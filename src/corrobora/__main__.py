@@ -5,15 +5,21 @@ from __future__ import annotations
 import gc
 import sys
 
-from corrobora.faces.cli import run_command_line
-
+_INTERRUPTED = 130
 _ALLOCATIONS = 10_000  # of objects, above those freed again, before the youngest are looked through
 
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
     collect_rarely()
-    sys.exit(run_command_line())
+    try:
+        from corrobora.faces.cli import run_command_line  # noqa: PLC0415 - Ctrl-C may come while it is loaded
+
+        code = run_command_line()
+    except KeyboardInterrupt:
+        sys.stderr.write("corrobora: Interrupted before anything was started.\n")
+        code = _INTERRUPTED
+    sys.exit(code)
 
 
 def collect_rarely() -> None:
