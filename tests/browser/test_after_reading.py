@@ -120,8 +120,10 @@ def test_the_changes_of_an_edit_are_shown_and_accepted_on_the_page(
     dropped = page.locator("del").inner_text()
     assert ("window.owned" in dropped, page.evaluate("window.owned")) == (True, None)
     change = page.get_by_role("checkbox", name="drop 0.1")
-    expect(change).not_to_be_checked()  # it loses a statement
+    expect(change).to_be_checked()  # the reader named the sentence to be dropped
     expect(page.get_by_text("Loses statement: ")).to_be_visible()
+    press(change, hand)
+    expect(change).not_to_be_checked()
     press(change, hand)
     with page.expect_navigation():
         press(page.get_by_role("button", name="Make the version with the marked changes"), hand)
