@@ -179,9 +179,18 @@ async def _find_run(workspace: Workspace, run: str) -> RunRow | None:
         return None
 
 
-def follow_events(workspace: Workspace, run: str) -> AsyncGenerator[Event | None]:
-    """Yield what happens in a run, None as a sign of life, until it ends or waits for a person."""
-    return follow_with_silence(follow_work(workspace, run), HEARTBEAT_SECONDS)
+async def follow_events(workspace: Workspace, run: str) -> AsyncGenerator[Event | None]:
+    """Yield what happens in a run, None as a sign of life, until it ends or waits for a person.
+
+    A run that was just answered may still be told as waiting: it is followed on if it is worked on by then.
+    """
+    seen, goes_on = 0, True
+    while goes_on:
+        async with aclosing(follow_with_silence(follow_work(workspace, run, seen), HEARTBEAT_SECONDS)) as events:
+            async for event in events:
+                seen = event.seq if event is not None else seen
+                yield event
+        goes_on = (await service.read_run(workspace, run)).status.active
 
 
 async def answer_turn(workspace: Workspace, row: RunRow, request: Request) -> Content:
