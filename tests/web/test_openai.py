@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import httpx2
@@ -26,11 +26,9 @@ from starlette.requests import Request
 from tests.paths.starts import CLEAR, PHRASE
 from tests.plugins.serving import Site, serve_settings
 
-from corrobora.app import Workspace
 from corrobora.config import Settings
-from corrobora.domain.run import Event
 from corrobora.faces.web.context import make_problem
-from corrobora.faces.web.openai import chat, render_error
+from corrobora.faces.web.openai import render_error
 from corrobora.faces.web.openai.chat import MODEL_PREFIX, ChatRequest, write_content
 from corrobora.faces.web.openai.responses import ResponseRequest
 from corrobora.faces.web.security import parse_tokens
@@ -274,23 +272,6 @@ def test_a_plan_is_streamed_authorized_by_the_next_response_and_streamed_again(c
     again = write_down(client.responses.retrieve(name, stream=True))
     assert [each.type for each in again] == [each.type for each in plan]
     assert join_text(again) == join_text(plan)
-
-
-def test_a_stream_goes_on_if_its_run_is_told_as_waiting_a_moment_too_long(
-    client: openai.OpenAI, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real, looks = chat.follow_work, list[int]()
-
-    async def stale(workspace: Workspace, run: str, after: int = 0) -> AsyncGenerator[Event]:
-        looks.append(after)
-        if len(looks) > 1:
-            async for event in real(workspace, run, after):
-                yield event
-
-    monkeypatch.setattr(chat, "follow_work", stale)
-    begun = write_down(client.responses.create(model="corrobora:timed", input=CLEAR, stream=True, extra_body=DOCS))
-    assert "412 metres" in join_text(begun)
-    assert len(looks) > 1
 
 
 def test_a_stream_ends_when_its_response_is_cancelled(site_settings: Settings) -> None:
