@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import AsyncGenerator, Iterable, Iterator
+from types import SimpleNamespace
+from typing import Any, cast
 
 import httpx2
 import openai
@@ -26,10 +27,12 @@ from starlette.requests import Request
 from tests.paths.starts import CLEAR, PHRASE
 from tests.plugins.serving import Site, serve_settings
 
+from corrobora.app import Workspace
 from corrobora.config import Settings
+from corrobora.domain.run import Event, EventType, RunStatus
 from corrobora.faces.web.context import make_problem
 from corrobora.faces.web.openai import render_error
-from corrobora.faces.web.openai.chat import MODEL_PREFIX, ChatRequest, write_content
+from corrobora.faces.web.openai.chat import MODEL_PREFIX, ChatRequest, follow_searches, write_content
 from corrobora.faces.web.openai.responses import ResponseRequest
 from corrobora.faces.web.security import parse_tokens
 
@@ -272,6 +275,32 @@ def test_a_plan_is_streamed_authorized_by_the_next_response_and_streamed_again(c
     again = write_down(client.responses.retrieve(name, stream=True))
     assert [each.type for each in again] == [each.type for each in plan]
     assert join_text(again) == join_text(plan)
+
+
+class Answered:
+    """A run that was just answered: a first look still finds it waiting, though it is worked on."""
+
+    def __init__(self) -> None:
+        self.events = self.runs = self
+        self.looks = list[int]()
+
+    async def follow(self, _run: str, after: int = 0, *, ends: object) -> AsyncGenerator[Event]:
+        del ends
+        self.looks.append(after)
+        if len(self.looks) > 1:
+            yield Event(EventType.SEARCH, "s", "root", 1, {"query": "bridges"}, 7)
+
+    async def find_id(self, run: str) -> str:
+        return run
+
+    async def get(self, _run: str) -> SimpleNamespace:
+        return SimpleNamespace(status=RunStatus.RUNNING if len(self.looks) < 2 else RunStatus.DONE)
+
+
+async def test_a_stream_goes_on_if_its_run_is_told_as_waiting_a_moment_too_long() -> None:
+    run = Answered()
+    assert [query async for query in follow_searches(cast("Workspace", run), "r_x")] == ["bridges"]
+    assert run.looks == [0, 0]
 
 
 def test_a_stream_ends_when_its_response_is_cancelled(site_settings: Settings) -> None:

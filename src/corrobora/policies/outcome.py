@@ -19,6 +19,7 @@ from corrobora.domain.thread import Gap, Round, StopReason, ThreadState
 from corrobora.policies.assessment import assess_questions, merge_facts
 from corrobora.policies.grading import EvidenceView
 from corrobora.policies.queries import COMPLETION_DRIVE
+from corrobora.text import phrases
 from corrobora.text.answer_match import NEAR_SHARE, read_ratings
 from corrobora.text.phrases import format_count
 from corrobora.text.tokens import token_overlap
@@ -45,9 +46,10 @@ def decide_outcome(
     reasons: list[str] = []
     answered = sum(each.is_answered for each in found.sub_questions)
     if answered < len(found.sub_questions):
-        perhaps = sum(each.is_uncertain for each in found.sub_questions)
-        likely = f", {perhaps} more perhaps" if perhaps else ""
-        reasons.append(f"{answered} of {len(found.sub_questions)} questions answered{likely}")
+        open_ = {each.id for each in found.sub_questions if not each.is_answered}
+        perhaps = len(open_.intersection(gap.target for gap in found.gaps if gap.text.startswith(phrases.UNCERTAIN)))
+        more = f", {perhaps} more perhaps" if perhaps else ""
+        reasons.append(f"{answered} of {len(found.sub_questions)} questions answered{more}")
     elif found.gaps:
         reasons.append(format_count(len(found.gaps), "gap remains", "gaps remain"))
     if any(_ended_early(leaf) for leaf in iter_threads(found)):

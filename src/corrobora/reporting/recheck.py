@@ -271,7 +271,7 @@ async def _check_statement(
 ) -> CheckedStatement:
     if len(said.text) > _MOST_CHARS or len(said.numbers) + len(said.urls) > _MOST_CITATIONS:
         why = ("it is too long, or cites too much, to be checked",)
-        return CheckedStatement(said.text[:_MOST_CHARS], (), (), Support.UNSUPPORTED, why, (), said.line)
+        return CheckedStatement(said.text[:_MOST_CHARS], (), (), Support.UNCLEAR, why, (), said.line)
     dangling = CheckedReference(CitationStatus.DANGLING)
     found = [checked.get(number, dangling) for number in said.numbers]
     found += [await check_reference(Reference(0, "", url), lookups) for url in said.urls]

@@ -12,6 +12,7 @@ from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Findings, Outcome
 from corrobora.domain.thread import Gap, Intent, StopReason
 from corrobora.policies.outcome import decide_outcome, describe_limits, explain_refusal
+from corrobora.text import phrases
 from corrobora.text.phrases import find_frame
 
 ANSWERED = SubQuestion("q", "?", SubQuestionStatus.ANSWERED)
@@ -58,8 +59,9 @@ def test_a_run_that_a_person_ended_is_complete_only_if_everything_was_answered()
 
 
 def test_questions_that_statements_fit_without_certainty_are_told_beside_those_answered() -> None:
-    fits = SubQuestion("q", "?", SubQuestionStatus.PARTIAL, finding="In 1874.", likely=0.9)
-    found = Findings("root", "t", sub_questions=(ANSWERED, fits, SubQuestion("r", "?")))
+    fits, doubted = (SubQuestion(name, "?", SubQuestionStatus.PARTIAL, finding="In 1874.", likely=0.9) for name in "rs")
+    gaps = (Gap(f"{phrases.UNCERTAIN}: ?", "r"), Gap(f"{phrases.DOUBTED}: ?", "s"))  # a model says that s is open
+    found = Findings("root", "t", sub_questions=(ANSWERED, fits, doubted), gaps=gaps)
     told = decide_outcome(found, 1, failed_searches=0, searches=3)
     assert told == (Outcome.PARTIAL, "1 of 3 questions answered, 1 more perhaps")
     assert find_frame("de").translate(told[1]) == "1 von 3 Fragen beantwortet, 1 weitere vielleicht"

@@ -92,10 +92,11 @@ def test_hostile_lines_take_time_in_proportion_to_their_number(unit: str) -> Non
     assert measure_growth(check, 4_000) < LINEAR
 
 
-async def test_a_statement_that_is_too_long_to_be_checked_is_not_supported() -> None:
+async def test_a_statement_that_is_too_long_to_be_checked_is_unclear_and_fails_the_report() -> None:
     found = await checked(ours(f"{'The mill was built in 1874 ' * 400} [1].", "The mill was built in 1874."))
-    assert (found.passed, found.statements[0].reasons) == (
+    assert (found.passed, found.statements[0].support, found.statements[0].reasons) == (
         False,
+        Support.UNCLEAR,
         ("it is too long, or cites too much, to be checked",),
     )
 
