@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from email.errors import MessageError
 from email.message import EmailMessage
-from email.utils import formatdate
+from email.utils import formatdate, parseaddr
 from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
@@ -83,6 +83,7 @@ _NAME = "localhost"  # in the greeting: the real name of this machine is private
 _SCHEMES = {"smtp": (25, "none"), "smtps": (465, "tls"), "smtp+starttls": (587, "starttls")}
 _PERMANENT_FAILURE = 500  # SMTP answers from here on say that another attempt is useless (RFC 5321, 4.2.1)
 _BODY, _PAGE, _NEWS = "report.md", "report.html", "changes.md"
+_ADDRESS = re.compile(r"[\w!#$%&'*+/=^`{|}~.-]+@(?:[\w.-]+|\[[\w.:]+\])")  # without "?", so without encoded words
 _AFTER_BODY = re.compile(r"<body[^>]*>")
 _TYPES = {"md": ("text", "markdown"), "html": ("text", "html"), "json": ("application", "json")}
 
@@ -106,8 +107,15 @@ class EmailDelivery:
     syntax = "email:ADDRESS"
 
     def __init__(self, server: MailServer, to: str) -> None:
-        if "@" not in to or any(letter.isspace() or letter in ",;<>" for letter in to):
+        if _ADDRESS.fullmatch(to) is None:
             raise UserError("delivery_address", f"{to[:80]!r} is not an e-mail address.", next_step="Write NAME@HOST.")
+        sender = server.sender or server.user
+        if _ADDRESS.fullmatch(parseaddr(sender)[1]) is None:
+            raise UserError(
+                "delivery_sender",
+                f"{sender[:80]!r} is no sender: it has no e-mail address.",
+                next_step="Set delivery.smtp_from to NAME@HOST.",
+            )
         self._server = server
         self._to = to
 
@@ -152,14 +160,14 @@ class EmailDelivery:
     def _build_message(self, title: str, files: Mapping[str, bytes], delivery: str) -> EmailMessage:
         message = EmailMessage()
         news = files.get(_NEWS, b"").decode("utf-8", "replace")  # of a watch: what changed is what its reader waits for
-        subject = " ".join(sanitize_text(title).split())[:200] or "Report"
+        subject = _write_header(title)[:200] or "Report"
         message["Subject"] = f"Changed: {subject}" if news else subject
-        message["From"] = self._server.sender or self._server.user
+        message["From"] = _write_header(self._server.sender or self._server.user)
         message["To"] = self._to
         message["Date"] = formatdate()
         message["Message-ID"] = f"<{delivery}@corrobora>"
         message["Auto-Submitted"] = "auto-generated"  # so that nobody's absence note answers it (RFC 3834)
-        report = files.get(_BODY, b"").decode("utf-8", "replace") or title
+        report = files.get(_BODY, b"").decode("utf-8", "replace") or subject
         message.set_content(f"{news}\n\n{report}" if news else report)
         if _PAGE in files:  # what a mail program shows; attached as well, to be opened or handed on
             page = files[_PAGE].decode("utf-8", "replace")
@@ -196,6 +204,12 @@ class EmailDelivery:
             retryable=retryable,
             next_step="Check the settings delivery.smtp_*, then: corrobora resume RUN --from-stage delivery",
         )
+
+
+def _write_header(text: str) -> str:
+    """Return a text as one line without encoded words: a message decodes them, line ends included, and writes these."""
+    plain = sanitize_text(text.encode("utf-8", "replace").decode())
+    return " ".join(plain.replace("=?", "= ?").split())
 
 
 POST_SECONDS = 30.0
