@@ -42,6 +42,12 @@ from corrobora.faces.serve import MCP_PORT
 from corrobora.faces.web.service import look_at_run, open_service
 
 HTTP = ("--http", "--port", "0")
+OPENING = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
+}
 PAGE_TYPE = "text/html;profile=mcp-app"
 SLOW = """
 [profiles.slow]
@@ -200,23 +206,36 @@ async def test_the_text_of_a_source_stays_in_its_envelope(database_url: str, tmp
     ] == []
 
 
+async def check_callers(address: str) -> None:
+    """Prove who may connect: with its token, under its names, from its origins; whoever may run may leave."""
+    async with httpx2.AsyncClient() as http:
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+        with_token = {"Authorization": "Bearer let-me-in-by-token"}
+        assert (await http.post(address, json=body)).status_code == 401
+        assert (await http.post(address, json=body, headers={"Authorization": "Bearer no"})).status_code == 401
+        other = {**with_token, "Host": "evil.test"}
+        assert (await http.post(address, json=body, headers=other)).status_code == 421
+        proxy = {"Host": "proxy.test", "Accept": "application/json, text/event-stream"}
+        assert (await http.post(address, json=body, headers=proxy)).status_code == 401
+        opened = await http.post(address, json=OPENING, headers={**with_token, **proxy, "Origin": "https://proxy.test"})
+        assert opened.status_code == 200
+        session = {**with_token, "Mcp-Session-Id": opened.headers["mcp-session-id"]}
+        site = {**session, "Origin": b"http://\x9b31m.evil.test"}
+        assert (await http.post(address, json=body, headers=site)).status_code == 403
+        assert (await http.get(address, headers={**site, "Accept": "text/event-stream"})).status_code == 403
+        reader = {**session, "Authorization": "Bearer only-by-this-token"}
+        assert (await http.delete(address, headers=reader)).status_code == 403
+        assert (await http.delete(address, headers=session)).status_code == 200
+
+
 @pytest.mark.covers("mcp --http", "mcp --host", "mcp --port", "mcp --token-file", "mcp --allow-host")
 async def test_a_whole_run_as_a_task_over_http_with_a_token(filled_url: str, tmp_path: Path) -> None:
     """The extension for tasks: an id at once, poll, input, result; cancel; and who may connect."""
-    (tmp_path / "token").write_text("let-me-in-by-token\n")
+    (tmp_path / "token").write_text("run let-me-in-by-token\nread only-by-this-token\n")
     env = environment(filled_url, str(tmp_path))
     flags = ("--host", "127.0.0.1", "--token-file", str(tmp_path / "token"), "--allow-host", "proxy.test")
-    with http_server(env, *HTTP, *flags) as (address, _):
-        async with httpx2.AsyncClient() as http:
-            body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-            with_token = {"Authorization": "Bearer let-me-in-by-token"}
-            assert (await http.post(address, json=body)).status_code == 401
-            assert (await http.post(address, json=body, headers={"Authorization": "Bearer no"})).status_code == 401
-            other = {**with_token, "Host": "evil.test"}
-            assert (await http.post(address, json=body, headers=other)).status_code == 421
-            assert (await http.post(address, json=body, headers={"Host": "proxy.test"})).status_code == 401
-            site = {**with_token, "Origin": "http://evil.test"}
-            assert (await http.post(address, json=body, headers=site)).status_code == 403
+    with http_server(env, *HTTP, *flags) as (address, process):
+        await check_callers(address)
         tasks = TasksClient()
         async with open_http(address, "let-me-in-by-token", extensions=[tasks]) as client:
             await client.call_tool("research", {"question": CLEAR, "libraries": ["docs"], "profile": "tree"})
@@ -253,6 +272,13 @@ async def test_a_whole_run_as_a_task_over_http_with_a_token(filled_url: str, tmp
             assert (await follow(client, begun["run_id"]))[0]["status"] == "done"
             with pytest.raises(MCPError, match="declare the extension"):
                 await ask_task(client, "tasks/get", taskId=begun["run_id"])
+        assert process.stderr is not None
+        process.terminate()
+        said = process.stderr.read()
+    assert "http://.evil.test" in said
+    assert all(re.match(r"\d{4}-\S+Z WARNING [ -~]*$", line) for line in said.splitlines()), (
+        "log lines without controls"
+    )
 
 
 async def poll_task(client: Client, task: str) -> Fields:

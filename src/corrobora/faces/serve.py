@@ -115,7 +115,7 @@ def mcp(**flags: Any) -> None:
     listener = open_listener(flags)
     access = Access(listener.tokens, listener.hosts, read_server_secret(settings.home))
     write_stderr(f"corrobora: http://{listener.hosts[0]}/mcp")
-    run_server(make_http_app(settings, flags["host"], access), listener)
+    run_server(make_http_app(settings, access), listener)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,12 @@ def run_server(app: ASGIApp, listener: Listener) -> None:
     import uvicorn  # noqa: PLC0415 - an extra
 
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=GRACE_SECONDS
+        app,
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
     )
     with suppress(KeyboardInterrupt):  # Ctrl-C is how a server ends
         asyncio.run(uvicorn.Server(config).serve([listener.socket]))

@@ -30,7 +30,7 @@ import click
 
 from corrobora import __version__
 from corrobora.domain.errors import CorroboraError
-from corrobora.faces.cli.screen import one_line, prepare_streams, reset_logs, silence_closed_pipe
+from corrobora.faces.cli.screen import one_line, prepare_streams, reset_logs, set_up_logs, silence_closed_pipe
 
 _log = logging.getLogger("corrobora")
 _MAX_LINE = 1_000
@@ -291,6 +291,7 @@ def cli() -> None:
 def run_command_line(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code. A bug leaves as an exception, for `sys.excepthook`."""
     prepare_streams()
+    set_up_logs()
     sys.excepthook = save_traceback
     try:
         result: object = cli.main(

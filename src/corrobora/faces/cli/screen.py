@@ -145,23 +145,28 @@ def ask_authorization(event: Event | None, phrase: str) -> str:
 
 _LOG = logging.getLogger("corrobora")
 LogForm = Literal["plain", "json"]
+_MAX_MESSAGE = 4_000
 LOG_FORMS: tuple[LogForm, ...] = ("plain", "json")
 _PARTS = ("run", "attempt", "state", "seconds", "searches", "reads", "model_calls", "dollars")  # of a line about a run
 
 
 def set_up_logs(*, level: int = logging.WARNING, form: LogForm = "plain") -> None:
-    """Write the program's log lines from `level` on to stderr; calling it again keeps the lower level."""
+    """Write the program's log lines from `level` on to stderr, and the warnings of what it uses: no other part does.
+
+    Calling it again keeps the lower level.
+    """
     level = min(level, _LOG.level or level)
     handler = _Lines()
     handler.setFormatter(_JsonLines() if form == "json" else _PlainLines())
     reset_logs()
-    _LOG.addHandler(handler)
+    logging.getLogger().addHandler(handler)
     _LOG.setLevel(level)
 
 
 def reset_logs() -> None:
     """Take `set_up_logs` back: a program that calls a command line keeps its own log as it was."""
-    _LOG.handlers[:] = [each for each in _LOG.handlers if not isinstance(each, _Lines)]
+    log = logging.getLogger()
+    log.handlers[:] = [each for each in log.handlers if not isinstance(each, _Lines)]
     _LOG.setLevel(logging.NOTSET)
 
 
@@ -177,13 +182,13 @@ def _time_of(record: logging.LogRecord) -> str:
 
 
 class _PlainLines(logging.Formatter):
-    """`2026-01-01T00:00:00.000Z INFO run r_…: done`, with the traceback of an unexpected error below."""
+    """`2026-01-01T00:00:00.000Z INFO run r_…: done`, and an unexpected error indented below: it begins no line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        lines = [f"{_time_of(record)} {record.levelname} {' '.join(sanitize_text(record.getMessage()).split())}"]
+        lines = [f"{_time_of(record)} {record.levelname} {one_line(record.getMessage(), _MAX_MESSAGE)}"]
         if record.exc_info:
-            lines.append(sanitize_text(self.formatException(record.exc_info)))
-        return "\n".join(lines)
+            lines += sanitize_text(self.formatException(record.exc_info)).splitlines()
+        return "\n  ".join(lines)
 
 
 class _JsonLines(logging.Formatter):
@@ -194,7 +199,7 @@ class _JsonLines(logging.Formatter):
             "time": _time_of(record),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": sanitize_text(record.getMessage()),
+            "message": one_line(record.getMessage(), _MAX_MESSAGE),
         }
         value |= {name: getattr(record, name) for name in _PARTS if hasattr(record, name)}
         if record.exc_info:

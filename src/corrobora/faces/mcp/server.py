@@ -18,6 +18,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.extension import Extension, MethodBinding
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
@@ -249,13 +250,15 @@ async def serve_pipes(settings: Settings) -> None:
             await speaking
 
 
-def make_http_app(settings: Settings, host: str, access: Access) -> ASGIApp:
+def make_http_app(settings: Settings, access: Access) -> ASGIApp:
     """Return the application that serves MCP at /mcp to whoever `access` admits."""
+    origins = [f"{scheme}://{host}" for host in access.hosts for scheme in ("http", "https")]
+    callers = TransportSecuritySettings(allowed_hosts=list(access.hosts), allowed_origins=origins)
 
     @asynccontextmanager
     async def hold_workspace(app: Starlette) -> AsyncGenerator[None]:
         async with open_service(settings) as workspace:
-            inner = build_server(workspace).streamable_http_app(host=host, streamable_http_path="/mcp")
+            inner = build_server(workspace).streamable_http_app(transport_security=callers)
             app.router.routes[:] = inner.router.routes
             async with inner.router.lifespan_context(inner):
                 yield

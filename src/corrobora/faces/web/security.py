@@ -112,6 +112,8 @@ def required_scope(method: str, path: str) -> Scope:
     """Return the scope that a request needs."""
     if method in _SAFE or path in _OWN:
         return Scope.READ
+    if path == "/mcp":  # its DELETE ends a session
+        return Scope.RUN
     return Scope.ADMIN if method == "DELETE" or _ADMIN_PATH.search(path) else Scope.RUN
 
 

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from corrobora.storage.postgres.embedded import EmbeddedServer
 
 _log = logging.getLogger(__name__)
-# Lost connections are told in our own words; without a handler Python would print those of the pool to stderr as well.
-logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
+logging.getLogger("psycopg.pool").disabled = True  # lost connections are told in our own words
 
 Connection: TypeAlias = AsyncConnection[TupleRow]
 _Poll = getattr(selectors, "PollSelector", selectors.SelectSelector)  # needs no file descriptor of its own

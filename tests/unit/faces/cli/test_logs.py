@@ -17,6 +17,7 @@ from corrobora.app import Workspace
 from corrobora.app.runs import submit_run
 from corrobora.config import load_settings
 from corrobora.domain.run import Request, RunId
+from corrobora.faces.cli.screen import reset_logs, set_up_logs
 
 _COLORS = re.compile(r"\x1b\[(?:\d+;)*(?:3[0-7]|38;|4[0-7]|9[0-7])[\d;]*m")
 QUESTION = "When was the bridge at Arnholm opened?"
@@ -56,7 +57,24 @@ def test_verbose_prints_the_traceback_of_an_error(filled: Any) -> None:
     assert failed.code == 2
     assert "Traceback" in failed.err
     assert "Traceback" not in filled("runs", "show", "r_none").err
-    assert not logging.getLogger("corrobora").handlers  # the caller's log is as it was
+    assert logging.getLogger("corrobora").level == logging.NOTSET  # the caller's log is as it was
+
+
+@pytest.mark.parametrize("name", ["corrobora.storage", "uvicorn.error", "mcp.server"])
+def test_what_others_say_neither_forges_a_line_nor_steers_a_terminal(
+    capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    forged = "\n2026-01-01T00:00:00.000Z INFO run r_x: done\x1b[2J\x9b31m\u2028x\x85y\u202e"
+    set_up_logs()
+    try:
+        logging.getLogger(name).error("%s", forged + "z" * 9_000, exc_info=ValueError(forged))
+    finally:
+        reset_logs()
+    told = capsys.readouterr().err.splitlines()
+    assert [bool(re.match(r"\d{4}-", line)) for line in told] == [True] + [False] * (len(told) - 1)
+    assert " ERROR 2026-01-01T00:00:00.000Z INFO run" in told[0]
+    assert not re.search(r"[\x00-\x1f\x7f-\x9f\u2028\u202e]", "".join(told))
+    assert max(map(len, told)) < 4_100
 
 
 def _run_on_a_terminal(shell: Any, *args: str) -> str:
