@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from corrobora.analysts.extractive.citing import ITEM, cite_fact, normalize_sentence
-from corrobora.analysts.extractive.clarify import split_question
 from corrobora.analysts.extractive.contradictions import find_contradictions, label_version
+from corrobora.analysts.extractive.decompose import split_question
 from corrobora.analysts.extractive.fact_selection import fact_equivalences, rank_facts, select_diverse
 from corrobora.domain.evidence import Contradiction, Fact, Grade, Severity
 from corrobora.domain.report import Critique, Draft, Verdict

@@ -39,6 +39,20 @@ def test_a_question_without_limits_or_content_is_refused_with_reasons(question):
     assert scoping.queries == ()
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Does the manual say anything about backups?",
+        "How do I catch the output (or anything that prints to the log)?",
+        "How do I erase everything on a disk?",
+        "What was the tallest tower in all of history?",
+        "Who wrote the History of the World?",
+    ],
+)
+def test_a_bounded_question_that_speaks_of_everything_is_asked(question: str):
+    assert play(clarify, Asking("root", Brief(question))).feasible
+
+
 def test_q20_500_questions_are_too_many_and_a_split_is_proposed():
     found = play(clarify, Asking("root", Brief("\n".join(f"What is the height of tower {n}?" for n in range(500)))))
     assert not found.feasible

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.plugins.growth import LINEAR, measure_growth
 
-from corrobora.analysts.extractive.clarify import split_question
+from corrobora.analysts.extractive.decompose import split_question
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,17 @@ from corrobora.analysts.extractive.clarify import split_question
         ),
         ("My kiln loses heat at night; what is advised?", ("My kiln loses heat at night; what is advised?",)),
         ("Which fuel and which wood does the kiln take?", ("Which fuel and which wood does the kiln take?",)),
+        ("In a kiln log, how do I read the date?", ("In a kiln log, how do I read the date?",)),
+        (
+            "How do I move the grate to the left, when the lever is pressed?",
+            ("How do I move the grate to the left, when the lever is pressed?",),
+        ),
+        ("Can you add oak, birch or beech support?", ("Can you add oak, birch or beech support?",)),
+        ("Can the kiln remove tar? Soot? Resin?", ("Can the kiln remove tar? Soot? Resin?",)),
+        (
+            'What are "The Hall", "$HALL" and "YARD"?',
+            ('What are "The Hall"?', 'What are "$HALL"?', 'What are "YARD"?'),
+        ),
     ],
 )
 def test_the_parts_of_a_question_stand_alone(question, found):
