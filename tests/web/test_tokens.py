@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -11,7 +12,7 @@ from tests.plugins.serving import Site, serve_settings
 from corrobora.config import Settings
 from corrobora.domain.errors import UserError
 from corrobora.faces.web import create_app
-from corrobora.faces.web.security import Scope, parse_tokens
+from corrobora.faces.web.security import Scope, parse_tokens, read_server_secret
 
 FILE = """
 # who       token                         name
@@ -111,6 +112,15 @@ def test_a_token_file_that_is_wrong_is_refused(text: str) -> None:
     with pytest.raises(UserError) as caught:
         parse_tokens(text)
     assert caught.value.code == "serve_token"
+
+
+@pytest.mark.parametrize("left", [b"", b"\n", b"0123456789abcdef", b"\xff\xfe"])
+def test_a_key_of_forms_that_a_full_disk_cut_is_made_anew(tmp_path: Path, left: bytes) -> None:
+    """With an empty one anybody could sign the cookie of a token whose name is known."""
+    (tmp_path / "server-secret").write_bytes(left)
+    made = read_server_secret(tmp_path)
+    assert (len(made), read_server_secret(tmp_path)) == (64, made)
+    assert (tmp_path / "server-secret").stat().st_mode & 0o077 == 0
 
 
 def test_one_token_alone_has_all_rights() -> None:

@@ -18,7 +18,8 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from enum import IntEnum
 from importlib import import_module
@@ -42,6 +43,9 @@ _DISK_ERRORS = {  # error number: what happened, and what to do
     errno.EIO: ("The disk failed", "choose another folder with CORROBORA_HOME"),
     errno.EACCES: ("Permission denied", "change the rights or choose another folder"),
     errno.EPERM: ("Permission denied", "change the rights or choose another folder"),
+    errno.EFBIG: ("A file has reached the limit of its size", "raise the limit (ulimit -f)"),
+    errno.EMFILE: ("Too many files are open", "raise the limit (ulimit -n)"),
+    errno.ENFILE: ("Too many files are open on this machine", "close other programs"),
 }
 
 
@@ -91,7 +95,7 @@ def explain_usage(error: click.ClickException) -> str:
 
 
 def explain_disk(error: OSError) -> str:
-    """Return a disk error as one line with the place and the next step, or "" for any other error.
+    """Return an error of a disk or a limit as one line with the place and the next step, or "" for any other error.
 
     The first note of the error, if it has one, says how to go on. Requirement: bad-input R16.
     """
@@ -114,7 +118,7 @@ def _disk_place(error: OSError) -> str:
 
 def find_full_disk() -> str:
     """Return the folder of the data, or that of temporary files, if its disk is full, else ""."""
-    for folder in (_data_folder(), Path(tempfile.gettempdir())):
+    for folder in _list_folders():
         there = next((each for each in (folder, *folder.absolute().parents) if each.exists()), Path("/"))
         if shutil.disk_usage(there).free < _FULL_DISK_BYTES:
             return str(folder)
@@ -127,7 +131,7 @@ def save_traceback(kind: type[BaseException], error: BaseException, trace: Trace
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     name = f"corrobora-bug-{stamp}-{os.getpid()}.txt"
     summary = one_line(f"{kind.__name__}: {error}", 200)
-    for folder in (_data_folder() / "bugs", Path(tempfile.gettempdir())):
+    for folder in _list_folders("bugs"):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             handle = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -140,6 +144,13 @@ def save_traceback(kind: type[BaseException], error: BaseException, trace: Trace
         )
         return
     print_notice(f"A bug: {summary}. The details could not be saved.")
+
+
+def _list_folders(below: str = "") -> Iterator[Path]:
+    """Yield the data folder, or one below it, and the folder for temporary files, if a file can be written there."""
+    yield _data_folder() / below
+    with suppress(OSError):
+        yield Path(tempfile.gettempdir())
 
 
 def _data_folder() -> Path:

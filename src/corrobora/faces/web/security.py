@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
-import os
 import re
 import secrets
 from collections import Counter
@@ -26,6 +25,7 @@ from starlette.types import Scope as ConnectionScope
 
 from corrobora.domain.errors import UserError
 from corrobora.faces.refusals import PROBLEM_TYPE, Problem, make_problem
+from corrobora.files import write_whole
 
 COOKIE = "corrobora"
 FORM_FIELD = "csrf"
@@ -78,18 +78,14 @@ def default_hosts(host: str, port: int) -> tuple[str, ...]:
 
 
 def read_server_secret(home: Path) -> bytes:
-    """Return the key that signs cookies and forms; it is made once and kept in the data folder, for its owner alone."""
+    """Return the key that signs cookies and forms; it is kept in the data folder, for its owner alone.
+
+    A file without a whole key, as a full disk leaves one, is written anew: a short key could be guessed.
+    """
     path = home / "server-secret"
-    home.mkdir(parents=True, exist_ok=True)
-    made = secrets.token_hex(_SECRET_BYTES)
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        made = path.read_text(encoding="ascii").strip()
-    else:
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(made)
-    return made.encode()
+    if not path.exists() or len(path.read_bytes().strip()) < 2 * _SECRET_BYTES:
+        write_whole(path, secrets.token_hex(_SECRET_BYTES).encode())
+    return path.read_bytes().strip()
 
 
 class Scope(StrEnum):

@@ -343,11 +343,9 @@ class Cluster:
         telling = [line.strip() for line in said.splitlines() if any(mark in line for mark in marks)]
         why = telling[0] if telling else (said.strip().splitlines() or ["no reason was given"])[-1]
         if "No space left" in said:
-            return JournalError(
-                "database_full",
-                f"{what}: the disk of {self.base} is full.",
-                next_step="Free some space and run the same command again; nothing is lost.",
-            )
+            place = "its shared memory (/dev/shm)" if "shared memory" in why else f"the disk of {self.base}"
+            step = "Free some space and run the same command again; nothing is lost."
+            return JournalError("database_full", f"{what}: {place} is full.", next_step=step)
         if "Read-only file system" in said or "Permission denied" in said:
             return JournalError(
                 "database_folder",
@@ -366,7 +364,10 @@ class Cluster:
         )
 
     def _restore_hint(self) -> str:
-        return f"Restore a copy, or start empty: mv {self.data} {self.data}.damaged"
+        return (
+            "Nothing was changed: if a limit of this machine is the reason, raise it and run the same command again. "
+            f"If the files are damaged, restore a copy, or start empty: mv {self.data} {self.data}.damaged"
+        )
 
 
 _SHELL_SIGNS = frozenset('"$`\\')

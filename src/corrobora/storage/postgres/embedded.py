@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Self
 from urllib.parse import quote
 
+from psycopg.pq import Conninfo
+
 from corrobora.domain.errors import JournalError
 from corrobora.storage.postgres.cluster import PORT, SUPERUSER, Cluster, RunningServer
 from corrobora.storage.postgres.processes import (
@@ -76,6 +78,8 @@ class EmbeddedServer:
             membership = UserList(home / "users").join()
             if keep:
                 _keep_file(home).touch(mode=0o600)
+        for option in Conninfo.get_defaults():  # they name other servers: PGSERVICE would be read whatever the URL says
+            os.environ.pop((option.envvar or b"").decode(), None)
         server = cls(home, cluster, _server_url(running), membership)
         atexit.register(server.stop_if_last)
         return server
@@ -161,10 +165,10 @@ def _was_killed(cluster: Cluster) -> bool:
 
 def _resolve_home(data_dir: Path) -> Path:
     home = data_dir.expanduser().resolve()
-    if any(ord(letter) < ord(" ") for letter in str(home)):
+    if any(ord(letter) < ord(" ") or "\ud800" <= letter <= "\udfff" for letter in str(home)):
         raise JournalError(
             "database_folder",
-            f"The data folder {str(home)!r} has a control character in its path.",
+            f"The data folder {str(home)!r} has a control character, or one that is not UTF-8, in its path.",
             next_step="Choose another data folder.",
         )
     return home

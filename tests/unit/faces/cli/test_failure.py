@@ -25,7 +25,21 @@ def test_a_bug_leaves_one_line_and_a_file(shell: Any) -> None:
     assert Path(saved).stat().st_mode & 0o077 == 0
 
 
-FULL = [(errno.ENOSPC, "The disk is full", "free some space"), (errno.EACCES, "Permission denied", "change the rights")]
+def test_a_bug_where_no_file_can_be_written_is_one_line_too(shell: Any) -> None:
+    code = (
+        "import resource, sys\nfrom corrobora.faces import cli\ncli.cli = None\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\nsys.exit(cli.run_command_line(['runs']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert [line.endswith("could not be saved.") for line in done.stderr.splitlines()] == [True]
+
+
+FULL = [
+    (errno.ENOSPC, "The disk is full", "free some space"),
+    (errno.EACCES, "Permission denied", "change the rights"),
+    (errno.EMFILE, "Too many files are open", "ulimit -n"),
+]
 
 
 @pytest.mark.parametrize(("number", "what", "step"), FULL)

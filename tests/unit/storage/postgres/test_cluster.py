@@ -26,12 +26,19 @@ def cluster(tmp_path: Path) -> Cluster:
         ("FATAL:  database files are incompatible with server", "database_version", "mv "),
         ("PANIC:  could not locate a valid checkpoint record", "database_damaged", "mv "),
         ("", "database_damaged", "mv "),
+        (
+            "FATAL:  insufficient file descriptors available to start",
+            "database_damaged",
+            "Nothing was changed: if a limit",
+        ),
+        ("FATAL:  could not resize shared memory segment: No space left on device", "database_full", "Free some space"),
     ],
 )
 def test_what_the_server_said_becomes_advice(cluster: Cluster, said: str, code: str, step: str) -> None:
     error = cluster.explain_failure("PostgreSQL did not start", said)
     assert error.code == code
     assert step in error.next_step
+    assert ("/dev/shm" in error.message) is ("shared memory" in said)
 
 
 def test_a_cluster_that_is_not_there_does_not_run(cluster: Cluster) -> None:

@@ -65,8 +65,7 @@ def user(data_dir: Path, **environment: str) -> subprocess.Popen[str]:
 def connected(process: subprocess.Popen[str]) -> None:
     assert process.stdout is not None
     assert process.stderr is not None
-    line = process.stdout.readline()
-    assert line == "postgres\n", process.stderr.read()
+    assert process.stdout.readline() == "postgres\n", process.stderr.read()
 
 
 def end(process: subprocess.Popen[str]) -> None:
@@ -381,15 +380,20 @@ def test_a_crashed_server_is_started_again_in_spite_of_its_old_pid(data_dir: Pat
     again.stop()
 
 
-def test_a_path_with_a_control_character_is_refused(tmp_path: Path) -> None:
+def test_variables_that_lead_programs_to_another_server_do_not_lead_there(data_dir: Path) -> None:
+    connected(one := user(data_dir, PGSERVICE="theirs", PGHOSTADDR="192.0.2.1", PGREQUIREAUTH="md5"))
+    end(one)
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\x1bb", "a\udcffb"])
+def test_a_path_with_a_control_character_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(JournalError, match="control character"):
-        EmbeddedServer.start(tmp_path / "a\nb")
+        EmbeddedServer.start(tmp_path / name)
 
 
 def test_a_path_with_quotes_spaces_and_dollars_works(data_dir: Path) -> None:
     odd = data_dir / 'it\'s "$HOME", ü'
-    data_dir.mkdir()
-    data_dir.chmod(0o755)
+    data_dir.mkdir(mode=0o755)
     server = EmbeddedServer.start(odd)
     assert query(server.url)
     assert server.stop_if_last()
