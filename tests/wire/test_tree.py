@@ -174,7 +174,7 @@ async def test_tree_39_all_calls_of_a_sweep_stay_within_its_tokens():
     plan = make_plan(sweep, make_task("inspected", INSPECTED), make_task("load", LOAD))
     done = await run_over_wire("tree", {"plan": plan})
     roles = [each.system.rpartition("# Role: ")[2].partition("\n")[0] for each in done.asked]
-    assert roles[:3] == ["clarify", "plan", "scope"]
+    assert roles[:3] == ["clarify", "plan", "extract"], "the planner has worded what a sweep looks for"
     until = roles.index("scout") if "scout" in roles else next(n for n, role in enumerate(roles) if role == "reflect")
     sent = sum(len(each.system) + len(each.user) for each in done.asked[2 : until + 1]) // 4
     assert 0 < sent <= limit
@@ -262,7 +262,8 @@ async def test_tree_20_a_shortlist_reaches_the_leaves_below_its_neighbours_with_
     [chosen] = [link.reference for link in scout.linked]
     assert [read_first(found) for found in cranes.children] == [chosen] * 2
     own = re.compile(rf"This line of research:\n<data-\w+>{re.escape(INSPECTED)}</data")
-    first = next(page for page in done.prompts("scope") if own.search(page))
+    assert not done.prompts("scope"), "the planner has worded all of them, and the scout is no surprise"
+    first = next(page for page in done.prompts("reflect") if own.search(page))
     assert "must be inspected every 12 months" in first.partition("before this line of research began")[2], (
         "the thread begins with what the scout saw for it"
     )
@@ -389,5 +390,5 @@ async def test_tree_16_the_tokens_of_a_spec_end_what_a_model_is_asked_for_its_le
     spent = bounded.usage.input_tokens + bounded.usage.output_tokens
     # A call is reserved with its longest answer, so that 6,000 tokens allow one reading.
     assert (spent <= 2_500, spent > 0) == ("tokens" in budget, True), spent
-    assert free.usage.input_tokens > 2_500
+    assert free.usage.input_tokens > 2_000
     assert done.report.markdown

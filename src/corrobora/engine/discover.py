@@ -15,10 +15,10 @@ from corrobora.domain.errors import LimitReached
 from corrobora.domain.evidence import Hit, LinkedSource, Reading, ReadOutcome
 from corrobora.domain.plan import Gate, Node, Record, collect_leaves
 from corrobora.domain.report import Findings
-from corrobora.domain.thread import Course, StopReason, ThreadState
+from corrobora.domain.thread import Course, Intent, StopReason, ThreadState
 from corrobora.engine.inputs import scope_input
 from corrobora.engine.read import read_hits
-from corrobora.engine.search import search_round
+from corrobora.engine.search import search_round, take_given_intent
 from corrobora.engine.session import Session
 from corrobora.engine.session.budget import CALL_TOKENS, UsageLedger
 from corrobora.engine.session.journal import RoundBuffer
@@ -28,6 +28,7 @@ from corrobora.roles.forms import shorten_title
 from corrobora.roles.scope import Candidate, Shortlist, Sweep, scope, scout
 
 _SOURCE_ID = re.compile(r"\bS[0-9]+\b")
+_LATER = "~"  # in a path: a later iteration of a phase
 MAX_SCANS = 12  # candidates that are quick-scanned, best first
 SHORTLIST_SIZE = 10
 MAX_QUERIES = 7  # of a sweep for several questions
@@ -78,7 +79,7 @@ async def sweep_sources(node: Node, run: Session) -> Findings:
     tokens = min((gate.budget_tokens for gate in node.gates if gate.budget_tokens is not None), default=None)
     with run.budget.track_usage(tokens=tokens, seconds=_find_seconds(node)) as ledger:
         async with run.until_reserve(thread, gathered):
-            gathered.intent = await run.call(scope, scope_input(thread, run))
+            gathered.intent = await _scope_sweep(thread, run)
             gathered.searched = await search_round(gathered.intent, thread, run)
             found = gathered.searched.hits
             found = fuse_hits(found, equal=True) if run.has_model else found  # each query has its turn at the scans
@@ -91,6 +92,12 @@ async def sweep_sources(node: Node, run: Session) -> Findings:
     found = _build_sweep_findings(node, thread, _name_excluded(shortlist, candidates), shortlist, gathered)
     run.scouted += found.facts
     return replace(found, usage=ledger.usage)
+
+
+async def _scope_sweep(thread: ThreadState, run: Session) -> Intent:
+    """What a sweep looks for: what the planner worded; a later iteration of its phase is worded anew."""
+    planned = None if _LATER in thread.path else await take_given_intent(thread, run)
+    return planned or await run.call(scope, scope_input(thread, run))
 
 
 async def _scan_hits(
@@ -137,7 +144,7 @@ def _build_candidates(hits: tuple[Hit, ...], readings: list[Reading]) -> tuple[C
     for hit in hits:
         found_by.setdefault(_name_document(hit), []).append(hit.query)
     distinct = _dedupe_hits(hits)
-    groups = cluster_copies(tuple(f"{hit.title} {hit.snippet}" for hit in distinct))
+    groups = cluster_copies([(f"{hit.title} {hit.snippet}", urlsplit(hit.url).hostname or "") for hit in distinct])
     earlier = {hit.snippet: hit for hit in reversed(distinct)}  # the words of copies are shown once
     once = (hit if earlier[hit.snippet] is hit else replace(hit, snippet="") for hit in distinct)
     return tuple(

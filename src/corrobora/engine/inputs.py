@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from corrobora.domain.evidence import Contradiction, Fact
-from corrobora.domain.plan import Coverage, Node, Record, SubQuestion, SubQuestionStatus, describe_task, join_specs
+from corrobora.domain.plan import (
+    Coverage,
+    Node,
+    Record,
+    SubQuestion,
+    SubQuestionStatus,
+    TaskSpec,
+    describe_task,
+    join_specs,
+)
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Escape, Gap, Intent, Phase, ScopeInput, ThreadState
 from corrobora.engine.knowledge import build_record
@@ -318,7 +327,8 @@ def extract_input(batch: Sequence[ReadPart], thread: ThreadState, run: Session) 
 
     The first document leads; the others are read beside it.
     """
-    served, spec = _merge_leaf_needs(thread, run), join_specs(thread.specs)
+    served, specs = _merge_leaf_needs(thread, run), _list_specs(thread, run)
+    spec = "\n".join(f"{told}{join_specs(own)}" for told, own in specs)
     asked = {question.id: question for question in (*run.questions, *thread.sub_questions)}
     names = [
         passage.id + (AGAIN + name_reading_task(thread, run, part) if part.missing else "")
@@ -339,7 +349,7 @@ def extract_input(batch: Sequence[ReadPart], thread: ThreadState, run: Session) 
         guidance=fill_prompt(thread.phase.reading_prompt, served),
         spec=spec,
         rubric="" if spec else build_rubric(served if not tasks else replace(served, objective="")),
-        discovery_intense=any(s.discovery_intense for s in thread.specs),
+        discovery_intense=any(each.discovery_intense for _, own in specs for each in own),
         known_facts=(*run.brief.known_facts, *(fact.claim for fact in thread.recalled[:MAX_RECALLED_SHOWN])),
         terms=collect_terms(thread),
         tasks=tasks,
@@ -365,14 +375,25 @@ def _show_source(made: Excerpt, part: ReadPart) -> Excerpt:
     )
 
 
+def _shares_readers(thread: ThreadState, run: Session) -> bool:
+    """True unless the leaf is alone, or a refinement gave it specifications that nobody has read for."""
+    return run.leaves > 1 and (not thread.specs or any(thread.specs == own for _, own in run.specs))
+
+
 def _list_tasks(thread: ThreadState, run: Session) -> tuple[str, ...]:
-    """What a reading is for: all leaves that have no specification of their own, else the leaf alone."""
-    return (
-        run.tasks if run.leaves > 1 and not thread.specs else (describe_task(thread.objective, thread.output_format),)
-    )
+    """What a reading is for: all leaves of the plan, so that no passage is sent twice, else the leaf alone."""
+    return run.tasks if _shares_readers(thread, run) else (describe_task(thread.objective, thread.output_format),)
+
+
+def _list_specs(thread: ThreadState, run: Session) -> tuple[tuple[str, tuple[TaskSpec, ...]], ...]:
+    """The specifications of a reading, each after the questions that it is for, if others are read for beside them."""
+    if _shares_readers(thread, run):
+        return tuple((f"For {ids}:\n", own) for ids, own in run.specs)
+    return (("", thread.specs),) if thread.specs else ()
 
 
 def name_reading_task(thread: ThreadState, run: Session, part: ReadPart | None = None) -> str:
     """Name what a thread's readers are asked for, of a part also why again: an answer is for the same task only."""
     limits = "" if run.leaves > 1 else thread.out_of_scope
-    return name_task(*_list_tasks(thread, run), limits, join_specs(thread.specs), *(part.missing if part else ()))
+    specs = (join_specs(own) for _, own in _list_specs(thread, run))
+    return name_task(*_list_tasks(thread, run), limits, *specs, *(part.missing if part else ()))

@@ -279,11 +279,10 @@ async def authorize_plan(plan: Plan, run: Session) -> None:
     run.gathers_plans, run.leaves = plan.gathers_plans, len(leaves)
     run.named = frozenset(subject.name for leaf in leaves for subject in leaf.subjects)
     run.tasks = tuple(
-        dict.fromkeys(
-            describe_task(leaf.objective, leaf.output_format)
-            for leaf in leaves
-            if not (leaf.discovery or leaf.specs)  # one with specifications has readers of its own
-        )
+        dict.fromkeys(describe_task(leaf.objective, leaf.output_format) for leaf in leaves if not leaf.discovery)
+    )
+    run.specs = tuple(
+        (" ".join(asked.id for asked in leaf.sub_questions) or leaf.title, leaf.specs) for leaf in leaves if leaf.specs
     )
     estimate = run.outside.estimate(plan) if run.outside.estimate else None
     asks = run.profile.authorize != "auto" or (estimate is not None and estimate.needs_yes)

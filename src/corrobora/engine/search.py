@@ -52,21 +52,20 @@ async def scope_round(thread: ThreadState, run: Session) -> Intent:
     given = scope_input(thread, run)
     run.egress.open_texts(thread.steer)
     _emit_opening(thread, run)
-    worded = await _take_given_intent(thread, run)
+    worded = await take_given_intent(thread, run)
     intent = worded or await run.call(scope, given)
     if must_rescope(intent, given, thread):  # a reflection was told of the escape, and is not asked a second time
         intent = ensure_changed_query(worded or await run.call(scope, rescope_input(given, intent)), given)
     intent = bind_intent(intent, given, thread)
     if thread.angle:  # sub-agents share no context, and no search either
         intent = replace(intent, queries=tuple([await _claim_query(each, thread, run) for each in intent.queries]))
-    queries = [query.text for query in intent.queries]
-    text = intent.reasoning or intent.goal
-    data = {"text": text, "queries": queries, "targets": intent.targets, "forced": intent.forced}
+    data = {"text": intent.reasoning or intent.goal, "queries": [query.text for query in intent.queries]}
+    data |= {"targets": intent.targets, "forced": intent.forced}
     run.emit(EventType.THOUGHT, thread.round_path, data, number=thread.number + 1)
     return intent
 
 
-async def _take_given_intent(thread: ThreadState, run: Session) -> Intent | None:
+async def take_given_intent(thread: ThreadState, run: Session) -> Intent | None:
     """Return what a round looks for if a model has worded it already, so that none is asked again (ANGLES-13).
 
     A reflection words the round after it; the planner, or a refinement, the first one of a thread that has siblings.
@@ -76,16 +75,17 @@ async def _take_given_intent(thread: ThreadState, run: Session) -> Intent | None
     if intent is None or thread.steer or not run.has_model:
         return None
     asked = {query_core(query) for query in thread.past_queries}
-    if asked.issuperset(query_core(query.text) for query in intent.queries):
-        return None
     key = f"{thread.round_path}/{scope.prompt}#given"
+    scoped = {*run.journal.keys(key.removesuffix("given"))} - {key}  # by a model, in an attempt of an older version
+    if scoped or asked.issuperset(query_core(query.text) for query in intent.queries):
+        return None
     return decode(Intent, await run.record_first(key, encode(Intent, intent)), key=key)
 
 
 def _word_first_round(thread: ThreadState, run: Session) -> Intent | None:
     phase, told = thread.phase, thread.suggested
-    surprised = bool(thread.recalled) and not thread.earlier  # what is known from other runs, the planner did not know
-    planned = run.leaves > 1 and phase.min_queries <= len(told) and not surprised
+    surprised = not thread.earlier and bool({fact.id for fact in thread.recalled} - {fact.id for fact in run.scouted})
+    planned = run.leaves > 1 and phase.min_queries <= len(told) and not surprised  # by facts of other runs
     if not told or not (thread.angle or planned):
         return None
     queries = tuple(Query(text, intent=phase.goal) for text in told[: phase.max_queries])
@@ -345,6 +345,7 @@ async def _search_one(
     run.emit(EventType.SEARCH, thread.round_path, data, number=number, part=key)
     if name not in STORED_PROVIDERS:
         run.egress.open_hits(hits)
+        run.found |= {hit.url: run.found.get(hit.url, hit) for hit in hits}
     if sent.text != query.text:  # they answer the query as it was meant
         hits = tuple(replace(hit, query=query.text) for hit in hits)
     return SearchResults(hits, (), (name,))
@@ -395,6 +396,4 @@ def seems_down(name: str, run: Session) -> bool:
 def is_given_up(name: str, thread: ThreadState, run: Session) -> bool:
     """True for a provider that is not asked again: after some failures it gets one search a round, or none at all."""
     failed = run.failing.get(name, [])
-    if len(failed) < GIVEN_UP_AFTER:
-        return False
-    return failed[-1] in _HOPELESS or f"{name}@{thread.round_path}" in run.failing
+    return len(failed) >= GIVEN_UP_AFTER and (failed[-1] in _HOPELESS or f"{name}@{thread.round_path}" in run.failing)

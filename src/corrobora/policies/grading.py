@@ -71,18 +71,22 @@ def group_statements(
         credible: further hosts that count as credible.
     """
     ordered = sorted({fact.id: fact for fact in facts}.values(), key=lambda fact: fact.id)
-    groups = _group_quotes(tuple((fact.quote, frozenset(fact.subjects)) for fact in ordered))
+    groups = _group_quotes(tuple((fact.quote, frozenset(fact.subjects), identify_witness(fact)) for fact in ordered))
     return tuple(_make_statement([ordered[at] for at in members], names, credible) for members in groups)
 
 
 @functools.lru_cache(maxsize=256)  # a round is assessed before and after its reflection
-def _group_quotes(quotes: tuple[tuple[str, frozenset[str]], ...]) -> Sequence[Sequence[int]]:
-    """Group quotes with what they are about: two of different subjects are two statements, however alike."""
-    features = [_read_features(quote) for quote, _ in quotes]
+def _group_quotes(quotes: tuple[tuple[str, frozenset[str], str], ...]) -> Sequence[Sequence[int]]:
+    """Group quotes, each with what it is about and who says it: two of different subjects are two statements."""
+    features = [_read_features(quote) for quote, _, _ in quotes]
+    spread = {witness: Counter[str]() for _, _, witness in quotes}
+    for each, (_, _, witness) in zip(features, quotes, strict=True):
+        spread[witness].update(each.stems)
     alike = _Groups(len(quotes))
     for one, other in _list_likely_pairs(features):
         mine, yours = quotes[one][1], quotes[other][1]
-        if _say_alike(features[one], features[other]) and not (mine and yours and mine.isdisjoint(yours)):
+        said = [spread[witness] for witness in sorted({quotes[one][2], quotes[other][2]})]
+        if _say_alike(features[one], features[other], said) and not (mine and yours and mine.isdisjoint(yours)):
             alike.join(one, other)
     return alike.list_groups()
 
@@ -144,13 +148,20 @@ def _is_one_witness(one: Fact, other: Fact) -> bool:
     return shorter >= MIN_COPIED_STEMS and len(mine & yours) >= COPY_SHARE_ABOVE * both
 
 
-def _say_alike(one: _QuoteFeatures, other: _QuoteFeatures) -> bool:
+def _say_alike(one: _QuoteFeatures, other: _QuoteFeatures, said: Sequence[Mapping[str, int]]) -> bool:
+    """True if two quotes share most of the shorter one; words in other quotes of who `said` them count less.
+
+    What all of a manual is about ("the server writes its file") is no agreement on what one of its sentences adds. Only
+    the two publishers are asked, so that no page of a third one takes an agreement away.
+    """
     if one.numbers != other.numbers or one.stance != other.stance:
         return False
-    shared = len(one.stems & other.stems)
-    shorter, longer = sorted((len(one.stems), len(other.stems)))
-    agree = shared >= max(MIN_AGREEING_STEMS, MIN_AGREEMENT * shorter)
-    return agree and shorter >= MIN_SIZE_SHARE * longer
+    shared = one.stems & other.stems
+    shorter, longer = sorted((one.stems, other.stems), key=len)
+    own = {stem: (stem in one.stems) + (stem in other.stems) for stem in shorter}
+    weights = {stem: 1 / (1 + sum(each.get(stem, 0) for each in said) - count) for stem, count in own.items()}
+    agree = sum(weights[stem] for stem in shared) >= MIN_AGREEMENT * sum(weights.values())
+    return agree and len(shared) >= MIN_AGREEING_STEMS and len(shorter) >= MIN_SIZE_SHARE * len(longer)
 
 
 def _list_likely_pairs(features: Sequence[_QuoteFeatures]) -> Iterable[tuple[int, int]]:

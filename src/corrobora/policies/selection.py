@@ -172,18 +172,26 @@ def _make_given_hit(reference: str, objective: str) -> Hit:
     return Hit(reference, reference, provider=GIVEN_PROVIDER, query=objective, source=source)
 
 
-def cluster_copies(texts: Sequence[str]) -> tuple[int, ...]:
-    """Number the groups of near-copies among short texts: equal numbers mark copies of each other."""
-    groups: list[frozenset[str]] = []
+def cluster_copies(texts: Sequence[tuple[str, str]]) -> tuple[int, ...]:
+    """Number the groups of near-copies among short texts, each with its host: equal numbers mark copies of each other.
+
+    Words in most results of one host are its menu, and make no two of its pages alike.
+    """
+    found = [(frozenset(stem_text(text)), host) for text, host in texts]
+    counts = {name: Counter(term for terms, host in found if host == name for term in terms) for _, name in found}
+    sizes = Counter(host for _, host in found)
+    groups: list[tuple[frozenset[str], str]] = []
     numbers: list[int] = []
-    for text in texts:
-        terms = frozenset(stem_text(text))
-        number = next(
-            (n for n, known in enumerate(groups) if terms == known or jaccard_similarity(terms, known) >= COPY_SHARE),
-            len(groups),
-        )
+
+    def is_copy(terms: frozenset[str], host: str, known: tuple[frozenset[str], str]) -> bool:
+        menu = {term for term, n in counts[host].items() if host == known[1] and 1 < sizes[host] < 2 * n}
+        alike = (jaccard_similarity(one, other) for one, other in ((terms, known[0]), (terms - menu, known[0] - menu)))
+        return terms == known[0] or all(share >= COPY_SHARE for share in alike)
+
+    for terms, host in found:
+        number = next((n for n, known in enumerate(groups) if is_copy(terms, host, known)), len(groups))
         if number == len(groups):
-            groups.append(terms)
+            groups.append((terms, host))
         numbers.append(number)
     return tuple(numbers)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from pydantic_core import to_json
 
 from corrobora.domain.limits import LIMITS
@@ -49,6 +49,9 @@ class Planning:
     record: Record = field(default_factory=Record)
 
 
+Least = Annotated[int, Field(ge=1), BeforeValidator(lambda value: value or 1)]  # 0 asks for nothing: the least is 1
+
+
 @dataclass(frozen=True, slots=True)
 class WireSpec:
     """A specification for those who read the sources of a task."""
@@ -57,7 +60,7 @@ class WireSpec:
     questions: list[str]
     expected_format: str = ""
     acceptance_criteria: str = ""
-    priority: Annotated[int, Field(ge=1, le=10, description="1 is read for first.")] = 1
+    priority: Annotated[Least, Field(le=10, description="1 is read for first.")] = 1
     budget: Annotated[str, Field(description='Such as "4 sources, 2 minutes, 20,000 tokens".')] = ""
     discovery_intense: bool = False
 
@@ -68,11 +71,11 @@ class WirePhase:
 
     __pydantic_config__ = STRICT
     name: str = "gather"
-    corroboration: Annotated[int, Field(ge=1, le=10, description="Independent sources for each answer.")] = 1
+    corroboration: Annotated[Least, Field(le=10, description="Independent sources for each answer.")] = 1
     themes: list[str] = field(default_factory=list[str])
     contradictions_resolved: bool = False
     minimum_confidence: Score = 0.0
-    max_iterations: Annotated[int, Field(ge=1)] = 1
+    max_iterations: Least = 1
     budget_seconds: Annotated[float | None, Field(ge=0)] = None
     budget_tokens: Annotated[int | None, Field(ge=0)] = None
     discovery: Annotated[bool, Field(description="Look for new sources before its tasks work.")] = False

@@ -30,7 +30,7 @@ _DIFFER = re.compile(
     r"(?:differ|compare|vary)\b"
 )
 _EITHER = re.compile(r"(?i)(?:,|:)\s*([^,:;?]{2,120}?),?\s+or\s+([^,;?]{2,120})\?*\s*$")
-_ASKS = re.compile(r"(?i)\b(?:which|what|how|when|where|whom?|whose|why)\b")
+_ASKS = re.compile(r"(?i)\b(?:which|what|how|when|where|whom?|whose|why)\b|\A\s*(?:and|but|und|aber)\s")
 _ASKING = (
     r"(?:which|what|how|when|where|whom?|whose|why|welche[rsmn]?|was|wie|wann|wo(?:her|hin|für|durch|mit)?|wer|wen|wem|"
     r"warum|weshalb|wessen)"

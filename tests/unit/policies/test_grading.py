@@ -82,6 +82,25 @@ def test_a_longer_statement_that_says_more_is_no_copy() -> None:
     assert grade_first(web(short, "example.com", "S1"), web(longer, "example.org", "S2")) is Grade.VERIFIED
 
 
+def test_words_that_a_manual_uses_everywhere_are_no_agreement_on_what_one_sentence_adds() -> None:
+    manual = [
+        web(text, "crane.example.com", f"S{at}")
+        for at, text in enumerate(
+            (
+                "Write the log of the crane to FILE. The default is the file crane.log of the yard.",
+                "The log of the crane is a file that can be read while the crane works.",
+                "Execute a program after the log file of the crane is closed.",
+                "Keep the log file of the crane when the yard closes.",
+            )
+        )
+    ]
+    claimed = web("The crane writes its log file every hour.", "blog.example.org", "S9")
+    assert grade_facts([*manual, claimed])[0][0].grade is Grade.UNVERIFIED
+    assert grade_facts([manual[0], claimed])[0][0].grade is Grade.VERIFIED, "alone they look alike"
+    agrees = web("While the crane works, its log file can be read.", "blog.example.org", "S9")
+    assert grade_facts([*manual, agrees])[0][1].grade is Grade.VERIFIED
+
+
 def test_three_shared_words_agree_and_two_do_not() -> None:
     one = web("Ardal harbour opened.", "example.com", "S1")
     assert grade_first(one, web("Ardal harbour opened.", "example.org", "S2")) is Grade.VERIFIED

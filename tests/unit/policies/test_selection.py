@@ -104,4 +104,12 @@ def test_tree_given_sources_are_read_first() -> None:
 
 def test_tree_near_copies_share_a_cluster() -> None:
     texts = ("The kiln is hot at noon", "The kiln is hot at noon.", "Rivers flow to the sea")
-    assert cluster_copies(texts) == (0, 0, 1)
+    assert cluster_copies([(text, "a.example") for text in texts[:2]]) == (0, 0)
+    assert cluster_copies([(text, f"{at}.example") for at, text in enumerate(texts)]) == (0, 0, 1)
+
+
+def test_tree_pages_that_share_the_menu_of_their_host_are_no_copies() -> None:
+    menu = "Introduction Quick start Installation Configuration Databases Leases Logging Security Statistics"
+    pages = [f"{title} {menu}" for title in ("Hooks", "Logging", "Lease expiration", "Lease expiration")]
+    found = [*((page, "manual.example") for page in pages), (pages[0], "mirror.example")]
+    assert cluster_copies(found) == (0, 1, 2, 2, 0)

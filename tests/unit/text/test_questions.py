@@ -31,6 +31,7 @@ def test_sides_of_a_comparison():
     assert find_compared_sides("Compare PostgreSQL and MySQL on licensing.") == ("PostgreSQL", "MySQL")
     assert find_compared_sides("What is heat?") == ()
     assert find_compared_sides("How is it defined, and at which level must it be used or offered?") == ()
+    assert find_compared_sides("How are leases stored, and does it offer a second server or DNS updates?") == ()
     assert find_compared_sides("Which river is longer, the Rhine or the Danube?") == ("the Rhine", "the Danube")
     assert find_alternatives("Which bridge is older, the Rialto Bridge or Tower Bridge?") == (
         "the Rialto Bridge",

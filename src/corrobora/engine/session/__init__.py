@@ -24,9 +24,9 @@ from corrobora.domain.errors import (
     RoleError,
     Stale,
 )
-from corrobora.domain.evidence import Document, Fact, FactId
+from corrobora.domain.evidence import Document, Fact, FactId, Hit
 from corrobora.domain.limits import Meter, Usage
-from corrobora.domain.plan import Brief, Node, Plan, Record, SubQuestion
+from corrobora.domain.plan import Brief, Node, Plan, Record, SubQuestion, TaskSpec
 from corrobora.domain.report import Findings, Report
 from corrobora.domain.run import Event, EventType, Request, RequestOption, RunId, Stage, parse_last_stage
 from corrobora.domain.thread import AdvanceRule, StopReason, StopRule, ThreadState
@@ -120,6 +120,8 @@ class Session:
     questions: tuple[SubQuestion, ...] = ()
     researched: tuple[str, ...] = ()  # what the question was narrowed to or split into, if it was
     tasks: tuple[str, ...] = ()  # what the leaves of the plan want
+    specs: tuple[tuple[str, tuple[TaskSpec, ...]], ...] = ()  # and prescribe to readers, after what it is for
+    found: dict[str, Hit] = field(default_factory=dict[str, Hit])  # what searches of the web found, by address
     rulings: dict[tuple[str, tuple[str, ...]], str | None] = field(default_factory=lambda: {})  # noqa: PIE807 - `dict` has no type
     claims: PassageClaims = field(default_factory=PassageClaims)
     until: str = ""  # the last stage of this attempt as it was asked for; the run pauses after it (ANGLES-1)
@@ -387,10 +389,7 @@ class Session:
 
 
 async def run_parallel(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
-    """Await all in parallel, as one group: if one fails the others are cancelled. Results keep the order.
-
-    Raises the failure itself, as if the parts ran in turn: of several one that concerns the whole run, else the first.
-    """
+    """Await all; if one fails, cancel the others and raise its failure, of several one that concerns the whole run."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(each) for each in work]
