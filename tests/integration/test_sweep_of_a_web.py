@@ -41,7 +41,7 @@ def make_task(key: str, *questions: str, **more: Any) -> dict[str, Any]:
 def answer(asked: WireRequest) -> str:
     if is_role(asked, "plan"):
         phase = {"name": "sweep", "corroboration": 0, "max_iterations": 0}
-        sweep = make_task("sources", discovery=True, queries=[SWEPT], phases=[phase])
+        sweep = make_task("sources", discovery=True, queries=[SWEPT, "Orrin mill"], phases=[phase])
         own = {"queries": ["granite walls of Orrin mill"], "specs": [{"questions": [GREASED]}]}
         return json.dumps(
             {"tier": "moderate", "tasks": [sweep, make_task("gates", GREASED, **own), make_task("pond", HIGH)]}

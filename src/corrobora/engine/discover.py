@@ -95,8 +95,9 @@ async def sweep_sources(node: Node, run: Session) -> Findings:
 
 
 async def _scope_sweep(thread: ThreadState, run: Session) -> Intent:
-    """What a sweep looks for: what the planner worded; a later iteration of its phase is worded anew."""
-    planned = None if _LATER in thread.path else await take_given_intent(thread, run)
+    """What a sweep looks for, as the planner worded it, unless it is a later one, or one query is to serve all."""
+    scant = len(thread.suggested) == 1 < len(thread.sub_questions)
+    planned = None if scant or _LATER in thread.path else await take_given_intent(thread, run)
     return planned or await run.call(scope, scope_input(thread, run))
 
 

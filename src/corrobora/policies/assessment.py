@@ -24,7 +24,7 @@ from corrobora.policies.grading import (
 )
 from corrobora.policies.queries import is_exhausted
 from corrobora.text import phrases
-from corrobora.text.answer_match import AnswerCheck, Lack, covers_both_sides, is_answered, may_give_number
+from corrobora.text.answer_match import AnswerCheck, Lack, covers_both_sides, is_answered
 from corrobora.text.mentions import find_names
 from corrobora.text.phrases import format_count
 from corrobora.text.questions import asks_to_compare, split_parts
@@ -268,12 +268,11 @@ def _answer_by_parts(asked: SubQuestion, view: EvidenceView, judged: _Judgement)
 
 
 def _answer_together(asked: SubQuestion, view: EvidenceView, judged: _Judgement) -> set[FactId]:
-    """Return what a model names as the answer: read for the question and near to it, one of the kind asked for."""
-    named = judged.named.get(asked.id, ())  # that they name its subject is left to the model: manuals seldom do
-    checked = [each for each in view.check(asked.text) if each[0].id in named and judged.may_answer(asked, each[0])]
-    told = [(fact, check) for fact, check in checked if check.near or not _can_compare(asked, fact)]
-    gives = any(check.gives or may_give_number(asked.text, fact.quote) for fact, check in told)
-    return {fact.id for fact, _ in told} if gives else set()
+    """Return what a model names as the answer: read for the question, together near to it and of the kind asked for."""
+    named = judged.named.get(asked.id, ())  # each names its subject, or release? manuals seldom do
+    told = [fact for fact in view.facts if fact.id in named and judged.may_answer(asked, fact)]
+    foreign = any(not _can_compare(asked, fact) for fact in told)
+    return {fact.id for fact in told} if foreign or view.check_together(asked.text, told) else set()
 
 
 def _choose_shown(

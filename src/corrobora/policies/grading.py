@@ -21,7 +21,7 @@ from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from corrobora.domain.evidence import Fact, Grade, Statement
-from corrobora.text.answer_match import AnswerCheck, check_answer
+from corrobora.text.answer_match import AnswerCheck, check_answer, may_give_number
 from corrobora.text.measures import find_measures
 from corrobora.text.mentions import strip_to_alphanumeric
 from corrobora.text.tokens import split_words, stem_text
@@ -154,10 +154,9 @@ def _say_alike(one: _QuoteFeatures, other: _QuoteFeatures, said: Sequence[Mappin
     What all of a manual is about ("the server writes its file") is no agreement on what one of its sentences adds. Only
     the two publishers are asked, so that no page of a third one takes an agreement away.
     """
+    shared, (shorter, longer) = one.stems & other.stems, sorted((one.stems, other.stems), key=len)
     if one.numbers != other.numbers or one.stance != other.stance:
         return False
-    shared = one.stems & other.stems
-    shorter, longer = sorted((one.stems, other.stems), key=len)
     own = {stem: (stem in one.stems) + (stem in other.stems) for stem in shorter}
     weights = {stem: 1 / (1 + sum(each.get(stem, 0) for each in said) - count) for stem, count in own.items()}
     agree = sum(weights[stem] for stem in shared) >= MIN_AGREEMENT * sum(weights.values())
@@ -387,6 +386,13 @@ class EvidenceView:
             (fact, check_answer(question, fact.quote, read_headings(fact), self._around[fact.source], self._pairs))
             for fact in self.facts
         ]
+
+    def check_together(self, question: str, facts: Sequence[Fact]) -> bool:
+        """True if facts that are read as one statement are near a question and of the kind asked for."""
+        quotes, headings = "\n".join(fact.quote for fact in facts), "\n".join(map(read_headings, facts))
+        around = "\n".join(self._around[source] for source in sorted({fact.source for fact in facts}))
+        it = check_answer(question, quotes, headings, around, self._pairs)
+        return bool(facts) and it.near and (it.gives or may_give_number(question, quotes))
 
 
 def read_headings(fact: Fact) -> str:

@@ -51,3 +51,28 @@ def test_the_finding_that_is_shown_is_one_that_its_reader_took_for_the_question(
     own = replace(fact("The harbour of Ardal was opened to steamers in 1874.", passage="C3"), answers=("sq-1",))
     judged, _ = settled(COUNTED, near, own, questions=(asked(1), asked(2)))
     assert judged.sub_questions[0].finding == own.claim
+
+
+RELEASES = SubQuestion("sq-1", "How do Oaklock 2.2 and the sluices of Orrin 4.4 update gates for their barges?")
+MANUALS = [
+    fact(text, source=source, passage=f"C{at}", answers=("sq-1",))
+    for at, (source, text) in enumerate(
+        (
+            ("S1", "The keeper posts each change to the separate process that updates the gates."),
+            ("S1", "It is off by default."),
+            ("S2", "The style must be one of slow, quick or none."),
+            ("S2", "The kitchen serves soup at noon."),
+        )
+    )
+]
+
+
+@pytest.mark.parametrize(
+    ("places", "standing"), [((0, 1, 2), SubQuestionStatus.ANSWERED), ((3,), SubQuestionStatus.PARTIAL)]
+)
+def test_what_a_model_names_together_is_tested_together(places, standing: SubQuestionStatus) -> None:
+    """Rows of two manuals hold neither all words nor the release of a question; what is far from it answers nothing."""
+    told = [replace(MANUALS[at], title="Oaklock 2.2" if at < 2 else "Sluices 4.4") for at in places]
+    named = replace(COUNTED, answered_by=(("sq-1", tuple(each.id for each in told)),))
+    judged, _ = settled(named, *told, questions=(RELEASES,))
+    assert judged.sub_questions[0].standing is standing
