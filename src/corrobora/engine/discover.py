@@ -6,6 +6,7 @@ Knows searches, quick scans and the scout's shortlist, all inside the leaf's bud
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -104,15 +105,21 @@ async def _scope_sweep(thread: ThreadState, run: Session) -> Intent:
 async def _scan_hits(
     hits: Sequence[Hit], thread: ThreadState, gathered: RoundBuffer, ledger: UsageLedger, run: Session
 ) -> None:
-    """Scan in parallel; under a limit of tokens one by one, best first, as far as they pay for (TREE-39)."""
+    """Scan in parallel; under a limit of tokens one by one, best first, as far as they pay for (TREE-39).
+
+    A resumed run scans what was scanned before: what it has read already costs nothing, so that the limit admits more.
+    """
     ledger.strict = True  # what cannot be paid for is left unread: a weaker reader would read it for everybody
     ranking = CALL_TOKENS + sum(map(len, (f"{hit.title}{hit.snippet}" for hit in hits))) // 2  # kept for the scout
-    best = hits[:MAX_SCANS]
+    scanned = run.journal.get(key := f"{thread.path}/scanned")
+    known = None if scanned is None else json.loads(scanned.out)
+    best = [hit for hit in hits[:MAX_SCANS] if known is None or hit.key in known]
     with contextlib.suppress(LimitReached), run.budget.reserve_tokens(ranking):
-        for some in [best] if ledger.tokens is None else [[hit] for hit in best]:
+        for some in [best] if ledger.tokens is None or known is not None else [[hit] for hit in best]:
             async for reading in read_hits(some, thread, run):
                 gathered.readings.append(reading)
     ledger.strict = False
+    await run.record_first(key, json.dumps([reading.hit.key for reading in gathered.readings]))
 
 
 def _build_course(node: Node, run: Session) -> Course:

@@ -7,7 +7,6 @@ says it, never on a model's opinion of its own findings. Does not know who found
 
 from __future__ import annotations
 
-import functools
 import re
 import tomllib
 from collections import Counter
@@ -24,6 +23,7 @@ from corrobora.domain.evidence import Fact, Grade, Statement
 from corrobora.text.answer_match import AnswerCheck, check_answer, may_give_number
 from corrobora.text.measures import find_measures
 from corrobora.text.mentions import strip_to_alphanumeric
+from corrobora.text.quantities import remove_known_series
 from corrobora.text.tokens import split_words, stem_text
 from corrobora.text.vocabulary import Equivalence
 
@@ -47,7 +47,7 @@ class _QuoteFeatures:
     stance: frozenset[str]
 
 
-@functools.lru_cache(maxsize=4_096)  # every round compares all facts of its thread again
+@lru_cache(maxsize=4_096)  # every round compares all facts of its thread again
 def _read_features(quote: str) -> _QuoteFeatures:
     stance = frozenset(split_words(quote)) & _STANCE_WORDS
     if "n't" in quote or "n’t" in quote:
@@ -75,7 +75,7 @@ def group_statements(
     return tuple(_make_statement([ordered[at] for at in members], names, credible) for members in groups)
 
 
-@functools.lru_cache(maxsize=256)  # a round is assessed before and after its reflection
+@lru_cache(maxsize=256)  # a round is assessed before and after its reflection
 def _group_quotes(quotes: tuple[tuple[str, frozenset[str], str], ...]) -> Sequence[Sequence[int]]:
     """Group quotes, each with what it is about and who says it: two of different subjects are two statements."""
     features = [_read_features(quote) for quote, _, _ in quotes]
@@ -391,7 +391,7 @@ class EvidenceView:
         """True if facts that are read as one statement are near a question and of the kind asked for."""
         quotes, headings = "\n".join(fact.quote for fact in facts), "\n".join(map(read_headings, facts))
         around = "\n".join(self._around[source] for source in sorted({fact.source for fact in facts}))
-        it = check_answer(question, quotes, headings, around, self._pairs)
+        it = check_answer(remove_known_series(question, around), quotes, headings, around, self._pairs)
         return bool(facts) and it.near and (it.gives or may_give_number(question, quotes))
 
 

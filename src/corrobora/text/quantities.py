@@ -150,6 +150,12 @@ def find_asked_releases(question: str) -> Releases:
     return Releases(numbers, 0 < len(numbers) <= 2 and _RANGE.search(question) is not None)  # noqa: PLR2004 - two ends
 
 
+def remove_known_series(question: str, text: str) -> str:
+    """Return a question without its releases if a text names one of their series: a manual of 2.3.1 is one of 2.3."""
+    asked, held = find_asked_releases(question).numbers, find_releases(text)
+    return remove_releases(question) if any(h.startswith(f"{a}.") for a in asked for h in held) else question
+
+
 def remove_releases(text: str) -> str:
     """Remove version numbers from a text: their digits would match unrelated sentences."""
     named = find_releases(text)

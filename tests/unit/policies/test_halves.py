@@ -72,7 +72,7 @@ MANUALS = [
 )
 def test_what_a_model_names_together_is_tested_together(places, standing: SubQuestionStatus) -> None:
     """Rows of two manuals hold neither all words nor the release of a question; what is far from it answers nothing."""
-    told = [replace(MANUALS[at], title="Oaklock 2.2" if at < 2 else "Sluices 4.4") for at in places]
+    told = [replace(MANUALS[at], title="Oaklock 2.2.0" if at < 2 else "Sluices 4.4.3") for at in places]
     named = replace(COUNTED, answered_by=(("sq-1", tuple(each.id for each in told)),))
     judged, _ = settled(named, *told, questions=(RELEASES,))
     assert judged.sub_questions[0].standing is standing
