@@ -199,7 +199,9 @@ async def _fetch_once(hit: Hit, number: int, run: Session) -> FetchResult:
         fetched = FetchResult(ReadOutcome.REFUSED, note=STAYS)
     else:
         try:
-            document = await reader.read(hit if hit.source else run.found.get(hit.url, hit))  # it says when it was published
+            document = await reader.read(
+                hit if hit.source else run.found.get(hit.url, hit)
+            )  # it says when it was published
             run.opened[make_read_key(hit)] = document  # else it would be loaded again at once
             note = CUT_NOTE if document.truncated else ""
             passages = tuple(p.id for p in document.passages)
