@@ -2,6 +2,7 @@
 
 pytest_plugins = [
     "tests.plugins.garbage",
+    "tests.plugins.order",
     "tests.plugins.profile",
     "tests.plugins.shell",
     "tests.plugins.serving",

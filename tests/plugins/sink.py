@@ -65,7 +65,7 @@ def open_sink(*script: int) -> Iterator[Sink]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     sink.port = server.server_port
-    thread = threading.Thread(target=server.serve_forever, name="webhook sink")
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), name="webhook sink")
     thread.start()
     try:
         yield sink

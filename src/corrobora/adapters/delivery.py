@@ -354,11 +354,13 @@ def check_webhook(url: str, hosts: Sequence[str]) -> None:
         raise UserError("webhook_address", "A webhook must have an address with https.", next_step="Use https.")
 
 
-async def post_webhook(url: str, message: WebhookMessage, *, key: bytes, hosts: Sequence[str]) -> PostResult:
+async def post_webhook(
+    url: str, message: WebhookMessage, *, key: bytes, hosts: Sequence[str], seconds: float = WEBHOOK_SECONDS
+) -> PostResult:
     """Post a message, signed with `key`, to an address that `hosts` allow; what goes wrong is in the result."""
     try:
         check_webhook(url, hosts)
-        async with asyncio.timeout(WEBHOOK_SECONDS):
+        async with asyncio.timeout(seconds):
             status = await _send(url, message, key, parse_hosts(hosts))
     except UserError as error:
         return PostResult(error.message)
@@ -367,7 +369,7 @@ async def post_webhook(url: str, message: WebhookMessage, *, key: bytes, hosts: 
     except NameUnresolved as error:
         return PostResult(f"not sent: {error}")
     except (TimeoutError, httpcore2.TimeoutException):
-        return PostResult(f"no answer within {WEBHOOK_SECONDS:g} s")
+        return PostResult(f"no answer within {seconds:g} s")
     except (httpcore2.NetworkError, httpcore2.ProtocolError, OSError, UnicodeError, ValueError) as error:
         return PostResult(f"the connection failed ({type(error).__name__})")
     return PostResult(f"HTTP {status}", delivered=200 <= status < 300, gone=status == _GONE)  # noqa: PLR2004 - HTTP

@@ -33,7 +33,7 @@ def collector() -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
             """Print nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}", received
     server.shutdown()
     server.server_close()

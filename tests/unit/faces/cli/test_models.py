@@ -110,7 +110,7 @@ def test_whatever_an_address_does_instead_of_answering_the_run_ends_with_7(
     server.does = SPEECHLESS[does]
     with serve(server) as model:
         address = model if protocol == "openai" else f"anthropic:scripted@{server.url}"
-        result = ask(filled, address, "-t", "8s")
+        result = ask(filled, address, "-t", "3s")
     assert (result.code, json.loads(result.out)["outcome"]) == (7, None)
     assert "The model never answered: " in result.complaint
     assert "leave --model out" in result.complaint

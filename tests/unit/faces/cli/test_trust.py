@@ -22,6 +22,13 @@ CANARY = "canary-7261"
 _ENCRYPTION_REQUESTS = (b"\x04\xd2\x16/", b"\x04\xd2\x160")  # what libpq asks first: TLS, then GSSAPI
 
 
+def _is_whole(request: bytes) -> bool:
+    """Tell whether all of a request over HTTP has arrived."""
+    head, end, body = request.partition(b"\r\n\r\n")
+    length = re.search(rb"content-length: (\d+)", head.lower())
+    return bool(end) and len(body) >= (int(length[1]) if length else 0)
+
+
 class Sink:
     """A listener on loopback that answers as much as a thief would, and keeps every byte that arrives."""
 
@@ -41,15 +48,19 @@ class Sink:
 
     def _take(self, connection: socket.socket) -> None:
         connection.settimeout(2)
+        asked = b""
         with contextlib.suppress(OSError), connection:
             while part := connection.recv(65_536):
                 self.received += part
+                asked += part
                 if part[4:8] in _ENCRYPTION_REQUESTS:
                     connection.sendall(b"N")
                 elif b"user\x00" in part:
                     connection.sendall(b"R\x00\x00\x00\x08\x00\x00\x00\x03")  # send your password in clear text
-                elif b"\r\n\r\n" in self.received and not re.search(rb"content-length: [1-9]", part.lower()):
-                    connection.sendall(b"HTTP/1.1 500 Error\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+                elif part.startswith(b"p"):  # the password
+                    return
+                elif _is_whole(asked):
+                    connection.sendall(b"HTTP/1.1 400 Error\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
                     return
 
     def close(self) -> None:
