@@ -364,9 +364,7 @@ async def post_webhook(
             status = await _send(url, message, key, parse_hosts(hosts))
     except UserError as error:
         return PostResult(error.message)
-    except ConnectionBlocked as error:
-        return PostResult(f"not sent: {error}")
-    except NameUnresolved as error:
+    except (ConnectionBlocked, NameUnresolved) as error:
         return PostResult(f"not sent: {error}")
     except (TimeoutError, httpcore2.TimeoutException):
         return PostResult(f"no answer within {seconds:g} s")
