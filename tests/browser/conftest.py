@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Any, TypeVar
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 from tests.plugins.reading import ingest_here
 from tests.plugins.serving import Site
@@ -61,6 +62,19 @@ def browser(site: Site, chromium: str) -> Iterator[Browser]:
 
 
 OpenPage = Callable[..., Page]
+ALL_RULES = {"resultTypes": ["violations"]}
+RULES_OF_COLOUR = ALL_RULES | {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
+
+
+def find_violations(page: Page) -> list[str]:
+    """Return what keeps people from reading a page: by all rules in the light, by those of colour in the dark too."""
+    found = list[str]()
+    for dark, options in ((False, ALL_RULES), (True, RULES_OF_COLOUR)):
+        page.emulate_media(color_scheme="dark" if dark else "light")
+        violations = Axe().run(page, options=options).response["violations"]
+        serious = [each for each in violations if each["impact"] in ("serious", "critical")]
+        found += [f"{each['id']}{' in the dark' if dark else ''}: {each['nodes'][0]['html']}" for each in serious]
+    return found
 
 
 @pytest.fixture
@@ -114,9 +128,9 @@ def check(box: Locator, hand: str) -> None:
 
 def focus_by_tab(target: Locator) -> None:
     """Move the focus with the Tab key until it is at the target."""
-    target.wait_for()
+    aim = target.element_handle()
     for _ in range(MOST_TABS):
-        if target.evaluate("each => each === document.activeElement"):
+        if aim.evaluate("each => each === document.activeElement"):
             return
         target.page.keyboard.press("Tab")
     pytest.fail("the Tab key does not reach it")

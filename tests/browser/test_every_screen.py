@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
-from tests.browser.conftest import MINUTE, SIDEWAYS, OpenPage, run_aside
+from tests.browser.conftest import MINUTE, SIDEWAYS, OpenPage, find_violations, run_aside
 from tests.paths.starts import CLEAR
 from tests.plugins.reading import ingest_here
 from tests.plugins.serving import Site, serve_settings
@@ -79,12 +78,7 @@ def test_a_screen_is_accessible_and_no_wider_than_its_window(
         assert page.evaluate(CUT_OFF) == [], f"cut off at {width}"
         assert page.evaluate(SQUEEZED) == [], f"squeezed at {width}"
         assert width > 320 or page.evaluate(SIDEWAYS) == [], "a column is out of sight on a phone"
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        found = Axe().run(page).response["violations"]
-        assert not [
-            f"{each['id']}: {each['nodes'][0]['html']}" for each in found if each["impact"] in ("serious", "critical")
-        ], scheme
+    assert not find_violations(page)
 
 
 def test_a_text_from_right_to_left_begins_at_the_right(open_page: OpenPage, site: Site) -> None:

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
-from tests.browser.conftest import SIDEWAYS, OpenPage, focus_by_tab, press, run_aside
+from tests.browser.conftest import SIDEWAYS, OpenPage, find_violations, focus_by_tab, press, run_aside
 from tests.plugins.reading import ingest_here
 from tests.plugins.serving import Site
 
@@ -303,9 +302,7 @@ def test_reading_screens_are_accessible_and_no_wider_than_the_window(
         page = open_page(screen.format(**reading))
         if "/report" in screen:
             page.locator("button.n").first.click()
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            _note_violations(page, f"{scheme} {screen}", found)
+        found[screen] = find_violations(page)
         _note_widths(page, screen, wide)
         page.close()
     page = open_page("/compare")
@@ -313,20 +310,13 @@ def test_reading_screens_are_accessible_and_no_wider_than_the_window(
         export = page.context.new_page()
         export.goto(save_export(site, page, reading[name], tmp_path).as_uri(), wait_until="load")
         _note_widths(export, f"export {name}", wide)
-    assert not found
+    assert not any(found.values()), found
     assert {place: needed for place, needed in wide.items() if needed > place[1]} == {}
 
 
 def _first_source(open_page: OpenPage, reading: Mapping[str, str]) -> str:
     page = open_page(f"/runs/{reading['demo']}/report")
     return page.locator(".ev-links a").first.get_attribute("href") or ""
-
-
-def _note_violations(page: Page, screen: str, found: dict[str, list[str]]) -> None:
-    result = Axe().run(page).response["violations"]
-    bad = [f"{each['id']}: {each['nodes'][0]['html']}" for each in result if each["impact"] in ("serious", "critical")]
-    if bad:
-        found[screen] = bad
 
 
 def _note_widths(page: Page, screen: str, wide: dict[tuple[str, int], int]) -> None:

@@ -11,17 +11,21 @@ import tempfile
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tests.plugins.reading import ingest_here
 
+from corrobora.adapters.pacing import SystemClock
 from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
 from corrobora.app.runs import submit_run
 from corrobora.app.verification import verify_report
+from corrobora.app.wiring import WebAccess
 from corrobora.config import load_settings
+from corrobora.domain.limits import LIMITS
 from corrobora.domain.report import Report
 from corrobora.domain.run import Request, RunId, RunRow
 from corrobora.engine.session.journal import decode
@@ -121,6 +125,13 @@ class Ended:
         return self.report.markdown if self.report else ""
 
 
+class HurriedClock(SystemClock):
+    """The clock of the machine, by which whoever pauses before another attempt waits a tenth of the time."""
+
+    async def sleep(self, seconds: float) -> None:
+        await super().sleep(seconds / 10)
+
+
 @dataclass
 class Harness:
     """A workspace with one library."""
@@ -175,7 +186,9 @@ async def open_harness(
         texts.mkdir()
         for name, text in documents.items():
             (texts / name).write_text(text)
+        options.setdefault("web", partial(WebAccess, limits=replace(LIMITS, host_pause_seconds=0.05)))
         async with Workspace.open(found, **options) as workspace:
+            workspace.wiring.clock = HurriedClock()
             await ingest_here(workspace.database, LIBRARY, texts)
             yield Harness(workspace)
 

@@ -80,6 +80,7 @@ def open_web(shell: Shell, serve: Any, **more: Any) -> LoopbackWeb:
     shell.setenv(
         TAVILY_API_KEY="a-key-of-the-test",
         CORROBORA_SOURCES_TAVILY_URL=web.url,
+        CORROBORA_SOURCES_TAVILY_RATE="1000",
         CORROBORA_SOURCES_ALLOWED_ENDPOINTS=f"127.0.0.1:{web.port}",
     )
     return web
