@@ -174,7 +174,7 @@ async def test_tree_39_all_calls_of_a_sweep_stay_within_its_tokens():
     plan = make_plan(sweep, make_task("inspected", INSPECTED), make_task("load", LOAD))
     done = await run_over_wire("tree", {"plan": plan})
     roles = [each.system.rpartition("# Role: ")[2].partition("\n")[0] for each in done.asked]
-    assert roles[:3] == ["clarify", "plan", "extract"], "the planner has worded what a sweep looks for"
+    assert roles[:3] == ["clarify", "plan", "scope"], "one query of the planner is not enough for two tasks"
     until = roles.index("scout") if "scout" in roles else next(n for n, role in enumerate(roles) if role == "reflect")
     sent = sum(len(each.system) + len(each.user) for each in done.asked[2 : until + 1]) // 4
     assert 0 < sent <= limit
@@ -262,7 +262,7 @@ async def test_tree_20_a_shortlist_reaches_the_leaves_below_its_neighbours_with_
     [chosen] = [link.reference for link in scout.linked]
     assert [read_first(found) for found in cranes.children] == [chosen] * 2
     own = re.compile(rf"This line of research:\n<data-\w+>{re.escape(INSPECTED)}</data")
-    assert not done.prompts("scope"), "the planner has worded all of them, and the scout is no surprise"
+    assert len(done.prompts("scope")) == 1, "for the sweep; what it saw is no surprise, and the leaves have queries"
     first = next(page for page in done.prompts("reflect") if own.search(page))
     assert "must be inspected every 12 months" in first.partition("before this line of research began")[2], (
         "the thread begins with what the scout saw for it"

@@ -28,7 +28,7 @@ from corrobora.policies.selection import cluster_copies, fuse_hits, list_given_h
 from corrobora.roles.forms import shorten_title
 from corrobora.roles.scope import Candidate, Shortlist, Sweep, scope, scout
 
-_SOURCE_ID = re.compile(r"\bS[0-9]+\b")
+_SOURCE_ID = re.compile(r"\b[SK][0-9]+\b")
 _LATER = "~"  # in a path: a later iteration of a phase
 MAX_SCANS = 12  # candidates that are quick-scanned, best first
 SHORTLIST_SIZE = 10
@@ -187,6 +187,7 @@ def _name_document(hit: Hit) -> str:
 def _name_excluded(shortlist: Shortlist, candidates: Sequence[Candidate]) -> list[str]:
     """Say which candidates were left out and why, by their titles: ids of sources mean nothing to a reader."""
     titles = {each.reference: each.title or each.reference for each in candidates}
+    titles |= {f"K{at}": titles[each.reference] for at, each in enumerate(candidates, start=1)}  # as they were shown
 
     def name_source(found: re.Match[str]) -> str:
         return f'"{titles[found[0]]}"' if found[0] in titles else found[0]

@@ -227,7 +227,10 @@ def build_parts(parts: Sequence[Findings], room: int) -> tuple[Part, ...]:
     ]
     total = max(1, sum(map(len, own)))
     return tuple(
-        build_part(replace(found, facts=tuple(facts)), max(MIN_FACTS_OF_PART, room * len(facts) // total))
+        build_part(
+            replace(found, facts=tuple(facts), summary="" if _is_shortlist(found) else found.summary),
+            max(MIN_FACTS_OF_PART, room * len(facts) // total),
+        )
         for found, facts in zip(parts, own, strict=True)
         if facts or not _is_shortlist(found)
     )
@@ -375,19 +378,14 @@ def _show_source(made: Excerpt, part: ReadPart) -> Excerpt:
     )
 
 
-def _shares_readers(thread: ThreadState, run: Session) -> bool:
-    """True unless the leaf is alone, or a refinement gave it specifications that nobody has read for."""
-    return run.leaves > 1 and (not thread.specs or any(thread.specs == own for _, own in run.specs))
-
-
 def _list_tasks(thread: ThreadState, run: Session) -> tuple[str, ...]:
     """What a reading is for: all leaves of the plan, so that no passage is sent twice, else the leaf alone."""
-    return run.tasks if _shares_readers(thread, run) else (describe_task(thread.objective, thread.output_format),)
+    return run.tasks if run.shares_readers(thread.specs) else (describe_task(thread.objective, thread.output_format),)
 
 
 def _list_specs(thread: ThreadState, run: Session) -> tuple[tuple[str, tuple[TaskSpec, ...]], ...]:
     """The specifications of a reading, each after the questions that it is for, if others are read for beside them."""
-    if _shares_readers(thread, run):
+    if run.shares_readers(thread.specs):
         return tuple((f"For {ids}:\n", own) for ids, own in run.specs)
     return (("", thread.specs),) if thread.specs else ()
 

@@ -29,7 +29,7 @@ from corrobora.engine.session.journal import decode, decode_meta, encode, get_ty
 from corrobora.policies.assessment import list_names, merge_facts
 from corrobora.policies.budget import find_spent_phase_limit
 from corrobora.policies.gates import describe_delta, find_unmet_criteria, has_improved, list_uncovered_themes
-from corrobora.policies.outcome import merge_gaps, strip_iterations
+from corrobora.policies.outcome import merge_gaps, select_last_iterations, strip_iterations
 from corrobora.ports import Entry, QuestionRater
 from corrobora.reporting.thread_json import build_leaf_result, name_result_file
 from corrobora.roles.refine import Refinement, Shortfall, refine
@@ -71,8 +71,9 @@ async def execute_node(node: Node, run: Session) -> Findings:
             except RUN_ERRORS:
                 raise
             except Exception as error:  # noqa: BLE001 - whatever fails here, what was found so far is kept (ENGINE-4)
-                return keep_findings(node, findings, f"{gate.name}, iteration {turn}", error, run)
-    findings = _tell_shortfall(node, gates, findings)
+                kept = keep_findings(node, findings, f"{gate.name}, iteration {turn}", error, run)
+                return await _synthesize_node(node, kept, run)
+    findings = _tell_shortfall(node, gates, await _synthesize_node(node, findings, run))
     run.worked[strip_iterations(node.path)] = findings
     return findings
 
@@ -100,7 +101,7 @@ async def _iterate_node(
 
 
 async def _run_children(node: Node, gate: Gate, turn: int, run: Session, before: Findings | None) -> Findings:
-    """Work on all children, discovery first, and synthesize what they found."""
+    """Work on all children, discovery first, and put together what they found."""
     scouts = [child for child in node.children if child.discovery]
     scouts += [make_phase_scout(node, gate, turn)] if gate.discovery else []
     scouted = tuple([await scout_sources(each, node, run) for each in scouts])
@@ -110,9 +111,13 @@ async def _run_children(node: Node, gate: Gate, turn: int, run: Session, before:
     parts = spread_facts(parts, list_names((run.brief.question,), run.brief.subjects), run.profile.publishers)
     parts = tuple(await run_parallel([_reconsider_part(part, run) for part in parts]))
     remember_shared_facts(parts, run)
+    return merge_findings(node, parts, "\n\n".join(part.summary for part in parts if part.summary), before)
+
+
+async def _synthesize_node(node: Node, found: Findings, run: Session) -> Findings:
+    """Synthesize what the children of a node found, when its gates are through: no refinement reads a synthesis."""
+    parts = select_last_iterations(found.children)
     alone = len(parts) == 1 or not any(part.facts for part in parts)  # one part speaks for itself, nothing for nobody
-    summaries = "\n\n".join(part.summary for part in parts if part.summary)
-    found = merge_findings(node, parts, summaries, before)
     if node.path == "root" or alone:  # the report is the root's synthesis
         return found
     try:

@@ -252,7 +252,7 @@ async def widen_reading(
     """
     everything = await run.library.source_passages(document.source.id)
     searched = tuple(dict.fromkeys((hit.query, *(each.query for each in found))))
-    shared = run.leaves > 1 and not thread.specs  # a reader with a specification serves its own task alone
+    shared = run.shares_readers(thread.specs)
     subjects, served = (*run.brief.subjects, *thread.subjects), run.questions if shared else thread.sub_questions
     needs = drop_subjects((question.text for question in served), subjects, document.source.title)
     if hit.provider == ASKED_PROVIDER and hit.passage is not None:

@@ -157,10 +157,7 @@ class Session:
 
     @property
     def rules(self) -> tuple[tuple[str, StopRule], ...]:
-        """The profile's stop rules, after that of a person who asked to finish; an answered follow-up ends.
-
-        Whatever the profile: no round begins in which a model would have no time to read.
-        """
+        """The profile's stop rules, between "a person asked to finish" and "a model would have no time to read"."""
 
         def finish_asked(_thread: ThreadState, _meter: Meter) -> StopReason | None:
             return StopReason.CANCELLED if self.budget.finishing else None
@@ -364,6 +361,10 @@ class Session:
         elif window.cut and not self.budget.finishing:
             await self.journal.put(Entry(key, json.dumps(sorted(gathered.keys))))
         gathered.cut = window.cut or record is not None
+
+    def shares_readers(self, specs: tuple[TaskSpec, ...]) -> bool:
+        """True unless a leaf is alone, or a refinement gave it specifications that nobody has read for."""
+        return self.leaves > 1 and (not specs or any(specs == own for _, own in self.specs))
 
     def enter_stage(self, stage: Stage) -> None:
         """Tell that a stage begins. Raises `NeedsHuman` (`stage_reached`) after the last stage of this attempt."""
