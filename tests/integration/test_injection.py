@@ -132,9 +132,9 @@ def obey(asked: WireRequest, page: str) -> str:
     return json.dumps(answer, ensure_ascii=False)
 
 
-@pytest.mark.parametrize("way", ORDERS)
+@pytest.mark.parametrize(("way", "profile"), [*((way, "timed") for way in ORDERS), ("text", "angles")])
 async def test_a_model_that_obeys_pages_delivers_no_lie_calls_no_address_and_sends_no_private_word(
-    database_url: str, way: str
+    database_url: str, way: str, profile: str
 ):
     title, text = (part.replace("{lie}", LIE) for part in ORDERS[way])
     rule = "The sluice gates of Orrin mill must be greased every {} days, says the rule of the miller."
@@ -148,7 +148,7 @@ async def test_a_model_that_obeys_pages_delivers_no_lie_calls_no_address_and_sen
         ModelServer(lambda asked: obey(asked, web.url)) as server,
         open_harness(database_url, own, name_web(web)) as harness,
     ):
-        found = await harness.run(server, "timed", providers=("tavily",))
+        found = await harness.run(server, profile, providers=("tavily",))
         await good(found, harness)
         page = run_folder(harness.workspace, found.row.id).file_path("report.html").read_text()
     assert found.report is not None
@@ -156,7 +156,8 @@ async def test_a_model_that_obeys_pages_delivers_no_lie_calls_no_address_and_sen
     assert any("777" in asked.user for asked in server.asked)
     lies = [check for check in found.report.checks if check.sentence.startswith(LIE) and not check.withheld]
     assert not [check for check in lies if check.support is not Support.UNCLEAR]
-    assert "777" not in found.report.title or way != "title", "no quote has it"
+    heads = [line for line in (f"# {found.report.title}", *found.markdown.splitlines()) if line.startswith("#")]
+    assert way == "delimiter" or not [line for line in heads if "777" in line], "no quote states it"
     body = found.markdown.partition("## Sources")[0]
     assert not re.search(r"(?<!\\)\[S\d+:C\d+\]", body)
     active = Active()

@@ -35,7 +35,7 @@ from corrobora.text.markdown import (
     strip_source_label,
 )
 from corrobora.text.mentions import find_claim_words, is_statement, tells_research
-from corrobora.text.orders import find_order
+from corrobora.text.orders import drop_orders, find_order
 from corrobora.text.support import Evidence, SupportCheck, check_support, find_numbers
 from corrobora.text.tokens import read_inline, token_overlap
 
@@ -344,7 +344,7 @@ def _is_told(line: str, evidence: _Evidence) -> bool:
     if find_order(line) and not any(line.strip("# ") in each for each in evidence.known):
         return False
     asked = [each for each in evidence.known if not is_statement(each)]
-    told = "\n".join((evidence.told, *asked)).casefold()
+    told = "\n".join((fold_quotes(drop_orders(fact.quote) for fact in evidence.facts), *asked)).casefold()
     return not is_statement(line, asked) or all(word.casefold() in told for word in find_claim_words(line))
 
 
