@@ -37,6 +37,13 @@ def documents_over_http(log: Path) -> Iterator[str]:
             process.terminate()
 
 
+def check_asked(lines: list[str]) -> None:
+    """The server was searched for words of the question and fetched from, and saw no key."""
+    assert any(line.startswith("search ") and "bridge" in line for line in lines)
+    assert "fetch d1" in lines
+    assert all(line.endswith("[]") for line in lines if line.startswith("search"))
+
+
 def check_report(shell: Shell, log: Path) -> None:
     """The run searched and fetched there, and cites the document at its own address."""
     result = shell(CLEAR, "--provider", "mcp", "-s", "max_rounds=1", "-q", "--json")
@@ -45,10 +52,7 @@ def check_report(shell: Shell, log: Path) -> None:
     assert "412 metres" in report["markdown"]
     assert {each["url"] for each in report["citations"]} == {"https://wiki.test/bridge"}
     assert [each["version"] for each in report["citations"]] == [""] * len(report["citations"])
-    asked = log.read_text().splitlines()
-    assert any(line.startswith("search ") and "bridge" in line for line in asked)
-    assert "fetch d1" in asked
-    assert all(line.endswith("[]") for line in asked if line.startswith("search"))
+    check_asked(log.read_text().splitlines())
     assert "\x1b" not in json.dumps(report)
     assert "<script>" not in report["markdown"]
 
@@ -59,13 +63,6 @@ def test_an_mcp_server_is_searched_and_read_over_http(filled: Shell) -> None:
     with documents_over_http(log) as address:
         filled.setenv(CORROBORA_SOURCES_MCP_URL=address, CORROBORA_SOURCES_MCP_RATE="900", MCP_API_KEY="a-key")
         check_report(filled, log)
-
-
-@pytest.mark.covers("setting sources.mcp_command")
-def test_an_mcp_server_is_started_by_its_command_without_our_keys(filled: Shell) -> None:
-    log = filled.folder / "asked"
-    filled.setenv(CORROBORA_SOURCES_MCP_COMMAND=write_command(log), TAVILY_API_KEY="a-key")
-    check_report(filled, log)
 
 
 def test_hits_of_other_providers_are_read_elsewhere() -> None:
@@ -84,16 +81,19 @@ def test_only_the_operator_names_the_server(filled: Shell) -> None:
     assert not (filled.folder / "planted").exists()
 
 
-def test_words_of_private_documents_stay_here(served: Shell) -> None:
+@pytest.mark.covers("setting sources.mcp_command")
+def test_an_mcp_server_is_started_by_its_command_without_our_keys_and_words_of_private_documents(served: Shell) -> None:
     log = served.folder / "asked"
     (served.folder / "papers").mkdir()
     (served.folder / "papers" / "offer.md").write_text(
         "# Zanthorium programme\n\nDana Quillfeather says that the bridge at Arnholm is built of Zanthorium steel.\n"
     )
-    served.setenv(CORROBORA_SOURCES_MCP_COMMAND=write_command(log))
+    served.setenv(CORROBORA_SOURCES_MCP_COMMAND=write_command(log), TAVILY_API_KEY="a-key")
     result = served(CLEAR, "-l", "papers", "--provider", "mcp", "-q", "-s", "max_rounds=1")
     assert result.code == 0, result.err
+    assert "412 metres" in result.out
+    assert "https://wiki.test/bridge" in result.out
     asked = log.read_text().lower()
-    assert "bridge" in asked
+    check_asked(asked.splitlines())
     assert not any(word in asked for word in ("zanthorium", "quillfeather"))
     assert "search provider mcp (a command of this machine) gets queries" in result.out
