@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 import threading
 import time
 from collections.abc import Generator, Iterator
@@ -42,10 +41,11 @@ def serve_settings(settings: Settings, *, port: int = 0, **options: object) -> G
     """
     import uvicorn
 
+    from corrobora.faces.serve import bind_socket
     from corrobora.faces.web import create_app
     from corrobora.faces.web.security import default_hosts
 
-    listening = socket.create_server(("127.0.0.1", port))
+    listening = bind_socket("127.0.0.1", port)
     port = listening.getsockname()[1]
     app = create_app(settings, allowed_hosts=default_hosts("127.0.0.1", port), **options)  # type: ignore[arg-type]
     config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="on", timeout_graceful_shutdown=1)

@@ -153,7 +153,8 @@ def read_tokens(file: Path | None) -> tuple[Token, ...]:
 def bind_socket(host: str, port: int) -> socket.socket:
     """Return a socket bound to an address. Raises `UserError` `serve_address`."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # Named, the protocol makes asyncio turn off Nagle's algorithm, which delays answers on a kept connection by 40 ms.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host.strip("[]"), port))

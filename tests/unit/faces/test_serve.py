@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
+import socket
 import time
 from typing import Any
 
 import httpx2
 import pytest
+
+from corrobora.faces.serve import bind_socket
 
 
 def read_address(process: Any) -> str:
@@ -40,6 +44,19 @@ def test_the_server_prints_its_address_and_ends_with_ctrl_c(served: Any) -> None
     finally:
         process.kill()
         process.communicate()
+
+
+async def test_the_end_of_an_answer_does_not_wait_for_the_receipt_of_its_beginning() -> None:
+    connections = asyncio.Queue[asyncio.StreamWriter]()
+    server = await asyncio.start_server(
+        lambda _, writer: connections.put_nowait(writer), sock=bind_socket("127.0.0.1", 0)
+    )
+    async with server:
+        _, client = await asyncio.open_connection(*server.sockets[0].getsockname())
+        accepted = await connections.get()
+        assert accepted.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        client.close()
+        accepted.close()
 
 
 @pytest.mark.covers("serve --host")
