@@ -171,8 +171,8 @@ class EmailDelivery:
         message.set_content(f"{news}\n\n{report}" if news else report)
         if _PAGE in files:  # what a mail program shows; attached as well, to be opened or handed on
             page = files[_PAGE].decode("utf-8", "replace")
-            told = f'<pre style="white-space: pre-wrap">{html.escape(news)}</pre>' if news else ""
-            message.add_alternative(_AFTER_BODY.sub(lambda found: found[0] + told, page, count=1), subtype="html")
+            note = f'<pre style="white-space: pre-wrap">{html.escape(news)}</pre>' if news else ""
+            message.add_alternative(_AFTER_BODY.sub(lambda found: found[0] + note, page, count=1), subtype="html")
         for name, content in files.items():
             if name == _BODY:
                 continue

@@ -167,8 +167,8 @@ class RunAttempt:
             return True
         if ANYWAY_TOPIC in await self._workspace.runs.read_answers(self._row.id):
             return True
-        told = f"The report was not handed over: {failed} With --deliver-anyway it is."
-        session.emit(EventType.WARNING, "root", {"message": told}, part="deliver")
+        message = f"The report was not handed over: {failed} With --deliver-anyway it is."
+        session.emit(EventType.WARNING, "root", {"message": message}, part="deliver")
         return False
 
     async def _finish(self, session: Session, report: Report) -> None:
@@ -195,14 +195,14 @@ class RunAttempt:
             await session.journal.flush()
             await runs.store_elapsed(run, self._epoch, session.budget.elapsed)
         await runs.finish(run, self._epoch, status, outcome=outcome, reason=reason)
-        told: dict[str, object] = {"run": run, "attempt": self._epoch, "state": status.value}
+        fields: dict[str, object] = {"run": run, "attempt": self._epoch, "state": status.value}
         if session is not None:
             meter = session.budget.read_meter()
-            told |= {"seconds": round(session.budget.elapsed, 1), "searches": meter.searches}
-            told |= {"model_calls": meter.usage.calls, "dollars": round(meter.usage.dollars, 6)}
-            spent = "{seconds} s, {searches} searches, {model_calls} model calls, ${dollars}".format_map(told)
+            fields |= {"seconds": round(session.budget.elapsed, 1), "searches": meter.searches}
+            fields |= {"model_calls": meter.usage.calls, "dollars": round(meter.usage.dollars, 6)}
+            spent = "{seconds} s, {searches} searches, {model_calls} model calls, ${dollars}".format_map(fields)
             reason = f"{reason}; {spent}" if reason else spent
-        log.info("run %s: %s%s", run, status.value, f" ({outcome}: {reason})" if reason else "", extra=told)
+        log.info("run %s: %s%s", run, status.value, f" ({outcome}: {reason})" if reason else "", extra=fields)
 
     async def _open_session(self) -> Session:
         workspace, request, run = self._workspace, self._row.request, self._row.id

@@ -204,8 +204,8 @@ async def read_changes(workspace: Workspace, run: str) -> dict[str, Any]:
     if stored is None:
         return {}
     changes = decode(Proposed, stored, key="edits.json").changes
-    told = [{**asdict(each), "edit": {**asdict(each.edit), "place": each.edit.place}} for each in changes]
-    return {**json.loads(stored), "changes": told}
+    edited = [{**asdict(each), "edit": {**asdict(each.edit), "place": each.edit.place}} for each in changes]
+    return {**json.loads(stored), "changes": edited}
 
 
 async def read_outline(workspace: Workspace, run: str) -> Document:

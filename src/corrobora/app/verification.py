@@ -344,10 +344,10 @@ def _index_items(items: Sequence[IngestItem]) -> Mapping[str, SourcePage]:
     """Index texts by path, file name, name without its ending, title and address; the first of a name counts."""
     found: dict[str, SourcePage] = {}
     for item in items:
-        told, sections = item.source, tuple((at, path) for at, _, path in iterate_sections(item.text, item.headings))
-        page = SourcePage(item.text, told.title, told.version, told.published, sections)
-        path = PurePosixPath(item.path or told.url)
-        for name in filter(None, (told.url, str(path), path.name, path.stem, told.title)):
+        source, sections = item.source, tuple((at, path) for at, _, path in iterate_sections(item.text, item.headings))
+        page = SourcePage(item.text, source.title, source.version, source.published, sections)
+        path = PurePosixPath(item.path or source.url)
+        for name in filter(None, (source.url, str(path), path.name, path.stem, source.title)):
             found.setdefault(_fold_name(name), page)
     return found
 

@@ -272,9 +272,9 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
     cited = await read_cited_sources(run.library, tuple(f.source for f in findings.facts if f.marker in numbers))
     done = build_methodology(findings, checked, len({marker.split(":")[0] for marker in numbers}), run)
     doubt = (f"The score is doubtful: {verdict.suspicious}.",) if verdict and verdict.suspicious else ()
-    ours, told = mark_previous(numbers, run.request.previous, run.outside.previous)
+    ours, notes = mark_previous(numbers, run.request.previous, run.outside.previous)
     length = describe_length(body, run.profile.words_min, done)
-    done = replace(done, notes=(*done.notes, *describe_notices(cited), *length, *doubt, *told))
+    done = replace(done, notes=(*done.notes, *describe_notices(cited), *length, *doubt, *notes))
     kind, reason = _explain_outcome(findings, len(numbers), done, checked, refused)
     report = Report(
         question=run.brief.question,
@@ -351,8 +351,8 @@ def _apply_form(body: str, run: Session) -> str:
 def explain_no_report(report: Report) -> str:
     """What is said in place of a report where there is no evidence: the outcome and the methodology, no findings."""
     frame = find_frame(report.language, report.translation)
-    told = f"No report: {report.reason or report.outcome}."
-    return f"{frame.translate(told)}\n\n{render_methodology(report, frame)}\n"
+    reason = f"No report: {report.reason or report.outcome}."
+    return f"{frame.translate(reason)}\n\n{render_methodology(report, frame)}\n"
 
 
 def _list_disputed_facts(findings: Findings) -> list[Fact]:

@@ -163,7 +163,7 @@ def _build_candidates(hits: tuple[Hit, ...], readings: list[Reading]) -> tuple[C
 
 def _build_candidate(hit: Hit, scan: Reading | None, queries: Sequence[str], group: int) -> Candidate:
     found = merge_facts((), (*scan.facts, *scan.others)) if scan else ()
-    facts, told = found[:3], next(iter(found), None)
+    facts, first = found[:3], next(iter(found), None)
     answers = (each for fact in found for each in fact.answers)
     host = (urlsplit(hit.url).hostname or "").removeprefix("www.")
     return Candidate(
@@ -171,8 +171,8 @@ def _build_candidate(hit: Hit, scan: Reading | None, queries: Sequence[str], gro
         title=(scan.title if scan else "") or hit.title,  # a given source names only itself
         snippet=hit.snippet,
         scan=" ".join(fact.quote for fact in facts),
-        published=hit.published or (told.published or told.version if told else ""),
-        publisher=(told.publisher if told else "") or host,
+        published=hit.published or (first.published or first.version if first else ""),
+        publisher=(first.publisher if first else "") or host,
         found_by=tuple(dict.fromkeys(queries)),
         cluster=group,
         answers=tuple(dict.fromkeys(answers)),

@@ -89,8 +89,8 @@ async def propose_changes(base: Base, given: EditRequest, run: Session) -> tuple
     """Return the checked changes, and the report with the facts of what was researched again."""
     edits, unclear = given.edits, ""
     if given.feedback:
-        told = await run.call(propose_edits, edit_input(base, given.feedback))
-        edits, unclear = (*edits, *told.edits), told.unclear
+        proposed = await run.call(propose_edits, edit_input(base, given.feedback))
+        edits, unclear = (*edits, *proposed.edits), proposed.unclear
     if not edits:
         raise UserError(
             "edit_unclear",
@@ -104,14 +104,14 @@ async def propose_changes(base: Base, given: EditRequest, run: Session) -> tuple
         failed = [each for each in tried if (each.edit.action, each.edit.target) not in withdrawn]
         if not failed:
             break
-        told = await run.call(propose_edits, edit_input(base, given.feedback, turn, list(map(_explain, failed))))
-        again = {(each.action, each.target) for each in told.edits}
+        proposed = await run.call(propose_edits, edit_input(base, given.feedback, turn, list(map(_explain, failed))))
+        again = {(each.action, each.target) for each in proposed.edits}
         lossy = [each.edit for each in failed if not each.refused]  # what is lost may be what the reader wants lost
-        withdrawn |= {(each.action, each.target) for each in told.edits if each in lossy}
-        if again or told.unclear:
+        withdrawn |= {(each.action, each.target) for each in proposed.edits if each in lossy}
+        if again or proposed.unclear:
             withdrawn |= {(each.edit.action, each.edit.target) for each in failed} - again
-        unclear = told.unclear or unclear
-        base, changes = await check_changes(base, _replace_words(changes, failed, told.edits, base), run)
+        unclear = proposed.unclear or unclear
+        base, changes = await check_changes(base, _replace_words(changes, failed, proposed.edits, base), run)
     for change in changes:
         if change.refused == NOT_RESEARCHED:
             base, found = await research_part(base, change, run)
@@ -167,10 +167,10 @@ def _explain(change: Change) -> str:
 
 
 def _replace_words(
-    changes: Sequence[Change], failed: Sequence[Change], told: Sequence[Edit], base: Base
+    changes: Sequence[Change], failed: Sequence[Change], edits: Sequence[Edit], base: Base
 ) -> tuple[Edit, ...]:
     """Take new words for the edits that failed, and nothing else; what is worse than before is not taken."""
-    fresh = {(each.action, each.target): each for each in told}
+    fresh = {(each.action, each.target): each for each in edits}
     tried: list[Edit] = []
     for change in changes:
         again = fresh.get((change.edit.action, change.edit.target)) if change in failed else None
@@ -272,11 +272,11 @@ def render_changes(proposed: Proposed, previous: str) -> str:
         head = f"## {each.number}. {each.edit.action.value} {each.edit.target}"
         head += f" {each.edit.place}" if each.edit.place else ""
         lines = [f"- {line}" for line in each.before] + [f"+ {line}" for line in each.after]
-        told = [f"Loses {loss.kind}: {loss.text}" for loss in each.losses]
-        told += [f"Closes the gap: {text}" for text in each.closes]
+        notes = [f"Loses {loss.kind}: {loss.text}" for loss in each.losses]
+        notes += [f"Closes the gap: {text}" for text in each.closes]
         if each.refused:
-            told = [f"Refused, the text stays: {each.refused}."]
-        blocks.append("\n".join(filter(None, (head, "", *(["```diff", *lines, "```"] if lines else []), *told))))
+            notes = [f"Refused, the text stays: {each.refused}."]
+        blocks.append("\n".join(filter(None, (head, "", *(["```diff", *lines, "```"] if lines else []), *notes))))
     blocks += [f"Together they also lose {loss.kind}: {loss.text}" for loss in proposed.together]
     blocks += [f"Not an edit: {proposed.unclear}"] if proposed.unclear else []
     return "\n\n".join(blocks) + "\n"

@@ -218,11 +218,11 @@ def build_parts(parts: Sequence[Findings], room: int) -> tuple[Part, ...]:
     What a scout saw, and what a reader found for another part, is told by the part that it was found for; which
     sources a scout ranked how is of no use to a writer.
     """
-    told = {fact.id for found in parts if not _is_shortlist(found) for fact in found.facts}
+    shared = {fact.id for found in parts if not _is_shortlist(found) for fact in found.facts}
     mine = [set(drop_foreign_facts(found.facts, found.sub_questions)) for found in parts]
     asked = {fact.id for facts in mine for fact in facts}
     own = [
-        [f for f in found.facts if (f in held or f.id not in asked) and not (_is_shortlist(found) and f.id in told)]
+        [f for f in found.facts if (f in held or f.id not in asked) and not (_is_shortlist(found) and f.id in shared)]
         for found, held in zip(parts, mine, strict=True)
     ]
     total = max(1, sum(map(len, own)))

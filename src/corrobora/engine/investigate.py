@@ -265,9 +265,9 @@ def describe_failure(error: Exception) -> str:
 
 def keep_findings(node: Node, findings: Findings, what: str, error: Exception, run: Session) -> Findings:
     """Go on with what a node found before something failed; the failure is recorded and noted."""
-    told = f"{what} of {node.title!r} failed: {describe_failure(error)}; what was found before is kept."
-    _emit_failure(node, told, run, what)
-    return replace(findings, notes=(*findings.notes, told))
+    note = f"{what} of {node.title!r} failed: {describe_failure(error)}; what was found before is kept."
+    _emit_failure(node, note, run, what)
+    return replace(findings, notes=(*findings.notes, note))
 
 
 def make_sentinel(node: Node, reason: str) -> Findings:

@@ -73,18 +73,18 @@ async def recall_knowledge(thread: ThreadState, run: Session) -> ThreadState:
     try:
         facts = await run.record_value(key, tuple[Fact, ...], lambda: _recall_facts(thread, run))
         recall_insights = partial(_recall_insights, thread, run)
-        told = await run.record_value(f"{key}/insights", tuple[Insight, ...], recall_insights)
+        insights = await run.record_value(f"{key}/insights", tuple[Insight, ...], recall_insights)
     except ProviderError as error:
         await run.journal.put(Entry(f"{key}{FAILED}", error.message))
         return replace(thread, notes=(*thread.notes, _note_outage(error.message, thread.path, run)))
-    queries = tuple(each.text for each in told if each.kind is InsightKind.FOLLOW_UP)
+    queries = tuple(each.text for each in insights if each.kind is InsightKind.FOLLOW_UP)
     broad = thread.suggested or (thread.brief.question,)  # the first suggestion is the broad query (ANGLES-14)
     facts = merge_facts(thread.facts, facts)  # after those of its earlier iterations
     thread = replace(thread, recalled=facts, facts=facts)
     return replace(
         thread.take_assessment(assess_thread(thread)) if facts else thread,  # the first scope sees what is known
         suggested=tuple(dict.fromkeys((*broad, *queries))) if queries else thread.suggested,
-        sources=(*thread.sources, *(each.text for each in told if each.kind is InsightKind.LINKED)),
+        sources=(*thread.sources, *(each.text for each in insights if each.kind is InsightKind.LINKED)),
     )
 
 
@@ -151,9 +151,9 @@ async def _store_knowledge(facts: Sequence[Fact], insights: Sequence[Insight], r
 
 def _note_outage(why: str, path: str, run: Session) -> str:
     """Tell that the store of facts did not answer: a run can do without it (TREE-33)."""
-    told = f"The store of facts could not be used: {why}"
-    run.emit(EventType.WARNING, path, {"provider": "facts", "failed": told}, part="facts")
-    return told
+    note = f"The store of facts could not be used: {why}"
+    run.emit(EventType.WARNING, path, {"provider": "facts", "failed": note}, part="facts")
+    return note
 
 
 async def _recall_facts(thread: ThreadState, run: Session) -> tuple[Fact, ...]:
@@ -301,8 +301,8 @@ def build_record(thread: ThreadState, begun: Record) -> Record:
         seen |= {fact.id for fact in found}
         turn, last = turn + (done.number <= last), done.number
         rounds.append(_build_round(done, found, asked, turn))
-    told, last = tuple(_tell_sources_apart(rounds)), len(thread.earlier)
-    return replace(begun, recalled=recalled, rounds=told[last:], earlier=told[:last])
+    records, last = tuple(_tell_sources_apart(rounds)), len(thread.earlier)
+    return replace(begun, recalled=recalled, rounds=records[last:], earlier=records[:last])
 
 
 def _tell_sources_apart(rounds: Sequence[PastRound]) -> Iterator[PastRound]:
@@ -382,11 +382,11 @@ def _join_readings(one: Reading, other: Reading) -> Reading:
 
 def _build_source(reading: Reading, copies: Sequence[str]) -> SourceYield:
     also = (f"the same text at {host}" for host in dict.fromkeys(copies))
-    told = (*also, *_iter_told(reading))[:MAX_TOLD]
+    statements = (*also, *_iter_told(reading))[:MAX_TOLD]
     origin = next((fact.version for fact in reading.facts), "") or urlsplit(reading.hit.url).netloc
     title, name = reading.title or reading.hit.title, reading.source or ""
     place = name_place(reading.hit.url)
-    return SourceYield(name, title, origin, reading.outcome.value, len(reading.facts), told, place)
+    return SourceYield(name, title, origin, reading.outcome.value, len(reading.facts), statements, place)
 
 
 def _iter_told(reading: Reading) -> Iterator[str]:

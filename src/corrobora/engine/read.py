@@ -146,8 +146,8 @@ async def _read_in_turn(
         document, elsewhere = await widen_reading(hit, document, found, thread, run)
     together = await turn.wait_turn(ReadPart(source, document.passages, elsewhere))
     reading = await extract_facts(hit, document, thread, run, together)
-    told = replace(reading, attempts=fetched.attempts, drift_checked=thread.course.drift, note=fetched.note)
-    return _emit_reading(told, thread, run)
+    reading_done = replace(reading, attempts=fetched.attempts, drift_checked=thread.course.drift, note=fetched.note)
+    return _emit_reading(reading_done, thread, run)
 
 
 async def _read_again(hit: Hit, place: int, batch: ReadBatch, thread: ThreadState, run: Session) -> Reading:
@@ -395,6 +395,6 @@ def _emit_reading(reading: Reading, thread: ThreadState, run: Session) -> Readin
     run.emit(EventType.READ, thread.round_path, data, number=number, part=f"{reading.hit.url}#{reading.hit.passage}")
     for fact in reading.facts:
         known = {"fact": fact.id, "quote": fact.quote[:300], "title": fact.title}
-        told = {**known, "source": reading.source, "answers": fact.answers}
-        run.emit(EventType.FACT, thread.path, told, number=number, part=fact.id)
+        payload = {**known, "source": reading.source, "answers": fact.answers}
+        run.emit(EventType.FACT, thread.path, payload, number=number, part=fact.id)
     return reading

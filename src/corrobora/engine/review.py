@@ -76,11 +76,11 @@ async def load_reading_set(draft: Draft, findings: Findings, run: Session) -> Re
 
 def list_failing(checked: CheckedDraft, *, withheld: bool = False) -> tuple[str, ...]:
     """List the sentences that the check did not pass, each with its reason; those that are withheld first, or only."""
-    told = [f"Withheld, because {each.withheld}: {each.sentence}" for each in checked.checks if each.withheld]
+    failing = [f"Withheld, because {each.withheld}: {each.sentence}" for each in checked.checks if each.withheld]
     if not withheld:
         doubted = (each for each in checked.checks if each.support in RULED and not each.withheld)
-        told += [f"{each.support.value}, because {'; '.join(each.reasons)}: {each.sentence}" for each in doubted]
-    return tuple(told[:MAX_FAILING_SHOWN])
+        failing += [f"{each.support.value}, because {'; '.join(each.reasons)}: {each.sentence}" for each in doubted]
+    return tuple(failing[:MAX_FAILING_SHOWN])
 
 
 async def confirm_input(checked: CheckedDraft, findings: Findings, run: Session) -> Confirming:
@@ -138,8 +138,8 @@ def _find_nearest(check: SentenceCheck, facts: Sequence[Fact]) -> tuple[str, ...
 
 def _may_claim(check: SentenceCheck) -> bool:
     """True for a sentence that cites nothing and names nothing else, if a writer wrote it: only a reader can tell."""
-    told = check.support is Support.UNCITED or TELLS_RESEARCH in check.reasons
-    return told and not is_written_by_code(check.sentence)
+    uncited = check.support is Support.UNCITED or TELLS_RESEARCH in check.reasons
+    return uncited and not is_written_by_code(check.sentence)
 
 
 def _is_restated(check: SentenceCheck) -> bool:
@@ -239,7 +239,7 @@ def repair_input(checked: CheckedDraft, draft: Draft, findings: Findings, run: S
 
     Of the facts only those that such a sentence cites, and those that are nearest to it.
     """
-    told = Critique(list_failing(checked, withheld=True), "The check by code withholds these sentences. Repair them.")
+    advice = Critique(list_failing(checked, withheld=True), "The check by code withholds these sentences. Repair them.")
     given = critique_input(checked, findings, run, draft=draft)
     failing = [each for each in checked.checks if each.withheld]
     shown = {name for each in failing for name in each.facts}
@@ -247,7 +247,7 @@ def repair_input(checked: CheckedDraft, draft: Draft, findings: Findings, run: S
         said = partial(_measure_nearness, each.sentence)
         shown |= {fact.id for fact in sorted(findings.facts, key=said, reverse=True)[:MAX_NEAR_SHOWN]}
     facts = tuple(fact for fact in given.facts if fact.id in shown)
-    return revise_input(replace(given, facts=facts), told, "root/repair")
+    return revise_input(replace(given, facts=facts), advice, "root/repair")
 
 
 def _measure_nearness(sentence: str, fact: Fact) -> float:
@@ -266,8 +266,8 @@ async def read_cited_sources(library: Library, sources: Sequence[SourceId]) -> d
 def describe_notices(cited: Mapping[str, CitedSource]) -> list[str]:
     """Say which of the cited sources carry a notice about themselves; an empty list if none does."""
     standing = [each.notice for each in cited.values() if each.notice]
-    told = f"{len(standing)} of {len(cited)} cited sources carry a notice about themselves: {'; '.join(standing)}"
-    return [told] if standing else []
+    note = f"{len(standing)} of {len(cited)} cited sources carry a notice about themselves: {'; '.join(standing)}"
+    return [note] if standing else []
 
 
 def list_read_sources(report: Report) -> frozenset[SourceId]:
@@ -286,9 +286,9 @@ def mark_previous(
     known = list_read_sources(previous)
     ours = tuple(number for marker, number in numbers.items() if SourceId(marker[1:].partition(":")[0]) in known)
     named = f" ({', '.join(f'[{number}]' for number in ours)})" if ours else ""
-    told = f"{len(ours)} of {len(numbers)} cited passages{named} stand in sources that it had read"
+    counted = f"{len(ours)} of {len(numbers)} cited passages{named} stand in sources that it had read"
     rest = "" if len(ours) == len(numbers) else "; the others are new"
-    return ours, (f"Follows run {run}: {told}{rest}.",)
+    return ours, (f"Follows run {run}: {counted}{rest}.",)
 
 
 async def add_evidence(report: Report, library: Library) -> Report:

@@ -83,12 +83,12 @@ async def take_given_intent(thread: ThreadState, run: Session) -> Intent | None:
 
 
 def _word_first_round(thread: ThreadState, run: Session) -> Intent | None:
-    phase, told = thread.phase, thread.suggested
+    phase, suggested = thread.phase, thread.suggested
     surprised = not thread.earlier and bool({fact.id for fact in thread.recalled} - {fact.id for fact in run.scouted})
-    planned = run.leaves > 1 and phase.min_queries <= len(told) and not surprised  # by facts of other runs
-    if not told or not (thread.angle or planned):
+    planned = run.leaves > 1 and phase.min_queries <= len(suggested) and not surprised  # by facts of other runs
+    if not suggested or not (thread.angle or planned):
         return None
-    queries = tuple(Query(text, intent=phase.goal) for text in told[: phase.max_queries])
+    queries = tuple(Query(text, intent=phase.goal) for text in suggested[: phase.max_queries])
     subjects = () if thread.angle else tuple(subject.name for subject in thread.subjects)
     return Intent(phase.goal, queries, _list_open_ids(thread), subjects)
 
@@ -251,9 +251,9 @@ def join_results(results: Sequence[SearchResults]) -> SearchResults:
 def count_failed_searches(rounds: Sequence[Round], run: Session) -> int:
     """How many searches were sent and failed, and sites were not crawled: each once, however many rounds asked."""
     keys = [key.removesuffix(FAILED) for key in run.journal.keys("search/") if key.endswith(FAILED)]
-    told = (run.journal.get(f"{key}{FAILED}") for key in keys if run.journal.get(key) is None)
+    rows = (run.journal.get(f"{key}{FAILED}") for key in keys if run.journal.get(key) is None)
     sites = {failure for done in rounds for failure in done.failures if failure.startswith("site: ")}
-    return len(sites) + sum(entry is not None and not entry.out.endswith((LIMIT_TOLD, GIVEN_UP_TOLD)) for entry in told)
+    return len(sites) + sum(entry is not None and not entry.out.endswith((LIMIT_TOLD, GIVEN_UP_TOLD)) for entry in rows)
 
 
 def _make_search_key(query: Query, name: str, limit: int, known: frozenset[SourceId] | None) -> str:

@@ -199,8 +199,10 @@ def fold_event(view: RunView, event: Event) -> RunView:
         case EventType.FALLBACK:
             view = replace(view, fallbacks=view.fallbacks + 1)
         case EventType.CONTRADICTION:
-            told = Conflict(*(text_field(data, name) for name in ("claim", "difference", "relation")))
-            view = replace(view, contradictions=view.contradictions + 1, conflicts=(*view.conflicts, told)[-_MAX_ROWS:])
+            found = Conflict(*(text_field(data, name) for name in ("claim", "difference", "relation")))
+            view = replace(
+                view, contradictions=view.contradictions + 1, conflicts=(*view.conflicts, found)[-_MAX_ROWS:]
+            )
         case EventType.PLATEAU:
             view = _apply_plateau(view, event)
         case EventType.RUN_FINISHED | EventType.COMPLETE:
@@ -357,8 +359,8 @@ def _update_gauge(gauge: Gauge, data: EventData) -> Gauge:
 def _move_clock(view: RunView, event: Event) -> RunView:
     """Note when the elapsed seconds were told; the time in which a plan waits for a person is not worked."""
     gauge = view.gauge
-    told = number_field(event.data, "elapsed") is not None
-    if told or not gauge.read_at or event.type is EventType.PLAN_AUTHORIZED:
+    timed = number_field(event.data, "elapsed") is not None
+    if timed or not gauge.read_at or event.type is EventType.PLAN_AUTHORIZED:
         return replace(view, gauge=replace(gauge, read_at=event.at or gauge.read_at))
     if event.type in (EventType.PLAN_PROPOSED, EventType.RUN_FINISHED):
         worked = view.elapsed_at(event.at)

@@ -270,9 +270,9 @@ def _answer_by_parts(asked: SubQuestion, view: EvidenceView, judged: _Judgement)
 def _answer_together(asked: SubQuestion, view: EvidenceView, judged: _Judgement) -> set[FactId]:
     """Return what a model names as the answer: read for the question, together near to it and of the kind asked for."""
     named = judged.named.get(asked.id, ())  # each names its subject, or release? manuals seldom do
-    told = [fact for fact in view.facts if fact.id in named and judged.may_answer(asked, fact)]
-    foreign = any(not _can_compare(asked, fact) for fact in told)
-    return {fact.id for fact in told} if foreign or view.check_together(asked.text, told) else set()
+    near = [fact for fact in view.facts if fact.id in named and judged.may_answer(asked, fact)]
+    foreign = any(not _can_compare(asked, fact) for fact in near)
+    return {fact.id for fact in near} if foreign or view.check_together(asked.text, near) else set()
 
 
 def _choose_shown(

@@ -108,8 +108,8 @@ def take_shared_facts(
     done = {each.id: each for each in after if each.is_answered}
     if is_judged(found):
         known = {fact.id for fact in found.facts}
-        told = [fact for fact in mine if fact.id not in known]
-        gaps = tuple(gap for gap in found.gaps if not _is_closed(gap, asked.get(gap.target, ""), told))
+        fresh = [fact for fact in mine if fact.id not in known]
+        gaps = tuple(gap for gap in found.gaps if not _is_closed(gap, asked.get(gap.target, ""), fresh))
         done = {name: each for name, each in done.items() if name not in {gap.target for gap in gaps}}
     else:
         gaps = tuple(gap for gap in found.gaps if gap.target not in done)
@@ -118,10 +118,10 @@ def take_shared_facts(
     return replace(found, facts=facts, sub_questions=questions, gaps=gaps)
 
 
-def _is_closed(gap: Gap, question: str, told: Sequence[Fact]) -> bool:
+def _is_closed(gap: Gap, question: str, facts: Sequence[Fact]) -> bool:
     """True if a fact that was found for its question passes the answer test for the gap itself."""
     lacking = question if question and gap.text.endswith(question) else gap.text
-    return speaks_of(lacking, "", [fact for fact in told if gap.target in fact.answers])
+    return speaks_of(lacking, "", [fact for fact in facts if gap.target in fact.answers])
 
 
 def speaks_of(lacking: str, question: str, facts: Sequence[Fact]) -> bool:

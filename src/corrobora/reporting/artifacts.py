@@ -300,9 +300,9 @@ def _render_history(rounds: Sequence[Round]) -> str:
 
 def _explain_gap(gap: Gap, found: Findings) -> str:
     """Say why a gap is one, from what was done for it (TRIPLET-44)."""
-    told = [fact for fact in found.facts if gap.target and gap.target in fact.answers]
-    if told and all(fact.grade is Grade.UNVERIFIED for fact in told):
-        return f"stated by {format_count(len(told), 'UNVERIFIED statement')} only"
+    stated = [fact for fact in found.facts if gap.target and gap.target in fact.answers]
+    if stated and all(fact.grade is Grade.UNVERIFIED for fact in stated):
+        return f"stated by {format_count(len(stated), 'UNVERIFIED statement')} only"
     failures = sum(len(r.failures) for r in found.rounds)
     unread = sum(reading.outcome is not ReadOutcome.READ for r in found.rounds for reading in r.readings)
     if failures:

@@ -118,12 +118,12 @@ _TITLE_CHARS, _EDITION_CHARS, _HEADING_CHARS = 200, 120, 160
 
 def list_source_notes(citation: Citation, frame: Frame = ENGLISH) -> list[tuple[str, str]]:
     """Return what stands between a source and its quotes, each with its label."""
-    told = (
+    notes = (
         (phrases.AUTHORS, join_authors(citation.authors)),
         (phrases.NOTICE, citation.notice),
         (phrases.ORDER_QUOTED, f"“{citation.order}”" if citation.order else ""),
     )
-    return [(frame.translate(label), text) for label, text in told if text]
+    return [(frame.translate(label), text) for label, text in notes if text]
 
 
 def format_source_head(citation: Citation) -> str:
@@ -138,8 +138,8 @@ def cut_title(title: str) -> str:
 
 def format_source_details(citation: Citation, write: Callable[[str], str] = str) -> str:
     """Return what follows the title: " (edition, date), heading". `write` escapes for a format."""
-    told = ", ".join(part for part in (citation.version, citation.published) if part)[:_EDITION_CHARS]
-    details = f" ({write(told)})" if told else ""
+    edition = ", ".join(part for part in (citation.version, citation.published) if part)[:_EDITION_CHARS]
+    details = f" ({write(edition)})" if edition else ""
     place = shorten_title(name_section(citation.title, citation.heading), _HEADING_CHARS)
     return details + (f", {write(place)}" if place else "")
 
@@ -217,10 +217,10 @@ def _make_bibtex(work: CitedWork) -> str:
 def _make_bibtex_name(name: str) -> str:
     """Return a name as BibTeX reads it; what is no person's stands in braces, because BibTeX would take it apart."""
     family, given = split_name(name)
-    told = [_escape_latex(each) for each in (family, given) if each]
+    names = [_escape_latex(each) for each in (family, given) if each]
     if given and " and " not in f" {name} ":
-        return ", ".join(f"{{{each}}}" if "," in each else each for each in told)
-    return f"{{{', '.join(told)}}}"
+        return ", ".join(f"{{{each}}}" if "," in each else each for each in names)
+    return f"{{{', '.join(names)}}}"
 
 
 def _escape_latex(text: str) -> str:

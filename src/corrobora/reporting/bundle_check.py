@@ -142,10 +142,10 @@ def find_foreign_text(page: str, markdown: str, quoted: Sequence[str]) -> str:
     Pictures and the labels of the notes, which follow the report, are not compared.
     """
     head, _, tail = _PLOTS.sub("", page, count=1).partition(_NOTES)
-    told, shown = _squeeze(strip_seal(markdown)), strip_seal(html_to_markdown(head))
-    texts = [told, *map(_squeeze, quoted)]
+    report, shown = _squeeze(strip_seal(markdown)), strip_seal(html_to_markdown(head))
+    texts = [report, *map(_squeeze, quoted)]
     for piece in shown.split("\n"):
-        if any(_squeeze(part) not in told for part in _CELL_END.split(piece)):
+        if any(_squeeze(part) not in report for part in _CELL_END.split(piece)):
             return piece
     for quote in re.findall(r"(?s)<blockquote\b.*?</blockquote>", tail):
         plain = _squeeze(html_to_markdown(quote)).strip("….")

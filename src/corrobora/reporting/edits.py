@@ -147,10 +147,10 @@ def split_document(text: str, citations: Sequence[Citation] = (), frame: Frame =
         begin += 1
     headings = {f"## {frame.translate(title)}" for title in CODE_TITLES}
     end = next((at for at in range(begin, len(lines)) if lines[at].strip() in headings), len(lines))
-    told = fold_quotes(quote for each in citations for quote in each.quotes)
+    quoted = fold_quotes(quote for each in citations for quote in each.quotes)
     return Document(
         "".join(f"{line}\n" for line in lines[:begin]),
-        tuple(_split_lines(lines[begin:end], told, frame)),
+        tuple(_split_lines(lines[begin:end], quoted, frame)),
         "".join(f"\n{line}" for line in lines[end:]),
     )
 
@@ -160,7 +160,7 @@ def _is_head(line: str) -> bool:
     return line.startswith("# ") or (line.startswith("*") and line.endswith("*") and line[1:2] not in "*[ ")
 
 
-def _split_lines(lines: Sequence[str], told: str, frame: Frame) -> Iterator[Line]:
+def _split_lines(lines: Sequence[str], quoted: str, frame: Frame) -> Iterator[Line]:
     section = number = 0
     fenced = False
     for line, after in zip(lines, (*lines[1:], ""), strict=False):
@@ -171,7 +171,7 @@ def _split_lines(lines: Sequence[str], told: str, frame: Frame) -> Iterator[Line
         if silent or (is_row(line) and is_rule(after)):
             yield Line(str(section), raw=line)
             continue
-        found = [Piece("-", "", line, row=True)] if is_row(line) else list(_split_pieces(line, told))
+        found = [Piece("-", "", line, row=True)] if is_row(line) else list(_split_pieces(line, quoted))
         named: list[Piece] = []
         for piece in found:
             own = bool(piece.words) and not phrases.is_written_by_code(frame.restore(piece.text.strip("*")))
@@ -181,11 +181,11 @@ def _split_lines(lines: Sequence[str], told: str, frame: Frame) -> Iterator[Line
         yield Line(str(section), tuple(named), rest)
 
 
-def _split_pieces(line: str, told: str) -> Iterator[Piece]:
+def _split_pieces(line: str, quoted: str) -> Iterator[Piece]:
     found = LEAD.match(line)
     lead = found.end() if found else 0
     shown = _LABEL.sub(lambda label: " " * len(label.group()), line[lead:])
-    starts = [each.start + lead for each in split_cited_sentences(shown, CITATION, told)] or [lead]
+    starts = [each.start + lead for each in split_cited_sentences(shown, CITATION, quoted)] or [lead]
     starts = [lead, *(_skip_label(line, start) for start in starts[1:])]
     done = 0
     for start, end in zip(starts, (*starts[1:], len(line)), strict=True):

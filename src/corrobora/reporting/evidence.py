@@ -56,8 +56,8 @@ def make_parser() -> MarkdownIt:
 def split_sources(markdown: str, cited: Sequence[Citation], frame: Frame = ENGLISH) -> tuple[str, bool]:
     """Cut off the list of sources, which is written again from the citations; False if it is not ours."""
     body, found, rest = markdown.rpartition(f"\n## {frame.translate('Sources')}\n")
-    told = tuple(f"**{frame.translate(each)}:**" for each in (phrases.NOTICE, phrases.AUTHORS, phrases.ORDER_QUOTED))
-    listed = all(not line or line.startswith((">", "[", *told)) for line in rest.split("\n"))
+    labels = tuple(f"**{frame.translate(each)}:**" for each in (phrases.NOTICE, phrases.AUTHORS, phrases.ORDER_QUOTED))
+    listed = all(not line or line.startswith((">", "[", *labels)) for line in rest.split("\n"))
     return (body, True) if found and cited and listed else (markdown, False)
 
 
@@ -116,8 +116,8 @@ def _show_text(children: Sequence[Token], numbers: Container[int]) -> str:
 
 
 def _read_sentences(text: str) -> list[Occurrence]:
-    told = {mark.start(): said.text for said in split_cited_sentences(text, NUMBER) for mark in said.marks}
-    return [_make_occurrence(mark.group(), told.get(mark.start(), "")) for mark in NUMBER.finditer(text)]
+    sentences = {mark.start(): said.text for said in split_cited_sentences(text, NUMBER) for mark in said.marks}
+    return [_make_occurrence(mark.group(), sentences.get(mark.start(), "")) for mark in NUMBER.finditer(text)]
 
 
 def _read_row(cells: Sequence[str]) -> list[Occurrence]:

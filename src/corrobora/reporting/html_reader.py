@@ -291,8 +291,8 @@ class _MarkupReader(HTMLParser):
         """Leave an element, whose end shows what stands inside of it."""
         self._raw = "" if tag == self._raw else self._raw
         at, address = self._link
-        told = self._shown.strip().rstrip("…/")
-        if tag == "a" and re.fullmatch(r"https?://\S+", told) and not address.startswith(told):
+        shown = self._shown.strip().rstrip("…/")
+        if tag == "a" and re.fullmatch(r"https?://\S+", shown) and not address.startswith(shown):
             self.parts[at] = self.parts[at]._replace(shown=False, ours=False)  # it leads elsewhere
         self.parts.append(MarkupPart(f"</{tag}>", self.getpos()[0]))
 

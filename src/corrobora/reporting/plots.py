@@ -101,12 +101,12 @@ def _draw_coverage(events: Sequence[Event], report: Report | None, frame: Frame)
     ]
     if len(asked) > len(shown):
         notes.append(say(f"Not shown: {format_count(len(asked) - len(shown), 'more sub-question')}."))
-    told = [f"{row.label}: {', '.join(note for _, note in row.cells)}" for row in rows]
+    described = [f"{row.label}: {', '.join(note for _, note in row.cells)}" for row in rows]
     lead = say("Rows are sub-questions, columns rounds; darker means more statements so far.")
     about = svg.Picture(
         "coverage",
         say("Coverage: statements found for each sub-question, by round"),
-        f"{lead} {'; '.join(told)}.",
+        f"{lead} {'; '.join(described)}.",
         tuple(notes),
     )
     return svg.draw_matrix(about, [str(n) for n in by_round], rows)
@@ -119,11 +119,11 @@ def _draw_saturation(events: Sequence[Event], report: Report | None, frame: Fram
     again = {n: sum(each.confirming for each in rounds if each.number == n) for n in numbers}
     if not any(new.values()) and not any(again.values()):
         return ""
-    told = "; ".join(say(f"round {n}: {new[n]} new, {again[n]} confirming") for n in numbers)
+    described = "; ".join(say(f"round {n}: {new[n]} new, {again[n]} confirming") for n in numbers)
     about = svg.Picture(
         "saturation",
         say("Saturation: new and confirming statements of each round"),
-        f"{say('One column for each round.')} {told}.",
+        f"{say('One column for each round.')} {described}.",
         (say("Few new statements and many confirming ones say that more rounds would have told little."),),
         (_translate_label("new", frame), _translate_label("confirming", frame)),
     )
@@ -147,8 +147,8 @@ def _draw_publishers(events: Sequence[Event], report: Report | None, frame: Fram
     ]
     shares = [count / sum(by_cited.values()) for count in by_cited.values()]
     breadth = math.exp(-sum(share * math.log(share) for share in shares))
-    told = say(f"As varied as {breadth:.1f} publishers that are cited equally often.")
-    notes = (told if len(by_cited) > 1 else say("All cited sources are of one publisher."),) if by_cited else ()
+    note = say(f"As varied as {breadth:.1f} publishers that are cited equally often.")
+    notes = (note if len(by_cited) > 1 else say("All cited sources are of one publisher."),) if by_cited else ()
     more = len(hosts) - len(shown)
     rest = (say(f"Not shown: {format_count(more, 'more publisher')}."),) if more > 0 else ()
     about = svg.Picture(
@@ -173,11 +173,11 @@ def _draw_dates(_: Sequence[Event], report: Report | None, frame: Frame) -> str:
     counts = [sum(years[year] for year in range(start, start + step)) for start in starts]
     undated = sum(not year for year in dates.values())
     lead = say("One column for each year." if step == 1 else f"One column for {step} years.")
-    told = "; ".join(f"{start}: {count}" for start, count in zip(starts, counts, strict=True) if count)
+    described = "; ".join(f"{start}: {count}" for start, count in zip(starts, counts, strict=True) if count)
     about = svg.Picture(
         "dates",
         say("Cited sources by the year that they state"),
-        f"{lead} {told}. {say(f'Without a date: {undated}.')}",
+        f"{lead} {described}. {say(f'Without a date: {undated}.')}",
         (say(f"Cited sources without a date: {undated} of {len(dates)}."),) if undated else (),
     )
     bars = [svg.Bar(str(start), n, note=str(n) if n else "") for start, n in zip(starts, counts, strict=True)]
@@ -230,16 +230,16 @@ def _draw_timeline(events: Sequence[Event], report: Report | None, frame: Frame)
     else:
         return ""
     say = frame.translate
-    told: list[str] = []
+    described: list[str] = []
     for lane in course.lanes:
         spans = (f"{name} {say(f'{begin:.1f} to {end:.1f} s')}" for begin, end, name in lane.spans)
-        told.append(f"{lane.label}: {', '.join(spans)}")
+        described.append(f"{lane.label}: {', '.join(spans)}")
     left_out = f"Not shown: {format_count(course.left_out, 'more thread')}." if course.left_out else ""
     notes = (course.note, left_out)
     about = svg.Picture(
         "timeline",
         say(course.title),
-        f"{say('Seconds since the start.')} {'; '.join(told)}.",
+        f"{say('Seconds since the start.')} {'; '.join(described)}.",
         tuple(say(each) for each in notes if each),
     )
     lanes = [lane for lane in course.lanes if lane.spans]

@@ -236,8 +236,8 @@ def _check_conflicts(parsed: ParsedReport, checked: Mapping[int, CheckedReferenc
             if part is not None and held is not None and (why := _find_side_problem(part, held)):
                 found.append(_fail(side, part.group(3), held, why, block.line))
         quotes = [read_inline(part.group(2)) for part in parts if part]
-        told = {each.text for each in find_differences(*quotes)} if len(quotes) == 2 else set[str]()  # noqa: PLR2004 - sides
-        if told and " -> " in difference and difference not in told:
+        differences = {each.text for each in find_differences(*quotes)} if len(quotes) == 2 else set[str]()  # noqa: PLR2004 - sides
+        if differences and " -> " in difference and difference not in differences:
             found.append(
                 CheckedStatement(
                     difference, (), (), Support.UNSUPPORTED, ("its quotes differ otherwise",), (), block.line
@@ -315,8 +315,8 @@ def _derive(
         return support, reasons
     if derived.holds:
         return Support.SUPPORTED, derived.steps
-    told = derived.withholds or support is Support.CONTRADICTED
-    return (Support.CONTRADICTED if told else Support.UNCLEAR), (derived.reason, *reasons)
+    refuted = derived.withholds or support is Support.CONTRADICTED
+    return (Support.CONTRADICTED if refuted else Support.UNCLEAR), (derived.reason, *reasons)
 
 
 def _list_labels(parsed: ParsedReport) -> list[str]:

@@ -191,8 +191,8 @@ def _compare_label(reference: Reference, stored: StoredSource) -> str:
     if not said.startswith(title):
         return f"the stored source has the title “{source.title}”"
     if not said.startswith(edition) or (edition == title and said[len(title) :].startswith("(")):
-        told = ", ".join(each for each in (source.version, source.published) if each)
-        return f"the stored source says of itself: {told}" if told else "the stored source states no edition or date"
+        label = ", ".join(each for each in (source.version, source.published) if each)
+        return f"the stored source says of itself: {label}" if label else "the stored source states no edition or date"
     if stored.heading is not None and said.rstrip(".") not in _list_heads(cited, stored.heading):
         return f"the passage stands below “{stored.heading}”"
     if not _is_address(reference.url, source.url, same=same):
@@ -200,20 +200,20 @@ def _compare_label(reference: Reference, stored: StoredSource) -> str:
     return _compare_authors(reference.authors, source.authors)
 
 
-def _compare_authors(told: str, authors: Sequence[str]) -> str:
+def _compare_authors(printed: str, authors: Sequence[str]) -> str:
     """Say what a line of authors tells otherwise; a reference without one claims nothing."""
     listed = join_authors(authors)
-    if not told or fold_layout(read_inline(told)) == fold_layout(listed):
+    if not printed or fold_layout(read_inline(printed)) == fold_layout(listed):
         return ""
     return f"the stored source names as its authors: {listed}" if listed else "the stored source names no author"
 
 
 def _join_address(reference: Reference, url: str) -> Reference:
     """Return a reference with its whole address: the name of a file may hold spaces, where a line is parted."""
-    told = f"{reference.label} {reference.url}"
+    whole_label = f"{reference.label} {reference.url}"
     for whole in (url, url.rpartition("/")[2]):
-        if " " in whole and told.endswith(f" {whole}"):
-            return replace(reference, label=told[: -len(whole)].rstrip(), url=whole)
+        if " " in whole and whole_label.endswith(f" {whole}"):
+            return replace(reference, label=whole_label[: -len(whole)].rstrip(), url=whole)
     return reference
 
 
@@ -277,12 +277,12 @@ def _list_windows(page: SourcePage) -> list[tuple[frozenset[str], Sequence[froze
     above_all = all(path.startswith(heads[0][1]) for _, path in heads)
     opening = page.text[: _OPENING * above_all].rpartition("\n")[0]
     for (begin, heading), (stop, _) in zip(heads, (*heads[1:], (len(page.text), "")), strict=True):
-        told = Evidence("", page.title, page.version, page.published, heading, opening=opening)
+        page_evidence = Evidence("", page.title, page.version, page.published, heading, opening=opening)
         above = frozenset(stem_text(heading))
         first, _, rest = (part := page.text[begin:stop]).partition("\n")
         if first.strip() and heading.endswith(first.strip()):  # a place of its own
             part = rest
-            found.append((0, above, (above,), replace(told, quote=first.strip())))
+            found.append((0, above, (above,), replace(page_evidence, quote=first.strip())))
         spans = split_sentences(part)
         stems = [frozenset(stem_text(part[span.start : span.end])) for span in spans]
         lead = ""
@@ -290,7 +290,7 @@ def _list_windows(page: SourcePage) -> list[tuple[frozenset[str], Sequence[froze
             said = part[span.start : span.end]
             lead = lead if is_table_row(said) else said
             window = part[span.start : spans[min(at + _WINDOW, len(spans)) - 1].end]
-            evidence = replace(told, quote=window, before="" if lead == said else lead)
+            evidence = replace(page_evidence, quote=window, before="" if lead == said else lead)
             found.append((at, above.union(*stems[at : at + _WINDOW]), stems[at : at + _WINDOW], evidence))
     return [each[1:] for each in sorted(found, key=itemgetter(0))]
 

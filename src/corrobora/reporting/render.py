@@ -240,13 +240,13 @@ def render_status(report: Report, frame: Frame = ENGLISH) -> str:
 def _list_status(report: Report) -> list[str]:
     done = report.methodology
     sources = format_count(done.sources_cited, "source")
-    told = [
+    notes = [
         f"Status: {describe_code(report.outcome)}{f' ({report.reason})' if report.reason else ''}.",
         f"{sources} cited of {done.sources_read} read; {summarize_checks(report.checks)}.",
         f"Written by: {done.analyst}.",
     ]
-    told += [f"The text was written without the model: {describe_code(done.writer)}."] if done.writer else []
-    return told + ([f"Judge: {report.verdict.overall:.2f}."] if report.verdict else [])
+    notes += [f"The text was written without the model: {describe_code(done.writer)}."] if done.writer else []
+    return notes + ([f"Judge: {report.verdict.overall:.2f}."] if report.verdict else [])
 
 
 def _render_question(report: Report, frame: Frame) -> str:

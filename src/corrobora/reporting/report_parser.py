@@ -141,7 +141,7 @@ def split_blocks(text: str, frame: Frame | None = None) -> list[Block]:
     return _join_lines(lines, fold_quotes(map(_strip_quote, quotes)), frame)
 
 
-def _join_lines(lines: Sequence[str], told: str | None, frame: Frame) -> list[Block]:
+def _join_lines(lines: Sequence[str], quoted: str | None, frame: Frame) -> list[Block]:
     """Join lines to blocks; `told` are the quotes of our report, None if it is not ours."""
     blocks: list[Block] = []
     fenced = after_blank = False
@@ -160,7 +160,7 @@ def _join_lines(lines: Sequence[str], told: str | None, frame: Frame) -> list[Bl
             blocks[-1] = replace(joined, text=f"## {joined.text}")  # a heading with a line below it
             section = _read_section(joined.text, frame)
             continue
-        if joined is not None and _continues(joined.text, line, told, listing=section in _CODE_SECTIONS):
+        if joined is not None and _continues(joined.text, line, quoted, listing=section in _CODE_SECTIONS):
             # where a program wrapped quotes without marks, a ">" at the begin of a line is a sign of their text
             said = _strip_quote(line) if joined.text.startswith(">") and not lazy else line
             start = len(joined.text) + 1
@@ -176,16 +176,16 @@ def _strip_quote(line: str) -> str:
     return _QUOTE.sub("", line, count=1)
 
 
-def _continues(block: str, line: str, told: str | None, *, listing: bool) -> bool:
+def _continues(block: str, line: str, quoted: str | None, *, listing: bool) -> bool:
     """True if a line belongs to the block above it, as in CommonMark, also where a row or heading was wrapped."""
-    ours = told is not None
+    ours = quoted is not None
     if listing and _OURS_START.match(block) and not _SNAPSHOT.search(block):
         return ours or (_URL.search(block) is None and line.lstrip("<").startswith("http"))
     if is_row(block):
         return not line.startswith("|") if block.endswith("|") and len(block) > 1 else True
     if listing and _OURS_START.match(line):
         return False
-    if block.startswith(">") or (told and goes_on(_MARK.split(block)[-1], _MARK.split(line)[0], told)):
+    if block.startswith(">") or (quoted and goes_on(_MARK.split(block)[-1], _MARK.split(line)[0], quoted)):
         return True
     if is_heading(line) or line.startswith(("|", "```")) or set(line) <= set("-=_*"):
         return False
@@ -211,7 +211,7 @@ def parse_report(text: str, frames: Sequence[Frame] = ()) -> ParsedReport:
     body: list[Block] = []
     conflicts: list[Block] = []
     references: dict[int, Reference] = {}
-    current = told = 0
+    current = about_run = 0
     section, authors = "", f"**{frame.translate(phrases.AUTHORS)}:**"
     blocks = split_blocks(text, frame)
     ours = any(_OURS.match(block.text) for block in blocks)
@@ -233,15 +233,15 @@ def parse_report(text: str, frames: Sequence[Frame] = ()) -> ParsedReport:
             body.append(block)
             conflicts += [block] if ours and section == phrases.CONFLICTS.lower() and is_row(block.text) else []
         elif section in _OWN_SECTIONS:
-            told += not is_heading(block.text)
-    told += sum(_is_status(number, block, frame) for number, block in enumerate(body))
+            about_run += not is_heading(block.text)
+    about_run += sum(_is_status(number, block, frame) for number, block in enumerate(body))
     labels = [each.label for each in references.values()]
     quotes = (quote for each in references.values() for quote in each.quotes)
     return ParsedReport(
         tuple(body),
         references,
         ours,
-        told if ours else 0,
+        about_run if ours else 0,
         tuple(conflicts[2:]),
         frame,
         frozenset(re.findall(r"\d+", " ".join((*(block.text for block in body[:1]), *labels, *quotes)))),
@@ -290,7 +290,7 @@ def find_statements(parsed: ParsedReport) -> list[CitedText]:
     Fixed wordings in our reports speak of the report itself. Without a citation they are left out, because they would
     lower the coverage of a report that cites everything it claims.
     """
-    told = fold_quotes(quote for each in parsed.references.values() for quote in each.quotes)
+    quotes = fold_quotes(quote for each in parsed.references.values() for quote in each.quotes)
     found: list[CitedText] = []
     conflicts = {block.line for block in parsed.conflicts}
     for number, block in enumerate(parsed.body):
@@ -306,7 +306,7 @@ def find_statements(parsed: ParsedReport) -> list[CitedText]:
             cells = () if head else _parse_cells(plain, parsed.frame)
             found += [replace(said, text=said.text.replace(_BRACKET, "["), line=block.line) for said in cells]
             continue
-        for said in _split_block(block, told, parsed):
+        for said in _split_block(block, quotes, parsed):
             if any(c.isalpha() for c in said.text):
                 found.append(said)
             elif found:  # a line of marks alone belongs to the sentence above
@@ -354,7 +354,7 @@ def _hide_brackets(match: re.Match[str]) -> str:
     return match.group().replace("[", _BRACKET)
 
 
-def _split_block(block: Block, told: str, parsed: ParsedReport) -> list[CitedText]:
+def _split_block(block: Block, quotes: str, parsed: ParsedReport) -> list[CitedText]:
     """Return the sentences of one block with what they cite; labels that code wrote behind them are left out.
 
     A number in brackets that stands with the word before it in the quotes `told` is no citation.
@@ -371,13 +371,13 @@ def _split_block(block: Block, told: str, parsed: ParsedReport) -> list[CitedTex
         joined = "" if text[end : end + 1].strip() else " "  # a full stop follows without a space
         around = f"{' '.join((*before, mark.group()))}{joined}{' '.join(after)}".strip()
         near = f"{before[-1]}{mark.group()}" if before and glued else around
-        quoted = mark.group().replace("\\", "") in told and (glued or after)  # first what costs little
-        quoted = quoted and fold_typography(read_inline(near)) in told
+        quoted = mark.group().replace("\\", "") in quotes and (glued or after)  # first what costs little
+        quoted = quoted and fold_typography(read_inline(near)) in quotes
         return _hide_brackets(mark) if quoted else _check_mark(mark) if parsed.ours else mark.group()
 
     return [
         replace(_parse_piece(each.text.replace(_BRACKET, "["), each.marks), line=block.line_at(start + each.start))
-        for each in split_cited_sentences(_MARK.sub(hide_quoted, text), _MARK, told)
+        for each in split_cited_sentences(_MARK.sub(hide_quoted, text), _MARK, quotes)
     ]
 
 

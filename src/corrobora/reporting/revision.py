@@ -343,20 +343,20 @@ def refuse_silent_loss(base: Base, after: Document, accepted: Sequence[Change]) 
         if piece.id and not inside and left.get(piece.id) != piece.text:
             message = f"the edit would change {piece.id}, which no change names"
             raise ValueError(message)
-    told = {loss.text for change in accepted for loss in change.losses}
+    listed = {loss.text for change in accepted for loss in change.losses}
     gone = list_cited(base.document) - list_cited(after)
     titles = {f"[{each.number}] {each.title}" for each in base.report.citations if each.number in gone}
-    if len(accepted) == 1 and titles - told:
-        message = f"the edit would lose {min(titles - told)}, which is not listed"
+    if len(accepted) == 1 and titles - listed:
+        message = f"the edit would lose {min(titles - listed)}, which is not listed"
         raise ValueError(message)
 
 
 def list_joint_losses(base: Base, accepted: Sequence[Change]) -> tuple[Loss, ...]:
     """List what is lost by some changes together and by none of them alone: the last two mentions of a reference."""
     parts = [part for change in accepted for part in change.parts]
-    told = {loss for change in accepted for loss in change.losses}
+    listed = {loss for change in accepted for loss in change.losses}
     lost = list_losses(base.document, apply_parts(base, parts), base.report.citations)
-    return tuple(loss for loss in lost if loss not in told)
+    return tuple(loss for loss in lost if loss not in listed)
 
 
 def _update_checks(base: Base, parts: Sequence[Edit], after: Document) -> tuple[SentenceCheck, ...]:

@@ -94,16 +94,18 @@ class Comparison:
     @property
     def summary(self) -> str:
         """What changed, in a sentence or two."""
-        told = {kind: self.count_kind("statements", kind) for kind in ChangeKind if kind is not ChangeKind.SAME}
+        kinds = {kind: self.count_kind("statements", kind) for kind in ChangeKind if kind is not ChangeKind.SAME}
         if not self.same_question:
-            counts = ", ".join(f"{count} {kind.value}" for kind, count in told.items() if count) or "all the same"
+            counts = ", ".join(f"{count} {kind.value}" for kind, count in kinds.items() if count) or "all the same"
             return f"The questions differ, so this compares what two reports quote: {counts}."
         news = [each for each in self.statements if each.news and each.kind is not ChangeKind.SAME]
         if news:
-            counts = (format_count(sum(each.kind is kind for each in news), f"{kind.value} statement") for kind in told)
+            counts = (
+                format_count(sum(each.kind is kind for each in news), f"{kind.value} statement") for kind in kinds
+            )
             return f"Sources say something else than before: {', '.join(each for each in counts if each[0] != '0')}."
-        found = format_count(sum(told.values()), "statement differs", "statements differ")
-        rest = f" {found} because of the search." if any(told.values()) else ""
+        found = format_count(sum(kinds.values()), "statement differs", "statements differ")
+        rest = f" {found} because of the search." if any(kinds.values()) else ""
         return f"No source says something else than before.{rest}"
 
     def count_kind(self, part: str, kind: ChangeKind) -> int:
@@ -175,14 +177,14 @@ def _compare_statements(old: _Side, new: _Side) -> Iterator[Change]:
             fresh.append(said)
     for said in fresh:
         former = max(left, key=lambda each: _likeness(said, each), default=None)
-        told = _find_change(said, former) if former is not None else ""
-        if former is None or not told:
+        change = _find_change(said, former) if former is not None else ""
+        if former is None or not change:
             note = "its source said so before as well" if old.holds(said) else ""
             yield Change(ChangeKind.NEW, _word(said), note=note, sources=_list_addresses(said), news=not note)
         else:
             left.remove(former)
             both = old.holds(said) and new.holds(former)  # neither text changed: the search chose another sentence
-            yield Change(ChangeKind.CHANGED, _word(said), _word(former), told, _list_addresses(said), news=not both)
+            yield Change(ChangeKind.CHANGED, _word(said), _word(former), change, _list_addresses(said), news=not both)
     for said in left:
         yield _describe_loss(said, new)
 
@@ -221,8 +223,8 @@ def _likeness(said: Sequence[Fact], other: Sequence[Fact]) -> float:
 def _find_change(said: Sequence[Fact], former: Sequence[Fact]) -> str:
     """Say in which respect two statements differ; "" if they do not speak of the same thing."""
     pairs = [(two, one) for one in said for two in former if token_overlap(one.quote, two.quote) >= _NEAR]
-    told = dict.fromkeys(each.text for two, one in pairs for each in find_differences(two.quote, one.quote))
-    return "; ".join(told) or ("said otherwise" if pairs else "")
+    differences = dict.fromkeys(each.text for two, one in pairs for each in find_differences(two.quote, one.quote))
+    return "; ".join(differences) or ("said otherwise" if pairs else "")
 
 
 def _word(said: Sequence[Fact]) -> str:
@@ -346,9 +348,9 @@ def render_comparison(found: Comparison) -> str:
     blocks = [f"# {head}\n\n{found.summary}"]
     for part, title in _TITLES.items():
         counts = ((kind, found.count_kind(part, kind)) for kind in ChangeKind)
-        told = ", ".join(f"{count} {kind.value}" for kind, count in counts if count) or "none"
+        counted = ", ".join(f"{count} {kind.value}" for kind, count in counts if count) or "none"
         lines = [_render_change(each) for each in found.parts[part] if each.kind is not ChangeKind.SAME]
-        blocks.append("\n".join([f"## {title}: {told}", *([""] if lines else []), *lines]))
+        blocks.append("\n".join([f"## {title}: {counted}", *([""] if lines else []), *lines]))
     moved = [each for each in found.scores if each.kind is ChangeKind.CHANGED]
     lines = [f"- {describe_code(each.name)}: {_show(each.before)} -> {_show(each.after)}" for each in moved]
     same = format_count(len(found.scores) - len(moved), "measure is the same", "measures are the same")

@@ -88,8 +88,8 @@ def _gather_evidence(
     for fact in facts:
         by_marker.setdefault(fact.marker, []).append(fact)
     labels = {label for fact in facts for label in (fact.version, fact.published, fact.title, fact.heading) if label}
-    told = fold_quotes(fact.quote for fact in facts)
-    return _Evidence(facts, by_marker, (*known, *sorted(labels)), reading, told, rulings)
+    quoted = fold_quotes(fact.quote for fact in facts)
+    return _Evidence(facts, by_marker, (*known, *sorted(labels)), reading, quoted, rulings)
 
 
 def check_draft(
@@ -178,8 +178,8 @@ def _is_repeated(line: str, times: Counter[str]) -> bool:
 def _check_line(line: str, header: Sequence[str], evidence: _Evidence) -> tuple[str, list[SentenceCheck], int]:
     """Check one line; return what is printed of it, its checks, and how many markers went."""
     stripped = line.strip()
-    told = is_heading(stripped) and _is_told(stripped, evidence)
-    if not stripped or told or _FENCE.fullmatch(stripped) or set(stripped) <= set("|-: "):
+    proven_heading = is_heading(stripped) and _is_told(stripped, evidence)
+    if not stripped or proven_heading or _FENCE.fullmatch(stripped) or set(stripped) <= set("|-: "):
         return line, [], 0
     if is_row(line):
         return _check_row(line, header, evidence)
@@ -326,8 +326,8 @@ def _check_uncited(
             return _record_check(text, (fact.id,), result, [fact]), (fact.marker,)
     named = ", ".join(words[:_MOST_WORDS_NAMED])
     why = _tidy_reason(f"it states {named} without a source")
-    told = (phrases.TELLS_RESEARCH,) if tells_research(text, words, evidence.known) else ()
-    return SentenceCheck(text, (), Support.UNSUPPORTED, 0.0, (*told, why), withheld=why), ()
+    reasons = (phrases.TELLS_RESEARCH,) if tells_research(text, words, evidence.known) else ()
+    return SentenceCheck(text, (), Support.UNSUPPORTED, 0.0, (*reasons, why), withheld=why), ()
 
 
 def _find_uncited_claims(text: str, evidence: _Evidence) -> tuple[str, ...]:
@@ -335,8 +335,8 @@ def _find_uncited_claims(text: str, evidence: _Evidence) -> tuple[str, ...]:
     words = find_claim_words(text, evidence.known)
     if not words or not phrases.is_written_by_code(text):
         return words
-    told = "\n".join((*evidence.known, *(fact.quote for fact in evidence.facts)))
-    return () if _COUNTED.fullmatch(text.strip()) else tuple(word for word in words if word not in told)
+    known = "\n".join((*evidence.known, *(fact.quote for fact in evidence.facts)))
+    return () if _COUNTED.fullmatch(text.strip()) else tuple(word for word in words if word not in known)
 
 
 def _is_told(line: str, evidence: _Evidence) -> bool:
@@ -344,8 +344,8 @@ def _is_told(line: str, evidence: _Evidence) -> bool:
     if find_order(line) and not any(line.strip("# ") in each for each in evidence.known):
         return False
     asked = [each for each in evidence.known if not is_statement(each)]
-    told = "\n".join((fold_quotes(drop_orders(fact.quote) for fact in evidence.facts), *asked)).casefold()
-    return not is_statement(line, asked) or all(word.casefold() in told for word in find_claim_words(line))
+    known = "\n".join((fold_quotes(drop_orders(fact.quote) for fact in evidence.facts), *asked)).casefold()
+    return not is_statement(line, asked) or all(word.casefold() in known for word in find_claim_words(line))
 
 
 def _check_row(line: str, header: Sequence[str], evidence: _Evidence) -> tuple[str, list[SentenceCheck], int]:

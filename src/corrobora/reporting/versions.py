@@ -74,8 +74,8 @@ def list_breaks(said: str, quotes: Sequence[str]) -> Iterator[Loss]:
 def list_cited(document: Document) -> set[int]:
     """Return the numbers that the body and the table of contradictions cite."""
     rows = [line for line in document.tail.split("\n## ")[1:2] if "\n|" in line]  # code begins with contradictions
-    told = {int(number) for line in rows for number in CITATION.findall(line)}
-    return {number for piece in document.pieces for number in piece.cited} | told
+    cited = {int(number) for line in rows for number in CITATION.findall(line)}
+    return {number for piece in document.pieces for number in piece.cited} | cited
 
 
 def lay_out_version(report: Report, document: Document, *, fewer_gaps: bool = False) -> str:

@@ -197,9 +197,9 @@ def convert_edits(given: Editing, filled: WireEdits) -> Edits:
             continue
         text = " ".join(each.text.split()) if each.action in ("add", "reword", "research") else ""
         made.append(Edit(EditAction(each.action), target, text, after if each.action == "move" else ""))
-    told = [" ".join(filled.unclear.split())]
-    told += [f"Left out, because the wish names other ids: {', '.join(left)}."] if left and not given.refused else []
-    return Edits(tuple(dict.fromkeys(made)), " ".join(filter(None, told)))
+    unclear = [" ".join(filled.unclear.split())]
+    unclear += [f"Left out, because the wish names other ids: {', '.join(left)}."] if left and not given.refused else []
+    return Edits(tuple(dict.fromkeys(made)), " ".join(filter(None, unclear)))
 
 
 def _is_named(action: str, target: str, named: frozenset[str]) -> bool:

@@ -241,8 +241,11 @@ def convert_shortlist(given: Sweep, filled: WireShortlist) -> Shortlist:
 
 
 def _make_scout_example() -> Sweep:
-    told = ("A scan", "2017", "Maker", ("pump",), 1, ("sq-1",), True)
-    found = (Candidate("https://example.org/a", "Manual A", "about A", *told), Candidate("S3", "Manual B", "about B"))
+    rest = ("A scan", "2017", "Maker", ("pump",), 1, ("sq-1",), True)
+    found = (
+        Candidate("https://example.org/a", "Manual A", "about A", *rest),
+        Candidate("S3", "Manual B", "about B"),
+    )
     return Sweep("root", "Find manuals", ("limits",), found, 5, RECORD, QUESTIONS)
 
 

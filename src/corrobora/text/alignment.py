@@ -162,8 +162,8 @@ def _find_rest(words: Sequence[str], theirs: Sequence[str]) -> str | None:
     if run < max(_LEAST_COPIED, len(words) / 2):
         return None
     rest = {stem_word(word) for word in theirs[end:]} - {""}
-    told = {stem_word(word) for word in words[: len(words) - run]}
-    return " ".join(theirs[end:]) if len(rest - told) > len(rest & told) else ""
+    kept = {stem_word(word) for word in words[: len(words) - run]}
+    return " ".join(theirs[end:]) if len(rest - kept) > len(rest & kept) else ""
 
 
 def align_copy(sentence: str, units: Sequence[str]) -> Copy:
@@ -188,10 +188,10 @@ def align_copy(sentence: str, units: Sequence[str]) -> Copy:
         return Copy(best[0], tuple(_find_changes(min(turned, key=lambda each: count_edits(each, nearest)), nearest)))
     joined = len(runs) > 1 and not whole and len(set[int]().union(*runs.values())) >= NEAR_COPY * len(words)
     other = " ".join(words[at] for at in sorted(min(runs.values(), key=len))[-_RUN:]) if joined else ""
-    told = [Problem("it joins parts of two sentences", other)] if joined else []
+    found = [Problem("it joins parts of two sentences", other)] if joined else []
     if best[0] >= _IN_ORDER:
-        told += [Problem(f"its sources say “{number}” here", "") for number in _list_skipped_numbers(words, nearest)]
-    return Copy(best[1], tuple(told))
+        found += [Problem(f"its sources say “{number}” here", "") for number in _list_skipped_numbers(words, nearest)]
+    return Copy(best[1], tuple(found))
 
 
 def _turn_adjuncts(sentence: str) -> Iterator[str]:
@@ -280,9 +280,9 @@ def _list_left_out(words: Sequence[str], theirs: Sequence[str], other: Sequence[
 
 def _find_cut_limit(words: Sequence[str], other: Sequence[str]) -> str:
     """Return what limits a rule or denial where a copy says it of more: "ferries [to the islands] do not leave"."""
-    told = {stem_word(word) for word in words}
+    kept = {stem_word(word) for word in words}
     limits = other[0] in _LIMITING and other[-1] not in _CLAUSE_OPENERS
-    limits = limits and any(stem_word(word) not in told for word in other[1:])
+    limits = limits and any(stem_word(word) not in kept for word in other[1:])
     return " ".join(other) if limits and states_rule(" ".join(words)) else ""
 
 

@@ -257,13 +257,13 @@ def check_answer(
     of_kind, fits = of_kind or headed, fits or headed
     plain = of_kind or (needs.kind.duty and _gives_number(question, statement))
     near, gives = (states or not meant.isdisjoint(held)) and not other_release, plain or needs.duty or dated
-    told = AnswerCheck(share, suits=near and gives and named, near=near, gives=gives or needs.general)
+    passing = AnswerCheck(share, suits=near and gives and named, near=near, gives=gives or needs.general)
     if share < (TOPIC_SHARE_OF_KIND if fits else TOPIC_SHARE) or not states:
-        return replace(told, lack=Lack.TOPIC)
+        return replace(passing, lack=Lack.TOPIC)
     if missing or other_release:
-        return replace(told, lack=Lack.NAME, what=(*missing, *releases.numbers)[0])
+        return replace(passing, lack=Lack.NAME, what=(*missing, *releases.numbers)[0])
     if not of_kind:
-        return replace(told, lack=Lack.KIND, what=needs.kind_in_words)
+        return replace(passing, lack=Lack.KIND, what=needs.kind_in_words)
     return AnswerCheck(share)
 
 

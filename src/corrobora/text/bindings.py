@@ -105,14 +105,14 @@ def _is_told_of_another(
         return False
     sentences = {at for at, _ in holding}
     own = frozenset[str]().union(*(words for _, words in holding))
-    told = frozenset[str]().union(*(words for at, words, _ in parts if at in sentences))
+    related = frozenset[str]().union(*(words for at, words, _ in parts if at in sentences))
     for at, words, found in parts:
         if (at, words) in holding or not any(other.dimension == measure.dimension for other in found):
             continue
         if at in sentences:  # the parts of one sentence share a subject, so more must speak for the other part
             another = _weigh(said & words - own) > _ALIEN * _weigh(said & own - words)
         else:
-            another = _weigh(said & words - told) > _weigh(said & told - words)
+            another = _weigh(said & words - related) > _weigh(said & related - words)
         if another:
             return True
     return False
@@ -185,8 +185,8 @@ def find_turned_bounds(clause: Clause, unit: Clause) -> Iterator[Problem]:
 def find_restated(clause: Clause, unit: Clause) -> list[Clause]:
     """Return the parts of a sentence of which a clause says half, else the nearest one."""
     parts = _list_parts(unit)
-    told = [part for part in parts if part.stems and 2 * len(part.stems & clause.stems) >= len(part.stems)]
-    return told or find_nearest(clause, parts)[:1] or [unit]
+    restated = [part for part in parts if part.stems and 2 * len(part.stems & clause.stems) >= len(part.stems)]
+    return restated or find_nearest(clause, parts)[:1] or [unit]
 
 
 def _list_parts(unit: Clause) -> list[Clause]:

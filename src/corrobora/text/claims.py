@@ -104,30 +104,30 @@ def list_quoted_numbers(cited: Sequence[CitedEvidence]) -> tuple[QuotedNumber, .
     """Return the numbers of the quotes, each with the words of its clause and of its source's labels."""
     found: list[QuotedNumber] = []
     for piece in cited:
-        told = piece.evidence
-        label = f"{told.title} {told.version} {told.heading} {told.published} {piece.publisher}"
+        given = piece.evidence
+        label = f"{given.title} {given.version} {given.heading} {given.published} {piece.publisher}"
         last: Number | None = None
-        spans = split_sentences(told.quote)
-        edges = [0, *(match.start() for match in _CLAUSE.finditer(told.quote)), len(told.quote)]
-        for number in scan_numbers(told.quote):
-            if last is not None and not number.unit and _ELLIPSIS.fullmatch(told.quote[last.end : number.start]):
+        spans = split_sentences(given.quote)
+        edges = [0, *(match.start() for match in _CLAUSE.finditer(given.quote)), len(given.quote)]
+        for number in scan_numbers(given.quote):
+            if last is not None and not number.unit and _ELLIPSIS.fullmatch(given.quote[last.end : number.start]):
                 number = replace(number, unit=last.unit)  # noqa: PLW2901 - "9 visitors came by boat and 11 by bus"
             last = number
             begin = max(edge for edge in edges if edge <= number.start)
             end = min(edge for edge in edges if edge >= number.end)
-            clause = told.quote[begin:end]
-            years = find_years(clause) or find_years(told.quote) or find_years(f"{label} {told.before} {told.after}")
+            clause = given.quote[begin:end]
+            years = find_years(clause) or find_years(given.quote) or find_years(f"{label} {given.before} {given.after}")
             words = name_words(f"{clause} {label}") | {str(year) for year in years}
-            end = _END.search(told.quote[max(0, number.start - _END_ROOM) : number.start])
-            within = next((told.quote[s.start : s.end] for s in spans if s.start <= number.start < s.end), "")
+            end = _END.search(given.quote[max(0, number.start - _END_ROOM) : number.start])
+            within = next((given.quote[s.start : s.end] for s in spans if s.start <= number.start < s.end), "")
             found.append(QuotedNumber(number, words, frozenset(years), end.group(1).lower() if end else "", within))
     return tuple(found)
 
 
 def list_texts(evidence: Evidence) -> tuple[str, ...]:
     """Return the quote, its neighbours and what its source says about itself."""
-    told = evidence
-    return told.quote, told.title, told.version, told.heading, told.published, told.before, told.after
+    edition = (evidence.title, evidence.version, evidence.heading, evidence.published)
+    return evidence.quote, *edition, evidence.before, evidence.after
 
 
 def name_words(text: str) -> frozenset[str]:
@@ -345,10 +345,10 @@ def check_named_support(text: str, quotes: Sequence[Evidence], known: Sequence[s
     result = check_support(text, quotes)
     if not result.withholds:
         return result
-    told = {name[0] for each in known for name in NAMED_NUMBER.finditer(each)}
+    named = {name[0] for each in known for name in NAMED_NUMBER.finditer(each)}
 
     def drop_number(name: re.Match[str]) -> str:
-        own = [each for each in told if each.startswith(f"{name[1]} ")]
+        own = [each for each in named if each.startswith(f"{name[1]} ")]
         return name[1] if own == [name[0]] and name[1].lower() not in _NAMING else name[0]
 
     plain = NAMED_NUMBER.sub(drop_number, text)
@@ -367,5 +367,5 @@ def check_read_support(
     read = [replace(each, quote=claim) for each, claim in zip(quotes, claims, strict=True) if claim != each.quote]
     if not (result.withholds and any(each.quote for each in read)):
         return result
-    told = check_named_support(text, [*quotes, *(each for each in read if each.quote)], known)
-    return result if told.withholds else replace(result, support=Support.UNCLEAR, withholds=False)
+    by_name = check_named_support(text, [*quotes, *(each for each in read if each.quote)], known)
+    return result if by_name.withholds else replace(result, support=Support.UNCLEAR, withholds=False)

@@ -153,12 +153,12 @@ def find_differences(one: str, other: str) -> tuple[Difference, ...]:
     return tuple(sorted(found, key=lambda each: -each.alike))
 
 
-def find_differing_sentences(one: str, other: str, told: str, claim: str = "") -> tuple[str, str]:
+def find_differing_sentences(one: str, other: str, difference: str, claim: str = "") -> tuple[str, str]:
     """Return the sentences of two quotes that show the difference `told`, or the whole quotes if none do.
 
     If several do, the pair with the sentence `claim` is meant.
     """
-    found = [each for each in find_differences(one, other) if each.text == told]
+    found = [each for each in find_differences(one, other) if each.text == difference]
     named = [each for each in found if claim and claim in (each.one, each.other)]
     return next(((each.one, each.other) for each in (*named, *found)), (one, other))
 

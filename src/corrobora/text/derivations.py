@@ -205,13 +205,13 @@ def _check_absence(sentence: str, found: re.Match[str], reading: ReadingSet | No
     if stated is None or _read_count(stated) != size:
         reason = f"{format_count(size, 'document was', 'documents were')} read, and it does not say so"
         return Derivation.refuse(kind, reason, withholds=stated is not None)
-    for form, number, told in (
+    for form, number, wording in (
         (_FAILED, reading.failed, ("document", "documents", "could not be read")),
         (_UNREAD, reading.unread, ("document was", "documents were", "not opened")),
     ):
         named = form.search(sentence)
         if (_read_count(named.group(1)) if named else 0) != number:
-            one, many, rest = told
+            one, many, rest = wording
             reason = f"{format_count(number, one, many)} {rest}, and it does not say so"
             return Derivation.refuse(kind, reason, withholds=named is not None)
     if _NOT_WHOLE.search(found.group("what")):
@@ -222,8 +222,8 @@ def _check_absence(sentence: str, found: re.Match[str], reading: ReadingSet | No
         for document in reading.documents:
             said = reading.find_mention(document.source, words)
             if said:
-                told = f"{document.title or document.source} mentions it"
-                return Derivation.refuse(kind, told, said)
+                reason = f"{document.title or document.source} mentions it"
+                return Derivation.refuse(kind, reason, said)
     return Derivation.confirm(kind, f"{_read_words(found)}: found in 0 of {format_count(size, 'document')} read")
 
 
@@ -246,9 +246,9 @@ def _look_for_absence(found: re.Match[str], reading: ReadingSet | None) -> Deriv
         return Derivation.leave_open(kind, "what is absent was not understood")
     for document in reading.documents:
         if said := reading.find_mention(document.source, what):
-            told = f"{document.title or document.source} mentions it"
+            reason = f"{document.title or document.source} mentions it"
             much = opening is not None and opening["much"]  # the same words may stand there without the number
-            return Derivation.refuse(kind, told, said, withholds=not much and len(set(words)) >= _FEW_WORDS)
+            return Derivation.refuse(kind, reason, said, withholds=not much and len(set(words)) >= _FEW_WORDS)
     return Derivation.leave_open(
         kind, "", f"{what.strip()}: found in no sentence of {format_count(len(names), 'document')} read"
     )

@@ -103,12 +103,12 @@ def iter_cell_statements(line: str, mark: re.Pattern[str]) -> Iterator[tuple[str
 def describe_cell(header: Sequence[str], line: str, place: int, mark: re.Pattern[str]) -> str:
     """Return a row as text, each cell behind its header, and the cell at a place behind an arrow."""
     cells = [" ".join(mark.sub("", cell).split()) for cell in split_cells(line)]
-    told = [
+    labelled = [
         f"{'→ ' if at == place else ''}{f'{name}: ' if name else ''}{cell}"
         for at, (name, cell) in enumerate(zip_longest(header, cells, fillvalue=""))
         if cell
     ]
-    return "; ".join(told)
+    return "; ".join(labelled)
 
 
 def strip_source_label(text: str, labels: Sequence[str]) -> str:
@@ -188,7 +188,7 @@ class CitedSentence(NamedTuple):
     marks: tuple[re.Match[str], ...]
 
 
-def split_cited_sentences(text: str, mark: re.Pattern[str], told: str = "") -> list[CitedSentence]:
+def split_cited_sentences(text: str, mark: re.Pattern[str], quoted: str = "") -> list[CitedSentence]:
     """Split a paragraph into sentences with their marks.
 
     A mark inside a sentence belongs to it, one after its full stop as well: "It grew. [1] Then it fell. [2]". In a text
@@ -213,18 +213,18 @@ def split_cited_sentences(text: str, mark: re.Pattern[str], told: str = "") -> l
         plain = " ".join(drop_marks(text[start:end], mark).split())
         if found and not any(letter.isalnum() for letter in plain):
             found[-1] = found[-1]._replace(marks=(*found[-1].marks, *own))
-        elif found and not found[-1].marks and goes_on(found[-1].text, plain, told):
+        elif found and not found[-1].marks and goes_on(found[-1].text, plain, quoted):
             found[-1] = found[-1]._replace(text=f"{found[-1].text} {plain}", marks=tuple(own))
         elif own or plain:
             found.append(CitedSentence(plain, start, tuple(own)))
     return found
 
 
-def goes_on(before: str, after: str, told: str) -> bool:
+def goes_on(before: str, after: str, quoted: str) -> bool:
     """True if the last words of one text and the first ones of another stand together in quotes (see `fold_quotes`)."""
-    for end, begin in zip(_fold_readings(before[-80:]), _fold_readings(after[:80]), strict=True) if told else ():
+    for end, begin in zip(_fold_readings(before[-80:]), _fold_readings(after[:80]), strict=True) if quoted else ():
         words = (*end.split()[-_SEAM:], *begin.rstrip(".!? ").split()[:_SEAM])
-        if end and begin and " ".join(words) in told:
+        if end and begin and " ".join(words) in quoted:
             return True
     return False
 
@@ -259,9 +259,9 @@ def _hide_marks(text: str, marks: Sequence[re.Match[str]]) -> str:
     return "".join(shown)
 
 
-def iter_cited_sentences(line: str, told: str = "") -> Iterator[tuple[str, list[str]]]:
+def iter_cited_sentences(line: str, quoted: str = "") -> Iterator[tuple[str, list[str]]]:
     """Yield the sentences of a line of a draft with the markers of each; `told` are the quotes it may go on from."""
-    for each in split_cited_sentences(line, MARKER, told):
+    for each in split_cited_sentences(line, MARKER, quoted):
         yield each.text, [mark.group() for mark in each.marks]
 
 

@@ -337,9 +337,9 @@ def tells_research(sentence: str, words: Sequence[str], known: Sequence[str]) ->
 
     Code cannot tell whether it claims something else besides.
     """
-    told = "\n".join(known).casefold()
+    names = "\n".join(known).casefold()
     return _OF_RESEARCH.search(sentence) is not None and all(
-        _COUNTS_RESEARCH.fullmatch(word) or all(part.casefold() in told for part in word.split()) for word in words
+        _COUNTS_RESEARCH.fullmatch(word) or all(part.casefold() in names for part in word.split()) for word in words
     )
 
 

@@ -110,8 +110,8 @@ _BEYOND = "it says more than its operands"
 
 def _says_more(sentence: str, cited: Sequence[CitedEvidence]) -> bool:
     """True if a sentence has names that its evidence does not have, or too many other words."""
-    told = " ".join(part for piece in cited for part in (piece.publisher, *list_texts(piece.evidence)))
-    known = name_words(told) | {str(year) for year in find_years(told)} | OPERATOR_STEMS
+    sources = " ".join(part for piece in cited for part in (piece.publisher, *list_texts(piece.evidence)))
+    known = name_words(sources) | {str(year) for year in find_years(sources)} | OPERATOR_STEMS
     words = [word for word in stem_text(sentence) if not word[0].isdigit() and word not in NUMBER_WORDS]
     foreign = [word for word in words if word not in known]
     names = {stem_word(fold_text(match.group())) for match in _NAME.finditer(sentence)}
@@ -159,10 +159,10 @@ _SWAPPED = "its operands belong to the other sides"
 
 
 def _find_pair(
-    told: Sequence[str], claim: Claim, quoted: Sequence[QuotedNumber]
+    operands: Sequence[str], claim: Claim, quoted: Sequence[QuotedNumber]
 ) -> tuple[QuotedNumber, QuotedNumber] | str:
     """Return the two operands as quoted, first side first, or why there are none."""
-    left, right = (name_words(side) for side in told)
+    left, right = (name_words(side) for side in operands)
     sides = (left - right, right - left)
     if len(claim.operands) == 2:  # noqa: PLR2004 - a pair
         choices = [find_instances(each, quoted) for each in claim.operands]
@@ -178,7 +178,7 @@ def _find_pair(
     ]
     if not pairs or (not claim.operands and len({(a.number.value, b.number.value) for a, b in pairs}) > 1):
         return "its operands are not determined"
-    years = [frozenset(int(number.value) for number in scan_numbers(side) if number.is_year) for side in told]
+    years = [frozenset(int(number.value) for number in scan_numbers(side) if number.is_year) for side in operands]
     dated = [pair for pair in pairs if all(y <= one.years for y, one in zip(years, pair, strict=True) if one.years)]
     if not dated:
         return _SWAPPED

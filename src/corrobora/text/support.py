@@ -233,8 +233,8 @@ def check_support(sentence: str, evidence: Sequence[Evidence]) -> SupportCheck:
     failing = [each.words for each in problems if each.words and each.words.lower() in sentence.lower()]
     if status in (Support.UNSUPPORTED, Support.UNCLEAR) and not problems:
         missing = _find_missing_words(sentence, found.reading)
-        told = "its sources do not say this" if status is Support.UNSUPPORTED else _OTHERWISE
-        problems, failing = [Problem(told, ", ".join(missing))], missing
+        reason = "its sources do not say this" if status is Support.UNSUPPORTED else _OTHERWISE
+        problems, failing = [Problem(reason, ", ".join(missing))], missing
     elif status is Support.SUPPORTED:
         problems, failing = [], []
     return SupportCheck(
@@ -269,8 +269,8 @@ def compare_evidence(sentence: str, evidence: Sequence[Evidence]) -> Comparison 
     copies = [align_copy(sentence[span.start : span.end], units) for span in split_sentences(sentence)]
     copied = bool(copies) and all(copy.nearness >= NEAR_COPY for copy in copies)
     problems += [*find_foreign_names(sentence, reading), *compare_sentence(sentence, reading)]
-    told = " ".join(each.words.lower() for each in problems)
-    problems += [each for copy in copies for each in copy.problems if not each.words or each.words not in told]
+    listed = " ".join(each.words.lower() for each in problems)
+    problems += [each for copy in copies for each in copy.problems if not each.words or each.words not in listed]
     if not copied and all(each.scored for each in problems):
         sayings = (unit.text for unit in reading.units if not is_table_row(unit.text))
         substitutes = (find_substitute(sentence, each, reading.stems) for each in sayings)
@@ -372,8 +372,8 @@ def _find_literals(sentence: str, reading: Reading) -> Iterator[str]:
     for match in _LITERAL.finditer(sentence):
         parts = [part for part in split_words(match.group()) if part not in STOP_WORDS and find_unit(part) is None]
         written = match.group().lower() in reading.everything.lower()
-        told = parts or "/" in match.group()  # "and/or" is no path
-        if not written and not (told and frozenset(map(stem_word, parts)) <= reading.stems):
+        composed = parts or "/" in match.group()  # "and/or" is no path
+        if not written and not (composed and frozenset(map(stem_word, parts)) <= reading.stems):
             yield match.group()
 
 
@@ -394,7 +394,7 @@ def _is_abbreviated(name: str, text: str) -> bool:
     """True if the evidence spells out an acronym, or a name's initials stand in it."""
     if name.isupper() and len(name) > 1:
         words = split_words(text)
-        letters = ("".join(word[0] for word in told) for told in (words, [w for w in words if w not in STOP_WORDS]))
+        letters = ("".join(word[0] for word in part) for part in (words, [w for w in words if w not in STOP_WORDS]))
         return any(name.lower() in each for each in letters)
     initials = "".join(word[0] for word in name.split() if word[0].isupper())
     return len(initials) > 1 and re.search(rf"\b{re.escape(initials)}\b", text) is not None

@@ -188,16 +188,17 @@ def _find_other_edition(said: str, before: str, reading: Reading) -> Problem | N
     return Problem(f"none of its sources is called {name[1]} {said}", f"{name[1]} {said}")
 
 
-def _is_release(said: str, before: str, told: str) -> bool:
+def _is_release(said: str, before: str, about: str) -> bool:
     """True for a release named by its first numbers: "Django 4.2" where the source says "4.2.11"."""
     number = said.split(maxsplit=1)[0].rstrip(".,")
-    if "." in number and re.search(rf"(?i)(?<![\w.])v{re.escape(number)}(?!\w|[.]\d)", told):
+    if "." in number and re.search(rf"(?i)(?<![\w.])v{re.escape(number)}(?!\w|[.]\d)", about):
         return True
     named = re.search(r"(?:\b[A-Z][\w.-]*|(?i:version|release|since|in|until|before|after|v))\s?$", before)
     return (
         named is not None
         and re.fullmatch(r"\d+(?:\.\d+)*", number) is not None
-        and re.search(rf"(?<![\w.])v?{re.escape(number)}{'' if '.' in number else '[.][0-9]+'}[.]\d+", told) is not None
+        and re.search(rf"(?<![\w.])v?{re.escape(number)}{'' if '.' in number else '[.][0-9]+'}[.]\d+", about)
+        is not None
     )
 
 
@@ -301,8 +302,8 @@ def _compare_duties(clause: Clause, whole: Clause, unit: Clause, reading: Readin
         if rival is not None and same:
             yield Problem(f"it says “{duty.text}”, its sources “{rival.text}”", duty.text, false=True, contradicts=True)
         else:
-            told = f"“{unit.duties[0].text}”" if unit.duties else "nothing of the kind"
-            yield Problem(f"it says “{duty.text}”, its sources {told}", duty.text)
+            stated = f"“{unit.duties[0].text}”" if unit.duties else "nothing of the kind"
+            yield Problem(f"it says “{duty.text}”, its sources {stated}", duty.text)
     carried = whole.duties or (unit.duties and _is_carried(unit.duties[0], whole))
     if unit.duties and not carried and any(duty.governs in clause.stems for duty in unit.duties):
         yield Problem(f"its sources say “{unit.duties[0].text}”", unit.duties[0].text)

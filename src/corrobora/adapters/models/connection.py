@@ -100,8 +100,10 @@ class ModelConnection:
                     self._told = error.message
                     continue  # one that was too slow would be sent for ever: whoever called decides
                 if error.code == "provider_down" and self._told:
-                    told = f"{error.message} The last call: {self._told}"
-                    raise ProviderError(error.code, told, provider=error.provider, next_step=error.next_step) from error
+                    reason = f"{error.message} The last call: {self._told}"
+                    raise ProviderError(
+                        error.code, reason, provider=error.provider, next_step=error.next_step
+                    ) from error
                 if not self._adapt(request, error):
                     raise _explain_effort(error, self.target) from error
 
@@ -246,28 +248,28 @@ def explain_failure(error: TransportError, target: Target) -> CorroboraError:
             code, why = "provider_bad_content", "gave no whole answer"
         case _:
             code, why = "provider_unreachable", "could not be reached"
-    return _make_error(target, code, why, told=str(error), retryable=True)
+    return _make_error(target, code, why, message=str(error), retryable=True)
 
 
 def _explain_rejection(error: RejectedError, target: Target) -> CorroboraError:
-    kind, told = _read_rejection(error.body)
+    kind, message = _read_rejection(error.body)
     status = {"overloaded_error": 529, "rate_limit_error": 429}.get(kind, 500) if error.status == _OK else error.status
-    told = _hide_secrets(told, target.key)
+    message = _hide_secrets(message, target.key)
     wait = parse_retry_after(error.headers.get("retry-after", ""), datetime.now(UTC).isoformat())
-    final = _find_final(status, kind, told)
+    final = _find_final(status, kind, message)
     if final == "provider_refused":
         return ProviderError.key_refused(
             target.label, setting=target.provider.key or "the key of this endpoint", status=status
         )
     if final is not None:
-        return _make_error(target, final, _FINAL[final], told=told, status=status, wait=wait)
+        return _make_error(target, final, _FINAL[final], message=message, status=status, wait=wait)
     busy = status in _BUSY
     passing = status in (408, 409, 425, 429) or status >= 500  # noqa: PLR2004 - HTTP
     code, why = (
         ("provider_busy", "allows no more calls now") if busy else ("provider_failed", f"failed with HTTP {status}")
     )
     again = passing and error.headers.get("x-should-retry", "").lower() != "false"
-    return _make_error(target, code, why, told=told, status=status, wait=wait, retryable=again)
+    return _make_error(target, code, why, message=message, status=status, wait=wait, retryable=again)
 
 
 _FINAL = {
@@ -282,13 +284,13 @@ _TOO_LONG = re.compile(
 )
 
 
-def _find_final(status: int, kind: str, told: str) -> str | None:
+def _find_final(status: int, kind: str, message: str) -> str | None:
     """Return the code of a failure that no second try mends; None for one that may pass."""
     if status in (401, 403):
         return "provider_refused"
     if status == 402 or kind in ("insufficient_quota", "billing_error"):  # noqa: PLR2004 - HTTP
         return "provider_quota"
-    if status in (400, 413, 422) and _TOO_LONG.search(f"{kind} {told}"):
+    if status in (400, 413, 422) and _TOO_LONG.search(f"{kind} {message}"):
         return "model_context"
     if status == 404:  # noqa: PLR2004 - HTTP
         return "model_not_found"
@@ -321,14 +323,14 @@ def _make_error(  # noqa: PLR0913 - an error carries what its reader needs
     code: str,
     why: str,
     *,
-    told: str = "",
+    message: str = "",
     status: int | None = None,
     wait: float | None = None,
     retryable: bool = False,
 ) -> ProviderError:
     return ProviderError(
         code,
-        f"{target.label} {why}{f': {told}' if told else ''}.",
+        f"{target.label} {why}{f': {message}' if message else ''}.",
         provider=target.label,
         retryable=retryable,
         retry_after_seconds=wait,

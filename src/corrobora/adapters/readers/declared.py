@@ -110,12 +110,12 @@ def _resolve(value: object, by_id: Mapping[str, Mapping[str, object]]) -> object
 
 
 def _name_writer(value: object, by_id: Mapping[str, Mapping[str, object]]) -> list[str]:
-    told = _resolve(value, by_id)
-    if isinstance(told, str):
-        return read_byline(told[: 10 * _MOST_CHARS])
-    if not isinstance(told, dict):
+    resolved = _resolve(value, by_id)
+    if isinstance(resolved, str):
+        return read_byline(resolved[: 10 * _MOST_CHARS])
+    if not isinstance(resolved, dict):
         return []
-    node = cast("dict[str, object]", told)
+    node = cast("dict[str, object]", resolved)
     family, given = _read_text(node.get("familyName")), _read_text(node.get("givenName"))
     if family and given:
         return [name_person(f"{family}, {given}")]
@@ -126,8 +126,8 @@ def _name_writer(value: object, by_id: Mapping[str, Mapping[str, object]]) -> li
 
 
 def _name_of(value: object, by_id: Mapping[str, Mapping[str, object]]) -> str:
-    told = _resolve(value, by_id)
-    return _read_text(cast("dict[str, object]", told).get("name") if isinstance(told, dict) else told)
+    resolved = _resolve(value, by_id)
+    return _read_text(cast("dict[str, object]", resolved).get("name") if isinstance(resolved, dict) else resolved)
 
 
 def _read_text(value: object) -> str:

@@ -87,9 +87,9 @@ class ListNumbers:
         listed = False
         style = _value(own, "pStyle") if own is not None else ""
         for _ in range(_LEVELS + 1):
-            told = own.find(f"{_W}numPr") if own is not None else None
-            listed = listed or told is not None
-            name, level = name or _value(told, "numId"), level or _value(told, "ilvl")
+            numbering = own.find(f"{_W}numPr") if own is not None else None
+            listed = listed or numbering is not None
+            name, level = name or _value(numbering, "numId"), level or _value(numbering, "ilvl")
             based = self._styled.get(style)
             if name or based is None:
                 break

@@ -96,8 +96,8 @@ class SearXNG(OpenProvider):
         if rows == [] and isinstance(silent, list) and silent:  # nobody was searched: the web is not empty
             pairs = [cast("list[object]", each) for each in cast("list[object]", silent) if isinstance(each, list)]
             why = "; ".join(": ".join(clean_line(str(part))[:60] for part in pair[:2]) for pair in pairs[:5])
-            told = f"{self.name} found nothing, because its engines did not answer ({why})."
-            raise ProviderError("provider_failed", told, provider=self.name)
+            message = f"{self.name} found nothing, because its engines did not answer ({why})."
+            raise ProviderError("provider_failed", message, provider=self.name)
         return self.list_hits(rows, _read_searxng, query, limit)
 
 
@@ -188,10 +188,10 @@ class Crossref(OpenProvider):
 def _read_crossref(row: Mapping[str, object]) -> ResultRow:
     doi = clean_line(row.get("DOI"))
     date = _write_date(_first(_pick(row.get("published"), "date-parts")))
-    told = _plain(row.get("abstract")) or _first(row.get("container-title"))
+    summary = _plain(row.get("abstract")) or _first(row.get("container-title"))
     named = f"doi:{doi}" if doi else ""
     title, authors = _plain(_first(row.get("title"))), _read_authors(row.get("author"), _name_crossref)
-    return ResultRow(row.get("URL"), title, told, row.get("score"), date, named, authors)
+    return ResultRow(row.get("URL"), title, summary, row.get("score"), date, named, authors)
 
 
 def _name_crossref(author: Mapping[str, object]) -> str:

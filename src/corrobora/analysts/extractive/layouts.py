@@ -218,11 +218,11 @@ def _compare_editions(page: Page, section: Section) -> list[tuple[str, str]]:
     if normalize_sentence(first.quote) == normalize_sentence(second.quote):
         said = cite_fact(first, second, printed=page.printed)
         return [(f"{first.version}, {phrases.UNCHANGED} {second.version}", said)] if said else []
-    told = [
+    quoted = [
         (fact.version, cite_fact(fact, printed=page.printed, core=section.cores.get(fact.id, "")))
         for fact in (first, second)
     ]
-    return [(edition, text) for edition, text in told if text]
+    return [(edition, text) for edition, text in quoted if text]
 
 
 def _state_absence(page: Page) -> list[str]:
@@ -292,8 +292,8 @@ def _closing_lines(page: Page, closing: Sequence[Fact]) -> list[str]:
     lines += [f"- {phrases.NO_COVERAGE}: {name}" for name in page.uncovered]
     statements = sum(len(section.facts) for section in page.sections)
     sources = len({fact.source for section in page.sections for fact in section.facts})
-    told = f"{phrases.format_count(statements, 'statement')} of {phrases.format_count(sources, 'source')}"
-    return [*lines, *([""] if lines else []), f"{phrases.COUNTED} {told}."]
+    counted = f"{phrases.format_count(statements, 'statement')} of {phrases.format_count(sources, 'source')}"
+    return [*lines, *([""] if lines else []), f"{phrases.COUNTED} {counted}."]
 
 
 def layout_completion(page: Page) -> str:

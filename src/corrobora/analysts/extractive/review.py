@@ -187,7 +187,7 @@ def _add_missing_parts(lines: list[str], found: DraftChecks, given: Revising) ->
     for part in found.missing:
         best = [one for one in rank_facts(part, given.facts) if one.worth > 0]
         written = [cite_fact(one.fact, printed=printed) for one in select_diverse(best, _ADDED)]
-        told = [
+        added_lines = [
             f"- {text.removeprefix(ITEM)}"
             for text in written
             if text and not _missing_parts(part, Draft("", text), given.facts)
@@ -195,12 +195,12 @@ def _add_missing_parts(lines: list[str], found: DraftChecks, given: Revising) ->
         title = part.rstrip(". ")
         heads = (at for at, line in enumerate(lines) if heading_text(line).rstrip("?. ").endswith(part.rstrip("?. ")))
         place = next(heads, 0)
-        if place and told:
-            lines = [*lines[: place + 1], "", *told, *lines[place + 1 :]]
-        elif told:
+        if place and added_lines:
+            lines = [*lines[: place + 1], "", *added_lines, *lines[place + 1 :]]
+        elif added_lines:
             number = f"{max(numbers) + 1}. " if numbers else ""
             numbers += [max(numbers) + 1] if numbers else []
-            added += ["", f"## {number}{title}", "", *told, "", *rule]
+            added += ["", f"## {number}{title}", "", *added_lines, "", *rule]
     ending = next((at for at, line in enumerate(lines) if heading_text(line).casefold() == "conclusion"), len(lines))
     if ending == len(lines) and added and rule:
         added = ["", "---", *added[: -len(rule)]]
@@ -217,14 +217,14 @@ def judge_draft(given: Reviewing) -> Verdict:
     total = len(found.sentences)
     supported = len(cited_sentences) - len(found.unknown) - len(found.unsupported)
     spoken = [share for _, share in _part_shares(given.question, given.draft, given.facts)]
-    told, differing = _count_differences(given, cited_sentences)
+    shown, differing = _count_differences(given, cited_sentences)
     whole = sum(spoken) / len(spoken) if spoken else 0.0
     used = _cited_facts(cited_sentences, given.facts)
-    differences = f" {told} of {differing} differences of the sources are told with both sides." if differing else ""
+    differences = f" {shown} of {differing} differences of the sources are told with both sides." if differing else ""
     return Verdict(
         factual_accuracy=_bounded_ratio(supported, total),
         citation_accuracy=_bounded_ratio(supported, len(cited_sentences)),
-        completeness=round((whole + told / differing) / 2 if differing else whole, 4) if cited_sentences else 0.0,
+        completeness=round((whole + shown / differing) / 2 if differing else whole, 4) if cited_sentences else 0.0,
         source_quality=_bounded_ratio(sum(max(_GRADES[f.grade], 0.9 if f.primary else 0.0) for f in used), len(used)),
         source_diversity=_source_diversity(used),
         rationale=(
@@ -238,10 +238,10 @@ def _count_differences(given: Reviewing, cited_sentences: Sequence[DraftSentence
     """Count the differences a comparison should report, and those with both sides cited."""
     if not asks_to_compare(given.question):
         return 0, 0
-    told = {marker for sentence in cited_sentences for marker in sentence.markers}
+    cited = {marker for sentence in cited_sentences for marker in sentence.markers}
     by_id = {fact.id: fact.marker for fact in given.facts}
     pairs = [each for each in find_contradictions(given.facts) if _is_relevant(each, given.question)]
-    return sum({by_id[each.a], by_id[each.b]} <= told for each in pairs), len(pairs)
+    return sum({by_id[each.a], by_id[each.b]} <= cited for each in pairs), len(pairs)
 
 
 def _is_relevant(found: Contradiction, question: str) -> bool:
@@ -302,9 +302,9 @@ def parse_sentences(body: str) -> tuple[DraftSentence, ...]:
     for number, line in enumerate(lines):
         section = heading_text(line) or section
         cited = MARKER.search(line) is not None
-        told = line.startswith("**") and line.endswith("**")  # the label of a group
-        told = told or is_written_by_code(line)  # a gap may be told in several sentences
-        if is_heading(line) or not line.strip("|-: ") or (told and not cited):
+        fixed = line.startswith("**") and line.endswith("**")  # the label of a group
+        fixed = fixed or is_written_by_code(line)  # a gap may be told in several sentences
+        if is_heading(line) or not line.strip("|-: ") or (fixed and not cited):
             continue
         if is_row(line):
             cells = () if is_rule("".join(lines[number + 1 : number + 2])) else filter(MARKER.search, split_cells(line))

@@ -92,15 +92,15 @@ def _next_queries(given: ScopeInput) -> list[str]:
     """Return queries for open questions in the sources' words, counterparts, names and suggestions."""
     texts = _open_texts(given)
     ways = [_phrase_variants(text, given, turn) for turn, text in enumerate(texts)]
-    told = [query for way in zip_longest(*ways, fillvalue="") for query in way]
+    reworded = [query for way in zip_longest(*ways, fillvalue="") for query in way]
     followed = _follow_names(given)
     counterparts = [_pick_telling_words(term) for term in given.terms if _is_statement(term)]
     steered = [given.next_topic] if given.next_topic else []
     if is_relational(given.question):
-        wishes = [*followed[:_TOLD_FIRST], *steered, *told[:1], *followed[_TOLD_FIRST:], *told[1:]]
+        wishes = [*followed[:_TOLD_FIRST], *steered, *reworded[:1], *followed[_TOLD_FIRST:], *reworded[1:]]
     else:
         beside = [*counterparts, *(followed if find_anchors(given.question) else [])]
-        fresh = list(distinct_queries(told, given.past_queries))
+        fresh = list(distinct_queries(reworded, given.past_queries))
         first = 1 if counterparts else min(len(texts), _TOLD_FIRST)
         wishes = [*fresh[:first], *beside[:_TOLD_FIRST], *fresh[first:], *beside[_TOLD_FIRST:], *steered]
     wishes += list(given.suggested)

@@ -188,6 +188,6 @@ def _inline_parts(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _list_problems(error: ValidationError) -> str:
     found = error.errors(include_url=False, include_context=False)
-    told = [f"/{'/'.join(map(str, each['loc']))}: {each['msg']}" for each in found[:_SHOWN_PROBLEMS]]
+    problems = [f"/{'/'.join(map(str, each['loc']))}: {each['msg']}" for each in found[:_SHOWN_PROBLEMS]]
     more = f"; and {len(found) - _SHOWN_PROBLEMS} more" if len(found) > _SHOWN_PROBLEMS else ""
-    return ("; ".join(told) + more)[: LIMITS.query_max_chars * 2]
+    return ("; ".join(problems) + more)[: LIMITS.query_max_chars * 2]

@@ -261,8 +261,8 @@ def _choose_heading(passages: Sequence[Passage], at: int) -> str:
     own = passages[at].heading.split(" > ")
     same = takewhile(lambda pair: pair[0] == pair[1], zip(own, before, strict=False))
     fresh = sum(1 for _ in same)
-    told = own[fresh:]
-    return " > ".join(told[:-1] if told and passages[at].text.lstrip("# ").startswith(told[-1]) else told)
+    shown = own[fresh:]
+    return " > ".join(shown[:-1] if shown and passages[at].text.lstrip("# ").startswith(shown[-1]) else shown)
 
 
 def _show_passages(passages: Sequence[Passage]) -> Shown:

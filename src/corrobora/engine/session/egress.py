@@ -261,13 +261,13 @@ async def show_queries(queries: Iterable[tuple[Query, str]], thread: ThreadState
     """Show a person what is about to be sent and wait for a yes, where the request asks for it. Raises `NeedsHuman`."""
     if not run.request.get_option(RequestOption.SHOW_QUERIES):
         return
-    told = [f"{name}: {query.text}{f' (site {query.site})' if query.site else ''}" for query, name in queries]
-    if not told:
+    shown = [f"{name}: {query.text}{f' (site {query.site})' if query.site else ''}" for query, name in queries]
+    if not shown:
         return
     key = f"{thread.round_path}/shown"
     if run.journal.get(key) is None:
         await run.journal.flush()
-    await run.record_text(key, partial(run.outside.human.before_searches, thread.path, thread.number + 1, told))
+    await run.record_text(key, partial(run.outside.human.before_searches, thread.path, thread.number + 1, shown))
 
 
 async def open_plan(plan: Plan, run: Session) -> None:
@@ -356,5 +356,5 @@ def _describe_withheld(run: Session) -> list[str]:
         return []
     kept = [decode(Cleared, entry.out, key=entry.key) for entry in iter_entries(run.journal, "egress#")]
     words, whole = sum(each.withheld for each in kept), sum(not each.text for each in kept)
-    told = f"{format_count(words, 'word')} of queries and {format_count(whole, 'whole query', 'whole queries')}"
-    return [f"{told} stayed here: nobody but private documents or a model used them"]
+    counted = f"{format_count(words, 'word')} of queries and {format_count(whole, 'whole query', 'whole queries')}"
+    return [f"{counted} stayed here: nobody but private documents or a model used them"]

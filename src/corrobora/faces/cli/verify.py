@@ -117,8 +117,8 @@ def _print_result(
     bundle: BundleVerdict | None = None,
 ) -> None:
     if form == "json":
-        told = {} if bundle is None else {"bundle": _summarize_bundle(bundle)}
-        print_json(summarize_recheck(result, verdict) | told | list_findings(result))
+        summary = {} if bundle is None else {"bundle": _summarize_bundle(bundle)}
+        print_json(summarize_recheck(result, verdict) | summary | list_findings(result))
     elif form == "sarif":
         from corrobora.reporting.recheck import build_sarif  # noqa: PLC0415 - only this format needs it
 

@@ -130,14 +130,14 @@ async def describe_passage(library: PostgresLibrary, reference: str, *, neighbou
     """
     named = parse_reference(reference)
     source, text = await library.document(SourceId(named.source))
-    told = _describe_source(source)
+    description = _describe_source(source)
     if not named.passage:
-        return told | {"text": quote_text(text[:MAX_CHARS]).strip(), "truncated": len(text) > MAX_CHARS}
+        return description | {"text": quote_text(text[:MAX_CHARS]).strip(), "truncated": len(text) > MAX_CHARS}
     passage_id = PassageId(named.passage)
     found = await library.neighbour_passages(passage_id, before=neighbours, after=neighbours)
     if not any(each.id == passage_id and each.source == source.id for each in found):
         raise ReadError(ReadOutcome.NOT_FOUND, f"There is no passage {reference} here.")
-    return told | {"passages": [_describe_part(each, passage_id) for each in found]}
+    return description | {"passages": [_describe_part(each, passage_id) for each in found]}
 
 
 def _describe_part(each: Passage, asked: PassageId) -> Fields:

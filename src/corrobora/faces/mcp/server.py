@@ -106,8 +106,8 @@ class Tasks(Extension):
         knows = _declares_tasks(ctx) and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         if params.name != "research" or not knows or not isinstance(made, CallToolResult) or made.is_error:
             return made
-        told: dict[str, Any] = made.structured_content or {}
-        run = str(told["run_id"])
+        content: dict[str, Any] = made.structured_content or {}
+        run = str(content["run_id"])
         return {**self._describe_state(await look_at_run(self._workspace, run)), "resultType": "task"}
 
     def _describe_state(self, view: RunUpdate) -> dict[str, Any]:
@@ -137,8 +137,8 @@ class Tasks(Extension):
     async def _ask(self, view: RunUpdate) -> dict[str, Any]:
         """Return the question to the person, as an elicitation with one field."""
         assert view.awaited is not None
-        told = await describe_run(self._workspace, view)
-        lines = [told["reason"], *told.get("plan", ())]  # for the person: the next step is for the model
+        status = await describe_run(self._workspace, view)
+        lines = [status["reason"], *status.get("plan", ())]  # for the person: the next step is for the model
         lines.append(f"To authorize, type exactly: {view.awaited.phrase}" if view.awaited.phrase else "")
         name = _FIELD[view.awaited.kind]
         schema = {"type": "object", "properties": {name: {"type": "string"}}, "required": [name]}

@@ -195,8 +195,8 @@ def _add_evidence_tools(server: MCPServer[Any], workspace: Workspace) -> None:
     ) -> CallToolResult:
         """Return the report of a run in parts, with its citations: number, quotes, address, passage."""
         row = await service.read_run(workspace, run_id)
-        told = await describe_report(workspace, row, offset=offset)
-        return make_result(told, meta=await read_report_page(workspace, row.id, ctx))
+        description = await describe_report(workspace, row, offset=offset)
+        return make_result(description, meta=await read_report_page(workspace, row.id, ctx))
 
     @server.tool(annotations=_READ_ONLY)
     @explain_errors
@@ -270,8 +270,8 @@ def _add_search_pair(server: MCPServer[Any], workspace: Workspace) -> None:
             "truncated": "yes" if start + len(part) < len(text) else "no",
             "notice": NOTICE,
         }
-        told = {"id": id, "title": whole["title"], "text": part, "url": _link(source.url, source.id)}
-        return make_result(told | {"metadata": metadata})
+        document = {"id": id, "title": whole["title"], "text": part, "url": _link(source.url, source.id)}
+        return make_result(document | {"metadata": metadata})
 
 
 def _link(url: str, source: str) -> str:

@@ -217,8 +217,16 @@ async def describe_plan(workspace: Workspace, row: RunRow) -> Content:
     phrase = resolve_profile(workspace.settings, row.request).phrase or "yes"
     lines = plan_lines(event.data) if event is not None else []
     estimate = estimate_text(event.data) if event is not None else ""
-    told = ["The plan:", "", "```text", *lines, "```", "", *((f"Estimate: {estimate}.", "") if estimate else ())]
-    return Content("\n".join((*told, f"Run {row.id} waits. To start it, reply with exactly: `{phrase}`", "")))
+    shown = [
+        "The plan:",
+        "",
+        "```text",
+        *lines,
+        "```",
+        "",
+        *((f"Estimate: {estimate}.", "") if estimate else ()),
+    ]
+    return Content("\n".join((*shown, f"Run {row.id} waits. To start it, reply with exactly: `{phrase}`", "")))
 
 
 async def list_searches(workspace: Workspace, run: str, last: int | None = None) -> list[str]:

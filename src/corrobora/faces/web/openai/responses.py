@@ -79,8 +79,8 @@ class EventWriter:
             yield from self._write("response.output_text.delta", **where, delta=piece, logprobs=[])
             while cited and cited[0][1]["end_index"] <= at + len(piece):
                 number, each = cited.pop(0)
-                told = {"annotation_index": number, "annotation": each}
-                yield from self._write("response.output_text.annotation.added", **where, **told)
+                annotation = {"annotation_index": number, "annotation": each}
+                yield from self._write("response.output_text.annotation.added", **where, **annotation)
         yield from self._write("response.output_text.done", **where, text=text, logprobs=[])
         yield from self._write("response.content_part.done", **where, part=part)
         yield from self._end_item(message)
@@ -205,13 +205,13 @@ def _stream(  # noqa: PLR0913 - the parts of one answer
                     yield text
                 found += 1
         ended = await service.read_run(workspace, row.id)
-        told = await _describe(workspace, ended, request, model, suffix, background=background)
-        if told["status"] in ("queued", "in_progress"):
+        response = await _describe(workspace, ended, request, model, suffix, background=background)
+        if response["status"] in ("queued", "in_progress"):
             return  # it was interrupted: the client comes back
-        if told["output"] and told["output"][-1]["type"] == "message":
-            for text in writer.write_message(told["output"][-1]):
+        if response["output"] and response["output"][-1]["type"] == "message":
+            for text in writer.write_message(response["output"][-1]):
                 yield text
-        for text in writer.write_end(told):
+        for text in writer.write_end(response):
             yield text
 
     return StreamingResponse(write_events(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
@@ -240,7 +240,7 @@ async def _describe(  # noqa: PLR0913 - the parts of one answer
     elif status == "failed":
         error = {"code": "server_error", "message": row.reason or row.outcome}
     usage = await read_usage(workspace, row.id)
-    told = _envelope(row, model, suffix, status, background=background)
+    response = _envelope(row, model, suffix, status, background=background)
     counted = {
         "input_tokens": usage["prompt_tokens"],
         "input_tokens_details": {"cached_tokens": 0},
@@ -249,7 +249,7 @@ async def _describe(  # noqa: PLR0913 - the parts of one answer
         "total_tokens": usage["total_tokens"],
     }
     metadata = {"run": row.id, "outcome": row.outcome}
-    return {**told, "error": error, "metadata": metadata, "output": items, "usage": counted}
+    return {**response, "error": error, "metadata": metadata, "output": items, "usage": counted}
 
 
 def _envelope(row: RunRow, model: str, suffix: str, status: str, *, background: bool) -> dict[str, Any]:

@@ -316,8 +316,8 @@ def build_audit(report: Report, events: Sequence[Event]) -> Audit:
 
 def _log(event: Event) -> LogLine:
     goes_on = event.data.get("shouldContinue")
-    told = {_FIELDS.get(name, describe_code(name)): _say(it) for name, it in event.data.items() if name not in _APART}
-    parts = [f"{name}: {text}" if name else text for name, text in told.items() if text]
+    shown = {_FIELDS.get(name, describe_code(name)): _say(it) for name, it in event.data.items() if name not in _APART}
+    parts = [f"{name}: {text}" if name else text for name, text in shown.items() if text]
     parts += [] if goes_on is None else ["goes on" if goes_on else "stops"]
     return LogLine(
         event.at[11:19], describe_code(event.type), thread_label(thread_path(event.path)), event.round, "; ".join(parts)
