@@ -180,7 +180,7 @@ def _nothing_readable_error(root: Path, report: IngestReport) -> UserError:
     return UserError(
         "library_nothing_readable",
         f"Nothing readable in {root}{f': {reasons}' if reasons else ''}.",
-        next_step="Markdown, HTML, reStructuredText, text, CSV, JSON, notebooks, PDF, DOCX, e-mail are read.",
+        next_step="Markdown, HTML, reStructuredText, manual pages, text, CSV, JSON, PDF, DOCX and e-mail are read.",
     )
 
 

@@ -18,7 +18,7 @@ from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.ports import Heading, ParsedDocument
 from corrobora.text.authors import clean_authors
-from corrobora.text.tokens import sanitize_text
+from corrobora.text.tokens import TERM_GAP, sanitize_text
 
 _CONVERT, _UNPACK = "Save it as PDF, DOCX, HTML or text.", "Unpack it and add what it holds."
 _RECOGNIZE, _TRANSCRIBE = "Run text recognition (OCR) on it.", "Add a transcript of it."
@@ -140,7 +140,7 @@ def _choose_codec(declared: str) -> str:
 
 
 _SPACES = re.compile(r"[^\S\n]+")
-_INDENT = "  "  # of an item for each list around its own
+_INDENT, _DEEPEST = "  ", 20  # of an item for each list around its own, and at most so many
 _TITLE_CHARS = 300
 _SNIFFED = 8_192  # characters from which the dialect of a table of values is told
 
@@ -160,7 +160,7 @@ class TextWriter:
         `tight` keeps an item of a list close to the item before it; an item of a list inside an item is indented by its
         `depth`.
         """
-        return self._add_near(text, "item" if tight else "", _INDENT * depth)
+        return self._add_near(text, "item" if tight else "", _INDENT * min(depth, _DEEPEST))
 
     def _add_near(self, text: str, kind: str, indent: str = "") -> int:
         """Append a block on the next line if the block before it is of the same kind, else after a blank line."""
@@ -172,6 +172,12 @@ class TextWriter:
         self._append_text(indent + text)
         self._kind = kind
         return self._length - len(text)
+
+    def add_entry(self, term: str, text: str, *, depth: int = 0) -> None:
+        """Append a term and what defines it on one line."""
+        start = self._add_near(f"{term}\n{text}", "", _INDENT * min(depth, _DEEPEST))
+        if start >= 0:
+            self._parts[-1] = self._parts[-1].replace("\n", TERM_GAP, 1)
 
     def note_page(self, start: int, number: int) -> None:
         """Note the page on which the text from `start` stands, in place of a heading."""

@@ -97,6 +97,11 @@ DOCX = FormatReader(
 MAIL = FormatReader(
     "corrobora.adapters.readers.mail:read_mail", (".eml", ".mbox", ".mbx"), ("message/rfc822", "application/mbox")
 )
+MANUAL = FormatReader(
+    "corrobora.adapters.readers.manual:read_manual", (".man", ".mdoc"), ("text/troff", "application/x-troff-man")
+)
+_ROFF_BYTES = 100_000  # in which the first macro of a manual page is looked for, behind what the page defines
+_ROFF = re.compile(rb"(?=[.'\\])(?:[^\n]*\n)*?[.'][ \t]*(?:TH|Dd|so)[ \t]+\S")
 _HEADERS = re.compile(rb"(?:From [^\n]{1,300}\n)?(?:[!-9;-~]{1,80}:[^\n]*\n(?:[ \t][^\n]*\n)*){3,}")
 _OF_MAIL = re.compile(rb"^(?:message-id|received|mime-version):", re.IGNORECASE | re.MULTILINE)
 
@@ -126,6 +131,8 @@ def find_reader(name: str, data: bytes, content_type: str = "") -> FormatReader:
         found = HTML if found in (PDF, DOCX, TEXT, XML) else found
     elif declared and found is TEXT:
         found = XML
+    if found is TEXT and _ROFF.match(data[:_ROFF_BYTES].lstrip()):  # "ls.1" has an ending of its own for each section
+        return MANUAL
     headers = _HEADERS.match(data[:20_000].replace(b"\r\n", b"\n").lstrip()) if found is TEXT else None
     return MAIL if headers is not None and _OF_MAIL.search(headers[0]) else found  # as in the folders of a Maildir
 
