@@ -71,7 +71,7 @@ async def ingest_paths(workspace: Workspace, name: str, paths: Sequence[Path], *
         raise UserError(
             "library_empty",
             f"No readable document in {', '.join(repr(str(path)) for path in paths)[:400]}.",
-            next_step="Readable: Markdown, HTML, reStructuredText, manual pages, text, CSV, JSON, notebooks, PDF, DOCX, e-mail.",
+            next_step="Readable: Markdown, HTML, reStructuredText, manual pages, text, CSV, JSON, PDF, DOCX, e-mail.",
         )
     found = asdict(result)
     counts = {"added": len(found.pop("stored")), "unchanged": len(result.unchanged), "removed": len(result.removed)}
