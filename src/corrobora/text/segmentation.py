@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from corrobora.text.entries import find_term
 from corrobora.text.quantities import find_days, find_releases
 from corrobora.text.tokens import TERM_GAP
 
@@ -270,7 +271,8 @@ def segment_passages(
 
     Passages are in order, do not overlap, begin and end with a visible character, and omit white space only. A passage
     begins at a heading unless the text before it is very short, and always at one that names a release or a date: of
-    what stands below it, the heading alone says when it was. A question stands with what answers it. A sentence longer
+    what stands below it, the heading alone says when it was. So it does at a term that an entry defines, unless the
+    text before it is very short. A question stands with what answers it. A sentence longer
     than `size` is cut at white space, or anywhere if it has none.
     """
     plain = text.isascii()
@@ -293,7 +295,7 @@ def segment_passages(
         first = len(found)
         for span in _iterate_units(text, begin, end, size):
             weight = span.end - span.start if plain else len(text[span.start : span.end].encode(errors="replace"))
-            if open_ and used + weight > size:
+            if open_ and (used + weight > size or (used >= _MIN_PASSAGE_BYTES and _names_entry(text, span.start))):
                 kept = _take_lead_in(text, open_, size - weight)
                 _close_passage(found, open_, path)
                 open_, path, bare = kept, label, not kept
@@ -306,6 +308,12 @@ def segment_passages(
             open_, used, path = [Span(last.start, last.end), *open_], size, last.heading
     _close_passage(found, open_, path)
     return tuple(found)
+
+
+def _names_entry(text: str, start: int) -> bool:
+    """True where the entry of a manual begins with its term: whoever asks for it finds it by its begin."""
+    end = find_term(text, start)
+    return end > start and text[end : end + 1] == TERM_GAP
 
 
 def _take_lead_in(text: str, spans: list[Span], room: int) -> list[Span]:

@@ -82,3 +82,14 @@ def test_the_term_of_an_entry_stands_in_the_passage_of_what_goes_on_below_it():
     texts = [text[span.start : span.end] for span in spans]
     [first] = [each for each in texts if "read 0 times" in each]
     assert first.startswith(f"-c FILE{TERM_GAP}Read FILE. It is read 0 times")
+
+
+def test_a_passage_begins_at_the_term_that_an_entry_defines() -> None:
+    entries = [
+        f"-{name} FILE{TERM_GAP}Reads the file {name} and says {'what it holds ' * 12}at last." for name in "abcdefghij"
+    ]
+    found = segment_passages("\n\n".join(("All of them:", *entries)))
+    assert len(found) > len(entries) // 2
+    assert all(TERM_GAP in "\n\n".join(("All of them:", *entries))[each.start : each.start + 12] for each in found[1:])
+    whole = segment_passages("\n\n".join(f"-{name}{TERM_GAP}Short." for name in "abcdefghij"))
+    assert len(whole) == 1

@@ -345,7 +345,7 @@ class _ArticleWriter:
         item.tail, last = None, item.tail
         text, kind = " ".join(f"{_element_text(item)} {after}".split()), item.get("rend", "")[:2]
         if kind == "dt":
-            self._terms += [term] if (term := text.rstrip(": ")) else []
+            self._terms += [term] if (term := text.rstrip(":, ")) else []
         elif kind == "dd" and text and self._terms:
             terms, self._terms = ", ".join(self._terms), []
             self._add_block(f"{terms}{'' if terms[-1] in '.!?' else ':'} {text}", bullet="- ")

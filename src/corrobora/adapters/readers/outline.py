@@ -111,8 +111,10 @@ def _find_definition(lines: Sequence[str], levels: Mapping[int, int], at: int) -
     before = lines[at - 1] if at else ""
     opens = not before.strip() or at - 1 in levels or _indent(before) > _indent(lines[at])
     below = at
-    while opens and below < len(lines) and below - at < _TERMS and below not in levels and _may_be_term(lines[below]):
-        if _indent(lines[below]) != _indent(lines[at]):
+    while opens and below < len(lines) and below - at < _TERMS and below not in levels:
+        goes_on = _OPTION.match(lines[at]) and _indent(_read_below(lines, below)) == _indent(lines[at])
+        may = _may_be_term(lines[below].rstrip(", ") if goes_on else lines[below])  # a comma leads on to another name
+        if not may or _indent(lines[below]) != _indent(lines[at]):
             break
         below += 1
     signs = all(map(_is_of_signs, lines[at:below]))

@@ -35,6 +35,7 @@ _NOT_TEXT = re.compile("[\uffff\u00ad]")
 _HEADER_BYTES = 1024
 _SHORT_LINE = 0.6
 _RUNNING_SPAN = 4  # pages from the first to the third at whose edge a line stands that is no part of the text
+_RUNNING_LINES = 2  # at each edge of a page: a title and a rule, or a note and the number
 _DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
 _MEASURED = 3  # letters of a line
 _OTHER_SIZE = 1.1  # times the height of the letters before; the sizes of one font in one paragraph differ less
@@ -76,7 +77,9 @@ def read_pdf(data: bytes, charset: str = "", *, max_pages: int = LIMITS.pdf_max_
             ) from error
         raise ReadError(ReadOutcome.BROKEN, "The PDF is damaged.") from error
     writer = TextWriter()
-    write_pages(drop_running_lines(pages), writer)
+    for _ in range(_RUNNING_LINES):
+        pages = drop_running_lines(pages)
+    write_pages(pages, writer)
     text = writer.build_parsed().text
     _check_text(text)
     parsed = writer.build_parsed(

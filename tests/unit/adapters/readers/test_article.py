@@ -62,7 +62,7 @@ def test_lists_and_definitions_of_a_page_are_kept_with_their_terms():
     page = f"""<html><body><div><div>Menu</div><p>The program supports the following formats:</p>
     <ul class="wide"><li><b>XML.</b> It is the default.</li><li><b>32 bytes.</b> It needs least.</li></ul>
     <p>Some options are <code>named</code> on the command line, one after the other.
-    <dl><dt>-h</dt><dt>--help</dt><dd>Show help.</dd>{more}</dl><p>Others are read from a file.</div></body></html>"""
+    <dl><dt>-h,</dt><dt>--help</dt><dd>Show help.</dd>{more}</dl><p>Others are read from a file.</div></body></html>"""
     assert read_html(page.encode()).text.endswith(
         "The program supports the following formats:\n\n- XML. It is the default.\n- 32 bytes. It needs least.\n\n"
         "Some options are named on the command line, one after the other.\n\n- -h, --help: Show help.\n"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Callable
 
 import pytest
 from tests.plugins.growth import LINEAR, measure_growth
 
 from corrobora.adapters.readers.manual import read_manual
+from corrobora.adapters.readers.mdoc import write_inline
 from corrobora.adapters.readers.parser import MANUAL, TEXT, ParserProcess, find_reader
+from corrobora.adapters.readers.roff import GLUE, RoffLines, read_escapes
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.text.tokens import TERM_GAP
@@ -146,6 +149,31 @@ def test_inline_macros_print_their_signs() -> None:
         "-t seconds, --time=seconds=>Wait.\n\n  - one\n  - two\n\n-x [y]=>Cross.\n\n"
         "The valve utility exits 0 on success, and >0 if an error occurs."
     )
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (r"\fB\-a\fP\|\s-2x\s0 \(co caf\['e] \[u2014] \(*a\e", "-ax © café — α\\"),
+        (r"\f[CB]y\f[] \m[red]z\m[] \v'-.4m'up\N'65'", "y z upA"),
+    ],
+)
+def test_escapes_become_signs(written: str, shown: str) -> None:
+    assert read_escapes(written) == shown
+
+
+def test_conditions_strings_and_macros_of_a_page_are_obeyed() -> None:
+    page = RoffLines(
+        '.nr x 3\n.ds S "two words\n.de Two\n\\\\$2 and \\\\$1\n..\n.if \\nx>2 .Two a "b c"\n.ie t no\n'
+        ".el \\*S\n.if !'a'a' no\n.ig\nhidden\n..\n.if t \\{\\\nno\nno\\}\nend\n"
+    )
+    lines = list(iter(page.next_line, None))
+    assert [line for line in lines if line] == ["b c and a", "two words", "end"]
+
+
+def test_words_of_a_line_call_macros() -> None:
+    words = "Op Fl a Ar n | Fl b Ns = Ns Ar m , Xr ls 1 .".split()
+    assert re.sub(f" *{GLUE} *", "", write_inline(words, "cat")) == "[-a n | -b=m, ls(1)]."
 
 
 @pytest.mark.parametrize(

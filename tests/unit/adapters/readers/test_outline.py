@@ -55,6 +55,12 @@ def test_two_terms_above_one_definition_are_both_read_with_it() -> None:
     assert "'-q' '--quiet'\u2003Say nothing." in text
 
 
+def test_an_option_that_ends_in_a_comma_leads_on_to_its_other_name() -> None:
+    text = read_text(b"Options:\n\n-b value,\n--bar=value\n     Bar it.\n\nHi all,\nthe bar\n     is open.\n").text
+    assert "-b value, --bar=value\u2003Bar it." in text
+    assert "Hi all,\nthe bar\n     is open." in text
+
+
 def test_programs_lists_and_paragraphs_are_left_as_they_are() -> None:
     for text in ("def f(x):\n    return x", "- one\n  - two", "1. Grind\n   it well", "It grinds.\n    It turns."):
         assert read_text(text.encode()).text == text
