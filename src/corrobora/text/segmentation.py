@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from corrobora.text.entries import find_term
 from corrobora.text.quantities import find_days, find_releases
 from corrobora.text.tokens import TERM_GAP
 
@@ -251,6 +250,7 @@ def _opens_sentence(text: str, at: int) -> bool:
     return word[:1].isupper() and word.lower() in _OPENERS
 
 
+_ENTRY = re.compile(rf"[^\n{TERM_GAP}]{{1,300}}{TERM_GAP}")  # whoever asks for a term finds it by its begin
 PASSAGE_BYTES = 1_100  # about 256 tokens of English
 _MIN_PASSAGE_BYTES = 350  # a shorter passage continues past the next heading
 _MIN_REST_BYTES = 250  # a smaller remainder joins the previous passage
@@ -295,7 +295,7 @@ def segment_passages(
         first = len(found)
         for span in _iterate_units(text, begin, end, size):
             weight = span.end - span.start if plain else len(text[span.start : span.end].encode(errors="replace"))
-            if open_ and (used + weight > size or (used >= _MIN_PASSAGE_BYTES and _names_entry(text, span.start))):
+            if open_ and (used + weight > size or (used >= _MIN_PASSAGE_BYTES and _ENTRY.match(text, span.start))):
                 kept = _take_lead_in(text, open_, size - weight)
                 _close_passage(found, open_, path)
                 open_, path, bare = kept, label, not kept
@@ -308,12 +308,6 @@ def segment_passages(
             open_, used, path = [Span(last.start, last.end), *open_], size, last.heading
     _close_passage(found, open_, path)
     return tuple(found)
-
-
-def _names_entry(text: str, start: int) -> bool:
-    """True where the entry of a manual begins with its term: whoever asks for it finds it by its begin."""
-    end = find_term(text, start)
-    return end > start and text[end : end + 1] == TERM_GAP
 
 
 def _take_lead_in(text: str, spans: list[Span], room: int) -> list[Span]:

@@ -32,6 +32,7 @@ _INLINE = frozenset({"a", "b", "code", "em", "i", "span", "strong"})
 _SPACED = _BLOCKS | {"item", "row", "cell", "lb", "li", "ul", "ol", "br", "td", "tr"}
 _SILENT = frozenset({"script", "style", "template", "noscript", "svg", "head"})
 _HOST = re.compile(r"https?://(?:www\.|w[0-9]+\.)?([^/]+)")
+_CLAIM = re.compile(r"(?i)\(?(?:copyright|©|\(c\)\s)")  # says who owns a page, in place of its name
 _EDGE = "\ue000"  # of private use
 _WORD = re.compile(r"\w+")
 _NEAR = 20  # elements within a block among which its first text is looked for
@@ -128,6 +129,7 @@ def _read_metadata(page: Element, declared: DeclaredMetadata) -> _Metadata:
     found.sitename = (found.sitename or declared.publisher or metadata.extract_sitename(page) or "").lstrip("@")
     found.clean_and_trim()
     site = found.sitename or ""
+    site = "" if _CLAIM.match(site) else site
     if site and "." not in site and not site[0].isupper():
         site = site.title()
     host = _HOST.match(found.url or "")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from corrobora.adapters.readers import fold_spaces
@@ -214,6 +214,9 @@ _BLOCKS = frozenset(
     "address article aside blockquote center dd details div dl dt fieldset figure footer form h1 h2 h3 h4 h5 h6 header "
     "hr li main nav ol p pre section table tbody td tfoot th thead tr ul".split()
 )
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_AROUND_PAGE = frozenset({"next", "prev", "previous", "up"})  # relations of a link in HTML, and in older manuals
+_MOST_LINKS, _NEAR, _LETTER = 500, 8, re.compile(r"\w")
 _UNSEEN = re.compile(
     r"(?i)(?<![a-z-])(?:display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0(?:\.0*)?\s*(?:;|$|!))"
 )
@@ -227,6 +230,8 @@ def is_hidden(attributes: Mapping[str, str | None]) -> bool:
 def prepare_page(page: Element) -> None:
     """Remove what the page does not show and ids that mislead extractors of articles; make bare text a paragraph."""
     _drop_hidden(page)
+    _drop_page_links(page)
+    _flatten_samples(page)
     _drop_section_names(page)
     _wrap_bare_text(page)
 
@@ -238,12 +243,45 @@ def _drop_hidden(page: Element) -> None:
             each.drop_tree()
 
 
+def _drop_page_links(page: Element) -> None:
+    """Remove the blocks that hold nothing but links of which one leads to the next, the previous or the upper page."""
+    around = (each for each in page.iter("a") if _AROUND_PAGE.intersection(str(each.get("rel") or "").lower().split()))
+    for link in list(islice(around, _MOST_LINKS)):
+        widest = None
+        for each in islice(link.iterancestors(), _NEAR):
+            inside = list(islice(each.iter(), _MOST_CHARS))
+            if len(inside) == _MOST_CHARS or each.tag in ("body", "html", "p", *_HEADINGS) or _says_more(each):
+                break
+            widest = each
+        if widest is not None and widest.getparent() is not None:
+            widest.drop_tree()
+
+
+def _says_more(element: Element) -> bool:
+    """True for an element with words outside of links."""
+    linked = sum(len(_LETTER.findall(link.text_content())) for link in element.iter("a"))
+    return len(_LETTER.findall(element.text_content())) > linked
+
+
+def _flatten_samples(page: Element) -> None:
+    """Make the text of each sample one piece: the extractor keeps the lines of such, and of no highlighted one."""
+    for each in list(page.iter("pre")):
+        if (said := each.text_content()).strip():
+            tail, level = each.tail, [child.tag for child in each]
+            if level != ["code"]:
+                each.clear()
+                each.tail = tail
+                span = each.makeelement("span")
+                span.text = said
+                each.append(span)
+
+
 def _drop_section_names(page: Element) -> None:
     """Remove ids that only repeat the heading of their section, as generators of documentation write them.
 
     Extractors take "new-attributes-or-tags" for a list of tags, "sharing-disks" for buttons, and drop the section.
     """
-    for heading in page.iter("h1", "h2", "h3", "h4", "h5", "h6"):
+    for heading in page.iter(*_HEADINGS):
         words = re.findall(r"[a-z0-9]+", "".join(heading.itertext()).casefold())
         for each in (heading, heading.getparent()):
             if each is not None and words and re.findall(r"[a-z0-9]+", (each.get("id") or "").casefold()) == words:

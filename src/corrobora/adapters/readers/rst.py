@@ -156,20 +156,22 @@ class _LineWriter:
 
 def _join_items(block: Sequence[str]) -> list[str]:
     """Join the lines of a paragraph, of each item of a list, and of each term with its indented definition."""
-    items: list[str] = []
+    items: list[list[str]] = []
     depth, inner = _measure_indent(block[0]), False
     for line in block:
         plain, before = line.strip(), inner
         inner = _measure_indent(line) > depth
         option = _LISTED_OPTION.match(plain)
         if option is not None:
-            items.append(f"- {option[1]}: {plain[option.end() :]}")
+            items.append([f"- {option[1]}: {plain[option.end() :]}"])
         elif not items or _starts_item(plain) or (before and not inner):
-            items.append(plain)
+            items.append([plain])
         else:
-            defines = inner and not before and items[-1][-1] not in ".:!?,;" and not _starts_item(items[-1])
-            items[-1] = f"- {items[-1]}: {plain}" if defines else f"{items[-1]} {plain}"
-    return items
+            said = items[-1]
+            if inner and not before and said[-1][-1] not in ".:!?,;" and not _starts_item(" ".join(said[:2])):
+                items[-1] = said = [f"- {' '.join(said)}:"]
+            said.append(plain)
+    return [" ".join(said) for said in items]
 
 
 def _defines_term(argument: str, body: Sequence[str]) -> bool:

@@ -253,3 +253,17 @@ def test_words_that_stand_bare_behind_a_heading_or_a_list_are_read():
     text = " ".join(read_html(page.encode()).text.split())
     assert f"Upper gate {bare.replace('<tt>', '').replace('</tt>', '')}" in text
     assert listed in text
+
+
+def test_links_to_other_pages_are_no_text_and_a_sample_keeps_its_lines() -> None:
+    links = '[<a rel="previous" href="a">Fretted</a>] | [<a rel="up" href="b">Strings</a>] | [<a href="c">Index</a>]'
+    spans = "<span>x</span><span> = 1\n</span><span>if x:\n</span><span>    y = 2</span>"
+    page = f"""<html><head><meta name="copyright" content="Copyright 2012 The Project. All rights reserved"><body>
+    <table><tr><td>{links}</td></tr></table><h2>Lute</h2><p>The lute has strings, which are tuned by hand each day.</p>
+    <pre class="verbatim">{spans}</pre><p>What comes <a rel="next" href="d">next</a> in this text is a part of it.</p>
+    <table><tr><td>{links}</td></tr></table></body></html>"""
+    parsed = read_html(page.encode())
+    assert "Fretted" not in parsed.text
+    assert "x = 1\nif x:\n    y = 2" in parsed.text
+    assert "What comes next in this text" in parsed.text
+    assert "Copyright" not in parsed.publisher

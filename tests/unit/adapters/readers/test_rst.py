@@ -114,3 +114,7 @@ def test_a_bold_line_of_its_own_is_a_heading_below_another():
     parsed = read_rst(b"History\n=======\n\n**2.1**\n\n- a **bold** word\n\n**Note:**\n\nText.\n")
     assert [(each.level, each.title) for each in parsed.headings] == [(1, "History"), (2, "2.1")]
     assert read_rst(b"**2.1**\n\n- a change\n").headings == ()
+
+
+def test_a_paragraph_of_signs_takes_linear_time() -> None:
+    assert measure_growth(lambda size: read_rst(b"***\n" * size), 20_000) < LINEAR
