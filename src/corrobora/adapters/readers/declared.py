@@ -249,7 +249,7 @@ def _drop_page_links(page: Element) -> None:
     for link in list(islice(around, _MOST_LINKS)):
         widest = None
         for each in islice(link.iterancestors(), _NEAR):
-            inside = list(islice(each.iter(), _MOST_CHARS))
+            inside: list[Element] = list(islice(each.iter(), _MOST_CHARS))
             if len(inside) == _MOST_CHARS or each.tag in ("body", "html", "p", *_HEADINGS) or _says_more(each):
                 break
             widest = each
