@@ -75,11 +75,11 @@ def test_a_statement_below_a_term_is_printed_with_it(name: str, asked: str, said
 def test_a_statement_about_a_term_that_is_not_asked_for_comes_behind_one_about_all():
     text = (
         "hoard\n\n- --deep: The red berries are sorted into bowls by size if the basket is emptied at noon in June.\n\n"
-        "The berries are sorted into bowls by size if the basket is emptied at noon in June.\n"
+        "The red berries are sorted into cups by size if the basket is emptied at noon in June.\n"
     )
-    asked = "How are red berries sorted into bowls if the basket is emptied at noon in June?"
+    asked = "How are red berries sorted if the basket is emptied at noon in June?"
     facts = facts_of(document(1, "hoard", text), question=asked, parts=(SubQuestion("sq-1", asked),))
     first = rank_facts(asked, facts)[0]
-    assert first.core.startswith("The berries")
+    assert "cups" in first.core
     named = rank_facts(asked.replace("How", "With --deep, how"), facts)[0]
     assert "--deep" in cite_fact(named.fact)
