@@ -34,7 +34,6 @@ FEATURES = (
     "listed",  # an item of a list, or a sentence after a colon
     "asks",  # is itself a question
     "named",  # share of the heading right above it that the question names
-    "points",  # says where a thing is said: "See section 4.", "Next: ..., Up: ..."
 )
 _CLOSE = 4  # words within which two words stand together
 _OTHER_RELEASE = 0.3  # what a fit, and what stands below no such heading, counts where a release is asked about
@@ -43,10 +42,6 @@ _OF_LOGS = frozenset((AnswerKind.DATE, AnswerKind.RELEASE))
 _NUMBERED = re.compile(r"\d+(?:\.\d+)*\.?\s+[^\W\d_]")
 _OTHER_TERM = 0.6  # what a statement counts about a term that the question does not name; the inverse if it does
 _QUESTION_CHARS = 300  # of a paragraph that asks
-_POINTS = re.compile(
-    r"(?i)\b(?:see(?: also)?|refer to|(?:described|documented|discussed|explained|listed) in|consult|read)\b.{0,40}"
-    r"(?:section|chapter|page|above|below|documentation|manual|question|[“\"\[])|\b(?:next|previous|up): "
-)
 _ASKS = re.compile(r"\?[^\w.!]*$")
 
 
@@ -210,7 +205,6 @@ def measure_features(
                 float(one.listed or below_colon),
                 float(is_question(one.text)),
                 asked.cover_name(one.heading),
-                float(_POINTS.search(one.text) is not None),
             )
         )
     return found, asked
