@@ -146,8 +146,8 @@ async def _read_in_turn(
         document, elsewhere = await widen_reading(hit, document, found, thread, run)
     together = await turn.wait_turn(ReadPart(source, document.passages, elsewhere))
     reading = await extract_facts(hit, document, thread, run, together)
-    reading_done = replace(reading, attempts=fetched.attempts, drift_checked=thread.course.drift, note=fetched.note)
-    return _emit_reading(reading_done, thread, run)
+    reading = replace(reading, attempts=fetched.attempts, drift_checked=thread.course.drift, note=fetched.note)
+    return _emit_reading(reading, thread, run)
 
 
 async def _read_again(hit: Hit, place: int, batch: ReadBatch, thread: ThreadState, run: Session) -> Reading:
@@ -199,9 +199,8 @@ async def _fetch_once(hit: Hit, number: int, run: Session) -> FetchResult:
         fetched = FetchResult(ReadOutcome.REFUSED, note=STAYS)
     else:
         try:
-            document = await reader.read(
-                hit if hit.source else run.found.get(hit.url, hit)
-            )  # it says when it was published
+            dated = hit if hit.source else run.found.get(hit.url, hit)  # a search says when a page was published
+            document = await reader.read(dated)
             run.opened[make_read_key(hit)] = document  # else it would be loaded again at once
             note = CUT_NOTE if document.truncated else ""
             passages = tuple(p.id for p in document.passages)

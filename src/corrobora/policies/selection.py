@@ -178,13 +178,12 @@ def cluster_copies(texts: Sequence[tuple[str, str]]) -> tuple[int, ...]:
     Words in most results of one host are its menu, and make no two of its pages alike.
     """
     found = [(frozenset(stem_text(text)), host) for text, host in texts]
-    counts = {name: Counter(term for terms, host in found if host == name for term in terms) for _, name in found}
-    sizes = Counter(host for _, host in found)
-    groups: list[tuple[frozenset[str], str]] = []
-    numbers: list[int] = []
+    hosts = {host for _, host in found}
+    menus = {host: _find_menu([terms for terms, own in found if own == host]) for host in hosts}
+    groups, numbers = list[tuple[frozenset[str], str]](), list[int]()
 
     def is_copy(terms: frozenset[str], host: str, known: tuple[frozenset[str], str]) -> bool:
-        menu = {term for term, n in counts[host].items() if host == known[1] and 1 < sizes[host] < 2 * n}
+        menu = menus[host] if host == known[1] else frozenset[str]()
         alike = (jaccard_similarity(one, other) for one, other in ((terms, known[0]), (terms - menu, known[0] - menu)))
         return terms == known[0] or all(share >= COPY_SHARE for share in alike)
 
@@ -194,6 +193,12 @@ def cluster_copies(texts: Sequence[tuple[str, str]]) -> tuple[int, ...]:
             groups.append((terms, host))
         numbers.append(number)
     return tuple(numbers)
+
+
+def _find_menu(pages: Sequence[frozenset[str]]) -> frozenset[str]:
+    """Return the words in more than half of the pages of one host; of a single page nothing tells its menu."""
+    counts = Counter(term for terms in pages for term in terms)
+    return frozenset(term for term, count in counts.items() if 1 < len(pages) < 2 * count)
 
 
 READ_CHARS = 24_000  # of the documents of one call: about 6,000 tokens
