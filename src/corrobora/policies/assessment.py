@@ -199,7 +199,7 @@ def _assess_question(
         unlikely = asked.is_unlikely and any(check.suits for _, check in checked)
         reason = phrases.CLAIMED if claimed else phrases.UNLIKELY if unlikely else _explain_miss(checked)
     elif not _has_both_sides(asked.text, view.facts if likely or claimed else passing):
-        best, reason = None, phrases.OTHER_SIDE
+        best, reason = None, phrases.UNLIKELY if asked.is_unlikely and not claimed else phrases.OTHER_SIDE
     elif GRADE_RANK[grade] < GRADE_RANK[Grade.PLAUSIBLE]:
         reason = phrases.UNKNOWN_STANDING
     elif claimed is False:

@@ -291,6 +291,8 @@ def test_a_comparison_needs_both_sides() -> None:
     old, new = replace(old, title="Rules", version="Rule 7"), replace(new, title="Rules", version="Rule 9")
     _, told = settled(Proposal(""), old, questions=(question,))
     assert told.gaps[0].text.startswith(phrases.OTHER_SIDE)
+    _, told = settled(Proposal(""), old, questions=(replace(question, likely=0.1),))
+    assert told.gaps[0].text.startswith(phrases.UNLIKELY), "the one side is hardly about the question either"
     _, told = settled(Proposal(""), old, new, questions=(question,))
     assert [gap.text.split(": ")[0] for gap in told.gaps] == [phrases.UNCERTAIN], "both sides are there"
 

@@ -151,7 +151,8 @@ def _open_page(page: Page) -> list[str]:
     sections = [section for section in page.sections if section.title != FURTHER]
     asked = [each for each in map(_drop_orders, sections) if each.facts]
     asked = [section for section in asked if section.asked not in page.reasons] or asked  # no near miss opens a report
-    near = [f"{page.reasons[asked[0].asked]}. {phrases.NEAR} follow.", ""] if _is_missed(page, asked) else []
+    missed = _explain_miss(page, asked)
+    near = [f"{missed}. {phrases.NEAR} follow.", ""] if missed else []
     written: list[tuple[str, str]] = []
     for section in asked:
         if page.compares and section.facts[0].version:
@@ -202,9 +203,12 @@ def _list_by_edition(written: Sequence[tuple[str, str]]) -> list[str]:
     return lines[:-1]
 
 
-def _is_missed(page: Page, asked: Sequence[Section]) -> bool:
-    """True if there is one question and nothing that was read answers it."""
-    return len(asked) == 1 and asked[0].asked in page.reasons
+def _explain_miss(page: Page, asked: Sequence[Section]) -> str:
+    """Say why nothing that was read answers any part of the question; "" if a part is answered."""
+    reasons = [page.reasons.get(section.asked, "") for section in asked]
+    if not all(reasons):
+        return ""
+    return reasons[0] if len(set(reasons)) == 1 else phrases.NO_ANSWER
 
 
 def _compare_editions(page: Page, section: Section) -> list[tuple[str, str]]:

@@ -133,6 +133,24 @@ def test_of_several_questions_the_one_without_an_answer_says_so_under_its_headin
     assert "## How thick are the walls of the kiln hall?\n\nNo statement that was read gives the number" in body
 
 
+def test_where_no_part_of_a_question_is_answered_the_opening_says_so():
+    asked = (
+        SubQuestion("sq-1", "How thick are the walls of the kiln hall?"),
+        SubQuestion("sq-2", "How high are the walls of the kiln hall?"),
+    )
+    missing = "No statement that was read gives the number that is asked for"
+    facts = facts_of(WALL, question=" ".join(part.text for part in asked), parts=asked)
+
+    def open_report(reasons):
+        gaps = tuple(Gap(f"{reason}: {part.text}", part.id) for reason, part in zip(reasons, asked, strict=False))
+        body = play(synthesize, material(facts, "About the hall", asked, gaps=gaps, layout="questions")).body
+        return body.split("\n\n")[1]
+
+    assert open_report([missing, missing]) == f"{missing}. Passages near the question follow."
+    assert open_report([missing, phrases.UNLIKELY]) == f"{phrases.NO_ANSWER}. Passages near the question follow."
+    assert "Passages near" not in open_report([missing])
+
+
 def test_a_part_that_no_statement_is_counted_for_is_answered_from_all_of_them():
     asked = (SubQuestion("sq-1", "Who painted the walls?"), SubQuestion("sq-2", "What of the roof?"))
     facts = tuple(replace(fact, answers=()) for fact in facts_of(WALL, question=asked[0].text, parts=asked))
