@@ -39,8 +39,8 @@ _INLINE = re.compile(r"\[([^\]\n]{0,300})\]\((https?://[^()\s]{1,2083})\)")
 _MARK = re.compile(r"\\?\[\^?(\d{1,5}(?:\s{0,2},\s{0,2}\d{1,5}){0,9})\\?\](?!\(|:)")  # a formatter escapes them
 _FALSE_MARK = "[0]"  # leads nowhere
 _CITED = re.compile(f"{_INLINE.pattern}|{_MARK.pattern}")
-_QUOTATION = re.compile(r"“[^”|]*”")  # in a row of ours: what it quotes cites nothing
-_SIDE = re.compile(r"(?<=\| )[^|]*”")  # of a conflict: the title of its source, and the quote
+_QUOTATION = re.compile(r"“(?:[^”|\\]|\\.)*”")  # in a row of ours: what it quotes cites nothing
+_SIDE = re.compile(r"(?<=\| )(?:[^|\\]|\\.)*”")  # of a conflict: the title of its source, and the quote
 _ITEM = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s")
 _QUOTE = re.compile(r"^(?:>(?:\s+|$))+")
 _LEAD = re.compile(r"[#>\s]+")
