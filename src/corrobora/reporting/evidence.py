@@ -32,6 +32,7 @@ from corrobora.text.tokens import stem_text, token_overlap
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.rules_core import StateCore
     from markdown_it.token import Token
 
 NUMBER = re.compile(r"\[(\d{1,5})\]")
@@ -47,10 +48,31 @@ class Occurrence:
 
 
 def make_parser() -> MarkdownIt:
-    """Return the parser of reports: CommonMark with tables, without HTML and images."""
+    """Return the parser of reports: CommonMark with tables, without HTML and images.
+
+    A bracket that is escaped in the report stays a token of its own: a source's own "[1]" is no citation of the report.
+    """
     from markdown_it import MarkdownIt  # noqa: PLC0415 - only a delivery or a page needs it, and the import is slow
 
-    return MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+    parser.core.ruler.at("text_join", _join_texts)
+    return parser
+
+
+def _join_texts(state: StateCore) -> None:
+    """Join neighbouring texts, as the parser's own rule does, but none with an escaped bracket."""
+    for block in state.tokens:
+        joined: list[Token] = []
+        for child in block.children or ():
+            bracket = child.type == "text_special" and child.content in "[]"
+            child.type = "text" if child.type == "text_special" and not bracket else child.type
+            if child.type == "text" and joined and joined[-1].type == "text":
+                joined[-1].content += child.content
+            else:
+                joined.append(child)
+        for child in joined:
+            child.type = "text" if child.type == "text_special" else child.type
+        block.children = joined if block.children else block.children
 
 
 def split_sources(markdown: str, cited: Sequence[Citation], frame: Frame = ENGLISH) -> tuple[str, bool]:

@@ -24,6 +24,8 @@ _BLOCKS = frozenset("h1 h2 h3 h4 h5 h6 p li tr blockquote section main div pre h
 _HIDDEN = frozenset(("head", "style", "script", "nav", "template"))
 _START = {"li": "- ", **{f"h{level}": "#" * level + " " for level in range(1, 7)}}
 _MARKS = {"code": "`", "strong": "**", "b": "**"}
+_CITING = frozenset(("a", "button"))
+_NUMBER = re.compile(r"\[(\^?\d{1,5})\]")
 _SOURCE_TITLE = re.compile(r"\[\d{1,5}\] ")
 _SIGNS = r"[\\*`&<~|_!\]]"  # one of which is in everything that `_SIGN` finds
 _MAY_ACT = re.compile(_SIGNS)
@@ -45,13 +47,18 @@ def is_html(text: str) -> bool:
 
 def html_to_markdown(page: str) -> str:
     """Return what a page shows as Markdown: headings, paragraphs, items, rows, quotes and the list of sources."""
-    reader = _PageReader()
     page = normalize_tags(page)
+    reader = _PageReader(ours=_is_ours(page))
     if not reader.read_plain(page):
-        reader = _PageReader()
+        reader = _PageReader(ours=_is_ours(page))
         reader.feed(page)
         reader.close()
     return "\n\n".join(reader.finish())
+
+
+def _is_ours(page: str) -> bool:
+    """True for a page with the parts of our own reports."""
+    return '<section id="s' in page and '<main class="report">' in page
 
 
 def _escape_word(match: re.Match[str]) -> str:
@@ -60,10 +67,15 @@ def _escape_word(match: re.Match[str]) -> str:
 
 
 class _PageReader(HTMLParser):
-    """Collects one line of Markdown for each block of a page."""
+    """Collects one line of Markdown for each block of a page.
 
-    def __init__(self) -> None:
+    On a page of `ours` every citation is a button or a link: a number in brackets in the text is the source's own.
+    """
+
+    def __init__(self, *, ours: bool = False) -> None:
         super().__init__(convert_charrefs=True)
+        self._ours = ours
+        self._cites = 0  # buttons and links that are open
         self._code = False
         self._cell = False  # a word processor puts paragraphs into cells
         self._lines: list[str] = []
@@ -100,6 +112,7 @@ class _PageReader(HTMLParser):
         if tag in _BLOCKS and not self._cell:
             self._flush()
         self._quoted += tag == "blockquote"
+        self._cites += tag in _CITING
         self._evidence = self._evidence or (tag == "section" and ("id", "evidence") in attrs)
         self._code = self._code or tag == "code"
         if tag in _START:
@@ -129,12 +142,15 @@ class _PageReader(HTMLParser):
             self._flush()
         self._code = self._code and tag != "code"
         self._quoted -= tag == "blockquote" and self._quoted > 0
+        self._cites -= tag in _CITING and self._cites > 0
 
     def handle_data(self, data: str) -> None:
         """Collect text, its signs escaped: a page shows them, so they are no Markdown."""
         if not self._hidden:
             plain = self._code or _MAY_ACT.search(data) is None
             said = data if plain else _WORD.sub(_escape_word, data)
+            if self._ours and not self._cites and not self._text.startswith("#"):
+                said = _NUMBER.sub(r"\\[\1\\]", said)
             self._text += said if self._text else _OPENING.sub(r"\\\g<0>", said.lstrip())
 
     def _hides(self, tag: str) -> bool:
@@ -227,7 +243,7 @@ def list_markup(page: str) -> list[MarkupPart]:
 
 def find_hiding(page: str) -> list[MarkupPart]:
     """Return what of a page may show other words than its text; what our own pages are made of may not."""
-    ours = '<section id="s' in page and '<main class="report">' in page
+    ours = _is_ours(page)
     return [part for part in list_markup(page) if not (part.shown or (ours and part.ours))]
 
 

@@ -22,6 +22,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from corrobora.domain.errors import UserError
+from corrobora.reporting.evidence import make_parser
 from corrobora.text.tokens import sanitize_text
 
 if TYPE_CHECKING:
@@ -74,10 +75,7 @@ def strip_invalid(text: str) -> str:
 
 def read_document(markdown: str, numbers: Sequence[int]) -> tuple[TextBlock, ...]:
     """Return the blocks of a report; `numbers` are those of its citations."""
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - only an export needs it, and the import is slow
-
-    parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
-    tokens = parser.parse(strip_invalid(markdown))
+    tokens = make_parser().parse(strip_invalid(markdown))
     return tuple(_iter_blocks(tokens, _Reading(frozenset(numbers))))
 
 

@@ -365,7 +365,7 @@ def _split_block(block: Block, quotes: str, parsed: ParsedReport) -> list[CitedT
 
     def hide_quoted(mark: re.Match[str]) -> str:
         begin, end = mark.span()  # two words beside a mark are within reach of it, however long its paragraph is
-        before = text[max(0, begin - _REACH) : begin].split()[-2:]
+        before = _MARK.split(text[max(0, begin - _REACH) : begin])[-1].split()[-2:]
         after = _MARK.split(text[end : end + _REACH], maxsplit=1)[0].split()[:2]
         glued = mark.start() > 0 and not text[mark.start() - 1].isspace()
         joined = "" if text[end : end + 1].strip() else " "  # a full stop follows without a space

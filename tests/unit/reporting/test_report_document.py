@@ -24,7 +24,7 @@ MARKDOWN = """# Bridges \\*and\\* ferries
 
 *Status: complete.*
 
-The bridge was opened in **1931**. [1][2] An array[3] is no citation, and `[1]` in code is none.
+The bridge was opened in **1931**. [1][2] Array[3] and a source's own \\[1\\] are none, nor is `[1]` in code.
 
 - One item with [a link](https://a.example/x?y=1&z=2)
 - Another

@@ -57,6 +57,15 @@ def test_a_page_reads_back_as_its_markdown() -> None:
         )
 
 
+def test_a_number_in_brackets_of_a_source_is_no_citation_of_the_page() -> None:
+    body = BODY.replace("is old. [1]", "is old, see \\[1\\] and \\[^2\\]. [1]")
+    page = render_html(replace(REPORT, title="Ardal", markdown=f"{body}\n{render_sources(CITED)}\n", citations=CITED))
+    shown = page.partition("<p>The port of")[2].partition("</p>")[0]
+    assert "see [1] and [^2].&nbsp;<" in shown, "the source's own are text"
+    assert re.findall(r">\[(\d)\]</(?:a|button)>", shown) == ["1", "1", "2"]
+    assert "is old, see \\[1\\] and \\[^2\\]. [1] It has" in html_to_markdown(page).replace("\u00a0", " ")
+
+
 def test_a_page_has_plots_that_are_sealed_closed_and_no_statements_of_the_report() -> None:
     markdown = f"{BODY}\n{render_sources(CITED)}\n"
     plain = replace(REPORT, title="Ardal", markdown=markdown, citations=())
