@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from corrobora.analysts.extractive.extract import find_context, refers_back
 from corrobora.analysts.extractive.fact_selection import is_heading_of
-from corrobora.analysts.extractive.lines import is_command
+from corrobora.analysts.extractive.lines import is_command, is_turn
 from corrobora.domain.evidence import Fact
 from corrobora.text.entries import find_entries, find_term, measure_depth
 from corrobora.text.measures import find_quantities
@@ -33,11 +33,11 @@ def cite_fact(
 
     Items of a list stand on lines of their own, also the first one if what leads it in was left out. Sentences already
     `printed` are left out, with what refers back to them, and those written are added to `printed`. Of a long quote
-    with a `core`, only that sentence and what it needs to be understood is written; of the answer to a question, what
-    there is `room` for.
+    with a `core`, only that sentence and what it needs to be understood is written, and what follows as far as there
+    is `room` for so many words.
     """
     marker = "".join(dict.fromkeys((fact.marker, *(other.marker for other in same))))
-    pieces, items = _select_pieces(fact, core, max(room, _SHORT_WORDS))
+    pieces, items = _select_pieces(fact, core, max(room, _SHORT_WORDS), goes_on=room > 0 and not is_turn(fact.quote))
     first = pieces[:1]
     if printed is not None:
         pieces = _drop_printed(pieces, printed)
@@ -56,7 +56,7 @@ def count_words(fact: Fact, core: str, room: int) -> int:
     return sum(len(piece.split()) for piece in _select_pieces(fact, core, room)[0])
 
 
-def _select_pieces(fact: Fact, core: str, room: int) -> tuple[list[str], set[str]]:
+def _select_pieces(fact: Fact, core: str, room: int, *, goes_on: bool = False) -> tuple[list[str], set[str]]:
     """Return the sentences of a fact to be written, and which of them are items of a list."""
     spans = split_sentences(fact.quote)
     raw = [fact.quote[span.start : span.end] for span in spans]
@@ -67,6 +67,7 @@ def _select_pieces(fact: Fact, core: str, room: int) -> tuple[list[str], set[str
         kept = _add_list(fact.quote, spans, kept, room)
         opens = find_entries(fact.quote, spans)[kept[0]]
         kept = kept if opens < 0 or opens in kept else [opens, *kept]  # what stands below a term holds for it
+        kept = _go_on(raw, kept, room) if goes_on else kept
     heads = not whole and core.endswith(":")  # of a long list, the first sentence of each item
     pieces: list[str] = []
     items: set[str] = set()
@@ -81,6 +82,14 @@ def _select_pieces(fact: Fact, core: str, room: int) -> tuple[list[str], set[str
             items |= {piece} if LIST_ITEM.match(fact.quote, spans[at].start) else set[str]()
             pieces.append(piece)
     return pieces, items
+
+
+def _go_on(sentences: Sequence[str], kept: Sequence[int], room: int) -> list[int]:
+    """Add to the sentences of a quote those that follow them, as long as there is room."""
+    follows = kept[-1] + 1
+    spent = sum(len(sentences[at].split()) for at in kept)
+    more = sum(spent + words <= room for words in accumulate(len(each.split()) for each in sentences[follows:]))
+    return [*kept, *range(follows, follows + more)]
 
 
 def _drop_printed(pieces: Sequence[str], printed: set[str]) -> list[str]:

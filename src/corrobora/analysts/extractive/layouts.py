@@ -22,7 +22,7 @@ from corrobora.text.orders import find_order
 FURTHER = "Further evidence"
 OPENING_WORDS = 75  # of the first paragraph, where one thing is asked
 _OPENING_STATEMENTS = 4
-_PART_WORDS = 40  # of one part of several
+_PART_WORDS = 60  # of one part of several
 _NEAREST = 3
 _CLOSING = 5
 _SPECIAL = re.compile(r"([|])")

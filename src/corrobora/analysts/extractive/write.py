@@ -188,7 +188,8 @@ def _fill_sections(
 ) -> tuple[Section, ...]:
     """Give every section its share of the words, best statements first; each statement stands once.
 
-    A section that would say nothing repeats its best statement: it is not told that nothing was found.
+    Each section begins with its own best statement, though another one has it, too: of a long quote, they print other
+    sentences.
     """
     room = max(60, int(most * 0.8) if least < most * 0.8 else most)
     chosen: list[list[RankedFact]] = [[] for _ in plans]
@@ -197,7 +198,7 @@ def _fill_sections(
     spent = 0
     for turn in range(max(map(len, orders), default=0)):
         for own, order in zip(chosen, orders, strict=True):
-            if turn >= len(order) or order[turn].fact.id in used:
+            if turn >= len(order) or (turn and order[turn].fact.id in used):
                 continue
             fresh = least > 0 and order[turn].fact.source not in cited  # a long report cites many sources (ROUNDS-30)
             weak = (turn >= _ENOUGH and not fresh) or order[turn].worth < _WEAK * order[0].worth

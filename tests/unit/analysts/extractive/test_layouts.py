@@ -161,3 +161,25 @@ def test_what_leads_in_a_list_is_a_paragraph_above_it_and_no_item_among_its_item
     assert listed in body
     below = page(Section("Doors", "Which doors?", (led,), had_facts=True), Section(FURTHER, "", (plain, led)))
     assert "- They are shut" in layout_by_questions(replace(below, printed=set()))
+
+
+LIMIT = (
+    "--most=NUM\u2003This tells the fitter to open no more than NUM kilns in the course of one single working day. "
+    "If that number is exceeded, all further kilns stay closed through the end of the day. "
+    "At the end, the fitter writes a warning and leaves with the number 25.\n\n"
+    "  The keeper may also count the kilns of the other hall, those by the river, those that are still under repair, "
+    "and those that nobody has lit since the spring of the year before, if one of them asks for it."
+)
+
+
+def test_the_opening_goes_on_with_the_quote_of_its_best_statement_as_far_as_there_is_room():
+    fact = replace(OLD[0], quote=LIMIT, version="")
+    core = "If that number is exceeded, all further kilns stay closed through the end of the day."
+    section = Section("Limit", "What if more are opened?", (fact,), had_facts=True, cores={fact.id: core})
+    opening, rest = layout_by_questions(page(section)).split("\n## ")
+    assert "no more than NUM kilns" in opening
+    assert "leaves with the number 25" in opening
+    assert "other hall" not in opening
+    assert "other hall" in rest
+    turns = replace(fact, quote=f"Ann: {core}\nBob: {LIMIT}")  # a turn of another speaker is not what goes on
+    assert "25" not in cite_fact(turns, core=f"Ann: {core}", room=75)

@@ -18,6 +18,7 @@ from tests.unit.analysts.extractive.samples import (
 
 from corrobora.analysts.extractive.contradictions import find_contradictions
 from corrobora.analysts.extractive.review import parse_sentences
+from corrobora.domain.evidence import FactId
 from corrobora.domain.plan import SubQuestion
 from corrobora.domain.thread import Gap
 from corrobora.roles.synthesize import Material, Part, summarize, synthesize
@@ -206,3 +207,31 @@ def test_where_a_number_is_asked_for_a_statement_that_passes_the_answer_test_ope
     facts = facts_of(*documents, question=asked, parts=part)
     body = play(synthesize, material(facts, asked, part, contradictions=())).body
     assert body.index("80 characters") < body.index("A kiln has")
+
+
+def test_a_long_quote_answers_each_part_with_another_sentence_of_it():
+    quote = (
+        "The lid of the kiln is moved by a chain, which is oiled by the keeper on the first day of every month. "
+        "It can be used where the hand does not reach, as over the shelves at the back of the hall, and is quiet. "
+        "It is never hung up by anybody but the keeper, who counts its links each year before the first firing. "
+        "Note that there is a small risk of burns from the chain, so gloves are worn."
+    )
+    asked = (
+        SubQuestion("sq-1", "What moves the lid of the kiln?"),
+        SubQuestion("sq-2", "What is the risk of the chain?"),
+    )
+    (fact,) = facts_of(document(51, "Lids", quote), question="The lid", parts=asked)[:1]
+    best = replace(fact, quote=quote, claim=quote, answers=("sq-1", "sq-2"))
+    other = replace(
+        fact,
+        id=FactId("F2"),
+        quote="The hall has its risk, and the keeper knows what it costs in a year of use.",
+        claim="",
+        answers=("sq-2",),
+    )
+    facts = (best, other)
+    body = play(synthesize, material(facts, "The lid", asked, layout="questions")).body
+    opening = body.split("\n## ")[0]
+    assert "moved by a chain" in opening
+    assert "risk of burns" in opening
+    assert body.count("moved by a chain") == 1
