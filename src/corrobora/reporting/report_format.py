@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 from corrobora.domain.report import Findings, SentenceCheck, Support
 from corrobora.domain.run import Request, RequestOption
@@ -201,3 +202,13 @@ def mark_cell(line: str, check: SentenceCheck, place: int) -> str:
         note = f"*{phrases.WITHHELD_CELL}: {check.withheld}.]*"
         cells[at] = note if check.withheld else cells[at] + format_labels(check)
     return join_cells(cells)
+
+
+def compile_labels(frame: Frame) -> re.Pattern[str]:
+    """Return the pattern of the labels that code writes behind sentences."""
+    return _compile_labels(tuple(map(frame.translate, phrases.ALL_LABELS)))
+
+
+@cache
+def _compile_labels(labels: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"\s*\*?\((?:{'|'.join(map(re.escape, labels))})\)\*?")

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import pairwise
 
 from corrobora.domain.evidence import fold_typography
 from corrobora.reporting.html_reader import EVIDENCE, PLOTS
+from corrobora.reporting.report_format import compile_labels
 from corrobora.text import phrases
 from corrobora.text.markdown import (
     fold_quotes,
@@ -39,6 +39,8 @@ _INLINE = re.compile(r"\[([^\]\n]{0,300})\]\((https?://[^()\s]{1,2083})\)")
 _MARK = re.compile(r"\\?\[\^?(\d{1,5}(?:\s{0,2},\s{0,2}\d{1,5}){0,9})\\?\](?!\(|:)")  # a formatter escapes them
 _FALSE_MARK = "[0]"  # leads nowhere
 _CITED = re.compile(f"{_INLINE.pattern}|{_MARK.pattern}")
+_WRITTEN = re.compile(r"(?<!\\)\[\d{1,5}\](?!\(|:)")
+_ESCAPED = re.compile(r"\\\[\^?\d{1,5}\\\]")
 _QUOTATION = re.compile(r"“(?:[^”|\\]|\\.)*”")  # in a row of ours: what it quotes cites nothing
 _SIDE = re.compile(r"(?<=\| )(?:[^|\\]|\\.)*”")  # of a conflict: the title of its source, and the quote
 _ITEM = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s")
@@ -293,14 +295,15 @@ def find_statements(parsed: ParsedReport) -> list[CitedText]:
     quotes = fold_quotes(quote for each in parsed.references.values() for quote in each.quotes)
     found: list[CitedText] = []
     conflicts = {block.line for block in parsed.conflicts}
-    for number, block in enumerate(parsed.body):
+    body = _hide_numbers_of_sources(parsed.body) if parsed.ours else parsed.body
+    for number, block in enumerate(body):
         line = block.text
         if is_quiet_heading(block, parsed) or _is_status(number, block, parsed.frame) or set(line) <= set("|-: *_="):
             continue
         if not parsed.ours and (block.code or line.startswith(">")):  # ours quote below their references only
             continue
         if is_row(line):
-            head = number + 1 < len(parsed.body) and is_rule(parsed.body[number + 1].text)
+            head = number + 1 < len(body) and is_rule(body[number + 1].text)
             quoted = _SIDE if block.line in conflicts else _QUOTATION
             plain = _MARK.sub(_check_mark, quoted.sub(_hide_brackets, line)) if parsed.ours else line
             cells = () if head else _parse_cells(plain, parsed.frame)
@@ -313,6 +316,13 @@ def find_statements(parsed: ParsedReport) -> list[CitedText]:
                 last = found[-1]
                 found[-1] = replace(last, numbers=last.numbers + said.numbers, urls=last.urls + said.urls)
     return [said for said in found if said.numbers or said.urls or not (parsed.ours and _is_fixed(said.text, parsed))]
+
+
+def _hide_numbers_of_sources(body: Sequence[Block]) -> Sequence[Block]:
+    """Hide escaped numbers, unless all are: code escapes those of sources, a formatter those of citations, too."""
+    if not any(_WRITTEN.search(block.text) for block in body):
+        return body
+    return [replace(block, text=_ESCAPED.sub(_hide_brackets, block.text)) for block in body]
 
 
 def _check_mark(mark: re.Match[str]) -> str:
@@ -340,16 +350,6 @@ def is_quiet_heading(block: Block, parsed: ParsedReport) -> bool:
 _REACH = 120
 
 
-@cache
-def _compile_label(labels: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(rf"\s*\*?\((?:{'|'.join(map(re.escape, labels))})\)\*?")
-
-
-def _find_label(frame: Frame) -> re.Pattern[str]:
-    """The pattern of the labels that code writes behind sentences."""
-    return _compile_label(tuple(map(frame.translate, phrases.ALL_LABELS)))
-
-
 def _hide_brackets(match: re.Match[str]) -> str:
     return match.group().replace("[", _BRACKET)
 
@@ -361,7 +361,7 @@ def _split_block(block: Block, quotes: str, parsed: ParsedReport) -> list[CitedT
     """
     item = _ITEM.match(block.text) or _LEAD.match(block.text)
     start = item.end() if item else 0
-    text = _find_label(parsed.frame).sub(lambda label: " " * len(label.group()), block.text[start:])
+    text = compile_labels(parsed.frame).sub(lambda label: " " * len(label.group()), block.text[start:])
 
     def hide_quoted(mark: re.Match[str]) -> str:
         begin, end = mark.span()  # two words beside a mark are within reach of it, however long its paragraph is
@@ -389,7 +389,7 @@ def _parse_piece(text: str, marks: Iterable[re.Match[str]]) -> CitedText:
 
 def _parse_cells(row: str, frame: Frame) -> list[CitedText]:
     """Return the statements of a row, each with its citations; a row without citations is one statement."""
-    row = _find_label(frame).sub("", row)
+    row = compile_labels(frame).sub("", row)
     cited = list(iter_row_statements(row, _CITED)) or [(" ".join(" ".join(split_cells(row)).split()), ())]
     found: list[CitedText] = []
     for text, marks in cited:

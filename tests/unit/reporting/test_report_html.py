@@ -66,6 +66,16 @@ def test_a_number_in_brackets_of_a_source_is_no_citation_of_the_page() -> None:
     assert "is old, see \\[1\\] and \\[^2\\]. [1] It has" in html_to_markdown(page).replace("\u00a0", " ")
 
 
+def test_an_escaped_number_cites_nothing_unless_a_formatter_escaped_all() -> None:
+    quoting = BODY.replace("is old. [1]", "is old, see \\[2\\] on it. [1]")
+    sources = render_sources(CITED)
+    cited = {said.text: said.numbers for said in find_statements(parse_report(f"{quoting}\n{sources}\n"))}
+    assert cited["The port of *Ardal* is old, see \\[2\\] on it."] == (1,)
+    escaped = re.sub(r"\[(\d)\]", r"\\[\1\\]", BODY)
+    found = find_statements(parse_report(f"{escaped}\n{sources}\n"))
+    assert [said.numbers for said in found] == [(1,), (1, 2), (2,), (1,), (2,)]
+
+
 def test_a_page_has_plots_that_are_sealed_closed_and_no_statements_of_the_report() -> None:
     markdown = f"{BODY}\n{render_sources(CITED)}\n"
     plain = replace(REPORT, title="Ardal", markdown=markdown, citations=())
