@@ -45,9 +45,12 @@ def is_html(text: str) -> bool:
     return text.lstrip("\ufeff \r\n\t")[:200].lower().startswith(("<!doctype html", "<html"))
 
 
-def html_to_markdown(page: str) -> str:
-    """Return what a page shows as Markdown: headings, paragraphs, items, rows, quotes and the list of sources."""
-    page = normalize_tags(page)
+def html_to_markdown(page: str, *, normal: bool = False) -> str:
+    """Return what a page shows as Markdown: headings, paragraphs, items, rows, quotes and the list of sources.
+
+    A page that code has just written is `normal`: a browser and Python's parser read it alike.
+    """
+    page = page if normal else normalize_tags(page)
     reader = _PageReader(ours=_is_ours(page))
     if not reader.read_plain(page):
         reader = _PageReader(ours=_is_ours(page))
@@ -147,10 +150,11 @@ class _PageReader(HTMLParser):
     def handle_data(self, data: str) -> None:
         """Collect text, its signs escaped: a page shows them, so they are no Markdown."""
         if not self._hidden:
-            plain = self._code or _MAY_ACT.search(data) is None
-            said = data if plain else _WORD.sub(_escape_word, data)
-            if self._ours and not self._cites and not self._text.startswith("#"):
-                said = _NUMBER.sub(r"\\[\1\\]", said)
+            said = data
+            if not self._code and _MAY_ACT.search(data) is not None:
+                said = _WORD.sub(_escape_word, data)
+                if self._ours and not self._cites and not self._text.startswith("#"):
+                    said = _NUMBER.sub(r"\\[\1\\]", said)
             self._text += said if self._text else _OPENING.sub(r"\\\g<0>", said.lstrip())
 
     def _hides(self, tag: str) -> bool:

@@ -104,7 +104,7 @@ def seal_files(files: Mapping[str, str], run: str) -> tuple[dict[str, str], str]
     markdown, page, fields = files["report.md"], files["report.html"], json.loads(files["report.json"])
     tag = fields["language"]
     markdown = f"{markdown.rstrip()}\n\n{format_seal(run, markdown, tag)}\n"
-    shown = format_seal(run, html_to_markdown(page), tag).replace("`", "").strip("*")
+    shown = format_seal(run, html_to_markdown(page, normal=True), tag).replace("`", "").strip("*")
     seal = format_seal(run, canonical_json({**fields, "markdown": markdown})).strip("*")
     sealed = {
         "report.md": markdown,
