@@ -12,6 +12,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from corrobora.adapters.readers import outline
 from corrobora.domain.errors import ReadError
@@ -58,7 +59,9 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_REFUSED = frozenset({"utf-7", "utf7", "unicode-1-1-utf-7"})
+_REFUSED = frozenset(  # one that hides tags, and those that are no character sets of documents and fail on some bytes
+    {"utf-7", "utf7", "unicode-1-1-utf-7", "idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape"}
+)
 _BAD_SHARE = 0.05
 _FEW_LETTERS = 10  # with accents, which may stand together in any language
 _LINE_END = re.compile("\r\n|[\r\x0b\x0c\x85]")
@@ -134,9 +137,9 @@ def _choose_codec(declared: str) -> str:
         return ""
     try:
         info = codecs.lookup(name)
-    except LookupError:
+    except (LookupError, ValueError):
         return ""
-    return info.name if info.name not in _REFUSED and getattr(info, "_is_text_encoding", True) else ""
+    return info.name if info.name.replace("_", "-") not in _REFUSED and getattr(info, "_is_text_encoding", True) else ""
 
 
 _SPACES = re.compile(r"[^\S\n]+")
@@ -206,6 +209,15 @@ class TextWriter:
             else:
                 line = " | ".join(cell for cell in cells if cell)
             self._add_near(line, "row")
+
+    def add_written(self, other: TextWriter) -> None:
+        """Append what another writer has collected."""
+        if self._parts and other._parts:
+            self._append_text("\n\n")
+        self._headings += [replace(each, start=each.start + self._length) for each in other._headings]
+        self._parts += other._parts
+        self._length += other._length
+        self._kind = other._kind
 
     def add_verbatim(self, text: str) -> None:
         """Append a block as it is: program text, where spaces mean something."""

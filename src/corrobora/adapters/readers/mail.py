@@ -7,7 +7,6 @@ is shown. Opens forwarded messages and no other attachment, follows no link. Run
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from email import message_from_bytes
 from email.errors import HeaderParseError
@@ -69,15 +68,18 @@ def _write_message(message: Message, writer: TextWriter, *, level: int, depth: i
 
 def _write_part(part: Message, writer: TextWriter, *, level: int, depth: int) -> None:
     """Write what is shown of a part; one that is attached, or in too many others, is named."""
-    kind, payload = part.get_content_type(), part.get_payload()
-    inner = cast("list[Message]", payload) if isinstance(payload, list) else []
+    kind = part.get_content_type()
+    inner = cast("list[Message]", part.get_payload()) if part.is_multipart() else []  # a text would be decoded
     shown = part.get_content_disposition() != "attachment" and not part.get_filename()
     if inner and depth < _DEEPEST and kind == "message/rfc822":
         for message in inner:
             _write_message(message, writer, level=level + 1, depth=depth + 1)
     elif inner and depth < _DEEPEST:
-        for each in _choose_form(inner, depth) if kind == "multipart/alternative" else inner:
-            _write_part(each, writer, level=level, depth=depth + 1)
+        forms = [TextWriter() for _ in inner] if kind == "multipart/alternative" else [writer] * len(inner)
+        for each, form in zip(inner, forms, strict=True):
+            _write_part(each, form, level=level, depth=depth + 1)
+        if kind == "multipart/alternative":  # the form that says most: a text may only say that the other is the letter
+            writer.add_written(max(forms, key=_count_words))
     elif shown and kind == "text/html":
         read_tags(_decode_part(part), writer)
     elif shown and kind == "text/plain":
@@ -87,15 +89,8 @@ def _write_part(part: Message, writer: TextWriter, *, level: int, depth: int) ->
         writer.add_block(f"Attachment: {name} ({kind})" if name else f"Attachment: {kind}")
 
 
-def _choose_form(forms: Sequence[Message], depth: int) -> Sequence[Message]:
-    """Return the form of a body that says most: a text may only say that the other form is the letter."""
-
-    def count_words(form: Message) -> int:
-        writer = TextWriter()
-        _write_part(form, writer, level=1, depth=depth + 1)
-        return len(set(_WORD.findall(writer.build_parsed().text)))
-
-    return [max(forms, key=count_words)]
+def _count_words(form: TextWriter) -> int:
+    return len(set(_WORD.findall(form.build_parsed().text)))
 
 
 def _decode_part(part: Message) -> str:

@@ -214,8 +214,8 @@ def _heading_levels(styles: ET.Element | None) -> dict[str, int]:
         said = (label.get(f"{_W}val") or "").lower() if label is not None else ""
         if said == "title":
             found[style.get(f"{_W}styleId") or ""] = 0
-        elif said.startswith("heading ") and said[8:].isdigit():
-            found[style.get(f"{_W}styleId") or ""] = int(said[8:])
+        elif said.startswith("heading ") and (level := _read_number(said[8:])):
+            found[style.get(f"{_W}styleId") or ""] = level
     return found
 
 
@@ -265,8 +265,8 @@ class _BodyWriter:
         style = paragraph.find(f"{_W}pPr/{_W}pStyle")
         id_ = (style.get(f"{_W}val") or "") if style is not None else ""
         level = self._levels.get(id_)
-        if level is None and id_.lower().startswith("heading") and id_[7:].isdigit():
-            level = int(id_[7:])
+        if level is None and id_.lower().startswith("heading"):
+            level = _read_number(id_[7:]) or None
         if level is None and id_.lower() == "title":
             level = 0
         label = self._numbers.count_label(paragraph) if text.strip() else None

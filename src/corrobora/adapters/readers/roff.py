@@ -78,7 +78,7 @@ _STRING = re.compile(r"\\\*(?:\((..)|\[([^\]\n]{0,60})\]|(.))")
 _REGISTER = re.compile(r"\\n[+-]?(?:\((..)|\[([^\]\n]{0,60})\]|(.))")
 _OF_CALL = re.compile(r"\\{1,2}\$(\d|\*|@)")
 _COMMENT = re.compile(r'(?<!\\)((?:\\\\)*)\\["#].*')
-_COMPARED = re.compile(r"\(*(-?\d+)[a-z]?\)*(?:(<=|>=|==?|<|>)\(*(-?\d+))?")
+_COMPARED = re.compile(r"\(*(-?\d{1,9})\d*[a-z]?\)*(?:(<=|>=|==?|<|>)\(*(-?\d{1,9}))?")
 _KNOWN = {".g": 1, ".x": 1, ".y": 22, ".H": 24, ".V": 40}  # registers of the program that formats pages
 _MOST_CHARS, _MOST_LINES = 5_000, 500  # of a string, and of a macro
 _SPARE_FACTOR, _SPARE = 8, 100_000  # characters that the macros of a page may become

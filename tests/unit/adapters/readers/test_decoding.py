@@ -35,7 +35,7 @@ def test_a_declared_set_is_used():
     assert decode_text("Ωμέγα".encode("iso-8859-7"), "iso-8859-7") == "Ωμέγα"
 
 
-@pytest.mark.parametrize("declared", ["utf-7", "base64", "rot13", "zip"])
+@pytest.mark.parametrize("declared", ["utf-7", "base64", "rot13", "zip", "idna", "punycode", "unicode_escape", "a\0b"])
 def test_h04_a_set_that_hides_text_is_refused(declared):
     assert decode_text("caf\xe9 +ADw-".encode("latin-1"), declared) == "café +ADw-"
 

@@ -107,3 +107,9 @@ _TWICE = f"""<w:p><x:AlternateContent {_COMPATIBLE}><x:Choice>{_TWO}</x:Choice><
 )
 def test_no_word_is_lost_glued_or_doubled(document: str, text: str):
     assert text_of(document) == text
+
+
+@pytest.mark.parametrize("level", ["²", "9" * 5_000])
+def test_a_style_of_no_level_is_no_heading(level: str):
+    styled = f'<w:p><w:pPr><w:pStyle w:val="heading{level}"/></w:pPr><w:r><w:t>Said.</w:t></w:r></w:p>'
+    assert read_docx(packed(styled)).headings == ()

@@ -8,6 +8,7 @@ from email.message import EmailMessage
 from email.utils import format_datetime
 
 import pytest
+from tests.plugins.growth import LINEAR, measure_growth
 
 from corrobora.adapters.readers.mail import read_mail
 from corrobora.adapters.readers.parser import CSV, MAIL, TEXT, find_reader
@@ -101,3 +102,19 @@ def test_messages_are_found_without_an_ending_and_other_texts_are_not():
 def test_what_is_no_message_is_refused():
     with pytest.raises(ReadError, match="no headers"):
         read_mail(b"Just a text.\n")
+
+
+@pytest.mark.parametrize("charset", ["idna", "punycode", "a\0b", "x; charset*=utf-8'en'%ff%00"])
+def test_a_character_set_that_is_none_is_guessed(charset: str):
+    raw = f"From: a@b.example\nSubject: x\nContent-Type: text/plain; charset={charset}\n\n".encode()
+    assert read_mail(raw + b"The valve opens.\xff\n").text.endswith("The valve opens.ÿ")
+
+
+def test_forms_in_forms_are_read_in_linear_time():
+    def read(depth: int) -> str:
+        opened = "".join(f"Content-Type: multipart/alternative; boundary=b{n}\n\n--b{n}\n" for n in range(depth))
+        closed = "".join(f"--b{n}\nContent-Type: text/plain\n\nA form.\n" for n in reversed(range(depth)))
+        return read_mail(f"From: a@b.example\nSubject: x\n{opened}\nThe valve opens.\n{closed}".encode()).text
+
+    assert read(12).endswith("The valve opens.")
+    assert measure_growth(read, 2) < LINEAR

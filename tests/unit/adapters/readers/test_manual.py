@@ -171,6 +171,10 @@ def test_conditions_strings_and_macros_of_a_page_are_obeyed() -> None:
     assert [line for line in lines if line] == ["b c and a", "two words", "end"]
 
 
+def test_a_number_of_any_length_is_compared() -> None:
+    assert RoffLines(f".if {'9' * 5_000}>1 said\n").next_line() == "said"
+
+
 def test_words_of_a_line_call_macros() -> None:
     words = "Op Fl a Ar n | Fl b Ns = Ns Ar m , Xr ls 1 .".split()
     assert re.sub(f" *{GLUE} *", "", write_inline(words, "cat")) == "[-a n | -b=m, ls(1)]."
