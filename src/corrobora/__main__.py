@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import stat
 import sys
 
 _INTERRUPTED = 130
@@ -12,6 +14,7 @@ _ALLOCATIONS = 10_000  # of objects, above those freed again, before the younges
 def main() -> None:
     """Run the command line and leave with its exit code."""
     collect_rarely()
+    os.umask(os.umask(stat.S_IWOTH) | stat.S_IWOTH)  # nothing that we write may be changed by everybody
     try:
         from corrobora.faces.cli import run_command_line  # noqa: PLC0415 - Ctrl-C may come while it is loaded
 

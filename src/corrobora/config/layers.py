@@ -189,7 +189,10 @@ def read_layer(path: Path, name: Literal["project file", "user file"]) -> Layer:
         content = cast("dict[str, object]", inner)
     values = dict(_flatten_table(content, "", str(path), text))
     origins = {key: f"{path}{_find_line(text, key)}" for key in values}
-    return Layer(name, values, origins, path=path, digest=digest_text(text))
+    notes = (
+        (f"{path} can be changed by other users; run: chmod o-w {path}",) if path.stat().st_mode & stat.S_IWOTH else ()
+    )
+    return Layer(name, values, origins, notes, path, digest_text(text))
 
 
 def parse_toml(text: str, where: str, *, code: str = "config_syntax") -> dict[str, object]:

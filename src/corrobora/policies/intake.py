@@ -52,7 +52,7 @@ def check_question(text: str) -> str:
     Raises `UserError` with the code question_not_utf8, question_control_char, question_too_long, question_empty or
     question_too_short.
     """
-    _refuse_surrogates(text)
+    text = _decode_surrogates(text)
     if "\0" in text:
         raise UserError(
             "question_control_char",
@@ -120,10 +120,12 @@ def _is_invisible(char: str) -> bool:
     return unicodedata.category(char) == "Cf" and char not in _JOINERS and char not in _BIDI
 
 
-def _refuse_surrogates(text: str) -> None:
-    at = next((place for place, c in enumerate(text) if "\ud800" <= c <= "\udfff"), None)
-    if at is None:
-        return
+def _decode_surrogates(text: str) -> str:
+    """Return a question with its bytes read that a terminal of another character set (LC_ALL=C) left as they are."""
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8")
+    except UnicodeError:
+        at = next(place for place, c in enumerate(text) if "\ud800" <= c <= "\udfff")
     offset = len(text[:at].encode("utf-8", "surrogatepass"))
     raise UserError(
         "question_not_utf8",

@@ -77,6 +77,13 @@ def test_a_relative_home_is_relative_to_its_file(loading: Any) -> None:
     assert loading(env={"CORROBORA_HOME": "/somewhere"}).home == Path("/somewhere")
 
 
+def test_a_file_that_everybody_may_change_is_noted(loading: Any) -> None:
+    path = loading.user('profile = "full"')
+    assert loading(user_file=path).notes == ()
+    path.chmod(0o646)
+    assert loading(user_file=path).notes == (f"{path} can be changed by other users; run: chmod o-w {path}",)
+
+
 TOML_WORDS = st.sampled_from(
     ["profile", "time", "limits", "usd", "keys", "openai", "models", "endpoints", "lan", "base_url", "env", "profiles"]
 )

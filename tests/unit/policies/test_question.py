@@ -55,6 +55,10 @@ def test_q08_bytes_of_argv_that_are_not_utf8_are_named_by_offset() -> None:
         check_question(text)
 
 
+def test_utf8_of_a_terminal_that_knows_only_ascii_is_read() -> None:
+    assert check_question("Wie groß ist sie?".encode().decode("ascii", "surrogateescape")) == "Wie groß ist sie?"
+
+
 def test_q09_nul() -> None:
     assert code("what\0is") == "question_control_char"
 

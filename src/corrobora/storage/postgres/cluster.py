@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import stat
 import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -25,11 +25,10 @@ from pathlib import Path
 from corrobora.domain.errors import JournalError
 from corrobora.storage.postgres import processes
 from corrobora.storage.postgres.processes import Account, folder_mark, is_running, list_processes, runs_in
+from corrobora.storage.postgres.sockets import PORT, SOCKET, answers, remove_abandoned
 
 MAJOR = "18"
-PORT = 5432
 SUPERUSER = "postgres"
-_SOCKET = f".s.PGSQL.{PORT}"
 _MAX_SOCKET_PATH = 100  # sun_path holds 104 bytes on macOS and 108 on Linux, with the final zero byte
 _START_SECONDS = 120.0  # replaying the write-ahead log after a crash takes time
 _STOP_SECONDS = 30.0
@@ -108,12 +107,7 @@ class Cluster:
         if not running.ready:
             return False
         self.require_private(running.sockets)
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-            try:
-                probe.connect(str(running.sockets / _SOCKET))
-            except OSError:
-                return False
-        return True
+        return answers(running.sockets / SOCKET)
 
     def ensure_created(self) -> None:
         """Create the cluster if there is none, in another folder that is renamed, so that no start leaves half of one.
@@ -181,6 +175,8 @@ class Cluster:
             end = time.monotonic() + _STOP_SECONDS
             while time.monotonic() < end:
                 if not is_running(running.pid):
+                    with suppress(OSError):
+                        running.sockets.rmdir()
                     return
                 time.sleep(_PAUSE_SECONDS)
 
@@ -275,10 +271,12 @@ class Cluster:
             candidates.append(Path(runtime) / name)
         candidates.append(Path(tempfile.gettempdir()).resolve() / f"{name}-{self.account.uid}")
         for folder in candidates:
-            usable = len(os.fsencode(folder / _SOCKET)) <= _MAX_SOCKET_PATH and "," not in str(folder)
+            usable = len(os.fsencode(folder / SOCKET)) <= _MAX_SOCKET_PATH and "," not in str(folder)
             reached = folder.parent == self.base and self._works_inside
             if usable and folder.parent.is_dir() and (reached or self.account.may_enter(folder.parent)):
                 self.secure_folder(folder)
+                os.utime(folder)
+                remove_abandoned(folder.parent, f"corrobora-????????????-{self.account.uid}", self.account.uid)
                 return folder
         raise JournalError(
             "database_folder",
@@ -309,7 +307,7 @@ class Cluster:
         PostgreSQL would refuse to start. They are removed only if no server process runs in the cluster; those that a
         crashed server left behind end by themselves a moment later.
         """
-        files = [self.pid_file, sockets / f"{_SOCKET}.lock"]
+        files = [self.pid_file, sockets / f"{SOCKET}.lock"]
         if not any(file.exists() for file in files):
             return
         end = time.monotonic() + _ORPHAN_SECONDS

@@ -17,13 +17,14 @@ from urllib.parse import quote
 from psycopg.pq import Conninfo
 
 from corrobora.domain.errors import JournalError
-from corrobora.storage.postgres.cluster import PORT, SUPERUSER, Cluster, RunningServer
+from corrobora.storage.postgres.cluster import SUPERUSER, Cluster, RunningServer
 from corrobora.storage.postgres.processes import (
     FileLock,
     UserList,
     hold_lock,
     server_account,
 )
+from corrobora.storage.postgres.sockets import PORT
 
 _START_WAIT_SECONDS = 180.0
 _STOP_WAIT_SECONDS = 60.0  # a start or stop by another process takes so long on a busy machine
