@@ -9,14 +9,14 @@ from pathlib import Path
 
 from corrobora.storage.postgres.sockets import SOCKET, remove_abandoned
 
-DAYS = 2 * 24 * 3_600
+OLD = time.time() - 2 * 24 * 3_600
 
 
-def make_folder(parent: Path, name: str, *, age: float = DAYS) -> Path:
+def make_folder(parent: Path, name: str) -> Path:
     folder = parent / f"corrobora-{name}"
     folder.mkdir()
     (folder / f"{SOCKET}.lock").write_text("1\n")
-    os.utime(folder, (time.time() - age,) * 2)
+    os.utime(folder, (OLD, OLD))
     return folder
 
 
@@ -30,7 +30,7 @@ def test_only_folders_that_nobody_uses_any_more_are_removed(tmp_path: Path) -> N
         server.bind(str(live / SOCKET))
         server.listen()
         for folder in (live, other):
-            os.utime(folder, (time.time() - DAYS,) * 2)
+            os.utime(folder, (OLD, OLD))
         remove_abandoned(tmp_path, "corrobora-*", os.geteuid() + 1)
         assert old.exists()
         remove_abandoned(tmp_path, "corrobora-*", os.geteuid())
