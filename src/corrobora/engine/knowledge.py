@@ -64,7 +64,7 @@ async def recall_knowledge(thread: ThreadState, run: Session) -> ThreadState:
 
     Facts count as found; questions that sources raised become suggested queries, sources they named are read first.
     """
-    if not (run.profile.recall_facts or run.profile.share_facts or _list_previous_facts(run)):
+    if not (_uses_store(run) or _list_previous_facts(run)):
         return thread
     key = f"{thread.path}/recall"
     failed = run.journal.get(f"{key}{FAILED}")  # a resumed run starts equal, though the store may answer again
@@ -72,8 +72,7 @@ async def recall_knowledge(thread: ThreadState, run: Session) -> ThreadState:
         return replace(thread, notes=(*thread.notes, _note_outage(failed.out, thread.path, run)))
     try:
         facts = await run.record_value(key, tuple[Fact, ...], lambda: _recall_facts(thread, run))
-        recall_insights = partial(_recall_insights, thread, run)
-        insights = await run.record_value(f"{key}/insights", tuple[Insight, ...], recall_insights)
+        insights = await run.record_value(f"{key}/insights", tuple[Insight, ...], lambda: _recall_insights(thread, run))
     except ProviderError as error:
         await run.journal.put(Entry(f"{key}{FAILED}", error.message))
         return replace(thread, notes=(*thread.notes, _note_outage(error.message, thread.path, run)))
@@ -113,30 +112,22 @@ def spread_facts(parts: Sequence[Findings], names: Sequence[str], credible: Sequ
 
 async def remember_findings(found: Findings, run: Session) -> None:
     """Store what a run found, for later runs."""
-    await _store_knowledge(
-        found.facts, [each for leaf in iter_threads(found) for each in collect_insights(leaf.rounds)], run
-    )
+    rounds = [done for leaf in iter_threads(found) for done in leaf.rounds]
+    await _store_knowledge(found.facts, collect_insights(rounds), run)
 
 
 def collect_insights(rounds: Sequence[Round]) -> tuple[Insight, ...]:
-    """What the sources of some rounds told beside what was asked, each with its source, each once."""
-    return tuple(dict.fromkeys(_iter_insights(rounds)))
-
-
-def _iter_insights(rounds: Sequence[Round]) -> Iterator[Insight]:
-    for reading in (reading for done in rounds for reading in done.readings):
+    """Return what the sources of some rounds said besides the answers, each insight once."""
+    found: list[Insight] = []
+    for reading in (each for done in rounds for each in done.readings):
         if reading.source is None:
             continue
-        for asked in reading.follow_ups:
-            yield Insight(
-                InsightKind.FOLLOW_UP, asked.question, reading.source, asked.rationale, asked.confidence, reading.title
-            )
-        for gap in reading.gaps:
-            yield Insight(InsightKind.GAP, gap, reading.source, title=reading.title)
-        for link in reading.linked:
-            yield Insight(
-                InsightKind.LINKED, link.reference, reading.source, link.context, link.priority, reading.title
-            )
+        note = partial(Insight, source=reading.source, title=reading.title)
+        questions, refs = reading.follow_ups, reading.linked
+        found += [note(InsightKind.FOLLOW_UP, q.question, why=q.rationale, confidence=q.confidence) for q in questions]
+        found += [note(InsightKind.GAP, gap) for gap in reading.gaps]
+        found += [note(InsightKind.LINKED, link.reference, why=link.context, confidence=link.priority) for link in refs]
+    return tuple(dict.fromkeys(found))
 
 
 async def _store_knowledge(facts: Sequence[Fact], insights: Sequence[Insight], run: Session) -> None:
@@ -157,20 +148,30 @@ def _note_outage(why: str, path: str, run: Session) -> str:
 
 
 async def _recall_facts(thread: ThreadState, run: Session) -> tuple[Fact, ...]:
+    """Return the known facts on the questions of a thread, each with the questions that it answers.
+
+    They come from the scouts of this run, from the runs before a follow-up, and from the store. Of the last two a fact
+    counts only if its document still holds its quote.
+    """
     found: dict[str, Fact] = {}
-    planned = {each.id for each in run.questions}  # what readers of this run were asked; not what a refinement added
     for question in _list_questions(thread):
-        found |= {fact.id: found.get(fact.id, fact) for fact in run.scouted if question.id in fact.answers}
-        for fact, said in (*_rate_previous_facts(question.text, run), *await _rate_stored_facts(question.text, run)):
-            read = run.shared.get(fact.id) if run.has_model and question.id in planned else None
-            if read is not None and read.answers and question.id not in read.answers:
-                continue  # a reader of this run said what it answers: words that it shares with a question do not
-            if fact.id not in found and not await _quote_stands(fact, run):
+        for fact in run.scouted:
+            if question.id in fact.answers:
+                found.setdefault(fact.id, fact)
+        for fact, overlap in (*_rate_previous_facts(question.text, run), *await _rate_stored_facts(question.text, run)):
+            if _is_about_another(fact, question, run) or not (fact.id in found or await _quote_stands(fact, run)):
                 continue
-            known = found.get(fact.id, replace(fact, answers=()))
-            answers = (*known.answers, question.id) if question.id and said >= MIN_FACT_OVERLAP else known.answers
-            found[fact.id] = replace(known, answers=tuple(dict.fromkeys(answers)))
+            known = found.setdefault(fact.id, replace(fact, answers=()))
+            if question.id and overlap >= MIN_FACT_OVERLAP and question.id not in known.answers:
+                found[fact.id] = replace(known, answers=(*known.answers, question.id))
     return tuple(found.values())
+
+
+def _is_about_another(fact: Fact, question: SubQuestion, run: Session) -> bool:
+    """True if a model of this run, asked this question, said that a fact answers others and not this one."""
+    read = run.shared.get(fact.id) if run.has_model else None
+    asked = any(question.id == each.id for each in run.questions)  # a refinement may have added it later
+    return asked and read is not None and bool(read.answers) and question.id not in read.answers
 
 
 def _list_previous_facts(run: Session) -> Sequence[Fact]:
@@ -183,7 +184,7 @@ def _list_previous_facts(run: Session) -> Sequence[Fact]:
 
 
 def _rate_previous_facts(question: str, run: Session) -> Sequence[tuple[Fact, float]]:
-    """The facts of the run that a follow-up asks about, with the share of a question that they and claims hold."""
+    """The facts of the run that a follow-up asks about, with the share of the question's words that they hold."""
     least, most = (MIN_ASKED_OVERLAP, MAX_RECALLED) if run.has_model else (MIN_FACT_OVERLAP, None)
     texts = [(fact, f"{fact.title} {fact.heading} {fact.quote} {fact.claim}") for fact in _list_previous_facts(run)]
     rated = [(fact, said) for fact, text in texts if (said := token_overlap(question, text)) >= least]
@@ -191,9 +192,7 @@ def _rate_previous_facts(question: str, run: Session) -> Sequence[tuple[Fact, fl
 
 
 async def _rate_stored_facts(question: str, run: Session) -> Sequence[tuple[Fact, float]]:
-    if not (run.profile.recall_facts or run.profile.share_facts):
-        return ()
-    stored = await run.facts.recall(question, limit=MAX_RECALLED)
+    stored = await run.facts.recall(question, limit=MAX_RECALLED) if _uses_store(run) else ()
     texts = [(fact, f"{fact.title} {fact.heading} {fact.quote}") for fact in stored]
     return [(fact, said) for fact, text in texts if (said := token_overlap(question, text)) >= MIN_FACT_OVERLAP]
 
@@ -201,14 +200,17 @@ async def _rate_stored_facts(question: str, run: Session) -> Sequence[tuple[Fact
 async def _recall_insights(thread: ThreadState, run: Session) -> tuple[Insight, ...]:
     """Questions that sources raised about what is asked, and sources they named that this run can read."""
     found: dict[InsightKind, dict[str, Insight]] = {InsightKind.FOLLOW_UP: {}, InsightKind.LINKED: {}}
-    for question in _list_questions(thread):
-        stored = run.profile.recall_facts or run.profile.share_facts
-        for each in await run.facts.recall_insights(question.text, limit=MAX_RECALLED) if stored else ():
+    for question in _list_questions(thread) if _uses_store(run) else ():
+        for each in await run.facts.recall_insights(question.text, limit=MAX_RECALLED):
             related = token_overlap(question.text, f"{each.text} {each.why} {each.title}") >= MIN_INSIGHT_OVERLAP
             usable = each.kind is not InsightKind.LINKED or _can_read(each, run)
             if related and usable and each.kind in found and len(found[each.kind]) < MAX_INSIGHTS:
                 found[each.kind].setdefault(each.text, each)
     return tuple(each for kind in found.values() for each in kind.values())
+
+
+def _uses_store(run: Session) -> bool:
+    return run.profile.recall_facts or run.profile.share_facts
 
 
 def _list_questions(thread: ThreadState) -> Sequence[SubQuestion]:
@@ -360,15 +362,12 @@ def _build_sources(readings: Sequence[Reading]) -> tuple[SourceYield, ...]:
     copies = defaultdict[str, list[str]](list)
     for reading in readings:
         if reading.note.startswith(COPY_NOTE):
-            copies[reading.note.removeprefix(COPY_NOTE).strip()].append(_name_host(reading.hit.url))
+            host = urlsplit(reading.hit.url).netloc or name_place(reading.hit.url)
+            copies[reading.note.removeprefix(COPY_NOTE).strip()].append(host)
         elif reading.note or not reading.again:
             name = f"{reading.source or reading.hit.url} {reading.outcome}"
             rows[name] = _join_readings(rows[name], reading) if name in rows else reading
     return tuple(_build_source(reading, copies[reading.source or ""]) for reading in rows.values())
-
-
-def _name_host(url: str) -> str:
-    return urlsplit(url).netloc or name_place(url)
 
 
 def _join_readings(one: Reading, other: Reading) -> Reading:

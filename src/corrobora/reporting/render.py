@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
-from corrobora.domain.report import Citation, Findings, Report, SentenceCheck, Support
+from corrobora.domain.report import Citation, Findings, Methodology, Report, SentenceCheck, Support
 from corrobora.reporting.bibliography import cut_title, format_source_details, list_source_notes
 from corrobora.reporting.report_format import translate_body
 from corrobora.roles.forms import shorten_title
@@ -66,18 +66,15 @@ def render_account(report: Report, frame: Frame = ENGLISH) -> str:
     """Render the section: a table whose sums close, then what was withheld and why, and what the labels mean."""
     if not report.checks:
         return ""
-    columns = [*_VERDICTS.values(), _WITHHELD]
-    counts = Counter((_name_how(check), _name_verdict(check)) for check in report.checks)
-    used = [column for column in columns if any(key[1] == column for key in counts)]
-    ways = [
-        way
-        for way in dict.fromkeys((*HOW.values(), *(key[0] for key in counts)))
-        if any(key[0] == way for key in counts)
+    cells = [
+        (HOW.get(check.follows, check.follows), _WITHHELD if check.withheld else _VERDICTS[check.support])
+        for check in report.checks
     ]
-    rows = [
-        [way, *(counts[way, column] for column in used), sum(counts[way, column] for column in used)] for way in ways
-    ]
-    total = [_ALL, *(sum(counts[way, column] for way in ways) for column in used), len(report.checks)]
+    counts, by_way, by_verdict = Counter(cells), Counter(way for way, _ in cells), Counter(name for _, name in cells)
+    used = [column for column in (*_VERDICTS.values(), _WITHHELD) if column in by_verdict]
+    ways = [way for way in dict.fromkeys((*HOW.values(), *by_way)) if way in by_way]
+    rows = [[way, *(counts[way, column] for column in used), by_way[way]] for way in ways]
+    total = [_ALL, *(by_verdict[column] for column in used), len(report.checks)]
     say = frame.translate
     table = format_table(
         [say(each) for each in ("Statements", *used, _ALL)], [[say(str(row[0])), *row[1:]] for row in [*rows, total]]
@@ -109,14 +106,6 @@ def _explain_counts(report: Report) -> list[str]:
     if done.repeated_lines:
         lines.append(f"Printed a few times, not as often as written: {format_count(done.repeated_lines, 'line')}.")
     return lines
-
-
-def _name_how(check: SentenceCheck) -> str:
-    return HOW.get(check.follows, check.follows)
-
-
-def _name_verdict(check: SentenceCheck) -> str:
-    return _WITHHELD if check.withheld else _VERDICTS[check.support]
 
 
 _TWICE = re.compile(r"(\[\d+\])\1+")
@@ -327,44 +316,61 @@ def _render_gap(text: str, question: str, frame: Frame) -> str:
 
 def render_methodology(report: Report, frame: Frame = ENGLISH) -> str:
     """Render the Methodology section from counts alone (TIMED-22, TRUTH-6)."""
-    done = report.methodology
-    allowed = done.time_limit_seconds
-    limit = ", without a time limit" if allowed is None else f" of {allowed / 60:g} minutes"
-    say = frame.translate
-    outcomes = ", ".join(f"{say(describe_code(name))} {count}" for name, count in done.outcomes)
-    ended = Counter((format_cell(shorten_title(name, 80)), why) for name, why in done.stops)  # a gate may repeat a part
-    stops = "; ".join(
-        f"{f'{name}: ' if len(ended) > 1 else ''}{say(describe_code(why))}{' ' + say(f'({n} times)') if n > 1 else ''}"
-        for (name, why), n in ended.items()
-    )
-    tokens = f"{done.usage.input_tokens} input and {done.usage.output_tokens} output tokens"
-    unpriced = "" if done.usage.priced else " plus calls without a known price"
-    spent = f"{format_count(done.usage.calls, 'model call')}, {tokens}, ${done.usage.dollars:.4f}{unpriced}"
+    done, say = report.methodology, frame.translate
     searches = format_count(done.searches, "search", "searches")
     searched = f"{searches} answered, {done.failed_searches} failed, of {', '.join(done.providers) or 'nothing'}"
-    hits, sources = format_count(done.hits, "result"), format_count(done.sources_read, "source")
+    read = f"{format_count(done.hits, 'result')}, {format_count(done.sources_read, 'source')} read"
     refused = format_count(done.dropped_quotes, "quote")
+    outcomes = ", ".join(f"{say(describe_code(name))} {count}" for name, count in done.outcomes)
     lines = [
         f"Profile `{done.profile}`; analyst: {done.analyst}.",
-        f"{format_count(done.rounds, 'round')}; {searched}; {hits}, {sources} read.",
+        f"{format_count(done.rounds, 'round')}; {searched}; {read}.",
         f"{format_count(done.facts, 'fact')}, each with a literal quote; {refused} refused: not in their source.",
         f"Results by outcome: {outcomes or 'nothing was requested'}.",
-        f"Stopped because: {stops or 'nothing ran'}.",
-        f"Spent: {done.seconds:.0f} s{limit}; {spent if done.usage.calls else 'no model was called'}.",
+        f"Stopped because: {_describe_stops(done.stops, frame) or 'nothing ran'}.",
+        f"Spent: {_describe_spending(done)}.",
+        *(f"Given up after repeated failures: {text}" for text in done.exhausted),
+        *(f"Limit hit: {text}." for text in done.limits_hit),
+        *(f"Shared: {format_cell(text, 300)}." for text in done.shared),
+        *_list_unbilled(done),
+        *(f"Note: {format_cell(note, 300)}" for note in done.notes),
     ]
-    lines += [f"Given up after repeated failures: {text}" for text in done.exhausted]
-    lines += [f"Limit hit: {text}." for text in done.limits_hit]
-    lines += [f"Shared: {format_cell(text, 300)}." for text in done.shared]
-    if done.uncertain_calls:
-        calls = format_count(done.uncertain_calls, "call")
-        lines.append(f"{calls} had no whole answer and may have been billed; counted at the most that they can cost.")
-    if done.usage.refused:
-        requests = format_count(done.usage.refused, "further request")
-        lines.append(f"{requests} to models ended with an error of the provider and are not billed.")
-    lines += [f"Note: {format_cell(note, 300)}" for note in done.notes]
     if frame.tag != ENGLISH.tag:
         lines.append(f"Language: {frame.tag if frame.own_name == frame.tag else f'{frame.own_name} ({frame.tag})'}.")
     return f"## {say('Methodology')}\n\n" + "\n".join(f"- {_disarm(say(line))}" for line in lines)
+
+
+def _describe_stops(stops: Sequence[tuple[str, str]], frame: Frame) -> str:
+    """Say why each part stopped; a part that stopped several times for one reason, as before a gate, is named once."""
+    say = frame.translate
+    counts = Counter((format_cell(shorten_title(name, 80)), why) for name, why in stops)
+    return "; ".join(
+        (f"{name}: " if len(counts) > 1 else "")
+        + say(describe_code(why))
+        + (f" {say(f'({times} times)')}" if times > 1 else "")
+        for (name, why), times in counts.items()
+    )
+
+
+def _describe_spending(done: Methodology) -> str:
+    allowed, usage = done.time_limit_seconds, done.usage
+    limit = ", without a time limit" if allowed is None else f" of {allowed / 60:g} minutes"
+    calls = "no model was called"
+    if usage.calls:
+        tokens = f"{usage.input_tokens} input and {usage.output_tokens} output tokens"
+        unpriced = "" if usage.priced else " plus calls without a known price"
+        calls = f"{format_count(usage.calls, 'model call')}, {tokens}, ${usage.dollars:.4f}{unpriced}"
+    return f"{done.seconds:.0f} s{limit}; {calls}"
+
+
+def _list_unbilled(done: Methodology) -> Iterator[str]:
+    """Yield what to know of calls that had no whole answer, and of requests that a provider refused."""
+    if done.uncertain_calls:
+        calls = format_count(done.uncertain_calls, "call")
+        yield f"{calls} had no whole answer and may have been billed; counted at the most that they can cost."
+    if done.usage.refused:
+        requests = format_count(done.usage.refused, "further request")
+        yield f"{requests} to models ended with an error of the provider and are not billed."
 
 
 def render_sources(cited: Sequence[Citation], frame: Frame = ENGLISH) -> str:

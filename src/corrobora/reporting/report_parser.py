@@ -37,7 +37,7 @@ _URL = re.compile(r"https?://[^\s)>\]\"']{1,2083}")
 _LINKED = re.compile(r"\[([^\]\n]{1,300})\]\(([^()\s]{1,2083})\)\.?")  # a title with the name of its file
 _INLINE = re.compile(r"\[([^\]\n]{0,300})\]\((https?://[^()\s]{1,2083})\)")
 _MARK = re.compile(r"\\?\[\^?(\d{1,5}(?:\s{0,2},\s{0,2}\d{1,5}){0,9})\\?\](?!\(|:)")  # a formatter escapes them
-_FALSE_MARK = "[0]"  # leads nowhere
+_FALSE_MARK = "[0]"  # no reference has this number
 _CITED = re.compile(f"{_INLINE.pattern}|{_MARK.pattern}")
 _WRITTEN = re.compile(r"(?<!\\)\[\d{1,5}\](?!\(|:)")
 _ESCAPED = re.compile(r"\\\[\^?\d{1,5}\\\]")
@@ -71,6 +71,11 @@ class Block:
     def line_at(self, offset: int) -> int:
         """Return the line of the file that the character at `offset` stood in."""
         return max((number for start, number in self.starts if start <= offset), default=self.line)
+
+    def append_line(self, line: str, number: int) -> Block:
+        """Return the block with a further line of the file, which had this number."""
+        starts = (*self.starts, (len(self.text) + 1, number))
+        return replace(self, text=f"{self.text} {line}", starts=starts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +112,7 @@ class ParsedReport:
     body: tuple[Block, ...]
     references: Mapping[int, Reference]
     ours: bool
-    told: int = 0  # lines about the run itself (status, gaps, account, methodology), which only the stored run proves
+    told: int = 0  # number of lines about the run itself (status, gaps, account), which only the stored run proves
     conflicts: tuple[Block, ...] = ()  # the rows of our table of contradictions
     frame: Frame = ENGLISH  # the language of what code wrote
     numbers: frozenset[str] = frozenset()  # of the title and of what the references say
@@ -144,34 +149,38 @@ def split_blocks(text: str, frame: Frame | None = None) -> list[Block]:
 
 
 def _join_lines(lines: Sequence[str], quoted: str | None, frame: Frame) -> list[Block]:
-    """Join lines to blocks; `told` are the quotes of our report, None if it is not ours."""
+    """Join lines to blocks; `quoted` is the folded text of all quotes of our report, None if it is not ours."""
     blocks: list[Block] = []
-    fenced = after_blank = False
-    lazy = any(one.startswith(">") and other and not other.startswith(">") for one, other in pairwise(lines))
+    # Some programs wrap quotes without repeating the mark; in their output a ">" at the start of a line is quoted text.
+    unmarked = any(one.startswith(">") and other and not other.startswith(">") for one, other in pairwise(lines))
     section = ""
-    for number, line in enumerate(lines, 1):
-        bare = line == ">" and (number == len(lines) or not lines[number] or lines[number].startswith(">"))
-        if line.startswith("```") or fenced or not line or bare:
-            blocks += [Block(line, number, code=True)] if fenced and line and not line.startswith("```") else []
-            fenced ^= line.startswith("```")
-            after_blank = True
-            continue
-        joined = blocks[-1] if blocks and not after_blank else None
-        joined = None if joined is not None and len(joined.text) > _MOST_BLOCK_CHARS else joined
-        if joined is not None and len(joined.starts) == 1 and _UNDERLINE.fullmatch(line) and joined.text[0].isalnum():
-            blocks[-1] = replace(joined, text=f"## {joined.text}")  # a heading with a line below it
-            section = _read_section(joined.text, frame)
-            continue
-        if joined is not None and _continues(joined.text, line, quoted, listing=section in _CODE_SECTIONS):
-            # where a program wrapped quotes without marks, a ">" at the begin of a line is a sign of their text
-            said = _strip_quote(line) if joined.text.startswith(">") and not lazy else line
-            start = len(joined.text) + 1
-            blocks[-1] = replace(joined, text=f"{joined.text} {said}", starts=(*joined.starts, (start, number)))
+    fenced = False
+    ended = True  # the next line begins a block
+    for number, (line, below) in enumerate(zip(lines, (*lines[1:], ""), strict=True), 1):
+        if line.startswith("```"):
+            fenced, ended = not fenced, True
+        elif fenced:
+            blocks += [Block(line, number, code=True)] if line else []
+        elif not line or (line == ">" and (not below or below.startswith(">"))):
+            ended = True
         else:
-            blocks.append(Block(line, number, ((0, number),)))
-        section = _read_section(line, frame) if is_heading(line) else section
-        after_blank = False
+            last = None if ended or len(blocks[-1].text) > _MOST_BLOCK_CHARS else blocks[-1]
+            ended = False
+            if last is not None and _is_underlined(last, line):
+                blocks[-1] = replace(last, text=f"## {last.text}")
+                section = _read_section(last.text, frame)
+            elif last is not None and _continues(last.text, line, quoted, listing=section in _CODE_SECTIONS):
+                marked = last.text.startswith(">") and not unmarked
+                blocks[-1] = last.append_line(_strip_quote(line) if marked else line, number)
+            else:
+                blocks.append(Block(line, number, ((0, number),)))
+            section = _read_section(line, frame) if is_heading(line) else section
     return blocks
+
+
+def _is_underlined(block: Block, line: str) -> bool:
+    """True if a line below a block of one line makes it a heading."""
+    return len(block.starts) == 1 and block.text[0].isalnum() and _UNDERLINE.fullmatch(line) is not None
 
 
 def _strip_quote(line: str) -> str:
@@ -326,7 +335,7 @@ def _hide_numbers_of_sources(body: Sequence[Block]) -> Sequence[Block]:
 
 
 def _check_mark(mark: re.Match[str]) -> str:
-    """Return a mark if code may have written it so; in other digits, or as a footnote, it leads nowhere."""
+    """Return a mark if code may have written it so; in other digits, or as a footnote, it cites nothing."""
     said = mark.group()
     return said if said.isascii() and "^" not in said else _FALSE_MARK
 
@@ -357,7 +366,7 @@ def _hide_brackets(match: re.Match[str]) -> str:
 def _split_block(block: Block, quotes: str, parsed: ParsedReport) -> list[CitedText]:
     """Return the sentences of one block with what they cite; labels that code wrote behind them are left out.
 
-    A number in brackets that stands with the word before it in the quotes `told` is no citation.
+    A number in brackets that the `quotes` hold beside the same words is no citation.
     """
     item = _ITEM.match(block.text) or _LEAD.match(block.text)
     start = item.end() if item else 0

@@ -32,7 +32,7 @@ from corrobora.text.vocabulary import parse_equivalence, weigh_stem
 
 _TELLING = 6  # words of a statement that are searched for
 _PHRASE_WORDS = 8  # more words are a sentence, not a phrase
-_TOLD_FIRST = 2  # queries for open questions before one for what lies beside them
+_LEADING = 2  # queries for open questions before one for what lies beside them
 _FOLLOWED = 4  # names taken from what is known
 
 
@@ -89,22 +89,26 @@ def _first_queries(given: ScopeInput) -> list[str]:
 
 
 def _next_queries(given: ScopeInput) -> list[str]:
-    """Return queries for open questions in the sources' words, counterparts, names and suggestions."""
+    """Return queries for the open questions, for names and counterparts in what was read, then those of the plan."""
     texts = _open_texts(given)
-    ways = [_phrase_variants(text, given, turn) for turn, text in enumerate(texts)]
-    reworded = [query for way in zip_longest(*ways, fillvalue="") for query in way]
-    followed = _follow_names(given)
-    counterparts = [_pick_telling_words(term) for term in given.terms if _is_statement(term)]
-    steered = [given.next_topic] if given.next_topic else []
+    variants = [_phrase_variants(text, given, turn) for turn, text in enumerate(texts)]
+    reworded = [query for turn in zip_longest(*variants, fillvalue="") for query in turn]  # one of each text in turn
+    names = _follow_names(given)
+    topic = [given.next_topic] if given.next_topic else []
     if is_relational(given.question):
-        wishes = [*followed[:_TOLD_FIRST], *steered, *reworded[:1], *followed[_TOLD_FIRST:], *reworded[1:]]
+        queries = _alternate(names, [*topic, *reworded], _LEADING, len(topic) + 1)
     else:
-        beside = [*counterparts, *(followed if find_anchors(given.question) else [])]
-        fresh = list(distinct_queries(reworded, given.past_queries))
-        first = 1 if counterparts else min(len(texts), _TOLD_FIRST)
-        wishes = [*fresh[:first], *beside[:_TOLD_FIRST], *fresh[first:], *beside[_TOLD_FIRST:], *steered]
-    wishes += list(given.suggested)
-    return wishes + [_join_phrases(subject.name, _topic_words(given)) for subject in given.uncovered]
+        counterparts = [_pick_telling_words(term) for term in given.terms if _is_statement(term)]
+        found = [*counterparts, *(names if find_anchors(given.question) else [])]
+        new = list(distinct_queries(reworded, given.past_queries))
+        queries = _alternate(new, found, 1 if counterparts else min(len(texts), _LEADING), _LEADING) + topic
+    subjects = [_join_phrases(subject.name, _topic_words(given)) for subject in given.uncovered]
+    return [*queries, *given.suggested, *subjects]
+
+
+def _alternate(first: list[str], second: list[str], of_first: int, of_second: int) -> list[str]:
+    """Return the beginnings of two lists, of so many queries, then the rest of both."""
+    return [*first[:of_first], *second[:of_second], *first[of_first:], *second[of_second:]]
 
 
 def _answer_wording(text: str) -> str:

@@ -77,9 +77,9 @@ class TimeScope:
 
 
 class Budget:
-    """The ledger of a run. `carried` is of earlier attempts: their cost, searches, working time without down-time.
+    """The ledger of a run. `carried_*` is what earlier attempts used: working time (without down-time), cost, searches.
 
-    `in_turn` says that its models are taken to serve one call after the other until they show that they do not.
+    With `in_turn` its models are assumed to serve one call after the other, until they show that they do not.
     """
 
     def __init__(  # noqa: PLR0913 - what it begins with; all are keywords
@@ -128,7 +128,7 @@ class Budget:
 
     @property
     def call_seconds(self) -> float:
-        """How long four of five answered model calls took at most, but for what they waited; 0 before there was one."""
+        """How long four of five answered model calls took at most, without waiting for others; 0 before the first."""
         return self._times.find_quantile(0.8)
 
     @property
@@ -137,79 +137,86 @@ class Budget:
         return fit_reserve(self.allowance, self.call_seconds)
 
     def find_patience(self, *, writer: bool = False, then: int = 0) -> float:
-        """Return the seconds that one analyst may take before the next one is asked; 0: it need not be asked.
+        """Return how many seconds one analyst may take before the next one is asked; 0 if it is not to be asked.
 
-        The `writer` has all that is left of the writing time. Other calls have half of what their round, or all
-        research, has left, so that a provider that hangs leaves time for the next analyst; what comes between the
-        rounds (reflecting, summarizing) may take a quarter of the reserve, but never what the writer needs. After calls
-        that took too long it is halved for each of them, up to three, until one is answered: a model that hangs must
-        not eat the run piece by piece. A call is not begun that half of the calls so far would have been too slow for,
-        nor one that leaves too little for the calls that must follow it in its round (`then`): who reads needs a model
-        more than who words a query.
+        The `writer` may use all of the writing time. Any other call gets `_base_patience`, halved for each call in a
+        row that timed out (three times at most), so that a model that hangs does not use up the run call by call.
+
+        It is 0 if the median call so far would not be answered in time, or would leave too little for the calls that
+        must follow in this round: `then` is their number. Reading needs a model more than the wording of a query does.
         """
-        own = self._own_left()
+        ledgers_left = self._ledgers_left()
         if writer and _writing.get():
-            return max(0.0, min(self.scope_left, own))
-        found = min(self._base_patience() / 2 ** min(self._too_slow, MAX_HALVINGS), own)
-        usual = self._times.find_quantile(0.5)
-        if then and usual:
-            left = self.until_deadline - self.reserve if math.isinf(_scope.get()) else self.scope_left
-            found = min(found, left - then * usual)
-        return 0.0 if found < usual else max(0.0, found)
+            return max(0.0, min(self.scope_left, ledgers_left))
+        patience = min(self._base_patience() / 2 ** min(self._too_slow, MAX_HALVINGS), ledgers_left)
+        median = self._times.find_quantile(0.5)
+        if then and median:
+            left = self._research_left if math.isinf(_scope.get()) else self.scope_left
+            patience = min(patience, left - then * median)
+        return max(0.0, patience) if patience >= median else 0.0
 
     async def wait_turn(self, *, writer: bool = False, then: int = 0) -> float:
         """Wait until a call is likely to be answered in time behind those in flight; return its patience (or 0).
 
-        A call that is sent and given up still keeps a server busy that serves one after the other, and takes the time
-        of those that follow, the writer's among them: what has no time is not sent.
+        A server that handles one call after the other works on a call even after we gave it up, which delays the calls
+        behind it, the writer's among them. So a call that would be too late is not sent.
         """
         while True:
-            patience, usual = self.find_patience(writer=writer, then=then), self._times.find_quantile(0.5)
-            in_round = not (_writing.get() or math.isinf(_scope.get()))
-            left = min(self._end_round(self.scope_left), self._own_left()) if in_round else patience  # it is renewed
-            if patience <= 0 or left >= usual + self._times.queueing * len(self._calls):
+            patience, median = self.find_patience(writer=writer, then=then), self._times.find_quantile(0.5)
+            in_round = not (_writing.get() or math.isinf(_scope.get()))  # patience is renewed there, see `limit_call`
+            left = min(self._end_round(self.scope_left), self._ledgers_left()) if in_round else patience
+            if patience <= 0 or left >= median + self._times.queueing * len(self._calls):
                 return patience
             try:
-                async with asyncio.timeout(left - usual):
+                async with asyncio.timeout(left - median):
                     await self._ended.wait()
             except TimeoutError:
                 return 0.0
 
-    def _own_left(self) -> float:
+    def _ledgers_left(self) -> float:
+        """Seconds until the first of the open ledgers ends."""
         return min((ledger.ends for ledger in _ledgers.get()), default=math.inf) - self._clock.now()
 
+    @property
+    def _research_left(self) -> float:
+        return self.until_deadline - self.reserve
+
     def _base_patience(self) -> float:
+        """Return a share of what the round has left; outside of rounds, of what all research has left.
+
+        Outside of rounds (planning, reflecting, summarizing) a call may also take a quarter of the reserve, if the
+        writer has enough without it.
+        """
         if _writing.get():
             return self.scope_left
         if not math.isinf(_scope.get()):
             return self._share_round(self.scope_left)
-        least = estimate_writing_seconds(self.call_seconds) or (1 - DECISION_SHARE) * self.reserve
-        decision = min(DECISION_SHARE * self.reserve, self.until_deadline - min(least, self.reserve))
-        return max(self._share_time(self.until_deadline - self.reserve), decision)
+        writing = min(estimate_writing_seconds(self.call_seconds) or (1 - DECISION_SHARE) * self.reserve, self.reserve)
+        of_reserve = min(DECISION_SHARE * self.reserve, self.until_deadline - writing)
+        return max(self._share_time(self._research_left), of_reserve)
 
     def _share_time(self, left: float) -> float:
-        """The part of some time that one call may take: half of it, or twice what calls usually take."""
+        """Half of the time, so that another analyst can be asked; up to twice what calls take, where they are slow."""
         return max(ROUND_SHARE * left, min(left, 2 * self.call_seconds))
 
     def _share_round(self, left: float) -> float:
         return min(self._share_time(left), self._end_round(left))
 
     def _end_round(self, left: float) -> float:
+        """What is left of a round without its end, in which the next analyst reads what no model read."""
         return left - min(FALLBACK_SECONDS, FALLBACK_SHARE * left)
 
     @asynccontextmanager
     async def limit_call(self, patience: float) -> AsyncGenerator[None]:
-        """Bound a call of a model by its patience, and learn from how it ends. Raises `TimeoutError` when it is over.
+        """Limit a call of a model to its patience, and learn from how it ends. Raises `TimeoutError`.
 
-        Calls that are served one after the other wait for each other. Whoever waits in a round gets new patience with
-        each answer to a call before it: a provider that hangs answers nobody.
+        Where calls are served one after the other, a call of a round gets new patience whenever a call before it is
+        answered: a provider that hangs answers none.
         """
         began = self._clock.now()
         limit = asyncio.timeout(None if math.isinf(patience) else patience)
         ends = math.inf if _writing.get() else _scope.get()
-        call = OpenCall(
-            began, len(self._calls), limit, min(ends, *(ledger.ends for ledger in _ledgers.get()), math.inf)
-        )
+        call = OpenCall(began, len(self._calls), limit, min(ends, began + self._ledgers_left()))
         self._calls.append(call)
         try:
             async with limit:
@@ -236,16 +243,13 @@ class Budget:
             call.limit.reschedule(after)
 
     def record_timeout(self, seconds: float) -> None:
-        """Note that an analyst did not answer within so long.
-
-        What may just be a usual call says nothing, nor what was in flight together with one that was noted or answered.
-        """
+        """Count a call that timed out, unless calls usually take as long, or another ended while it was in flight."""
         now = self._clock.now()
         if seconds >= 2 * self.call_seconds and now - seconds >= self._heard:
             self._too_slow, self._heard = self._too_slow + 1, now
 
     def record_answer(self, seconds: float, *, ahead: int = 0) -> None:
-        """Note that an analyst answered after so long, behind so many: the next one gets its full patience."""
+        """Note that an analyst answered after so many seconds, `ahead` calls being served first."""
         self._too_slow, self._heard = 0, self._clock.now()
         self._times.add(seconds, ahead)
 
@@ -351,9 +355,7 @@ class Budget:
 
         A stop rule between rounds does not protect the reserve; this scope does (BUDGET-5).
         """
-        left = self.until_deadline - self.reserve
-        if seconds is not None:
-            left = min(left, seconds)
+        left = self._research_left if seconds is None else min(self._research_left, seconds)
         async with self._limit_scope(left) as window:
             yield window
 

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -158,7 +158,7 @@ class Egress:
         site = query.site.lower().removeprefix("site:").removeprefix("www.")
         labels = split_words(site)
         own = [each for each in labels if each not in _TOP_LEVEL]
-        apart = self._find_taken_apart([*(words for _, words in tokens), own])
+        apart = self._find_spelled_out([*(words for _, words in tokens), own])
         kept = [
             (plain, words)
             for at, (token, words) in enumerate(tokens)
@@ -172,26 +172,30 @@ class Egress:
         named = bool(labels) and len(tokens) not in apart and all(map(self.may_send, own))
         return Cleared(text, query.site if named or site in self._hosts else "", withheld)
 
-    def _find_taken_apart(self, tokens: Sequence[Sequence[str]]) -> set[int]:
-        """Find tokens that may spell what was shown and may not be sent: "blue heron" of "Blueheron", "d a n a".
-
-        A short word may be a piece of anything. It is sent only beside a word that stood beside it in an open text.
-        """
+    def _find_spelled_out(self, tokens: Sequence[Sequence[str]]) -> set[int]:
+        """Return the places of tokens that may spell out a word that must stay: "blue heron", "d a n a"."""
         words = [(word, at) for at, own in enumerate(tokens) for word in own]
-        pairs = [pair in self._beside for pair in _iter_pairs([word for word, _ in words], whole=True)]
-        dropped = {
+        return self._find_lone_pieces(words) | self._find_joined(words)
+
+    def _find_lone_pieces(self, words: Sequence[tuple[str, int]]) -> set[int]:
+        """Return the places of short words, which may be pieces of anything, without a neighbour of an open text."""
+        known = [pair in self._beside for pair in _iter_pairs([word for word, _ in words], whole=True)]
+        return {
             at
-            for place, (word, at) in enumerate(words)
-            if _is_short(word) and not any(pairs[max(0, place - 1) : place + 1]) and word not in _FUNCTION_WORDS
+            for (word, at), before, after in zip(words, (False, *known), (*known, False), strict=False)
+            if _is_short(word) and word not in _FUNCTION_WORDS and not (before or after)
         }
-        for first in range(len(words)):
-            for end in range(first + 2, min(len(words), first + _SPAN) + 1):
-                part = words[first:end]
-                joined = "".join(word for word, _ in part)
-                hidden = joined in self._shown and not self.may_send(joined)
-                if hidden and not all(self.is_open(word) and not _is_short(word) for word, _ in part):
-                    dropped.update(at for _, at in part)
-        return dropped
+
+    def _find_joined(self, words: Sequence[tuple[str, int]]) -> set[int]:
+        """Return the places of neighbours that make, joined, a word that an analyst was shown and that must stay."""
+        found: set[int] = set()
+        for first, length in product(range(len(words)), range(2, _SPAN + 1)):
+            span = words[first : first + length]
+            joined = "".join(word for word, _ in span)
+            hidden = joined in self._shown and not self.may_send(joined)
+            if hidden and any(_is_short(word) or not self.is_open(word) for word, _ in span):
+                found.update(at for _, at in span)
+        return found
 
 
 def _is_short(word: str) -> bool:
