@@ -22,10 +22,10 @@ from pathlib import Path
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import run_here
+from corrobora.app.libraries import resolve_libraries
 from corrobora.app.runs import submit_run
 from corrobora.config import load_settings
 from corrobora.domain.run import DEMO, Request
-from corrobora.faces.cli.library import resolve_libraries
 from corrobora.faces.cli.new_run import DEMO_QUESTION
 
 DAY = 86_400
@@ -108,7 +108,7 @@ async def measure_run(home: Path) -> tuple[float, float, float]:
     """Research the shipped question once; return its bytes in the database, its commits and its seconds of work."""
     settings = replace(load_settings(env={"CORROBORA_HOME": str(home)}, user_file=home / "none"), libraries=(DEMO,))
     async with Workspace.open(settings) as workspace:
-        spaces = await resolve_libraries(workspace, (DEMO,), show=False)
+        spaces = await resolve_libraries(workspace, (DEMO,))
         before = await _read_counters(workspace)
         run = await submit_run(workspace, Request(DEMO_QUESTION, libraries=spaces), deferred=False)
         await run_here(workspace, run)

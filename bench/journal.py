@@ -23,7 +23,7 @@ from corrobora.ports import Entry
 from corrobora.storage.journal import JournalWriter, RunJournal
 from corrobora.storage.journal.runs import Runs
 from corrobora.storage.postgres import Database
-from corrobora.storage.postgres.embedded import EmbeddedServer
+from corrobora.storage.postgres.embedded import EmbeddedServer, stop_server
 from corrobora.storage.queue import Queue
 
 _CALLS, _EVENTS, _BYTES = 54, 44, 4096
@@ -139,7 +139,7 @@ def main() -> None:
             )
         print("targets at 1,000 runs: " + ", ".join(f"{name} {value:g}" for name, value in _TARGETS.items()))
         if server is not None:
-            server.stop()
+            stop_server(server.data_dir)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import pytest
 from psycopg import sql
 
 from corrobora.storage.postgres import Database
-from corrobora.storage.postgres.embedded import EmbeddedServer
+from corrobora.storage.postgres.embedded import EmbeddedServer, stop_server
 
 _TEMPLATE = "corrobora_template"
 _ROOMY_BYTES = 4_000_000_000
@@ -61,7 +61,7 @@ def database_server(scratch: Path) -> Iterator[str]:
         asyncio.run(_migrate(_url(server.url, _TEMPLATE)))
         yield server.url
     finally:
-        server.stop()
+        stop_server(server.data_dir)
         shutil.rmtree(folder, ignore_errors=True)
 
 

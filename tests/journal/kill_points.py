@@ -34,7 +34,7 @@ from corrobora.domain.report import Findings, Report
 from corrobora.domain.run import Request, RunStatus
 from corrobora.engine.session.journal import decode_meta
 from corrobora.ports import Entry
-from corrobora.storage.postgres.embedded import EmbeddedServer, server_status
+from corrobora.storage.postgres.embedded import EmbeddedServer, server_status, stop_server
 from corrobora.storage.postgres.processes import is_running
 from corrobora.testing.server import ModelServer
 from corrobora.testing.web import LoopbackWeb
@@ -243,7 +243,7 @@ async def open_proof(case: Case, scratch: Path) -> AsyncGenerator[Proof]:
                 await ingest_files(workspace.database, LIBRARY, (folder / "documents",), lambda *_: None)
             yield proof
     finally:
-        EmbeddedServer.start(folder / "database").stop()
+        stop_server(folder / "database")
         shutil.rmtree(folder)
 
 

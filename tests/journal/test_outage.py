@@ -14,7 +14,7 @@ from tests.journal.fleet import Fleet, begun_after_commit, repeated
 from tests.journal.test_fleet import assert_whole, submitted
 
 from corrobora.storage.postgres import Database
-from corrobora.storage.postgres.embedded import EmbeddedServer, server_status
+from corrobora.storage.postgres.embedded import EmbeddedServer, server_status, stop_server
 from corrobora.storage.postgres.processes import is_running
 
 pytestmark = pytest.mark.slow
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 def data_dir(scratch: Path) -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="corrobora-outage-", dir=scratch))
     yield folder
-    EmbeddedServer.start(folder).stop()
+    stop_server(folder)
     shutil.rmtree(folder)
 
 

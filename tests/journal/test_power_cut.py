@@ -19,7 +19,7 @@ from corrobora.ports import Entry
 from corrobora.storage.journal import JournalWriter, RunJournal
 from corrobora.storage.journal.runs import Runs
 from corrobora.storage.postgres import Database, embedded
-from corrobora.storage.postgres.embedded import EmbeddedServer
+from corrobora.storage.postgres.embedded import EmbeddedServer, stop_server
 from corrobora.storage.postgres.processes import is_running
 
 ENTRIES = 40
@@ -117,7 +117,7 @@ def after(cut: tuple[Path, str, str, int], *, zeroed: int = 0, flipped: int = 0)
     try:
         return list(asyncio.run(reopened(server.url, run)))
     finally:
-        server.stop()
+        stop_server(server.data_dir)
         shutil.rmtree(copy)
 
 

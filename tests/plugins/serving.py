@@ -108,15 +108,15 @@ def doomed_site(database_server: str, tmp_path: Path) -> Iterator[Site]:
 async def _research_demo(settings: Settings) -> RunId:
     from corrobora.app import Workspace
     from corrobora.app.attempts import run_here
+    from corrobora.app.libraries import resolve_libraries
     from corrobora.app.runs import submit_run
     from corrobora.domain.run import DEMO
-    from corrobora.faces.cli.library import resolve_libraries
     from corrobora.faces.cli.new_run import DEMO_QUESTION
     from corrobora.faces.request import build_request, parse_question
 
     async with Workspace.open(settings) as workspace:
         request = build_request(replace(settings, libraries=(DEMO,), providers=()), parse_question(DEMO_QUESTION))
-        spaces = await resolve_libraries(workspace, (DEMO,), show=False)
+        spaces = await resolve_libraries(workspace, (DEMO,))
         run = await submit_run(workspace, replace(request, libraries=spaces), deferred=False)
         await run_here(workspace, run)
         return run

@@ -1,15 +1,20 @@
-"""Libraries: opened for search, brought in line with folders and files, with the embedder that the settings name.
+"""Libraries: named, listed, opened for search, and brought in line with folders and files.
 
-Knows the settings, and that documents are parsed in a child process that may be killed. Does not know how documents are
-indexed, and imports an embedder only where one is configured.
+Knows the settings, how the name of a library differs from a path, and that documents are parsed in a child process that
+may be killed. Does not know how documents are indexed, and imports an embedder only where one is configured.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import logging
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, LiteralString
 
@@ -27,6 +32,7 @@ from corrobora.app.ingest import (
 )
 from corrobora.config import Settings
 from corrobora.config.trust import is_vendor_host
+from corrobora.config.values import UNREADABLE
 from corrobora.domain.errors import ReadError, UserError
 from corrobora.domain.run import DEMO, RunRow
 from corrobora.engine.session.egress import PUBLIC_LIBRARIES
@@ -42,10 +48,14 @@ if TYPE_CHECKING:
 
 CLOCK_SECONDS = 60.0  # by which the clocks of files and database may differ
 TICK_SECONDS = 0.02  # by which the time of a file may lie behind the clock
+MAX_LOGGED = 50  # skipped files of one reading
+_NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
+
+log = logging.getLogger("corrobora")
 
 
 def show_nothing(_done: int, _total: int, _path: str) -> None:
-    """Show no progress: nobody looks on."""
+    """Show no progress."""
 
 
 def open_library(workspace: Workspace, names: Sequence[str]) -> PostgresLibrary:
@@ -82,6 +92,89 @@ async def ingest_files(
             report.add_report(await work.add_path(name, path))
     report.vector_problem = "" if vectors is None else vectors.problem
     return report
+
+
+def require_documents(report: IngestReport, paths: Sequence[Path]) -> None:
+    """Raise `UserError` `library_empty` if no document of the paths could be read (bad-input K01)."""
+    if not report.stored and not report.unchanged:
+        raise UserError(
+            "library_empty",
+            f"No readable document in {', '.join(repr(str(path)) for path in paths)[:400]}.",
+            next_step="Readable: Markdown, HTML, reStructuredText, manual pages, text, CSV, JSON, PDF, DOCX, e-mail.",
+        )
+
+
+def check_library_name(name: str) -> str:
+    """Return the name of a library. Raises `UserError` `library_name`."""
+    if _NAME_PATTERN.match(name):
+        return name
+    raise UserError(
+        "library_name",
+        f"{name[:80]!r} is not a valid library name: up to 64 letters, digits, _, . and -, first a letter or digit.",
+        next_step="corrobora library add NAME PATH",
+    )
+
+
+def check_paths(paths: Sequence[Path]) -> tuple[Path, ...]:
+    """Return the paths as absolute ones. Raises `UserError` `path_*` for the first that cannot be read."""
+    return tuple(_check_path(path) for path in paths)
+
+
+def _check_path(path: Path) -> Path:
+    try:
+        found = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - `resolve` would follow a link
+        found.stat()
+    except (OSError, ValueError, RuntimeError) as error:
+        why = UNREADABLE.get(getattr(error, "errno", 0) or 0, "cannot be opened")
+        raise UserError("path_missing", f"The path {str(path)!r} {why}.", next_step="Check the path.") from None
+    if not os.access(found, os.R_OK):
+        raise UserError("path_unreadable", f"The path {str(path)!r} cannot be read by this user.")
+    return found
+
+
+def looks_like_path(given: str) -> bool:
+    """Return True for text that can only be a path: it has a separator, or starts with a dot or a tilde."""
+    return "/" in given or os.sep in given or given.startswith((".", "~"))
+
+
+def path_library_name(path: Path) -> str:
+    """Return the name of the library into which a path of the command line is read; it depends on the path alone."""
+    stem = re.sub(r"[^A-Za-z0-9_-]+", "-", path.name).strip("-")[:32] or "files"
+    return f"{stem}-{hashlib.sha256(os.fsencode(path)).hexdigest()[:10]}"
+
+
+def _is_on_disk(given: str) -> bool:
+    with suppress(OSError):  # such as a name of 300 letters
+        return Path(given).exists()
+    return False
+
+
+async def list_libraries(workspace: Workspace) -> list[SpaceInfo]:
+    """Return the libraries that people added, without the pages that single runs read from the web."""
+    return [space for space in await workspace.catalog.list_spaces() if not space.name.startswith("run:")]
+
+
+async def find_library(workspace: Workspace, name: str) -> SpaceInfo:
+    """Return a stored library. Raises `UserError` `library_unknown`."""
+    known = await list_libraries(workspace)
+    found = next((space for space in known if space.name == name), None)
+    if found is None:
+        raise unknown_library_error(name, known)
+    return found
+
+
+async def list_documents(workspace: Workspace, name: str) -> list[str]:
+    """Return the documents of a library. Raises `UserError` `library_unknown`."""
+    found = await find_library(workspace, name)
+    return sorted(await workspace.catalog.files((await workspace.catalog.space_numbers([found.name]))[0]))
+
+
+def unknown_library_error(name: str, known: Sequence[SpaceInfo]) -> UserError:
+    """Return the error for a name that is neither a library nor a path, with the nearest library."""
+    names = [space.name for space in known]
+    near = get_close_matches(name, [*names, DEMO], n=1, cutoff=0.6)
+    hint = f"Did you mean {near[0]}?" if near else f"Libraries: {', '.join(dict.fromkeys((*names[:20], DEMO)))}."
+    return UserError("library_unknown", f"There is no library or path {name[:200]!r}.", next_step=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +231,62 @@ async def read_changes(database: Database, name: str, roots: Sequence[Path]) -> 
     return await asyncio.to_thread(find_changes, roots, *await catalog.file_times(number))
 
 
+ReadPaths = Callable[["Workspace", str, Sequence[Path]], Awaitable[object]]  # into the library of this name
+
+
+async def read_unseen(workspace: Workspace, name: str, paths: Sequence[Path]) -> None:
+    """Read paths into a library without showing it; log what cannot be read. Raises `UserError` `library_empty`."""
+    report = await ingest_files(workspace.database, name, paths, show_nothing, embedder=workspace.embedder)
+    for each in report.skipped[:MAX_LOGGED]:
+        log.warning("library %s: skipped %s: %s", name, each.path, each.reason)
+    if report.vector_problem:
+        log.warning("library %s: %s", name, report.vector_problem)
+    require_documents(report, paths)
+
+
+async def resolve_libraries(
+    workspace: Workspace,
+    given: Sequence[str],
+    read: ReadPaths = read_unseen,
+    note: Callable[[str, str], None] | None = None,
+) -> tuple[str, ...]:
+    """Return the names of the libraries to search, after reading the documents of `demo` and of paths.
+
+    A stored library takes precedence over a path of the same name; write ./NAME for the path. If the files of one have
+    changed, they are read if the settings say so (`refresh`); else `note` is given its name and the changes in words.
+
+    Raises `UserError` `library_unknown`, `path_missing`, or `library_empty` for a path without any readable document
+    (bad-input K01).
+    """
+    known = {space.name: space for space in await list_libraries(workspace)}
+    found: list[str] = []
+    for each in given:
+        name = each
+        if each in known and not looks_like_path(each):
+            roots, refresh = known[each].roots, workspace.settings.refresh
+            compared = await read_changes(workspace.database, each, roots) if roots and (refresh or note) else None
+            changes = "" if compared is None else str(compared)
+            if changes and refresh:
+                await read(workspace, each, roots)
+            elif changes and note:
+                note(each, changes)
+        elif each == DEMO:
+            from corrobora.data import demo_documents  # noqa: PLC0415 - an archive reader, only where it is needed
+
+            await read(workspace, DEMO, (demo_documents(workspace.settings.home),))
+        elif looks_like_path(each) or _is_on_disk(each):
+            (path,) = check_paths((Path(each),))
+            name = next((space.name for space in known.values() if space.roots == (path,)), path_library_name(path))
+            await read(workspace, name, (path,))
+        else:
+            raise unknown_library_error(each, list(known.values()))
+        found.append(name)
+    return tuple(dict.fromkeys(found))
+
+
 async def read_shipped(workspace: Workspace, names: Sequence[str]) -> None:
     """Read the documents that ship with the package, if a run searches them and they are not stored yet."""
-    if DEMO not in names or any(space.name == DEMO for space in await Catalog(workspace.database).list_spaces()):
+    if DEMO not in names or any(space.name == DEMO for space in await list_libraries(workspace)):
         return
     from corrobora.data import demo_documents  # noqa: PLC0415 - an archive reader, only where it is needed
 

@@ -24,7 +24,6 @@ from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.domain.evidence import Hit
 from corrobora.domain.report import Report
 from corrobora.domain.run import Event, Request, RunStatus
-from corrobora.faces.cli.library import list_libraries, resolve_libraries, unknown_library_error
 from corrobora.faces.request import Question, build_request
 from corrobora.policies.intake import check_question
 
@@ -346,7 +345,7 @@ async def ahybrid_search(
         UserError: `library_unknown`: a library does not exist.
     """
     from corrobora.app import Workspace  # noqa: PLC0415 - as above
-    from corrobora.app.libraries import open_library  # noqa: PLC0415
+    from corrobora.app.libraries import list_libraries, open_library, unknown_library_error  # noqa: PLC0415
 
     async with Workspace.open(settings or load_settings()) as workspace:
         names = (library,) if isinstance(library, str) else tuple(library)
@@ -386,5 +385,7 @@ async def _resolve_request(  # noqa: PLR0913 - the arguments of the public calls
     request = build_request(
         settings, Question(question), fields=changes, plan_only=own.max_usd == 0, model_required=bool(model)
     )
+    from corrobora.app.libraries import resolve_libraries  # noqa: PLC0415 - as above
+
     resolve_profile(workspace.settings, request)  # reports a wrong profile before any document is read
-    return replace(request, libraries=await resolve_libraries(workspace, list(request.libraries), show=False))
+    return replace(request, libraries=await resolve_libraries(workspace, request.libraries))

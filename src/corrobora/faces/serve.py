@@ -49,20 +49,20 @@ def server_options(port: int, condition: str = "") -> Callable[[F], F]:
             "--host",
             default="127.0.0.1",
             show_default=True,
-            help=explain("Address to listen at; any other needs a token."),
+            help=explain("Address to listen on; any other one needs a token."),
         ),
         click.option(
             "--port",
             type=click.IntRange(0, 65_535),
             default=port,
             show_default=True,
-            help=explain("Port; 0 takes a free one."),
+            help=explain("Port; 0 picks a free one."),
         ),
         click.option(
             "--token-file",
             type=click.Path(path_type=Path),
             metavar="FILE",
-            help=explain(f"Token; or the variable {TOKEN_VARIABLE}."),
+            help=explain(f"File with the token; else the variable {TOKEN_VARIABLE}."),
         ),
         click.option(
             "--allow-host",
@@ -76,10 +76,10 @@ def server_options(port: int, condition: str = "") -> Callable[[F], F]:
 @click.command()
 @server_options(SERVE_PORT)
 @click.option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
-@click.option("--demo", is_flag=True, help="Show a report: research the shipped question first, unless that was done.")
+@click.option("--demo", is_flag=True, help="Show the report of the shipped question; research it first if need be.")
 @config_option
 def serve(**flags: Any) -> None:
-    """Serve the page and the HTTP API until Ctrl-C; runs that are started there are worked on here."""
+    """Serve the page and the HTTP API until Ctrl-C; runs started there are executed by this process."""
     settings = open_settings(flags["config_file"])
     try:
         from corrobora.faces.web import create_app  # noqa: PLC0415 - an extra
@@ -99,7 +99,7 @@ def serve(**flags: Any) -> None:
 @server_options(MCP_PORT, "With --http")
 @config_option
 def mcp(**flags: Any) -> None:
-    """Offer research, sources and libraries to an assistant by the Model Context Protocol.
+    """Offer research, sources and libraries to an assistant over the Model Context Protocol.
 
     The assistant starts this command itself and speaks over stdin and stdout; see docs/guides/mcp.md.
     """

@@ -52,7 +52,8 @@ _OWN_SECTIONS = ("methodology", "gaps", phrases.ACCOUNT.lower(), EVIDENCE.lower(
 _MOST_BLOCK_CHARS = 12_000  # of one that lines are joined to: its cost grows with the square of its length
 _STATUS_PLACE = 2  # the status stands below the title
 _BRACKET = "\ue000"  # stands for one that opens no citation
-_UNDERLINE = re.compile(r"={3,}|-{3,}")
+_UNDERLINE = re.compile(r"={3,}|-{3,}")  # of the heading above
+_REACH = 120  # characters beside a citation mark in which the words beside it are looked for
 _SPACES = str.maketrans(dict.fromkeys("\u00a0\u2007\u202f\t\u000b\u000c", " "))
 
 
@@ -74,8 +75,7 @@ class Block:
 
     def append_line(self, line: str, number: int) -> Block:
         """Return the block with a further line of the file, which had this number."""
-        starts = (*self.starts, (len(self.text) + 1, number))
-        return replace(self, text=f"{self.text} {line}", starts=starts)
+        return replace(self, text=f"{self.text} {line}", starts=(*self.starts, (len(self.text) + 1, number)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def _join_lines(lines: Sequence[str], quoted: str | None, frame: Frame) -> list[
         else:
             last = None if ended or len(blocks[-1].text) > _MOST_BLOCK_CHARS else blocks[-1]
             ended = False
-            if last is not None and _is_underlined(last, line):
+            if last is not None and len(last.starts) == 1 and last.text[0].isalnum() and _UNDERLINE.fullmatch(line):
                 blocks[-1] = replace(last, text=f"## {last.text}")
                 section = _read_section(last.text, frame)
             elif last is not None and _continues(last.text, line, quoted, listing=section in _CODE_SECTIONS):
@@ -176,11 +176,6 @@ def _join_lines(lines: Sequence[str], quoted: str | None, frame: Frame) -> list[
                 blocks.append(Block(line, number, ((0, number),)))
             section = _read_section(line, frame) if is_heading(line) else section
     return blocks
-
-
-def _is_underlined(block: Block, line: str) -> bool:
-    """True if a line below a block of one line makes it a heading."""
-    return len(block.starts) == 1 and block.text[0].isalnum() and _UNDERLINE.fullmatch(line) is not None
 
 
 def _strip_quote(line: str) -> str:
@@ -354,9 +349,6 @@ def is_quiet_heading(block: Block, parsed: ParsedReport) -> bool:
     if not parsed.ours or not block.text.startswith("##"):
         return is_heading(block.text)
     return parsed.numbers.issuperset(re.findall(r"\d+", block.text))
-
-
-_REACH = 120
 
 
 def _hide_brackets(match: re.Match[str]) -> str:

@@ -19,9 +19,9 @@ from tests.unit.app.conftest import DOCUMENTS
 import corrobora
 from corrobora import CorroboraError, NeedsHuman, NoEvidence, Outcome, UserError
 from corrobora.app import Workspace
+from corrobora.app.libraries import list_libraries
 from corrobora.config import Settings
 from corrobora.domain.run import EventType
-from corrobora.faces.cli.library import list_libraries
 from corrobora.faces.python import run_blocking
 
 QUESTION = "How often must the sluice gates of Orrin mill be greased?"

@@ -176,7 +176,7 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "resume": ("runs:resume", "Continue a run."),
         "authorize": ("runs:authorize", "Authorize the waiting plan of a run and continue the run."),
         "steer": ("runs:steer", "Give a paused run a hint for its next round; `corrobora resume` continues it."),
-        "cancel": ("runs:cancel", "Cancel a run, also one that a worker on another machine works on."),
+        "cancel": ("runs:cancel", "Cancel a run, even if a worker on another machine is working on it."),
         "schedule": ("worker:schedule", "Add, list or remove scheduled runs."),
         "worker": ("worker:worker", "Work on queued runs until SIGTERM or Ctrl-C."),
     },
@@ -192,7 +192,7 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "edit": (
             "followup:edit",
-            "Edit the report of RUN by FEEDBACK, which a model turns into edits, or by edits that are named.",
+            "Edit the report of RUN with FEEDBACK, which a model turns into edits, or with edits given as options.",
         ),
         "verify": ("verify:verify", "Check a report against the delivered one and its stored sources."),
         "source": ("exports:source", "Print a stored passage between its neighbours, with its quotes marked."),
@@ -207,13 +207,13 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "serve": ("corrobora.faces.serve:serve", "Serve the page and the HTTP API until Ctrl-C."),
         "mcp": (
             "corrobora.faces.serve:mcp",
-            "Offer research, sources and libraries to an assistant by the Model Context Protocol.",
+            "Offer research, sources and libraries to an assistant over the Model Context Protocol.",
         ),
     },
     "Documents": {
         "library": ("library:library", "Fill, list and search libraries of documents."),
     },
-    "Set-up": {
+    "Setup": {
         "init": (
             "installation:init",
             "Look for models, keys and search providers, and write a first configuration file.",
@@ -222,7 +222,7 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "config": ("config:config", "Show the settings and where they come from."),
         "trust": (
             "config:trust",
-            "Let the configuration file of FOLDER set servers, keys, prices and paths outside of it.",
+            "Let the configuration file of FOLDER set servers, keys, prices and paths outside it.",
         ),
         "profiles": ("config:profiles", "List the profiles: how a question is researched."),
         "db": ("installation:db", "Start, stop or show the embedded database."),

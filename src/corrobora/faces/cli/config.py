@@ -139,11 +139,11 @@ _LONGEST = 100_000  # characters of a value that are shown: nothing may be trust
 
 @click.command()
 @click.argument("folder", required=False, type=FILE_PATH)
-@click.option("--list", "listed", is_flag=True, help="List the trusted files and leave.")
+@click.option("--list", "listed", is_flag=True, help="List the trusted files and exit.")
 @click.option("--revoke", is_flag=True, help="Stop trusting the folder.")
 @click.option("-y", "--yes", is_flag=True, help="Agree without being asked.")
 def trust(*, folder: Path | None, listed: bool, revoke: bool, yes: bool) -> None:
-    """Let the configuration file of FOLDER set servers, keys, prices and paths outside of it.
+    """Let the configuration file of FOLDER set servers, keys, prices and paths outside it.
 
     Everything that the file sets is shown first. Trust holds for exactly this content: a changed file must be trusted
     again. Folders above and below are not trusted with it.

@@ -135,7 +135,7 @@ def plot(  # noqa: PLR0913 - one parameter for each flag, all by name
 ) -> None:
     """Draw a run as SVG pictures: coverage, saturation, publishers and dates of sources, spend, time line.
 
-    A plot that has nothing to show is left out. Coverage, saturation and time line also show a run that still works.
+    Plots without data are left out. Coverage, saturation and time line also show a run that is still running.
     """
     wanted = _split_names(kinds, _PLOTS, "kind")
     names = {each: f"plot-{each}.svg" for each in wanted}

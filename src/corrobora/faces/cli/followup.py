@@ -162,9 +162,9 @@ _WAITS = "changes_proposed"
 @click.argument("feedback", required=False)
 @click.option("--outline", is_flag=True, help="Print the sections and sentences of the report with their ids.")
 @click.option("--drop", multiple=True, metavar="ID", help="Drop this sentence (2.1) or section (2). Repeatable.")
-@click.option("--reword", multiple=True, metavar="ID=TEXT", help="Give this sentence new words. Repeatable.")
+@click.option("--reword", multiple=True, metavar="ID=TEXT", help="Replace the words of this sentence. Repeatable.")
 @click.option("--add", multiple=True, metavar="ID=TEXT", help="Add a sentence, with its citations. Repeatable.")
-@click.option("--move", multiple=True, metavar="ID=ID", help="Move the first one behind the second. Repeatable.")
+@click.option("--move", multiple=True, metavar="ID=ID", help="Put the first one after the second. Repeatable.")
 @click.option("--shorten", multiple=True, metavar="SECTION", help="Shorten this section to half. Repeatable.")
 @click.option("--research", multiple=True, metavar="SECTION[=QUESTION]", help="Research a section again. Repeatable.")
 @click.option(
@@ -179,10 +179,11 @@ _WAITS = "changes_proposed"
 @no_input_option
 @add_file_options
 def edit(**flags: Any) -> int:
-    """Edit the report of RUN by FEEDBACK, which a model turns into edits, or by edits that are named.
+    """Edit the report of RUN with FEEDBACK, which a model turns into edits, or with edits given as options.
 
-    What no accepted change names stays byte for byte. A re-worded sentence passes the same check as a written one, and
-    whatever is lost is listed and must be accepted. Each version is a run of its own; RUN stays as it is.
+    Text that no accepted change names stays the same, byte for byte. A reworded sentence must pass the same check as a
+    written one, and everything that is lost is listed and must be accepted. Each version is a run of its own; RUN stays
+    as it is.
     """
     settings = open_settings(flags["config_file"], run_settings(flags))
     if flags["outline"]:

@@ -1,26 +1,23 @@
-"""`corrobora library`, and the libraries that other commands name with `--library`.
+"""`corrobora library`, and what is shown while the documents of a library are read.
 
-Knows how a stored name differs from a path, how the reading of documents is shown, and how libraries are listed,
-searched and removed. Does not read documents: `corrobora.app.libraries` does.
+Knows how libraries are listed, searched and removed on a terminal. Does not read documents: `corrobora.app.libraries`
+does.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 import shutil
 import sys
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict
-from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from corrobora.config.values import UNREADABLE
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import DEMO
 from corrobora.faces.cli import FILE_PATH, CommandGroup
@@ -49,10 +46,10 @@ async def ingest_paths(workspace: Workspace, name: str, paths: Sequence[Path], *
 
     Raises `UserError` `library_empty` if no document could be read (bad-input K01).
     """
-    from corrobora.app.libraries import ingest_files  # noqa: PLC0415
+    from corrobora.app import libraries  # noqa: PLC0415 - the database, only where it is needed
 
     with _progress_bar(f"reading into {name}", show=show) as progress:
-        result = await ingest_files(workspace.database, name, tuple(paths), progress, embedder=workspace.embedder)
+        result = await libraries.ingest_files(workspace.database, name, paths, progress, embedder=workspace.embedder)
     if show or result.skipped:
         counts = (
             f"{len(result.stored)} read, {len(result.unchanged)} unchanged, {len(result.removed)} removed, "
@@ -67,12 +64,7 @@ async def ingest_paths(workspace: Workspace, name: str, paths: Sequence[Path], *
         write_stderr(f"skipped  {one_line(each.path, 300)}: {one_line(each.reason, 200)}")
     if len(result.skipped) > _MAX_LISTED:
         write_stderr(f"skipped  and {len(result.skipped) - _MAX_LISTED} more; --json lists all")
-    if not result.stored and not result.unchanged:
-        raise UserError(
-            "library_empty",
-            f"No readable document in {', '.join(repr(str(path)) for path in paths)[:400]}.",
-            next_step="Readable: Markdown, HTML, reStructuredText, manual pages, text, CSV, JSON, PDF, DOCX, e-mail.",
-        )
+    libraries.require_documents(result, paths)
     found = asdict(result)
     counts = {"added": len(found.pop("stored")), "unchanged": len(result.unchanged), "removed": len(result.removed)}
     return {"library": name, **found, **counts}
@@ -103,128 +95,15 @@ def _progress_bar(title: str, *, show: bool) -> Generator[Progress]:
         yield show_one
 
 
-_NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
-
-
-def check_library_name(name: str) -> str:
-    """Return the name of a library. Raises `UserError` `library_name`."""
-    if _NAME_PATTERN.match(name):
-        return name
-    raise UserError(
-        "library_name",
-        f"{name[:80]!r} is not a valid library name: up to 64 letters, digits, _, . and -, first a letter or digit.",
-        next_step="corrobora library add NAME PATH",
-    )
-
-
-def check_paths(paths: Sequence[Path]) -> tuple[Path, ...]:
-    """Return the paths as absolute ones. Raises `UserError` `path_*` for the first that cannot be read."""
-    return tuple(_check_path(path) for path in paths)
-
-
-def _check_path(path: Path) -> Path:
-    try:
-        found = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - `resolve` would follow a link
-        found.stat()
-    except (OSError, ValueError, RuntimeError) as error:
-        why = UNREADABLE.get(getattr(error, "errno", 0) or 0, "cannot be opened")
-        raise UserError("path_missing", f"The path {str(path)!r} {why}.", next_step="Check the path.") from None
-    if not os.access(found, os.R_OK):
-        raise UserError("path_unreadable", f"The path {str(path)!r} cannot be read by this user.")
-    return found
-
-
-def looks_like_path(given: str) -> bool:
-    """Return True for text that can only be a path: it has a separator, or starts with a dot or a tilde."""
-    return "/" in given or os.sep in given or given.startswith((".", "~"))
-
-
-def path_library_name(path: Path) -> str:
-    """Return the name of the library into which a path of the command line is read; it depends on the path alone."""
-    stem = re.sub(r"[^A-Za-z0-9_-]+", "-", path.name).strip("-")[:32] or "files"
-    return f"{stem}-{hashlib.sha256(os.fsencode(path)).hexdigest()[:10]}"
-
-
-def _is_on_disk(given: str) -> bool:
-    with suppress(OSError):  # such as a name of 300 letters
-        return Path(given).exists()
-    return False
-
-
-async def list_libraries(workspace: Workspace) -> list[SpaceInfo]:
-    """Return the libraries that people added, without the pages that single runs read from the web."""
-    return [space for space in await workspace.catalog.list_spaces() if not space.name.startswith("run:")]
-
-
-async def find_library(workspace: Workspace, name: str) -> SpaceInfo:
-    """Return a stored library. Raises `UserError` `library_unknown`."""
-    known = await list_libraries(workspace)
-    found = next((space for space in known if space.name == name), None)
-    if found is None:
-        raise unknown_library_error(name, known)
-    return found
-
-
-async def list_documents(workspace: Workspace, name: str) -> list[str]:
-    """Return the documents of a library. Raises `UserError` `library_unknown`."""
-    found = await find_library(workspace, name)
-    return sorted(await workspace.catalog.files((await workspace.catalog.space_numbers([found.name]))[0]))
-
-
-def unknown_library_error(name: str, known: Sequence[SpaceInfo]) -> UserError:
-    """Return the error for a name that is neither a library nor a path, with the nearest library."""
-    names = [space.name for space in known]
-    near = get_close_matches(name, [*names, DEMO], n=1, cutoff=0.6)
-    hint = f"Did you mean {near[0]}?" if near else f"Libraries: {', '.join(dict.fromkeys((*names[:20], DEMO)))}."
-    return UserError("library_unknown", f"There is no library or path {name[:200]!r}.", next_step=hint)
-
-
 async def resolve_libraries(workspace: Workspace, given: Sequence[str], *, show: bool) -> tuple[str, ...]:
-    """Return the names of the libraries to search, after reading the documents of `demo` and of paths.
+    """Do as `corrobora.app.libraries.resolve_libraries`, and show what is read, or what has changed since."""
+    from corrobora.app import libraries  # noqa: PLC0415 - as in `ingest_paths`
 
-    A stored library takes precedence over a path of the same name; write ./NAME for the path. Raises `UserError`
-    `library_unknown`, `path_missing`, or `library_empty` for a path without any readable document (bad-input K01).
-    """
-    known = await list_libraries(workspace)
-    names = {space.name for space in known}
-    found: list[str] = []
-    for each in given:
-        if each in names and not looks_like_path(each):
-            found.append(each)
-            await _take_up_changes(workspace, next(space for space in known if space.name == each), show=show)
-        elif each == DEMO:
-            from corrobora.data import demo_documents  # noqa: PLC0415 - an archive reader, only where it is needed
+    def note_changes(name: str, changes: str) -> None:
+        write_stderr(f"library  {name}: {changes}; read them with: corrobora library add {name}")
 
-            await ingest_paths(workspace, DEMO, (demo_documents(workspace.settings.home),), show=show)
-            found.append(DEMO)
-        elif looks_like_path(each) or _is_on_disk(each):
-            found.append(await _read_path(workspace, each, known, show=show))
-        else:
-            raise unknown_library_error(each, known)
-    return tuple(dict.fromkeys(found))
-
-
-async def _take_up_changes(workspace: Workspace, space: SpaceInfo, *, show: bool) -> None:
-    """Say if the folders of a library are not as they were read, or read what changed, where the settings say so."""
-    from corrobora.app.libraries import read_changes  # noqa: PLC0415 - as in `ingest_paths`
-
-    roots, refresh = space.roots, workspace.settings.refresh
-    changes = await read_changes(workspace.database, space.name, roots) if (show or refresh) and roots else None
-    if changes is None or not str(changes):
-        return
-    if refresh:
-        await ingest_paths(workspace, space.name, roots, show=show)
-    else:
-        write_stderr(f"library  {space.name}: {changes}; read them with: corrobora library add {space.name}")
-
-
-async def _read_path(workspace: Workspace, given: str, known: Sequence[SpaceInfo], *, show: bool) -> str:
-    """Read a path into the library that holds just it, else into one of its own."""
-    (path,) = check_paths((Path(given),))
-    same = [space.name for space in known if space.roots == (path,)]
-    name = same[0] if same else path_library_name(path)
-    await ingest_paths(workspace, name, (path,), show=show)
-    return name
+    read = partial(ingest_paths, show=show)
+    return await libraries.resolve_libraries(workspace, given, read, note_changes if show else None)
 
 
 @click.group(cls=CommandGroup)
@@ -243,22 +122,22 @@ def add_documents(*, name: str, paths: tuple[Path, ...], quiet: bool, as_json: b
 
     Unchanged files are not read again. Files that cannot be read are listed with the reason.
     """
-    check_library_name(name)
-    given = check_paths(paths)
+    from corrobora.app import libraries  # noqa: PLC0415 - as in `ingest_paths`
+
+    libraries.check_library_name(name)
+    given = libraries.check_paths(paths)
     if name == DEMO and given:  # its words may leave the machine
         message = "The library demo holds only the documents that ship with the package."
         raise UserError("library_name", message, next_step="Choose another name: corrobora library add NAME PATH")
 
     async def read_documents(workspace: Workspace) -> dict[str, object]:
-        known = await list_libraries(workspace)
+        known = await libraries.list_libraries(workspace)
         for each in known if all(other.name != name for other in known) else ():
-            if each.roots == given and each.name == path_library_name(given[0]):  # `--library PATH` made it
-                await rename_library(workspace, each, name)
-                write_stderr(f"library  {each.name} is called {name} now")
-                known = await list_libraries(workspace)
+            if each.roots == given and each.name == libraries.path_library_name(given[0]):  # `--library PATH` made it
+                await libraries.rename_library(workspace, each, name)
+                write_stderr(f"library  {each.name} is now called {name}")
+                known = await libraries.list_libraries(workspace)
         return await ingest_paths(workspace, name, _choose_roots(name, given, known), show=not quiet)
-
-    from corrobora.app.libraries import rename_library  # noqa: PLC0415 - as in `ingest_paths`
 
     result = with_workspace(open_settings(config_file), read_documents)
     if as_json:
@@ -293,7 +172,9 @@ def _choose_roots(name: str, given: Sequence[Path], known: Sequence[SpaceInfo]) 
 @workspace_command
 async def show_libraries(workspace: Workspace, *, as_json: bool) -> None:
     """List the libraries."""
-    found = await list_libraries(workspace)
+    from corrobora.app import libraries  # noqa: PLC0415 - as in `ingest_paths`
+
+    found = await libraries.list_libraries(workspace)
     if as_json:
         print_json([asdict(each) for each in found])
     for each in () if as_json else found:
@@ -310,7 +191,9 @@ async def show_libraries(workspace: Workspace, *, as_json: bool) -> None:
 @workspace_command
 async def show_library(workspace: Workspace, *, name: str, as_json: bool) -> None:
     """Show the documents of a library."""
-    files = await list_documents(workspace, name)
+    from corrobora.app import libraries  # noqa: PLC0415 - as in `ingest_paths`
+
+    files = await libraries.list_documents(workspace, name)
     if as_json:
         print_json({"name": name, "files": files})
         return
@@ -326,10 +209,10 @@ async def show_library(workspace: Workspace, *, name: str, as_json: bool) -> Non
 @workspace_command
 async def search_library(workspace: Workspace, *, name: str, text: str, limit: int, as_json: bool) -> None:
     """Search a library and print the best passages."""
-    from corrobora.app.libraries import open_library  # noqa: PLC0415 - as in `ingest_paths`
+    from corrobora.app import libraries  # noqa: PLC0415 - as in `ingest_paths`
 
     question = parse_question(text).text
-    opened = open_library(workspace, [(await find_library(workspace, name)).name])
+    opened = libraries.open_library(workspace, [(await libraries.find_library(workspace, name)).name])
     hits = await opened.hybrid_search(question, limit=limit)
     if opened.vector_problem:
         write_stderr(f"vectors  {one_line(opened.vector_problem, 500)}")
@@ -352,9 +235,10 @@ async def rename_stored(workspace: Workspace, *, name: str, new: str) -> None:
 
     A library that `--library FOLDER` made is named after its folder and a part of a hash.
     """
-    from corrobora.app.libraries import rename_library  # noqa: PLC0415 - as in `ingest_paths`
+    from corrobora.app import libraries  # noqa: PLC0415 - as in `ingest_paths`
 
-    await rename_library(workspace, await find_library(workspace, name), check_library_name(new))
+    stored = await libraries.find_library(workspace, name)
+    await libraries.rename_library(workspace, stored, libraries.check_library_name(new))
     click.echo(f"renamed {one_line(name)} to {new}")
 
 

@@ -87,7 +87,7 @@ config_option = add_options(  # of every command
         is_flag=True,
         expose_value=False,
         callback=_turn_off_color,
-        help="Print no colours, as the environment variable NO_COLOR does.",
+        help="Print without colors, as with the environment variable NO_COLOR.",
     ),
 )
 model_option = click.option(
@@ -116,7 +116,7 @@ class DeliverOption(click.Option):
 
 deliver_option = click.option("--deliver", cls=DeliverOption, multiple=True, metavar="CHANNEL[:TARGET]")
 anyway_option = click.option(
-    "--deliver-anyway", is_flag=True, help="Hand the report over also if its verification failed."
+    "--deliver-anyway", is_flag=True, help="Deliver the report even if its verification failed."
 )
 
 _LAST_GROUP = "Display and settings"  # also of options that are named in no group

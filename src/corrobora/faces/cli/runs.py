@@ -59,7 +59,7 @@ def runs() -> None:
 @json_option
 @workspace_command
 async def list_runs(workspace: Workspace, *, limit: int, search: str, as_json: bool) -> None:
-    """List runs, newest first, with the score that a judge gave and its change since this was asked before.
+    """List runs, newest first, with the judge's score and its change since the question was last asked.
 
     The ids are shortened; every command takes the unique start of an id, or `last` for the newest run.
     """
@@ -86,7 +86,7 @@ async def list_runs(workspace: Workspace, *, limit: int, search: str, as_json: b
 @click.argument("delivery", required=False, default="")
 @workspace_command
 async def resend_webhook(workspace: Workspace, *, run: str, delivery: str) -> None:
-    """Tell the end of a run to its webhook once more, under the same id.
+    """Send the webhook of a run that has ended again, with the same id.
 
     DELIVERY is an id that `runs show` prints; without it, it is the last end of the run. `serve` or `worker` sends it.
     """
@@ -102,7 +102,7 @@ async def resend_webhook(workspace: Workspace, *, run: str, delivery: str) -> No
 @json_option
 @workspace_command
 async def compare(workspace: Workspace, *, before: str, after: str, as_json: bool) -> None:
-    """Compare the reports of two runs: what is new, changed, gone and the same.
+    """Compare the reports of two runs: what is new, changed, gone or unchanged.
 
     Statements are compared by what they say; wording, order and copies are no change.
     """
@@ -154,7 +154,7 @@ def list_score_changes(rows: Sequence[RunRow], scores: Mapping[str, float]) -> d
 @json_option
 @workspace_command
 async def show_run(workspace: Workspace, *, run: str, as_json: bool) -> None:
-    """Show one run: what was asked, where it stands, its files."""
+    """Show the question, status and files of one run."""
     from corrobora.app.delivery import describe_webhook  # noqa: PLC0415 - only here
 
     row = await workspace.runs.get(await workspace.runs.find_id(run))
@@ -224,7 +224,7 @@ async def remove_runs(workspace: Workspace, *, names: tuple[str, ...]) -> None:
 @run_argument
 @workspace_command
 async def cancel(workspace: Workspace, *, run: str) -> None:
-    """Cancel a run, also one that a worker on another machine works on."""
+    """Cancel a run, even if a worker on another machine is working on it."""
     row = await workspace.runs.get(await workspace.runs.find_id(run))
     if row.status.final:
         write_stderr(
@@ -263,7 +263,7 @@ def resume(**flags: Any) -> int:
 
 @click.command(cls=GroupedCommand, example='corrobora authorize RUN --words "Authorized to execute"')
 @run_argument
-@click.option("--words", metavar="TEXT", help="The exact phrase, if it cannot be typed.")
+@click.option("--words", metavar="TEXT", help="The exact phrase, where nobody can type it.")
 @no_input_option
 @add_output_options
 def authorize(**flags: Any) -> int:

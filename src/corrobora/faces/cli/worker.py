@@ -43,7 +43,7 @@ _log = logging.getLogger("corrobora")
 @click.command()
 @click.option("--concurrency", metavar="N", help="Most runs at the same time.  [default: 16]")
 @click.option(
-    "--log", "form", type=click.Choice(LOG_FORMS), default="plain", show_default=True, help="Form of its log."
+    "--log", "form", type=click.Choice(LOG_FORMS), default="plain", show_default=True, help="Format of the log."
 )
 @config_option
 def worker(concurrency: str | None, form: LogForm, config_file: Path | None) -> None:

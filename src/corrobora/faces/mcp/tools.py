@@ -14,12 +14,11 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field, ValidationError
 
 from corrobora.app import Workspace
-from corrobora.app.libraries import open_library, open_run_library
+from corrobora.app.libraries import list_libraries, open_library, open_run_library
 from corrobora.app.verification import verify_report
 from corrobora.domain.errors import CorroboraError, UserError
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import RunRow
-from corrobora.faces.cli.library import list_libraries
 from corrobora.faces.cli.screen import one_line
 from corrobora.faces.cli.verify import list_findings, summarize_recheck
 from corrobora.faces.mcp.resources import (

@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from corrobora.app import Workspace
-from corrobora.app.libraries import ingest_files, open_library, show_nothing
+from corrobora.app.libraries import (
+    check_library_name,
+    find_library,
+    ingest_files,
+    list_libraries,
+    open_library,
+    show_nothing,
+)
 from corrobora.app.libraries import rename_library as rename_stored
 from corrobora.app.verification import verify_report as recheck_text
 from corrobora.config.profiles import list_presets, load_profile, resolve_profile
@@ -20,7 +27,6 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Hit
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import DEMO
-from corrobora.faces.cli.library import check_library_name, find_library, list_libraries
 from corrobora.faces.cli.verify import list_findings, summarize_recheck
 from corrobora.faces.request import parse_question
 from corrobora.files import write_whole

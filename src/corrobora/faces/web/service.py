@@ -18,6 +18,7 @@ from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
 from corrobora.app.delivery import describe_webhook, send_webhook_again, send_webhooks
 from corrobora.app.followups import submit_follow_up
+from corrobora.app.libraries import list_libraries, resolve_libraries, unknown_library_error
 from corrobora.app.runs import (
     FINISH_TOPIC,
     PAUSE_TOPIC,
@@ -36,7 +37,6 @@ from corrobora.app.runs import (
 from corrobora.config import Settings
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.run import DEMO, Event, EventType, RunId, RunRow, RunStatus
-from corrobora.faces.cli.library import list_libraries, resolve_libraries, unknown_library_error
 from corrobora.faces.request import parse_question
 from corrobora.faces.web.new_run import NewRun, make_request
 from corrobora.storage.journal.events import list_events, read_events
@@ -114,7 +114,7 @@ async def _find_libraries(workspace: Workspace, given: Sequence[str]) -> tuple[s
     for each in given:
         if each not in names and each != DEMO:
             raise unknown_library_error(each, known)
-    stored = await resolve_libraries(workspace, [each for each in given if each in names], show=False)
+    stored = await resolve_libraries(workspace, [each for each in given if each in names])
     return (*stored, *(each for each in dict.fromkeys(given) if each not in names))
 
 

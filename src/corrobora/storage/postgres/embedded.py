@@ -56,8 +56,8 @@ class EmbeddedServer:
     def start(cls, data_dir: Path, *, keep: bool = False) -> Self:
         """Start the server of `data_dir`, or attach to it if it runs; blocks until it accepts connections.
 
-        With `keep`, it goes on running after its last user, until `stop`. As root the server runs as an account that
-        exists; nothing lies outside the data folder, and no folder above it changes its mode or its owner.
+        With `keep`, it goes on running after its last user, until `stop_server`. If root starts it, it runs as another
+        account that exists; nothing lies outside the data folder, and no folder above it changes its mode or its owner.
 
         Raises:
             JournalError: the folder belongs to another user, the cluster is damaged or of another version, the disk
@@ -112,16 +112,6 @@ class EmbeddedServer:
             if UserList(self.data_dir / "users").list_alive() or _keep_file(self.data_dir).exists():
                 return False
             return self._stop_server()
-
-    def stop(self) -> None:
-        """Stop the server now, even if others use it (`db stop`). They get a `JournalError` at their next statement."""
-        atexit.unregister(self.stop_if_last)
-        with hold_lock(_lock_file(self.data_dir), timeout_seconds=_STOP_WAIT_SECONDS):
-            if self._membership is not None:
-                self._membership.release(remove=True)
-                self._membership = None
-            _keep_file(self.data_dir).unlink(missing_ok=True)
-            self._stop_server()
 
     def _stop_server(self) -> bool:
         running = self._cluster.read_pid_file()

@@ -26,7 +26,7 @@ def test_adding_what_a_path_made_a_library_of_gives_that_library_its_name(folder
     run = json.loads(folder("When do the lakes freeze?", "-l", "papers", "--json", "-q").out)["run_id"]
     (made,) = json.loads(folder("library", "list", "--json").out)
     added = folder("library", "add", "lakes", "papers")
-    assert (added.code, f"{made['name']} is called lakes now" in added.err) == (0, True), added
+    assert (added.code, f"{made['name']} is now called lakes" in added.err) == (0, True), added
     assert [each["name"] for each in json.loads(folder("library", "list", "--json").out)] == ["lakes"]
     assert json.loads(folder("runs", "show", run, "--json").out)["request"]["libraries"] == ["lakes"]
     assert folder("library", "add", "ponds", "papers").code == 2, "a name that a person chose stays"

@@ -20,7 +20,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from corrobora.domain.errors import JournalError
 from corrobora.storage.postgres import cluster, embedded
-from corrobora.storage.postgres.embedded import EmbeddedServer, server_status
+from corrobora.storage.postgres.embedded import EmbeddedServer, server_status, stop_server
 from corrobora.storage.postgres.processes import ACCOUNTS, Account, is_running
 
 _USER = """
@@ -181,7 +181,7 @@ def test_a_long_path_gets_a_private_socket_folder_elsewhere(data_dir: Path) -> N
         assert not sockets.is_relative_to(data_dir)
         assert stat.S_IMODE(sockets.stat().st_mode) == 0o700
         assert query(server.url)
-        server.stop()
+        stop_server(server.data_dir)
         assert not sockets.exists()
         sockets.mkdir(0o755)
         with pytest.raises(JournalError, match="only the account") as caught:
@@ -192,7 +192,7 @@ def test_a_long_path_gets_a_private_socket_folder_elsewhere(data_dir: Path) -> N
 
 
 def test_a_link_in_place_of_the_socket_folder_is_refused(data_dir: Path, tmp_path: Path) -> None:
-    EmbeddedServer.start(data_dir).stop()
+    EmbeddedServer.start(data_dir).stop_if_last()
     sockets = data_dir / "postgres" / "run"
     sockets.symlink_to(tmp_path)
     with pytest.raises(JournalError, match="only the account"):
@@ -275,18 +275,18 @@ def test_a_closed_folder_above_stays_closed(data_dir: Path) -> None:
         again = EmbeddedServer.start(home)
         assert query(again.url)
     finally:
-        server.stop()
+        stop_server(server.data_dir)
     assert not server_status(home).running
 
 
 @pytest.mark.skipif(not AS_ROOT, reason="only root changes owners")
 def test_a_volume_of_another_machine_gets_an_owner_that_this_one_knows(data_dir: Path) -> None:
-    EmbeddedServer.start(data_dir).stop()
+    EmbeddedServer.start(data_dir).stop_if_last()
     for path in (data_dir / "postgres", *(data_dir / "postgres").rglob("*")):
         os.chown(path, 54321, 54321, follow_symlinks=False)
     server = EmbeddedServer.start(data_dir)
     assert query(server.url)
-    server.stop()
+    stop_server(server.data_dir)
 
 
 @pytest.mark.parametrize("closed_above", [False, True])
@@ -335,7 +335,7 @@ def damaged(data_dir: Path) -> JournalError:
 
 
 def test_a_damaged_cluster_says_so_and_what_to_do(data_dir: Path) -> None:
-    EmbeddedServer.start(data_dir).stop()
+    EmbeddedServer.start(data_dir).stop_if_last()
     control = data_dir / "postgres" / "cluster" / "global" / "pg_control"
     control.write_bytes(b"\0" * 8192)
     error = damaged(data_dir)
@@ -347,7 +347,7 @@ def test_a_damaged_cluster_says_so_and_what_to_do(data_dir: Path) -> None:
 
 
 def test_a_cluster_of_another_version_is_left_alone(data_dir: Path) -> None:
-    EmbeddedServer.start(data_dir).stop()
+    EmbeddedServer.start(data_dir).stop_if_last()
     (data_dir / "postgres" / "cluster" / "PG_VERSION").write_text("16\n")
     error = damaged(data_dir)
     assert error.code == "database_version"
@@ -356,7 +356,7 @@ def test_a_cluster_of_another_version_is_left_alone(data_dir: Path) -> None:
 
 
 def test_an_interrupted_first_start_leaves_nothing_in_the_way(data_dir: Path) -> None:
-    EmbeddedServer.start(data_dir).stop()
+    EmbeddedServer.start(data_dir).stop_if_last()
     base = data_dir / "postgres"
     (base / "cluster").rename(base / "cluster.new")
     server = EmbeddedServer.start(data_dir)
@@ -377,7 +377,7 @@ def test_a_crashed_server_is_started_again_in_spite_of_its_old_pid(data_dir: Pat
     again = EmbeddedServer.start(data_dir)
     assert again.url == server.url
     assert query(again.url)
-    again.stop()
+    stop_server(again.data_dir)
 
 
 def test_variables_that_lead_programs_to_another_server_do_not_lead_there(data_dir: Path) -> None:

@@ -13,9 +13,9 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 
 from corrobora import __version__
+from corrobora.app.libraries import list_documents as list_library_documents
 from corrobora.domain.errors import JournalError
 from corrobora.domain.run import RunStatus
-from corrobora.faces.cli.library import list_documents as list_library_documents
 from corrobora.faces.web import libraries, service
 from corrobora.faces.web.api import evidence, runs
 from corrobora.faces.web.api.models import (

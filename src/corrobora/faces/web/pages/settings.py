@@ -13,12 +13,11 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from corrobora.app import Workspace
-from corrobora.app.libraries import ingest_files, show_nothing
+from corrobora.app.libraries import check_library_name, find_library, ingest_files, list_documents, show_nothing
 from corrobora.domain.errors import CorroboraError
 from corrobora.domain.evidence import Hit
 from corrobora.faces.cli.config import describe_settings
 from corrobora.faces.cli.installation import check_installation
-from corrobora.faces.cli.library import check_library_name, find_library, list_documents
 from corrobora.faces.web import libraries
 from corrobora.faces.web.context import Allowed, Opened, SentForm, go_to, render_page
 from corrobora.faces.web.security import COOKIE

@@ -15,11 +15,11 @@ from pydantic import ValidationError
 
 from corrobora.app import Workspace
 from corrobora.app.dialogues import AUTHORIZATION_PHRASE, DialogueManager, first_message, open_dialogue
+from corrobora.app.libraries import resolve_libraries
 from corrobora.app.runs import resolve_profile
 from corrobora.domain.errors import CorroboraError, UserError
 from corrobora.domain.plan import Node, Plan
 from corrobora.domain.run import DEMO, RunRow, RunStatus
-from corrobora.faces.cli.library import resolve_libraries
 from corrobora.faces.cli.runs import list_score_changes
 from corrobora.faces.web import service
 from corrobora.faces.web.context import Form, Opened, SentForm, go_to, render_page
@@ -246,7 +246,7 @@ async def begin_dialogue(request: Request, workspace: Opened, form: SentForm) ->
     """Begin a dialogue with what the person wants to know."""
     try:
         asked = make_request(workspace.settings, read_new_run(form))
-        spaces = await resolve_libraries(workspace, asked.libraries, show=False)
+        spaces = await resolve_libraries(workspace, asked.libraries)
         manager = open_dialogue(workspace, replace(asked, question="", libraries=spaces))
         await manager.say(form.text("question"))
     except CorroboraError as error:
