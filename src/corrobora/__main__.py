@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def collect_rarely() -> None:
-    """Look for garbage in cycles a fourteenth as often as Python does unless told otherwise.
+    """Look for garbage in cycles a fourteenth as often as Python does by default.
 
     Nearly all objects of a run are values without cycles, of which many live until its end. A program that embeds
     Corrobora decides for itself.

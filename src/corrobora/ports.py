@@ -170,7 +170,7 @@ class QuestionRater(Protocol):
     """A provider that can tell how likely what it searches answers a question."""
 
     async def rate_question(self, text: str) -> float | None:
-        """Return how likely a question is answered, 0 to 1; None if that can not be told."""
+        """Return how likely a question is answered, 0 to 1; None if that cannot be estimated."""
         ...
 
 

@@ -245,7 +245,7 @@ async def test_a_sentence_that_cites_nothing_and_claims_something_is_withheld_if
 
 
 async def test_an_absence_in_ordinary_words_stays_and_one_that_a_source_refutes_does_not(database_url: str):
-    """Nothing has to be counted; who rules sees the quotes that are nearest to what is told as not found."""
+    """Nothing has to be counted; who rules sees the quotes that are nearest to what is stated as not found."""
     name = "Orrin"
     true = (f"The documents that were read do not say who painted {name} mill.", "No figure for the rent was found.")
     false = "The documents read do not say how gates are greased so often."

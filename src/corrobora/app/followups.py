@@ -117,9 +117,8 @@ async def watch_run(workspace: Workspace, run: str, name: str, cron: str, output
         UserError: there is no such run, nothing is delivered, or the line or a target cannot be used.
     """
     if not output:
-        raise UserError(
-            "watch_target", "A watch needs somewhere to write to.", next_step="corrobora watch RUN --deliver folder:DIR"
-        )
+        message = "A watch needs a target to deliver to."
+        raise UserError("watch_target", message, next_step="corrobora watch RUN --deliver folder:DIR")
     row = await workspace.runs.get(await find_reported(workspace, run))
     await require_report(workspace, row.id)
     metadata = tuple({**_drop_follow_up(row.request), RequestOption.FOLLOW_UP.value: WATCH}.items())
@@ -154,7 +153,7 @@ async def submit_edit(
     if wanted.feedback and not (models or read_feedback_models(workspace, row.request)):
         raise UserError(
             "edit_no_model",
-            "Without a language model nobody reads feedback.",
+            "Feedback can be read only by a language model.",
             next_step="Name a model: --model PROVIDER:MODEL; or name the edits: corrobora edit RUN --drop 2.1;"
             " the ids: corrobora edit RUN --outline",
         )

@@ -33,7 +33,7 @@ MAX_FILES = 200_000
 MAX_DEPTH = 64
 _BATCH_CHARS = 4_000_000
 _BATCH_FILES = 1_000
-_BATCH_SECONDS = 5.0  # what was read for so long is stored, so that little is lost if the process is killed
+_BATCH_SECONDS = 5.0  # after which what was read is stored, so that little is lost if the process is killed
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
 _PAGES = frozenset({".html", ".htm", ".xhtml"})
 _PAGE_PARTS = frozenset({".js", ".mjs", ".css", ".map"})
@@ -47,7 +47,7 @@ _SECRETS = (
 
 
 Parse = Callable[[bytes, str], Awaitable[ParsedDocument]]  # of the bytes of a named file; raises `ReadError`
-Progress = Callable[[int, int, str], None]  # told after each file: how many are done, of how many, and its name
+Progress = Callable[[int, int, str], None]  # called after each file: how many are done, of how many, and its name
 
 
 @dataclass(frozen=True, slots=True)

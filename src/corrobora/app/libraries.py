@@ -332,12 +332,12 @@ async def rename_library(workspace: Workspace, space: SpaceInfo, new: str) -> No
     """
     name, names = space.name, {"old": space.name, "new": new}
     if {name, new} & PUBLIC_LIBRARIES or str(workspace.settings.home / "uploads" / name) in space.root.split("\n"):
-        message = f"A library of uploads keeps its name, and {', '.join(PUBLIC_LIBRARIES)} what ships with the package."
+        message = f"A library of uploads cannot be renamed, nor can {', '.join(PUBLIC_LIBRARIES)}."
         raise UserError("library_fixed", message, next_step="Choose another name or library.")
     async with workspace.database.connection("renaming a library") as connection, connection.transaction():
         if run := await (await connection.execute(_OPEN_RUNS + _NAMES_IT, names)).fetchone():
             raise UserError(
-                "library_in_use", f"Run {run[0]} searches {name} and is not over.", next_step="Rename it then."
+                "library_in_use", f"Run {run[0]} searches {name} and has not ended.", next_step="Rename it afterwards."
             )
         if await (await connection.execute("select 1 from space where name = %(new)s", names)).fetchone():
             raise UserError("library_exists", f"There is a library {new} already.", next_step="Choose another name.")

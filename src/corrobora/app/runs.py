@@ -57,7 +57,7 @@ def resolve_profile(settings: Settings, request: Request) -> Profile:
 async def submit_run(
     workspace: Workspace, request: Request, *, run: RunId | None = None, deferred: bool = True, webhook: str = ""
 ) -> RunId:
-    """Store a run; queue it unless this process works on it itself. Its end is told to the address `webhook`.
+    """Store a run; queue it unless this process works on it itself. The address `webhook` is notified of its end.
 
     Raises:
         UserError: a bad profile, plan, target or webhook; where this process works on it, also a model or a web
@@ -215,7 +215,7 @@ async def pause_after(workspace: Workspace, run: str, stage: str, *, deliver_any
 
 
 async def ask_attempt(workspace: Workspace, run: str, topic: str) -> None:
-    """Ask the present attempt at a run, in whatever process, to finish early or to pause after its round.
+    """Ask the current attempt at a run, in any process, to finish early or to pause after its round.
 
     A queued run is asked with its next attempt. Raises `UserError` `not_running` for a run that nobody works on.
     """
@@ -359,7 +359,7 @@ def make_rating(rater: str, steps: Mapping[str, str], comment: str) -> Rating:
     """
     name = " ".join(rater.split()) or "anonymous"
     if not _NAME.fullmatch(name):
-        raise UserError("rating_invalid", "The name has characters that names do not have, or more than 60.")
+        raise UserError("rating_invalid", "The name has more than 60 characters, or characters that names cannot have.")
     if len(comment) > _MOST_COMMENT:
         raise UserError("rating_invalid", f"The comment has more than {_MOST_COMMENT:,} characters.")
     chosen: dict[str, float] = {}

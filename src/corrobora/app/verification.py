@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path, PurePosixPath
@@ -25,7 +26,7 @@ from corrobora.domain.evidence import Hit, Source, SourceId
 from corrobora.ports import IngestItem, ParsedDocument
 from corrobora.reporting.html_reader import compare_markup, find_hiding, html_to_markdown, is_html
 from corrobora.reporting.recheck import RecheckResult, credit_rulings, recheck_report
-from corrobora.reporting.references import Lookups, SourceLookup, SourcePage, StoredSource
+from corrobora.reporting.references import Lookups, SourcePage, StoredSource
 from corrobora.reporting.report_format import read_frame
 from corrobora.reporting.report_parser import Reference
 from corrobora.reporting.seal import (
@@ -152,7 +153,7 @@ async def verify_report(
         UserError: the folder cannot be read, or fetching is asked for offline.
     """
     given = await asyncio.to_thread(read_report_text, text)
-    look: list[Callable[[Reference], Awaitable[SourcePage | None]]] = [_stored_pages(workspace)]
+    look: list[Callable[[Reference], Awaitable[SourcePage | None]]] = [partial(_read_stored_page, workspace)]
     if folder is not None:
         look.insert(0, await _folder_pages(folder))
     if fetch:
@@ -167,9 +168,9 @@ async def verify_report(
 
     home = asyncio.get_running_loop()
     lookups = Lookups(
-        _call_from_thread(_snapshots(workspace), home),
+        _call_from_thread(partial(_read_snapshot, workspace), home),
         _call_from_thread(find_page, home),
-        _call_from_thread(_source_records(workspace), home),
+        _call_from_thread(partial(_read_sources, workspace), home),
     )
     frames = await _list_frames(workspace, given)
     result = await asyncio.to_thread(asyncio.run, recheck_report(given.markdown, lookups, frames))
@@ -249,7 +250,7 @@ async def _compare_delivered(
 
 
 def _compare_pages(given: ReportFile, theirs: ReportFile) -> tuple[TextChange, ...]:
-    """Return what a page with the delivered text shows otherwise than the stored page, or may show if another made it.
+    """Return what a page with the delivered text shows differently from the stored page, or may show if it is not ours.
 
     A browser takes what a style sheet, a hidden element or a script says before what the text says.
     """
@@ -270,56 +271,40 @@ def _compare_fields(given: str, stored: str) -> list[TextChange]:
     return [TextChange(1, f"the field {name}", added=True) for name in names if ours.get(name) != theirs.get(name)]
 
 
-def _snapshots(workspace: Workspace) -> Callable[[str], Awaitable[str | None]]:
-    async def read_snapshot(sha: str) -> str | None:
-        query = "SELECT body FROM snapshot WHERE sha = %s"
-        row = await workspace.database.fetch_one(query, [sha], where="reading a snapshot")
-        return None if row is None else str(row[0])
-
-    return read_snapshot
+async def _read_snapshot(workspace: Workspace, sha: str) -> str | None:
+    query = "SELECT body FROM snapshot WHERE sha = %s"
+    row = await workspace.database.fetch_one(query, [sha], where="reading a snapshot")
+    return None if row is None else str(row[0])
 
 
-def _source_records(workspace: Workspace) -> SourceLookup:
-    async def read_sources(reference: Reference, places: Sequence[tuple[int, int]]) -> Sequence[StoredSource]:
-        source, passage = (int(name[1:]) if name[1:].isdigit() else 0 for name in (reference.source, reference.passage))
-        if max(source, passage) >= 1 << 31:
-            return ()
-        rows = await workspace.database.fetch_all(
-            _SOURCES,
-            [[start for start, _ in places], [end for _, end in places], reference.snapshot, source, passage],
-            where="reading the record of a source",
+async def _read_sources(
+    workspace: Workspace, reference: Reference, places: Sequence[tuple[int, int]]
+) -> Sequence[StoredSource]:
+    source, passage = (int(name[1:]) if name[1:].isdigit() else 0 for name in (reference.source, reference.passage))
+    if max(source, passage) >= 1 << 31:
+        return ()
+    starts, ends, sha = [start for start, _ in places], [end for _, end in places], reference.snapshot
+    rows = await workspace.database.fetch_all(
+        _SOURCES, [starts, ends, sha, source, passage], where="reading the record of a source"
+    )
+    return [
+        StoredSource(
+            Source(SourceId(f"S{number}"), title, url, sha, version=version, published=published, authors=tuple(names)),
+            heading,
+            f"C{held}" if held is not None else "",
         )
-        return [
-            StoredSource(
-                Source(
-                    SourceId(f"S{number}"),
-                    title,
-                    url,
-                    reference.snapshot,
-                    version=version,
-                    published=published,
-                    authors=tuple(authors),
-                ),
-                heading,
-                f"C{held}" if held is not None else "",
-            )
-            for number, title, url, version, published, authors, heading, held in rows
-        ]
-
-    return read_sources
+        for number, title, url, version, published, names, heading, held in rows
+    ]
 
 
-def _stored_pages(workspace: Workspace) -> Callable[[Reference], Awaitable[SourcePage | None]]:
-    async def read_page(reference: Reference) -> SourcePage | None:
-        names = [reference.url, reference.url.rstrip("/"), f"{reference.url}/"] if reference.url else []
-        if (row := await workspace.database.fetch_one(_PAGE, [names], where="reading a source")) is None:
-            return None
-        title, version, published, body, parts = row
-        placed: list[tuple[str, str]] = parts or []
-        first = (next(same) for _, same in groupby(placed, key=itemgetter(1)))
-        return SourcePage(str(body), title, version, published, tuple((int(at), path) for at, path in first))
-
-    return read_page
+async def _read_stored_page(workspace: Workspace, reference: Reference) -> SourcePage | None:
+    names = [reference.url, reference.url.rstrip("/"), f"{reference.url}/"] if reference.url else []
+    if (row := await workspace.database.fetch_one(_PAGE, [names], where="reading a source")) is None:
+        return None
+    title, version, published, body, parts = row
+    placed: list[tuple[str, str]] = parts or []
+    first = (next(same) for _, same in groupby(placed, key=itemgetter(1)))
+    return SourcePage(str(body), title, version, published, tuple((int(at), path) for at, path in first))
 
 
 async def _folder_pages(folder: Path) -> Callable[[Reference], Awaitable[SourcePage | None]]:
@@ -371,7 +356,6 @@ def _web_pages(workspace: Workspace) -> Callable[[Reference], Awaitable[SourcePa
         )
     from corrobora.app.libraries import open_library  # noqa: PLC0415 - only this option needs it
 
-    find_stored = _stored_pages(workspace)
     reader = workspace.wiring.open_page_reader(open_library(workspace, (_FETCH_SPACE,)), _FETCH_SPACE)
 
     async def fetch_page(reference: Reference) -> SourcePage | None:
@@ -381,6 +365,6 @@ def _web_pages(workspace: Workspace) -> Callable[[Reference], Awaitable[SourcePa
             read = await reader.read(Hit(reference.url, reference.title))
         except ReadError:
             return None
-        return await find_stored(replace(reference, url=read.source.url))
+        return await _read_stored_page(workspace, replace(reference, url=read.source.url))
 
     return fetch_page

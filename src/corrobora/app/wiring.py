@@ -139,7 +139,7 @@ def check_sources(settings: Settings, request: Request) -> None:
         if source.endswith(SITE_SUFFIX) and settings.reader != FIRECRAWL_NAME:
             raise UserError(
                 "source_site",
-                f"The whole site {source[:80]} is asked for, and nothing here can crawl.",
+                f"The whole site {source[:80]} is asked for, but no reader here can crawl.",
                 next_step='Set sources.reader = "firecrawl", or name single pages.',
             )
 

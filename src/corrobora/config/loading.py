@@ -200,7 +200,7 @@ class _Merge:
         )
 
     def find_value(self, key: str) -> tuple[object, Layer | None]:
-        """Return the strongest value of `key` with its layer; (None, None) if nobody wrote it."""
+        """Return the strongest value of `key` with its layer; (None, None) if no layer has it."""
         return next(((layer.values[key], layer) for layer in self.layers if key in layer.values), (None, None))
 
     def check_value(self, key: str, annotation: Any, value: object, layer: Layer) -> Any:
@@ -247,7 +247,7 @@ class _Merge:
         return Price(**parts)
 
     def _read_parts(self, table: str, name: str, kind: type) -> dict[str, Any]:
-        """Return the fields of one entry of a free table that somebody wrote."""
+        """Return the fields of one entry of a free table that are set in a layer."""
         start = f"{table}.{name}."
         found = {part: (form, *self.find_value(start + part)) for part, form in find_fields(kind).items()}
         return {

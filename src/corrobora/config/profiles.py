@@ -128,7 +128,7 @@ def _read_chain(name_or_path: str) -> dict[str, object]:
     while True:
         table, where, folder = _read_profile(name, folder)
         if where in seen or len(seen) >= _LONGEST_CHAIN:
-            raise UserError("profile_conflict", f"{where}: `base` leads back to itself: {' -> '.join(seen)}.")
+            raise UserError("profile_conflict", f"{where}: `base` refers back to itself: {' -> '.join(seen)}.")
         seen.append(where)
         chain.append(table)
         base = table.pop("base", None)
@@ -227,7 +227,7 @@ def read_fields(table: Mapping[str, object], fields: Mapping[str, Any], *, where
 
 
 def _refuse_key(key: str, known: Iterable[str], *, where: str) -> UserError:
-    """Name the key that nobody knows, and the nearest one that somebody does."""
+    """Return the error for an unknown key, with the nearest known one."""
     names = sorted(known)
     near = difflib.get_close_matches(key, names, n=1, cutoff=0.5)
     hint = f"Did you mean {near[0]}?" if near else f"Known keys: {', '.join(names)}."

@@ -44,7 +44,7 @@ def demo_documents(into: Path) -> Path:
         except OSError as error:
             raise UserError(
                 "demo_not_unpacked",
-                f"The demo documents can not be unpacked into {into}: {error.strerror or error}.",
+                f"The demo documents cannot be unpacked into {into}: {error.strerror or error}.",
                 next_step="Free some space there or name another data folder.",
             ) from error
     return target / "documents"

@@ -186,7 +186,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """The one value that says what a thread knows and lacks; everything that is told of it is read from here."""
+    """The one value that says what a thread knows and lacks; everything that is said of it is read from here."""
 
     facts: tuple[Fact, ...]
     sub_questions: tuple[SubQuestion, ...]

@@ -45,13 +45,13 @@ async def investigate(node: Node, run: Session) -> Findings:
         return repeat_findings(node, run.worked[strip_iterations(node.path)])
     if node.is_leaf:
         return await run_isolated(sweep_sources if node.discovery else pursue_leaf, node, run)
-    if is_too_deep(node, run):  # whatever a plan or a refinement says: no executor below the third level
+    if is_too_deep(node, run):  # no executor below the third level, even if a plan or a refinement says so
         return refuse_node(node, run)
     return await run_isolated(execute_node, node, run)
 
 
 async def execute_node(node: Node, run: Session) -> Findings:
-    """Work through the phases of an inner node; whatever fails, what was found before is kept (TREE-17)."""
+    """Work through the phases of an inner node; if something fails, what was found before is kept (TREE-17)."""
     gates = node.gates or (Gate(),)
     opened = await run.record_meter(f"{node.path}/open")
     turn = 1
@@ -70,7 +70,7 @@ async def execute_node(node: Node, run: Session) -> Findings:
                 node, findings = await _iterate_node(node, gate, lacking, findings, run)
             except RUN_ERRORS:
                 raise
-            except Exception as error:  # noqa: BLE001 - whatever fails here, what was found so far is kept (ENGINE-4)
+            except Exception as error:  # noqa: BLE001 - if anything fails here, what was found so far is kept (ENGINE-4)
                 kept = keep_findings(node, findings, f"{gate.name}, iteration {turn}", error, run)
                 return await _synthesize_node(node, kept, run)
     findings = _tell_shortfall(node, gates, await _synthesize_node(node, findings, run))
@@ -131,7 +131,7 @@ async def _synthesize_node(node: Node, found: Findings, run: Session) -> Finding
 
 
 async def _reconsider_part(part: Findings, run: Session) -> Findings:
-    """Reconsider the open questions of a leaf; whatever fails, what it found is kept (ENGINE-4)."""
+    """Reconsider the open questions of a leaf; if that fails, what it found is kept (ENGINE-4)."""
     try:
         return await reconsider_questions(part, run)
     except RUN_ERRORS:
@@ -217,7 +217,7 @@ async def rate_questions(node: Node, run: Session) -> Node:
 
 
 def list_settled(node: Node, change: Refinement, run: Session) -> set[str]:
-    """The parts of a refined node that its refinement left alone: what they found stands, and nobody is asked again.
+    """The parts of a refined node that its refinement left alone: what they found is kept, and nothing is asked again.
 
     If it changed none, all of them work again.
     """
@@ -259,7 +259,7 @@ def _emit_failure(node: Node, why: str, run: Session, part: str = "") -> None:
 
 
 def describe_failure(error: Exception) -> str:
-    """Say what failed: our own message, or the kind and words of an error that nobody expected."""
+    """Say what failed: our own message, or the kind and words of an unexpected error."""
     return error.message if isinstance(error, CorroboraError) else f"{type(error).__name__}: {error}"
 
 
@@ -277,7 +277,7 @@ def make_sentinel(node: Node, reason: str) -> Findings:
 
 
 def refuse_node(node: Node, run: Session) -> Findings:
-    """The sentinel of an executor that would have been too deep; it is told, and its siblings go on (TREE-13)."""
+    """The sentinel of an executor that would have been too deep; it is reported, and its siblings go on (TREE-13)."""
     reason = f"refused: an executor below level {run.profile.max_depth} is not started"
     _emit_failure(node, reason, run)
     return make_sentinel(node, reason)

@@ -197,7 +197,7 @@ def _name_source(fact: Fact, place: str = "") -> str:
 def _name_sources(facts: Sequence[Fact]) -> Mapping[str, str]:
     """Name the source of each fact, with its section: a heading may say what a quote is of.
 
-    Sources that would be called the same are told apart by their paths.
+    Sources of the same name are distinguished by their paths.
     """
     plain = {fact.source: _name_source(fact) for fact in facts}
     shared = Counter(plain.values())

@@ -42,7 +42,7 @@ class RunHandle:
     def _workspace(self) -> Workspace:
         if self._held is None:
             step = f"Hold it again: async with corrobora.open_run({self.id!r}) as run"
-            raise UserError("handle_left", f"The handle of run {self.id} was left.", next_step=step)
+            raise UserError("handle_left", f"The handle of run {self.id} is closed.", next_step=step)
         return self._held
 
     async def leave(self) -> None:

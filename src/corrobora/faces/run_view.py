@@ -58,7 +58,7 @@ class Gauge:
     tokens: int = 0
     dollars: float = 0.0
     max_dollars: float | None = None
-    read_at: str = ""  # ISO time of the event that told the elapsed seconds
+    read_at: str = ""  # ISO time of the event that stated the elapsed seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +316,7 @@ def _add_round(view: RunView, event: Event) -> RunView:
 
 
 def _apply_plateau(view: RunView, event: Event) -> RunView:
-    """Note the level of a plateau; it is told just before its round is finished."""
+    """Note the level of a plateau; it is reported just before its round is finished."""
     row = RoundRow(*_round_key(event), "", 0, 0, "", int(number_field(event.data, "level") or 0))
     return replace(view, rounds=(*view.rounds, row)[-_MAX_ROWS:])
 
@@ -357,7 +357,7 @@ def _update_gauge(gauge: Gauge, data: EventData) -> Gauge:
 
 
 def _move_clock(view: RunView, event: Event) -> RunView:
-    """Note when the elapsed seconds were told; the time in which a plan waits for a person is not worked."""
+    """Note when the elapsed seconds were stated; the time in which a plan waits for a person is not worked."""
     gauge = view.gauge
     timed = number_field(event.data, "elapsed") is not None
     if timed or not gauge.read_at or event.type is EventType.PLAN_AUTHORIZED:

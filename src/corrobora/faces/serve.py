@@ -158,7 +158,7 @@ def bind_socket(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host.strip("[]"), port))
-        listening.listen()  # before the address is told: who connects early waits instead of being refused
+        listening.listen()  # before the address is printed: clients that connect early wait instead of being refused
     except OSError as error:
         listening.close()
         why = error.strerror or str(error)

@@ -123,7 +123,7 @@ async def check_bundle(data: bytes) -> BundleVerdict:
 
 
 def _find_page_problem(members: Mapping[str, bytes]) -> BundleProblem | None:
-    """Return what the page shows otherwise than the report, which alone is checked sentence by sentence."""
+    """Return what the page shows differently from the report, which alone is checked sentence by sentence."""
     page, text = members["report.html"].decode("utf-8", "replace"), members["report.md"].decode()
     if find_hiding(page):
         return BundleProblem("report.html", "hiding")

@@ -152,7 +152,7 @@ def mark_spans(text: str, spans: Iterable[tuple[int, int]]) -> tuple[Segment, ..
 
 
 def _shade(text: str, *, after: bool, before: bool) -> list[Segment]:
-    """Return the text between quotes; what is far from the quote after or before which it stands is told apart."""
+    """Return the text between quotes; what is far from the quote before or after it is marked as far."""
     near = _NEAR * (after + before)
     if len(text) <= near:
         return [Segment(text)] if text else []

@@ -124,7 +124,7 @@ def _draw_saturation(events: Sequence[Event], report: Report | None, frame: Fram
         "saturation",
         say("Saturation: new and confirming statements of each round"),
         f"{say('One column for each round.')} {described}.",
-        (say("Few new statements and many confirming ones say that more rounds would have told little."),),
+        (say("Few new statements and many confirming ones say that more rounds would have found little."),),
         (_translate_label("new", frame), _translate_label("confirming", frame)),
     )
     bars = [svg.Bar(str(n), new[n], again[n], str(new[n] + again[n])) for n in numbers]

@@ -169,7 +169,7 @@ def _list_places(quote: str, stored: str) -> list[tuple[int, int]]:
 
 
 def _find_mislabel(reference: Reference, known: Sequence[StoredSource]) -> str:
-    """Say what a reference tells otherwise than the stored source; "" if it agrees, or nothing is known of it.
+    """Say what a reference states differently from the stored source; "" if it agrees, or nothing is known of it.
 
     The same text may be stored under several titles and addresses: one record must fit. In another library the files
     have other paths, so the address is compared only where the source has the id that the reference names.

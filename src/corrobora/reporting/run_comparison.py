@@ -238,7 +238,7 @@ def _list_addresses(said: Sequence[Fact]) -> tuple[str, ...]:
 
 
 def _compare_sources(old: _Side, new: _Side) -> Iterator[Change]:
-    """Compare texts by their addresses; the chapters of a book share one, and are told apart by their titles."""
+    """Compare texts by their addresses; the chapters of a book share one, and are distinguished by their titles."""
     before, now = _group_texts(old), _group_texts(new)
     for url in sorted({*before, *now}):
         was, are = before.get(url, {}), now.get(url, {})

@@ -90,7 +90,7 @@ async def test_a_follow_up_needs_a_report_and_a_question_that_can_be_used(worksp
     run = await research(workspace)
     with pytest.raises(UserError):
         await submit_follow_up(workspace, run, "x" * 30_000)
-    with pytest.raises(UserError, match="somewhere to write"):
+    with pytest.raises(UserError, match="a target to deliver to"):
         await watch_run(workspace, run, "w", "0 6 * * *", ())
 
 

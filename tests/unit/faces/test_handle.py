@@ -70,7 +70,7 @@ async def test_a_handle_that_was_left_says_how_to_hold_the_run_again(made: Made,
     async with corrobora.start(QUESTION, library=mill, settings=made()) as run:
         assert repr(run) == f"<run {run.id}, working>"
     assert repr(run) == f"<run {run.id}, left>"
-    with pytest.raises(UserError, match="was left") as error:
+    with pytest.raises(UserError, match="is closed") as error:
         await run.report()
     assert f"corrobora.open_run({run.id!r})" in error.value.next_step
     async with corrobora.open_run(run.id, settings=made()) as again:

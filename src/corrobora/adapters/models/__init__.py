@@ -76,7 +76,7 @@ class Target:
 
     @property
     def free(self) -> bool:
-        """True for servers on this machine or network that nobody is billed for."""
+        """True for servers on this machine or network, whose calls cost nothing."""
         return self.provider.local or urlsplit(self.base_url).hostname in ("127.0.0.1", "localhost", "::1")
 
 

@@ -112,7 +112,7 @@ class ModelConnection:
         await self._wire.aclose()
 
     async def _send_booked(self, request: ModelRequest) -> Reply:
-        """Send a request that is booked before it leaves, and settled whatever becomes of it.
+        """Send a request that is booked before it leaves, and settled however it ends.
 
         Where a limit of dollars or tokens leaves less than the longest answer takes, a shorter one is asked for.
         """
@@ -194,7 +194,7 @@ class _Sending:
 
 
 def _find_cost(error: BaseException, sending: _Sending, uncertain: Usage) -> Usage:
-    """Return what a call without an answer cost: nothing, if it was not sent or was refused; else nobody knows."""
+    """Return what a call without an answer cost: nothing, if it was not sent or was refused; else it is unknown."""
     cause = error.__cause__
     if not sending.begun or isinstance(cause, UnreachableError):
         return Usage()

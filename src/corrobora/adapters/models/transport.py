@@ -23,7 +23,7 @@ from corrobora.domain.limits import LIMITS, CallOptions
 STREAM_MAX_BYTES = 32_000_000  # a stream takes some 250 bytes for each token
 CONNECT_SECONDS = 10.0
 IDLE_SECONDS = 120.0
-CALL_SECONDS = 600.0  # of one request, whatever trickles in; silence ends a streamed answer much earlier
+CALL_SECONDS = 600.0  # of one request, even if bytes still arrive; silence ends a streamed answer much earlier
 _WRITE_SECONDS = 30.0
 _KEPT_SECONDS = 30.0  # servers close idle connections after a minute or more
 _HEAD_BYTES = 64 * 1024

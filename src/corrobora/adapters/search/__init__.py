@@ -114,7 +114,7 @@ class KeyedProvider:
         """Send a search and return the hits in the field `rows` of its answer. Raises `ProviderError`."""
         answer = await self._api.post_json(path, body)
         if not is_mapping(answer):
-            raise ProviderError.bad_content(self.name, "the answer is no object")
+            raise ProviderError.bad_content(self.name, "the answer is not an object")
         return self.list_hits(answer.get(rows), read_row, query, limit)
 
     def list_hits(

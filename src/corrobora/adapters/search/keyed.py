@@ -123,7 +123,7 @@ class Firecrawl(KeyedProvider):
     ) -> Mapping[str, object]:
         answer = await (self._api.get_json(path) if method == "GET" else self._api.post_json(path, body or {}))
         if not is_mapping(answer):
-            raise ProviderError.bad_content(self.name, "the answer is no object")
+            raise ProviderError.bad_content(self.name, "the answer is not an object")
         if answer.get("success") is not True:
             raise ProviderError.request_failed(self.name, why="it says that the call did not succeed")
         return answer

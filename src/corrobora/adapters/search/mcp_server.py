@@ -144,7 +144,7 @@ def _read_message(api: ProviderApi, data: bytes) -> object:
 
 def _read_result(api: ProviderApi, message: object) -> object:
     if not is_mapping(message):
-        raise ProviderError.bad_content(api.name, "the answer is no object")
+        raise ProviderError.bad_content(api.name, "the answer is not an object")
     error = message.get("error")
     if is_mapping(error):
         code = error.get("code")

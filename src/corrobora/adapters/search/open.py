@@ -56,7 +56,7 @@ class OpenProvider(KeyedProvider):
     async def _get(self, path: str, params: Mapping[str, object], language: str = "") -> object:
         answer = await self._api.get_json(f"{path}?{urlencode(params)}", language=language)
         if not is_mapping(answer):
-            raise ProviderError.bad_content(self.name, "the answer is no object")
+            raise ProviderError.bad_content(self.name, "the answer is not an object")
         return answer
 
 
@@ -235,10 +235,10 @@ class ArXiv(OpenProvider):
             root = None if b"<!DOCTYPE" in data else ET.fromstring(data)  # noqa: S314 - no entities, size is bounded
         except ET.ParseError as error:
             if data.strip() and not data.lstrip().startswith(b"<"):
-                raise ProviderError.bad_content(self.name, "the answer is no XML") from error
+                raise ProviderError.bad_content(self.name, "the answer is not XML") from error
             raise ProviderError.request_failed(self.name, why="the answer was cut or is no XML") from error
         if root is None or root.tag != f"{_ATOM}feed":
-            raise ProviderError.bad_content(self.name, "the answer is no Atom feed")
+            raise ProviderError.bad_content(self.name, "the answer is not an Atom feed")
         return root.findall(f"{_ATOM}entry")
 
 

@@ -75,9 +75,8 @@ class Politeness:
     async def _wait_turn(self, host: str, state: _HostState) -> None:
         while (left := state.next_start - self._clock.now()) > 0:
             if left > self._limits.host_max_pause_seconds:
-                raise ReadError(
-                    ReadOutcome.SKIPPED, f"{host} wants a pause of {left:.0f} s, more than this run waits for a host."
-                )
+                why = f"{host} asks for a pause of {left:.0f} s, more than this run waits for a host."
+                raise ReadError(ReadOutcome.SKIPPED, why)
             await self._clock.sleep(left)
 
     def _host_state(self, host: str) -> _HostState:
@@ -241,7 +240,7 @@ class PageFetcher:
                     ReadOutcome.REFUSED, "Not fetched: neither you nor a search named this private address."
                 )
             if here in seen:
-                raise ReadError(ReadOutcome.FAILED, "Its redirects lead in a circle.")
+                raise ReadError(ReadOutcome.FAILED, "Its redirects form a loop.")
             if len(seen) > self._limits.redirects_max:
                 raise ReadError(ReadOutcome.FAILED, f"It redirects more than {self._limits.redirects_max} times.")
             seen.add(here)

@@ -151,7 +151,7 @@ class CallLedger(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Bill:
-    """The calls of one play of a role, as `ports.CallBook`: booked when sent, whatever becomes of their answers.
+    """The calls of one play of a role, as `ports.CallBook`: booked when sent, however they end.
 
     `write` stores what was spent without an answer that can be journaled: a resumed run counts it as well. `tell` is
     called with the number of a sending when a prompt is sent again.

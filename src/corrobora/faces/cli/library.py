@@ -152,9 +152,8 @@ def _choose_roots(name: str, given: Sequence[Path], known: Sequence[SpaceInfo]) 
     """
     roots = {space.name: space.roots for space in known}
     if not given and not roots.get(name):
-        raise UserError(
-            "library_paths", f"What is to be read into {name}?", next_step="corrobora library add NAME PATH"
-        )
+        message = f"No path was given to read into the library {name}."
+        raise UserError("library_paths", message, next_step="corrobora library add NAME PATH")
     twin = next((other for other in roots if given and name not in roots and set(roots[other]) == set(given)), None)
     if twin is not None:
         raise UserError(
@@ -163,7 +162,7 @@ def _choose_roots(name: str, given: Sequence[Path], known: Sequence[SpaceInfo]) 
             next_step=f"Search it with --library {twin}, or rename it: corrobora library rename {twin} {name}",
         )
     for other, path in ((other, path) for other in roots for path in given if other != name and path in roots[other]):
-        write_stderr(f"library  {one_line(str(path), 200)} is stored as {other}, too; --library {other} would do")
+        write_stderr(f"library  {one_line(str(path), 200)} is also stored as {other}; --library {other} is enough")
     return given or roots[name]
 
 

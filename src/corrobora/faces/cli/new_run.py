@@ -100,7 +100,7 @@ def _resume_dialogue(identity: str, flags: Flags) -> int:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise UserError(
                 "resume_with_flags",
-                f"--resume goes on with a dialogue as it was begun; {name} cannot be given with it.",
+                f"--resume continues a dialogue as it was begun; {name} cannot be given with it.",
                 next_step="Leave it out, or begin a new dialogue without --resume.",
             )
     whole = complete_flags(flags)

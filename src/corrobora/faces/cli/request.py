@@ -134,16 +134,15 @@ def complete_flags(given: Flags) -> Flags:
 def _continue_run(flags: Flags, settings: Settings, run: str) -> int:
     """Continue the run of `--run-id`. Flags of a new run are refused, because they would be ignored."""
     if flags["question"] is not None or flags["question_file"] is not None:
-        raise UserError(
-            "question_twice", f"The run {run} has its question.", next_step="Leave out the question, or --run-id."
-        )
+        message = f"The run {run} already has its question."
+        raise UserError("question_twice", message, next_step="Leave out the question, or --run-id.")
     context = click.get_current_context()
     for option in context.command.params:
         name = str(option.name)
         if name in _NEW_RUN_FLAGS and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise UserError(
                 "flag_of_a_new_run",
-                f"{option.opts[-1]} belongs to a new run: {run} goes on as it was asked for.",
+                f"{option.opts[-1]} applies only to a new run: {run} continues as it was requested.",
                 next_step=f"Leave it out, or make a new run without --run-id. A plan: corrobora authorize {run}",
             )
     stage = parse_stage(flags["from_stage"]) if flags["from_stage"] else None

@@ -281,7 +281,7 @@ def authorize(**flags: Any) -> int:
             if phrase and not words:
                 raise NeedsHuman(
                     "plan_not_authorized",
-                    f"The plan of {row.id} waits for words that nobody typed.",
+                    f"The plan of {row.id} waits to be authorized.",
                     next_step=f'On a terminal: corrobora authorize {row.id}; without one, add --words "{phrase}"',
                 )
         if words is not None:

@@ -82,7 +82,7 @@ def write_line(stream: TextIO | None, line: str) -> None:
 
 
 def write_stderr(line: str) -> None:
-    """Write one line for the person on stderr; never fails because nobody listens."""
+    """Write one line for the person on stderr; never fails, even if stderr is closed."""
     write_line(sys.stderr, line)
 
 
@@ -171,7 +171,7 @@ def reset_logs() -> None:
 
 
 class _Lines(logging.Handler):
-    """Writes to what stderr is at that moment; never fails because nobody listens."""
+    """Writes to what stderr is at that moment; never fails, even if stderr is closed."""
 
     def emit(self, record: logging.LogRecord) -> None:
         write_stderr(self.format(record))

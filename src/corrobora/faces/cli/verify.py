@@ -131,8 +131,8 @@ def _print_result(
             quotes = format_count(bundle.quotes, "quote stands", "quotes stand")
             click.echo(f"evidence    {quotes} in the stored texts of the sources")
             click.echo(
-                "not checked who sealed it: whoever makes all members anew can put in another run, question or status;"
-                " compare the digest with one from another place"
+                "not checked who sealed it: anybody who rebuilds all members can put in another run, question or "
+                "status; compare the digest with one from another place"
             )
         _print_summary(result)
 
@@ -284,7 +284,7 @@ def _print_summary(result: RecheckResult) -> None:
     for model, count in result.judges.items():
         click.echo(f"judged      {count} of these by {model} in the run: code alone leaves them open")
     if result.not_checkable:
-        click.echo(f"not checked {result.not_checkable} of {result.cited}: their sources could not be looked at")
+        click.echo(f"not checked {result.not_checkable} of {result.cited}: their sources could not be looked up")
     if result.not_compared:
         what = "lines about the run (status, gaps, account, methodology)"
         click.echo(f"not checked {result.not_compared} {what}: not checkable, because the run is not stored here")

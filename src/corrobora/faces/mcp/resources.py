@@ -1,4 +1,4 @@
-"""What a client is told of a run, a report and a source, as JSON values and by their `corrobora://` addresses.
+"""What a client is shown of a run, a report and a source, as JSON values and by their `corrobora://` addresses.
 
 Knows how much one answer may hold, that the text of sources is marked as data, addresses, media types and prompts. The
 view for clients that show pages is one page without a library: it shows the report of the last result that its host

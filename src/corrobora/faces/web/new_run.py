@@ -63,7 +63,9 @@ class NewRun(BaseModel):
         default=[], max_length=16, description="Where the report goes: `email:ADDRESS` or `webhook`."
     )
     webhook: str = Field(
-        default="", max_length=2_000, description="Address that is told the end of the run; its host must be allowed."
+        default="",
+        max_length=2_000,
+        description="Address that is notified when the run ends; its host must be allowed.",
     )
 
 

@@ -155,7 +155,7 @@ def _token_error(problem: str) -> UserError:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What the server was told to allow."""
+    """What the server was configured to allow."""
 
     tokens: tuple[Token, ...]
     hosts: tuple[str, ...]
@@ -179,7 +179,7 @@ class Access:
     def check_form_token(self, scope: ConnectionScope, given: str) -> None:
         """Refuse a form that is not from a page of this server. Raises `UserError` `form_stale`."""
         if not hmac.compare_digest(given.encode(), self.make_form_token(scope).encode()):
-            raise UserError("form_stale", "This form is not valid any more.", next_step="Open the page anew.")
+            raise UserError("form_stale", "This form is not valid any more.", next_step="Open the page again.")
 
     def identify(self, scope: ConnectionScope) -> Token | None:
         """Return the token that a request shows, as a bearer or by the cookie of the page; None without one."""

@@ -1,7 +1,7 @@
 """What every face of the server asks for: runs started, listed, followed and steered, and their evidence.
 
 Pages, HTTP API, the OpenAI-compatible API and MCP call these functions on one workspace. A run is worked on by whoever
-takes it from the queue: this process, unless it was told not to, or any worker. Knows no HTTP.
+takes it from the queue: this process, unless it was started without, or any worker. Knows no HTTP.
 """
 
 from __future__ import annotations
@@ -138,9 +138,8 @@ async def _read_named_run(workspace: Workspace, run: str) -> RunRow:
     """
     row = await read_run(workspace, run)
     if row.id != run:
-        raise UserError(
-            "run_id_whole", f"{run} is not the whole id of a run.", next_step=f"If it is meant, write: {row.id}"
-        )
+        message = f"{run} is not the complete id of a run."
+        raise UserError("run_id_whole", message, next_step=f"If you mean this run, write: {row.id}")
     return row
 
 

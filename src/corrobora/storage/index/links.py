@@ -14,8 +14,14 @@ from numpy.typing import NDArray
 
 from corrobora.storage.index import posting_lists
 from corrobora.storage.index.posting_cache import array_literal
-from corrobora.text import mentions
-from corrobora.text.mentions import AliasMention, alias_prefix, find_alias_mentions, group_by_prefix, make_alias
+from corrobora.text.mentions import (
+    AliasMention,
+    alias_prefix,
+    find_alias_mentions,
+    group_by_prefix,
+    list_alias_prefixes,
+    make_alias,
+)
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import fold_text
 
@@ -29,7 +35,7 @@ if TYPE_CHECKING:
 PostingKeys = NDArray[np.int64]  # term << 32 | passage, rising
 
 _RAREST = 4  # terms of a name that are intersected
-_SHORT = 64  # a blob of at most so many postings is read at once, a longer one only if a name depends on it
+_SHORT = 64  # a blob with at most this many postings is read at once, a longer one only if a name depends on it
 _ABSENT = -1
 _SIEVE_BITS = 20
 _READ = """
@@ -273,7 +279,7 @@ async def _read_bodies(connection: Connection, ids: Sequence[int]) -> dict[int, 
 
 async def refresh_mentions(connection: Connection, space: int, passages: Mapping[int, str]) -> None:
     """Find the mentions of some passages again and replace what was stored for them."""
-    prefixes = {number: mentions.list_alias_prefixes(body) for number, body in passages.items()}
+    prefixes = {number: list_alias_prefixes(body) for number, body in passages.items()}
     asked = set[str]().union(*prefixes.values())
     if not asked:
         return
@@ -314,11 +320,6 @@ async def read_links(connection: Connection, passages: Sequence[int]) -> list[Li
     async with connection.cursor(binary=True) as cursor:
         await cursor.execute(_FROM_PASSAGES, {"ids": array_literal(passages), "fan": MAX_FAN})
         return [Link(*row) for row in await cursor.fetchall()]
-
-
-def question_prefixes(text: str) -> list[str]:
-    """Return the prefixes by which the aliases that `text` may mention are looked up."""
-    return sorted(mentions.list_alias_prefixes(text))
 
 
 def sources_named_in(text: str, bearers: Mapping[str, Sequence[int]]) -> set[int]:

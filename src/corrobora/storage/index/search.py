@@ -14,6 +14,7 @@ from corrobora.storage.index.posting_cache import array_literal
 from corrobora.storage.index.tokenizer import term_id
 from corrobora.storage.index.vectors import Neighbours, read_cosines
 from corrobora.text import ranking
+from corrobora.text.mentions import list_alias_prefixes
 from corrobora.text.ranking import split_clauses
 from corrobora.text.tokens import stem_text
 
@@ -92,7 +93,7 @@ class Search:
 
     async def find_passages(self, terms: Sequence[int], depth: int, limit: int) -> list[FoundPassage]:
         """Rank, boost, follow links; return the best `limit` of what was found among `depth` or more, best first."""
-        read = await self._kept.read(self._connection, terms, links.question_prefixes(self._text))
+        read = await self._kept.read(self._connection, terms, sorted(list_alias_prefixes(self._text)))
         self._named = links.sources_named_in(self._text, read.bearers)
         deeper = _DEEPER if self._asked.releases or self._asked.identifiers else 1
         scores, parts = self.rank_by_words(read.postings, depth * deeper)
@@ -154,13 +155,11 @@ class Search:
         ids = _ids_by_score(scores)
         rows = await self._fetch_rows(ids, ids, likely=(*ids[: limit + _MORE], *fitting))
         scores = await self._apply_feedback(scores, fitting, rows)
-        boosted = {id_: scores[id_] * self._boost_factor(rows[id_]) for id_ in ids if id_ in rows}
+        boost, found = self._asked.boost_factor, ((id_, rows[id_]) for id_ in ids if id_ in rows)
+        boosted = {id_: scores[id_] * boost(row.publisher, row.published, row.heading) for id_, row in found}
         ordered = sorted(boosted.items(), key=_by_score)
         final = ranking.damp_repeated_sources(ordered, {id_: row.publisher for id_, row in rows.items()}, self._asked)
         return sorted((FoundPassage(rows[id_], score) for id_, score in final.items()), key=_found_order), scores
-
-    def _boost_factor(self, row: Row) -> float:
-        return self._asked.boost_factor(row.publisher, row.published, row.heading)
 
     async def _rank_first(self, scores: Scores, limit: int, fitting: Fitting) -> tuple[list[FoundPassage], Scores]:
         """Return the first `limit` existing candidates and those from sources that the question names, best first.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 INDEX_FROM = 30_000  # passages; below it an exact scan is as fast and loses nothing
 MAX_DIMENSIONS = 16_000  # of a column of halfvec
 MAX_INDEXED_DIMENSIONS = 4_000  # of an HNSW index over halfvec
-QUESTION_SECONDS = 10.0  # a search waits so long for the vector of its question, then goes on without it
+QUESTION_SECONDS = 10.0  # a search waits this long for the vector of its question, then goes on without it
 BATCH_SECONDS = 120.0
 _BATCH = 256
 _EF_SEARCH = 200

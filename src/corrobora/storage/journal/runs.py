@@ -140,7 +140,7 @@ class Runs:
     async def create(self, request: Request, *, run: RunId | None = None, webhook: str = "") -> RunId:
         """Store a request as a new run with status `queued`; it starts when it is submitted or claimed.
 
-        Its end is told to the address `webhook`. With an id of the caller's own the call may be repeated: the same
+        The address `webhook` is notified of its end. With an id of the caller's own the call may be repeated: the same
         request gives the same run.
 
         Raises:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from corrobora.storage.postgres.embedded import EmbeddedServer
 
 _log = logging.getLogger(__name__)
-logging.getLogger("psycopg.pool").disabled = True  # lost connections are told in our own words
+logging.getLogger("psycopg.pool").disabled = True  # lost connections are reported in our own words
 
 Connection: TypeAlias = AsyncConnection[TupleRow]
 _Poll = getattr(selectors, "PollSelector", selectors.SelectSelector)  # needs no file descriptor of its own
@@ -37,7 +37,7 @@ Params: TypeAlias = Sequence[object] | Mapping[str, object] | None
 MIN_SERVER = 15
 WAIT_SECONDS = 120.0  # for a connection of the pool: a busy machine is not an outage
 _AGAIN_SECONDS = 1.0  # after which a task that has not ended is cancelled again
-OUTAGE_SECONDS = 300.0  # so long a server that is away is waited for; one that somebody has stopped not so long
+OUTAGE_SECONDS = 300.0  # for which statements wait for a server that is away; less for one that was stopped on purpose
 STOPPED_SECONDS = 10.0
 _TRUSTED_SECONDS = 10.0
 _LOOK_SECONDS = 1.0

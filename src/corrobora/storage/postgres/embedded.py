@@ -27,7 +27,7 @@ from corrobora.storage.postgres.processes import (
 from corrobora.storage.postgres.sockets import PORT
 
 _START_WAIT_SECONDS = 180.0
-_STOP_WAIT_SECONDS = 60.0  # a start or stop by another process takes so long on a busy machine
+_STOP_WAIT_SECONDS = 60.0  # as long as a start or stop by another process takes on a busy machine
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Locks between processes, a process told apart from a later one, and the account that a database server runs as.
+"""Locks between processes, the identity of a process, and the account that a database server runs as.
 
 Knows file locks that the kernel releases when their holder dies, and which unprivileged account root takes. Does not
 know PostgreSQL, data folders or what a lock protects.

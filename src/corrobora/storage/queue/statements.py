@@ -323,7 +323,7 @@ class Webhooks:
         self._database = database
 
     async def find_url(self, run: str) -> str:
-        """Return where the end of a run is told, "" for nowhere."""
+        """Return the address that is notified of the end of a run, "" without one."""
         row = await self._database.fetch_one("SELECT webhook FROM runs WHERE id = %s", [run], where="reading a run")
         return str(row[0]) if row is not None else ""
 
@@ -346,7 +346,7 @@ class Webhooks:
         await self._database.execute(_STORE, values, where="storing the result of a webhook")
 
     async def send_again(self, identity: str) -> bool:
-        """Make a delivery due now, whatever became of it; False if an attempt is under way, or there is none."""
+        """Make a delivery due now, also one that has ended; False if an attempt is under way, or there is none."""
         row = await self._database.fetch_one(_SEND_AGAIN, [identity], where="sending a webhook again")
         return row is not None
 

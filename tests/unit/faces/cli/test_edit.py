@@ -48,7 +48,7 @@ def test_feedback_without_a_model_makes_no_run(finished: tuple[Any, str]) -> Non
     shell, run = finished
     before = shell("runs", "list", "--json").out
     refused = shell("edit", run, "Say it in simpler words", "-q")
-    assert (refused.code, "Without a language model nobody reads feedback" in refused.complaint) == (2, True)
+    assert (refused.code, "Feedback can be read only by a language model" in refused.complaint) == (2, True)
     assert "--model PROVIDER:MODEL" in refused.complaint
     assert shell("runs", "list", "--json").out == before
 

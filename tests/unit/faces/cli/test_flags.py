@@ -45,7 +45,7 @@ def test_flag_provider(filled):
 @pytest.mark.covers("research --source")
 def test_flag_source(filled):
     assert "cannot be read" in filled("research", *RUN, "--source", "file:///etc/passwd").complaint
-    assert "nothing here can crawl" in filled("research", *RUN, "--source", "https://a.example/*").complaint
+    assert "no reader here can crawl" in filled("research", *RUN, "--source", "https://a.example/*").complaint
     assert "--source" in filled("research", *RUN, "--source", "https://a.example/", "--offline").complaint
 
 
@@ -75,7 +75,7 @@ def test_flag_run_id_refuses_what_it_would_ignore(finished, flags):
     shell, run = finished
     result = shell("research", "--run-id", run, *flags)
     assert result.code == 2
-    assert "belongs to a new run" in result.complaint
+    assert "applies only to a new run" in result.complaint
 
 
 def test_r09_a_run_that_goes_on_takes_no_other_question(finished):
@@ -84,7 +84,7 @@ def test_r09_a_run_that_goes_on_takes_no_other_question(finished):
     for other in (("When was the ferry stopped?",), ("--question-file", "q.txt")):
         result = shell("research", "--run-id", run, *other)
         assert result.code == 2
-        assert f"The run {run} has its question" in result.complaint
+        assert f"The run {run} already has its question" in result.complaint
 
 
 def test_flag_min_score_counts_for_a_run_that_goes_on(filled):

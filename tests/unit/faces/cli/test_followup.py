@@ -37,7 +37,7 @@ def test_a_follow_up_is_a_run_of_its_own_on_the_evidence_of_another(finished: tu
 @pytest.mark.covers("watch --cron", "watch --name", "watch --deliver")
 def test_a_watch_is_a_schedule_that_delivers_news(finished: tuple[Any, str]) -> None:
     shell, run = finished
-    assert "somewhere to write" in shell("watch", run).complaint
+    assert "a target to deliver to" in shell("watch", run).complaint
     assert "is not a valid name" in shell("watch", run, "--name", "A B").complaint
     made = shell("watch", run, "--cron", "weekly", "--name", "bridge", "--deliver", "folder:news")
     assert made.out.startswith("bridge: next on ")

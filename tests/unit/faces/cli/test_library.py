@@ -45,7 +45,7 @@ def test_a_library_that_a_path_made_is_renamed_and_repetitions_and_schedules_fin
     assert folder("update", asked, "-q").code == first.code  # it searches the library under its new name
     waiting = json.loads(folder("Which fish?", "-l", "lakes", "-p", "tree", "--no-input", "--json", "-q").out)["run_id"]
     refused = folder("library", "rename", "lakes", "other")
-    assert (refused.code, f"Run {waiting} searches lakes and is not over" in refused.complaint) == (2, True)
+    assert (refused.code, f"Run {waiting} searches lakes and has not ended" in refused.complaint) == (2, True)
     folder("cancel", waiting)
     folder("library", "add", "ponds", "papers/lakes.md", "-q")
     assert "a library ponds already" in folder("library", "rename", "lakes", "ponds").complaint

@@ -182,7 +182,7 @@ async def _find_run(workspace: Workspace, run: str) -> RunRow | None:
 async def follow_events(workspace: Workspace, run: str) -> AsyncGenerator[Event | None]:
     """Yield what happens in a run, None as a sign of life, until it ends or waits for a person.
 
-    A run that was just answered may still be told as waiting: it is followed on if it is worked on by then.
+    A run that was just answered may still be reported as waiting: it is followed on if it is worked on by then.
     """
     seen, goes_on = 0, True
     while goes_on:

@@ -261,7 +261,7 @@ async def control_run(request: Request, run: str, workspace: Opened, form: SentF
             case "stop":
                 await service.cancel(workspace, run)
             case other:
-                raise UserError("form_field", f"There is no action {other[:40]!r}.", next_step="Open the page anew.")
+                raise UserError("form_field", f"There is no action {other[:40]!r}.", next_step="Open the page again.")
     except CorroboraError as error:
         return await _render_run(request, workspace, await service.read_run(workspace, row.id), error)
     return go_to(f"/runs/{row.id}")

@@ -70,7 +70,7 @@ def iter_nodes(node: Values) -> Iterator[Values]:
 
 
 def _refuse(problem: str) -> UserError:
-    return UserError("plan_edit", problem, next_step="Open the plan anew.")
+    return UserError("plan_edit", problem, next_step="Open the plan again.")
 
 
 def _set_fields(node: Values, fields: Mapping[str, str]) -> None:
