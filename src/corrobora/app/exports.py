@@ -11,6 +11,7 @@ import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from corrobora.app.runs import load_report
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.evidence import Document, SourceId, locate_quote
 from corrobora.domain.report import Citation, CitedPassage, Report
-from corrobora.domain.run import Event, EventType
+from corrobora.domain.run import EventType
 from corrobora.reporting.bibliography import CitedWork, write_bibtex, write_csl, write_ris
 from corrobora.reporting.bundle import build_crate, write_bundle
 from corrobora.reporting.bundle_check import list_claims, recheck_members
@@ -97,7 +98,7 @@ async def bundle_run(workspace: Workspace, run: str) -> bytes:
         members[name] = b"null\n" if stored is None else stored.content
     events = await list_events(workspace.database, run)
     decided = [each for each in events if each.type in _DECISIONS]
-    members["decisions.json"] = _dump_json([_describe_event(each) for each in decided])
+    members["decisions.json"] = _dump_json([each.as_json() for each in decided])
     members["sources.json"] = _dump_json(await _list_sources(workspace, report.citations, members))
     members["journal.json"] = _dump_json({**await _digest_journal(workspace, run), "events": len(events)})
     members["claims.json"] = _dump_json(list_claims(await recheck_members(members)))
@@ -157,7 +158,7 @@ async def _list_sources(
 
 
 def _find_place(cited: Citation, members: Mapping[str, bytes]) -> tuple[int, int, str]:
-    """Return where the first quote stands, for a passage that a later reading of its source replaced."""
+    """Return where the first quote is, for a passage that a later reading of its source replaced."""
     stored = members.get(f"snapshots/{cited.snapshot}.txt", b"").decode()
     place = locate_quote(cited.quotes[0], stored) if cited.quotes else None
     start, end = place or (0, 1)
@@ -173,47 +174,27 @@ async def _digest_journal(workspace: Workspace, run: str) -> dict[str, object]:
     return {"entries": len(rows), "sha256": whole.hexdigest()}
 
 
-def _describe_event(event: Event) -> dict[str, object]:
-    return {
-        "seq": event.seq,
-        "ts": event.at,
-        "node": event.path,
-        "round": event.round,
-        "type": event.type.value,
-        "data": dict(event.data),
-    }
-
-
 def _dump_json(value: object) -> bytes:
     return (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace")
 
 
-def _export_document(
-    write: Callable[[str, Sequence[TextBlock]], bytes],
-) -> Callable[[Workspace, str], Awaitable[bytes]]:
-    async def export_document(workspace: Workspace, run: str) -> bytes:
-        report = await _load_cited_report(workspace, run)
-        return write(report.title, read_document(report.markdown, [each.number for each in report.citations]))
-
-    return export_document
+async def _export_document(write: Callable[[str, Sequence[TextBlock]], bytes], workspace: Workspace, run: str) -> bytes:
+    report = await _load_cited_report(workspace, run)
+    return write(report.title, read_document(report.markdown, [each.number for each in report.citations]))
 
 
-def _export_references(write: Callable[[Sequence[CitedWork]], str]) -> Callable[[Workspace, str], Awaitable[bytes]]:
-    async def export_references(workspace: Workspace, run: str) -> bytes:
-        report = await _load_cited_report(workspace, run)
-        texts = await _read_texts(workspace, report.citations)
-        rows = await _list_sources(workspace, report.citations, texts)
-        return write([CitedWork.from_record(row) for row in rows]).encode("utf-8", "replace")
-
-    return export_references
+async def _export_references(write: Callable[[Sequence[CitedWork]], str], workspace: Workspace, run: str) -> bytes:
+    report = await _load_cited_report(workspace, run)
+    rows = await _list_sources(workspace, report.citations, await _read_texts(workspace, report.citations))
+    return write([CitedWork.from_record(row) for row in rows]).encode("utf-8", "replace")
 
 
 _WRITERS: Mapping[str, Callable[[Workspace, str], Awaitable[bytes]]] = {
-    "docx": _export_document(write_docx),
-    "pdf": _export_document(write_pdf),
-    "csl": _export_references(write_csl),
-    "bib": _export_references(write_bibtex),
-    "ris": _export_references(write_ris),
+    "docx": partial(_export_document, write_docx),
+    "pdf": partial(_export_document, write_pdf),
+    "csl": partial(_export_references, write_csl),
+    "bib": partial(_export_references, write_bibtex),
+    "ris": partial(_export_references, write_ris),
     "bundle": bundle_run,
 }
 
@@ -269,7 +250,7 @@ async def read_source(workspace: Workspace, source: str) -> Document:
 
 
 async def list_quotes(workspace: Workspace, stored: Document) -> list[StoredQuote]:
-    """Return the quotes that any run took from a source and that stand there, by their place."""
+    """Return the quotes that any run took from a source and that it still contains, by their place."""
     number = int(stored.source.id[1:])
     rows = await workspace.database.fetch_all(_QUOTES, [number], where="reading quotes")
     return [StoredQuote(fact, start, end) for fact, _, start, end, quote in rows if stored.text[start:end] == quote]

@@ -1,4 +1,4 @@
-"""What comes after a report: follow-up questions, repetitions that tell what changed, comparison and edits.
+"""What comes after a report: follow-up questions, repetitions that show what changed, comparison and edits.
 
 Knows stored runs, their reports and versions, and how a run that follows another one is asked for. Does not know how
 anything is compared, edited or printed.
@@ -198,7 +198,7 @@ async def accept_changes(workspace: Workspace, run: str, accept: str) -> None:
 
 
 async def read_changes(workspace: Workspace, run: str) -> dict[str, Any]:
-    """Return the proposed changes of an edit as JSON values, with where each move leads to; {} if there are none."""
+    """Return the proposed changes of an edit as JSON values, each move with its new place; {} if there are none."""
     stored = await workspace.runs.read_text(run, "edits.json")
     if stored is None:
         return {}

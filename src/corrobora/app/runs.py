@@ -182,7 +182,7 @@ async def _find_pause(workspace: Workspace, run: str) -> str | None:
 
 
 async def rewind_run(workspace: Workspace, run: str, stage: Stage, *, forget: bool = True) -> None:
-    """Take a run back to the begin of a stage; what was answered before it is kept (ANGLES-1)."""
+    """Take a run back to the beginning of a stage; what was answered before it is kept (ANGLES-1)."""
     from corrobora.storage.journal import events  # noqa: PLC0415
 
     await events.rewind_run(workspace.database, run, stage, forget=forget)

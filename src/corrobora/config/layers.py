@@ -241,7 +241,7 @@ def _flatten_free_table(key: str, table: dict[str, object], where: str, text: st
 
 
 def check_key(key: str, where: str) -> None:
-    """Refuse a dotted key that names no setting and stands below no free table. Raises `UserError`."""
+    """Refuse a dotted key that names no setting and belongs to no free table. Raises `UserError`."""
     known = {*list_settings(), *list_secrets()}
     if key not in known and not any(key.startswith(f"{table}.") for table in FREE_TABLES):
         raise _refuse_key(key, where, "", sorted(known | set(FREE_TABLES)))

@@ -142,7 +142,7 @@ def _restrict_layer(
 
 
 def refuse_literals(layer: Layer) -> None:
-    """Refuse a secret that stands as text in a project file, which other people read. Raises `UserError`."""
+    """Refuse a secret that is written as text in a project file, which other people read. Raises `UserError`."""
     for key, value in layer.values.items():
         literal = isinstance(value, str) and parse_reference(value) is None and not _is_plain_address(key, value)
         if is_secret(key) and literal:
@@ -262,7 +262,7 @@ class _Merge:
         return self.read_secret(key, layer) if layer else None
 
     def read_secret(self, key: str, layer: Layer) -> Secret | None:
-        """Return the secret that a layer refers to; one that stands as text in the user's file is noted."""
+        """Return the secret that a layer refers to; one that is written as text in the user's file is noted."""
         value = layer.values.get(key)
         if value is None:
             return None
@@ -277,7 +277,7 @@ class _Merge:
         found = read_literal(value)
         if _is_plain_address(key, value):
             return found
-        note = f"{key} stands as text in {layer.locate(key)}; a reference to a variable or file is safer"
+        note = f"{key} is written as text in {layer.locate(key)}; a reference to a variable or file is safer"
         return replace(found, notes=(*found.notes, note))
 
     def list_origins(self, keys: Mapping[str, Secret]) -> dict[str, Origin]:

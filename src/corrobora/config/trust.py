@@ -28,7 +28,7 @@ _MODEL_VENDORS = {"anthropic": "anthropic", "openai": "openai", "openai-chat": "
 
 
 def is_vendor_host(vendor: str, url: str) -> bool:
-    """True if a URL leads to a vendor's own host over TLS, so that its key may travel there."""
+    """True if a URL points to the vendor's own host over TLS, so that the vendor's key may be sent there."""
     try:
         parts = urlsplit(url)
         return parts.scheme == "https" and parts.hostname == _vendor_host(vendor) and parts.port in (None, 443)
@@ -184,5 +184,5 @@ def digest_text(text: str) -> str:
 
 
 def _name_file(file: Path) -> str:
-    """Name a file by its real folder: a link that leads to a trusted file is a file of its own."""
+    """Name a file by its real folder: a link to a trusted file is a file of its own."""
     return str(file.parent.resolve() / file.name)

@@ -110,7 +110,7 @@ def read_secret_file(path: Path) -> Secret:
 
 
 def read_literal(value: str) -> Secret:
-    """Return a secret that stands as text in a setting."""
+    """Return a secret that is written as text in a setting."""
     return _check_secret("literal", value, "The value")
 
 

@@ -235,7 +235,7 @@ class Fact:
         subjects: tuple[str, ...] = (),
         score: float = 0.0,
     ) -> Fact | None:
-        """Make a fact if `quote` stands literally in the document's text, else return None."""
+        """Make a fact if `quote` occurs literally in the document's text, else return None."""
         found = locate_quote(quote, document.text[passage.start : passage.end])
         shift = passage.start
         if found is None:

@@ -210,6 +210,11 @@ class Event:
     seq: int = 0  # given by the store
     at: str = ""  # ISO time, given by the store
 
+    def as_json(self) -> dict[str, object]:
+        """Return what clients see of it; `seq` is the cursor from which one can go on."""
+        place: dict[str, object] = {"node": self.path, "round": self.round}
+        return {"seq": self.seq, "ts": self.at, **place, "type": self.type.value, "data": dict(self.data)}
+
 
 class LoopDecision(TypedDict):
     """What the event of a decision carries; the field names are exactly those of TIMED-6."""

@@ -51,7 +51,7 @@ class RunHandle:
         self._held = None
 
     async def read_status(self) -> RunStatus:
-        """Return where the run stands now."""
+        """Return the status of the run."""
         return (await self._workspace.runs.get(self.id)).status
 
     async def events(self, after: int = 0) -> AsyncGenerator[Event]:

@@ -63,7 +63,7 @@ class Gauge:
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """A sub-question, how far the last round answered it, and how many facts of each source speak to it."""
+    """A sub-question, how far the last round answered it, and how many facts of each source answer it."""
 
     id: str
     text: str = ""

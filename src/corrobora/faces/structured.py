@@ -41,7 +41,7 @@ Schema = Mapping[str, Any] | ModelClass | type
 
 @dataclass(frozen=True, slots=True)
 class FilledField:
-    """One field: its value, and the quote that the value stands in; both are empty without evidence."""
+    """One field: its value, and the quote that contains the value; both are empty without evidence."""
 
     name: str
     value: Value
@@ -85,7 +85,7 @@ def _escape(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StructuredRow:
-    """The fields of one thing among many. `name` is the heading that it stands under, or the title of its source."""
+    """The fields of one thing among many. `name` is the heading above it, or the title of its source."""
 
     name: str
     fields: tuple[FilledField, ...]

@@ -136,7 +136,7 @@ class RecheckResult:
 
     @property
     def failed(self) -> tuple[CheckedStatement, ...]:
-        """Statements that were checked and are not carried; of our own reports also claims without a citation.
+        """Statements that were checked and are not supported; of our own reports also claims without a citation.
 
         Where the delivered report is known, what was added to it is in `changes`.
         """
@@ -150,7 +150,7 @@ class RecheckResult:
         )
 
     def judge(self, *, min_score: float | None = None, strict: bool = False, broken: bool = False) -> CheckVerdict:
-        """Return the verdict that every face tells.
+        """Return the verdict that every face shows.
 
         `min_score` and `strict` ask for more than that nothing fails; `broken` says that its bundle does not hold.
         """

@@ -157,7 +157,7 @@ class CitedSource:
 def build_citations(
     numbers: Mapping[str, int], facts: Sequence[Fact], sources: Mapping[str, CitedSource]
 ) -> tuple[Citation, ...]:
-    """Build the numbered references with the quotes that carry them."""
+    """Build the numbered references with the quotes that support them."""
     unknown = CitedSource("")
     by_marker: dict[str, list[Fact]] = {}
     for fact in facts:
@@ -185,7 +185,7 @@ def build_citations(
 
 
 def _drop_contained(quotes: Sequence[str]) -> tuple[str, ...]:
-    """Return each quote once, without those that another quote carries in sentences of its own."""
+    """Return each quote once, without those that another quote contains as sentences of its own."""
     once = tuple(dict.fromkeys(quotes))
     return tuple(each for each in once if not any(each != other and _carries(other, each) for other in once))
 

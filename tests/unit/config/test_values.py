@@ -72,7 +72,7 @@ def test_c05_a_literal_secret_is_refused_in_the_project_file_and_never_echoed(lo
 def test_c05_a_literal_secret_in_the_user_file_works_with_a_note(loading: Any) -> None:
     settings = loading(user_file=loading.user("[keys]\nopenai = 'sk-planted'"))
     assert settings.key("openai").reveal() == "sk-planted"
-    assert any("keys.openai stands as text" in note for note in settings.notes)
+    assert any("keys.openai is written as text" in note for note in settings.notes)
     assert "sk-planted" not in repr(settings)
 
 

@@ -45,7 +45,7 @@ async def store_page(  # noqa: PLR0913 - the parts of one snapshot
 
 
 def _name_site(title: str, site: str, host: str) -> str:
-    """Add the name of its site to a title such as "Introduction", which tells nothing of what it introduces.
+    """Add the name of its site to a title such as "Introduction", which does not say what it introduces.
 
     A site whose name is that of its host is told by the host; a release ("restic 0.14.0 documentation") never is.
     """

@@ -153,7 +153,7 @@ def _read_result(api: ProviderApi, message: object) -> object:
 
 
 def _read_text(api: ProviderApi, content: object) -> object:
-    """Return the JSON that stands in the first text of a result."""
+    """Return the JSON in the first text of a result."""
     parts = cast("list[object]", content) if isinstance(content, list) else []
     texts = [part.get("text") for part in parts if is_mapping(part) and part.get("type") == "text"]
     text = texts[0] if texts else None

@@ -35,17 +35,8 @@ def plain_line(event: Event) -> str:
 
 
 def json_line(event: Event, run: str) -> str:
-    """Return an event as one line of ASCII JSON; `seq` is the cursor from which a client can resume."""
-    envelope = {
-        "seq": event.seq,
-        "ts": event.at,
-        "run": run,
-        "node": event.path,
-        "round": event.round,
-        "type": str(event.type),
-        "data": dict(event.data),
-    }
-    return json.dumps(envelope, default=str)
+    """Return an event as one line of ASCII JSON."""
+    return json.dumps({**event.as_json(), "run": run}, default=str)
 
 
 class Display:

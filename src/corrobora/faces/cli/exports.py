@@ -250,7 +250,7 @@ def names_of(wanted: Reference) -> str:
 
 
 def _render(found: _Found, wanted: Reference) -> str:
-    """Return the passages as plain text; quotes stand between » and «."""
+    """Return the passages as plain text; quotes are between » and «."""
     from corrobora.reporting.cards import mark_spans  # noqa: PLC0415 - `--help` must not load the engine
 
     held = found.source

@@ -206,7 +206,7 @@ def _read_stdin() -> str:
 
 
 def read_stdin_text(limit: int) -> str | None:
-    """Return what stands on stdin, None if it has more than `limit` bytes."""
+    """Return the text on stdin, None if it has more than `limit` bytes."""
     stream: io.BufferedIOBase | None = getattr(sys.stdin, "buffer", None)
     data = stream.read(limit + 1) if stream is not None else b""
     return None if len(data) > limit else data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")

@@ -32,7 +32,7 @@ def one_line(text: str, limit: int = 200) -> str:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """True if a stream is open and leads to a terminal."""
+    """True if a stream is open and is a terminal."""
     try:
         return stream is not None and stream.isatty()
     except ValueError:  # closed

@@ -1,4 +1,4 @@
-"""`corrobora verify`: whether a report is the one that was delivered, and what of it its sources carry.
+"""`corrobora verify`: whether a report is the one that was delivered, and what of it its sources support.
 
 Knows the flags, how the result is printed (for people, as JSON, as SARIF) and which exit code it gives. Does not check:
 `app.verification` does.

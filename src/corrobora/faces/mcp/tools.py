@@ -114,7 +114,7 @@ def _add_run_tools(server: MCPServer[Any], workspace: Workspace) -> None:
         cursor: Annotated[int, Field(description="From the last status; 0 for all events.", ge=0)] = 0,
         wait_seconds: Annotated[float, Field(description="Wait for news so long.", ge=0, le=MAX_WAIT_SECONDS)] = 20.0,
     ) -> CallToolResult:
-        """Tell where a run stands and what happened after the cursor; wait for news for at most 25 seconds."""
+        """Return the status of a run and what happened after the cursor; wait for news for at most 25 seconds."""
         found = await describe_run(
             workspace, await look_at_run(workspace, run_id, after=cursor, wait_seconds=wait_seconds)
         )
@@ -216,7 +216,7 @@ def _add_evidence_tools(server: MCPServer[Any], workspace: Workspace) -> None:
             str, Field(description="Text of a report: Markdown, HTML or JSON.", max_length=MAX_REPORT_CHARS)
         ],
     ) -> CallToolResult:
-        """Check a report against its seal and the stored sources: which cited sentences they carry, which not."""
+        """Check a report against its seal and the stored sources: which cited sentences they support and which not."""
         if not report.strip():
             raise UserError("report_empty", "There is no report to check.", next_step="Pass the text of the file.")
         result = await verify_report(workspace, report)

@@ -1,4 +1,4 @@
-"""The server: the page, the HTTP API and what speaks like another service, over one workspace of this process.
+"""The server: the page, the HTTP API and what is compatible with another service, over one workspace of this process.
 
 Knows which parts there are, in which order a request passes them, and that the process works on the runs that it
 submits. Has no research logic: everything is asked of `service`. Needs the extra `serve`.

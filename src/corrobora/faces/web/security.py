@@ -162,7 +162,7 @@ class Access:
     secret: bytes = field(repr=False)
 
     def find_token(self, given: str) -> Token | None:
-        """Return the token that was given, in a time that tells nothing about it; anybody if there are none."""
+        """Return the token that was given, in a time that reveals nothing about it; anybody if there are none."""
         if not self.tokens:
             return ANYBODY
         equal = [each for each in self.tokens if hmac.compare_digest(given.encode(), each.text.encode())]

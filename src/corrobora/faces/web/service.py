@@ -308,7 +308,7 @@ class RunUpdate:
 
 
 async def look_at_run(workspace: Workspace, given: str, *, after: int = 0, wait_seconds: float = 0.0) -> RunUpdate:
-    """Return where a run stands, and its events after `after`; wait for news for at most `wait_seconds`.
+    """Return the status of a run, and its events after `after`; wait for news for at most `wait_seconds`.
 
     News are an event, a question to a person, and the end. Raises `UserError` `run_unknown`.
     """

@@ -101,7 +101,7 @@ class PostgresLibrary:
         return await self._index.rate_question(text[: LIMITS.question_max_chars])
 
     async def find_words(self, words: Sequence[str]) -> frozenset[str]:
-        """Return those of the folded words that stand in these spaces: in texts, headings, titles or addresses."""
+        """Return those of the folded words that these spaces contain: in texts, headings, titles or addresses."""
         terms = {word: self._tokenizer.query_terms(word) for word in words}
         held = await self._index.find_held_terms(sorted({term for own in terms.values() for term in own}))
         rows = await self._database.fetch_all(

@@ -1,4 +1,4 @@
-"""Questions to the index: ranked passages, how likely a question is answered, and which words stand in it.
+"""Questions to the index: ranked passages, how likely a question is answered, and which words it contains.
 
 Knows the spaces of one library, joins words, links, boosts and vectors into one ranked list, and indexes what was
 stored since the last question. Does not know whole documents, or who asks.
@@ -71,7 +71,7 @@ class IndexReader:
         return await self._catch_up(lambda: self._rate(text))
 
     async def find_held_terms(self, terms: Sequence[int]) -> Collection[int]:
-        """Return those of some terms that stand in the spaces."""
+        """Return those of some terms that the spaces contain."""
         async with self._database.connection("looking for words") as connection:
             return (await self._postings.read(connection, terms)).postings.frequencies
 

@@ -209,7 +209,7 @@ class Runs:
         return row is not None
 
     async def claim_key(self, digest: str) -> RunId:
-        """Return the id of the run that a key stands for, by the key's digest: the same until that run is removed."""
+        """Return the id of the run that a key belongs to, by the key's digest: the same until that run is removed."""
         row = await self._database.fetch_one(_CLAIM_KEY, [digest, new_run_id()], where="finding the run of a key")
         assert row is not None
         return RunId(str(row[0]))

@@ -222,7 +222,7 @@ def list_processes() -> list[int]:
 
 
 def is_foreign(folder: Path) -> bool:
-    """True if something else than a folder of root's stands at a path."""
+    """True if something other than a folder of root's is at a path."""
     return os.path.lexists(folder) and (folder.is_symlink() or folder.lstat().st_uid != 0)
 
 

@@ -1,4 +1,4 @@
-"""The evidence of a run over HTTP: its report and what every statement of it stands on.
+"""The evidence of a run over HTTP: its report and what supports every statement of it.
 
 Knows paths and formats. Everything is read from the stored report, its libraries and the log of the run.
 """
@@ -85,7 +85,7 @@ async def _send_report(workspace: Opened, run: str, form: str, known: str | None
 
 @router.get("/citations")
 async def list_citations(run: RunName, workspace: Opened) -> list[Citation]:
-    """List the references of the report, each with the quotes that carry it and the hash of the stored text."""
+    """List the references of the report, each with the quotes that support it and the hash of the stored text."""
     return list((await evidence.read_report(workspace, run)).citations)
 
 

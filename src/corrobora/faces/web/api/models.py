@@ -44,7 +44,7 @@ class Links(BaseModel):
 
 
 class RunInfo(BaseModel):
-    """Where a run stands."""
+    """The status of a run."""
 
     id: str
     status: RunStatus = Field(description="Final are done, failed and cancelled.")
@@ -104,7 +104,7 @@ class Hint(Strict):
 
 
 class WebhookAttemptInfo(BaseModel):
-    """One attempt to tell the end of a run."""
+    """One attempt to send the end of a run."""
 
     at: str
     result: str = Field(description="What the receiver answered, or why it was not reached; empty while it is sent.")
@@ -150,7 +150,7 @@ class SourceInfo(BaseModel):
 
     source: Source
     characters: int
-    cited_as: list[int] = Field(description="Numbers of the references that lead to it.")
+    cited_as: list[int] = Field(description="Numbers of the references that cite it.")
     facts: list[Fact] = Field(description="What was taken from it; `start` and `end` index the text.")
 
 

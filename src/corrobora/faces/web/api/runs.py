@@ -90,7 +90,7 @@ async def list_runs(
 
 @router.get("/{run}")
 async def get_run(run: RunName, workspace: Opened) -> RunInfo:
-    """Say where a run stands."""
+    """Return the status of a run."""
     row = await service.read_run(workspace, run)
     return describe_run(row, (await workspace.runs.read_scores([row.id])).get(row.id))
 

@@ -141,7 +141,7 @@ async def create_response(wanted: ResponseRequest, request: Request, workspace: 
 
 
 async def _enter(workspace: Workspace, wanted: ResponseRequest, turns: list[Turn]) -> tuple[RunRow, str]:
-    """Return the run of a request; its suffix tells the turn that authorized a plan from the one that showed it."""
+    """Return the run of a request; a suffix marks the turn that authorized a plan, not the one that showed it."""
     if wanted.previous_response_id is not None:
         words = turns[-1].text.strip() if turns and turns[-1].role == "user" else ""
         row, answered = await continue_run(workspace, await _find(workspace, wanted.previous_response_id), words)

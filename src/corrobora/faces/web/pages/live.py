@@ -158,7 +158,7 @@ def render_panel(name: str, state: LiveState, csrf: str) -> str:
 
 @router.get("/runs/{run}")
 async def show_run(request: Request, run: str, workspace: Opened) -> HTMLResponse:
-    """Show a run as it stands; with a script the panels follow it."""
+    """Show the present state of a run; with a script the panels follow it."""
     return await _render_run(request, workspace, await service.read_run(workspace, run))
 
 

@@ -61,7 +61,7 @@ async def _load(workspace: Opened, run: str) -> tuple[RunRow, Report]:
 async def _render(
     request: Request, workspace: Workspace, screen: str, row: RunRow, status: int = 200, **values: Any
 ) -> HTMLResponse:
-    """Render a screen of one run; its tabs lead to the plan if there is one."""
+    """Render a screen of one run; it has a tab for the plan if there is one."""
     planned = "plan.json" in await workspace.runs.list_artifacts(row.id)
     return render_page(
         request, f"reader/{screen}.html", status=status, row=row, planned=planned, show=sanitize_text, **values
@@ -70,7 +70,7 @@ async def _render(
 
 @router.get("/runs/{run}/report", include_in_schema=False)
 async def show_report(request: Request, run: str, workspace: Opened) -> HTMLResponse:
-    """Show the report: every number opens its quote; verdicts, conflicts and gaps stand beside it."""
+    """Show the report: every number opens its quote; verdicts, conflicts and gaps are beside it."""
     return await _render_report(request, workspace, run)
 
 
@@ -130,7 +130,7 @@ async def show_source(  # noqa: PLR0913, PLR0917 - the parts of an address
 
 @router.get("/runs/{run}/audit", include_in_schema=False)
 async def show_audit(request: Request, run: str, workspace: Opened) -> HTMLResponse:
-    """Show what stands on what: statements by sources, decisions, retries, spend and scores."""
+    """Show the audit: statements by sources, decisions, retries, spend and scores."""
     row, report = await _load(workspace, run)
     events = await list_events(workspace.database, row.id)
     audit = views.build_audit(report, events)

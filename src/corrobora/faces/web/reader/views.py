@@ -63,7 +63,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class ConflictSide:
-    """One side of a contradiction, and where its quote stands."""
+    """One side of a contradiction, and the place of its quote."""
 
     fact: Fact
     original: str
@@ -83,7 +83,7 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What stands beside a report."""
+    """What is shown beside a report."""
 
     sentences: tuple[Sentence, ...]
     checked: int
@@ -178,7 +178,7 @@ class SourceView:
 
     @property
     def earlier(self) -> int | None:
-        """Where the window before this one begins, None at the begin of the source."""
+        """Where the window before this one begins, None at the beginning of the source."""
         return max(0, self.first - self.step) if self.first else None
 
     @property
@@ -268,7 +268,7 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What stands on what, and what was decided and spent."""
+    """Which statements rest on which sources, and what was decided and spent."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[Sentence, int], ...]  # each with how often the report says it
