@@ -74,15 +74,17 @@ class IngestReport:
     embedded: int = 0
     vector_problem: str = ""  # why some passages have no vectors, for people
 
+    def __str__(self) -> str:
+        """Count the files: "1 read, 0 unchanged, 0 removed, 1 skipped"."""
+        ends = {"read": self.stored, "unchanged": self.unchanged, "removed": self.removed, "skipped": self.skipped}
+        return ", ".join(f"{len(files)} {end}" for end, files in ends.items())
+
     def add_report(self, other: IngestReport) -> None:
         """Add what became of the files of another path."""
-        for mine, theirs in (
-            (self.stored, other.stored),
-            (self.unchanged, other.unchanged),
-            (self.removed, other.removed),
-            (self.truncated, other.truncated),
-        ):
-            mine.extend(theirs)
+        self.stored += other.stored
+        self.unchanged += other.unchanged
+        self.removed += other.removed
+        self.truncated += other.truncated
         self.skipped += other.skipped
         self.embedded += other.embedded
 

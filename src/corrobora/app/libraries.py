@@ -324,13 +324,13 @@ set request = jsonb_set(request::jsonb, '{libraries}',
 _OPEN_RUNS: LiteralString = "select id from runs where status not in ('done', 'failed', 'cancelled') and "
 
 
-async def rename_library(workspace: Workspace, space: SpaceInfo, new: str) -> None:
+async def rename_library(workspace: Workspace, name: str, new: str) -> None:
     """Give a library another name, also in the requests of schedules and of runs that are over: they search it again.
 
     Raises `UserError` `library_fixed` if what it holds belongs to one of the names, `library_in_use` if a run that is
-    not over searches it, `library_exists` if the name is taken.
+    not over searches it, `library_exists` if the new name is taken, and for an unknown library or an invalid name.
     """
-    name, names = space.name, {"old": space.name, "new": new}
+    space, names = await find_library(workspace, name), {"old": name, "new": check_library_name(new)}
     if {name, new} & PUBLIC_LIBRARIES or str(workspace.settings.home / "uploads" / name) in space.root.split("\n"):
         message = f"A library of uploads cannot be renamed, nor can {', '.join(PUBLIC_LIBRARIES)}."
         raise UserError("library_fixed", message, next_step="Choose another name or library.")

@@ -1,7 +1,7 @@
 """The displays of a run: rich, plain, JSONL and none, chosen once by flag and terminal.
 
 Knows how an event becomes a line, and which events a person wants to see. Does not know runs, only events and notes.
- `rich` and `plain` write to stderr, so that stdout holds only the report; `jsonl` writes one event a line to
+`rich` and `plain` write to stderr, so that stdout holds only the report; `jsonl` writes one event a line to
 stdout instead of the report, or to stderr if `--json` needs stdout.
 """
 
@@ -13,15 +13,12 @@ import shutil
 import sys
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from corrobora.domain.run import Event
 from corrobora.faces.cli.screen import can_draw, one_line, write_line
 from corrobora.faces.event_text import describe_event, event_sign, thread_label, thread_path
 from corrobora.faces.run_view import RunView, fold_event
-
-if TYPE_CHECKING:
-    from corrobora.faces.cli.live import LiveDrawing
 
 
 def plain_line(event: Event) -> str:
@@ -93,28 +90,39 @@ class JsonlDisplay(Display):
 
 
 class RichDisplay(Display):
-    """A live screen on stderr."""
+    """A live screen on stderr, which redraws itself from the first event until it is closed."""
 
-    def __init__(self, drawing: LiveDrawing) -> None:
-        self._drawing = drawing
+    def __init__(self) -> None:
+        from rich.console import Console  # noqa: PLC0415 - loaded only where something is drawn
+        from rich.live import Live  # noqa: PLC0415 - likewise
+
+        from corrobora.faces.cli.live import render_screen  # noqa: PLC0415 - likewise
+
+        began = time.monotonic()
         self._view = RunView()
+        self._note = ""
+        self._live = Live(
+            get_renderable=lambda: render_screen(self._view, time.monotonic() - began, note=self._note),
+            console=Console(stderr=True, highlight=False),  # honours NO_COLOR and FORCE_COLOR
+            refresh_per_second=4,
+            redirect_stdout=False,
+        )
 
     def launch(self, run: str, artifacts: str) -> None:  # noqa: ARG002 - the closing lines name them
-        self._drawing.start()
+        self._live.start()
 
     def show(self, event: Event) -> None:
         self._view = fold_event(self._view, event)
-        self._drawing.update(self._view)
-        self._drawing.start()
+        self._live.start()
 
     def note(self, text: str) -> None:
-        self._drawing.note(text)
+        self._note = text
 
     def pause(self) -> None:
-        self._drawing.stop()
+        self._live.stop()  # the last screen stays visible
 
     def close(self, code: int) -> None:  # noqa: ARG002 - the shell shows it
-        self._drawing.stop()
+        self._live.stop()
 
 
 def choose_display(wanted: str, *, as_json: bool, env: Mapping[str, str] | None = None) -> Display:
@@ -129,14 +137,4 @@ def choose_display(wanted: str, *, as_json: bool, env: Mapping[str, str] | None 
         case "plain":
             return PlainDisplay()
         case _:
-            return _rich_display() if can_draw(sys.stderr, env, width) else PlainDisplay()
-
-
-def _rich_display() -> Display:
-    from rich.console import Console  # noqa: PLC0415 - loaded only where something is drawn
-
-    from corrobora.faces.cli.live import LiveDrawing  # noqa: PLC0415 - likewise
-
-    began = time.monotonic()
-    console = Console(stderr=True, highlight=False)  # honours NO_COLOR and FORCE_COLOR
-    return RichDisplay(LiveDrawing(console, lambda: time.monotonic() - began))
+            return RichDisplay() if can_draw(sys.stderr, env, width) else PlainDisplay()

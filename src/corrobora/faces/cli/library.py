@@ -51,11 +51,7 @@ async def ingest_paths(workspace: Workspace, name: str, paths: Sequence[Path], *
     with _progress_bar(f"reading into {name}", show=show) as progress:
         result = await libraries.ingest_files(workspace.database, name, paths, progress, embedder=workspace.embedder)
     if show or result.skipped:
-        counts = (
-            f"{len(result.stored)} read, {len(result.unchanged)} unchanged, {len(result.removed)} removed, "
-            f"{len(result.skipped)} skipped"
-        )
-        write_stderr(f"library  {name}: {counts}")
+        write_stderr(f"library  {name}: {result}")
     if result.vector_problem:
         write_stderr(f"vectors  {one_line(result.vector_problem, 500)}")
     elif show and result.embedded:
@@ -134,7 +130,7 @@ def add_documents(*, name: str, paths: tuple[Path, ...], quiet: bool, as_json: b
         known = await libraries.list_libraries(workspace)
         for each in known if all(other.name != name for other in known) else ():
             if each.roots == given and each.name == libraries.path_library_name(given[0]):  # `--library PATH` made it
-                await libraries.rename_library(workspace, each, name)
+                await libraries.rename_library(workspace, each.name, name)
                 write_stderr(f"library  {each.name} is now called {name}")
                 known = await libraries.list_libraries(workspace)
         return await ingest_paths(workspace, name, _choose_roots(name, given, known), show=not quiet)
@@ -236,8 +232,7 @@ async def rename_stored(workspace: Workspace, *, name: str, new: str) -> None:
     """
     from corrobora.app import libraries  # noqa: PLC0415 - as in `ingest_paths`
 
-    stored = await libraries.find_library(workspace, name)
-    await libraries.rename_library(workspace, stored, libraries.check_library_name(new))
+    await libraries.rename_library(workspace, name, new)
     click.echo(f"renamed {one_line(name)} to {new}")
 
 

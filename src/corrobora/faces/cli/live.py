@@ -1,4 +1,4 @@
-"""The live display: the state of a run, drawn with rich on stderr.
+"""The screen of the live display: the state of a run, drawn with rich.
 
 Knows the layout, and never lets untrusted text be read as markup. Does not know events: `run_view` folds them. It is a
 module of its own because rich must load only where something is drawn.
@@ -6,10 +6,7 @@ module of its own because rich must load only where something is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from rich.console import Console, Group, RenderableType
-from rich.live import Live
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -19,40 +16,6 @@ from corrobora.faces.run_view import Gauge, Lane, RunView
 from corrobora.text.phrases import describe_code, format_count
 
 _MAX_LANES = 12
-
-
-class LiveDrawing:
-    """A screen that redraws itself until it is stopped. `elapsed` returns the seconds since the command began."""
-
-    def __init__(self, console: Console, elapsed: Callable[[], float]) -> None:
-        self._elapsed = elapsed
-        self._screen = RunView()
-        self._note = ""
-        self._live = Live(
-            get_renderable=self._render_now,
-            console=console,
-            refresh_per_second=4,
-            transient=False,
-            redirect_stdout=False,
-        )
-
-    def start(self) -> None:
-        self._live.start()
-
-    def update(self, screen: RunView) -> None:
-        """Show another screen from the next refresh on."""
-        self._screen = screen
-
-    def note(self, text: str) -> None:
-        """Show a line for the person below the screen."""
-        self._note = text
-
-    def stop(self) -> None:
-        """Draw once more and stop; the last screen stays visible. It is safe to call this twice."""
-        self._live.stop()
-
-    def _render_now(self) -> RenderableType:
-        return render_screen(self._screen, self._elapsed(), note=self._note)
 
 
 def render_screen(screen: RunView, elapsed: float, *, note: str = "") -> RenderableType:

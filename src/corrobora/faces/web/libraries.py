@@ -20,7 +20,6 @@ from corrobora.app.libraries import (
     open_library,
     show_nothing,
 )
-from corrobora.app.libraries import rename_library as rename_stored
 from corrobora.app.verification import verify_report as recheck_text
 from corrobora.config.profiles import list_presets, load_profile, resolve_profile
 from corrobora.domain.errors import UserError
@@ -88,15 +87,9 @@ def _restore_file(path: Path, before: bytes | None) -> None:
         _replace_file(path, before)
 
 
-async def rename_library(workspace: Workspace, name: str, new: str) -> None:
-    """Give a library another name. Raises `UserError`: see `app.libraries.rename_library`."""
-    await rename_stored(workspace, await find_library(workspace, name), check_library_name(new))
-
-
 async def remove_library(workspace: Workspace, name: str) -> None:
     """Remove a library; files of the operator stay. Raises `UserError` `library_unknown`."""
-    known = await find_library(workspace, name)
-    await workspace.catalog.remove_space(known.name)
+    await workspace.catalog.remove_space((await find_library(workspace, name)).name)
 
 
 async def verify_report(workspace: Workspace, text: str) -> Mapping[str, Any]:

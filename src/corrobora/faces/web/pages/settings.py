@@ -14,6 +14,7 @@ from fastapi.responses import HTMLResponse, Response
 
 from corrobora.app import Workspace
 from corrobora.app.libraries import check_library_name, find_library, ingest_files, list_documents, show_nothing
+from corrobora.app.libraries import rename_library as rename_stored
 from corrobora.domain.errors import CorroboraError
 from corrobora.domain.evidence import Hit
 from corrobora.faces.cli.config import describe_settings
@@ -150,11 +151,7 @@ async def refresh_library(request: Request, name: str, workspace: Opened, form: 
         result = await ingest_files(workspace.database, name, space.roots, show_nothing, embedder=workspace.embedder)
     except CorroboraError as error:
         return await _render_library(request, workspace, name, error=error)
-    done = (
-        f"{len(result.stored)} read, {len(result.unchanged)} unchanged, {len(result.removed)} removed, "
-        f"{len(result.skipped)} skipped."
-    )
-    return await _render_library(request, workspace, name, done=done)
+    return await _render_library(request, workspace, name, done=f"{result}.")
 
 
 @router.post("/libraries/{name}/rename")
@@ -162,7 +159,7 @@ async def rename_library(request: Request, name: str, workspace: Opened, form: S
     """Give a library another name."""
     new = form.text("new").strip()
     try:
-        await libraries.rename_library(workspace, name, new)
+        await rename_stored(workspace, name, new)
     except CorroboraError as error:
         return await _render_library(request, workspace, name, error=error)
     return go_to(f"/libraries/{new}")
