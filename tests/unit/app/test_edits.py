@@ -252,7 +252,7 @@ async def test_a_move_says_where_to(workspace: Workspace) -> None:
 
 async def test_feedback_needs_a_model_and_an_edit_needs_a_wish(workspace: Workspace) -> None:
     run = await research(workspace)
-    with pytest.raises(UserError, match="Without a language model"):
+    with pytest.raises(UserError, match="only by a language model"):
         await submit_edit(workspace, run, EditRequest(feedback="Make it nicer."))
     with pytest.raises(UserError, match="No edit was given"):
         await submit_edit(workspace, run, EditRequest())

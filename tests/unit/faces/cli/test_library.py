@@ -52,7 +52,7 @@ def test_a_library_that_a_path_made_is_renamed_and_repetitions_and_schedules_fin
     assert "not a valid library name" in folder("library", "rename", "lakes", "../x").complaint
     assert "no library" in folder("library", "rename", "lake", "y").complaint
     assert (
-        "demo what ships with the package" in folder("library", "rename", "lakes", "demo").complaint
+        "cannot be renamed, nor can demo" in folder("library", "rename", "lakes", "demo").complaint
     )  # words of `demo` may go out
 
 
