@@ -176,7 +176,8 @@ def _find_mislabel(reference: Reference, known: Sequence[StoredSource]) -> str:
     """
     if not known:
         return ""
-    problems = [_compare_label(reference, each) for each in known]
+    bare = replace(reference, label=reference.label.removesuffix("."))  # a title may end in a sign of layout
+    problems = [_compare_label(said, each) for each in known for said in (reference, bare)]
     return min(problems, key=len)
 
 

@@ -261,21 +261,33 @@ async def test_a_heading_passage_or_side_that_was_changed_is_found(old: str, new
     assert any(why in each for each in told), told
 
 
-@pytest.mark.parametrize("below", ["", " > Wheels"])
-async def test_a_title_that_is_cut_short_and_is_a_heading_too_is_the_one_that_is_stored(below: str) -> None:
-    title = " ".join(f"The mill of Ardal and its {n} wheels" for n in range(9))
+async def check_title(title: str, heading: str) -> tuple[str, RecheckResult]:
+    """Return the references of a source with a title, and what a check of a report with them finds."""
     built = "The mill was built in 1874."
     fact = Fact(FactId("F1"), built, built, SourceId("S1"), PassageId("C1"), 0, len(built), title=title, url="mills.md")
-    shown = build_citations({fact.marker: 1}, [replace(fact, heading=f"{title}{below}")], {"S1": CitedSource(HASH)})
-    assert len(shown[0].title) < len(title)
-    stored = StoredSource(Source(SourceId("S1"), title, "mills.md", HASH), f"{title}{below}", "C1")
+    shown = build_citations({fact.marker: 1}, [replace(fact, heading=heading)], {"S1": CitedSource(HASH)})
+    stored = StoredSource(Source(SourceId("S1"), title, "mills.md", HASH), heading, "C1")
 
     async def read_records(_: Reference, __: Sequence[tuple[int, int]]) -> Sequence[StoredSource]:
         return (stored,)
 
-    text = f"# Mills\n\nThe mill was built in 1874. [1]\n\n{render_sources(shown)}\n"
-    assert text.count("The mill of Ardal and its 0 wheels") == 1
-    found = await recheck_report(text, Lookups(by_hash, by_reference, read_records))
+    listed = render_sources(shown)
+    text = f"# Mills\n\nThe mill was built in 1874. [1]\n\n{listed}\n"
+    return listed, await recheck_report(text, Lookups(by_hash, by_reference, read_records))
+
+
+@pytest.mark.parametrize("below", ["", " > Wheels"])
+async def test_a_title_that_is_cut_short_and_is_a_heading_too_is_the_one_that_is_stored(below: str) -> None:
+    title = " ".join(f"The mill of Ardal and its {n} wheels" for n in range(9))
+    listed, found = await check_title(title, f"{title}{below}")
+    assert title not in listed
+    assert listed.count("The mill of Ardal and its 0 wheels") == 1
+    assert (found.failed, dict(found.problems)) == ((), {})
+
+
+@pytest.mark.parametrize("title", ["The mills of Ardal -", "C:\\mills\\", "Mills of A. Doe Inc.", "Mills *"])
+async def test_a_title_may_end_in_a_sign_of_layout(title: str) -> None:
+    _, found = await check_title(title, title)
     assert (found.failed, dict(found.problems)) == ((), {})
 
 
