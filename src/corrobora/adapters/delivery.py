@@ -183,12 +183,10 @@ class EmailDelivery:
     def _submit_message(self, message: EmailMessage) -> None:
         server = self._server
         context = tls_context()
-        tls = server.security == "tls"
-        made = (
-            smtplib.SMTP_SSL(server.host, server.port, _NAME, timeout=SMTP_SECONDS, context=context)
-            if tls
-            else smtplib.SMTP(server.host, server.port, _NAME, timeout=SMTP_SECONDS)
-        )
+        if server.security == "tls":
+            made = smtplib.SMTP_SSL(server.host, server.port, _NAME, timeout=SMTP_SECONDS, context=context)
+        else:
+            made = smtplib.SMTP(server.host, server.port, _NAME, timeout=SMTP_SECONDS)
         with made as connection:
             if server.security == "starttls":
                 connection.starttls(context=context)
@@ -221,10 +219,11 @@ class WebhookDelivery:
     name = "webhook"
     syntax = "webhook"
 
-    def __init__(self, url: str, secret: str, *, clock: Clock) -> None:
+    def __init__(self, url: str, secret: str, *, clock: Clock, seconds: float = POST_SECONDS) -> None:
         self._url = url
         self._key = parse_signing_key(secret)
         self._clock = clock
+        self._seconds = seconds
 
     @classmethod
     def open_target(cls, where: str, given: Configuration) -> Self:
@@ -250,15 +249,16 @@ class WebhookDelivery:
         body = json.dumps(event, ensure_ascii=False).encode()
         stamp = str(int(datetime.fromisoformat(wall).timestamp()))
         headers = {"Content-Type": "application/json", **sign_payload(self._key, delivery, stamp, body)}
+        client = httpx2.AsyncClient(
+            follow_redirects=False, trust_env=False, timeout=self._seconds, verify=tls_context()
+        )
+        posted = client.stream("POST", self._url, content=body, headers=headers)
         try:
-            async with httpx2.AsyncClient(
-                follow_redirects=False, trust_env=False, timeout=httpx2.Timeout(POST_SECONDS), verify=tls_context()
-            ) as client:
-                reply = await client.post(self._url, content=body, headers=headers)
-        except httpx2.RequestError as error:
+            async with asyncio.timeout(2 * self._seconds), client, posted as reply:  # its body is not read
+                status = reply.status_code
+        except (httpx2.RequestError, TimeoutError) as error:
             raise self._delivery_error(type(error).__name__, retryable=True) from error
-        if not reply.is_success:
-            status = reply.status_code
+        if not httpx2.codes.is_success(status):
             raise self._delivery_error(f"HTTP {status}", retryable=status == 429 or status >= 500)  # noqa: PLR2004 - HTTP
 
     def _delivery_error(self, why: str, *, retryable: bool) -> ProviderError:

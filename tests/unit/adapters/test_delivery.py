@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import email
 import email.policy
 import hashlib
@@ -166,3 +167,28 @@ async def test_angles_delivery_to_a_webhook_that_refuses_is_an_error(status: int
             await WebhookDelivery(hook.url, SECRET, clock=FakeClock()).send("T", FILES, delivery="d")
     assert refused.value.retryable is retryable
     assert len(hook.requests) == 1, "a redirect is not followed"
+
+
+@pytest.mark.parametrize("dripped", [b"X: y\r\n", b"\r\n" + b"x" * 9_000])
+async def test_a_receiver_without_end_is_not_waited_for(dripped: bytes):
+    ended = asyncio.Event()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 999999999999\r\n")
+        with contextlib.closing(writer), contextlib.suppress(ConnectionError):
+            while not ended.is_set():
+                writer.write(dripped)
+                await writer.drain()
+                await asyncio.sleep(0.02)
+
+    async with await asyncio.start_server(answer, "127.0.0.1") as server, asyncio.timeout(20):
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        sent = WebhookDelivery(url, SECRET, clock=FakeClock(), seconds=0.2).send("T", FILES, delivery="d")
+        if dripped.startswith(b"\r\n"):
+            await sent
+        else:
+            with pytest.raises(ProviderError, match="did not accept"):
+                await sent
+        ended.set()
+        await asyncio.sleep(0.1)
