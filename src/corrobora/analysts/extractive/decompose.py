@@ -45,13 +45,23 @@ _DOES = re.compile(  # after "who" a verb stands, after "what" and the like what
     rf"(?i)^(?:who|(?:what|which)(?=\s+\w+\s+(?:the|an?|this|its|their)\b))\s+(?:(?:has|have|had|{_MODAL})\s+)?"
     rf"(?!(?:{_AUX})\b)(?:first\s+|\w+ly\s+)?(?-i:[a-z])\w*\s+(?=\S)"
 )
+_SIDE = r"((?:[^\s,;?\d]+ ){0,4}?[^\s,;?\d]+)"  # no edition or year: two editions are compared as a whole
+_CONTRASTED = tuple(
+    re.compile(rf"(?i){form}\s*\??\s*\Z")
+    for form in (
+        rf"\A\s*(?:what (?:is|are) |explain |describe )?(?:the )?differences? between {_SIDE} and {_SIDE}",
+        rf"\A\s*(?:how|in what) (?:is|are|does|do) {_SIDE} (?:different|differs?) from {_SIDE}",
+        rf"\A\s*how do {_SIDE} and {_SIDE} differ",
+    )
+)
 _CIRCUMSTANCE = re.compile(rf"(?i)(?:when|where|if|before|after|while|since|as)\b(?!\s+(?:{_AUX})\b)")
 
 
 def split_question(question: str, *, limit: int = 7) -> tuple[str, ...]:
     """Split a question into the questions it contains, each readable alone; at least one, at most `limit`.
 
-    Sentences, clauses ("and under which conditions"), "who and when", contrasts and lists of topics each give a part. A
+    Sentences, clauses ("and under which conditions"), "who and when", contrasts, two things whose difference is asked
+    for, and lists of topics each give a part. A
     part that refers back ("that") is completed with its topic.
     """
     found: list[str] = []
@@ -61,7 +71,7 @@ def split_question(question: str, *, limit: int = 7) -> tuple[str, ...]:
     context = [sentence for sentence in said if sentence not in asked]
     for sentence in _join_fragments(asked):
         for clause in _split_by_clause(sentence):
-            pieces = _split_topic_list(clause)
+            pieces = _split_contrasted(clause) or _split_topic_list(clause)
             found += [_add_topic(piece, found[0] if found else "") for piece in pieces]
     if context and found:
         lead = " ".join(context)
@@ -100,6 +110,18 @@ def _split_by_clause(sentence: str) -> list[str]:
         return [sentence]
     first = main if main.endswith("?") or not rest else f"{main}?"
     return [*_split_contrast(first), *(_complete_fragment(piece, main) for piece in rest)]
+
+
+def _split_contrasted(clause: str) -> list[str]:
+    """Ask what each of two things is whose difference is asked for, and nothing else; empty if none is."""
+    match = next((found for each in _CONTRASTED if (found := each.match(clause))), None)
+    if match is None:
+        return []
+    one, other = match.groups()
+    last = other.split()[-1]
+    if len(one.split()) == 1 and len(other.split()) == 2 and last.endswith("s"):  # noqa: PLR2004 - "hard and soft links"
+        return [f"What are {one} {last}?", f"What are {other}?"]
+    return [f"What is {one}?", f"What is {other}?"]
 
 
 def _split_contrast(sentence: str) -> list[str]:

@@ -63,7 +63,7 @@ def write_draft(given: Material) -> Draft:
     Every sentence is a sentence of a quote with its marker, or a fixed wording. It has at most `words_max` words, and
     at least `words_min` if there is enough evidence.
     """
-    compares = asks_to_compare(given.question)
+    compares = any(asks_to_compare(part.text) for part in given.sub_questions or (SubQuestion("", given.question),))
     given = _name_editions(given) if compares else given
     facts = _collect_facts(given)
     plans = _plan_by_part(given) if given.layout == "angles" else _plan_by_question(given, facts)

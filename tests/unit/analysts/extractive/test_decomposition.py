@@ -110,3 +110,28 @@ def test_a_second_question_word_asks_the_same_of_the_same():
         "By whom was the hall built?",
     )
     assert split_question("Where was it sold, and why?")[1] == "Why was it sold?"
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("What is the difference between --heat and --heat-idle?", ("What is --heat?", "What is --heat-idle?")),
+        ("How is a shrine different from a temple?", ("What is a shrine?", "What is a temple?")),
+        ("How do the lathe and the mill differ?", ("What is the lathe?", "What is the mill?")),
+        ("What is the difference between hard and soft links?", ("What are hard links?", "What are soft links?")),
+    ],
+)
+def test_each_of_two_things_whose_difference_is_asked_for_is_asked_about(question: str, found: tuple[str, ...]):
+    assert split_question(question) == found
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the difference between release 1.2 and 1.3?",  # editions, whose statements are set side by side
+        "What is the difference between the rules of 2017 and the draft?",
+        "How did the difference between the lathe and the mill change?",
+    ],
+)
+def test_a_change_between_editions_is_one_question(question: str):
+    assert split_question(question) == (question,)

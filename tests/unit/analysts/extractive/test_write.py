@@ -235,3 +235,19 @@ def test_a_long_quote_answers_each_part_with_another_sentence_of_it():
     assert "moved by a chain" in opening
     assert "risk of burns" in opening
     assert body.count("moved by a chain") == 1
+
+
+def test_two_things_are_no_editions_though_each_document_has_one():
+    """Of two options of one manual, each is told where it is asked about: no counterpart is looked for elsewhere."""
+    asked = "What is the difference between --fire and --idle?"
+    parts = (SubQuestion("sq-1", "What is --fire?"), SubQuestion("sq-2", "What is --idle?"))
+    text = "With --fire no more than ten kilns are opened a day.\n\nWith --idle a kiln rests for two full days."
+    documents = (
+        document(61, "fire", text, version="fire 3.5"),
+        document(62, "kilns", text, version="kilns of fire 3.5"),
+    )
+    facts = facts_of(*documents, question=asked, parts=parts)
+    body = play(synthesize, material(facts, asked, parts, contradictions=())).body
+    opening = body.split("\n## ")[0]
+    assert opening.index("ten kilns") < opening.index("two full days")
+    assert phrases.UNCHANGED not in opening
