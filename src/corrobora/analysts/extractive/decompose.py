@@ -21,6 +21,7 @@ _CLAUSE = re.compile(
 )
 _CONTRAST = re.compile(
     r"(?i)[,;]\s+(?:while|whereas|but|yet)\s+|;\s+(?:and\s+)?|,\s+and\s+(?:then\s+)?(?=(?:do|does|did|is|are|was|were|has|have)\s)"
+    rf"|\s+and\s+(?=(?:{_AUX})\s+(?:it|they|there)\s)"
 )
 _WH_LIST = re.compile(rf"(?i)^((?:{_WH})(?:\s*,\s*(?:{_WH}))*\s*,?\s+(?:and|or)\s+(?:{_WH}))\s+(?=(?:{_AUX})\b)")
 _BARE_QUESTION_WORD = re.compile(rf"(?i)^(?:(?:in|on|at|by|for|from|to|under|with|of|since|until)\s+)?(?:{_WH})\s*\??$")
@@ -54,6 +55,10 @@ _CONTRASTED = tuple(
         rf"\A\s*how do {_SIDE} and {_SIDE} differ",
     )
 )
+_PREPOSITION = "in|on|at|by|for|from|to|under|with|of|since|until|through|against|about"
+_ASKS_OBJECT = re.compile(
+    r"(?i)(?:what (?:do|does|did)|how (?:do|does|did)(?=.* (?:work|do)$))\b"
+)  # its verb stands last
 _CIRCUMSTANCE = re.compile(rf"(?i)(?:when|where|if|before|after|while|since|as)\b(?!\s+(?:{_AUX})\b)")
 
 
@@ -164,10 +169,13 @@ def _drop_question_words(question: str) -> str:
     """
     body = _DOES.sub("", question.strip().rstrip("?. "))
     topic = re.sub(
-        rf"(?i)^(?:(?:in|on|under|by|for|with|at|to)\s+)?(?:(?:{_WH}|{_AUX}|be|been|many|much)\s+){{1,4}}", "", body
+        rf"(?i)^(?:(?:in|on|under|by|for|with|at|to)\s+)?(?:(?:{_WH}|{_AUX}|be|been|many|much)\s+){{1,4}}"
+        r"(?:happens?\s+(?:when|if|to)\s+)?",
+        "",
+        body,
     )
-    if re.search(r"(?i)^\w+\s+(?:do|does|did)\b", body):
-        topic = re.sub(r"(?i)\s+(?:do|mean|work)$", "", topic)
+    if _ASKS_OBJECT.match(body):
+        topic = re.sub(rf"(?i)(?<=\S)\s+\w+(?:\s+(?:{_PREPOSITION}))?$", "", topic)
     return topic
 
 

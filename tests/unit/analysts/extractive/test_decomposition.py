@@ -68,6 +68,11 @@ def test_the_parts_of_a_question_stand_alone(question, found):
         ("What causes the crash and how can it be avoided?", "How can it be avoided (the crash)?"),
         ("Who may use the lathe and what does it cost?", "What does it cost (the lathe)?"),
         ("What does the -k option do and when was it added?", "When was it added (the -k option)?"),
+        ("What does the lathe-wait protect against and what is its limit?", "What is its limit (the lathe-wait)?"),
+        (
+            "What happens when --heat is low and does it crack the glaze bowls?",
+            "does it crack the glaze bowls (--heat is low)?",
+        ),
         ("How did guidance change and why did it?", "Why did it (guidance change)?"),
     ],
 )
