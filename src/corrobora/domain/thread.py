@@ -28,7 +28,7 @@ class StopReason(StrEnum):
     ALL_EXHAUSTED = "all_exhausted"  # TIMED-10
     UNLIKELY = "unlikely"  # what is searched tells no more of what is open
     PLATEAU = "plateau"  # level 3 (TRIPLET-34)
-    LIMIT = "limit"  # tokens, money, calls, searches
+    LIMIT = "limit"  # tokens, money, calls, searches; sources and time of a task
     CANCELLED = "cancelled"
     ERROR = "error"
 

@@ -269,7 +269,7 @@ def describe_length(body: str, least: int, done: Methodology) -> list[str]:
 _LIMITS = {
     StopReason.TIME_RESERVE: "the time budget: only the writing reserve was left",
     StopReason.ITERATION_CAP: "the cap on rounds",
-    StopReason.LIMIT: "a limit of tokens, money, calls, searches or sources",
+    StopReason.LIMIT: "a limit of tokens, money, calls or searches, or of its own task",
 }
 
 _LIMITS_OF_CALLS = {"tokens": "the limit of tokens", "dollars": "the limit of money", "calls": "the limit of calls"}

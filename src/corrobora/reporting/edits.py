@@ -90,6 +90,7 @@ class Document:
     head: str
     lines: tuple[Line, ...]
     tail: str
+    quoted: str = ""  # the quotes of its sources, which tell where copied sentences end
 
     @property
     def body(self) -> str:
@@ -152,6 +153,7 @@ def split_document(text: str, citations: Sequence[Citation] = (), frame: Frame =
         "".join(f"{line}\n" for line in lines[:begin]),
         tuple(_split_lines(lines[begin:end], quoted, frame)),
         "".join(f"\n{line}" for line in lines[end:]),
+        quoted,
     )
 
 
@@ -275,20 +277,34 @@ def _leads_in(line: Line) -> bool:
 
 
 def _insert_text(given: Document, place: str, new: Piece) -> Document:
-    """Insert a sentence behind another one in its line, or as a paragraph at the end of a section."""
+    """Insert a sentence behind another one, or as a paragraph at the end of a section.
+
+    It stands in the line of the other one, unless the two would be read as one sentence there.
+    """
     if "." in place:
         if given.find_piece(place).row:
             return _insert_lines(given, _find_table_end(given, place), new)
-        put = replace(new, lead=" ")
-        return _replace_piece(given, place, lambda piece: (piece, put))
+        beside = _replace_piece(given, place, lambda piece: (piece, replace(new, lead=" ")))
+        at = _find_line(given, place)
+        joined = _list_joined(beside.lines[at], given.quoted) - _list_joined(given.lines[at], given.quoted)
+        return _insert_lines(given, at, new) if joined else beside
     given.list_pieces(place)
     inside = [at for at, line in enumerate(given.lines) if line.section == place]
     filled = [at for at in inside if given.lines[at].pieces or is_heading(given.lines[at].raw)]
     return _insert_lines(given, filled[-1] if filled else inside[0] - 1, new)
 
 
+def _list_joined(line: Line, quoted: str) -> set[str]:
+    """Return the sentences of a line that a reader takes for a part of another, as what follows a colon is."""
+    return {each.text for each in line.pieces if each.id} - {each.text for each in _split_pieces(line.text, quoted)}
+
+
+def _find_line(given: Document, place: str) -> int:
+    return next(at for at, line in enumerate(given.lines) if any(each.id == place for each in line.pieces))
+
+
 def _find_table_end(given: Document, place: str) -> int:
-    at = next(at for at, line in enumerate(given.lines) if any(each.id == place for each in line.pieces))
+    at = _find_line(given, place)
     while at + 1 < len(given.lines) and is_row(given.lines[at + 1].text):
         at += 1
     return at

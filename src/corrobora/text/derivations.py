@@ -272,7 +272,8 @@ def _check_count(found: re.Match[str], cited: Sequence[CitedEvidence], reading: 
     if members is None:
         return Derivation.leave_open(kind, "the reading set is not at hand")
     if size not in (0, len(members)):
-        return Derivation.refuse(kind, f"the set has {format_count(len(members), 'member')}, not {size}")
+        own, read = len({one.source for one in cited}), len(reading.documents) if reading is not None else 0
+        return Derivation.refuse(kind, f"it speaks of {size}, while {own} are cited and {read} were read")
     by_mentions = bool(found.group("verb")) and reading is not None
     if reading is not None and by_mentions:
         holding, undecided = _list_mentioning(found, reading), set[str]()

@@ -107,7 +107,7 @@ _WORDS: dict[str, str] = {
     StopReason.ALL_EXHAUSTED: "every open question had been tried as often as allowed",
     StopReason.UNLIKELY: "what is searched tells no more of what is still open",
     StopReason.PLATEAU: "further rounds brought nothing new",
-    StopReason.LIMIT: "a limit of tokens, money, calls or searches was reached",
+    StopReason.LIMIT: "a limit of tokens, money, calls or searches, or of its own task, was reached",
     StopReason.ERROR: "an error occurred",
     ReadOutcome.DRIFTED: "off the subject",
     ReadOutcome.REFUSED: "not allowed",

@@ -158,6 +158,15 @@ def test_sentences_and_sections_move_and_a_new_one_becomes_a_paragraph_of_its_se
     assert "52 ships [2] |\n\nShips are counted. [3]\n" in below.text
 
 
+@pytest.mark.parametrize(("target", "after"), [("0.1", "1.1"), ("1.2", "0.1"), ("0.1", "1.2")])
+def test_a_sentence_stays_one_where_it_would_be_read_as_the_end_of_a_lead_in(target: str, after: str) -> None:
+    """A reader takes what stands behind a colon for the rest of its sentence, a new id and a new check."""
+    text = "What is taken for granted: [1]\n\n## More\n\n- A call is played. [1] What a newer one owns, no older writes. [1]\n"
+    before = split_document(f"# Work\n\n{text}")
+    after_it = split_document(apply_edit(before, Edit(EditAction.MOVE, target, after=after)).text)
+    assert sorted(each.text for each in after_it.pieces) == sorted(each.text for each in before.pieces)
+
+
 @pytest.mark.parametrize("edit", [
     Edit(EditAction.DROP, "9.9"), Edit(EditAction.REWORD, "7.1", "x"), Edit(EditAction.ADD, "9", "x"),
     Edit(EditAction.MOVE, "0.1", after="9"), Edit(EditAction.MOVE, "2.1", after="0.1"),

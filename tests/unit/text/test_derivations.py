@@ -223,6 +223,9 @@ def test_an_absence_speaks_of_what_was_read_never_of_the_world() -> None:
 def test_sources_are_counted_by_what_their_evidence_supports() -> None:
     cited = [CitedEvidence(Evidence(TEXTS[name].split(". ")[1]), name) for name in ("S1", "S2", "S4")]
     assert check_derivation("Two of the three cited sources require at least 8 characters.", cited).holds is True
+    off = check_derivation("Two of the nine sources require at least 8 characters.", cited, READING)
+    assert off.holds is False
+    assert off.reason == f"it speaks of 9, while 3 are cited and {len(READING.documents)} were read"
     assert (
         check_derivation("Two of the 4 documents read require at least 8 characters.", cited[:2], READING).holds is True
     )
