@@ -16,7 +16,7 @@ from tests.integration.harness import DOCUMENTS, good, name_web, open_harness, p
 
 from corrobora.domain.report import iter_threads
 from corrobora.engine.knowledge import MAX_SECTIONS_LISTED
-from corrobora.policies.selection import READ_CHARS
+from corrobora.policies.selection import CALL_CHARS, READ_CHARS
 from corrobora.testing.protocols import WireRequest
 from corrobora.testing.scripted_model import ParsedPrompt, answer_prompt
 from corrobora.testing.server import ModelServer
@@ -62,7 +62,7 @@ UNWORDED = {**UNSATISFIED, "next": {}}  # so that each round is scoped by a call
 async def test_each_prompt_of_a_thread_begins_with_what_the_one_before_it_remembered(database_url: str):
     answer = answer_with({"reflect": UNWORDED})
     async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
-        await harness.run(server, "timed")
+        await harness.run(server, "rounds")
     scopes, reflections = prompts(server, "scope"), prompts(server, "reflect")
     assert len(scopes) > 1
     assert len(reflections) > 1
@@ -83,7 +83,7 @@ async def test_the_form_of_an_answer_stays_the_same_though_questions_are_answere
         {"reflect": {**UNWORDED, "answered": ["sq-2"], "gaps": [{"text": "colour", "target": "sq-1"}]}}
     )
     async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
-        await harness.run(server, "timed")
+        await harness.run(server, "rounds")
     for role in ("scope", "reflect"):
         asked = [asked for asked in server.asked if is_role(asked, role)]
         assert len(asked) > 1
@@ -149,7 +149,7 @@ async def test_documents_that_do_not_fit_into_one_call_are_read_in_several(datab
     assert len(calls) > 1
     assert max(map(len, calls)) < len(long)
     assert max(passages_sent(server).values()) == 1
-    assert all(len(user) < READ_CHARS * 1.3 for user in prompts(server, "extract"))
+    assert all(len(user) < CALL_CHARS * 1.3 for user in prompts(server, "extract"))
 
 
 async def test_of_a_long_document_the_best_sections_are_read_and_a_reader_may_ask_for_another(database_url: str):
@@ -208,7 +208,7 @@ async def test_a_section_that_is_named_by_its_number_is_found_by_its_heading_in_
 
 async def test_what_may_be_filled_in_is_an_enum_of_what_the_prompt_shows(database_url: str):
     async with ModelServer() as server, open_harness(database_url) as harness:
-        await harness.run(server, "timed")
+        await harness.run(server, "rounds")
     for role, label in (
         ("extract", "Sub-questions:"),
         ("reflect", "Sub-questions, as code"),

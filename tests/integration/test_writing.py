@@ -43,6 +43,18 @@ async def test_the_lead_plans_its_text_and_a_single_thread_is_not_summarized(dat
     assert not [asked for asked in server.asked if is_role(asked, "summarize")]
 
 
+@pytest.mark.parametrize("outline", ["interval, then level", ["interval", {"then": "level"}], {"answer_type": 2}, 7])
+async def test_an_outline_in_another_shape_costs_no_further_call(database_url: str, outline: object):
+    def write(asked: WireRequest) -> str:
+        return json.dumps(
+            json.loads(write_along(asked)) | ({"outline": outline} if is_role(asked, "synthesize") else {})
+        )
+
+    async with ModelServer(answers=write) as server, open_harness(database_url) as harness:
+        await good(await harness.run(server, "timed"), harness)
+    assert len([asked for asked in server.asked if is_role(asked, "synthesize")]) == 1
+
+
 async def test_the_length_follows_the_question(database_url: str):
     documents = {
         "one.md": "# Orrin mill\n\nThe sluice gates of Orrin mill must be greased every 14 days, says the miller.\n"
@@ -82,10 +94,13 @@ async def test_the_question_is_searched_for_while_it_is_clarified_and_planned(da
 @pytest.mark.parametrize("profile", ["timed", "rounds"])
 async def test_what_the_model_searches_for_is_read_before_what_the_bare_question_found(database_url: str, profile: str):
     def answer(asked: WireRequest) -> str:
+        words = [f"rye bread {word}" for word in ("bakery", "loaf", "crowns")]
         if is_role(asked, "scope"):
-            queries = [{"text": f"rye bread {word}"} for word in ("bakery", "loaf", "crowns")]
-            return json.dumps({"reasoning": "r", "goal": "g", "queries": queries})
-        return answer_prompt(asked.system, asked.user)
+            return json.dumps({"reasoning": "r", "goal": "g", "queries": [{"text": text} for text in words]})
+        said = json.loads(answer_prompt(asked.system, asked.user))
+        for task in said.get("tasks", []):
+            task["queries"] = words[:-1]  # the planner's words are searched for where they are enough for a round
+        return json.dumps(said)
 
     once = (("max_rounds", "1"), ("reads_per_round", "1"), ("drift", "false"))
     async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
@@ -94,6 +109,7 @@ async def test_what_the_model_searches_for_is_read_before_what_the_bare_question
     [done] = found.report.findings.rounds
     assert [reading.title for reading in done.readings] == ["Bread of the village"]
     assert QUESTION in {hit.query for hit in done.hits}
+    assert any(is_role(asked, "scope") for asked in server.asked) == (profile == "rounds")  # which wants a third query
     urls = [hit.url for hit in done.hits]
     assert profile == "timed" or len(set(urls)) == len(urls), "no document counts twice in a round"
 

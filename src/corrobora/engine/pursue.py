@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from functools import partial
 
 from corrobora.domain.errors import RoleError
-from corrobora.domain.evidence import OPENED, Fact, Grade, Hit, Reading, ReadOutcome, SourceId
+from corrobora.domain.evidence import OPENED, Fact, Grade, Hit, Passage, Reading, ReadOutcome, SourceId
 from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Draft, Findings
 from corrobora.domain.run import EventType, write_loop_decision
@@ -21,7 +21,7 @@ from corrobora.engine.knowledge import recall_knowledge, share_thread_facts
 from corrobora.engine.read import load_document, make_offered_readings, quotes_to_facts, read_hits, take_offered_facts
 from corrobora.engine.search import list_attempts, scope_round, search_round
 from corrobora.engine.session import Session
-from corrobora.engine.session.journal import RoundBuffer, hash_parts, measure_part
+from corrobora.engine.session.journal import RoundBuffer, measure_part
 from corrobora.engine.session.reading import ReadPart
 from corrobora.policies.assessment import assess_questions, assess_thread, name_subject, settle_round
 from corrobora.policies.outcome import MAX_AGAIN, list_missing, list_rereadings, select_rereadings
@@ -97,12 +97,16 @@ async def load_rereadings(thread: ThreadState, run: Session, found: Sequence[Hit
         if first and not section:
             place = () if hit.passage is None else (hit.passage,)
             section = select_sections(everything, place, (hit.query,), most=NEAR_CHARS)
-            name = f"again#{hash_parts(*(passage.id for passage in section))}"
-            section = section if await run.record_first(name, thread.path) == thread.path else ()
+        section = [each for each in section if await _is_first_again(each, thread, run)]
         if section and len(loaded) < MAX_AGAIN:
             wanted = tuple(dict.fromkeys((*list_missing(thread), hit.query)))
             loaded.append((hit, ReadPart(stored, tuple(section), missing=wanted)))
     return loaded
+
+
+async def _is_first_again(passage: Passage, thread: ThreadState, run: Session) -> bool:
+    """True if no other thread of the run has read a passage again: each reads for all questions of the run."""
+    return await run.record_first(f"again#{passage.id}", thread.path) == thread.path
 
 
 async def reread_sources(thread: ThreadState, run: Session) -> list[Reading]:

@@ -85,7 +85,7 @@ async def take_given_intent(thread: ThreadState, run: Session) -> Intent | None:
 def _word_first_round(thread: ThreadState, run: Session) -> Intent | None:
     phase, suggested = thread.phase, thread.suggested
     surprised = not thread.earlier and bool({fact.id for fact in thread.recalled} - {fact.id for fact in run.scouted})
-    planned = run.leaves > 1 and phase.min_queries <= len(suggested) and not surprised  # by facts of other runs
+    planned = phase.min_queries <= len(suggested) and not surprised  # by facts of other runs
     if not suggested or not (thread.angle or planned):
         return None
     queries = tuple(Query(text, intent=phase.goal) for text in suggested[: phase.max_queries])

@@ -201,11 +201,13 @@ def _find_menu(pages: Sequence[frozenset[str]]) -> frozenset[str]:
     return frozenset(term for term, count in counts.items() if 1 < len(pages) < 2 * count)
 
 
-READ_CHARS = 24_000  # of the documents of one call: about 6,000 tokens
+READ_CHARS = 24_000  # of one document in a call: about 6,000 tokens
+CALL_CHARS = 32_000  # of all documents that share one
 SECTION_CHARS = 6_000  # of a section around a passage that was found
 NEAR_CHARS = 3_000  # and around one that holds much of a query
 NEAR_PASSAGES = 4  # of one query
 SHORT_CHARS = 8_000  # of a document that is read as a whole, whatever is looked for
+REST_CHARS = 1_000  # that a document is read to its end for: later they would cost a call of their own
 ALONE_CHARS = 12_000  # and of a page that several lines of research would open in different places
 _OPENED = 3  # passages at which a document is opened if no search found any of it
 NAMED_SHARE = 0.6  # of its name's words that a heading or title shares with what was named
@@ -280,7 +282,7 @@ def select_sections(
     of research. Of others: the sections of what a search found, the first ones first (of a page, where no search says
     it, of what holds most of a query), and in turn with them those that hold much of what one of the queries asks for,
     each query in its turn: none takes the room of the others. A section too long for what is left is read around its
-    passage.
+    passage, and a short rest of the document with all before it.
     """
     if sum(len(passage.text) for passage in passages) <= min(ALONE_CHARS if alone else SHORT_CHARS, most):
         return tuple(passages)
@@ -297,7 +299,8 @@ def select_sections(
     for at in interleave((opened, interleave(near))):
         if at not in chosen:
             most -= _add_section(at, passages, chosen, min(most, SECTION_CHARS if at in opened else NEAR_CHARS))
-    return tuple(passages[at] for at in sorted(chosen))
+    rest = sum(len(passage.text) for at, passage in enumerate(passages) if at not in chosen)
+    return tuple(passages[at] for at in range(len(passages)) if at in chosen or rest <= REST_CHARS)
 
 
 def select_unread(passages: Sequence[Passage], read: Container[str], gaps: Sequence[str]) -> tuple[Passage, ...]:

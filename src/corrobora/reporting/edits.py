@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from corrobora.domain.report import Citation, Report
 from corrobora.reporting.seal import strip_seal
@@ -227,10 +228,34 @@ def apply_edit(given: Document, edit: Edit) -> Document:
 def _replace_piece(given: Document, name: str, change: Rewrite) -> Document:
     """Put what `change` makes of a sentence in its place."""
     lines: list[Line] = []
-    for line in given.lines:
-        pieces = (new for piece in line.pieces for new in (change(piece) if piece.id == name else (piece,)))
-        lines.append(replace(line, pieces=tuple(pieces)))
+    for line, below in zip(given.lines, (*given.lines[1:], None), strict=True):
+        pieces = tuple(new for piece in line.pieces for new in (change(piece) if piece.id == name else (piece,)))
+        made = line if pieces == line.pieces else replace(line, pieces=pieces)
+        lines += [made] if made is line else _part_sentences(made, line, below, given.quoted)
     return replace(given, lines=tuple(lines))
+
+
+def _part_sentences(line: Line, before: Line, below: Line | None, quoted: str) -> list[Line]:
+    """Begin a paragraph with each sentence that would be read as the end of the one before it, as after a colon.
+
+    `before` is the line as it was, and `below` the one that follows.
+    """
+    joined = _list_joined(line, quoted) - _list_joined(before, quoted)
+    texts = [each.text for each in line.pieces]
+    starts = [at for at in range(1, len(texts)) if {texts[at - 1], texts[at]} <= joined]
+    if not starts:
+        return [line]
+    made = [replace(line, pieces=line.pieces[: starts[0]], tail="")]
+    for start, end in pairwise((*starts, len(texts))):
+        first, *rest = line.pieces[start:end]
+        made += [Line(line.section), Line(line.section, (replace(first, lead=""), *rest))]
+    made[-1] = replace(made[-1], tail=line.tail)
+    return [*made, Line(line.section)] if below is not None and below.text else made
+
+
+def _list_joined(line: Line, quoted: str) -> set[str]:
+    """Return the sentences of a line that are read as parts of others."""
+    return {each.text for each in line.pieces} - {each.text for each in _split_pieces(line.text, quoted)}
 
 
 def _drop_place(given: Document, name: str) -> Document:
@@ -277,34 +302,19 @@ def _leads_in(line: Line) -> bool:
 
 
 def _insert_text(given: Document, place: str, new: Piece) -> Document:
-    """Insert a sentence behind another one, or as a paragraph at the end of a section.
-
-    It stands in the line of the other one, unless the two would be read as one sentence there.
-    """
+    """Insert a sentence behind another one in its line, or as a paragraph at the end of a section."""
     if "." in place:
         if given.find_piece(place).row:
             return _insert_lines(given, _find_table_end(given, place), new)
-        beside = _replace_piece(given, place, lambda piece: (piece, replace(new, lead=" ")))
-        at = _find_line(given, place)
-        joined = _list_joined(beside.lines[at], given.quoted) - _list_joined(given.lines[at], given.quoted)
-        return _insert_lines(given, at, new) if joined else beside
+        return _replace_piece(given, place, lambda piece: (piece, replace(new, lead=" ")))
     given.list_pieces(place)
     inside = [at for at, line in enumerate(given.lines) if line.section == place]
     filled = [at for at in inside if given.lines[at].pieces or is_heading(given.lines[at].raw)]
     return _insert_lines(given, filled[-1] if filled else inside[0] - 1, new)
 
 
-def _list_joined(line: Line, quoted: str) -> set[str]:
-    """Return the sentences of a line that a reader takes for a part of another, as what follows a colon is."""
-    return {each.text for each in line.pieces if each.id} - {each.text for each in _split_pieces(line.text, quoted)}
-
-
-def _find_line(given: Document, place: str) -> int:
-    return next(at for at, line in enumerate(given.lines) if any(each.id == place for each in line.pieces))
-
-
 def _find_table_end(given: Document, place: str) -> int:
-    at = _find_line(given, place)
+    at = next(at for at, line in enumerate(given.lines) if any(each.id == place for each in line.pieces))
     while at + 1 < len(given.lines) and is_row(given.lines[at + 1].text):
         at += 1
     return at

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Annotated
 
-from corrobora.domain.evidence import FollowUp, LinkedSource, Passage
+from corrobora.domain.evidence import FollowUp, LinkedSource, Passage, PassageId
 from corrobora.domain.plan import Subject, SubQuestion
 from corrobora.ports import Role
 from corrobora.roles.forms import (
@@ -69,6 +69,12 @@ class Excerpt:
     def documents(self) -> tuple[Excerpt, ...]:
         """All sources that are read, this one first."""
         return (self, *self.beside)
+
+
+def map_copies(passages: Sequence[Passage]) -> dict[PassageId, PassageId]:
+    """Map passages to an earlier one with the same words: editions, and the parts of a series, share whole sections."""
+    first = {passage.text: passage.id for passage in reversed(passages)}
+    return {each.id: first[each.text] for each in passages if first[each.text] != each.id}
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +167,9 @@ def convert_extraction(given: Excerpt, filled: WireExtraction) -> Extraction:
         answers = tuple(each for each in drop_duplicates(found.answers) if each in ids)
         subjects = match_subjects(found.subjects, given.subjects)
         quotes.append(Quote(passage, text, " ".join(found.claim.split()), found.confidence, answers, subjects))
+    copies = map_copies([passage for each in sources for passage in each.passages])
+    copied = [replace(each, passage=own) for own, first in copies.items() for each in quotes if each.passage == first]
+    quotes = [*{(each.passage, each.quote): each for each in (*copied, *quotes)}.values()]
     summaries = _split_summary(filled.summary)
     main = next((owners[quote.passage] for quote in quotes if quote.passage in owners), 0)
 

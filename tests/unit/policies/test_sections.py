@@ -37,6 +37,14 @@ def test_a_page_that_several_lines_of_research_read_alone_is_read_as_a_whole_up_
     assert len(select_sections(larger, (PassageId("C1"),), ("unheard",), alone=True)) < len(larger)
 
 
+def test_a_short_rest_is_read_with_all_before_it() -> None:
+    passages = document(("a", 24))
+    assert len(select_sections(passages, (PassageId("C1"),), ("plain words",), most=23_000)) < len(passages)
+    rest = replace(passages[-1], text="A short end.", heading="b")
+    found = (PassageId("C3"), PassageId("C9"), PassageId("C15"), PassageId("C21"))
+    assert select_sections([*passages, rest], found, ("unheard",))[-1] == rest
+
+
 def test_of_a_long_document_the_section_of_what_was_found_is_read_with_its_neighbours() -> None:
     passages = document(("a", 30), ("b", 3), ("c", 30))
     chosen = [passage.id for passage in select_sections(passages, (PassageId("C31"),), ("unheard",))]

@@ -161,10 +161,20 @@ def test_sentences_and_sections_move_and_a_new_one_becomes_a_paragraph_of_its_se
 @pytest.mark.parametrize(("target", "after"), [("0.1", "1.1"), ("1.2", "0.1"), ("0.1", "1.2")])
 def test_a_sentence_stays_one_where_it_would_be_read_as_the_end_of_a_lead_in(target: str, after: str) -> None:
     """A reader takes what stands behind a colon for the rest of its sentence, a new id and a new check."""
-    text = "What is taken for granted: [1]\n\n## More\n\n- A call is played. [1] What a newer one owns, no older writes. [1]\n"
-    before = split_document(f"# Work\n\n{text}")
+    item = "- A call is played. [1] What a newer one owns, no older writes. [1]"
+    before = split_document(f"# Work\n\nWhat is taken for granted: [1]\n\n## More\n\n{item}\n")
     after_it = split_document(apply_edit(before, Edit(EditAction.MOVE, target, after=after)).text)
     assert sorted(each.text for each in after_it.pieces) == sorted(each.text for each in before.pieces)
+
+
+def test_what_stands_behind_new_words_stays_a_sentence() -> None:
+    before = split_document("# Work\n\n- A call is played. [1] module: pursue; one thread. [3]\n- Next. [1]\n")
+    edited = apply_edit(before, Edit(EditAction.REWORD, "0.1", "A call (0.7). [1]"))
+    assert [each.text for each in split_document(edited.text).pieces] == [
+        "A call (0.7). [1]",
+        "module: pursue; one thread. [3]",
+        "Next. [1]",
+    ]
 
 
 @pytest.mark.parametrize("edit", [

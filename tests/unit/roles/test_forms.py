@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
+from corrobora.analysts.language_model.rendering import render_prompt
+from corrobora.domain.evidence import PassageId, SourceId
 from corrobora.domain.plan import Brief
 from corrobora.roles import find_roles
 from corrobora.roles.clarify import Asking, WireQuery, WireScoping, WireSubject, convert_scoping
@@ -129,6 +131,19 @@ def test_extract_gives_the_exact_words_of_the_passage_and_finds_misplaced_ones()
         ("C7", False),
     ]
     assert (made.quotes[0].answers, made.quotes[0].subjects) == (("sq-1",), ("Pump",))
+
+
+def test_words_that_two_sources_of_a_call_share_are_shown_once_and_their_quotes_are_of_both():
+    role, shown = find_sample("extract")
+    copy = replace(shown.passages[0], id=PassageId("C9"), source=SourceId("S4"))
+    shared = replace(shown, beside=(replace(shown.beside[0], passages=(copy,)),))
+    assert render_prompt(role, shared).user.count("Operators shall not exceed 4 bar.") == 1
+    quote = WireQuote("C7", "Operators shall not exceed 4 bar.", 0.9, "", ["sq-1"])
+    made = role.convert(shared, WireExtraction([quote]))
+    assert [(quote.passage, quote.answers) for each in (made, *made.beside) for quote in each.quotes] == [
+        ("C7", ("sq-1",)),
+        ("C9", ("sq-1",)),
+    ]
 
 
 def test_reflect_keeps_facts_that_exist_and_no_invented_address():

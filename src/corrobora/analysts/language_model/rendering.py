@@ -24,6 +24,7 @@ from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade, Linked
 from corrobora.domain.plan import Node, QueryYield, Record, SourceYield, Subject, SubQuestion, collect_leaves
 from corrobora.domain.thread import Escape, Gap
 from corrobora.ports import Role
+from corrobora.roles.extract import Excerpt, map_copies
 from corrobora.roles.forms import Shown, name_origin, name_place, quote_rows, quote_text, show_identifier
 from corrobora.roles.review import Doubt
 from corrobora.roles.synthesize import Material, Part, synthesize
@@ -265,17 +266,20 @@ def _choose_heading(passages: Sequence[Passage], at: int) -> str:
     return " > ".join(shown[:-1] if shown and passages[at].text.lstrip("# ").startswith(shown[-1]) else shown)
 
 
-def _show_passages(passages: Sequence[Passage]) -> Shown:
+def _show_passages(passages: Sequence[Passage], first: Sequence[Passage], beside: Sequence[Excerpt]) -> Shown:
     """All passages of a source as one block, each after a line with its id and what is new of its headings.
 
+    Words that an earlier passage of the call has, of the first source or of one `beside` it, are not shown again.
     A text that imitates such a line gains nothing: code looks for each quote in all passages that were shown.
     """
+    copies = map_copies([*first, *(passage for each in beside for passage in each.passages)])
     headings = (_choose_heading(passages, at) for at in range(len(passages)))
     labels = (
         f"Passage {show_identifier(each.id)}{', under ' if heading else ''}{' '.join(heading.split())}:"
         for each, heading in zip(passages, headings, strict=True)
     )
-    return quote_text("\n".join(f"{label}\n{each.text}" for label, each in zip(labels, passages, strict=True)))
+    texts = (f"the words of {copies[each.id]}" if each.id in copies else each.text for each in passages)
+    return quote_text("\n".join(f"{label}\n{text}" for label, text in zip(labels, texts, strict=True)))
 
 
 def _show_contradictions(contradictions: Sequence[Contradiction]) -> Shown:

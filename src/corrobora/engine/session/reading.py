@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from corrobora.domain.evidence import Passage, Source
 from corrobora.domain.plan import Subject
 from corrobora.engine.session.journal import decode, hash_parts, iter_entries
-from corrobora.policies.selection import READ_CHARS
+from corrobora.policies.selection import CALL_CHARS
 from corrobora.ports import Journal
 from corrobora.roles.extract import Extraction
 
@@ -162,7 +162,7 @@ class ReadBatch:
             at = next((at for at in fits if not any(self._is_other(part, each) for each in calls[at])), len(calls))
             if at == len(calls):
                 calls.append([])
-                room.append(READ_CHARS)
+                room.append(CALL_CHARS)
                 owners.append(owner)
             calls[at].append(each)
             room[at] -= size

@@ -161,7 +161,7 @@ FROZEN = {
     "refine": "refine@a4b4392605bb.70ff8696",
     "scope": "scope@af57f38f9b58.63700b1e",
     "scout": "scout@789a26636679.09b806af",
-    "extract": "extract@1b62a915db43.e4e9fe6a",
+    "extract": "extract@f72c6f9a5140.e4e9fe6a",
     "reflect": "reflect@734500647f0b.4ad22743",
     "synthesize": "synthesize@7ce925957954.7999585e",
     "summarize": "summarize@1a2d78e68e65.e062b737",
