@@ -139,7 +139,7 @@ def test_words_that_two_sources_of_a_call_share_are_shown_once_and_their_quotes_
     shared = replace(shown, beside=(replace(shown.beside[0], passages=(copy,)),))
     assert render_prompt(role, shared).user.count("Operators shall not exceed 4 bar.") == 1
     quote = WireQuote("C7", "Operators shall not exceed 4 bar.", 0.9, "", ["sq-1"])
-    made = role.convert(shared, WireExtraction([quote]))
+    made = convert("extract", WireExtraction([quote]), beside=shared.beside)
     assert [(quote.passage, quote.answers) for each in (made, *made.beside) for quote in each.quotes] == [
         ("C7", ("sq-1",)),
         ("C9", ("sq-1",)),
