@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from functools import partial
 
 from corrobora.domain.errors import RoleError
-from corrobora.domain.evidence import OPENED, Fact, Grade, Hit, Passage, Reading, ReadOutcome, SourceId
+from corrobora.domain.evidence import OPENED, Fact, Grade, Hit, Reading, ReadOutcome, SourceId
 from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Draft, Findings
 from corrobora.domain.run import EventType, write_loop_decision
@@ -86,7 +86,7 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
 async def load_rereadings(thread: ThreadState, run: Session, found: Sequence[Hit]) -> list[tuple[Hit, ReadPart]]:
     """Load what a model reads again in this round, and why: of a page what it has not read and what speaks of a gap.
 
-    Else it is what stands near the hit, for one thread of the run.
+    Else it is what stands near the hit. Each passage is read again by one thread of the run, for the questions of all.
     """
     loaded: list[tuple[Hit, ReadPart]] = []
     for source, hit, first in select_rereadings(found if run.has_model else (), thread):
@@ -97,16 +97,12 @@ async def load_rereadings(thread: ThreadState, run: Session, found: Sequence[Hit
         if first and not section:
             place = () if hit.passage is None else (hit.passage,)
             section = select_sections(everything, place, (hit.query,), most=NEAR_CHARS)
-        section = [each for each in section if await _is_first_again(each, thread, run)]
+        owners = [await run.record_first(f"again#{each.id}", thread.path) for each in section]
+        section = [each for each, owner in zip(section, owners, strict=True) if owner == thread.path]
         if section and len(loaded) < MAX_AGAIN:
             wanted = tuple(dict.fromkeys((*list_missing(thread), hit.query)))
             loaded.append((hit, ReadPart(stored, tuple(section), missing=wanted)))
     return loaded
-
-
-async def _is_first_again(passage: Passage, thread: ThreadState, run: Session) -> bool:
-    """True if no other thread of the run has read a passage again: each reads for all questions of the run."""
-    return await run.record_first(f"again#{passage.id}", thread.path) == thread.path
 
 
 async def reread_sources(thread: ThreadState, run: Session) -> list[Reading]:

@@ -201,10 +201,8 @@ def _find_menu(pages: Sequence[frozenset[str]]) -> frozenset[str]:
     return frozenset(term for term, count in counts.items() if 1 < len(pages) < 2 * count)
 
 
-READ_CHARS = 24_000  # of one document in a call: about 6,000 tokens
-CALL_CHARS = 32_000  # of all documents that share one
-SECTION_CHARS = 6_000  # of a section around a passage that was found
-NEAR_CHARS = 3_000  # and around one that holds much of a query
+READ_CHARS, CALL_CHARS = 24_000, 32_000  # of one document in a call, about 6,000 tokens, and of all that share it
+SECTION_CHARS, NEAR_CHARS = 6_000, 3_000  # of a section around what was found, and around what holds much of a query
 NEAR_PASSAGES = 4  # of one query
 SHORT_CHARS = 8_000  # of a document that is read as a whole, whatever is looked for
 REST_CHARS = 1_000  # that a document is read to its end for: later they would cost a call of their own
@@ -281,8 +279,7 @@ def select_sections(
     A short document is read as a whole, and a longer one that is read `alone`, in a call of its own, for several lines
     of research. Of others: the sections of what a search found, the first ones first (of a page, where no search says
     it, of what holds most of a query), and in turn with them those that hold much of what one of the queries asks for,
-    each query in its turn: none takes the room of the others. A section too long for what is left is read around its
-    passage, and a short rest of the document with all before it.
+    each query in its turn. What does not fit is read around its passage, and a short rest with all before it.
     """
     if sum(len(passage.text) for passage in passages) <= min(ALONE_CHARS if alone else SHORT_CHARS, most):
         return tuple(passages)
