@@ -31,8 +31,8 @@ HOW = {
     "arithmetic": "calculated",
     "count": "counted",
     "comparison": "compared",
-    "trend": "stated as a trend",
-    "absence": "stated as not found",
+    "trend": "told as a trend",
+    "absence": "told as not found",
     "judgement": "judged",
     "": "without a source",
 }

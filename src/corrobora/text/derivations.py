@@ -39,7 +39,7 @@ class ReadingSet:
     find_mention: FindMention
     failed: int = 0
     unread: int = 0
-    asked: str = ""  # the questions of the run: what they name may be stated as not found
+    asked: str = ""  # the questions of the run: what they name may be told as not found
 
 
 _COUNT = rf"\d{{1,6}}|{'|'.join(NUMBER_WORDS)}"
