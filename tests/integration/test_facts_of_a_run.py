@@ -42,7 +42,7 @@ async def test_what_one_task_leaves_to_another_is_not_left_out_of_the_thread_tha
 
     async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
         await good(await harness.run(server, "timed"), harness)
-    assert any(is_role(asked, "scope") for asked in server.asked)
+    assert any(is_role(asked, "reflect") for asked in server.asked)
     assert not [asked.user for asked in server.asked if "gates and pond" in asked.user]
 
 

@@ -125,8 +125,8 @@ async def test_each_query_of_a_model_has_its_best_result_read_before_the_second_
 
     def answer(asked: WireRequest) -> str:
         said = json.loads(answer_prompt(asked.system, asked.user))
-        if is_role(asked, "scope"):
-            said["queries"] = [{"text": "granite wall of the tower"}, {"text": "green patina of the copper roof"}]
+        for task in said.get("tasks", []):
+            task["queries"] = ["granite wall of the tower", "green patina of the copper roof"]
         return json.dumps(said)
 
     async with ModelServer(answers=answer) as server:
@@ -171,8 +171,8 @@ async def test_a_search_that_failed_is_told_as_one_to_those_who_reflect_and_writ
 
     def answer(asked: WireRequest) -> str:
         said = json.loads(answer_prompt(asked.system, asked.user))
-        if is_role(asked, "scope"):
-            said["queries"] = [{"text": "lamp of the lighthouse"}, {"text": "keepers of the lighthouse"}]
+        for task in said.get("tasks", []):
+            task["queries"] = ["lamp of the lighthouse", "keepers of the lighthouse"]
         return json.dumps(said)
 
     pages = [write_page("lamp", "The lamp", text)]
