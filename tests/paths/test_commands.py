@@ -138,7 +138,7 @@ def test_libraries_for_programs(folder: Shell) -> None:
     assert "library  loud: 2 read" in loud.err
     assert json.loads(added.out)["added"] == 3
     assert {row["name"] for row in json.loads(folder("library", "list", "--json").out)} == {"lakes", "loud"}
-    assert "is stored as loud, too" in added.err
+    assert "is also stored as loud" in added.err
     shown = json.loads(folder("library", "show", "lakes", "--json").out)
     assert {Path(file).name for file in shown["files"]} == {"lakes.md", "rivers.md", "seas.md"}
     (folder.folder / "papers" / "ponds.md").write_text("# Ponds\n\nThe ponds of the south hold carp.\n")

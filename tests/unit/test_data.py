@@ -78,7 +78,7 @@ def test_a_harmed_copy_is_replaced(tmp_path: Path, harm: str) -> None:
 
 def test_a_place_that_can_not_be_written_is_said_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(UserError, match="can not be unpacked") as caught:
+    with pytest.raises(UserError, match="cannot be unpacked") as caught:
         demo_documents(tmp_path / "file")
     assert caught.value.code == "demo_not_unpacked"
     assert "\n" not in str(caught.value)
