@@ -48,7 +48,9 @@ def serve_settings(settings: Settings, *, port: int = 0, **options: object) -> G
     listening = bind_socket("127.0.0.1", port)
     port = listening.getsockname()[1]
     app = create_app(settings, allowed_hosts=default_hosts("127.0.0.1", port), **options)  # type: ignore[arg-type]
-    config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="on", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(
+        app, log_config=None, log_level="warning", access_log=False, lifespan="on", timeout_graceful_shutdown=1
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve([listening])), name="server of a test")
     thread.start()

@@ -53,7 +53,10 @@ WHERE id = %s AND status <> ALL(%s) AND NOT cancel_requested RETURNING epoch
 """
 _FINISH: LiteralString = """
 WITH ended AS (
-    UPDATE runs SET status = %(status)s, outcome = %(outcome)s, reason = %(reason)s, updated_at = clock_timestamp()
+    UPDATE runs SET updated_at = clock_timestamp(),
+        status = CASE WHEN cancel_requested AND %(waits)s THEN 'cancelled' ELSE %(status)s END,
+        outcome = CASE WHEN cancel_requested AND %(waits)s THEN 'cancelled' ELSE %(outcome)s END,
+        reason = CASE WHEN cancel_requested AND %(waits)s THEN '' ELSE %(reason)s END
     WHERE id = %(run)s AND epoch = %(epoch)s AND status <> ALL(%(final)s) RETURNING id
 )
 SELECT pg_notify(%(channel)s, id) FROM ended
@@ -223,8 +226,12 @@ class Runs:
         return None if row is None else int(row[0])
 
     async def finish(self, run: str, epoch: int, status: RunStatus, *, outcome: str = "", reason: str = "") -> None:
-        """End this attempt with a status, final or waiting. Raises `Stale` if a newer attempt owns the run."""
-        values = {"status": status.value, "outcome": outcome, "reason": reason, "run": run, "epoch": epoch}
+        """End this attempt with a status, final or waiting. Raises `Stale` if a newer attempt owns the run.
+
+        A run that was cancelled meanwhile does not begin to wait: it is cancelled.
+        """
+        told = {"status": status.value, "outcome": outcome, "reason": reason, "waits": not status.final}
+        values = {**told, "run": run, "epoch": epoch}
         row = await self._database.fetch_one(
             _FINISH, {**values, "final": list(FINAL_STATUSES), "channel": STATUS_CHANNEL}, where="finishing a run"
         )

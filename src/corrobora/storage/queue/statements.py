@@ -63,7 +63,7 @@ FROM runs r WHERE r.id = %(run)s AND r.owner = %(owner)s AND j.lock = r.id
 CANCEL_RUN: LiteralString = """
 WITH wanted AS (
     UPDATE runs r SET cancel_requested = true, updated_at = clock_timestamp(), outcome = 'cancelled', reason = '',
-        status = CASE WHEN EXISTS (
+        status = CASE WHEN r.status IN ('queued', 'running') AND EXISTS (  -- the job of one that waits is about to end
             SELECT 1 FROM procrastinate_jobs j JOIN procrastinate_workers w ON w.id = j.worker_id
             WHERE j.lock = r.id AND j.status = 'doing' AND w.last_heartbeat > now() - make_interval(secs => %(dead)s)
         ) THEN r.status ELSE 'cancelled' END

@@ -122,6 +122,29 @@ async def test_a_running_attempt_is_cancelled(database: Database) -> None:
     assert not await queue.cancel(run)
 
 
+async def test_a_run_that_is_cancelled_while_it_begins_to_wait_does_not_wait(database: Database) -> None:
+    runs, queue = Runs(database), Queue(database)
+    asked = await runs.create(Request("Which?"))
+    epoch = await runs.claim(asked, "test")
+    assert epoch is not None
+    await database.execute("UPDATE runs SET cancel_requested = true WHERE id = %s", [asked], where="a test")
+    await runs.finish(asked, epoch, RunStatus.AWAITING, reason="The plan waits.")
+    row = await runs.get(asked)
+    assert (row.status, row.outcome, row.reason) == (RunStatus.CANCELLED, "cancelled", "")
+    standing: list[RunStatus] = []
+
+    async def execute(run: RunId, epoch: int) -> None:
+        await runs.finish(run, epoch, RunStatus.AWAITING)
+        await queue.cancel(run)  # its job has not ended
+        standing.append((await runs.get(run)).status)
+
+    run = await runs.create(Request("Which?"))
+    await queue.submit(run, own=True)
+    await queue.run_worker(execute, until=[run])
+    assert (await runs.get(run)).status is RunStatus.CANCELLED
+    assert standing in ([RunStatus.CANCELLED], [])  # unless it was stopped before it looked
+
+
 async def test_a_waiting_run_is_cancelled_without_a_worker(database: Database) -> None:
     runs, queue = Runs(database), Queue(database)
     run = await runs.create(Request("Which?"))
