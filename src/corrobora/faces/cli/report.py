@@ -240,6 +240,8 @@ def _unfinished_exit(row: RunRow) -> RunExit | None:
         return RunExit(Exit.NEEDS_HUMAN, row.reason)
     if row.status is RunStatus.CANCELLED:
         return RunExit(Exit.INTERRUPTED, f"The run {row.id} was cancelled.")
+    if row.status.active:  # another process took it while this one stood still
+        return RunExit(Exit.USAGE, str(run_taken_error(row)))
     if not row.status.final:
         by_store = row.status is RunStatus.INTERRUPTED  # the database failed; Ctrl-C has a code of its own
         code = Exit.BUG if by_store else Exit.INTERRUPTED

@@ -217,7 +217,6 @@ def start_run(settings: Settings, request: Request, wanted: OutputOptions) -> in
         resolve_profile(workspace.settings, request)  # reports a wrong profile before any document is read
         spaces = await resolve_libraries(workspace, request.libraries, show=wanted.display not in ("none", "jsonl"))
         made = await submit_run(workspace, replace(request, libraries=spaces), deferred=False)
-        await pause_after(workspace, made, wanted.until, deliver_anyway=wanted.deliver_anyway)
         return await conduct_run(workspace, made, wanted)
 
     return with_workspace(settings, conduct_new)
@@ -242,10 +241,8 @@ def resume_run(settings: Settings, given: str, stage: Stage | None, wanted: Outp
             )
             return await _deliver_report(workspace, row, _open_display(wanted), wanted)
         steered = await pass_pause(workspace, run)
-        await pause_after(workspace, run, wanted.until, deliver_anyway=wanted.deliver_anyway)
-        if row.epoch:  # what a dialogue has agreed on begins here
-            print_notice(f"Run {run}: {describe_resumption(row, stage, steered=steered)}.")
-        return await conduct_run(workspace, run, wanted)
+        said = f"Run {run}: {describe_resumption(row, stage, steered=steered)}."
+        return await conduct_run(workspace, run, wanted, said if row.epoch else "")  # else a dialogue begins here
 
     return with_workspace(settings, conduct_stored)
 
@@ -254,14 +251,20 @@ def _open_display(wanted: OutputOptions) -> Display:
     return choose_display(wanted.display, as_json=wanted.as_json)
 
 
-async def conduct_run(workspace: Workspace, run: RunId, wanted: OutputOptions) -> int:
-    """Work on a stored run here until it ends or waits, deliver what it gave, and return the exit code."""
+async def conduct_run(workspace: Workspace, run: RunId, wanted: OutputOptions, notice: str = "") -> int:
+    """Work on a stored run here until it ends or waits, deliver what it gave, and return the exit code.
+
+    Raises `UserError` `run_busy` if another process has it, which then goes on as it was asked to.
+    """
     display = _open_display(wanted)
     code: int = Exit.BUG
     took = await workspace.queue.submit(run, own=True)
     row = await workspace.runs.get(run)
     if not took:
         raise run_taken_error(row)
+    await pause_after(workspace, run, wanted.until, deliver_anyway=wanted.deliver_anyway)
+    if notice:
+        print_notice(notice)
     phrase = resolve_profile(workspace.settings, row.request).phrase or "yes"
     asks = wanted.may_ask and not wanted.plan_only and is_terminal(sys.stdin) and is_terminal(sys.stderr)
 

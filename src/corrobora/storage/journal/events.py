@@ -262,6 +262,7 @@ async def rewind_run(database: Database, run: str, stage: Stage, *, forget: bool
         """
         WITH opened AS (
             UPDATE runs SET status = 'queued', outcome = '', reason = '', cancel_requested = false, deadline = NULL,
+                owner = CASE WHEN status = 'queued' THEN owner ELSE '' END,  -- of an attempt that has ended
                 epoch = epoch + 1, updated_at = clock_timestamp()
             WHERE id = %(run)s AND status <> 'running' RETURNING id, epoch
         ), forgotten AS (

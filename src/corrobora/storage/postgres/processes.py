@@ -248,9 +248,12 @@ def has_ended(owner: str) -> bool:
     return _find_status(owner) in ("ended", "zombie")
 
 
-def is_alive_here(owner: str) -> bool:
-    """True if the owner is a process of this machine that lives, however busy; False if it was stopped by a signal."""
-    return _find_status(owner) not in ("", "ended", "zombie", "stopped")
+def is_alive_here(owner: str, *, stopped: bool = False) -> bool:
+    """True if the owner is a process of this machine that lives, however busy.
+
+    One that was stopped by a signal lives only if `stopped` says that it may be.
+    """
+    return _find_status(owner) not in ("", "ended", "zombie", "" if stopped else "stopped")
 
 
 def _find_status(owner: str) -> str:

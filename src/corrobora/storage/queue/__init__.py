@@ -242,12 +242,17 @@ class Queue:
 
         Each statement is safe in every worker at once. `lost` are job rows that this process knows it has lost. A
         worker is dead without heartbeats, unless its process is seen to live on this machine, however busy that is; one
-        whose process is seen to have ended is dead at once.
+        whose process is seen to have ended is dead at once. A command that a signal stopped keeps its run until it goes
+        on or ends: nobody would take it over.
         """
         values = self._with_defaults({"mine": list(self._active), "attempts": _MAX_ATTEMPTS})
         rows = await self._database.fetch_all(sql.READ_LATE_JOBS, values, where="looking for dead workers")
-        ended = [job for job, owner, _, running in rows if running and has_ended(owner)]
-        late = [job for job, owner, since, _ in rows if since > ABANDONED_AFTER_SECONDS or not is_alive_here(owner)]
+        ended = [job for job, owner, _, running, _ in rows if running and has_ended(owner)]
+        late = [
+            job
+            for job, owner, since, _, own in rows
+            if (since > ABANDONED_AFTER_SECONDS and not own) or not is_alive_here(owner, stopped=own)
+        ]
         swept = None
         if late or ended or lost:
             values |= {"late": late, "lost": [*lost, *ended]}

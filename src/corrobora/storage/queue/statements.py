@@ -30,10 +30,7 @@ SUBMIT_RUN: LiteralString = """
 WITH old AS (SELECT id, status FROM runs WHERE id = %(run)s),
 wanted AS (
     UPDATE runs r SET queue = %(queue)s,
-        owner = CASE WHEN EXISTS (  -- who is refused because another waits for it does not own it
-            SELECT 1 FROM procrastinate_jobs j
-            WHERE j.lock = r.id AND j.status = 'todo' AND j.queue_name = %(queue)s
-        ) THEN r.owner ELSE coalesce(%(owner)s::text, r.owner) END,  -- who dies before the start leaves a free run
+        owner = coalesce(%(owner)s::text, r.owner),  -- who dies before the start leaves a free run
         status = CASE WHEN r.status = 'running' THEN r.status ELSE 'queued' END,
         cancel_requested = CASE WHEN r.status = 'running' THEN r.cancel_requested ELSE false END,
         outcome = '', reason = '',  -- of an earlier attempt
@@ -41,6 +38,8 @@ wanted AS (
     WHERE r.id = %(run)s AND r.status <> ALL(%(final)s)
         AND NOT (r.status = 'running' AND EXISTS (
             SELECT 1 FROM procrastinate_jobs j WHERE j.lock = r.id AND j.status = 'doing'))
+        AND NOT (r.status = 'queued' AND r.queue = %(queue)s  -- a command that is about to begin has it
+            AND r.owner <> '' AND r.owner <> coalesce(%(owner)s::text, r.owner))
     RETURNING r.id, r.queue
 ), queued AS (
     INSERT INTO procrastinate_jobs (queue_name, task_name, lock, queueing_lock, args)
@@ -54,9 +53,10 @@ SELECT old.status, (SELECT count(*) FROM queued) FROM old
 
 # If the process of a job ran on this machine and has ended, there is no need to wait for missing heartbeats.
 FREE_DEAD_OWNER: LiteralString = """
+WITH freed AS (UPDATE runs SET owner = '' WHERE id = %(run)s AND owner = %(owner)s RETURNING id)
 UPDATE procrastinate_jobs j SET abort_requested = false,
     status = CASE WHEN j.status = 'doing' THEN 'failed' ELSE 'cancelled' END::procrastinate_job_status
-FROM runs r WHERE r.id = %(run)s AND r.owner = %(owner)s AND j.lock = r.id
+FROM freed r WHERE j.lock = r.id
     AND (j.status = 'doing' OR (j.status = 'todo' AND j.queue_name = %(queue)s))  -- it died before it began
 """
 
@@ -79,7 +79,8 @@ SELECT pg_notify(%(channel)s, id) FROM wanted
 # Rows without a heartbeat, with the process that owns the run: whether it is dead, its machine knows better.
 READ_LATE_JOBS: LiteralString = """
 SELECT j.id, coalesce(r.owner, ''), coalesce(extract(epoch FROM now() - w.last_heartbeat)::float8, 'infinity'),
-    r.status = 'running'  -- else the owner is that of an earlier attempt
+    r.status = 'running',  -- else the owner is that of an earlier attempt
+    coalesce(r.queue <> %(shared)s, false)  -- a command has it, and nobody takes it over
 FROM procrastinate_jobs j LEFT JOIN procrastinate_workers w ON w.id = j.worker_id LEFT JOIN runs r ON r.id = j.lock
 WHERE j.status = 'doing' AND j.task_name = %(task)s AND j.lock <> ALL(%(mine)s::text[])
     AND (w.id IS NULL OR w.last_heartbeat < now() - make_interval(secs => %(silent)s))

@@ -28,7 +28,7 @@ CASES: dict[str, tuple[RunRow, dict[str, Any], float | None, bool, int]] = {
     "paused": (row(RunStatus.PAUSED, reason="It pauses."), {}, None, False, 3),
     "cancelled": (row(RunStatus.CANCELLED), {}, None, False, 130),
     "left by its store": (row(RunStatus.INTERRUPTED), {}, None, False, 1),
-    "elsewhere": (row(RunStatus.RUNNING), {}, None, False, 130),
+    "elsewhere": (row(RunStatus.RUNNING), {}, None, False, 2),
     "score at the threshold": (row(), GOOD, 1.0, False, 0),
     "support below": (row(), GOOD | {"checks": [{"support": "unsupported"}]}, 0.7, False, 4),
     "verdict below": (row(), GOOD | {"verdict": {"factual_accuracy": 0.6, "completeness": 0.7}}, 0.7, False, 4),

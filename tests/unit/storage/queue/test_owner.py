@@ -93,12 +93,11 @@ async def test_a_command_that_died_between_submission_and_start_leaves_a_run_tha
     await queue.submit(run, own=True)
     if fetched:
         await lost_worker(database, run, claim=False)
-    else:
-        theirs = "elsewhere/1/1.00"  # on a machine that this one knows nothing of
-        await database.execute("UPDATE runs SET owner = %s", [theirs])
-        assert not await queue.submit(run, own=True), "its worker may be about to begin"
-        assert await database.fetch_one("SELECT owner FROM runs") == (theirs,), "who is refused does not own it"
-        await database.execute("UPDATE runs SET owner = %s", [this_process()])
+    theirs = "elsewhere/1/1.00"  # on a machine that this one knows nothing of
+    await database.execute("UPDATE runs SET owner = %s", [theirs])
+    assert not await queue.submit(run, own=True), "its worker may be about to begin"
+    assert await database.fetch_one("SELECT owner FROM runs") == (theirs,), "who is refused does not own it"
+    await database.execute("UPDATE runs SET owner = %s", [this_process()])
     await database.execute("UPDATE procrastinate_workers SET last_heartbeat = now() + interval '1 hour'")
     owner = await database.fetch_one("SELECT owner FROM runs")
     assert owner == (this_process(),)
