@@ -302,11 +302,20 @@ def _leads_in(line: Line) -> bool:
 
 
 def _insert_text(given: Document, place: str, new: Piece) -> Document:
-    """Insert a sentence behind another one in its line, or as a paragraph at the end of a section."""
+    """Insert a sentence behind another one in its line, or as a paragraph at the end of a section.
+
+    Where it would be read as a part of its neighbours, and others follow in the line, it is a paragraph below the line:
+    these stay where they are.
+    """
     if "." in place:
         if given.find_piece(place).row:
             return _insert_lines(given, _find_table_end(given, place), new)
-        return _replace_piece(given, place, lambda piece: (piece, replace(new, lead=" ")))
+        at, line = next(found for found in enumerate(given.lines) if any(each.id == place for each in found[1].pieces))
+        inside = replace(new, lead=" ")
+        pieces = tuple(each for piece in line.pieces for each in (piece, *([inside] if piece.id == place else [])))
+        if new.text in _list_joined(replace(line, pieces=pieces), given.quoted) and line.pieces[-1].id != place:
+            return _insert_lines(given, at, new)
+        return _replace_piece(given, place, lambda piece: (piece, inside))
     given.list_pieces(place)
     inside = [at for at, line in enumerate(given.lines) if line.section == place]
     filled = [at for at in inside if given.lines[at].pieces or is_heading(given.lines[at].raw)]
