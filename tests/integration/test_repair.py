@@ -37,7 +37,7 @@ def count_facts(user: str) -> int:
 
 
 def repair(asked: WireRequest) -> str:
-    drafts: list[tuple[str, str]] = re.findall(r"<data-(\w{10})>\n?(.*?)\n?</data-\1>", asked.user, re.DOTALL)
+    drafts: list[tuple[str, str]] = re.findall(r"<data-(\w{6})>\n?(.*?)\n?</data-\1>", asked.user, re.DOTALL)
     body = next(text for _, text in drafts if "## More" in text)
     return json.dumps({"title": "The mill", "body": body.partition("## More")[0]})
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tests.wire.methods import run_over_wire
+from tests.wire.methods import WireRun, run_over_wire
 from tests.wire.test_tree import DUG, INSPECTED, LOAD, make_plan, make_task
 
 from corrobora.testing.scripted_model import ParsedPrompt
@@ -286,3 +286,60 @@ async def test_the_lead_is_told_what_a_part_that_found_nothing_was_searched_with
     [page] = done.prompts("synthesize")
     told = ParsedPrompt.read("", page).lines("It found nothing. It was searched with:")
     assert any("organ of Wexmoor" in each for each in told)
+
+
+CRANES, PAINT = "Harbour cranes of Brenhaven must be inspected every 12 months.", "A crane of class B is painted red."
+PORT = {"rules.md": f"# Crane rules of Brenhaven\n\n{CRANES}\n", "paint.md": f"# Paint shop of the port\n\n{PAINT}\n"}
+
+
+async def test_a_gap_that_a_model_names_is_not_closed_by_its_own_verdict_on_the_question():
+    """It says that the question is answered and names what is lacking: that is looked for, and told if not found."""
+
+    def reflect(page: ParsedPrompt) -> Mapping[str, Any]:
+        [asked] = [name for name, _ in page.questions()]
+        found = {"answered": [asked], "answered_by": [{"question": asked, "facts": [page.facts()[0].id]}]}
+        return {**SAID, **found, "gaps": [{"text": "who inspects them", "target": asked}]}
+
+    answers = {"reflect": reflect, "extract": lambda page: extract_sentences(page, CRANES)}
+    done = await run_over_wire("timed", answers, question=INSPECTED, documents=PORT, max_rounds=2)
+    assert len(done.prompts("reflect")) == 2, "the gap is looked for"
+    [question] = done.report.findings.sub_questions
+    assert question.standing == "PARTIAL"
+    assert [gap.text for gap in done.report.findings.gaps] == ["who inspects them"]
+    assert "who inspects them" in done.report.markdown
+
+
+async def research_port(**options: Any) -> WireRun:
+    """The reader of the rules asks for the paint shop, which the only reading of a round leaves unread."""
+
+    def extract(page: ParsedPrompt) -> Mapping[str, Any]:
+        return {
+            **extract_sentences(page, CRANES, PAINT),
+            "read_next": ["Paint shop of the port"] * (CRANES in page.text),
+        }
+
+    def reflect(page: ParsedPrompt) -> Mapping[str, Any]:
+        [asked] = [name for name, _ in page.questions()]
+        lacking = [{"text": "colour of cranes", "target": asked}] * (PAINT not in page.text)
+        words = {"goal": "colour", "queries": [{"text": "colour of harbour cranes"}], "targets": [asked]}
+        return {**SAID, "answered": [asked], "gaps": lacking, "next": words}
+
+    answers = {"extract": extract, "reflect": reflect}
+    return await run_over_wire(
+        "timed", answers, question=INSPECTED, documents=PORT, reads_per_round=1, attempts=1, **options
+    )
+
+
+async def test_what_a_reader_asked_for_is_told_to_the_model_that_judges_and_read_if_it_wants_that():
+    done = await research_port(max_rounds=3)
+    first, second = done.prompts("reflect")
+    assert "its reader asks for Paint shop of the port, not read in this round" in first
+    assert PAINT in second
+    assert not [each for each in done.report.methodology.limits_hit if "asked for" in each]
+
+
+async def test_what_a_reader_asked_for_and_nobody_read_is_told_in_the_report():
+    done = await research_port(max_rounds=1)
+    [told] = [each for each in done.report.methodology.limits_hit if "asked for" in each]
+    assert told == "1 section or document not read that readers asked for: Paint shop of the port"
+    assert "Paint shop of the port" in done.report.markdown

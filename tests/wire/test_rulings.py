@@ -9,7 +9,10 @@ from typing import Any
 from tests.wire.methods import WireRun, run_over_wire
 from tests.wire.test_named_gaps import extract_sentences
 
+from corrobora.engine.review import MAX_LEFT_OUT_SHOWN
 from corrobora.testing.scripted_model import ParsedPrompt
+
+ROLES = ("synthesize", "critique", "judge")
 
 KEPT = "How long does the archive of Wexmoor keep letters and maps?"
 LETTERS, MAPS = "Letters are kept for 12 years.", "Maps are kept for 30 years."
@@ -115,3 +118,20 @@ async def test_what_a_reader_took_from_the_line_before_a_quote_is_doubted_and_no
     assert not check.withheld
     assert check.support == "unclear", "no model confirms a number that it was not shown"
     assert said in "".join(read.prompts("confirm"))
+
+
+async def test_a_critic_sees_what_is_cited_and_the_best_of_the_rest_and_a_judge_what_is_cited():
+    """Of thirty rules the draft cites those of one box: who grades it is not sent the other quotes again."""
+    about = ("kept in room {0} for {0} years", "opened by {0} keepers", "made of oak from forest {0}")
+    rules = [f"Box {at} of Wexmoor is {said.format(at)}." for at in range(1, 11) for said in about]
+    documents = {f"{at}.md": f"# Box {at}\n\n{' '.join(rules[3 * at - 3 : 3 * at])}\n" for at in range(1, 11)}
+
+    def write(page: ParsedPrompt) -> Mapping[str, Any]:
+        first = page.facts()[0]
+        return {"title": "Boxes", "body": f"{first.quote.rstrip('.')} {first.marker}."}
+
+    answers = {"extract": lambda page: extract_sentences(page, *rules), "synthesize": write}
+    question = "How long is each box of Wexmoor kept, and in which room?"
+    done = await run_over_wire("angles", answers, question=question, documents=documents)
+    shown = {role: len(re.findall(r"^F\w+ \[S", done.prompts(role)[0], re.MULTILINE)) for role in ROLES}
+    assert shown == {"synthesize": 30, "critique": 3 + MAX_LEFT_OUT_SHOWN, "judge": 3}

@@ -390,5 +390,5 @@ async def test_tree_16_the_tokens_of_a_spec_end_what_a_model_is_asked_for_its_le
     spent = bounded.usage.input_tokens + bounded.usage.output_tokens
     # A call is reserved with its longest answer, so that 6,000 tokens allow one reading.
     assert (spent <= 2_500, spent > 0) == ("tokens" in budget, True), spent
-    assert free.usage.input_tokens > 2_000
+    assert free.usage.input_tokens > 1_000
     assert done.report.markdown

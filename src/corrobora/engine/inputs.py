@@ -29,7 +29,7 @@ from corrobora.engine.knowledge import build_record
 from corrobora.engine.session.reading import AGAIN, ReadPart, name_task
 from corrobora.policies.assessment import choose_forced_subject
 from corrobora.policies.drift import select_remaining_terms
-from corrobora.policies.intent import build_rubric, fill_prompt
+from corrobora.policies.intent import build_rubric, drop_repeated, fill_prompt
 from corrobora.policies.outcome import list_missing, merge_gaps, select_last_iterations
 from corrobora.policies.queries import EVIDENCE_PROVIDER, LIBRARY_PROVIDER, list_unasked_queries
 from corrobora.policies.selection import list_unread_sources
@@ -355,7 +355,7 @@ def extract_input(batch: Sequence[ReadPart], thread: ThreadState, run: Session) 
         discovery_intense=any(each.discovery_intense for _, own in specs for each in own),
         known_facts=(*run.brief.known_facts, *(fact.claim for fact in thread.recalled[:MAX_RECALLED_SHOWN])),
         terms=collect_terms(thread),
-        tasks=tasks,
+        tasks=drop_repeated(tasks, (run.brief.question, *(each.text for each in asked.values()))),
         missing=wanted or list_missing(thread),
     )
     parts = [_show_source(made, part) for part in batch]

@@ -36,7 +36,7 @@ from corrobora.domain.thread import Gap, Round, ThreadState
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import FAILED
 from corrobora.policies.assessment import assess_thread, merge_facts
-from corrobora.policies.outcome import take_shared_facts
+from corrobora.policies.outcome import list_unread_requests, take_shared_facts
 from corrobora.policies.queries import EVIDENCE_PROVIDER, LIBRARY_PROVIDER
 from corrobora.policies.selection import (
     ASKED_PROVIDER,
@@ -274,7 +274,7 @@ async def widen_reading(
     return replace(document, passages=fresh), others
 
 
-MAX_ROUND_FACTS = 40  # of one round; the best ones, of each question and source
+MAX_ROUND_FACTS, MAX_QUESTION_FACTS = 40, 20  # of one round, and for each of its questions
 MIN_ROUND_FACTS = 12  # up to which those that answer nothing of the thread are shown, too
 MAX_TOLD = 4  # questions, gaps and references of one source
 
@@ -325,7 +325,8 @@ def _add_place(source: SourceYield) -> SourceYield:
 def _build_round(done: Round, found: Sequence[Fact], asked: Mapping[str, str], turn: int) -> PastRound:
     once = {fact.id: fact for fact in found}
     answering = sum(bool(fact.answers) for fact in once.values())
-    best = select_best_facts(tuple(once.values()), min(MAX_ROUND_FACTS, max(MIN_ROUND_FACTS, answering)))
+    most = min(MAX_ROUND_FACTS, MAX_QUESTION_FACTS * max(1, len(asked)))
+    best = select_best_facts(tuple(once.values()), min(most, max(MIN_ROUND_FACTS, answering)))
     queries = (query.text for query in done.intent.queries)
     settled = done.decision.proposal if done.decision is not None else None
     return PastRound(
@@ -333,7 +334,7 @@ def _build_round(done: Round, found: Sequence[Fact], asked: Mapping[str, str], t
         f"{done.phase}, pass {turn}" if turn > 1 else done.phase,
         done.intent.goal,
         tuple(_build_yield(query, done) for query in dict.fromkeys((*queries, *(hit.query for hit in done.hits)))),
-        _build_sources(done.readings),
+        _build_sources(done.readings, list_unread_requests((done,))),
         best,
         settled.summary if settled else "",
         tuple(_name_gap(gap, asked) for gap in settled.gaps) if settled else (),
@@ -356,10 +357,9 @@ def _build_yield(query: str, done: Round) -> QueryYield:
     return QueryYield(query, len(hits), len(read), sum(len(each.facts) for each in read))
 
 
-def _build_sources(readings: Sequence[Reading]) -> tuple[SourceYield, ...]:
+def _build_sources(readings: Sequence[Reading], unread: Sequence[Hit]) -> tuple[SourceYield, ...]:
     """Tell what came of each source: its sections that were read in one round are one row, as are its copies."""
-    rows: dict[str, Reading] = {}
-    copies = defaultdict[str, list[str]](list)
+    rows, copies = dict[str, Reading](), defaultdict[str, list[str]](list)
     for reading in readings:
         if reading.note.startswith(COPY_NOTE):
             host = urlsplit(reading.hit.url).netloc or name_place(reading.hit.url)
@@ -367,32 +367,32 @@ def _build_sources(readings: Sequence[Reading]) -> tuple[SourceYield, ...]:
         elif reading.note or not reading.again:
             name = f"{reading.source or reading.hit.url} {reading.outcome}"
             rows[name] = _join_readings(rows[name], reading) if name in rows else reading
-    return tuple(_build_source(reading, copies[reading.source or ""]) for reading in rows.values())
+    return tuple(_build_source(reading, copies[reading.source or ""], unread) for reading in rows.values())
 
 
 def _join_readings(one: Reading, other: Reading) -> Reading:
     """Join what two readings of a source gave, each thing once."""
-    joined = {
-        name: tuple(dict.fromkeys((*getattr(one, name), *getattr(other, name))))
-        for name in ("facts", "others", "linked", "missing", "follow_ups", "gaps")
-    }
-    return replace(one, **joined)
+    names = ("facts", "others", "linked", "missing", "asks", "follow_ups", "gaps")
+    return replace(one, **{each: tuple(dict.fromkeys((*getattr(one, each), *getattr(other, each)))) for each in names})
 
 
-def _build_source(reading: Reading, copies: Sequence[str]) -> SourceYield:
+def _build_source(reading: Reading, copies: Sequence[str], unread: Sequence[Hit]) -> SourceYield:
     also = (f"the same text at {host}" for host in dict.fromkeys(copies))
-    statements = (*also, *_iter_told(reading))[:MAX_TOLD]
+    told = (*also, *_iter_told(replace(reading, asks=tuple(each for each in reading.asks if each in unread))))[
+        :MAX_TOLD
+    ]
     origin = next((fact.version for fact in reading.facts), "") or urlsplit(reading.hit.url).netloc
     title, name = reading.title or reading.hit.title, reading.source or ""
-    place = name_place(reading.hit.url)
-    return SourceYield(name, title, origin, reading.outcome.value, len(reading.facts), statements, place)
+    found, place = len(reading.facts), name_place(reading.hit.url)
+    return SourceYield(name, title, origin, reading.outcome.value, found, told, place)
 
 
 def _iter_told(reading: Reading) -> Iterator[str]:
+    wanted = (each.snippet if each.source == reading.source else each.title for each in reading.asks)
+    yield from (f"its reader asks for {name}, not read in this round" for name in wanted)
     if reading.note and (reading.outcome is ReadOutcome.SKIPPED or reading.again):
         yield reading.note
-    if reading.others:
-        yield f"{format_count(len(reading.others), 'fact', 'facts')} for other tasks"
+    yield from ([f"{format_count(len(reading.others), 'fact', 'facts')} for other tasks"] if reading.others else [])
     yield from (f"names {link.reference}: {link.context}" for link in reading.linked)
     yield from (f"its reader asked for {name}, which was not found" for name in reading.missing)
     yield from (f"asks {each.question}" for each in reading.follow_ups)

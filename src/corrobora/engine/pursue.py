@@ -46,6 +46,8 @@ from corrobora.roles.extract import extract
 from corrobora.roles.synthesize import reflect, summarize
 from corrobora.text.answers import FITS_KIND, AnswerKind, classify_question, score_answer_fit
 
+FEW_FACTS = 3  # that need no summary: the writer is shown them
+
 
 async def pursue(thread: ThreadState, run: Session) -> Findings:
     """Advance one thread round by round until a rule says stop (ANGLES-13, TIMED-4, ROUNDS-4, TRIPLET-9)."""
@@ -156,19 +158,18 @@ async def reflect_round(thread: ThreadState, run: Session) -> Proposal:
 
 
 async def write_summary(thread: ThreadState, run: Session) -> Draft:
-    """Return what the writer of the report reads of a thread; of a single one a model has said it after each round.
+    """Return what the writer of the report reads of a thread; of a single one, or of few facts, it reads these.
 
-    A reflection that was the last one has written it (ANGLES-17); where code ended the thread before one knew, it is
-    asked for.
+    A reflection that was the last one wrote it (ANGLES-17); where code ended a thread before, it is asked for.
     """
     if not thread.facts:
         return Draft(thread.title, "")
     last = thread.last.decision if thread.last is not None else None
     said = last.proposal if last is not None else Proposal("")
-    if run.leaves == 1 and run.has_model:
-        return Draft(thread.title, said.summary)
     if any(fact.marker in said.findings for fact in thread.facts):
         return Draft(thread.title, said.findings)
+    if run.has_model and (run.leaves == 1 or len(thread.facts) <= FEW_FACTS):
+        return Draft(thread.title, said.summary)
     return await run.call(summarize, replace(summary_input(thread), today=run.record.today))
 
 

@@ -32,13 +32,13 @@ from corrobora.text.phrases import TELLS_RESEARCH, is_written_by_code
 from corrobora.text.support import find_numbers
 from corrobora.text.tokens import split_words, stem_text, token_overlap
 
-MAX_LEFT_OUT_SHOWN = 40  # facts that a draft does not cite
+MAX_LEFT_OUT_SHOWN = 12  # facts that a draft does not cite: to its critic, not to the judge of what it says
 MAX_NEAR_SHOWN = 4  # facts for a sentence that is to be repaired
 MAX_FAILING_SHOWN = 40  # sentences that a check did not pass
 MAX_LEAD = 1_200  # characters before a quote that may say what it speaks of
 LEAST_BEFORE, MAX_BEFORE = 40, 300  # of them: shown of any quote; of one sentence
-MAX_RULED = 20  # sentences of one call: each deserves a look of its own
-MAX_DOUBTS = 4 * MAX_RULED
+MAX_RULED = 40  # sentences of one call, in which each quote stands once
+MAX_DOUBTS = 2 * MAX_RULED
 _NEAREST = 3  # quotes for a sentence that tells an absence
 _TELLS_ABSENCE = "it tells that this was not found; the quotes are those nearest to it"
 _ABSENT = re.compile(r"the (?:name|word|letters of) (.{1,200}) stands? in none of its sources")
@@ -210,13 +210,16 @@ def _name_sources(facts: Sequence[Fact]) -> Mapping[str, str]:
     return found
 
 
-def critique_input(checked: CheckedDraft, findings: Findings, run: Session, *, draft: Draft) -> Reviewing:
+def critique_input(
+    checked: CheckedDraft, findings: Findings, run: Session, *, draft: Draft, left_out: int = MAX_LEFT_OUT_SHOWN
+) -> Reviewing:
     """What the critic of a draft is given: the draft as written, with what the check says of it.
 
-    All that it cites, and the best of what it leaves out.
+    All that it cites, both sides of each contradiction, and the best of what it leaves out.
     """
-    cited = sum(fact.marker in draft.body for fact in findings.facts)
-    most = min(MAX_FACTS_WRITTEN, cited + MAX_LEFT_OUT_SHOWN)
+    sides = {side for each in findings.contradictions for side in (each.a, each.b)}
+    shown = sum(fact.marker in draft.body or fact.id in sides for fact in findings.facts)
+    most = min(MAX_FACTS_WRITTEN, shown + left_out)
     facts = select_best_facts(findings.facts, most, findings.contradictions, draft.body)
     low, high = run.profile.words_min, run.profile.words_max
     return Reviewing("root/critique", run.brief.question, draft, facts, low, high, list_failing(checked))
@@ -225,7 +228,7 @@ def critique_input(checked: CheckedDraft, findings: Findings, run: Session, *, d
 def judge_input(final: CheckedDraft, findings: Findings, run: Session) -> Reviewing:
     """What the judge of a report is given: what a reader will see, with what the check says of it."""
     seen = add_code_sections(final.draft, findings)
-    return replace(critique_input(final, findings, run, draft=seen), path="root/judge")
+    return replace(critique_input(final, findings, run, draft=seen, left_out=0), path="root/judge")
 
 
 def revise_input(reviewed: Reviewing, critic: Critique, path: str = "root/revise") -> Revising:

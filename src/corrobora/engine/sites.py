@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from corrobora.domain.errors import ProviderError, ReadError
-from corrobora.domain.evidence import Document, Hit, Passage, Query, SourceId
+from corrobora.domain.evidence import Document, Hit, Passage, PassageId, Query, SourceId
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import Intent, ThreadState
@@ -126,7 +126,7 @@ async def resolve_requests(
         found = (
             await _find_named_document(name, source.id, run)
             if own is None
-            else Hit(source.url, source.title, source=source.id, passage=own)
+            else Hit(source.url, source.title, _name_section(here, own), source=source.id, passage=own)
         )
         if found is None:
             missing.append(name)
@@ -134,6 +134,10 @@ async def resolve_requests(
             asked = replace(found, provider=ASKED_PROVIDER, query=hit.query, linked_from=source.title)
             asks.setdefault(asked.key, asked)
     return tuple(asks.values()), tuple(missing)
+
+
+def _name_section(passages: Sequence[Passage], wanted: PassageId) -> str:
+    return next(each.heading.rpartition(" > ")[2] for each in passages if each.id == wanted)
 
 
 def _has_number(name: str, passage: Passage) -> bool:

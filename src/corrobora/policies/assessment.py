@@ -327,7 +327,8 @@ def _list_gaps(questions: Sequence[SubQuestion], reasons: Sequence[str], proposa
 def _read_judgement(thread: ThreadState, proposal: Proposal | None, conflicts: Sequence[Contradiction]) -> _Judgement:
     """Return whether the analyst counts each question as answered, and which sources it counts as first-hand.
 
-    What was once counted stays counted until a gap of the last proposal names the question.
+    What was once counted, or is now, counts unless a gap of the last proposal names the question: no gap that a model
+    names is closed unread.
     """
     past = (*thread.earlier, *thread.rounds)
     earlier = [each.proposal for each in past if each.proposal is not None]
@@ -335,8 +336,8 @@ def _read_judgement(thread: ThreadState, proposal: Proposal | None, conflicts: S
     judged = any(each.judged for each in (*earlier, *last))
     verdicts = dict.fromkeys((each.id for each in thread.sub_questions), False) if judged else {}
     verdicts |= dict.fromkeys((asked for each in earlier for asked in each.answered), True)
-    verdicts |= dict.fromkeys((gap.target for each in last for gap in each.gaps), False)
     verdicts |= dict.fromkeys((asked for each in last for asked in each.answered), True)
+    verdicts |= dict.fromkeys((gap.target for each in last for gap in each.gaps), False)
     disputes = (each for each in conflicts if each.relation is Relation.CONTRADICTS and not each.resolved)
     sides = (side for each in disputes for side in (each.a, each.b))
     own = (source for each in (*earlier, *last) for source in each.first_hand)

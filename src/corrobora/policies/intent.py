@@ -226,3 +226,9 @@ def build_rubric(thread: ThreadState) -> str:
         "Target confidence: 0.7 or more for each key claim.",
     ]
     return "\n".join(line for line in lines if line)
+
+
+def drop_repeated(tasks: Sequence[str], questions: Sequence[str]) -> tuple[str, ...]:
+    """Leave out tasks that have no other words than the questions, which a reader is shown as well."""
+    said = {stem for text in questions for stem in stem_text(text)}
+    return tuple(each for each in tasks if not said.issuperset(stem_text(each)))

@@ -27,6 +27,7 @@ from corrobora.text.tokens import token_overlap
 MAX_MISSING = 6  # gaps that a reader is told
 AGAIN_NOTE = "read again for what was missing"
 MAX_AGAIN = 2  # documents that a round of a model reads again
+MAX_REQUESTS_TOLD = 3
 AGAIN_RANKS = 3  # results of a query that are looked through for them
 MIN_ASKED = 0.6  # share of a gap's content words in the question whose answer closes it
 _ITERATION = re.compile(r"~\d+")  # of a path: the iteration of a node
@@ -293,12 +294,28 @@ def describe_limits(leaves: Sequence[Findings], rounds: Sequence[Round], exhaust
     ]
     if exhausted in _LIMITS_OF_CALLS and not any(leaf.stop is StopReason.LIMIT for leaf in leaves):
         hit.append(f"{_LIMITS_OF_CALLS[exhausted]}: later calls were made without a model")
+    unread = [_name_request(each) for each in list_unread_requests(rounds)]
+    if unread:
+        told = format_count(len(unread), "section or document", "sections or documents")
+        hit.append(f"{told} not read that readers asked for: {'; '.join(unread[:MAX_REQUESTS_TOLD])}")
     if any(r.cut for r in rounds):
         hit.append("a round was cut when only the writing reserve was left")
     cut = {reading.source for r in rounds for reading in r.readings if reading.note == CUT_NOTE}
     if cut:
         hit.append(f"{format_count(len(cut), 'source')} not read to the end: too long, or not sent whole")
     return tuple(dict.fromkeys(hit))
+
+
+def list_unread_requests(rounds: Sequence[Round]) -> tuple[Hit, ...]:
+    """List the sections and documents that readers asked for and that no reading of these rounds has opened."""
+    readings = [reading for done in rounds for reading in done.readings]
+    read = {each for one in readings for each in (one.hit.key, *one.passages)}
+    asked = {hit.passage or hit.key: hit for reading in readings for hit in reading.asks}
+    return tuple(hit for name, hit in asked.items() if name not in read and hit.key not in read)
+
+
+def _name_request(asked: Hit) -> str:
+    return f"{asked.snippet} of {asked.title}" if asked.snippet and asked.title == asked.linked_from else asked.title
 
 
 def select_last_iterations(parts: Sequence[Findings]) -> tuple[Findings, ...]:

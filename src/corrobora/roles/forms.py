@@ -196,7 +196,7 @@ _TAG = re.compile(r"</?data-", re.IGNORECASE)
 _IDENT = re.compile(r"[\w.:/@+,() ~\-\[\]]{0,200}\Z")  # ~: the second iteration of root/1 is root/1~2
 
 _KEY = b"corrobora: text that nobody vouches for"  # public: what a text cannot do is contain the hash of itself
-_CODE_BYTES = 5
+_CODE_BYTES = 3
 
 
 class Shown(str):
@@ -254,7 +254,7 @@ def show_identifier(name: object) -> Shown:
 
 
 def make_delimiter(text: str) -> str:
-    """Return a code of ten hex digits that does not occur in `text`: a keyed hash of it."""
+    """Return a code of six hex digits that does not occur in `text`: a keyed hash of it."""
     data = text.encode("utf-8", "surrogatepass")
     seeds = (data + number.to_bytes(4, "big") if number else data for number in count())
     codes = (hashlib.blake2b(seed, key=_KEY, digest_size=_CODE_BYTES).hexdigest() for seed in seeds)

@@ -15,7 +15,7 @@ from itertools import combinations
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import stem_text
 
-_BLOCK = re.compile(r"<data-([0-9a-f]{10})>\n?(.*?)\n?</data-\1>", re.DOTALL)
+_BLOCK = re.compile(r"<data-([0-9a-f]{6})>\n?(.*?)\n?</data-\1>", re.DOTALL)
 _ROLE = re.compile(r"^# Role: (\w+)", re.MULTILINE)
 _PASSAGE = re.compile(r"^Passage (C\d+)(?:, under [^\n]*)?:$", re.MULTILINE)
 _MIN_QUOTE, _MAX_QUOTE = 25, 600

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tests.unit.policies.threads import decided, fact, one_round, thread
 
-from corrobora.domain.plan import Record
+from corrobora.domain.plan import Record, SubQuestion
 from corrobora.domain.thread import Gap
-from corrobora.engine.knowledge import MAX_ROUND_FACTS, build_record
+from corrobora.engine.knowledge import MAX_QUESTION_FACTS, MAX_ROUND_FACTS, build_record
 
 BEGUN = Record("2026-03-01", "the library")
 FIRST = one_round(
@@ -32,8 +32,11 @@ def test_a_round_is_remembered_with_the_yield_of_its_queries_and_what_it_left_op
 def test_of_a_round_with_many_facts_each_question_keeps_its_best_and_the_rest_is_counted() -> None:
     many = [fact(f"The harbour was dug by {number} men.", answers=("sq-1",), confidence=0.9) for number in range(50)]
     rare = fact("It is 9 metres deep.", answers=("sq-2",), confidence=0.3)
-    [done] = build_record(thread(one_round(1, "a", facts=(*many, rare))), BEGUN).rounds
-    assert (len(done.facts), done.more) == (MAX_ROUND_FACTS, 51 - MAX_ROUND_FACTS)
-    assert rare in done.facts
+    full = one_round(1, "a", facts=(*many, rare))
+    for count, most in ((1, MAX_QUESTION_FACTS), (3, MAX_ROUND_FACTS)):
+        asked = [SubQuestion(f"sq-{number}", "What of the harbour?") for number in range(1, count + 1)]
+        [done] = build_record(thread(full, sub_questions=asked), BEGUN).rounds
+        assert (len(done.facts), done.more) == (most, 51 - most)
+        assert rare in done.facts
     [few] = build_record(thread(one_round(1, "a", facts=(*many[:5], rare))), BEGUN).rounds
     assert (len(few.facts), few.more) == (6, 0)

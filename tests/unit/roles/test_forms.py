@@ -189,7 +189,7 @@ TEXTS = st.text(st.characters(codec=None), max_size=300) | st.lists(
 def test_the_delimiter_of_a_text_never_occurs_in_it(text: str):
     assert make_delimiter(text) not in text
     block = quote_text(text)
-    code = re.match(r"<data-([0-9a-f]{10})>", block)
+    code = re.match(r"<data-([0-9a-f]{6})>", block)
     assert code is not None
     assert block.count(code.group(1)) == 2
     assert block.endswith(f"</data-{code.group(1)}>")

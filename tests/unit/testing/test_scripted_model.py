@@ -32,4 +32,4 @@ def test_quotes_and_reports_use_the_words_and_markers_of_the_prompt():
 
 def test_a_page_without_a_known_role_gets_an_empty_object():
     assert answer_prompt("You are a pirate.", "Hello <data-0123456789>x</data-0123456789>") == "{}"
-    assert ParsedPrompt.read("# Role: judge", "Say: <data-0123456789>x</data-0123456789>").after("Say:") == "x"
+    assert ParsedPrompt.read("# Role: judge", "Say: <data-012345>x</data-012345>").after("Say:") == "x"

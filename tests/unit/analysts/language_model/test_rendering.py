@@ -76,7 +76,7 @@ def test_every_text_of_the_input_reaches_the_prompt_inside_data_tags(role: Role,
     outside = prompt.user
     while "<data-" in outside:
         before, _, rest = outside.partition("<data-")
-        outside = before + rest.partition(f"</data-{rest[:10]}>")[2]
+        outside = before + rest.partition(f"</data-{rest[:6]}>")[2]
     for word in ("pump", "Pump", "Valve", "litres"):
         assert word not in outside.replace("`", "")
 
@@ -155,20 +155,20 @@ def test_hostile_passages_stay_inside_their_tags():
 
 
 FROZEN = {
-    "edit": "edit@7dac42d0bef1.0f35ec11",
-    "clarify": "clarify@2fd65e2c53ec.2343b163",
-    "plan": "plan@b2f91f213765.1d531924",
-    "refine": "refine@a4b4392605bb.70ff8696",
-    "scope": "scope@af57f38f9b58.63700b1e",
-    "scout": "scout@789a26636679.09b806af",
-    "extract": "extract@f72c6f9a5140.e4e9fe6a",
-    "reflect": "reflect@734500647f0b.4ad22743",
-    "synthesize": "synthesize@7ce925957954.7999585e",
-    "summarize": "summarize@1a2d78e68e65.e062b737",
-    "confirm": "confirm@7d3d72dcc4dd.bb752e7b",
-    "critique": "critique@7f84768ffb6b.00539e47",
-    "revise": "revise@c65d7ca8e833.e062b737",
-    "judge": "judge@bb415400b326.aed8607e",
+    "edit": "edit@85f177dca573.0f35ec11",
+    "clarify": "clarify@fb74d584854e.2343b163",
+    "plan": "plan@b1f2d779b7fc.1d531924",
+    "refine": "refine@efe15ab7124f.70ff8696",
+    "scope": "scope@1e650c9577ff.63700b1e",
+    "scout": "scout@4ec0b40146e1.09b806af",
+    "extract": "extract@fbf6181f0d04.e4e9fe6a",
+    "reflect": "reflect@871f163ddd3e.4ad22743",
+    "synthesize": "synthesize@849b48e6c4ba.7999585e",
+    "summarize": "summarize@2ecca07a4ad5.e062b737",
+    "confirm": "confirm@fb7b2b905597.bb752e7b",
+    "critique": "critique@672fc97fecd7.00539e47",
+    "revise": "revise@9c950a0c3e67.e062b737",
+    "judge": "judge@8626662eb0cb.aed8607e",
 }
 
 
@@ -182,7 +182,7 @@ def test_a_journaled_answer_is_found_again_after_the_code_has_moved(role, given)
 
 def test_the_form_of_the_report_is_demanded():
     text = read_prompt_file("synthesize")
-    for words in ("numbered `##` sections, one for each angle", "`---` between major\n  sections", "`## Conclusion`"):
+    for words in ("numbered `##` sections, one for each angle", "`---` between major sections", "`## Conclusion`"):
         assert words in text
 
 
@@ -223,7 +223,7 @@ def test_it_receives_topic_summaries_and_each_fact_once():
 
 
 def test_the_format_of_the_report_is_demanded():
-    for words in ("numbered `##` sections, one for each angle", "`---` between major\n  sections", "`## Conclusion`"):
+    for words in ("numbered `##` sections, one for each angle", "`---` between major sections", "`## Conclusion`"):
         assert words in SYNTHESIS_SYSTEM
 
 
