@@ -186,7 +186,8 @@ _DEFINITION_VERB = re.compile(
     r":|—|–|-)(?:\s|$)"
 )
 _STATED = re.compile(
-    r"(?i)\b(?:is|are|was|were|be|or|of|to|than|least|most|exactly|about|only|exceeds?)\s+(?:about |exactly |only )?"
+    r"(?i)(?:[^\W\d][\"'`)\]]?\s?[:=]\s?|"
+    r"\b(?:is|are|was|were|be|or|of|to|than|least|most|exactly|about|only|exceeds?)\s+(?:about |exactly |only )?)"
     r"(?!(?:1[5-9]|20)\d\d\b)\d[\d,.]*(?:\s?(?:thousand|million|billion|trillion))?\b"
     r"(?=\s*(?:[.,;:)(]|or\b|and\b|$))(?![.,]\d)"
 )
@@ -341,12 +342,16 @@ def _score_count(text: str, counted: frozenset[str]) -> float:
 _SPELLED = frozenset((*NUMBER_WORDS, *SCALES, "dozen", "no", "none"))
 
 
+_INITIAL = re.compile(r"\b[A-Z]\.\s?\Z")  # before a name: "B. Okafor"
+
+
 def _score_person(text: str, named: frozenset[str]) -> float:
     best = 0.0
     for mention in find_mentions(text):
         own = frozenset(stem_text(mention.text))
         if mention.kind is MentionKind.NAME and own and not own & named:
-            best = max(best, 1.0 if len(mention.text.split()) > 1 else 0.6)
+            whole = " " in mention.text or _INITIAL.search(text, max(0, mention.start - 4), mention.start)
+            best = max(best, 1.0 if whole else 0.6)
     return best
 
 

@@ -27,6 +27,20 @@ def find_term(text: str, start: int) -> int:
     return found.end(1) if found else start
 
 
+def is_numbered_heading(text: str, start: int, end: int) -> bool:
+    r"""True for a line "1. Scope" between blank lines that no other item follows: a heading, and not an item of a list.
+
+    Example:
+        >>> is_numbered_heading("1. Scope\n\nIt holds for all.", 0, 8)
+        True
+    """
+    mark, after = LIST_ITEM.match(text, start), text[end : end + 3]
+    if mark is None or not text[start].isdigit() or "\n" in text[start:end] or text[end - 1] in ".!?:;,":
+        return False
+    alone = text[max(0, start - 2) : start] in ("", "\n\n") and after[:2] == "\n\n" and not after[2:].isspace()
+    return alone and LIST_ITEM.match(text, end + 2) is None
+
+
 def find_item_mark(text: str, start: int) -> int:
     """Return where the mark stands of the item whose words begin at `start`, or `start` if it has none."""
     line = text.rfind("\n", 0, start) + 1

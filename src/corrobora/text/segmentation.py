@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from corrobora.text.quantities import find_days, find_releases
@@ -257,7 +258,7 @@ _MIN_REST_BYTES = 250  # a smaller remainder joins the previous passage
 
 
 class PassageSpan(NamedTuple):
-    """One passage: characters `start` to `end` of the text, and the path of headings above it."""
+    """One passage: characters `start` to `end` of the text, and the path of headings above all of it."""
 
     start: int
     end: int
@@ -290,8 +291,8 @@ def segment_passages(
         if used >= _MIN_PASSAGE_BYTES or not open_ or (begin in dated and not bare):
             _close_passage(found, open_, path)
             open_, used, path, bare = [], 0, label, True
-        elif bare:
-            path = label
+        else:  # it goes on below another heading, and has the headings that stand above both
+            path = label if bare else _find_common_path(path, label)
         first = len(found)
         for span in _iterate_units(text, begin, end, size):
             weight = span.end - span.start if plain else len(text[span.start : span.end].encode(errors="replace"))
@@ -316,6 +317,11 @@ def _take_lead_in(text: str, spans: list[Span], room: int) -> list[Span]:
     opens = text[last.end - 1] in "?:" or TERM_GAP in text[last.start : last.end]
     leads = opens and len(text[last.start : last.end].encode(errors="replace")) < room
     return [spans.pop()] if leads and len(spans) > 1 else []
+
+
+def _find_common_path(one: str, other: str) -> str:
+    pairs = takewhile(lambda pair: pair[0] == pair[1], zip(one.split(" > "), other.split(" > "), strict=False))
+    return " > ".join(part for part, _ in pairs)
 
 
 def _close_passage(found: list[PassageSpan], spans: list[Span], path: str) -> None:

@@ -1,10 +1,10 @@
 """Tokens: the terms of a text that search and analysis share, and its signs: list items, citations, Markdown, controls.
 
-Knows case and accent folding, stop words, the Porter stem, British and American spellings, scripts without spaces, and
-the function words of German, French, Spanish, Italian, Portuguese and Dutch; one version number stamps it all. Knows
-which characters CommonMark and citation markers give a meaning, and which a terminal obeys: readers, storage, reports
-and the terminal call it at their borders. Does not know any index and does not translate: the same text always gives
-the same terms.
+Knows case and accent folding, stop words, the Porter stem, British and American spellings, irregular verbs, scripts
+without spaces, and the function words of German, French, Spanish, Italian, Portuguese and Dutch; one version number
+stamps it all. Knows which characters CommonMark and citation markers give a meaning, and which a terminal obeys:
+readers, storage, reports and the terminal call it at their borders. Does not know any index and does not translate: the
+same text always gives the same terms.
 """
 
 from __future__ import annotations
@@ -103,7 +103,10 @@ def _character_pairs(word: str) -> list[str]:
 
 @lru_cache(maxsize=200_000)
 def stem_word(word: str) -> str:
-    """Return the Porter stem of a folded word, that of its American spelling if it has one, or "" for a stop word."""
+    """Return the Porter stem of a folded word, or "" for a stop word.
+
+    It is that of the American spelling, or of the verb of which the word is an irregular form, if there is one.
+    """
     if word in STOP_WORDS:
         return ""
     stem = _stemmer.stemWord(word)
@@ -112,11 +115,20 @@ def stem_word(word: str) -> str:
 
 @cache
 def _read_spellings() -> dict[str, str]:
-    """Return the stems of British spellings with those of the American ones."""
+    """Return the stems of British spellings and of irregular forms with those of what they stand for."""
     lines = resources.files("corrobora.data").joinpath("spellings.txt").read_text(encoding="utf-8").splitlines()
     pairs = [line.split() for line in lines if line and not line.startswith("#")]
     found = {_stemmer.stemWord(one): _stemmer.stemWord(other) for one, other in pairs}
     return {one: other for one, other in found.items() if one != other}
+
+
+@cache
+def _read_other_starts() -> dict[str, frozenset[str]]:
+    """Return how other spellings and forms of a stem begin."""
+    found: dict[str, frozenset[str]] = {}
+    for one, other in _read_spellings().items():
+        found[other] = found.get(other, frozenset()) | {one[:_START]}
+    return found
 
 
 @lru_cache(maxsize=4_000)  # one sentence is read for several sub-questions, checks and rounds
@@ -128,10 +140,11 @@ def stem_text(text: str) -> tuple[str, ...]:
 def count_stems(texts: Sequence[str], wanted: Collection[str]) -> list[Counter[str]]:
     """Count the stems of each text that are among those wanted.
 
-    A word is stemmed once for all texts, and only if it begins like a stem that is wanted: stems differ at the end.
+    A word is stemmed once for all texts, and only if it begins like a stem that is wanted, or like another spelling.
     """
     words = [Counter(split_words(text)) for text in texts]
     starts = {stem[:_START] for stem in wanted if len(stem) > _START}
+    starts |= {start for stem in wanted for start in _read_other_starts().get(stem, ())}
     first = {stem[:1] for stem in wanted if len(stem) <= _START}
     likely = {word for word in set[str]().union(*words) if word[:_START] in starts or word[0] in first}
     forms = {word: stem for word in likely if (stem := stem_word(word)) in wanted and stem}

@@ -29,6 +29,8 @@ from corrobora.text.answers import AnswerKind, classify_question, find_place, sc
         ("How many trays can a kiln hold?", "The limit of trays is 64.", "A kiln has 2 doors and holds trays."),
         ("How old must a keeper be?", "He must be of the age of thirty five years.", "He must serve four years."),
         ("Can a keeper serve twice?", "No keeper shall serve more than once.", "A keeper shall serve the hall."),
+        ("What is the limit of trays?", "tray_limit: 64; door: none.", "tray_limit: none; door: closed."),
+        ("Who was against the bridge?", "M. Lindqvist was against it.", "Lindqvist was against it."),
         ("Which tools are needed?", "A saw, a file, and a clamp are needed.", "Tools are needed."),
     ],
 )

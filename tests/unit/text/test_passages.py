@@ -93,3 +93,11 @@ def test_a_passage_begins_at_the_term_that_an_entry_defines() -> None:
     assert all(TERM_GAP in "\n\n".join(("All of them:", *entries))[each.start : each.start + 12] for each in found[1:])
     whole = segment_passages("\n\n".join(f"-{name}{TERM_GAP}Short." for name in "abcdefghij"))
     assert len(whole) == 1
+
+
+def test_a_passage_over_several_short_sections_has_the_headings_above_all_of_them() -> None:
+    """A quote of the second section is not cited by the heading of the first."""
+    text = "Minutes\n\nPrices\n\nLunch costs more.\n\nParty\n\nIt is on 18 July."
+    made = [Heading(text.index(title), level, title) for title, level in (("Minutes", 1), ("Prices", 2), ("Party", 2))]
+    assert [each.heading for each in segment_passages(text, made)] == ["Minutes"]
+    assert [each.heading for each in segment_passages(text, made, size=20)][-1] == "Minutes > Party"

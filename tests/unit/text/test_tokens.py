@@ -103,3 +103,9 @@ def test_wanted_stems_are_counted_as_if_every_word_was_stemmed(texts, wanted):
 def test_an_identifier_is_one_word_and_an_option_another_one() -> None:
     found = find_identifiers("Set mail_check and --mail-check (CVE-2021-1), not e-mail, i.e. ordinary words.")
     assert found == ("mailcheck", "optionmailcheck", "cve20211")
+
+
+def test_an_irregular_form_has_the_stem_of_its_verb_and_is_counted_as_one() -> None:
+    assert stem_text("built held overwritten") == stem_text("build hold overwrite")
+    assert stem_text("found left") != stem_text("find leave")  # other words as well
+    assert count_stems(["They held two and built one."], stem_text("hold build")) == [Counter(stem_text("hold build"))]

@@ -13,7 +13,7 @@ from corrobora.analysts.extractive.extract import find_context, refers_back
 from corrobora.analysts.extractive.fact_selection import is_heading_of
 from corrobora.analysts.extractive.lines import is_command, is_turn
 from corrobora.domain.evidence import Fact
-from corrobora.text.entries import find_entries, find_term, measure_depth
+from corrobora.text.entries import find_entries, find_term, is_numbered_heading, measure_depth
 from corrobora.text.measures import find_quantities
 from corrobora.text.segmentation import Span, split_sentences
 from corrobora.text.tokens import LIST_ITEM, escape_text, fold_whitespace, skip_item_mark
@@ -75,11 +75,13 @@ def _select_pieces(fact: Fact, core: str, room: int, *, goes_on: bool = False) -
         start = skip_item_mark(fact.quote, spans[at].start)
         piece = _LEADS_ON.sub("", fold_whitespace(fact.quote[start : spans[at].end]))  # "; or" before the next item
         if any(map(str.isalnum, piece)):
-            if start == spans[at].start and at + 1 in kept and _is_label(fact, spans[at], core):
+            numbered = is_numbered_heading(fact.quote, *spans[at])
+            marked = start > spans[at].start and not numbered
+            if not marked and at + 1 in kept and _is_label(fact, Span(start, spans[at].end), core):
                 continue
-            if heads and items and start == spans[at].start:
+            if heads and items and not marked:
                 continue
-            items |= {piece} if LIST_ITEM.match(fact.quote, spans[at].start) else set[str]()
+            items |= {piece} if LIST_ITEM.match(fact.quote, spans[at].start) and not numbered else set[str]()
             pieces.append(piece)
     return pieces, items
 

@@ -70,13 +70,13 @@ def grow_quote(lines: Sequence[Line], at: int) -> tuple[int, int]:
     if last == at and at + 1 < len(lines) and _LIMITS_IT.match(lines[at + 1].text):
         last = at + 1 if _same_paragraph(lines, at, at + 1) and fits_quote(lines, first, at + 1) else at
     while lines[last].end - lines[first].start < LIMITS.quote_min_chars and last + 1 < len(lines):
-        if not fits_quote(lines, first, last + 1):
-            break
+        if lines[last + 1].opened >= 0 or not fits_quote(lines, first, last + 1):
+            break  # a heading begins something else
         last += 1
     while first and lines[last].end - lines[first].start < LIMITS.quote_min_chars:
-        if not fits_quote(lines, first - 1, last):
+        if lines[first].opened >= 0 or not fits_quote(lines, first - 1, last):
             break
-        first -= 1  # the last line of a passage is quoted from before it
+        first -= 1  # the last line of a passage or section is quoted from before it
     return _find_term_line(lines, first, last), last
 
 

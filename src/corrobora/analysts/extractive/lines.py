@@ -15,7 +15,7 @@ from typing import NamedTuple
 from corrobora.analysts.extractive.ranker import Sentence, find_exchanges, is_question
 from corrobora.domain.evidence import Passage
 from corrobora.roles.extract import Excerpt
-from corrobora.text.entries import find_entries, measure_depth, read_terms
+from corrobora.text.entries import find_entries, is_numbered_heading, measure_depth, read_terms
 from corrobora.text.segmentation import Span, is_entry, split_sentences
 from corrobora.text.tokens import (
     IDENTIFIER,
@@ -118,9 +118,12 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
         start = skip_item_mark(text, span.start)
         read = fold_whitespace(text[start : span.end])
         turn = bisect_right(starts, span.start) - 1
-        item = LIST_ITEM.match(text, span.start) is not None or (turn < 0 and is_entry(text, span.start))
+        heads = turn < 0 and is_numbered_heading(text, *span)
+        item = not heads and (
+            LIST_ITEM.match(text, span.start) is not None or (turn < 0 and is_entry(text, span.start))
+        )
         signature = turn < 0 and not item and _is_signature(text, span, read)
-        if turn < 0 and not (item or signature) and _is_heading(text, span, read) and not is_question(read):
+        if heads or (turn < 0 and not (item or signature) and _is_heading(text, span, read) and not is_question(read)):
             local, opened, lead = (f"{local} {read}", opened, "") if opened >= 0 else (read, span.start, "")
             continue
         if item or "\n\n" in text[last : span.start] or turn != open_turn or opened >= 0:

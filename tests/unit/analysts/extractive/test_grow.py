@@ -108,3 +108,8 @@ def test_an_answer_is_printed_from_its_begin_as_far_as_there_is_room() -> None:
     assert find_context(said, 2, 12) == range(1, 3)
     assert find_context(said, 1, 40) == range(1, 4)
     assert find_context(("May I moor here?", "No, boats of the village may.", "Ask there."), 1, 8) == range(2)
+
+
+def test_a_short_sentence_is_not_quoted_with_the_next_section() -> None:
+    text = "Lunch costs more from May on.\n\nVotes\n\nAdam was against it.\n\nParty\n\nIt is on 18 July in the yard."
+    assert quote(text, "Adam") == "Adam was against it."

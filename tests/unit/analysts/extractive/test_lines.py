@@ -8,6 +8,7 @@ from tests.unit.analysts.extractive.samples import OLD_DOCUMENT, document, excer
 
 from corrobora.analysts.extractive.citing import cite_fact
 from corrobora.analysts.extractive.lines import is_command, read_lines, split_joined_names
+from corrobora.domain.evidence import Fact
 from corrobora.text.tokens import stem_text
 
 
@@ -123,3 +124,23 @@ def test_a_command_that_stands_alone_is_no_heading() -> None:
     assert not any(map(is_command, ("all in one", "see the guide", "Use -x", "as of today/tomorrow")))
     quoted = replace(facts_of(document(1, "Kiln", text))[0], quote="Do this.\n\nkiln -w <bowl>\n\nIt takes an hour.")
     assert "kiln -w" in cite_fact(quoted)
+
+
+MINUTES = (
+    "1. Prices of the canteen\n\nLunch costs 6.90 euros from May. B. Okafor voted against.\n\n"
+    "2. Summer party\n\nIt is on 18 July. Tasks:\n\n1. Order the tent\n\n2. Ask the band"
+)
+
+
+def test_a_numbered_heading_is_no_item_and_stands_above_its_section() -> None:
+    lines = lines_of(MINUTES)
+    assert [line.text for line in lines if line.item] == ["Order the tent", "Ask the band"]
+    voted = next(line for line in lines if "Okafor" in line.text)
+    assert {"canteen", "price"} <= voted.sentence.above
+
+
+def test_a_numbered_heading_in_a_quote_is_not_printed() -> None:
+    of = document(9, "Minutes", MINUTES)
+    fact = Fact.from_quote(of, of.passages[0], MINUTES[: MINUTES.index(" B.")], claim="", confidence=0.5)
+    assert fact is not None
+    assert cite_fact(fact) == "Lunch costs 6.90 euros from May [S9:C9]."
