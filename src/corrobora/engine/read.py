@@ -129,12 +129,13 @@ async def _read_in_turn(
     run.egress.open_document(document)
     if thread.course.drift:
         title = " ".join(part for part in (source.title, source.version, source.publisher, source.url) if part)
-        # what led here counts as on subject
-        followed = (*find_names(hit.query), hit.linked_from, *collect_terms(thread))
-        off = detect_drift(title, text, thread.brief, turn.subjects, tuple(term for term in followed if term))
+        followed = (*find_names(hit.query), hit.linked_from, *collect_terms(thread))  # they count as on subject
+        seen = next((passage.text for passage in passages if passage.id == hit.passage), "")  # of a long document
+        off = detect_drift(
+            title, f"{seen}\n{text}", thread.brief, turn.subjects, tuple(term for term in followed if term)
+        )
         if off is not None:
-            note = f"{off.axis}: {off.reason}"
-            ids, title = tuple(p.id for p in passages), source.title
+            note, ids, title = f"{off.axis}: {off.reason}", tuple(p.id for p in passages), source.title
             drifted = Reading(hit, ReadOutcome.DRIFTED, source.id, ids, note=note, title=title, drift_checked=True)
             run.emit(EventType.DRIFT, thread.round_path, {"url": hit.url, "why": note}, part=f"{hit.url}#{hit.passage}")
             return _emit_reading(drifted, thread, run)

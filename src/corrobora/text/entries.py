@@ -77,7 +77,7 @@ def find_entries(text: str, spans: Sequence[tuple[int, int]]) -> list[int]:
 
 def _find_inner_column(text: str, spans: Sequence[tuple[int, int]]) -> int:
     """Return the column from which text belongs to the entry that opens a text, cut out without its indentation."""
-    below = text.split("\n\n", 1)[0].split("\n")[1:2]
+    below = [line for line in text.split("\n\n", 1)[0].split("\n")[1:2] if not LIST_ITEM.match(line)]
     others = [measure_depth(text, start) + 1 for start, _ in spans[1:] if find_term(text, start) > start]
     return measure_depth(below[0], len(below[0]) - len(below[0].lstrip())) if below else min(others, default=1)
 

@@ -136,6 +136,17 @@ async def test_triplet_what_drifts_is_not_extracted() -> None:
     assert run.told(EventType.DRIFT)
 
 
+async def test_the_passage_that_was_found_may_name_the_subject_late_in_a_long_document() -> None:
+    fish = "https://fish.example/x"
+    salted = "The herring of Marrow is salted in barrels and sold by weight.\n\n" * 1_200
+    run = made(quoting(SENTENCE), profile="triplet", pages={fish: f"# Herring\n\n{salted}{SENTENCE}"})
+    state = thread(run, subjects=(Subject("lighthouse of Oldby"),))
+    drifted = await read_hit(Hit(fish, "Herring", query="height"), state, run.session)
+    assert drifted.outcome is ReadOutcome.DRIFTED
+    last = Hit(fish, "Herring", query="height", passage=drifted.passages[-1])
+    assert (await read_hit(last, state, run.session)).outcome is not ReadOutcome.DRIFTED
+
+
 async def test_timed_17_a_failure_that_may_pass_is_tried_again_and_then_given_up_with_the_tag() -> None:
     run = made(pages={URL: ReadOutcome.FAILED}, profile="timed")
     reading = await read_hit(HIT, thread(run), run.session)

@@ -33,6 +33,12 @@ def test_the_entry_that_opens_a_text_was_cut_out_without_its_indentation():
     assert read_terms(alone, split_sentences(alone)) == ["-a", "-a", "-a"]
 
 
+def test_the_second_item_of_a_list_does_not_stand_below_the_term_of_the_first() -> None:
+    listed = "- hold: Time to wait. It is 240.\n- keepalive: Time between two. It is 80."
+    assert read_terms(listed, split_sentences(listed)) == ["- hold", "- hold", "- keepalive", "- keepalive"]
+    assert find_entries(listed, split_sentences(listed)) == [-1, 0, -1, 2]
+
+
 @pytest.mark.parametrize(
     ("text", "term"),
     [

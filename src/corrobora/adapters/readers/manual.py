@@ -233,7 +233,7 @@ class _PageWriter:
         self._end_literal()
         if name in ("RS", "Bl"):
             said = _join(self._said)
-            if name == "RS" and said and not (self._terms or len(said) > _TERM_CHARS or said.endswith(_ENDS_SENTENCE)):
+            if name == "RS" and said and not (self._terms or len(said) > _TERM_CHARS or _ends_sentence(said)):
                 self._said = []
                 self._add_term(said)
             self._end_paragraph()
@@ -338,3 +338,8 @@ def _read_table(lines: Sequence[str]) -> tuple[list[list[str]], list[str]]:
     heads = heads or int(bold)
     cells = [[_fold(read_escapes(cell.replace("\\^", ""))) for cell in row] for row in rows]
     return cells[heads:], cells[0] if heads and cells else []
+
+
+def _ends_sentence(text: str) -> bool:
+    """True for what ends like a sentence; a term may end in dots: "ports port,port,..."."""
+    return text.endswith(_ENDS_SENTENCE) and not text.endswith("...")

@@ -53,6 +53,7 @@ _TURN_CHARS = 240  # of a turn that is quoted whole; of a longer one only the se
 _LIST_CHARS = 900
 _LEAD_CHARS = 240  # of an item that is quoted with what introduces its list
 _ANSWER_CHARS = 500  # of a question with the paragraph that answers it
+_ENTRY_CHARS = 600  # of an entry that is quoted to its end
 _PLAIN_ITEMS = 4  # sentences after a colon where no list is marked
 
 
@@ -69,6 +70,7 @@ def grow_quote(lines: Sequence[Line], at: int) -> tuple[int, int]:
         last = end if fits_quote(lines, first, end, _LEAD_CHARS) else at
     if last == at and at + 1 < len(lines) and _LIMITS_IT.match(lines[at + 1].text):
         last = at + 1 if _same_paragraph(lines, at, at + 1) and fits_quote(lines, first, at + 1) else at
+    last = max(last, _end_of_entry(lines, at, first))
     while lines[last].end - lines[first].start < LIMITS.quote_min_chars and last + 1 < len(lines):
         if lines[last + 1].opened >= 0 or not fits_quote(lines, first, last + 1):
             break  # a heading begins something else
@@ -87,6 +89,17 @@ def _find_term_line(lines: Sequence[Line], first: int, last: int) -> int:
         opening -= 1
     below = lines[first].entry >= 0 and lines[opening].start == lines[first].entry
     return opening if below and fits_quote(lines, opening, last) else first
+
+
+def _end_of_entry(lines: Sequence[Line], at: int, first: int) -> int:
+    """Return the last line of the entry of a list that a line belongs to if it can be quoted with it, else `at`.
+
+    What an entry says of its term ("Default: 5 s.") does not repeat it.
+    """
+    opener, last = lines[at].entry if lines[at].entry >= 0 else lines[at].start, at
+    while last + 1 < len(lines) and lines[last + 1].entry == opener and lines[last + 1].passage == lines[at].passage:
+        last += 1
+    return last if fits_quote(lines, first, last, _ENTRY_CHARS) else at
 
 
 def find_context(sentences: Sequence[str], at: int, room: int) -> range:

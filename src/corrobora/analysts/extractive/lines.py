@@ -48,7 +48,7 @@ _ANSWER_MARK = re.compile(r"[^\W\d_]{1,8}:\s")
 _ADDRESS = re.compile(r"\S+://\S+")
 _VALUE = re.compile(r": .*\d")
 _DRAWN = re.compile(r"([^\w\s])\1{7}")  # a rule, or a bar of progress
-_LABELLED = re.compile(r"[A-Z][\w '’/()-]{1,40}: \S")
+_LABELLED = re.compile(r"\(?[A-Z][\w '’/()-]{1,40}: \S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +98,12 @@ def _read_with_questions(lines: list[Line]) -> list[Line]:
 
 def stem_heading(heading: str) -> frozenset[str]:
     """Return the stems of the innermost heading of a path of headings."""
-    return frozenset(stem_text(heading.rsplit(" > ", 1)[-1]))
+    return frozenset(stem_text(_JOINED_NAMES.sub(" ", heading.rsplit(" > ", 1)[-1])))
 
 
 def stem_term(term: str) -> frozenset[str]:
     """Return the stems of a term without letters alone and what it takes: of "-c, --chunk=SIZE" those of "chunk"."""
-    return frozenset(stem for stem in stem_text(_TAKEN.sub(" ", term)) if len(stem) > 1)
+    return frozenset(stem for stem in stem_text(_JOINED_NAMES.sub(" ", _TAKEN.sub(" ", term))) if len(stem) > 1)
 
 
 def _split_passage(number: int, passage: Passage, about: frozenset[str], paragraph: int) -> list[Line]:

@@ -221,3 +221,11 @@ def test_a_hostile_page_takes_linear_time(make: Callable[[int], bytes]) -> None:
         read_manual(b".TH A 1\n" + make(size))
 
     assert measure_growth(read, 2_000) < LINEAR
+
+
+def test_a_term_above_what_is_indented_may_end_in_dots():
+    page = b".TH PUMP 8\n.SH OPTIONS\n.PP\nports port,...\n.RS 4\nWarn of them.\n.RE\n"
+    page += b".PP\nAll is known.\n.RS 4\nNo.\n.RE\n"
+    text = read_manual(page).text
+    assert f"ports port,...{TERM_GAP}Warn of them." in text
+    assert "All is known.\n\n  No." in text

@@ -33,6 +33,17 @@ def test_what_limits_a_statement_is_quoted_with_it() -> None:
     assert grew.endswith("in winter they must leave after one.")
 
 
+def test_an_entry_of_a_list_is_quoted_to_its_end() -> None:
+    text = (
+        "- moor: The nights that a boat may stay at the pier. Longer stays cost more. Default: 2.\n- tea: It is sold."
+    )
+    assert quote(text, "may stay").endswith("Default: 2.")
+    long = text.replace(
+        "Longer", "Boats of guests who come from the islands lie at the far end of it. " * 12 + "Longer"
+    )
+    assert quote(long, "may stay").endswith("at the pier.")
+
+
 def test_a_line_that_leads_in_a_list_is_quoted_with_its_items() -> None:
     text = (
         "The crew must carry the following things:\n\n- a rope of hemp\n- a lamp with oil\n\nThe harbour is deep here."

@@ -7,7 +7,7 @@ from dataclasses import replace
 from tests.unit.analysts.extractive.samples import OLD_DOCUMENT, document, excerpt, facts_of
 
 from corrobora.analysts.extractive.citing import cite_fact
-from corrobora.analysts.extractive.lines import is_command, read_lines, split_joined_names
+from corrobora.analysts.extractive.lines import is_command, read_lines, split_joined_names, stem_heading, stem_term
 from corrobora.domain.evidence import Fact
 from corrobora.text.tokens import stem_text
 
@@ -144,3 +144,13 @@ def test_a_numbered_heading_in_a_quote_is_not_printed() -> None:
     fact = Fact.from_quote(of, of.passages[0], MINUTES[: MINUTES.index(" B.")], claim="", confidence=0.5)
     assert fact is not None
     assert cite_fact(fact) == "Lunch costs 6.90 euros from May [S9:C9]."
+
+
+def test_a_term_or_heading_of_joined_names_is_read_as_its_words():
+    assert stem_term("KilnDoors 0|1") == frozenset(stem_text("kiln doors"))
+    assert stem_heading("Rules > KilnDoors") == frozenset(stem_text("kiln doors"))
+
+
+def test_a_default_in_brackets_states_something():
+    line = read_lines(excerpt(document(9, "Notes", "Kilns are opened by the fitter of the guild. (Default: 32)")))[-1]
+    assert not line.sentence.bare
