@@ -162,10 +162,11 @@ _EVERY = re.compile(
     r"weekday|weekend|month|quarter|season|year)s?\b|\b(?:hourly|daily|nightly|(?:bi)?weekly|monthly|quarterly|yearly|annually)\b"
 )
 _CLOCK = re.compile(r"(?i)\b\d{1,2}(?::|\.)\d{2}\b|\b\d{1,2} ?(?:a\.?m|p\.?m)\b|\b(?:noon|midnight|o'clock)\b")
+_MONTHS = "january|february|march|april|june|july|august|september|october|november|december"
 _DAY = re.compile(
     r"(?i)\b\d{1,2}(?:st|nd|rd|th|\.)? may\b|\bmay \d{1,2}\b|"
     r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\b(?:today|tomorrow|tonight|yesterday|weekend)\b|"
-    r"\b(?:january|february|march|april|june|july|august|september|october|november|december)\b|\b(?:in|since|"
+    rf"\b(?:{_MONTHS})\b|\b(?:in|since|"
     r"until|by) (?:may|spring|summer|autumn|winter)\b|\b(?:19|20)\d{6}\b|\b(?:next|last|this) (?:week|month|year)\b"
 )
 _PLACE = re.compile(
@@ -176,8 +177,9 @@ _PLACE_WORD = re.compile(
     r"(?i)\b(?:at|in|near|behind|beside|outside|inside|around|opposite) (?:the|our|my|your|a|an) \w+"
 )
 _REASON = re.compile(
-    r"(?i)\b(?:because|since|therefore|due to|reasons?|rationale|so that|in order to|as a result|caused? by|"
-    r"owing to|thanks to|hence|to (?:avoid|prevent|ensure|protect|reduce|allow|keep|make|help))\b"
+    rf"(?i)\b(?:because|since(?! (?:\d|last\b|then\b|\w+day\b|may\b|{_MONTHS}))|therefore|due to|reasons?|rationale|"
+    r"so that|in order to|as a result|caused? by|owing to|thanks to|hence|"
+    r"to (?:avoid|prevent|ensure|protect|reduce|allow|keep|make|help))\b"
 )
 _MEANS = re.compile(r"(?i)\b(?:by|using|via|through|with|first|then|click|set|run|use|add|choose|select)\b")
 _LISTING = re.compile(r",[^,]{2,60},? (?:and|or|&) |\n\s*[-*•]|^\s*[-*•]|: .*;|\b(?:first|second|third)(?:ly)?,")

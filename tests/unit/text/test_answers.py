@@ -21,6 +21,7 @@ from corrobora.text.answers import AnswerKind, classify_question, find_place, sc
         ("When is the fair?", "The fair is on 11 May.", "The fair may be held."),
         ("When was the bridge built?", "It was built in 1931.", "It was built of steel."),
         ("Who designed the bridge?", "Marta Lindqvist designed it.", "It was designed well."),
+        ("Why was the road closed?", "Since it was icy, it was closed.", "It is closed since Friday."),
         ("Where is the archive kept?", "It is kept in Tarnholm.", "It is kept safe."),
         ("Why was the road closed?", "It was closed because of ice.", "It was closed."),
         ("What is a thermal chamber?", "A thermal chamber is a box.", "Open the thermal chamber."),

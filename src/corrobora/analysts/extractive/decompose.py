@@ -24,8 +24,13 @@ _CONTRAST = re.compile(
     rf"|\s+and\s+(?=(?:{_AUX})\s+(?:it|they|there)\s)"
 )
 _WH_LIST = re.compile(rf"(?i)^((?:{_WH})(?:\s*,\s*(?:{_WH}))*\s*,?\s+(?:and|or)\s+(?:{_WH}))\s+(?=(?:{_AUX})\b)")
-_BARE_QUESTION_WORD = re.compile(rf"(?i)^(?:(?:in|on|at|by|for|from|to|under|with|of|since|until)\s+)?(?:{_WH})\s*\??$")
-_QUESTION_CLAUSE = re.compile(rf"(?i)^(?:when|where|why|how)\s+((?:{_AUX})\s.+)$")
+_CIRCUMSTANCE_ASKED = re.compile(  # "by whom?", "at what temperature?", "how often?"
+    rf"(?i)^(?:(?:in|on|at|by|for|from|to|under|with|of|since|until)\s+(?:{_WH})(?:\s+\w+){{0,2}}|{_WH}|how\s+\w+)\s*\??$"
+)
+_QUESTION_CLAUSE = re.compile(
+    rf"(?i)^(?:when|where|why|how(?:\s+(?:long|often|far|fast|soon|quickly|early|late|frequently|regularly))?)\s+"
+    rf"((?:{_AUX})\s.+)$"
+)
 _ASKS = re.compile(  # what begins otherwise tells the case that a question is about: "In a script, how do I wait?"
     rf"(?i)(?:(?:and|but|so|in|under|by|for|with|at|to|on|from|since|until)\s+)?(?:{_WH}|(?:{_AUX}|ca|wo)(?:n?['’]t)?)\b"
     r"|(?:please\s+)?(?:compare|explain|describe|list|name|tell|give|show|find|summari[sz]e|state|define|outline)\b"
@@ -146,7 +151,7 @@ def _complete_fragment(fragment: str, main: str) -> str:
     if re.match(rf"(?i)(?:{_AUX})\b", body):
         return f"{opened.rstrip('?')} {body[0].lower()}{body[1:]}?"
     asked = _QUESTION_CLAUSE.match(body)
-    if asked is not None and _BARE_QUESTION_WORD.match(fragment):  # "When was it built, and by whom?"
+    if asked is not None and _CIRCUMSTANCE_ASKED.match(fragment):  # "When was it built, and by whom?"
         return f"{opened.rstrip('? ')} {asked.group(1)}?"
     return f"{opened} ({body})"
 
@@ -156,8 +161,7 @@ def _add_topic(part: str, first: str) -> str:
     if not first or _ANAPHOR.search(part) is None:
         return part
     topic = _drop_question_words(first)
-    own = set(find_topic_stems(part))
-    if not topic or set(stem_text(topic)) <= own:
+    if not topic or set(stem_text(topic)) <= {*find_topic_stems(part), *stem_text(part)}:
         return part
     return f"{part.rstrip('?. ')} ({topic})?"
 

@@ -140,3 +140,11 @@ def test_each_of_two_things_whose_difference_is_asked_for_is_asked_about(questio
 )
 def test_a_change_between_editions_is_one_question(question: str):
     assert split_question(question) == (question,)
+
+
+def test_a_circumstance_without_a_verb_is_asked_of_what_the_first_question_says() -> None:
+    assert split_question("How long must the cake bake and at what temperature?") == (
+        "How long must the cake bake?",
+        "At what temperature must the cake bake?",
+    )
+    assert split_question("How many cards does it need, and why?")[1] == "Why? (How many cards does it need)"
