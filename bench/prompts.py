@@ -4,9 +4,10 @@ Every profile researches one question over the demo library and over a loopback 
 scripted model, which obeys the schema and finds a gap after every round, so that all rounds are used. Prints for each
 run, and with `--roles` for each role: calls; input tokens of a call (four characters each; schema, system text and
 user's text, in the order in which providers read them); the share of these characters that repeats the beginning of an
-earlier prompt of the run, of all and of what is no text of a source, since no such text is sent twice; characters of an
-answer. The effective tokens are what a user pays for: a repeated beginning of at least 1,024 tokens, the least that
-providers keep, counts a tenth. Facts are distinct quotes in the findings.
+earlier prompt of the run, of all and of what is no text of a source, since no such text is sent twice; the share of all
+in lines that an earlier prompt of the role had, which is the most that could repeat; characters of an answer. The
+effective tokens are what a user pays for: a repeated beginning of at least 1,024 tokens, the least that providers keep,
+counts a tenth. Facts are distinct quotes in the findings.
 Run: python -m bench.prompts [PROFILE ...] [--place library] [--roles]
 """
 
@@ -67,6 +68,7 @@ class Prompt:
     role: str
     text: str
     repeated: int  # characters at its beginning that an earlier prompt began with
+    known: int  # characters of its lines that an earlier prompt of the role had, anywhere
     source: int  # characters of sources
     answer: int  # characters
 
@@ -104,13 +106,17 @@ def make_task(first: Mapping[str, object], at: int) -> dict[str, object]:
 def list_prompts(asked: Sequence[WireRequest], answers: Sequence[str]) -> list[Prompt]:
     """Measure prompts in the order in which they were sent."""
     found: list[Prompt] = []
+    lines: dict[str, set[str]] = defaultdict(set)
     for each, answer in zip(asked, answers, strict=True):
         form = each.body.get("response_format", {}).get("json_schema", {}).get("schema", {})
         text = f"{json.dumps(form)}\n{each.system}\n{each.user}"
         role = each.system.partition("# Role: ")[2].partition("\n")[0]
         repeated = max((measure_shared(text, other.text) for other in found), default=0)
         source = sum(len(passage) for _, passage in ParsedPrompt.read(each.system, each.user).passages())
-        found.append(Prompt(role, text, repeated, source, len(answer)))
+        own = text.splitlines(keepends=True)
+        known = sum(len(line) for line in own if line in lines[role])
+        lines[role].update(own)
+        found.append(Prompt(role, text, repeated, known, source, len(answer)))
     return found
 
 
@@ -134,7 +140,8 @@ def describe_prompts(prompts: Sequence[Prompt]) -> str:
     tokens, answer = size // _CHARACTERS_PER_TOKEN // count, sum(each.answer for each in prompts) // count
     shared = f"{sum(each.repeated for each in prompts) / size:>4.0%} / {measure_repeated(prompts):>4.0%} repeated"
     paid = round(sum(each.paid for each in prompts)) // _CHARACTERS_PER_TOKEN // count
-    return f"{count:>3} calls {tokens:>6} tokens in, {paid:>5} effective  {shared}  {answer:>5} characters out"
+    bound = f"{sum(each.known for each in prompts) / size:>4.0%} could be"
+    return f"{count:>3} calls {tokens:>6} tokens in, {paid:>5} effective  {shared}, {bound}  {answer:>5} characters out"
 
 
 async def research_place(workspace: Workspace, server: ModelServer, profile: str, place: str) -> Report:

@@ -383,7 +383,7 @@ def _build_source(reading: Reading, copies: Sequence[str], unread: Sequence[Hit]
     ]
     origin = next((fact.version for fact in reading.facts), "") or urlsplit(reading.hit.url).netloc
     title, name = reading.title or reading.hit.title, reading.source or ""
-    found, place = len(reading.facts), name_place(reading.hit.url)
+    found, place = len(reading.facts), name_place(next((fact.url for fact in reading.facts), "") or reading.hit.url)
     return SourceYield(name, title, origin, reading.outcome.value, found, told, place)
 
 

@@ -96,7 +96,7 @@ _PARTS = {"half": 2, "halves": 2, "third": 3, "thirds": 3, "quarter": 4, "quarte
 _SMALL = "|".join(sorted((*_SMALL_WORDS, "hundred", "thousand", "million", "billion", "dozen"), key=len, reverse=True))
 _SPELLED = re.compile(
     rf"(?i)(?<![\w-])(?:(half)(?: (?:of|an?|the)\b)?|(an?|one|two|three|four|five|seven|nine)[\s-]({'|'.join(_PARTS)})"
-    rf"|(?:an? (?=(?:hundred|thousand|million|billion|dozen)\b))?"
+    rf"|(?:an? (?=(?:hundred|thousand|million|billion|dozen)\b))?(?!one (?:{_SMALL})s\b)"
     rf"((?:{_SMALL})(?:(?:[\s-]|(?:(?<=hundred)|(?<=thousand)|(?<=[mb]illion))\sand\s)(?:{_SMALL}))*s?))(?!\w|-in-)"
 )
 _DIGITS = re.compile(

@@ -140,3 +140,13 @@ def test_one_is_a_number_behind_a_bound_and_a_pronoun_elsewhere() -> None:
     (found,) = find_measures("A gate has at most one lock.")
     assert (found.value, found.bound) == (1.0, "<=")
     assert not find_measures("It is the one that the clerk took.")
+
+
+@pytest.mark.parametrize(
+    "text", ["the short test takes minutes, the extended one tens of minutes", "one hundreds of users"]
+)
+def test_one_before_a_plural_number_is_no_part_of_it(text: str) -> None:
+    """ "The extended one" is a test: its tens of minutes are not eleven."""
+    [found] = find_measures(text)
+    assert found.text in ("tens", "hundreds")
+    assert [each.value for each in find_measures("one hundred users")] == [100.0]
