@@ -155,20 +155,20 @@ def test_hostile_passages_stay_inside_their_tags():
 
 
 FROZEN = {
-    "edit": "edit@85f177dca573.0f35ec11",
-    "clarify": "clarify@fb74d584854e.2343b163",
-    "plan": "plan@b1f2d779b7fc.1d531924",
-    "refine": "refine@efe15ab7124f.70ff8696",
-    "scope": "scope@1e650c9577ff.63700b1e",
-    "scout": "scout@4ec0b40146e1.09b806af",
-    "extract": "extract@fbf6181f0d04.e4e9fe6a",
-    "reflect": "reflect@871f163ddd3e.4ad22743",
-    "synthesize": "synthesize@849b48e6c4ba.7999585e",
-    "summarize": "summarize@2ecca07a4ad5.e062b737",
-    "confirm": "confirm@fb7b2b905597.bb752e7b",
-    "critique": "critique@672fc97fecd7.00539e47",
-    "revise": "revise@9c950a0c3e67.e062b737",
-    "judge": "judge@8626662eb0cb.aed8607e",
+    "edit": "edit@81c94885fdd0.0f35ec11",
+    "clarify": "clarify@67b97718e6a5.2343b163",
+    "plan": "plan@87d1a5c66e55.1d531924",
+    "refine": "refine@94f4ee451f36.70ff8696",
+    "scope": "scope@e8bfac6b905b.63700b1e",
+    "scout": "scout@4e8400a5229d.09b806af",
+    "extract": "extract@238cc86253a5.e4e9fe6a",
+    "reflect": "reflect@3483888d641c.4ad22743",
+    "synthesize": "synthesize@c5fdc6f2fb5e.7999585e",
+    "summarize": "summarize@24fbd194aadf.e062b737",
+    "confirm": "confirm@e3ee260f5f7b.bb752e7b",
+    "critique": "critique@5ae5fbee2896.00539e47",
+    "revise": "revise@99d8a1028d73.e062b737",
+    "judge": "judge@e75e7ebce61d.aed8607e",
 }
 
 
