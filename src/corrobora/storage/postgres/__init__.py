@@ -85,6 +85,7 @@ class Database:
         self.pool = pool
         self._server = server
         self._unreachable = asyncio.Event()
+        self._not_revived: JournalError | None = None
 
     @classmethod
     async def connect(cls, target: str | Path, *, size: int = 6, wait_seconds: float = WAIT_SECONDS) -> Self:
@@ -107,7 +108,12 @@ class Database:
             async def locate() -> str:
                 """An embedded server that was killed is started again before it is connected to."""
                 if server is not None:
-                    await asyncio.to_thread(server.revive)
+                    try:
+                        await asyncio.to_thread(server.revive)
+                    except JournalError as error:
+                        database._not_revived = error
+                        raise
+                    database._not_revived = None
                 return conninfo
 
             async def note_outage(_: object) -> None:
@@ -176,9 +182,14 @@ class Database:
     async def connection(self, where: str = "using the database") -> AsyncGenerator[Connection]:
         """Lend a connection in autocommit mode; errors inside become `JournalError` that name `where`."""
         with translate_errors(where):
-            async with self.pool.connection() as connection:
-                yield connection
-                connection.used_at = time.monotonic()
+            try:
+                async with self.pool.connection() as connection:
+                    yield connection
+                    connection.used_at = time.monotonic()
+            except PoolTimeout:
+                if self._not_revived is None:
+                    raise
+                raise self._not_revived from None  # why there was no connection, such as a full disk
 
     async def fetch_all(self, sql: LiteralString, params: Params = None, *, where: str = "reading") -> list[TupleRow]:
         """Run one statement and return its rows."""

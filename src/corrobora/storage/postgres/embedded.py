@@ -76,6 +76,7 @@ class EmbeddedServer:
             if running is None:
                 cluster.ensure_created()
                 running = cluster.start_server()
+            _stopped_file(home).unlink(missing_ok=True)
             membership = UserList(home / "users").join()
             if keep:
                 _keep_file(home).touch(mode=0o600)
@@ -86,15 +87,21 @@ class EmbeddedServer:
         return server
 
     def revive(self) -> None:
-        """Start the server again if it was killed; one that somebody has stopped stays down. Raises as `start`."""
-        if self._membership is not None and _was_killed(self._cluster):
+        """Start the server again if it was killed, or gave up on a full disk; one that was stopped stays down.
+
+        Raises as `start`.
+        """
+        if self._is_missing():
             with hold_lock(_lock_file(self.data_dir), timeout_seconds=_START_WAIT_SECONDS):
-                if _was_killed(self._cluster):
+                if self._is_missing():
                     self._cluster.start_server()
 
+    def _is_missing(self) -> bool:
+        return self._membership is not None and not self.was_stopped() and self._cluster.read_pid_file() is None
+
     def was_stopped(self) -> bool:
-        """True if somebody has stopped the server (`db stop`): unlike one that was killed, it leaves no pid file."""
-        return self._membership is not None and not self._cluster.pid_file.exists()
+        """True if somebody has stopped the server (`db stop`), or its folder was removed."""
+        return not self.data_dir.is_dir() or _stopped_file(self.data_dir).exists()
 
     def stop_if_last(self) -> bool:
         """End this use, and stop the server if nobody else uses it. Returns True if it was stopped.
@@ -145,13 +152,9 @@ def stop_server(data_dir: Path) -> bool:
         cluster = _find_cluster(home, create=False)
         running = cluster.read_pid_file()
         if running is not None:
+            _stopped_file(home).touch(mode=0o600)  # before it stops: else its users would start it again
             cluster.stop_server(running)
         return running is not None
-
-
-def _was_killed(cluster: Cluster) -> bool:
-    """True if a server has left its pid file behind: one that was stopped has removed it."""
-    return cluster.pid_file.exists() and cluster.read_pid_file() is None
 
 
 def _resolve_home(data_dir: Path) -> Path:
@@ -167,6 +170,10 @@ def _resolve_home(data_dir: Path) -> Path:
 
 def _lock_file(home: Path) -> Path:
     return home / "start.lock"
+
+
+def _stopped_file(home: Path) -> Path:
+    return home / "stopped"
 
 
 def _keep_file(home: Path) -> Path:
