@@ -60,4 +60,5 @@ if __name__ == "__main__":
         config = uvicorn.Config(server.streamable_http_app(), log_level="error")
         uvicorn.Server(config).run([listening])
     else:
+        note(f"started {os.getpid()}")
         server.run()

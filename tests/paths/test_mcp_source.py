@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import shlex
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,8 +18,12 @@ import pytest
 from tests.paths.starts import CLEAR
 from tests.plugins.shell import Shell
 
+from corrobora.adapters.pacing import SystemClock
 from corrobora.adapters.readers.pages import McpReader
-from corrobora.domain.evidence import Hit
+from corrobora.adapters.search.mcp_server import McpSearch
+from corrobora.domain.errors import ProviderError
+from corrobora.domain.evidence import Hit, Query
+from corrobora.storage.postgres.processes import is_running
 
 SERVER = Path(__file__).parent / "mcp_documents.py"
 
@@ -23,6 +31,19 @@ SERVER = Path(__file__).parent / "mcp_documents.py"
 def write_command(log: Path) -> str:
     """Return the line that starts the server; a path may hold a space."""
     return shlex.join((sys.executable, str(SERVER), str(log)))
+
+
+STARTED = "import os; open(%r, 'a').write(f'started {os.getpid()}\\n')"
+
+
+def list_started(log: Path) -> list[int]:
+    """Return the ids of the processes that were started, in order."""
+    return [int(line.split()[1]) for line in log.read_text().splitlines() if line.startswith("started ")]
+
+
+def wait_for_end(pid: int) -> None:
+    while is_running(pid):
+        time.sleep(0.05)
 
 
 @contextmanager
@@ -97,3 +118,31 @@ def test_an_mcp_server_is_started_by_its_command_without_our_keys_and_words_of_p
     check_asked(asked.splitlines())
     assert not any(word in asked for word in ("zanthorium", "quillfeather"))
     assert "search provider mcp (a command of this machine) gets queries" in result.out
+    started = list_started(log)
+    assert 1 <= len(started) <= 2 < len(asked.splitlines()) - len(started), "one for searches and one for documents"
+    assert not any(is_running(pid) for pid in started), "they end with the run"
+
+
+async def test_a_command_that_died_is_started_again_once(tmp_path: Path) -> None:
+    log = tmp_path / "asked"
+    search = McpSearch("", clock=SystemClock(), command=write_command(log))
+    await search.search(Query("bridge"), limit=2)
+    await search.search(Query("ferry"), limit=2)
+    (pid,) = list_started(log)
+    os.kill(pid, signal.SIGKILL)
+    assert (await search.fetch_document("d1"))[0] == "The bridge at Arnholm"
+    assert len(list_started(log)) == 2
+    dies = McpSearch("", clock=SystemClock(), command=shlex.join((sys.executable, "-c", f"{STARTED % str(log)}")))
+    with pytest.raises(ProviderError, match="its command failed"):
+        await dies.search(Query("bridge"), limit=2)
+    assert len(list_started(log)) in (3, 4)
+
+
+async def test_a_command_that_does_not_answer_is_ended_in_time(tmp_path: Path) -> None:
+    log = tmp_path / "asked"
+    code = f"import sys; {STARTED % str(log)}; sys.stdin.read()"
+    search = McpSearch("", clock=SystemClock(), command=shlex.join((sys.executable, "-c", code)), seconds=2.0)
+    with pytest.raises(ProviderError, match="gave no whole answer within 2 s"):
+        await search.search(Query("bridge"), limit=2)
+    (pid,) = list_started(log)
+    await asyncio.to_thread(wait_for_end, pid)

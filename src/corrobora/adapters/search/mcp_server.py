@@ -11,19 +11,25 @@ import json
 import os
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from corrobora.adapters.search import KeyedProvider, ProviderApi, ResultRow, clean_text, is_mapping
 from corrobora.domain.errors import ProviderError, UserError
 from corrobora.domain.evidence import Hit, Query
 from corrobora.domain.limits import LIMITS
 
+if TYPE_CHECKING:
+    from mcp import Client
+    from mcp.types import CallToolResult
+
 NAME = "mcp"
 IDENTIFIER = "mcp:"  # before the id of a document in a hit
 _VERSION = "2026-07-28"
 _META = "io.modelcontextprotocol/"
 _ID = 1
+_IDLE_SECONDS = 60.0
 
 
 class McpSearch(KeyedProvider):
@@ -42,7 +48,7 @@ class McpSearch(KeyedProvider):
                 next_step="Set sources.mcp_url to its address, or sources.mcp_command to what starts it.",
             )
         super().__init__(key, **more)
-        self._command = shlex.split(command)
+        self._command = McpCommand(shlex.split(command)) if command else None
         self._limiter = more.get("limiter")
         self._seconds: float = self.seconds if more.get("seconds") is None else more["seconds"]
 
@@ -58,8 +64,8 @@ class McpSearch(KeyedProvider):
 
     async def call_tool(self, tool: str, arguments: Mapping[str, str]) -> Mapping[str, object]:
         """Call a tool and return its JSON. Raises `ProviderError`."""
-        if self._command:
-            result = await self._call_command(tool, dict(arguments))
+        if self._command is not None:
+            result = await self._call_command(self._command, tool, dict(arguments))
         else:
             result = _read_message(self._api, await self._post(tool, arguments))
         if not is_mapping(result):
@@ -89,20 +95,15 @@ class McpSearch(KeyedProvider):
         }
         return await self._api.post_bytes("", body, headers)
 
-    async def _call_command(self, tool: str, arguments: dict[str, str]) -> object:
-        """Start the command, call the tool, and end it. It sees a plain environment, none of our keys."""
+    async def _call_command(self, command: McpCommand, tool: str, arguments: dict[str, str]) -> object:
         try:
-            from mcp import Client, MCPError  # noqa: PLC0415 - an extra
-            from mcp.client.stdio import StdioServerParameters, stdio_client  # noqa: PLC0415 - as above
+            from mcp import MCPError  # noqa: PLC0415 - an extra
         except ImportError as error:
             raise UserError.missing_extra("mcp_extra", error, "serve") from None
         if self._limiter is not None:
             await self._limiter.acquire()
-        server = StdioServerParameters(command=self._command[0], args=self._command[1:])
         try:
-            with _open_sink() as unseen:
-                async with asyncio.timeout(self._seconds), Client(stdio_client(server, unseen)) as client:
-                    result = await client.call_tool(tool, arguments)
+            result = await command.call_tool(tool, arguments, seconds=self._seconds)
         except TimeoutError as error:
             why = f"{self.name} gave no whole answer within {self._seconds:g} s."
             raise ProviderError("provider_timeout", why, provider=self.name) from error
@@ -113,6 +114,81 @@ class McpSearch(KeyedProvider):
         if len(text) > LIMITS.provider_json_max_bytes:
             raise ProviderError.bad_content(self.name, "the answer is too large")
         return json.loads(text)
+
+
+@dataclass(slots=True, eq=False)
+class _Server:
+    client: asyncio.Future[Client]
+    owner: asyncio.Task[None] | None = None
+    used: bool = False
+
+
+class McpCommand:
+    """A server that a command starts with the first call, for all calls until none has come for a minute.
+
+    It sees a plain environment, none of our keys. It ends with the event loop, or when its stdin is closed.
+    """
+
+    def __init__(self, line: Sequence[str]) -> None:
+        self._line = line
+        self._server: _Server | None = None
+
+    async def call_tool(self, tool: str, arguments: dict[str, str], *, seconds: float) -> CallToolResult:
+        """Call a tool; a server that has died is started once more, and one that does not answer in time is ended."""
+        from mcp import MCPError  # noqa: PLC0415 - an extra
+        from mcp.types import CONNECTION_CLOSED  # noqa: PLC0415 - as above
+
+        server = self._find_server()
+        try:
+            async with asyncio.timeout(seconds):
+                try:
+                    return await (await asyncio.shield(server.client)).call_tool(tool, arguments)
+                except MCPError as error:
+                    if error.error.code != CONNECTION_CLOSED:
+                        raise
+                    self._end(server)
+                    server = self._find_server()
+                    return await (await asyncio.shield(server.client)).call_tool(tool, arguments)
+        except TimeoutError:
+            self._end(server)
+            raise
+
+    def _find_server(self) -> _Server:
+        if self._server is None:
+            self._server = _Server(asyncio.get_running_loop().create_future())
+            self._server.owner = asyncio.create_task(self._own_process(self._server), name="MCP server")
+        self._server.used = True
+        return self._server
+
+    def _end(self, server: _Server) -> None:
+        if self._server is server:
+            self._server = None
+        if server.owner is not None:
+            server.owner.cancel()
+
+    async def _own_process(self, server: _Server) -> None:
+        """Start the process and end it, both in this task, as the library wants it."""
+        from mcp import Client, MCPError  # noqa: PLC0415 - an extra
+        from mcp.client.stdio import StdioServerParameters, stdio_client  # noqa: PLC0415 - as above
+
+        command = StdioServerParameters(command=self._line[0], args=list(self._line[1:]))
+        failure: Exception = TimeoutError()  # for who still waits when it is ended
+        try:
+            with _open_sink() as unseen:
+                async with Client(stdio_client(command, unseen)) as client:
+                    server.client.set_result(client)
+                    while server.used:
+                        server.used = False
+                        await asyncio.sleep(_IDLE_SECONDS)
+                    self._server = None
+        except (MCPError, OSError, ValueError, RuntimeError, ExceptionGroup) as error:
+            failure = error
+        finally:
+            if not server.client.done():
+                server.client.set_exception(failure)
+                server.client.exception()  # also if nobody waits any more
+            if self._server is server:
+                self._server = None
 
 
 def _open_sink() -> TextIO:
