@@ -81,6 +81,28 @@ async def test_a_server_that_was_killed_is_started_again_by_who_uses_it_and_one_
         assert not server_status(data_dir).running
 
 
+async def test_who_waits_for_a_crashed_server_that_cannot_start_again_hears_why(data_dir: Path) -> None:
+    settings = data_dir / "postgres" / "cluster" / "postgresql.conf"
+    async with await Database.connect(data_dir, wait_seconds=3.0) as database:
+        running, text = server_status(data_dir).pid, settings.read_text()
+        assert running is not None
+        settings.write_text(f"{text}\nno_such_setting = 1\n")
+        os.kill(running, signal.SIGKILL)
+        codes = set[str]()
+        while "database_damaged" not in codes:
+            with pytest.raises(JournalError) as refused:
+                await database.fetch_one("SELECT 1")
+            codes.add(refused.value.code)
+            assert codes <= {"database_down", "database_busy", "database_damaged"}, refused.value
+        assert "PostgreSQL did not start" in str(refused.value)
+        settings.write_text(text)
+        answer = None
+        while answer is None:  # it tries less and less often
+            with contextlib.suppress(JournalError):
+                answer = await database.fetch_one("SELECT 1")
+        assert not (data_dir / "stopped").exists()
+
+
 async def test_statements_are_transactions_of_their_own(database: Database) -> None:
     async def fail_in_the_end() -> None:
         async with database.connection("testing") as connection:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pwd
 import shutil
@@ -20,7 +19,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from corrobora.domain.errors import JournalError
-from corrobora.storage.postgres import Database, cluster, embedded
+from corrobora.storage.postgres import cluster, embedded
 from corrobora.storage.postgres.embedded import EmbeddedServer, server_status, stop_server
 from corrobora.storage.postgres.processes import ACCOUNTS, Account, is_running
 
@@ -379,28 +378,6 @@ def test_a_crashed_server_is_started_again_in_spite_of_its_old_pid(data_dir: Pat
     assert again.url == server.url
     assert query(again.url)
     stop_server(again.data_dir)
-
-
-async def test_who_waits_for_a_crashed_server_that_cannot_start_again_hears_why(data_dir: Path) -> None:
-    settings = data_dir / "postgres" / "cluster" / "postgresql.conf"
-    async with await Database.connect(data_dir, wait_seconds=3.0) as database:
-        running, text = server_status(data_dir).pid, settings.read_text()
-        assert running is not None
-        settings.write_text(f"{text}\nno_such_setting = 1\n")
-        os.kill(running, signal.SIGKILL)
-        codes = set[str]()
-        while "database_damaged" not in codes:
-            with pytest.raises(JournalError) as refused:
-                await database.fetch_one("SELECT 1")
-            codes.add(refused.value.code)
-            assert codes <= {"database_down", "database_busy", "database_damaged"}, refused.value
-        assert "PostgreSQL did not start" in str(refused.value)
-        settings.write_text(text)
-        answer = None
-        while answer is None:  # it tries less and less often
-            with contextlib.suppress(JournalError):
-                answer = await database.fetch_one("SELECT 1")
-        assert not (data_dir / "stopped").exists()
 
 
 def test_variables_that_lead_programs_to_another_server_do_not_lead_there(data_dir: Path) -> None:
