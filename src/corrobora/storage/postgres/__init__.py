@@ -106,15 +106,7 @@ class Database:
                     await apply_migrations(connection)
 
             async def locate() -> str:
-                """An embedded server that was killed is started again before it is connected to."""
-                if server is not None:
-                    try:
-                        await asyncio.to_thread(server.revive)
-                    except JournalError as error:
-                        database._not_revived = error
-                        raise
-                    database._not_revived = None
-                return conninfo
+                return await database._locate()
 
             async def note_outage(_: object) -> None:
                 database._unreachable.set()
@@ -142,6 +134,17 @@ class Database:
                 await asyncio.to_thread(server.stop_if_last)
             raise
         return database
+
+    async def _locate(self) -> str:
+        """Return where to connect; an embedded server that was killed is started again before."""
+        self._not_revived = None
+        if self._server is not None:
+            try:
+                await asyncio.to_thread(self._server.revive)
+            except JournalError as error:
+                self._not_revived = error
+                raise
+        return self.conninfo
 
     async def watch_outage(self) -> None:
         """Watch until the server is away for good, or was stopped and not started again soon.
