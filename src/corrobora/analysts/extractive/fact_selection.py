@@ -137,13 +137,18 @@ def fact_equivalences(facts: Sequence[Fact]) -> list[Equivalence]:
     return list(dict.fromkeys(pair for fact in facts for pair in _fact_pairs(fact.quote)))
 
 
-def select_diverse(items: Sequence[RankedFact], limit: int) -> tuple[RankedFact, ...]:
-    """Select at most `limit` facts in order, without repetitions in one edition."""
+def select_diverse(items: Sequence[RankedFact], limit: int, *, compares: bool = True) -> tuple[RankedFact, ...]:
+    """Select at most `limit` facts in order, without repetitions in one edition.
+
+    A copy without version and date is no edition of its own, unless the question `compares` editions.
+    """
     kept: list[RankedFact] = []
     for one in items:
         if len(kept) >= limit:
             break
-        if not any(_fact_edition(one) == _fact_edition(other) and is_repetition(one, other) for other in kept):
+        same = {_fact_edition(one), *(() if compares else ("",))}
+        rivals = kept if same == {""} and not compares else [each for each in kept if _fact_edition(each) in same]
+        if not any(is_repetition(one, other) for other in rivals):
             kept.append(one)
     return tuple(kept)
 

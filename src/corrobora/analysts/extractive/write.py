@@ -71,7 +71,7 @@ def write_draft(given: Material) -> Draft:
     pairs = tuple(fact_equivalences(facts))
     answering = [_find_answers(plan, pairs) for plan in plans]
     orders = [
-        select_diverse(_rank_part(plan, own, compares=compares), _STATEMENTS)
+        select_diverse(_rank_part(plan, own, compares=compares), _STATEMENTS, compares=compares)
         for plan, own in zip(plans, answering, strict=True)
     ]
     if compares:

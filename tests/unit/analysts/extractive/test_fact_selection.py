@@ -27,6 +27,16 @@ def test_both_editions_of_one_statement_stay():
     assert len({one.fact.id for one in chosen}) == len(chosen)
 
 
+def test_a_copy_without_version_and_date_is_a_repetition_unless_editions_are_compared():
+    copy = facts_of(document(7, "Kiln Rules", OLD_DOCUMENT.text))
+    for facts in ((*facts_of(OLD_DOCUMENT), *copy), (*copy, *facts_of(OLD_DOCUMENT))):
+        ranked = rank_facts("How is a kiln opened?", facts)
+        assert len(select_diverse(ranked, len(facts), compares=False)) == len(copy)
+        assert len(select_diverse(ranked, len(facts))) == len(facts)
+    both = select_diverse(rank_facts("How is a kiln opened?", FACTS), len(FACTS), compares=False)
+    assert {one.fact.version for one in both} == {"2015 edition", "2021 edition"}
+
+
 def test_what_explains_a_thing_comes_before_what_mentions_it_more_often():
     text = (
         "A saggar or two saggars may crack when the saggar is wet. A saggar is a box of clay that shields pots. "
