@@ -17,7 +17,7 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, 1 + (os.cpu_count() or 
 unexport PYTHONDONTWRITEBYTECODE
 
 # bench/eval_*.py want data from outside, the others do not; these are no measurements of their own
-SCRIPTS := $(filter-out __init__ careless pack_demo mutate_fields mutations sabotage synthetic fts5 fit_support fit_ranker fit_abstention fit_answers fit_meaning fit_orders agreement distill_words floor peers peer_server peer_smolagents peer_gpt_researcher healthy_runs,$(basename $(notdir $(wildcard bench/*.py))))
+SCRIPTS := $(filter-out __init__ careless pack_demo mutate_fields mutations sabotage synthetic fts5 fit_support fit_ranker fit_abstention fit_answers fit_meaning agreement distill_words floor peers peer_server peer_smolagents peer_gpt_researcher healthy_runs,$(basename $(notdir $(wildcard bench/*.py))))
 EVALS   := $(filter eval_%,$(SCRIPTS))
 BENCHES := $(filter-out eval_%,$(SCRIPTS))
 
