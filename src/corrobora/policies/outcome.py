@@ -296,8 +296,8 @@ def describe_limits(leaves: Sequence[Findings], rounds: Sequence[Round], exhaust
         hit.append(f"{_LIMITS_OF_CALLS[exhausted]}: later calls were made without a model")
     unread = [_name_request(each) for each in list_unread_requests(rounds)]
     if unread:
-        told = format_count(len(unread), "section or document", "sections or documents")
-        hit.append(f"{told} not read that readers asked for: {'; '.join(unread[:MAX_REQUESTS_TOLD])}")
+        more = ["..."] if len(unread) > MAX_REQUESTS_TOLD else []
+        hit.append(f"not read, though readers asked for it: {'; '.join((*unread[:MAX_REQUESTS_TOLD], *more))}")
     if any(r.cut for r in rounds):
         hit.append("a round was cut when only the writing reserve was left")
     cut = {reading.source for r in rounds for reading in r.readings if reading.note == CUT_NOTE}

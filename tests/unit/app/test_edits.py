@@ -276,7 +276,7 @@ def test_a_model_edits_what_is_shown_and_inside_what_the_feedback_names() -> Non
 
 
 async def test_a_section_that_is_not_there_is_not_researched_and_no_run_is_stored_for_it(workspace: Workspace) -> None:
-    run = await research(workspace)
+    run = await research(workspace, "What is said about Orrin mill?")
     with pytest.raises(UserError, match="research 99: the report has no section '99'"):
         await submit_edit(workspace, run, EditRequest((Edit(EditAction.RESEARCH, "99"),)))
     section = (await read_outline(workspace, run)).sections[-1]
@@ -329,7 +329,7 @@ async def test_words_that_a_model_gives_again_as_they_are_are_not_asked_for_a_th
 
 
 async def test_a_section_is_shortened_around_the_sentences_that_other_edits_concern(workspace: Workspace) -> None:
-    run = await research(workspace)
+    run = await research(workspace, "What is said about Orrin mill?")
     document = await read_outline(workspace, run)
     section = max(document.sections, key=lambda each: len(document.list_pieces(each)))
     pieces = document.list_pieces(section)
