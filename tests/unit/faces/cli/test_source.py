@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.plugins.shell import Shell
+from tests.plugins.shell import QUESTION, Shell
 
 
 @pytest.mark.covers("source --json")
@@ -14,6 +14,7 @@ def test_a_marker_of_a_report_is_printed_with_its_quotes(readable: tuple[Shell, 
     report = json.loads(shell("export", run, "-f", "json", "-o", "-").out)
     quote = report["evidence"][0]["quotes"][0]
     named = f"{quote['source']}:{quote['passage']}"
+    assert shell(QUESTION, "-l", "docs", "-q").code == 0  # other tests have runs of their own after this one
     for words in ([named], ["last", f"[{named}]"], [run[:12], named]):
         printed = shell("source", *words)
         assert printed.code == 0
