@@ -171,6 +171,16 @@ async def test_angles_17_a_summary_that_no_reflection_wrote_is_asked_for(said: s
     assert wholes == {done.run.session.brief.question}, "not the objective of the part"
 
 
+async def test_angles_17_few_facts_need_no_summary_because_the_writer_is_shown_them():
+    """Their quotes are what a summary would say again."""
+    cranes = {"cranes.md": "# Cranes\n\nHarbour cranes of class B are inspected every six months by the port office.\n"}
+    answers = {"plan": make_plan(SLUGS[:2]), "reflect": never_content}
+    done = await run_over_wire("angles", answers, documents=cranes)
+    assert [1 <= len(part.facts) <= 3 for part in done.report.findings.children] == [True, True]
+    assert not done.prompts("summarize")
+    assert "inspected every six months" in done.prompts("synthesize")[0]
+
+
 async def test_angles_20_reflections_of_all_sub_agents_begin_alike_and_keep_to_their_own_questions():
     def reflect(page: ParsedPrompt) -> Mapping[str, Any]:
         own = {each for each, _ in page.questions()}
