@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from corrobora.engine.sites import LIMIT_TOLD
+from corrobora.engine.sections import LIMIT_TOLD
 
 Found = tuple[str, str]  # the kind of a disagreement, and what disagrees
 Fields = Mapping[str, Any]

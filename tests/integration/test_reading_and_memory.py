@@ -15,7 +15,7 @@ from typing import Any
 from tests.integration.harness import DOCUMENTS, good, name_web, open_harness, passages_sent
 
 from corrobora.domain.report import iter_threads
-from corrobora.engine.knowledge import MAX_SECTIONS_LISTED
+from corrobora.engine.sections import MAX_SECTIONS_LISTED
 from corrobora.policies.selection import CALL_CHARS, READ_CHARS
 from corrobora.testing.protocols import WireRequest
 from corrobora.testing.scripted_model import ParsedPrompt, answer_prompt

@@ -1,10 +1,9 @@
-"""Knowledge: what is stored that a thread starts with, what it leaves, what is read of a document, and its record.
+"""Knowledge: the stored facts and insights that a thread starts with and leaves, and the record of its rounds.
 
-Requirement: TREE-31. Knows the profile's two switches, `recall_facts` over runs and `share_facts` among siblings, which
-parts of a document one call reads, and what its reader asked to see next. A recalled fact counts only if its snapshot
-can still be opened in this run's libraries; stored insights give queries and sources, never statements. The record is
-what analysts are shown of finished rounds: it only grows, so that each prompt of a thread begins like the one before
-it. Does not know what is extracted.
+Requirement: TREE-31. Knows the profile's two switches, `recall_facts` over runs and `share_facts` among siblings. A
+recalled fact counts only if its snapshot can still be opened in this run's libraries; stored insights give queries and
+sources, never statements. The record is what analysts are shown of finished rounds: it only grows, so that each prompt
+of a thread begins like the one before it. Does not know what is extracted.
 """
 
 from __future__ import annotations
@@ -16,37 +15,17 @@ from functools import partial
 from urllib.parse import urlsplit
 
 from corrobora.domain.errors import ProviderError, ReadError
-from corrobora.domain.evidence import (
-    Document,
-    Fact,
-    Hit,
-    Insight,
-    InsightKind,
-    Passage,
-    Reading,
-    ReadOutcome,
-    Source,
-    SourceId,
-    locate_quote,
-)
+from corrobora.domain.evidence import Fact, Hit, Insight, InsightKind, Reading, ReadOutcome, locate_quote
 from corrobora.domain.plan import PastRound, QueryYield, Record, SourceYield, SubQuestion
 from corrobora.domain.report import Findings, iter_threads
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import Gap, Round, ThreadState
+from corrobora.engine.sections import COPY_NOTE
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import FAILED
 from corrobora.policies.assessment import assess_thread, merge_facts
 from corrobora.policies.outcome import list_unread_requests, take_shared_facts
 from corrobora.policies.queries import EVIDENCE_PROVIDER, LIBRARY_PROVIDER
-from corrobora.policies.selection import (
-    ASKED_PROVIDER,
-    drop_subjects,
-    find_best_passages,
-    interleave,
-    list_other_sections,
-    read_section,
-    select_sections,
-)
 from corrobora.ports import Entry
 from corrobora.roles.forms import drop_duplicates, name_place, select_best_facts
 from corrobora.text.phrases import format_count
@@ -228,50 +207,6 @@ async def _quote_stands(fact: Fact, run: Session) -> bool:
     except ReadError:
         return False
     return locate_quote(fact.quote, text) is not None
-
-
-COPY_NOTE = "the same text as"  # of a reading that was left out, because the run has read its text elsewhere
-MAX_SECTIONS_LISTED = 10  # of one document, that its reader may ask for: the nearest to what is asked
-
-
-async def find_copy(source: Source, run: Session) -> SourceId | None:
-    """Return the source of this run that has the same text, word for word, and was opened first; None if it is new.
-
-    A manual is often served under several addresses. Who came first is journaled, so that a resumed run reads the same.
-    """
-    text = source.origin or source.snapshot
-    first = await run.record_first(f"text#{text}", source.id) if text else source.id
-    return None if first == source.id else SourceId(first)
-
-
-async def widen_reading(
-    hit: Hit, document: Document, found: Sequence[Hit], thread: ThreadState, run: Session
-) -> tuple[Document, tuple[Passage, ...]]:
-    """Return the document with all that is to be read of it in one call, and what could be read next.
-
-    `found` are all results of the round: what of them lies in this document comes first. What this thread has read of
-    it in an earlier round is left out.
-    """
-    everything = await run.library.source_passages(document.source.id)
-    searched = tuple(dict.fromkeys((hit.query, *(each.query for each in found))))
-    shared = run.shares_readers(thread.specs)
-    subjects, served = (*run.brief.subjects, *thread.subjects), run.questions if shared else thread.sub_questions
-    needs = drop_subjects((question.text for question in served), subjects, document.source.title)
-    if hit.provider == ASKED_PROVIDER and hit.passage is not None:
-        chosen = read_section(everything, hit.passage)
-    else:
-        here = [each for each in (hit, *found) if each.source == hit.source and each.url == hit.url]
-        lanes = ([each.passage for each in here if each.query == query] for query in searched)
-        near = tuple(each for each in interleave(lanes) if each is not None)
-        asked = drop_subjects(searched, subjects, document.source.title)
-        if shared:  # one reading serves all siblings: they choose alike, and their own query opens sections
-            near, asked = near or find_best_passages(everything, asked), ()
-        asked, alone = tuple(dict.fromkeys((*asked, *needs))), shared and document.source.kind == "web"
-        chosen = select_sections(everything, near, asked, alone=alone)
-    fresh = tuple(passage for passage in chosen if passage.id not in thread.read_passages)
-    known = {*thread.read_passages, *(passage.id for passage in fresh)}
-    others = list_other_sections(everything, known, MAX_SECTIONS_LISTED, needs or searched)
-    return replace(document, passages=fresh), others
 
 
 MAX_ROUND_FACTS, MAX_QUESTION_FACTS = 40, 20  # of one round, and for each of its questions

@@ -26,12 +26,11 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import ThreadState
 from corrobora.engine.inputs import collect_terms, extract_input, name_reading_task
-from corrobora.engine.knowledge import COPY_NOTE, find_copy, widen_reading
+from corrobora.engine.sections import COPY_NOTE, find_copy, resolve_requests, widen_reading
 from corrobora.engine.session import Session
 from corrobora.engine.session.egress import STAYS
 from corrobora.engine.session.journal import hash_parts
 from corrobora.engine.session.reading import ReadBatch, ReadingTurn, ReadPart, join_parts
-from corrobora.engine.sites import resolve_requests
 from corrobora.policies.assessment import merge_facts
 from corrobora.policies.drift import detect_drift, find_known_conflicts, select_missed_subjects
 from corrobora.policies.outcome import AGAIN_NOTE, CUT_NOTE

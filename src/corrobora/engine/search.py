@@ -18,10 +18,10 @@ from corrobora.domain.plan import SubQuestionStatus
 from corrobora.domain.run import EventType, RequestOption
 from corrobora.domain.thread import Attempt, Intent, Round, ThreadState
 from corrobora.engine.inputs import collect_terms, rescope_input, scope_input
+from corrobora.engine.sections import LIMIT_TOLD, search_sites
 from corrobora.engine.session import Session, run_parallel
 from corrobora.engine.session.egress import STAYED, clear_query, show_queries
 from corrobora.engine.session.journal import FAILED, CallMeta, SearchResults, decode, encode, hash_parts
-from corrobora.engine.sites import LIMIT_TOLD, search_sites
 from corrobora.policies.intent import bind_intent, ensure_changed_query, must_rescope
 from corrobora.policies.queries import (
     EVIDENCE_PROVIDER,

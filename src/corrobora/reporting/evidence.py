@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
 
 from corrobora.domain.evidence import Document, Fact, locate_quote
 from corrobora.domain.report import Citation, CitedPassage, CitedQuote, MarkerEvidence, Report, SentenceCheck, Support
+from corrobora.reporting.report_format import compile_labels
 from corrobora.reporting.seal import strip_seal
 from corrobora.reporting.verify import is_copied, make_evidence
 from corrobora.text import phrases
@@ -114,13 +114,6 @@ def list_occurrences(tokens: Sequence[Token], numbers: Container[int]) -> list[O
     return found
 
 
-@cache
-def _compile_label() -> re.Pattern[str]:
-    """The pattern of the labels that code writes behind sentences, in the languages that ship."""
-    labels = {re.escape(frame.translate(label)) for frame in list_frames() for label in phrases.ALL_LABELS}
-    return re.compile(rf"\((?:{'|'.join(sorted(labels))})\)")
-
-
 def _show_text(children: Sequence[Token], numbers: Container[int]) -> str:
     """Return a block as shown, in which only citations are still numbers in brackets."""
     cited = {(at, mark.start()) for at, mark in find_marks(children, numbers)}
@@ -134,7 +127,7 @@ def _show_text(children: Sequence[Token], numbers: Container[int]) -> str:
             shown.append("".join(letters))
         elif child.type in ("softbreak", "hardbreak"):
             shown.append(" ")
-    return _compile_label().sub(lambda label: " " * len(label.group()), "".join(shown))
+    return compile_labels(*list_frames()).sub(lambda label: " " * len(label.group()), "".join(shown))
 
 
 def _read_sentences(text: str) -> list[Occurrence]:

@@ -204,9 +204,9 @@ def mark_cell(line: str, check: SentenceCheck, place: int) -> str:
     return join_cells(cells)
 
 
-def compile_labels(frame: Frame) -> re.Pattern[str]:
-    """Return the pattern of the labels that code writes behind sentences."""
-    return _compile_labels(tuple(map(frame.translate, phrases.ALL_LABELS)))
+def compile_labels(*frames: Frame) -> re.Pattern[str]:
+    """Return the pattern of the labels that code writes behind sentences, in the languages of some frames."""
+    return _compile_labels(tuple(frame.translate(label) for frame in frames for label in phrases.ALL_LABELS))
 
 
 @cache

@@ -14,9 +14,10 @@ from corrobora.text.tokens import STOP_WORDS, fold_text, split_words, stem_text
 _WH = "who|whom|whose|what|which|when|where|why|how"
 _MODAL = "can|could|should|will|would|shall|may|might|must"
 _AUX = f"is|are|was|were|do|does|did|has|have|had|{_MODAL}"
+_PREPOSITION = "in|on|at|by|for|from|to|under|with|of|since|until|through|against|about"
 _CLAUSE = re.compile(
-    rf"(?i)[,;]?\s+(?:and|but|or)\s+(?=(?:(?:in|on|at|by|for|from|to|under|with|of|since|until|through)\s+)?(?:{_WH})\b)"
-    rf"|[,;]\s*(?:(?:and|but|or)\s+)?(?=(?:(?:in|under|by|for|with)\s+)?"
+    rf"(?i)[,;]?\s+(?:and|but|or)\s+(?=(?:(?:{_PREPOSITION})\s+)?(?:{_WH})\b)"
+    rf"|[,;]\s*(?:(?:and|but|or)\s+)?(?=(?:(?:{_PREPOSITION})\s+)?"
     rf"(?:(?:when|where|why|how)|(?:who|whom|whose|what|which|how)\s+(?:\w+\s+){{0,3}}?\w+)\s+(?:{_AUX})\b)"
 )
 _CONTRAST = re.compile(
@@ -25,14 +26,14 @@ _CONTRAST = re.compile(
 )
 _WH_LIST = re.compile(rf"(?i)^((?:{_WH})(?:\s*,\s*(?:{_WH}))*\s*,?\s+(?:and|or)\s+(?:{_WH}))\s+(?=(?:{_AUX})\b)")
 _CIRCUMSTANCE_ASKED = re.compile(  # "by whom?", "at what temperature?", "how often?"
-    rf"(?i)^(?:(?:in|on|at|by|for|from|to|under|with|of|since|until)\s+(?:{_WH})(?:\s+\w+){{0,2}}|{_WH}|how\s+\w+)\s*\??$"
+    rf"(?i)^(?:(?:{_PREPOSITION})\s+(?:{_WH})(?:\s+\w+){{0,2}}|{_WH}|how\s+\w+)\s*\??$"
 )
 _QUESTION_CLAUSE = re.compile(
     rf"(?i)^(?:when|where|why|how(?:\s+(?:long|often|far|fast|soon|quickly|early|late|frequently|regularly))?)\s+"
     rf"((?:{_AUX})\s.+)$"
 )
 _ASKS = re.compile(  # what begins otherwise tells the case that a question is about: "In a script, how do I wait?"
-    rf"(?i)(?:(?:and|but|so|in|under|by|for|with|at|to|on|from|since|until)\s+)?(?:{_WH}|(?:{_AUX}|ca|wo)(?:n?['’]t)?)\b"
+    rf"(?i)(?:(?:and|but|so|{_PREPOSITION})\s+)?(?:{_WH}|(?:{_AUX}|ca|wo)(?:n?['’]t)?)\b"
     r"|(?:please\s+)?(?:compare|explain|describe|list|name|tell|give|show|find|summari[sz]e|state|define|outline)\b"
 )
 _VERB = re.compile(rf"(?i)\b(?:{_AUX})\b")
@@ -60,7 +61,6 @@ _CONTRASTED = tuple(
         rf"\A\s*how do {_SIDE} and {_SIDE} differ",
     )
 )
-_PREPOSITION = "in|on|at|by|for|from|to|under|with|of|since|until|through|against|about"
 _ASKS_OBJECT = re.compile(
     r"(?i)(?:what (?:do|does|did)|how (?:do|does|did)(?=.* (?:work|do)$))\b"
 )  # its verb stands last
@@ -71,8 +71,7 @@ def split_question(question: str, *, limit: int = 7) -> tuple[str, ...]:
     """Split a question into the questions it contains, each readable alone; at least one, at most `limit`.
 
     Sentences, clauses ("and under which conditions"), "who and when", contrasts, two things whose difference is asked
-    for, and lists of topics each give a part. A
-    part that refers back ("that") is completed with its topic.
+    for, and lists of topics each give a part. A part that refers back ("that") is completed with its topic.
     """
     found: list[str] = []
     text = question.strip()
@@ -173,7 +172,7 @@ def _drop_question_words(question: str) -> str:
     """
     body = _DOES.sub("", question.strip().rstrip("?. "))
     topic = re.sub(
-        rf"(?i)^(?:(?:in|on|under|by|for|with|at|to)\s+)?(?:(?:{_WH}|{_AUX}|be|been|many|much)\s+){{1,4}}"
+        rf"(?i)^(?:(?:{_PREPOSITION})\s+)?(?:(?:{_WH}|{_AUX}|be|been|many|much)\s+){{1,4}}"
         r"(?:happens?\s+(?:when|if|to)\s+)?",
         "",
         body,
@@ -200,8 +199,10 @@ def _split_topic_list(clause: str) -> list[str]:
 
 def _read_list(clause: str, tokens: list[tuple[str, int, int]], conjunction: int) -> list[str] | None:
     """Read the list around a conjunction with a comma before it; None if it is not a list of topics."""
-    last = _find_run_end(tokens, conjunction + 1, 1)
-    if last < conjunction + 1:
+    last = conjunction
+    while last + 1 < len(tokens) and fold_text(tokens[last + 1][0]) not in _LIST_BREAK:
+        last += 1
+    if last == conjunction:
         return None
     while last > conjunction + 1 and (fold_text(tokens[last][0]) in _BASE_VERBS):
         last -= 1
@@ -233,12 +234,6 @@ def _is_topic_pair(clause: str, tokens: list[tuple[str, int, int]], spans: list[
     if fold_text(tokens[spans[0][0] - 1][0]) not in ("on", "about", "regarding", "concerning"):
         return False
     return all(not clause[tokens[a][1]].isupper() for a, _ in spans)
-
-
-def _find_run_end(tokens: list[tuple[str, int, int]], at: int, step: int) -> int:
-    while 0 <= at < len(tokens) and fold_text(tokens[at][0]) not in _LIST_BREAK:
-        at += step
-    return at - step
 
 
 def _find_topic_start(clause: str, tokens: list[tuple[str, int, int]], at: int) -> int:

@@ -1,7 +1,8 @@
-"""Sites: whole sites that a thread was given are crawled once in a run and searched with the queries of its rounds.
+"""Sections and sites: what of a found document, or of a site that was given, a thread reads and may ask for next.
 
-Knows crawlers, and what stands in for one that fails, and how sections and stored documents that a reader names are
-found. Does not know which queries a round has, nor how hits are read.
+Knows what was read, which sources have the same text, and how sections and stored documents that a reader names are
+found. A whole site is crawled once in a run and searched with the queries of its rounds; something stands in for a
+crawler that fails. Does not know which queries a round has, nor what is extracted.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from corrobora.domain.errors import ProviderError, ReadError
-from corrobora.domain.evidence import Document, Hit, Passage, PassageId, Query, SourceId
+from corrobora.domain.evidence import Document, Hit, Passage, PassageId, Query, Source, SourceId
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import Intent, ThreadState
@@ -23,15 +24,23 @@ from corrobora.policies.selection import (
     GIVEN_PROVIDER,
     NAMED_SHARE,
     SITE_SUFFIX,
+    drop_subjects,
+    find_best_passages,
     find_entry,
     find_section,
+    interleave,
     list_given_sites,
+    list_other_sections,
+    read_section,
+    select_sections,
 )
 from corrobora.ports import Crawler, Entry
 from corrobora.text.tokens import token_overlap
 
 LIMIT_TOLD = "The search limit of this run is reached."
 SITE_PAGES = 50  # of one site; a crawl is billed by the page
+COPY_NOTE = "the same text as"  # of a reading that was left out, because the run has read its text elsewhere
+MAX_SECTIONS_LISTED = 10  # of one document, that its reader may ask for: the nearest to what is asked
 _SEARCH_DEPTH = 200  # passages of the library looked through for those of the sites
 
 
@@ -164,3 +173,43 @@ async def _find_named_document(name: str, asking: SourceId, run: Session) -> Hit
 
     found = await run.record_value(key, tuple[Hit, ...], search_name)
     return found[0] if found else None
+
+
+async def find_copy(source: Source, run: Session) -> SourceId | None:
+    """Return the source of this run that has the same text, word for word, and was opened first; None if it is new.
+
+    A manual is often served under several addresses. Who came first is journaled, so that a resumed run reads the same.
+    """
+    text = source.origin or source.snapshot
+    first = await run.record_first(f"text#{text}", source.id) if text else source.id
+    return None if first == source.id else SourceId(first)
+
+
+async def widen_reading(
+    hit: Hit, document: Document, found: Sequence[Hit], thread: ThreadState, run: Session
+) -> tuple[Document, tuple[Passage, ...]]:
+    """Return the document with all that is to be read of it in one call, and what could be read next.
+
+    `found` are all results of the round: what of them lies in this document comes first. What this thread has read of
+    it in an earlier round is left out.
+    """
+    everything = await run.library.source_passages(document.source.id)
+    searched = tuple(dict.fromkeys((hit.query, *(each.query for each in found))))
+    shared = run.shares_readers(thread.specs)
+    subjects, served = (*run.brief.subjects, *thread.subjects), run.questions if shared else thread.sub_questions
+    needs = drop_subjects((question.text for question in served), subjects, document.source.title)
+    if hit.provider == ASKED_PROVIDER and hit.passage is not None:
+        chosen = read_section(everything, hit.passage)
+    else:
+        here = [each for each in (hit, *found) if each.source == hit.source and each.url == hit.url]
+        lanes = ([each.passage for each in here if each.query == query] for query in searched)
+        near = tuple(each for each in interleave(lanes) if each is not None)
+        asked = drop_subjects(searched, subjects, document.source.title)
+        if shared:  # one reading serves all siblings: they choose alike, and their own query opens sections
+            near, asked = near or find_best_passages(everything, asked), ()
+        asked, alone = tuple(dict.fromkeys((*asked, *needs))), shared and document.source.kind == "web"
+        chosen = select_sections(everything, near, asked, alone=alone)
+    fresh = tuple(passage for passage in chosen if passage.id not in thread.read_passages)
+    known = {*thread.read_passages, *(passage.id for passage in fresh)}
+    others = list_other_sections(everything, known, MAX_SECTIONS_LISTED, needs or searched)
+    return replace(document, passages=fresh), others

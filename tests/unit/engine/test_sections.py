@@ -17,7 +17,7 @@ from corrobora.domain.plan import Node
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import Intent, ThreadState
 from corrobora.engine.discover import sweep_sources
-from corrobora.engine.sites import SITE_PAGES, search_sites
+from corrobora.engine.sections import SITE_PAGES, search_sites
 from corrobora.ports import Entry
 from corrobora.testing import MemoryLibrary
 from corrobora.testing.http_server import HttpServer
