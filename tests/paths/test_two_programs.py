@@ -16,12 +16,12 @@ import pytest
 from tests.paths.conftest import Serve
 from tests.paths.starts import CLEAR
 from tests.plugins.shell import DOCUMENTS, Shell
+from tests.unit.storage.queue.test_queue import Steady
 
 from corrobora.app.runs import UNTIL_TOPIC
 from corrobora.domain.run import RunStatus
 from corrobora.storage.journal.runs import Runs
 from corrobora.storage.postgres import Database
-from corrobora.storage.queue import Queue
 from corrobora.testing.server import Latency, ModelServer
 
 T = TypeVar("T")
@@ -95,8 +95,8 @@ def test_a_command_that_a_signal_stopped_for_an_hour_goes_on_and_repeats_nothing
     process.send_signal(signal.SIGSTOP)
 
     async def look_at_heartbeats(database: Database) -> RunStatus:
-        await database.execute("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '1 hour'")
-        assert (await Queue(database).sweep()).closed == 0
+        steady = Steady()
+        assert (await steady.sweep(steady.open_queue(database), 150)).closed == 0
         return (await Runs(database).list())[0].status
 
     assert ask_database(database_url, look_at_heartbeats) is RunStatus.RUNNING

@@ -25,7 +25,10 @@ from corrobora.domain.errors import JournalError
 ACCOUNTS = ("corrobora", "postgres", "nobody")  # that root may start the server as
 K = TypeVar("K")
 _LOCK_PAUSE_SECONDS = 0.02
-_NAMESPACE = Path("/proc/self/ns/pid")
+_PROCESSES = Path("/proc")
+_NAMESPACE = _PROCESSES / "self/ns/pid"
+_BOOT = _PROCESSES / "sys/kernel/random/boot_id"
+_STATES = {"Z": "zombie", "X": "zombie", "x": "zombie", "T": "stopped", "t": "stopped"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,10 +240,12 @@ def publish_folder(fresh: Path, place: Path) -> None:
 
 
 def this_process() -> str:
-    """Name this process, for the column `owner` of a run."""
-    import psutil  # noqa: PLC0415 - 20 ms that only a worker needs
+    """Name this process, for the column `owner` of a run.
 
-    return f"{_machine_name()}/{os.getpid()}/{psutil.Process().create_time():.2f}"
+    The time of its start is counted from that of the machine: a name by the time of day would change with the clock.
+    """
+    started = _read_start(os.getpid())
+    return f"{_machine_name()}/{os.getpid()}/{_read_boot()}-{started[1] if started else ''}"
 
 
 def has_ended(owner: str) -> bool:
@@ -257,24 +262,87 @@ def is_alive_here(owner: str, *, stopped: bool = False) -> bool:
 
 
 def _find_status(owner: str) -> str:
-    """Return how the system calls the state of a process of this machine, "" for one of another."""
+    """Return the state of a process of this machine: ended, zombie, stopped or living; "" for one of another."""
     machine, _, rest = owner.partition("/")
     pid, _, started = rest.partition("/")
-    if machine != _machine_name() or not pid.isdigit():
+    if not pid.isdigit():
         return ""
-    import psutil  # noqa: PLC0415 - as above
+    if machine == _host_name():  # written by an earlier version
+        return _find_status_by_time(int(pid), started)
+    if machine != _machine_name():
+        return ""
+    found = _read_start(int(pid))
+    if found is None and _is_hidden(int(pid)):
+        return ""
+    return found[0] if found and started == f"{_read_boot()}-{found[1]}" else "ended"
+
+
+def _is_hidden(pid: int) -> bool:
+    """True for a process of another account, which a machine may hide."""
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (OSError, OverflowError):
+        pass
+    return False
+
+
+def _read_start(pid: int) -> tuple[str, str] | None:
+    """Return the state of a process, and when it started; None if there is none.
+
+    Linux counts the start in ticks since the machine began, which no change of its clock alters; elsewhere the kernel
+    keeps the time of day that it was.
+    """
+    try:
+        fields = (_PROCESSES / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()
+        return _STATES.get(fields[0], "living"), fields[19]
+    except (OSError, IndexError):
+        if _PROCESSES.is_dir():
+            return None
+    import psutil  # noqa: PLC0415 - 20 ms that only a system without /proc needs
 
     try:
-        process = psutil.Process(int(pid))
+        process = psutil.Process(pid)
+        status = process.status()
+        return (status if status in _STATES.values() else "living"), f"{process.create_time():.2f}"
+    except psutil.NoSuchProcess:
+        return None
+
+
+def _find_status_by_time(pid: int, started: str) -> str:
+    import psutil  # noqa: PLC0415 - only for runs that an earlier version left
+
+    try:
+        process = psutil.Process(pid)
         return process.status() if f"{process.create_time():.2f}" == started else "ended"
     except psutil.NoSuchProcess:
         return "ended"
 
 
-def _machine_name() -> str:
-    """Name the machine and its process-id namespace, since two containers may have the same host name."""
+def _host_name() -> str:
+    """Name the host and its process-id namespace, since two containers may have the same host name."""
     try:
         space = _NAMESPACE.readlink().name
     except OSError:
         space = ""
     return f"{socket.gethostname()}:{space}".replace("/", "_")
+
+
+def _machine_name() -> str:
+    """Name the machine: two of the same host name that share a database must not judge each other's processes."""
+    identity = _read_first(Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"), _BOOT)
+    return f"{_host_name()}:{sha256(identity.encode()).hexdigest()[:8]}"
+
+
+def _read_boot() -> str:
+    """Name this start of the machine: after another one all processes of before have ended."""
+    return _read_first(_BOOT)[:8]
+
+
+def _read_first(*paths: Path) -> str:
+    for path in paths:
+        with contextlib.suppress(OSError):
+            if text := path.read_text().strip():
+                return text
+    return ""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -29,15 +30,10 @@ from corrobora.storage.journal.runs import (
     validate_id,
 )
 from corrobora.storage.postgres import Database, cancel_tasks
-from corrobora.storage.postgres.processes import has_ended, is_alive_here, this_process
+from corrobora.storage.postgres.processes import has_ended, this_process
 from corrobora.storage.queue import statements as sql
-from corrobora.storage.queue.statements import (
-    ABANDONED_AFTER_SECONDS,
-    ATTEMPT_TASK,
-    DEAD_AFTER_SECONDS,
-    POLL_SECONDS,
-    SILENT_AFTER_SECONDS,
-)
+from corrobora.storage.queue.heartbeats import DEAD_AFTER_SECONDS, WorkerWatch
+from corrobora.storage.queue.statements import ATTEMPT_TASK, POLL_SECONDS
 
 if TYPE_CHECKING:
     from procrastinate.job_context import JobContext
@@ -145,10 +141,20 @@ class SweepResult:
 
 
 class Queue:
-    """Submits, cancels, runs, sweeps and waits. `execute` gets a run and the epoch of its new attempt."""
+    """Submits, cancels, runs, sweeps and waits. `execute` gets a run and the epoch of its new attempt.
 
-    def __init__(self, database: Database) -> None:
+    `now` and `pause` are the steady clock by which it is judged whether another worker lives.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        now: Callable[[], float] = time.monotonic,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
         self._database = database
+        self._watch = WorkerWatch(database, now, pause)
         self._runs = Runs(database)
         self._schedules = Schedules(database)
         self._active: dict[str, int] = {}
@@ -162,14 +168,20 @@ class Queue:
         With `own`, only a worker for this very run takes it, and after a crash the run waits for its person. A run
         that waits for a person is submitted again after the answer is stored.
         """
-        if own:
-            await self._free_dead_owner(run)
-        values = {
-            "run": run,
-            "queue": own_queue_name(run) if own else SHARED_QUEUE,
-            "owner": this_process() if own else None,
-        }
-        row = await self._database.fetch_one(sql.SUBMIT_RUN, self._with_defaults(values), where="submitting a run")
+        took = await self._free_and_submit(run, own=own)
+        if own and not took and (owner := await self._watch.find_left_owner(run)):
+            took = await self._free_and_submit(run, own=own, left_by=owner)
+        return took
+
+    async def _free_and_submit(self, run: str, *, own: bool, left_by: str = "") -> bool:
+        """Submit a run; with `own`, free it first if `left_by` has it still, or a process that has ended."""
+        row = await self._database.fetch_one("SELECT owner FROM runs WHERE id = %s", [run], where="reading a run")
+        if own and row is not None and (has_ended(row[0]) or row[0] == left_by != ""):
+            freed = {"run": run, "owner": row[0], "queue": own_queue_name(run)}
+            await self._database.execute(sql.FREE_DEAD_OWNER, freed, where="freeing a run")
+        values = {"queue": own_queue_name(run) if own else SHARED_QUEUE, "owner": this_process() if own else None}
+        values = self._with_defaults({**values, "run": run})
+        row = await self._database.fetch_one(sql.SUBMIT_RUN, values, where="submitting a run")
         return row is not None and row[1] > 0
 
     async def cancel(self, run: str) -> bool:
@@ -240,22 +252,17 @@ class Queue:
     async def sweep(self, *, lost: Sequence[int] = ()) -> SweepResult:
         """Close the rows of dead workers, queue runs that should continue, and start due schedules.
 
-        Each statement is safe in every worker at once. `lost` are job rows that this process knows it has lost. A
-        worker is dead without heartbeats, unless its process is seen to live on this machine, however busy that is; one
-        whose process is seen to have ended is dead at once. A command that a signal stopped keeps its run until it goes
-        on or ends: nobody would take it over.
+        Each statement is safe in every worker at once. `lost` are job rows that this process knows it has lost. Who is
+        dead, `SilentJob` says. A command that a signal stopped keeps its run until it goes on or ends.
         """
         values = self._with_defaults({"mine": list(self._active), "attempts": _MAX_ATTEMPTS})
-        rows = await self._database.fetch_all(sql.READ_LATE_JOBS, values, where="looking for dead workers")
-        ended = [job for job, owner, _, running, _ in rows if running and has_ended(owner)]
-        late = [
-            job
-            for job, owner, since, _, own in rows
-            if (since > ABANDONED_AFTER_SECONDS and not own) or not is_alive_here(owner, stopped=own)
-        ]
+        silent = await self._watch.list_silent_jobs(values)
+        ended = [job.id for job in silent if job.ended]
+        late = [job for job in silent if job.dead]
         swept = None
         if late or ended or lost:
-            values |= {"late": late, "lost": [*lost, *ended]}
+            values |= {"late": [job.id for job in late], "beats": [job.heartbeat for job in late]}
+            values["lost"] = [*lost, *ended]
             swept = await self._database.fetch_one(sql.SWEEP_DEAD_WORKERS, values, where="sweeping")
         again = await self._database.fetch_one(sql.RECONCILE_RUNS, self._with_defaults({}), where="reconciling runs")
         turns = await self._schedules.start_due_runs(ATTEMPT_TASK, SHARED_QUEUE)
@@ -287,16 +294,9 @@ class Queue:
             "shared": SHARED_QUEUE,
             "channel": STATUS_CHANNEL,
             "dead": DEAD_AFTER_SECONDS,
-            "silent": SILENT_AFTER_SECONDS,
             "final": list(FINAL_STATUSES),
         }
         return shared | dict(values)
-
-    async def _free_dead_owner(self, run: str) -> None:
-        row = await self._database.fetch_one("SELECT owner FROM runs WHERE id = %s", [run], where="reading a run")
-        if row is not None and has_ended(row[0]):
-            values = {"run": run, "owner": row[0], "queue": own_queue_name(run)}
-            await self._database.execute(sql.FREE_DEAD_OWNER, values, where="freeing a run")
 
     async def _run_attempt(self, execute: Execute, context: JobContext, run: RunId) -> None:
         """Make one attempt: claim the run, execute it, and record what happened."""

@@ -23,7 +23,7 @@ from corrobora.storage.postgres import Database
 from corrobora.storage.queue.statements import ATTEMPT_TASK, POLL_SECONDS
 
 HEARTBEAT_SECONDS = 1.0
-_PRUNE_AFTER_SECONDS = 600.0  # rows of long-gone workers; the sweeper decides who is dead, not this
+_NEVER_SECONDS = 1e9  # the library would remove the rows of living workers after a jump of the clock; sweepers do it
 _PAUSE_SECONDS = 0.5
 
 _log = logging.getLogger(__name__)
@@ -136,7 +136,7 @@ class AttemptWorker:
             "fetch_job_polling_interval": POLL_SECONDS,
             "abort_job_polling_interval": POLL_SECONDS,
             "update_heartbeat_interval": HEARTBEAT_SECONDS,
-            "stalled_worker_timeout": _PRUNE_AFTER_SECONDS,
+            "stalled_worker_timeout": _NEVER_SECONDS,
             "shutdown_graceful_timeout": self._grace_seconds,
             "install_signal_handlers": False,
             "delete_jobs": "successful",

@@ -21,9 +21,6 @@ from corrobora.storage.postgres import Database
 
 ATTEMPT_TASK = "corrobora.attempt"
 POLL_SECONDS = 1.0
-DEAD_AFTER_SECONDS = 15.0  # of missed heartbeats, if the worker's process cannot be seen; the same in every worker
-SILENT_AFTER_SECONDS = 3.0  # of missed heartbeats, if the worker's process is seen to have ended
-ABANDONED_AFTER_SECONDS = 120.0  # and if it can be seen and lives: a busy machine is not dead, a loop that ended is
 
 
 SUBMIT_RUN: LiteralString = """
@@ -65,7 +62,8 @@ WITH wanted AS (
     UPDATE runs r SET cancel_requested = true, updated_at = clock_timestamp(), outcome = 'cancelled', reason = '',
         status = CASE WHEN r.status IN ('queued', 'running') AND EXISTS (  -- the job of one that waits is about to end
             SELECT 1 FROM procrastinate_jobs j JOIN procrastinate_workers w ON w.id = j.worker_id
-            WHERE j.lock = r.id AND j.status = 'doing' AND w.last_heartbeat > now() - make_interval(secs => %(dead)s)
+            WHERE j.lock = r.id AND j.status = 'doing'
+                AND abs(extract(epoch FROM now() - w.last_heartbeat)) < %(dead)s  -- the clock may have been set back
         ) THEN r.status ELSE 'cancelled' END
     WHERE r.id = %(run)s AND r.status <> ALL(%(final)s) RETURNING r.id
 ), jobs AS (
@@ -76,24 +74,15 @@ WITH wanted AS (
 SELECT pg_notify(%(channel)s, id) FROM wanted
 """
 
-# Rows without a heartbeat, with the process that owns the run: whether it is dead, its machine knows better.
-READ_LATE_JOBS: LiteralString = """
-SELECT j.id, coalesce(r.owner, ''), coalesce(extract(epoch FROM now() - w.last_heartbeat)::float8, 'infinity'),
-    r.status = 'running',  -- else the owner is that of an earlier attempt
-    coalesce(r.queue <> %(shared)s, false)  -- a command has it, and nobody takes it over
-FROM procrastinate_jobs j LEFT JOIN procrastinate_workers w ON w.id = j.worker_id LEFT JOIN runs r ON r.id = j.lock
-WHERE j.status = 'doing' AND j.task_name = %(task)s AND j.lock <> ALL(%(mine)s::text[])
-    AND (w.id IS NULL OR w.last_heartbeat < now() - make_interval(secs => %(silent)s))
-"""
-
 # Close the rows of dead workers and insert a new row for each run that may continue, before runs that have not begun. A
 # run that a command started on a person's machine waits for that person instead.
 SWEEP_DEAD_WORKERS: LiteralString = """
 WITH dead AS (
     SELECT j.id FROM procrastinate_jobs j LEFT JOIN procrastinate_workers w ON w.id = j.worker_id
     WHERE j.status = 'doing' AND j.task_name = %(task)s AND j.lock <> ALL(%(mine)s::text[])
-        AND (j.id = ANY(%(lost)s::bigint[]) OR j.id = ANY(%(late)s::bigint[])
-            AND (w.id IS NULL OR w.last_heartbeat < now() - make_interval(secs => %(dead)s)))
+        AND (j.id = ANY(%(lost)s::bigint[]) OR EXISTS (
+            SELECT FROM unnest(%(late)s::bigint[], %(beats)s::timestamptz[]) AS l (id, beat)
+            WHERE l.id = j.id AND w.last_heartbeat IS NOT DISTINCT FROM l.beat))  -- it has not moved since
     FOR UPDATE OF j SKIP LOCKED
 ), ended AS (
     UPDATE procrastinate_jobs j SET status = 'failed', abort_requested = false, attempts = j.attempts + 1
@@ -126,7 +115,7 @@ WITH judged AS (
         status = CASE WHEN r.cancel_requested THEN 'cancelled'
             WHEN r.queue = %(shared)s THEN 'queued' ELSE 'interrupted' END
     WHERE r.status IN ('queued', 'running') AND r.queue <> ''
-        AND r.updated_at < now() - make_interval(secs => %(dead)s)
+        AND abs(extract(epoch FROM now() - r.updated_at)) > %(dead)s  -- also if the clock was set back
         AND NOT EXISTS (SELECT 1 FROM procrastinate_jobs j WHERE j.lock = r.id AND j.status IN ('todo', 'doing'))
     RETURNING r.id, r.status, r.queue
 ), again AS (
@@ -155,7 +144,12 @@ SELECT pg_notify(%(channel)s, id) FROM back
 READ_OWN_JOBS: LiteralString = """
 SELECT id, lock FROM procrastinate_jobs WHERE status = 'doing' AND task_name = %s AND worker_id = %s
 """
+# A worker without a job writes its row again with its next heartbeat, if it lives.
 PURGE_JOBS: LiteralString = """
+WITH gone AS (
+    DELETE FROM procrastinate_workers w WHERE w.last_heartbeat < now() - interval '10 minutes'
+        AND NOT EXISTS (SELECT 1 FROM procrastinate_jobs j WHERE j.worker_id = w.id AND j.status = 'doing')
+)
 DELETE FROM procrastinate_jobs j WHERE j.task_name = %s AND j.status NOT IN ('todo', 'doing')
     AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = j.lock AND r.status IN ('queued', 'running'))
 """
@@ -184,9 +178,10 @@ SELECT id FROM made
 _RESERVE: LiteralString = """
 INSERT INTO rate_limit AS r (provider, tat)
 VALUES (%(provider)s, clock_timestamp() + make_interval(secs => (%(n)s - %(burst)s) / %(rate)s::float8))
-ON CONFLICT (provider) DO UPDATE SET tat =
-    greatest(r.tat, clock_timestamp() - make_interval(secs => %(burst)s / %(rate)s::float8))
-    + make_interval(secs => %(n)s / %(rate)s::float8)
+ON CONFLICT (provider) DO UPDATE SET at = clock_timestamp(), tat = greatest(
+    r.tat - greatest(r.at - clock_timestamp(), interval '0'),  -- a clock that was set back makes nobody wait
+    clock_timestamp() - make_interval(secs => %(burst)s / %(rate)s::float8)
+) + make_interval(secs => %(n)s / %(rate)s::float8)
 RETURNING extract(epoch FROM tat - clock_timestamp())::float8
 """
 

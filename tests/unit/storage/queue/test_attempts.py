@@ -10,7 +10,7 @@ from procrastinate.jobs import Job, Status
 
 from corrobora.storage.postgres import Database
 from corrobora.storage.queue.attempts import HEARTBEAT_SECONDS, ResilientJobManager
-from corrobora.storage.queue.statements import DEAD_AFTER_SECONDS
+from corrobora.storage.queue.heartbeats import DEAD_AFTER_SECONDS
 
 
 async def manager(database: Database) -> ResilientJobManager:
