@@ -23,11 +23,11 @@ class Received:
 
 @dataclass
 class Sink:
-    """A running receiver. `script` has the statuses of the next answers; after them it answers 200."""
+    """A running receiver. `script` has the next answers, a status alone or with a Retry-After; then it answers 200."""
 
     port: int = 0
     received: list[Received] = field(default_factory=list)
-    script: list[int] = field(default_factory=list)
+    script: list[int | tuple[int, str]] = field(default_factory=list)
     released: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -44,7 +44,7 @@ class Sink:
 
 
 @contextmanager
-def open_sink(*script: int) -> Iterator[Sink]:
+def open_sink(*script: int | tuple[int, str]) -> Iterator[Sink]:
     """Receive until the block ends."""
     sink = Sink(script=list(script))
 
@@ -52,11 +52,14 @@ def open_sink(*script: int) -> Iterator[Sink]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             sink.received.append(Received(self.path, dict(self.headers.items()), body))
-            status = sink.script.pop(0) if sink.script else 200
+            said = sink.script.pop(0) if sink.script else 200
+            status, retry_after = said if isinstance(said, tuple) else (said, "")
             if status == HANG:
                 sink.released.wait(300)
                 return
             self.send_response(status)
+            if retry_after:
+                self.send_header("Retry-After", retry_after)
             self.end_headers()
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the signature of the library

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from tests.web.test_restart import serve
 from corrobora.app.delivery import POLL_SECONDS, RETRY_SECONDS
 from corrobora.config import Settings, load_settings
 
+HANG_SECONDS = 120.0
 QUESTION = "When was the bridge at Arnholm opened?"
 SECRET = "whsec_" + base64.b64encode(b"a key of thirty-two bytes, just so").decode()
 
@@ -145,6 +147,24 @@ def test_errors_are_retried_later_and_later_under_one_id_with_the_same_body(own:
     assert [verify(each)["data"]["run"] for each in sink.received] == [run] * 3
     first, second, _ = (int(each.headers["webhook-timestamp"]) for each in sink.received)
     assert second - first >= 4, "it was sent again before the five seconds of the schedule"
+
+
+def test_the_pause_that_a_receiver_asks_for_is_kept_and_its_replay_verifies_as_new(own: Settings) -> None:
+    with open_sink((429, "7200"), (503, "1")) as sink, serve_with(own, sink) as url:
+        run = ask(url, sink.url).json()["id"]
+        entry = wait_for_state(url, run, "waiting", 1)
+        assert entry["attempts"][0]["result"] == "HTTP 429, asks for 7200 s"
+        pause = datetime.fromisoformat(entry["next_at"]) - datetime.fromisoformat(entry["attempts"][0]["at"])
+        assert 7200 <= pause.total_seconds() < 7200 * 1.1 + HANG_SECONDS
+        change(own, DUE_NOW)
+        entry = wait_for_state(url, run, "waiting", 2)
+        pause = datetime.fromisoformat(entry["next_at"]) - datetime.fromisoformat(entry["attempts"][1]["at"])
+        assert pause.total_seconds() >= RETRY_SECONDS[1], "a shorter wish does not shorten the schedule"
+        change(own, "UPDATE webhook_delivery SET next_at = clock_timestamp() + interval '3 days'")  # was set back
+        wait_for_state(url, run, "delivered", 3)
+    assert len({each.headers["webhook-id"] for each in sink.received}) == 1
+    assert len({each.headers["webhook-signature"] for each in sink.received}) == 3
+    assert [verify(each)["data"]["run"] for each in sink.received] == [run] * 3
 
 
 @pytest.mark.parametrize("status", [410, 500])

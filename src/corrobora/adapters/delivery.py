@@ -1,10 +1,8 @@
 """Delivery channels: a finished report written to a folder, sent by e-mail or posted to a webhook.
 
 Know the files of a report, each written as a whole or not at all; SMTP with and without TLS; and the headers and the
-signature of Standard Webhooks. Server, sender and endpoint come from the operator's settings only, never from a
-question, a page, a request or a model; only the recipient belongs to a run. The webhook that a request names is posted
-to over vetted connections, and reaches no private address that the operator did not write down. Do not know formats,
-profiles or runs.
+signature of Standard Webhooks. Server, sender and endpoint are the operator's settings; only the recipient belongs to a
+run. The webhook of a request reaches no private address that the operator did not write down. Do not know runs.
 """
 
 from __future__ import annotations
@@ -20,10 +18,11 @@ import re
 import smtplib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from email.errors import MessageError
 from email.message import EmailMessage
 from email.utils import formatdate, parseaddr
+from functools import partial
 from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
@@ -31,7 +30,7 @@ from urllib.parse import urlsplit
 import httpcore2
 import httpx2
 
-from corrobora.adapters.http import tls_context
+from corrobora.adapters.http import parse_retry_after, tls_context
 from corrobora.adapters.web import DEFAULT_PORTS, BadUrl, parse_url
 from corrobora.adapters.web.network import AllowList, ConnectionBlocked, NameUnresolved, VettedNetwork
 from corrobora.adapters.web.transport import USER_AGENT
@@ -183,11 +182,8 @@ class EmailDelivery:
     def _submit_message(self, message: EmailMessage) -> None:
         server = self._server
         context = tls_context()
-        if server.security == "tls":
-            made = smtplib.SMTP_SSL(server.host, server.port, _NAME, timeout=SMTP_SECONDS, context=context)
-        else:
-            made = smtplib.SMTP(server.host, server.port, _NAME, timeout=SMTP_SECONDS)
-        with made as connection:
+        connect = partial(smtplib.SMTP_SSL, context=context) if server.security == "tls" else smtplib.SMTP
+        with connect(server.host, server.port, _NAME, timeout=SMTP_SECONDS) as connection:
             if server.security == "starttls":
                 connection.starttls(context=context)
             if server.user:
@@ -243,10 +239,8 @@ class WebhookDelivery:
             ProviderError: `delivery_webhook`; retryable for 429, 5xx and broken connections.
         """
         texts = {name: content.decode("utf-8", "replace") for name, content in files.items()}
-        wall = self._clock.utc_time()
-        data = {"id": delivery, "title": title, "files": texts}
-        event = {"type": "report.completed", "timestamp": wall, "data": data}
-        body = json.dumps(event, ensure_ascii=False).encode()
+        wall, data = self._clock.utc_time(), {"id": delivery, "title": title, "files": texts}
+        body = json.dumps({"type": "report.completed", "timestamp": wall, "data": data}, ensure_ascii=False).encode()
         stamp = str(int(datetime.fromisoformat(wall).timestamp()))
         headers = {"Content-Type": "application/json", **sign_payload(self._key, delivery, stamp, body)}
         client = httpx2.AsyncClient(
@@ -255,18 +249,20 @@ class WebhookDelivery:
         posted = client.stream("POST", self._url, content=body, headers=headers)
         try:
             async with asyncio.timeout(2 * self._seconds), client, posted as reply:  # its body is not read
-                status = reply.status_code
+                status, asked = reply.status_code, reply.headers.get("retry-after", "")
         except (httpx2.RequestError, TimeoutError) as error:
             raise self._delivery_error(type(error).__name__, retryable=True) from error
         if not httpx2.codes.is_success(status):
-            raise self._delivery_error(f"HTTP {status}", retryable=status == 429 or status >= 500)  # noqa: PLR2004 - HTTP
+            again, wait = status == 429 or status >= 500, parse_retry_after(asked, wall)  # noqa: PLR2004 - HTTP
+            raise self._delivery_error(f"HTTP {status}", retryable=again, wait=wait)
 
-    def _delivery_error(self, why: str, *, retryable: bool) -> ProviderError:
+    def _delivery_error(self, why: str, *, retryable: bool, wait: float | None = None) -> ProviderError:
         return ProviderError(
             "delivery_webhook",
             f"The webhook did not accept the report: {why}.",
             provider=self.name,
             retryable=retryable,
+            retry_after_seconds=wait,
             next_step="Check the setting delivery.webhook_url, then: corrobora resume RUN --from-stage delivery",
         )
 
@@ -295,6 +291,7 @@ def sign_payload(key: bytes, identity: str, stamp: str, body: bytes) -> dict[str
 
 ANYWHERE = "*"  # in the list of hosts: every public one
 WEBHOOK_SECONDS = 15.0
+LONGEST_WAIT_SECONDS = 86_400.0  # that a receiver may ask for
 _GONE = 410
 
 
@@ -314,6 +311,7 @@ class PostResult:
     told: str
     delivered: bool = False
     gone: bool = False
+    wait: float = 0.0  # seconds that it asked for
 
 
 def find_host(url: str) -> str:
@@ -361,7 +359,7 @@ async def post_webhook(
     try:
         check_webhook(url, hosts)
         async with asyncio.timeout(seconds):
-            status = await _send(url, message, key, parse_hosts(hosts))
+            return await _send(url, message, key, parse_hosts(hosts))
     except UserError as error:
         return PostResult(error.message)
     except (ConnectionBlocked, NameUnresolved) as error:
@@ -370,10 +368,9 @@ async def post_webhook(
         return PostResult(f"no answer within {seconds:g} s")
     except (httpcore2.NetworkError, httpcore2.ProtocolError, OSError, UnicodeError, ValueError) as error:
         return PostResult(f"the connection failed ({type(error).__name__})")
-    return PostResult(f"HTTP {status}", delivered=200 <= status < 300, gone=status == _GONE)  # noqa: PLR2004 - HTTP
 
 
-async def _send(url: str, message: WebhookMessage, key: bytes, allow: AllowList) -> int:
+async def _send(url: str, message: WebhookMessage, key: bytes, allow: AllowList) -> PostResult:
     target = parse_url(url)
     host = target.raw_host.rstrip(b".")
     headers = {
@@ -397,4 +394,7 @@ async def _send(url: str, message: WebhookMessage, key: bytes, allow: AllowList)
     ) as connection:
         answer = await connection.handle_async_request(request)
         await answer.aclose()
-        return answer.status
+    asked = httpx2.Headers(answer.headers).get("retry-after", "")
+    wait = parse_retry_after(asked, datetime.now(UTC).isoformat(), most=LONGEST_WAIT_SECONDS) or 0.0
+    told = f"HTTP {answer.status}{f', asks for {wait:.0f} s' if wait else ''}"
+    return PostResult(told, delivered=httpx2.codes.is_success(answer.status), gone=answer.status == _GONE, wait=wait)

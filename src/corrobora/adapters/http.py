@@ -36,14 +36,14 @@ def find_tls_error(error: BaseException) -> ssl.SSLError | None:
     return cause
 
 
-def parse_retry_after(value: str, now: str) -> float | None:
-    """Return the seconds that a Retry-After header asks for, at most 60; None for none or nonsense (bad-input S15).
+def parse_retry_after(value: str, now: str, *, most: float = LIMITS.retry_after_max_seconds) -> float | None:
+    """Return the seconds that a Retry-After header asks for, at most `most`; None for none or nonsense (bad-input S15).
 
     `now` is the ISO time that a date is compared with.
     """
     text = value.strip()
     if text.isascii() and text.isdigit():
-        return min(float(text[:9]), LIMITS.retry_after_max_seconds)
+        return min(float(text[:9]), most)
     try:
         at = parsedate_to_datetime(text)
         here = datetime.fromisoformat(now)
@@ -51,7 +51,7 @@ def parse_retry_after(value: str, now: str) -> float | None:
     except (ValueError, TypeError, OverflowError):
         return None
     wait = seconds.total_seconds()
-    return min(wait, LIMITS.retry_after_max_seconds) if wait > 0 else None
+    return min(wait, most) if wait > 0 else None
 
 
 ACCEPT_ENCODING = "gzip"  # the only coding that is asked for, and the only one that is read

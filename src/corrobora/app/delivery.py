@@ -167,7 +167,8 @@ async def _send_one(workspace: Workspace, due: DueWebhook, key: bytes) -> None:
     result = await post_webhook(due.url, message, key=key, hosts=workspace.settings.webhook_hosts)
     again = None
     if not (result.delivered or result.gone) and due.attempt <= len(RETRY_SECONDS):
-        again = RETRY_SECONDS[due.attempt - 1] * random.uniform(1.0, 1.1)  # noqa: S311 - receivers are not met at once
+        pause = max(RETRY_SECONDS[due.attempt - 1], result.wait)
+        again = pause * random.uniform(1.0, 1.1)  # noqa: S311 - receivers are not met at once
     try:
         await workspace.webhooks.store_result(due, result.told, delivered=result.delivered, again=again)
     except JournalError as error:  # the lease ends, and it is sent again under the same id

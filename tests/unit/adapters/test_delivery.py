@@ -140,7 +140,9 @@ class Hook:
         raw = dict(line.split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
         body = await reader.readexactly(int(headers["content-length"]))
         self.requests.append(({name.lower(): value for name, value in raw.items()}, body))
-        writer.write(f"HTTP/1.1 {self._status} X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode())
+        writer.write(
+            f"HTTP/1.1 {self._status} X\r\nRetry-After: 7\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode()
+        )
         await writer.drain()
         writer.close()
         await writer.wait_closed()
@@ -165,7 +167,7 @@ async def test_angles_delivery_to_a_webhook_that_refuses_is_an_error(status: int
     async with Hook(status) as hook:
         with pytest.raises(ProviderError) as refused:
             await WebhookDelivery(hook.url, SECRET, clock=FakeClock()).send("T", FILES, delivery="d")
-    assert refused.value.retryable is retryable
+    assert (refused.value.retryable, refused.value.retry_after_seconds) == (retryable, 7)
     assert len(hook.requests) == 1, "a redirect is not followed"
 
 

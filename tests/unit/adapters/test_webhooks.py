@@ -82,3 +82,21 @@ async def test_a_receiver_that_hangs_or_is_gone_is_told_apart() -> None:
         assert (result.told, result.delivered) == ("no answer within 0.5 s", False)
     result = await post_webhook(sink.url, MESSAGE, key=KEY, hosts=hosts)
     assert (result.told, result.delivered) == ("the connection failed (ConnectError)", False)
+
+
+@pytest.mark.parametrize(
+    ("status", "asked", "wait"),
+    [
+        (429, "120", 120),
+        (503, "3600", 3600),
+        (429, "1000000000", 86_400),
+        (503, "Fri, 31 Dec 2100 00:00:00 GMT", 86_400),
+        *((429, asked, 0) for asked in ("-5", "soon", "1e9", "Mon, 01 Jan 1990 00:00:00 GMT", "0")),
+        (500, "30", 30),
+    ],
+)
+async def test_a_receiver_that_asks_for_a_pause_gets_it_up_to_a_day(status: int, asked: str, wait: float) -> None:
+    with open_sink((status, asked)) as sink:
+        result = await post_webhook(sink.url, MESSAGE, key=KEY, hosts=(f"127.0.0.1:{sink.port}",))
+    assert (result.wait, result.delivered) == (wait, False)
+    assert result.told == (f"HTTP {status}, asks for {wait} s" if wait else f"HTTP {status}")

@@ -241,6 +241,7 @@ class RateLimiter:
 _TAKE: LiteralString = """
 WITH due AS (
     SELECT id FROM webhook_delivery WHERE next_at <= clock_timestamp()
+        OR next_at > clock_timestamp() + interval '2 days'  -- no pause is so long: the clock was set back
     ORDER BY next_at LIMIT %(most)s FOR UPDATE SKIP LOCKED
 ), taken AS (
     UPDATE webhook_delivery d

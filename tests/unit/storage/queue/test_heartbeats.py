@@ -36,7 +36,7 @@ CREATE FUNCTION jumping.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLAT
 async def jumping(database: Database, database_url: str) -> AsyncIterator[Database]:
     """The database with a clock that `jump` moves: its functions of time are found before those of the system."""
     for statement in JUMPING.split(";\n"):
-        await database.execute(statement)  # type: ignore[arg-type]
+        await database.execute(statement)
     path = "options=-c%20search_path%3Djumping%2Cpg_catalog%2Cpublic"
     async with await Database.connect(f"{database_url}&{path}", size=6) as opened:
         yield opened
