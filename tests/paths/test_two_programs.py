@@ -16,7 +16,7 @@ import pytest
 from tests.paths.conftest import Serve
 from tests.paths.starts import CLEAR
 from tests.plugins.shell import DOCUMENTS, Shell
-from tests.unit.storage.queue.test_queue import Steady
+from tests.unit.storage.queue.steady import Steady
 
 from corrobora.app.runs import UNTIL_TOPIC
 from corrobora.domain.run import RunStatus

@@ -11,7 +11,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.unit.storage.queue.test_queue import Steady, doing, lost_worker, working
+from tests.unit.storage.queue.steady import Steady, lost_worker
+from tests.unit.storage.queue.test_queue import doing, working
 
 from corrobora.domain.run import Request, RunId, RunStatus
 from corrobora.storage.journal.runs import Runs

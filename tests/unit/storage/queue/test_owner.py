@@ -8,7 +8,8 @@ import subprocess
 import sys
 
 import pytest
-from tests.unit.storage.queue.test_queue import Steady, doing, lost_worker
+from tests.unit.storage.queue.steady import Steady, lost_worker
+from tests.unit.storage.queue.test_queue import doing
 
 from corrobora.domain.run import Request, RunStatus
 from corrobora.storage.journal.runs import Runs

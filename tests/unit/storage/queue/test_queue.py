@@ -6,16 +6,16 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 import pytest
+from tests.unit.storage.queue.steady import Steady, lost_worker
 
 from corrobora.domain.errors import JournalError
 from corrobora.domain.run import Request, RunId, RunStatus
 from corrobora.storage.journal.runs import Runs
 from corrobora.storage.postgres import Database
 from corrobora.storage.postgres.processes import this_process
-from corrobora.storage.queue import SHARED_QUEUE, Queue, SweepResult, own_queue_name
+from corrobora.storage.queue import SHARED_QUEUE, Queue, own_queue_name
 
 HANG_SECONDS = 300.0  # only a test that hangs waits so long
 Body = Callable[[RunId, int], Awaitable[None]]
@@ -33,30 +33,6 @@ async def working(database: Database, execute: Body, **options: float) -> AsyncI
     finally:
         stop.set()
         await task
-
-
-@dataclass
-class Steady:
-    """The steady clock of a queue that a test moves."""
-
-    at: float = 0.0
-
-    def now(self) -> float:
-        return self.at
-
-    async def pause(self, seconds: float) -> None:
-        self.at += seconds
-
-    def open_queue(self, database: Database) -> Queue:
-        return Queue(database, now=self.now, pause=self.pause)
-
-    async def sweep(self, queue: Queue, seconds: int) -> SweepResult:
-        """Sweep once a second, and sum up what was done."""
-        swept = [await queue.sweep()]
-        for _ in range(seconds):
-            self.at += 1
-            swept.append(await queue.sweep())
-        return SweepResult(sum(each.closed for each in swept), sum(each.requeued for each in swept))
 
 
 def doing(runs: Runs, seen: list[tuple[str, int]] | None = None) -> Body:
@@ -239,18 +215,6 @@ async def test_a_run_without_a_live_job_is_queued_again(database: Database) -> N
     swept = await asyncio.gather(*(queue.sweep() for _ in range(4)))
     assert sum(each.requeued for each in swept) == 1
     assert await database.fetch_one("SELECT count(*) FROM procrastinate_jobs WHERE status = 'todo'") == (1,)
-
-
-async def lost_worker(database: Database, run: str, *, claim: bool = True) -> None:
-    """Leave behind what a worker leaves that was killed in the middle of a run."""
-    await database.execute("INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '1 minute')")
-    await database.execute(
-        "UPDATE procrastinate_jobs SET status = 'doing', worker_id = (SELECT max(id) FROM procrastinate_workers)"
-        " WHERE lock = %s AND status = 'todo'",
-        [run],
-    )
-    if claim:
-        assert await Runs(database).claim(run, "killed") is not None
 
 
 async def test_what_a_dead_worker_left_is_closed_once_and_goes_on_as_a_new_row(database: Database) -> None:
