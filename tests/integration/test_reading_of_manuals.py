@@ -33,9 +33,9 @@ def write_page(name: str, title: str, body: str) -> WebPage:
     return WebPage.of_html(f"/{name}.html", markup)
 
 
-async def run_on_web(server: ModelServer, database_url: str, pages: list[WebPage], **overrides: str) -> None:
+async def run_on_web(server: ModelServer, database_url: str, pages: list[WebPage], **overrides: str) -> str:
     async with LoopbackWeb(pages) as web, open_harness(database_url, settings=name_web(web)) as harness:
-        await harness.run(
+        ended = await harness.run(
             server,
             "timed",
             question=QUESTION,
@@ -43,6 +43,7 @@ async def run_on_web(server: ModelServer, database_url: str, pages: list[WebPage
             libraries=(),
             providers=("tavily",),
         )
+    return ended.markdown
 
 
 async def test_an_entry_of_a_long_list_without_headings_is_read_if_a_reader_names_it(database_url: str):
@@ -187,3 +188,29 @@ async def test_a_search_that_failed_is_told_as_one_to_those_who_reflect_and_writ
     for role, told in (("reflect", "Searches that failed"), ("synthesize", "Its searches that failed")):
         prompt = prompts(server, role)[0]
         assert re.search(rf"^{told}[^\n]*:\n<data-\w+>\ntavily: ", prompt, re.MULTILINE), role
+
+
+async def test_a_short_quote_of_an_entry_is_a_fact_with_the_words_around_it_and_what_is_refused_is_told(
+    database_url: str,
+):
+    """A manual states a default in two words: a reader that copies just these once lost the fact."""
+    entry = "<h2>Lamp limit</h2><ul><li>Type of value: Lamps that may burn</li><li>Default value: 128</li></ul>"
+    text = f"<p>The lamp of the Orrin lighthouse is set by the keeper.</p>{entry}<p>It is set in spring.</p>"
+
+    def answer(asked: WireRequest) -> str:
+        said = json.loads(answer_prompt(asked.system, asked.user))
+        if is_role(asked, "extract"):
+            shown = re.findall(r"^Passage (C\d+)", asked.user, re.MULTILINE)[0]
+            quotes = ("Default value: 128", "Default value: 129", "set")
+            said["quotes"] = [
+                {"passage": shown, "quote": each, "claim": "", "confidence": 0.9, "answers": ["sq-1"], "subjects": []}
+                for each in quotes
+            ]
+        return json.dumps(said)
+
+    page = write_page("settings", "Settings of the lighthouse", text)
+    async with ModelServer(answers=answer) as server:
+        report = await run_on_web(server, database_url, [page])
+    assert any("128" in user and "Type of value: Lamps that may burn" in user for user in prompts(server, "reflect"))
+    assert all("129" not in user for user in prompts(server, "reflect"))
+    assert re.search(r"each with a literal quote; 2 quotes refused: .*no single place", report)

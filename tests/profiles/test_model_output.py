@@ -38,7 +38,7 @@ def quoting(words: Any) -> Any:
     [
         ("m16", lambda _text: ""),
         ("m17", lambda _text: "This sentence stands in no document that was read."),
-        ("m18", lambda text: " ".join(text.split()[-3:])),
+        ("m18", lambda text: text[1:9]),
         ("m19", lambda text: f"{text.split('. ')[0][:30]} ... {text[-30:]}"),
         ("m21", lambda text: text.replace("2", "²")),
         ("m22", lambda text: text.replace("12", "13").replace("6", "7").replace("a", "e", 1)),

@@ -166,6 +166,39 @@ async def test_a_page_is_read_on_for_a_gap_where_it_was_not_read_also_if_another
     assert any(missed in fact.quote for fact in done.report.findings.facts)
 
 
+async def test_what_is_read_again_and_what_is_read_first_of_one_document_share_a_call_each_for_its_own_task():
+    quote, missed, late = (
+        "Harbour cranes of Brenhaven must be inspected every 12 months.",
+        "An inspection takes two days.",
+        "Class B is painted red by its owner.",
+    )
+    rest = "\n\n".join(f"## Part {at}\n\n{'The yard keeps ropes and barrels dry. ' * 70}" for at in range(12))
+    manual = f"# Manual of the works\n\n## Inspections\n\n{quote} {missed}\n\n{rest}\n\n## Paint\n\n{late}\n"
+
+    def reflect(page: ParsedPrompt) -> Mapping[str, Any]:
+        known, ids = late in page.text, [name for name, _ in page.questions()]
+        gaps = [] if known else [{"text": "days that an inspection takes", "target": ids[0]}]
+        words = {"goal": "days", "queries": [{"text": "cranes inspected"}, {"text": "painted red"}], "targets": ids}
+        return {**SAID, "answered": ids if known else [], "gaps": gaps, "next": words}
+
+    def scope(page: ParsedPrompt) -> Mapping[str, Any]:
+        ids = [name for name, _ in page.questions()]
+        return {"reasoning": "r", "goal": "g", "queries": [{"text": "cranes inspected"}], "targets": ids}
+
+    def extract(page: ParsedPrompt) -> Mapping[str, Any]:
+        again = "days that an inspection takes" in page.text
+        return extract_sentences(page, quote, *([missed, late] if again else []))
+
+    answers = {"reflect": reflect, "scope": scope, "extract": extract}
+    done = await run_over_wire("timed", answers, question=INSPECTED, documents={"manual.md": manual}, max_rounds=2)
+    first, together = done.prompts("extract")
+    assert late not in first
+    assert missed in together
+    assert late in together
+    found = {fact.quote: reading.again for reading in done.report.findings.rounds[1].readings for fact in reading.facts}
+    assert (found[missed], found[late]) == (True, False)
+
+
 async def test_a_place_is_read_again_once_and_only_for_a_gap_in_the_words_of_a_model():
     documents = {"rules.md": "# Crane rules of Brenhaven\n\nHarbour cranes of Brenhaven must be inspected often.\n"}
 
@@ -333,7 +366,7 @@ async def research_port(**options: Any) -> WireRun:
 async def test_what_a_reader_asked_for_is_told_to_the_model_that_judges_and_read_if_it_wants_that():
     done = await research_port(max_rounds=3)
     first, second = done.prompts("reflect")
-    assert "its reader asks for Paint shop of the port, not read in this round" in first
+    assert "its reader asks for Paint shop of the port, not read for this task" in first
     assert PAINT in second
     assert not [each for each in done.report.methodology.limits_hit if "asked for" in each]
 

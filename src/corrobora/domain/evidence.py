@@ -383,7 +383,7 @@ class Reading:
     follow_ups: tuple[FollowUp, ...] = ()
     gaps: tuple[str, ...] = ()
     linked: tuple[LinkedSource, ...] = ()
-    dropped_quotes: int = 0  # quotes not found in the snapshot: never facts
+    dropped_quotes: int = 0  # quotes not found in the snapshot, or at no single place of it: never facts
     terms: tuple[str, ...] = ()  # the source's words for what was asked, for the next query
     again: bool = False  # read again with words learned since; nothing was requested
     attempts: int = 1  # requests of the address (TIMED-17)

@@ -26,7 +26,7 @@ from corrobora.domain.plan import (
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Escape, Gap, Intent, Phase, ScopeInput, ThreadState
 from corrobora.engine.knowledge import build_record
-from corrobora.engine.session.reading import AGAIN, ReadPart, name_task
+from corrobora.engine.session.reading import AGAIN, ReadPart, join_parts, name_task
 from corrobora.policies.assessment import choose_forced_subject
 from corrobora.policies.drift import select_remaining_terms
 from corrobora.policies.intent import build_rubric, drop_repeated, fill_prompt
@@ -358,7 +358,7 @@ def extract_input(batch: Sequence[ReadPart], thread: ThreadState, run: Session) 
         tasks=drop_repeated(tasks, (run.brief.question, *(each.text for each in asked.values()))),
         missing=wanted or list_missing(thread),
     )
-    parts = [_show_source(made, part) for part in batch]
+    parts = [_show_source(made, part) for part in join_parts(batch)]
     return replace(parts[0], beside=tuple(parts[1:]))
 
 

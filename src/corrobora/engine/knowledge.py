@@ -324,7 +324,7 @@ def _build_source(reading: Reading, copies: Sequence[str], unread: Sequence[Hit]
 
 def _iter_told(reading: Reading) -> Iterator[str]:
     wanted = (each.snippet if each.source == reading.source else each.title for each in reading.asks)
-    yield from (f"its reader asks for {name}, not read in this round" for name in wanted)
+    yield from (f"its reader asks for {name}, not read for this task" for name in wanted)
     if reading.note and (reading.outcome is ReadOutcome.SKIPPED or reading.again):
         yield reading.note
     yield from ([f"{format_count(len(reading.others), 'fact', 'facts')} for other tasks"] if reading.others else [])

@@ -18,7 +18,7 @@ from corrobora.domain.run import EventType, write_loop_decision
 from corrobora.domain.thread import Intent, Proposal, Round, StopReason, StopRule, ThreadState
 from corrobora.engine.inputs import extract_input, list_open_gaps, reflect_input, summary_input
 from corrobora.engine.knowledge import recall_knowledge, share_thread_facts
-from corrobora.engine.read import load_document, make_offered_readings, quotes_to_facts, read_hits, take_offered_facts
+from corrobora.engine.read import load_document, make_offered_readings, read_hits, take_offered_facts
 from corrobora.engine.search import list_attempts, scope_round, search_round
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import RoundBuffer, measure_part
@@ -42,7 +42,7 @@ from corrobora.policies.stop import (
     signal_level,
     url_overlap,
 )
-from corrobora.roles.extract import extract
+from corrobora.roles.extract import extract, quotes_to_facts
 from corrobora.roles.synthesize import reflect, summarize
 from corrobora.text.answers import FITS_KIND, AnswerKind, classify_question, score_answer_fit
 

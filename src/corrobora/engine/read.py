@@ -22,7 +22,6 @@ from corrobora.domain.evidence import (
     SourceId,
     locate_quote,
 )
-from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import ThreadState
 from corrobora.engine.inputs import collect_terms, extract_input, name_reading_task
@@ -37,13 +36,12 @@ from corrobora.policies.outcome import AGAIN_NOTE, CUT_NOTE
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.policies.selection import MIN_COVERAGE, measure_coverage, score_by_query
 from corrobora.ports import Reader
-from corrobora.roles.extract import Extraction, Quote, extract, has_insight_trigger
+from corrobora.roles.extract import Extraction, extract, has_insight_trigger, quotes_to_facts
 from corrobora.text.mentions import find_names
 from corrobora.text.questions import find_topic_stems
 
 _TRANSIENT = (ReadOutcome.FAILED, ReadOutcome.TIMEOUT)
 OFFERED = "read for another task"
-QUOTE_MAX_PLACES = 5  # a quote that stands more often in its source points nowhere (bad-input M18)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,8 +219,9 @@ async def extract_facts(
 
     `together` is what is read in one call, this document among it.
     """
-    task = name_reading_task(thread, run, next(each for each in together if each.source.id == document.source.id))
     passages = document.passages
+    own = next(each for each in together if (each.source.id, each.passages) == (document.source.id, passages))
+    task = name_reading_task(thread, run, own)
     while True:
         free, held = run.claims.split_claimed(task, passages)
         if free:
@@ -298,15 +297,17 @@ def make_offered_readings(facts: Iterable[Fact]) -> list[Reading]:
 
 async def _send_passages(together: Sequence[ReadPart], thread: ThreadState, run: Session) -> None:
     """Claim and send what is free; if this is cut, give it back: nobody waits for an answer that never comes."""
-    free = [replace(part, passages=_list_free(thread, run, part)) for part in together]
-    parts = join_parts([part for part in free if part.passages])
-    passages = [(name_reading_task(thread, run, part), passage) for part in parts for passage in part.passages]
+    unread = (replace(part, passages=_list_free(thread, run, part)) for part in together)
+    free = [part for part in unread if part.passages]
+    parts = join_parts(free)
+    passages = [(name_reading_task(thread, run, part), passage) for part in free for passage in part.passages]
     claim = run.claims.claim_passages(passages)
     answer: Extraction | None = None
     try:
-        answer = await run.call(extract, extract_input(parts, thread, run))
+        answer = await run.call(extract, extract_input(free, thread, run))
         lost = _list_lost(parts, answer, run) if len(parts) > 1 else []
-        alone = await asyncio.gather(*(run.call(extract, extract_input([part], thread, run)) for part in lost))
+        own = ([each for each in free if each.source.id == part.source.id] for part in lost)
+        alone = await asyncio.gather(*(run.call(extract, extract_input(each, thread, run)) for each in own))
         again = {part.source.id: replace(each, source=part.source.id) for each, part in zip(alone, lost, strict=True)}
         first, *rest = (again.get(SourceId(each.source), each) for each in (answer, *answer.beside))
         answer = replace(first, beside=tuple(rest))
@@ -339,46 +340,6 @@ def _list_lost(parts: Sequence[ReadPart], answer: Extraction, run: Session) -> l
         and not found & {passage.id for passage in part.passages}
         and max(measure_coverage(part.passages, asked or [run.brief.question])) >= MIN_COVERAGE
     ]
-
-
-def quotes_to_facts(
-    quotes: Sequence[Quote], document: Document, thread: ThreadState, score: float
-) -> tuple[tuple[Fact, ...], tuple[Fact, ...], int]:
-    """Turn quotes into facts: literal, long enough, and at one place of the source.
-
-    Returns the facts of this thread, those that answer what other threads ask, and the number of quotes dropped.
-    """
-    passages = {p.id: p for p in document.passages}
-    mine = {q.id for q in thread.sub_questions}
-    own: dict[str, Fact] = {}
-    others: dict[str, Fact] = {}
-    dropped = 0
-    for quote in quotes:
-        theirs = tuple(name for name in quote.answers if mine and name not in mine)
-        answers = tuple(name for name in quote.answers if name not in theirs)
-        fact = Fact.from_quote(
-            document,
-            passages[PassageId(quote.passage)],
-            quote.quote,
-            claim=quote.claim,
-            confidence=quote.confidence,
-            answers=answers,
-            subjects=quote.subjects,
-            score=score,
-        )
-        strong = fact is not None and _is_strong_quote(fact.quote, document.text)
-        if fact is not None and strong and theirs:
-            others.setdefault(fact.id, replace(fact, answers=theirs))
-        if fact is not None and strong and (answers or not theirs):
-            own.setdefault(fact.id, fact)
-        elif answers or not theirs:  # else it is counted where it is asked for
-            dropped += 1
-    return tuple(own.values()), tuple(others.values()), dropped
-
-
-def _is_strong_quote(quote: str, text: str) -> bool:
-    """Say whether a quote is long enough and points to one place (bad-input M18)."""
-    return LIMITS.quote_min_chars <= len(quote) <= LIMITS.quote_max_chars and text.count(quote) <= QUOTE_MAX_PLACES
 
 
 def _emit_reading(reading: Reading, thread: ThreadState, run: Session) -> Reading:

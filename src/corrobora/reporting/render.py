@@ -325,7 +325,7 @@ def render_methodology(report: Report, frame: Frame = ENGLISH) -> str:
     lines = [
         f"Profile `{done.profile}`; analyst: {done.analyst}.",
         f"{format_count(done.rounds, 'round')}; {searched}; {read}.",
-        f"{format_count(done.facts, 'fact')}, each with a literal quote; {refused} refused: not in their source.",
+        f"{format_count(done.facts, 'fact')}, each with a literal quote; {refused} refused: {phrases.NO_QUOTE}.",
         f"Results by outcome: {outcomes or 'nothing was requested'}.",
         f"Stopped because: {_describe_stops(done.stops, frame) or 'nothing ran'}.",
         f"Spent: {_describe_spending(done)}.",

@@ -49,7 +49,8 @@ class Planning:
     record: Record = field(default_factory=Record)
 
 
-Least = Annotated[int, Field(ge=1), BeforeValidator(lambda value: value or 1)]  # 0 asks for nothing: the least is 1
+_AtLeastOne = BeforeValidator(lambda value: value or 1)  # 0 asks for nothing: the least is 1
+Least = Annotated[int, Field(ge=1), _AtLeastOne]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class WireSpec:
     questions: list[str]
     expected_format: str = ""
     acceptance_criteria: str = ""
-    priority: Annotated[Least, Field(le=10, description="1 is read for first.")] = 1
+    priority: Annotated[int, Field(ge=1, le=10, description="1 is read for first."), _AtLeastOne] = 1
     budget: Annotated[str, Field(description='Such as "4 sources, 2 minutes, 20,000 tokens".')] = ""
     discovery_intense: bool = False
 
@@ -71,7 +72,7 @@ class WirePhase:
 
     __pydantic_config__ = STRICT
     name: str = "gather"
-    corroboration: Annotated[Least, Field(le=10, description="Independent sources for each answer.")] = 1
+    corroboration: Annotated[int, Field(ge=1, le=10, description="Independent sources for an answer."), _AtLeastOne] = 1
     themes: list[str] = field(default_factory=list[str])
     contradictions_resolved: bool = False
     minimum_confidence: Score = 0.0

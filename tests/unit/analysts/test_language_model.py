@@ -23,6 +23,22 @@ def objects(schema: Any) -> list[dict[str, Any]]:
     return found
 
 
+KEYWORDS = frozenset(
+    "type properties required items enum anyOf description additionalProperties minimum maximum $ref $defs".split()
+)
+
+
+def keywords(schema: Any) -> set[str]:
+    """Return the words of JSON Schema that a schema uses; the names of its fields are none."""
+    if isinstance(schema, list):
+        return {word for each in schema for word in keywords(each)}
+    if not isinstance(schema, dict):
+        return set()
+    named = [below for word in ("properties", "$defs") for below in schema.get(word, {}).values()]
+    others = [below for word, below in schema.items() if word not in ("properties", "$defs")]
+    return {*schema, *keywords(named), *keywords(others)}
+
+
 @pytest.mark.parametrize(("role", "given"), SAMPLES, ids=[role.prompt for role, _ in SAMPLES])
 def test_every_form_fits_the_rules_of_strict_decoding(role: Any, given: Any):
     form = _make_form(role).form
@@ -35,6 +51,9 @@ def test_every_form_fits_the_rules_of_strict_decoding(role: Any, given: Any):
         assert each["additionalProperties"] is False
     assert not any(f'"{word}":' in strict for word in ("minLength", "default"))
     assert '"minimum":' not in json.dumps(form.closed_schema)
+    assert keywords(form.narrow(lambda fields: ("F1",)).strict_schema) <= KEYWORDS, (
+        "a decoder refuses what it does not know"
+    )
 
 
 @pytest.mark.parametrize("chosen", [("F1", "F2"), ()])

@@ -18,10 +18,10 @@ from corrobora.domain.plan import Brief, Node, Subject, SubQuestion, TaskSpec
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import Intent, Round, ThreadState
 from corrobora.engine.pursue import reread_sources
-from corrobora.engine.read import QUOTE_MAX_PLACES, make_read_key, read_hit, read_hits
+from corrobora.engine.read import make_read_key, read_hit, read_hits
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.ports import Library
-from corrobora.roles.extract import Extraction, Quote
+from corrobora.roles.extract import QUOTE_MAX_PLACES, Extraction, Quote
 from corrobora.testing import FakeClock
 
 URL = "https://coast.example/oldby"
@@ -81,10 +81,10 @@ async def test_every_hit_has_one_outcome_whatever_comes_first() -> None:
 
 
 async def test_what_is_not_in_the_source_is_dropped_and_counted() -> None:
-    run = made(quoting(SENTENCE, "The lighthouse of Oldby is 99 metres tall.", "31"))
+    run = made(quoting(SENTENCE, "The lighthouse of Oldby is 99 metres tall.", "99 metres", "the"))
     reading = await read_hit(HIT, thread(run), run.session)
     assert [fact.quote for fact in reading.facts] == [SENTENCE]
-    assert reading.dropped_quotes == 2, "an invented quote, and one too short to mean one thing"
+    assert reading.dropped_quotes == 3, "two invented quotes, and one that points to no place"
 
 
 async def test_m18_a_quote_that_stands_in_many_places_points_nowhere() -> None:

@@ -114,6 +114,7 @@ def join_parts(parts: Sequence[ReadPart]) -> list[ReadPart]:
                 part,
                 passages=tuple(sorted(passages.values(), key=lambda each: each.start)),
                 elsewhere=tuple(sorted(others.values(), key=lambda each: each.start)),
+                missing=tuple(dict.fromkeys((*before.missing, *part.missing))),
             )
         joined[part.source.id] = part
     return list(joined.values())
@@ -159,7 +160,7 @@ class ReadBatch:
             size = sum(len(passage.text) for passage in self.list_free(part))
             owner = part.source.id if part.source.kind == "web" and not self.pages else ""
             fits = (at for at, left in enumerate(room) if size <= left and owners[at] == owner)
-            at = next((at for at in fits if not any(self._is_other(part, each) for each in calls[at])), len(calls))
+            at = next(fits, len(calls))
             if at == len(calls):
                 calls.append([])
                 room.append(CALL_CHARS)
@@ -167,10 +168,6 @@ class ReadBatch:
             calls[at].append(each)
             room[at] -= size
         return calls
-
-    def _is_other(self, part: ReadPart, place: int) -> bool:
-        """True where the same document is read for something else: an answer has each document once."""
-        return self.parts[place].source.id == part.source.id and self.parts[place].missing != part.missing
 
     def _rank(self, part: ReadPart) -> tuple[int, str]:
         text = " ".join(passage.text for passage in part.passages).casefold()

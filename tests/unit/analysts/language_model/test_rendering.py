@@ -155,20 +155,20 @@ def test_hostile_passages_stay_inside_their_tags():
 
 
 FROZEN = {
-    "edit": "edit@81c94885fdd0.0f35ec11",
-    "clarify": "clarify@67b97718e6a5.2343b163",
-    "plan": "plan@87d1a5c66e55.1d531924",
-    "refine": "refine@94f4ee451f36.70ff8696",
-    "scope": "scope@e8bfac6b905b.63700b1e",
-    "scout": "scout@4e8400a5229d.09b806af",
-    "extract": "extract@238cc86253a5.e4e9fe6a",
-    "reflect": "reflect@3483888d641c.4ad22743",
-    "synthesize": "synthesize@c5fdc6f2fb5e.7999585e",
-    "summarize": "summarize@24fbd194aadf.e062b737",
-    "confirm": "confirm@e3ee260f5f7b.bb752e7b",
-    "critique": "critique@5ae5fbee2896.00539e47",
-    "revise": "revise@99d8a1028d73.e062b737",
-    "judge": "judge@e75e7ebce61d.aed8607e",
+    "edit": "edit@ac2476979001.0f35ec11",
+    "clarify": "clarify@42a0b5b23ef0.2343b163",
+    "plan": "plan@54495e188578.e413ebe5",
+    "refine": "refine@4611efce004a.411a1166",
+    "scope": "scope@688f402228c0.63700b1e",
+    "scout": "scout@bff1af2b38aa.09b806af",
+    "extract": "extract@8d8db6e37a39.e4e9fe6a",
+    "reflect": "reflect@5ea1bc71d3b3.4ad22743",
+    "synthesize": "synthesize@3fced0e55b14.7999585e",
+    "summarize": "summarize@52a7aa34968e.e062b737",
+    "confirm": "confirm@8af9ef468280.bb752e7b",
+    "critique": "critique@e005b3892a45.00539e47",
+    "revise": "revise@fad41e3a4d51.e062b737",
+    "judge": "judge@f6c9f29a202b.aed8607e",
 }
 
 
