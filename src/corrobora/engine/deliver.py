@@ -69,7 +69,7 @@ from corrobora.reporting.thread_json import (
 )
 from corrobora.reporting.verify import CheckedDraft
 from corrobora.roles.synthesize import Material, synthesize
-from corrobora.text.phrases import ENGLISH, describe_code, find_frame, format_count
+from corrobora.text.phrases import ENGLISH, NO_EVIDENCE, describe_code, find_frame, format_count
 from corrobora.text.tokens import sanitize_json, sanitize_text
 
 ResultKey = tuple[str, str | None]  # address and passage: what counts as one result
@@ -296,7 +296,8 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
         language=run.request.get_option(RequestOption.LANGUAGE) or ENGLISH.tag,
         translation=run.request.get_option(RequestOption.TRANSLATION),
     )
-    markdown = render_markdown(report, body, numbers) if numbers else ""
+    body = f"{NO_EVIDENCE} to answer the question." if kind is Outcome.NO_EVIDENCE else body
+    markdown = render_markdown(report, body, numbers) if body else ""
     report = await add_evidence(replace(report, markdown=markdown), run.library)
     files = _build_files(report, run)
     if report.markdown:
@@ -304,7 +305,7 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
         report = replace(report, markdown=files["report.md"], seal=seal)
     await run.write_artifacts(files)
     await remember_findings(findings, run)
-    _emit_end(report, describe_end(report, files, len(body.split())), run)
+    _emit_end(report, describe_end(report, files, len(body.split()) if numbers else 0), run)
     return report
 
 

@@ -127,7 +127,7 @@ async def load_final_report(workspace: Workspace, run: str) -> Report:
     report = await load_report(workspace, run)
     if report is None:
         raise CorroboraError(row.outcome or "run_failed", row.reason or f"Run {run} ended without a report.")
-    if not report.markdown:
+    if not report.citations:
         raise NoEvidence(report.outcome, f"No report: {report.reason or report.outcome}.")
     return report
 

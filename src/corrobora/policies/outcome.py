@@ -205,8 +205,9 @@ def _explain_no_evidence(found: Findings, *, failed_searches: int, searches: int
             Outcome.NO_EVIDENCE,
             f"{format_count(len(failed), 'part', 'parts')} failed and nothing was found: {failed[0]}",
         )
-    looked = f"{format_count(searches, 'search', 'searches')} and {format_count(len(readings), 'reading')}"
-    return Outcome.NO_EVIDENCE, f"{looked} gave nothing sufficient"
+    looked = format_count(searches, "search", "searches")
+    read = format_count(len(readings), "result")
+    return Outcome.NO_EVIDENCE, f"{read} of {looked} read, none of use" if readings else f"{looked} found nothing"
 
 
 def list_rereadings(thread: ThreadState) -> Sequence[Reading]:

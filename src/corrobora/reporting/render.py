@@ -211,10 +211,10 @@ def render_markdown(report: Report, body: str, numbers: dict[str, int]) -> str:
         f"*{render_status(report, frame)}*",
         _render_question(report, frame),
         translate_body(rest.strip(), frame),
-        render_conflicts(report.findings.contradictions, facts, format_mark, rest, frame),
+        render_conflicts(report.findings.contradictions, facts, format_mark, rest, frame) if numbers else "",
         render_gaps(report.findings, report.methodology.uncovered, report.question, frame),
         render_methodology(report, frame),
-        render_account(report, frame),
+        render_account(report, frame) if numbers else "",
         render_sources(report.citations, frame),
     ]
     # a quote may hold HTML, images or links (SAFE-4)
@@ -229,9 +229,10 @@ def render_status(report: Report, frame: Frame = ENGLISH) -> str:
 def _list_status(report: Report) -> list[str]:
     done = report.methodology
     sources = format_count(done.sources_cited, "source")
+    checked = f"; {summarize_checks(report.checks)}" if report.citations else ""
     notes = [
         f"Status: {describe_code(report.outcome)}{f' ({report.reason})' if report.reason else ''}.",
-        f"{sources} cited of {done.sources_read} read; {summarize_checks(report.checks)}.",
+        f"{sources} cited of {done.sources_read} read{checked}.",
         f"Written by: {done.analyst}.",
     ]
     notes += [f"The text was written without the model: {describe_code(done.writer)}."] if done.writer else []
@@ -318,7 +319,8 @@ def render_methodology(report: Report, frame: Frame = ENGLISH) -> str:
     """Render the Methodology section from counts alone (TIMED-22, TRUTH-6)."""
     done, say = report.methodology, frame.translate
     searches = format_count(done.searches, "search", "searches")
-    searched = f"{searches} answered, {done.failed_searches} failed, of {', '.join(done.providers) or 'nothing'}"
+    searched = f"{searches} answered, {done.failed_searches} failed"
+    searched += f", of {', '.join(done.providers)}" if done.providers else ""
     read = f"{format_count(done.hits, 'result')}, {format_count(done.sources_read, 'source')} read"
     refused = format_count(done.dropped_quotes, "quote")
     outcomes = ", ".join(f"{say(describe_code(name))} {count}" for name, count in done.outcomes)

@@ -9,10 +9,13 @@ import pytest
 from tests.profiles.research import DOCUMENTS, QUESTION, LibraryRun, Mixed, make_run
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
+from corrobora.domain.errors import ProviderError
 from corrobora.domain.report import Draft, Outcome
 from corrobora.domain.run import EventType
 from corrobora.engine.deliver import explain_no_report
 from corrobora.reporting.report_format import format_report_body
+from corrobora.reporting.seal import find_seal
+from corrobora.testing.fakes import MemoryLibrary
 
 UNKNOWN = "Which composer wrote the anthem of the republic of Zambria?"
 
@@ -40,13 +43,28 @@ async def test_a_run_leaves_the_files_of_its_profile_and_the_report_in_three_for
     assert json.loads(run.files["report.json"])["outcome"] == report.outcome
 
 
-async def test_a_run_that_found_nothing_says_so_and_prints_no_report():
+async def test_a_run_that_found_nothing_leaves_a_sealed_report_that_says_so():
     run, report = await ran("timed", question=UNKNOWN, documents={"fish.md": DOCUMENTS["fish.md"]})
-    assert (report.outcome, report.markdown, report.citations) == (Outcome.NO_EVIDENCE, "", ())
-    assert "report.html" not in run.files
+    assert (report.outcome, report.citations) == (Outcome.NO_EVIDENCE, ())
+    assert run.files["report.md"] == report.markdown
+    assert find_seal(report.markdown) and find_seal(run.files["report.html"])
+    title, status, *said = report.markdown.split("\n\n")
+    assert title == f"# {UNKNOWN}"
+    assert status.startswith(f"*Status: no sufficient evidence was found ({report.reason}). 0 sources cited of ")
+    assert said[0] == "No sufficient evidence was found to answer the question."
+    assert "## Methodology" in said
+    assert "copied word for word" not in report.markdown
+
+
+async def test_a_run_whose_searches_failed_leaves_no_report_but_the_reason():
+    class Down(MemoryLibrary):
+        async def search(self, query: Any, limit: int) -> Any:
+            raise ProviderError("down", "The library does not answer.")
+
+    run, report = await ran("timed", question=UNKNOWN, search=Down())
+    assert (report.outcome, report.markdown) == (Outcome.PROVIDER_DOWN, "")
     assert run.files["report.md"] == explain_no_report(report)
-    assert run.files["report.md"].startswith("No report: ")
-    assert "## Methodology" in run.files["report.md"]
+    assert "report.html" not in run.files
 
 
 async def test_every_number_of_a_report_resolves_to_a_source_with_its_hash_and_quote():
@@ -116,7 +134,9 @@ async def test_m23_if_every_writer_cites_nothing_there_is_no_report_although_the
     _, report = await ran("timed", analysts=(Mixed({"synthesize": uncited}), Mixed({"synthesize": uncited}, "last")))
     assert report.findings.facts
     assert report.findings.contradictions, "their citations do not make a report of uncited prose"
-    assert (report.outcome, report.markdown, report.citations) == (Outcome.NO_EVIDENCE, "", ())
+    assert (report.outcome, report.citations) == (Outcome.NO_EVIDENCE, ())
+    assert "now and then" not in report.markdown
+    assert "## Contradictions" not in report.markdown
     assert (
         report.reason
         == f"{len(report.findings.facts)} statements were found, and no writer cited one of them as an answer"

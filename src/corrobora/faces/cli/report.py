@@ -265,7 +265,8 @@ def has_body(report: Mapping[str, object]) -> bool:
 def _exit_without_report(row: RunRow, report: Mapping[str, object]) -> RunExit:
     outcome = str(report.get("outcome") or row.outcome)
     why = _insert_run_id(str(report.get("reason") or row.reason or describe_code(outcome) or "the run failed"), row)
-    message = f"No report: {why.rstrip('.')}. Details: corrobora runs show {row.id}"
+    what = describe_code(Outcome.NO_EVIDENCE).capitalize() if report.get("markdown") else "No report"
+    message = f"{what}: {why.rstrip('.')}. Details: corrobora runs show {row.id}"
     if report.get("stop") == StopReason.ERROR:  # every thread failed, so no limit was the cause
         return RunExit(Exit.NO_EVIDENCE, message)
     match outcome:

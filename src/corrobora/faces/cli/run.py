@@ -367,13 +367,13 @@ async def _write_report(
     workspace: Workspace, run: str, report: Mapping[str, Any], wanted: OutputOptions, estimate: Mapping[str, object]
 ) -> None:
     texts = await read_report_texts(workspace, run, tuple(wanted.target.files.values()) if wanted.target else ("md",))
-    if wanted.target is not None and has_body(report):
+    if wanted.target is not None and report.get("markdown"):
         for path in wanted.target.write(texts):
             write_stderr(f"written  {path}")
     if wanted.as_json:
         document = {"run_id": run, **estimate, **(report or {"outcome": None})}
         print_text(json.dumps(document, indent=2))
-    elif wanted.prints and wanted.target is None and wanted.display != "jsonl" and has_body(report):
+    elif wanted.prints and wanted.target is None and wanted.display != "jsonl" and report.get("markdown"):
         print_report(texts.get("md", str(report["markdown"])))
 
 
@@ -390,7 +390,7 @@ def _print_closing_lines(workspace: Workspace, row: RunRow, report: Mapping[str,
             f"{row.elapsed_seconds:.1f} s",
         ]
         write_stderr(one_line(f"■ {describe_code(report.get('outcome'))} · {' · '.join(counts)}"))
-        if has_body(report):
+        if report.get("markdown"):
             write_stderr(f"report   {base / 'report.md'}")
     if row.request.libraries:
         names = one_line(", ".join(row.request.libraries), 400)

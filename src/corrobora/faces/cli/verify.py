@@ -275,7 +275,7 @@ def _print_summary(result: RecheckResult) -> None:
 
     statuses = {found: result.count_status(found) for found in CitationStatus}
     fates = ", ".join(f"{count} {found.value.replace('_', ' ')}" for found, count in statuses.items() if count)
-    if result.ours:
+    if result.ours or result.run:
         changes = format_count(len(result.changes), "difference")
         click.echo(f"seal        {_SEALS[result.seal.value].format(run=result.run, changes=changes)}")
     click.echo(f"statements  {len(result.statements)}, {result.cited} cited (coverage {result.coverage:.0%})")
