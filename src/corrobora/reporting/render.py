@@ -249,7 +249,8 @@ def _render_question(report: Report, frame: Frame) -> str:
 
 
 def _render_side(fact: Fact, said: str, mark: CitationFormat) -> str:
-    where = fact.version or ", ".join(filter(None, (fact.title.rstrip(" .:"), fact.published)))
+    told = any(map(str.isalpha, fact.version)) and fact.version  # "2023" alone does not name a source
+    where = told or ", ".join(filter(None, (fact.title.rstrip(" .:"), fact.version or fact.published)))
     text = " ".join(said.split())
     shown = text if len(text) <= _SIDE_CHARS else f"{text[:_SIDE_CHARS]}…"
     return f"{escape_text(where)}: “{escape_text(shown)}” {mark(fact)}".rstrip()

@@ -41,7 +41,7 @@ from corrobora.text.questions import (
     weigh_terms,
 )
 from corrobora.text.segmentation import split_sentences
-from corrobora.text.tokens import is_same_family, stem_text
+from corrobora.text.tokens import detect_language, is_same_family, stem_text
 from corrobora.text.vocabulary import (
     Aliases,
     Equivalence,
@@ -166,9 +166,10 @@ def list_features(standing: Standing, likely: float | None) -> tuple[float, ...]
 def is_answered(question: str, statements: tuple[tuple[str, str], ...], likely: float | None) -> bool:
     """True if statements answer a question by the fitted rating; `likely` is what the library says, if it can.
 
-    A comparison is not answered by single statements, which are all that is rated: it takes a difference.
+    A comparison is not answered by single statements, which are all that is rated: it takes a difference. A question
+    in another language than English cannot be rated.
     """
-    if asks_to_compare(question):
+    if asks_to_compare(question) or detect_language(question):
         return False
     _, rated, unrated = read_ratings()
     rating = unrated if likely is None else rated

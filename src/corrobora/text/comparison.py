@@ -179,7 +179,7 @@ def _compare_parts(a: Statement, b: Statement) -> Iterator[Difference]:
     yield from _compare_opposites(a.clause, b.clause)
     verbs = [frozenset(verb for _, verb in each.duties) for each in (a, b)]
     if not all(verbs) or verbs[0] & verbs[1] or alike >= IDENTICAL_SUBJECT_SHARE:
-        yield from _compare_measures(a, b)
+        yield from _compare_measures(a, b, alike)
     if len(a.days) == len(b.days) == 1 and a.days != b.days:
         yield Difference(Aspect.DATE, a.days[0], b.days[0])
     elif times := find_other_time(a, b):
@@ -267,14 +267,16 @@ def _compare_opposites(a: Clause, b: Clause) -> Iterator[Difference]:
     yield from (Difference(Aspect.COMPARATIVE, one, other) for one, other in find_opposites(a.terms, b.terms))
 
 
-def _compare_measures(a: Statement, b: Statement) -> Iterator[Difference]:
-    """Compare amounts of one dimension, or of one noun, if each side states exactly one of them."""
+def _compare_measures(a: Statement, b: Statement, alike: float) -> Iterator[Difference]:
+    """Compare amounts of one dimension, or of one noun, of which each side states one, or as many in the same words."""
     for mine in a.measures:
         own = [each for each in a.measures if _measure_same(mine, each)]
         theirs = [each for each in b.measures if _measure_same(mine, each)]
-        if len(own) != 1 or len(theirs) != 1:
+        if not own or len(own) != len(theirs):
             continue
-        yours = theirs[0]
+        if len(own) > 1 and (alike < IDENTICAL_SUBJECT_SHARE or any(map(mine.equals, theirs))):
+            continue  # listed in other words, or in another order
+        yours = theirs[own.index(mine)]
         if not mine.equals(yours) and not (mine.approximate or yours.approximate):
             yield Difference(Aspect.QUANTITY, _show(mine, a), _show(yours, b))
         elif mine.bound and yours.bound and mine.bound[0] != yours.bound[0]:

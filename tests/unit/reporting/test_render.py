@@ -141,6 +141,14 @@ def test_open_contradictions_stand_first_and_weighty_changes_before_mere_wording
     assert sorted(order, key=text.index) == order
 
 
+def test_a_side_is_named_by_its_version_and_by_its_title_as_well_where_the_version_is_a_bare_number() -> None:
+    facts = {one.id: replace(one, title="House rules", version=told) for one, told in ((ONE, "2023"), (TWO, "draft 4"))}
+    pair = Contradiction("claim", ONE.id, TWO.id, Relation.CONTRADICTS)
+    text = render_conflicts((pair,), facts, lambda fact: fact.marker)
+    assert "| House rules, 2023: “" in text
+    assert "| draft 4: “" in text
+
+
 def test_of_a_contradiction_the_differing_sentences_are_shown_and_each_pair_once() -> None:
     def said(duty: str, more: str, source: str) -> Fact:
         return fact(f"The kiln is red. {duty}{more}", source=source)

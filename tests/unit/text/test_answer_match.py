@@ -80,6 +80,7 @@ def test_a_question_is_answered_by_a_statement_that_stands_above_the_others() ->
 
 def test_where_nothing_rates_a_question_the_statement_must_hold_most_of_it() -> None:
     assert is_answered(ASKED, (ANSWER,), None)
+    assert not is_answered("Wie hoch ist der Turm der Burg von Oldby?", (ANSWER, *ASIDE), 0.99), "no English, no rating"
     assert not is_answered("How high is the northern tower of Oldby castle?", (ANSWER,), None)
 
 

@@ -49,6 +49,12 @@ from corrobora.text.comparison import (
             Aspect.NEGATION,
             "open -> not open",
         ),
+        (
+            "Quiet hours are from 22:00 to 06:00 on weekdays.",
+            "Quiet hours are from 21:00 to 07:00 on weekdays.",
+            Aspect.QUANTITY,
+            "22:00 -> 21:00",
+        ),
     ],
 )
 def test_each_kind_of_difference_is_found(before, after, aspect, text):
@@ -67,6 +73,19 @@ def test_two_duties_on_different_acts_are_no_conflict():
     one = parse_statement("Members SHOULD return books to the library within 30 days.")
     other = parse_statement("Members SHALL renew books of the library within 30 days.")
     assert find_difference(one, other) is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "The northern path has 4 bridges and 7 gates; the southern path has 3 bridges.",
+        "Quiet hours are from 22:00 to 06:00 in the week, and on Sundays the yard stays quiet from 13:00 to 15:00 as well.",
+        "On weekdays, from 22:00 until 06:00, are quiet hours.",
+    ],
+)
+def test_several_amounts_of_one_kind_differ_only_in_the_same_words_and_order(other):
+    quiet = parse_statement("Quiet hours are from 22:00 to 06:00 on weekdays.")
+    assert find_difference(quiet, parse_statement(other)) is None
 
 
 def test_spelling_and_wording_are_no_difference():
