@@ -48,6 +48,9 @@ _ANSWER_MARK = re.compile(r"[^\W\d_]{1,8}:\s")
 _ADDRESS = re.compile(r"\S+://\S+")
 _VALUE = re.compile(r": .*\d")
 _DRAWN = re.compile(r"([^\w\s])\1{7}")  # a rule, or a bar of progress
+_MAIL_HEADERS = re.compile(  # RFC 5322: they address a message and state nothing of what it is about
+    r"(?m)(?:^(?:From|To|Cc|Bcc|Reply-To|Subject|Date|Sent|Von|An|Betreff|Datum|Gesendet):[ \t][^\n]*(?:\n|\Z)){2,}"
+)
 _LABELLED = re.compile(r"\(?[A-Z][\w '’/()-]{1,40}: \S")
 
 
@@ -113,6 +116,7 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
     found: list[Line] = []
     local, lead, opened, last, open_turn, head, begun, depth = "", "", -1, 0, -1, -1, -1, -1
     signed = frozenset[str]()
+    headers = [match.span() for match in _MAIL_HEADERS.finditer(text)]
     around: list[tuple[int, frozenset[str]]] = []  # the items around a line, outer ones first
     for span, entry, named in zip(spans, find_entries(text, spans), read_terms(text, spans), strict=True):
         start = skip_item_mark(text, span.start)
@@ -144,6 +148,7 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
         plain = turn < 0 and head != span.start
         bare = _is_bare(read, listed=item) if plain or item else False
         bare = bare or _REFERENCES.search(local or passage.heading) is not None
+        bare = bare or any(begin <= span.start < end for begin, end in headers)
         stems = stem_text(split_joined_names(read))
         heading, term = stem_heading(local or passage.heading), stem_term(named)
         sentence = Sentence(

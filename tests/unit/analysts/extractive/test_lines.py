@@ -45,6 +45,14 @@ def test_lines_of_contents_state_nothing_but_labels_do():
     assert not last.sentence.bare
 
 
+def test_the_header_lines_of_a_mail_state_nothing_and_its_text_does():
+    mail = "From: Ann Moe <ann@kiln.example>\nTo: Bo Lind <bo@kiln.example>\nDate: Thu, 12 Jun 2025 09:14:00 +0200\n"
+    read = {line.text: line.sentence.bare for line in lines_of(f"Offer\n\n{mail}\nThe price of the kiln is 400 EUR.")}
+    assert [bare for text, bare in read.items() if text.startswith(("From", "To", "Date"))] == [True] * 3
+    assert not read["The price of the kiln is 400 EUR."]
+    assert not any(line.sentence.bare for line in lines_of("Sent: 14 May 2020 to all members of the guild."))
+
+
 def test_turns_with_time_stamps_are_statements():
     lines = lines_of(
         "[2025-01-07 09:40] Bo: who has the key?\n[2025-01-07 09:41] Ida: the porter\n[2025-01-07 09:42] Bo: thanks"
