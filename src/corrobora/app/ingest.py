@@ -129,6 +129,7 @@ class Ingest:
         base = _resolve_root(root)
         prefix = escape_unprintable(str(base))
         files = await asyncio.to_thread(list_files, base, prefix, report, self._max_files)
+        made = not await self._catalog.space_numbers((space,))
         number = await self._catalog.open(space, root=str(base))
         known = await self._catalog.files(number)
         await self._store_all(number, files, known, report)
@@ -142,6 +143,8 @@ class Ingest:
         report.removed[:] = [_strip_prefix(each, prefix) for each in report.removed]
         report.skipped[:] = [replace(each, path=_strip_prefix(each.path, prefix)) for each in report.skipped]
         if not (report.stored or report.unchanged or report.removed):
+            if made:
+                await self._catalog.remove_space(space)
             raise _nothing_readable_error(root, report)
         return report
 

@@ -186,7 +186,7 @@ class LimitReached(CorroboraError):
 
 
 class NoEvidence(CorroboraError):
-    """Nothing was found, or nothing could be read: no report body is written."""
+    """Nothing was found, or nothing could be read: the report says only this."""
 
     exit_code = 6
     http_status = 404

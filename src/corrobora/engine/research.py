@@ -169,8 +169,8 @@ def require_feasible(scoping: Scoping) -> Scoping:
     asked = " " + " ".join(scoping.questions) if scoping.questions else ""
     raise Infeasible(
         "question_infeasible",
-        f"The question is too broad for one run: {' '.join(scoping.reasons)}{asked}",
-        next_step=f"Ask a narrower question.{offered}",
+        f"The question cannot be researched as it is: {' '.join(scoping.reasons)}{asked}",
+        next_step=f"Ask it in other words.{offered}",
     )
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from enum import StrEnum
 from hashlib import sha256
+from itertools import pairwise
 from typing import NamedTuple
 
 from corrobora.domain.evidence import fold_typography
@@ -37,6 +38,7 @@ _SIGN = re.compile(r"(?<!\S)(\\?)(#{1,6}|[>+*-])(?=\s|$)|(\\?)(\||-{2,}|={2,})")
 _BEGIN = re.compile(r"\s*(?:(?:[#>*+-]+|\d{1,3}[.)])(?:\s+|$))*")
 _RULE = re.compile(r"[-=_*|:+> ]*")  # a line or row of dashes
 _SHOWN = 40  # characters from a sign on, in a message
+_MARKS = re.compile(r"(?:\[\d{1,4}\]\s*)+")
 _ESCAPE = re.compile(r"\\(?=[^\w\s]|_)")
 _SPACE = re.compile(r" (?<=\w )(?=\w)")
 
@@ -225,6 +227,8 @@ def _list_pieces(text: str) -> list[_Piece]:
 def _split_pieces(block: Block) -> list[_Piece]:
     if is_row(block.text) or is_heading(block.text):
         return [_Piece(block.line, block.text, fold_layout(block.text))]
-    spans = split_sentences(block.text)
-    parts = [(block.line_at(span.start), block.text[span.start : span.end]) for span in spans]
+    marks = {match.start(): match.end() for match in _MARKS.finditer(block.text)}  # they end the sentence before them
+    cuts = [marks.get(span.start, span.start) for span in split_sentences(block.text)][1:]
+    ends = pairwise((0, *cuts, len(block.text)))
+    parts = [(block.line_at(start), block.text[start:end].strip()) for start, end in ends]
     return [_Piece(line, part, fold_layout(part)) for line, part in parts]

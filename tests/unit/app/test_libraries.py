@@ -259,6 +259,17 @@ async def test_k01_nothing_readable_is_a_user_error(ingest, tmp_path, files):
         await ingest.add_path("lib", tmp_path)
 
 
+async def test_a_library_is_not_left_empty_where_nothing_was_readable_and_an_older_one_stays(
+    ingest, database, tmp_path
+):
+    catalog = Catalog(database)
+    await catalog.open("old")
+    for name in ("old", "new"):
+        with pytest.raises(UserError, match="Nothing readable"):
+            await ingest.add_path(name, tmp_path)
+    assert [each.name for each in await catalog.list_spaces()] == ["old"]
+
+
 async def test_a_path_that_does_not_exist_is_a_user_error(ingest, tmp_path):
     with pytest.raises(UserError, match="no file or folder"):
         await ingest.add_path("lib", tmp_path / "none")

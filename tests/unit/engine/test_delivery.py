@@ -47,7 +47,8 @@ async def test_a_run_that_found_nothing_leaves_a_sealed_report_that_says_so():
     run, report = await ran("timed", question=UNKNOWN, documents={"fish.md": DOCUMENTS["fish.md"]})
     assert (report.outcome, report.citations) == (Outcome.NO_EVIDENCE, ())
     assert run.files["report.md"] == report.markdown
-    assert find_seal(report.markdown) and find_seal(run.files["report.html"])
+    assert find_seal(report.markdown)
+    assert find_seal(run.files["report.html"])
     title, status, *said = report.markdown.split("\n\n")
     assert title == f"# {UNKNOWN}"
     assert status.startswith(f"*Status: no sufficient evidence was found ({report.reason}). 0 sources cited of ")

@@ -79,7 +79,7 @@ def test_two_duties_on_different_acts_are_no_conflict():
     "other",
     [
         "The northern path has 4 bridges and 7 gates; the southern path has 3 bridges.",
-        "Quiet hours are from 22:00 to 06:00 in the week, and on Sundays the yard stays quiet from 13:00 to 15:00 as well.",
+        "Quiet hours are from 22:00 to 06:00 in the week, and on Sundays the yard stays quiet from 13:00 to 15:00.",
         "On weekdays, from 22:00 until 06:00, are quiet hours.",
     ],
 )

@@ -232,8 +232,15 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
 _COMMANDS = {name: command for group in _GROUPS.values() for name, command in group.items()}
 
 
+_OTHER_NAMES = {"remove": "rm", "delete": "rm", "ls": "list"}
+
+
 class CommandGroup(click.Group):
     """A command of commands: its help says what each of them does in a whole sentence."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Find a command by its name or by another usual word for it."""
+        return super().get_command(ctx, _OTHER_NAMES.get(cmd_name, cmd_name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]

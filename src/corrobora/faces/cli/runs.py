@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from corrobora.app.runs import authorize_run, check_awaiting, resolve_profile, steer_run
+from corrobora.app.runs import authorize_run, check_awaiting, resolve_profile, run_folder, steer_run
 from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.domain.run import RequestOption, RunId, RunRow, parse_stage
 from corrobora.faces.cli import CommandGroup
@@ -45,6 +45,12 @@ if TYPE_CHECKING:
     from corrobora.app import Workspace
 
 
+_UNSHOWN = (  # two are files; a default of the settings
+    RequestOption.TRANSLATION,
+    RequestOption.EDITED_PLAN,
+    RequestOption.FOLLOW_UP,
+    RequestOption.ASK_ABOVE_USD,
+)
 _SHORT = 10  # characters of an id in a list: 40 bits beside its prefix
 
 
@@ -163,7 +169,8 @@ async def show_run(workspace: Workspace, *, run: str, as_json: bool) -> None:
     if as_json:
         print_json(asdict(row) | {"files": list(files)} | ({"webhooks": webhooks} if webhooks else {}))
         return
-    for name, text in _describe_run(row).items():
+    shown = {**_describe_run(row), "folder": str(run_folder(workspace, row.id).base) if files else ""}
+    for name, text in ((name, text) for name, text in shown.items() if text):
         click.echo(f"{name:<10} {one_line(text, 2_000)}")
     for each in webhooks:
         click.echo(f"{'webhook':<10} {each['event']} to {each['host']}: {describe_delivery(each)}")
@@ -189,8 +196,7 @@ def _describe_run(row: RunRow) -> dict[str, str]:
         "options": ", ".join(
             f"{name.replace('_', ' ')} {'' if value == 'yes' else value}".rstrip()
             for name, value in request.metadata
-            if name
-            not in (RequestOption.TRANSLATION, RequestOption.EDITED_PLAN, RequestOption.FOLLOW_UP)  # two are files
+            if name not in _UNSHOWN
         ),
         "delivered": ", ".join(f"{kind}:{where}" if where else kind for kind, where in request.output),
         "created": row.created_at[:19].replace("T", " "),

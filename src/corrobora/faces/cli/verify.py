@@ -204,6 +204,11 @@ def _read_file(what: str) -> str | None:
             raise UserError("file_too_large", f"The report has more than {_MAX_REPORT_BYTES:,} bytes.")
         return text
     path = Path(what)
+    if path.suffix.lower() in (".docx", ".pdf"):
+        step = "Check the Markdown, HTML, JSON or bundle of the same run: corrobora export RUN --format md"
+        raise UserError(
+            "report_format", f"'{what}' is a {path.suffix[1:].upper()} file, which is not checked.", next_step=step
+        )
     if path.exists() or "/" in what or path.suffix:
         return read_small_file(path, limit=_MAX_REPORT_BYTES, what="The report")
     validate_id(what)
@@ -310,7 +315,8 @@ def _describe_findings(result: RecheckResult) -> list[str]:
 
 def _explain(each: CheckedStatement) -> str:
     fates = dict.fromkeys(describe_code(found) for found in each.found)
-    return ", ".join((*fates, each.support.value, *each.reasons))
+    lost = "quote_missing" in each.found  # the rest of the quotes does not show what is wrong with the sentence
+    return ", ".join((*fates, each.support.value, *(() if lost else each.reasons)))
 
 
 def _exit_code(result: RecheckResult, verdict: CheckVerdict, *, min_score: float | None) -> int:

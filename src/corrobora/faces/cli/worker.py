@@ -32,7 +32,7 @@ from corrobora.faces.cli.options import (
     workspace_command,
 )
 from corrobora.faces.cli.request import complete_flags, read_request, run_settings
-from corrobora.faces.cli.screen import LOG_FORMS, LogForm, one_line, set_up_logs
+from corrobora.faces.cli.screen import LOG_FORMS, LogForm, one_line, set_up_logs, write_stderr
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -122,6 +122,8 @@ async def list_schedules(workspace: Workspace, *, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
+    if not found:
+        write_stderr('There are no schedules yet. Add one: corrobora schedule add NAME "QUESTION" --cron daily')
     for each in found:
         asked = one_line(str(each["request"]["question"]), 80)
         click.echo(f"{each['id']}  {each['cron']}  next {each['next_at']}  last {each['last_run'] or '-'}  {asked}")

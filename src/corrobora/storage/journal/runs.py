@@ -181,6 +181,10 @@ class Runs:
         found = [RunId(row[0]) for row in rows]
         if not found and name == NEWEST:
             found = [each.id for each in await self.list(limit=1)]
+            if not found:
+                raise UserError(
+                    "run_unknown", "There are no runs yet.", next_step='Ask something: corrobora "QUESTION"'
+                )
         if not found:
             raise unknown_run_error(name)
         if len(found) > 1 and name != found[0]:

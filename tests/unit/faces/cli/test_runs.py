@@ -96,6 +96,7 @@ def test_show_is_written_for_people(finished: tuple[Any, str]) -> None:
     out = shell("runs", "show", run).out
     assert "state      complete\n" in out
     assert "libraries  docs\n" in out
+    assert re.search(rf"^folder     /\S.*{run}$", out, re.MULTILINE)
     assert re.search(r"^worked     \d+\.\d s in 1 attempt$", out, re.MULTILINE)
     assert not re.search(r'[{}"]|elapsed_seconds|\d\.\d{3}', out)
 
@@ -122,7 +123,22 @@ def test_a_start_that_several_runs_have_is_refused(finished: tuple[Any, str]) ->
 
 
 def test_last_without_any_run_is_unknown(served: Any) -> None:
-    assert "There is no run last" in served("resume", "last").complaint
+    assert 'There are no runs yet. Ask something: corrobora "QUESTION"' in served("resume", "last").complaint
+
+
+def test_what_nothing_answers_is_printed_and_written_as_a_report_that_says_so(filled: Any) -> None:
+    asked = ("Who painted the ceiling of the opera in Zambria?", "-l", "docs", "-q")
+    printed = filled(*asked)
+    assert printed.code == 6
+    assert printed.out.startswith(f"# {asked[0]}\n\n*Status: no sufficient evidence was found (")
+    assert "No sufficient evidence was found: " in printed.complaint
+    assert "## Methodology" in printed.out
+    assert ", of nothing" not in printed.out
+    for name in ("none.md", "none.html", "none.json"):
+        assert filled(*asked, "-o", name).code == 6
+        verified = filled("verify", name)
+        assert verified.code == 6
+        assert "seal        this is the report that run r_" in verified.out
 
 
 def test_angles_35_the_list_shows_how_a_score_changed_since_the_same_was_asked(filled: Any) -> None:

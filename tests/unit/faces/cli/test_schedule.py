@@ -20,6 +20,7 @@ def test_angles_a_schedule_is_added_listed_and_removed(filled: Any) -> None:
     assert "weekly-bridges" in filled("schedule", "list").out
     assert filled("schedule", "rm", "weekly-bridges").code == 0
     assert filled("schedule", "rm", "weekly-bridges").code == 2
+    assert "There are no schedules yet. Add one: corrobora schedule add" in filled("schedule", "list").err
 
 
 @pytest.mark.parametrize("args", [("bad name", "0 6 * * 1"), ("name", "whenever"), ("name", "99 * * * *")])

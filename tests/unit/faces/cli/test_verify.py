@@ -47,6 +47,11 @@ def test_verify_of_a_run_of_its_files_and_of_a_changed_file(readable: tuple[Any,
     assert changed.code == 5
     assert f"this is NOT the report that run {run} delivered" in changed.out
     assert "! reference [1]: a quote does not stand in the stored text" in changed.out
+    assert re.search(r"(?m)^! line \d+: \[1\] .*1951.* \(quote missing, \w+\)$", changed.out), "no reasons of the rest"
+    (shell.folder / "added.md").write_text(text.replace(" [1]\n", " [1] The harbour sank. [1]\n", 1))
+    added = [line for line in shell("verify", "added.md").out.split("\n") if "not in the delivered" in line]
+    assert len(added) == 1
+    assert added[0].endswith(": The harbour sank. [1]"), "a citation belongs to the sentence before it"
     low = shell("verify", "report.md", "--min-score", "1", "--json")
     assert (low.code, json.loads(low.out)["verdict"], json.loads(low.out)["passed"]) == (4, "below_min_score", False)
     found = json.loads(shell("verify", "report.md", "--sarif").out)["runs"][0]["results"]
@@ -232,6 +237,7 @@ def test_verify_of_what_cannot_be_checked_is_exit_6(filled: Any) -> None:
     assert (result.code, counts["verdict"], counts["passed"]) == (6, "nothing_checkable", False)
     assert "nothing is cited" in result.complaint
     assert "does not exist" in filled("verify", "missing.md").complaint
+    assert "corrobora export RUN --format md" in filled("verify", "report.docx").complaint
     assert filled("verify", "r_nowhere").code == 2
 
 
