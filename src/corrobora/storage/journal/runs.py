@@ -112,7 +112,8 @@ def answer_mark(run: str) -> str:
 
 def unknown_run_error(run: str) -> UserError:
     """Return the error for an id without a run."""
-    return UserError("run_unknown", f"There is no run {run} in this database.", next_step="See: corrobora runs list")
+    why = "are no runs yet" if run == NEWEST else f"is no run {run} in this database"
+    return UserError("run_unknown", f"There {why}.", next_step="See: corrobora runs list")
 
 
 def dump_request(request: Request) -> str:
@@ -173,18 +174,13 @@ class Runs:
     async def find_id(self, given: str) -> RunId:
         """Return the id of the run that a person means: an id, the start of one that no other has, or `last`.
 
-        Raises:
-            UserError: `run_unknown`, or `run_ambiguous` where several ids start so.
+        Raises `UserError` `run_unknown`, or `run_ambiguous` where several ids start so.
         """
         name = validate_id(given)
         rows = await self._database.fetch_all(_FIND, {"name": name}, where="finding a run")
         found = [RunId(row[0]) for row in rows]
         if not found and name == NEWEST:
             found = [each.id for each in await self.list(limit=1)]
-            if not found:
-                raise UserError(
-                    "run_unknown", "There are no runs yet.", next_step='Ask something: corrobora "QUESTION"'
-                )
         if not found:
             raise unknown_run_error(name)
         if len(found) > 1 and name != found[0]:
