@@ -297,7 +297,7 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
         translation=run.request.get_option(RequestOption.TRANSLATION),
     )
     body = f"{NO_EVIDENCE} to answer the question." if kind is Outcome.NO_EVIDENCE else body
-    markdown = render_markdown(report, body, numbers) if body else ""
+    markdown = render_markdown(report, body, numbers) if numbers or kind is Outcome.NO_EVIDENCE else ""
     report = await add_evidence(replace(report, markdown=markdown), run.library)
     files = _build_files(report, run)
     if report.markdown:

@@ -115,8 +115,7 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
     starts = [turn.start for turn in spoken]
     found: list[Line] = []
     local, lead, opened, last, open_turn, head, begun, depth = "", "", -1, 0, -1, -1, -1, -1
-    signed = frozenset[str]()
-    headers = [match.span() for match in _MAIL_HEADERS.finditer(text)]
+    signed, headers = frozenset[str](), [match.span() for match in _MAIL_HEADERS.finditer(text)]
     around: list[tuple[int, frozenset[str]]] = []  # the items around a line, outer ones first
     for span, entry, named in zip(spans, find_entries(text, spans), read_terms(text, spans), strict=True):
         start = skip_item_mark(text, span.start)
@@ -147,8 +146,8 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
         above = above.union(*(said for outer, said in around if outer < depth))
         plain = turn < 0 and head != span.start
         bare = _is_bare(read, listed=item) if plain or item else False
-        bare = bare or _REFERENCES.search(local or passage.heading) is not None
-        bare = bare or any(begin <= span.start < end for begin, end in headers)
+        addressed = any(begin <= span.start < end for begin, end in headers)
+        bare = bare or addressed or _REFERENCES.search(local or passage.heading) is not None
         stems = stem_text(split_joined_names(read))
         heading, term = stem_heading(local or passage.heading), stem_term(named)
         sentence = Sentence(
