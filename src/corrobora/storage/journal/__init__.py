@@ -39,7 +39,6 @@ from corrobora.storage.postgres import (
     Connection,
     Database,
     explain_error,
-    open_connection,
 )
 
 _MAX_ROWS = 1_000
@@ -78,7 +77,7 @@ class JournalWriter:
         self.flushes = 0
 
     async def __aenter__(self) -> Self:
-        self._connection = await open_connection(self._database.conninfo)
+        self._connection = await self._database.open_connection()
         self._task = asyncio.create_task(self._write_loop(), name="journal writer")
         return self
 
@@ -197,7 +196,7 @@ class JournalWriter:
 
     async def _ensure_connection(self) -> Connection:
         if self._connection is None:
-            self._connection = await open_connection(self._database.conninfo)
+            self._connection = await self._database.open_connection()
         return self._connection
 
     async def _disconnect(self) -> None:

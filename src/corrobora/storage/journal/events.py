@@ -32,7 +32,7 @@ from corrobora.storage.journal.runs import (
     unknown_run_error,
     validate_id,
 )
-from corrobora.storage.postgres import Database, cancel_tasks, open_connection
+from corrobora.storage.postgres import Database, cancel_tasks
 
 _PAGE = 500
 _LEFT_OUT = 4  # looks in a row while notifications arrive
@@ -199,7 +199,7 @@ class EventLog:
         """Listen until cancelled; when the connection is lost, connect again while the followers poll."""
         while True:
             with contextlib.suppress(psycopg.Error, JournalError):
-                async with await open_connection(self._database.conninfo) as connection:
+                async with await self._database.open_connection() as connection:
                     for channel in self._channels:
                         await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
                     self._wake_followers(list(self._followers))  # for what was missed before

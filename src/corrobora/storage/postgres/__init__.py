@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import selectors
 import time
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from pathlib import Path
@@ -22,16 +21,17 @@ from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from corrobora.domain.errors import JournalError
+from corrobora.storage.postgres.pending import GivenUp, PendingStatements, WatchedConnection
 from corrobora.storage.postgres.schema import apply_migrations
 
 if TYPE_CHECKING:
     from corrobora.storage.postgres.embedded import EmbeddedServer
 
 _log = logging.getLogger(__name__)
-logging.getLogger("psycopg.pool").disabled = True  # lost connections are reported in our own words
+for _name in ("psycopg", "psycopg.pool"):  # lost connections and statements are reported in our own words
+    logging.getLogger(_name).disabled = True
 
 Connection: TypeAlias = AsyncConnection[TupleRow]
-_Poll = getattr(selectors, "PollSelector", selectors.SelectSelector)  # needs no file descriptor of its own
 Params: TypeAlias = Sequence[object] | Mapping[str, object] | None
 
 MIN_SERVER = 15
@@ -39,7 +39,6 @@ WAIT_SECONDS = 120.0  # for a connection of the pool: a busy machine is not an o
 _AGAIN_SECONDS = 1.0  # after which a task that has not ended is cancelled again
 OUTAGE_SECONDS = 300.0  # for which statements wait for a server that is away; less for one that was stopped on purpose
 STOPPED_SECONDS = 10.0
-_TRUSTED_SECONDS = 10.0
 _LOOK_SECONDS = 1.0
 _CONNECT: Mapping[str, str | int] = {  # a lost peer is noticed within about half a minute, not after two hours
     "connect_timeout": 10,
@@ -52,38 +51,29 @@ _CONNECT: Mapping[str, str | int] = {  # a lost peer is noticed within about hal
 }
 
 
-class PooledConnection(AsyncConnection[TupleRow]):
-    """A connection of the pool, which knows when a statement last went through it."""
-
-    used_at = float("-inf")
-
-    async def check_alive(self) -> None:
-        """Check the connection with a round trip, if there is a reason to doubt it.
-
-        A check before every statement would double the round trips. If the server has closed the connection, the
-        socket is readable, which costs no round trip; a server that vanished is noticed after a pause.
-        """
-        if self._has_input() or time.monotonic() - self.used_at > _TRUSTED_SECONDS:
-            await AsyncConnectionPool.check_connection(self)
-
-    def _has_input(self) -> bool:
-        with _Poll() as selector:
-            selector.register(self.pgconn.socket, selectors.EVENT_READ)
-            return bool(selector.select(0))
-
-
 class Database:
     """A migrated database. Create it with `connect` and end it with `close`, or use it as a context.
 
     Every statement is its own transaction: a frozen process must hold no lock.
     """
 
-    def __init__(
-        self, conninfo: str, pool: AsyncConnectionPool[PooledConnection], server: EmbeddedServer | None
-    ) -> None:
+    def __init__(self, conninfo: str, server: EmbeddedServer | None, *, size: int, wait_seconds: float) -> None:
         self.conninfo = conninfo
-        self.pool = pool
         self._server = server
+        self.pool = AsyncConnectionPool[WatchedConnection](
+            self._locate,
+            connection_class=WatchedConnection,
+            min_size=1,
+            max_size=size,
+            timeout=wait_seconds,
+            configure=self._configure,
+            check=WatchedConnection.check_alive,
+            reconnect_timeout=OUTAGE_SECONDS,
+            reconnect_failed=self._note_outage,
+            open=False,
+        )
+        self._pending = PendingStatements(self._probe)
+        self._watching: asyncio.Task[None] | None = None
         self._unreachable = asyncio.Event()
         self._not_revived: JournalError | None = None
 
@@ -105,35 +95,25 @@ class Database:
                     require_version(connection.info.server_version // 10_000)
                     await apply_migrations(connection)
 
-            async def locate() -> str:
-                return await database._locate()
-
-            async def note_outage(_: object) -> None:
-                database._unreachable.set()
-
-            pool = AsyncConnectionPool[PooledConnection](
-                locate,
-                connection_class=PooledConnection,
-                min_size=1,
-                max_size=size,
-                timeout=wait_seconds,
-                configure=configure_connection,
-                check=PooledConnection.check_alive,
-                reconnect_timeout=OUTAGE_SECONDS,
-                reconnect_failed=note_outage,
-                open=False,
-            )
-            database = cls(conninfo, pool, server)
+            database = cls(conninfo, server, size=size, wait_seconds=wait_seconds)
             try:
-                await pool.open()
+                await database.pool.open()
+                database._watching = asyncio.create_task(database._pending.watch(), name="silent servers")
             except BaseException:
-                await pool.close()
+                await database.pool.close()
                 raise
         except BaseException:
             if server is not None:
                 await asyncio.to_thread(server.stop_if_last)
             raise
         return database
+
+    async def _configure(self, connection: WatchedConnection) -> None:
+        connection.pending = self._pending
+        await configure_connection(connection)
+
+    async def _note_outage(self, _: object) -> None:
+        self._unreachable.set()
 
     async def _locate(self) -> str:
         """Return where to connect; an embedded server that was killed is started again before."""
@@ -145,6 +125,18 @@ class Database:
                 self._not_revived = error
                 raise
         return self.conninfo
+
+    async def open_connection(self) -> Connection:
+        """Open a connection outside the pool, whose statements do not wait for a silent server either."""
+        if self.pool.closed:
+            raise JournalError("database_down", _GIVEN_UP, next_step=_DOWN)
+        return await open_connection(self.conninfo, self._pending)
+
+    async def _probe(self) -> None:
+        """Ask the server on a fresh connection. Raises `JournalError`."""
+        async with await open_connection(self.conninfo) as connection:
+            with translate_errors("looking for the database"):
+                await connection.execute("SELECT 1")
 
     async def watch_outage(self) -> None:
         """Watch until the server is away for good, or was stopped and not started again soon.
@@ -167,10 +159,14 @@ class Database:
 
     async def abandon(self) -> None:
         """Let every statement fail at once, also those that wait for a connection: nobody waits for the server."""
+        self._pending.given_up = True
+        self._pending.end()
         await self.pool.close(timeout=0)
 
     async def close(self) -> None:
         """Close the pool; stop the embedded server if this was its last user."""
+        if self._watching is not None:
+            await cancel_tasks(self._watching)
         await self.pool.close()
         if self._server is not None:
             await asyncio.to_thread(self._server.stop_if_last)
@@ -189,6 +185,8 @@ class Database:
                 async with self.pool.connection() as connection:
                     yield connection
                     connection.used_at = time.monotonic()
+            except GivenUp:
+                raise JournalError("database_down", _GIVEN_UP, next_step=_DOWN) from None
             except PoolTimeout:
                 if self._not_revived is None:
                     raise
@@ -233,10 +231,11 @@ def complete_conninfo(url: str) -> str:
     return make_conninfo("", **{**_CONNECT, **given})
 
 
-async def open_connection(conninfo: str) -> Connection:
+async def open_connection(conninfo: str, pending: PendingStatements | None = None) -> Connection:
     """Open one connection outside the pool, in autocommit mode. Raises `JournalError`."""
     with translate_errors(f"connecting to {describe_database(conninfo)}"):
-        connection = await AsyncConnection[TupleRow].connect(conninfo)
+        connection = await WatchedConnection.connect(conninfo)
+        connection.pending = pending
         try:
             await configure_connection(connection)
         except BaseException:  # also when cancelled: nobody else could close this connection
@@ -283,6 +282,7 @@ def explain_error(error: Exception, where: str) -> JournalError:
     )
 
 
+_GIVEN_UP = "The database does not answer, and is not waited for any more."
 _DOWN = "Start it, or check CORROBORA_DATABASE_URL; then run the same command again, nothing committed is lost."
 _MEANINGS: Sequence[tuple[str, tuple[str, ...], tuple[str, ...], str, str]] = (
     (
