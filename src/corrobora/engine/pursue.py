@@ -11,20 +11,20 @@ from dataclasses import asdict, replace
 from functools import partial
 
 from corrobora.domain.errors import RoleError
-from corrobora.domain.evidence import OPENED, Fact, Grade, Hit, Reading, ReadOutcome, SourceId
+from corrobora.domain.evidence import OPENED, Fact, Grade, Hit, ReadOutcome
 from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Draft, Findings
 from corrobora.domain.run import EventType, write_loop_decision
 from corrobora.domain.thread import Intent, Proposal, Round, StopReason, StopRule, ThreadState
-from corrobora.engine.inputs import extract_input, list_open_gaps, reflect_input, summary_input
+from corrobora.engine.inputs import list_open_gaps, reflect_input, summary_input
 from corrobora.engine.knowledge import recall_knowledge, share_thread_facts
-from corrobora.engine.read import load_document, make_offered_readings, read_hits, take_offered_facts
+from corrobora.engine.read import make_offered_readings, read_hits, take_offered_facts
 from corrobora.engine.search import list_attempts, scope_round, search_round
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import RoundBuffer, measure_part
 from corrobora.engine.session.reading import ReadPart
 from corrobora.policies.assessment import assess_questions, assess_thread, name_subject, settle_round
-from corrobora.policies.outcome import MAX_AGAIN, list_missing, list_rereadings, select_rereadings
+from corrobora.policies.outcome import MAX_AGAIN, list_missing, select_rereadings
 from corrobora.policies.queries import take_new_questions
 from corrobora.policies.selection import (
     NEAR_CHARS,
@@ -42,7 +42,6 @@ from corrobora.policies.stop import (
     signal_level,
     url_overlap,
 )
-from corrobora.roles.extract import extract, quotes_to_facts
 from corrobora.roles.synthesize import reflect, summarize
 from corrobora.text.answers import FITS_KIND, AnswerKind, classify_question, score_answer_fit
 
@@ -67,7 +66,6 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
             more = select_more_hits(first, thread, found, whole=run.has_model)
             async for reading in read_hits(more, thread, run, found):
                 gathered.readings.append(reading)
-            gathered.readings += await reread_sources(thread, run)
             gathered.readings += await take_offered_facts(thread, run, gathered.readings)
         thread = absorb_round(thread, gathered)
         proposal = await reflect_round(thread, run)  # the model proposes gaps ...
@@ -105,24 +103,6 @@ async def load_rereadings(thread: ThreadState, run: Session, found: Sequence[Hit
             wanted = tuple(dict.fromkeys((*list_missing(thread), hit.query)))
             loaded.append((hit, ReadPart(stored, tuple(section), missing=wanted)))
     return loaded
-
-
-async def reread_sources(thread: ThreadState, run: Session) -> list[Reading]:
-    """Read again, without a model, all that was read, with the terms learned since."""
-    return [
-        await _reread(each, each.source, thread, run)
-        for each in (() if run.has_model else list_rereadings(thread))
-        if each.source is not None
-    ]
-
-
-async def _reread(reading: Reading, source: SourceId, thread: ThreadState, run: Session) -> Reading:
-    document = await load_document(source, reading.passages, run)
-    excerpt = extract_input([ReadPart(document.source, document.passages)], thread, run)
-    path = f"{thread.round_path}/again/{source}/{reading.hit.passage}"
-    extraction = await run.call(extract, replace(excerpt, path=path))
-    facts, *_ = quotes_to_facts(extraction.quotes, document, thread, reading.hit.score)
-    return Reading(reading.hit, ReadOutcome.READ, source, facts=facts, title=document.source.title, again=True)
 
 
 async def answer_from_memory(thread: ThreadState, run: Session) -> ThreadState:

@@ -1,4 +1,4 @@
-"""Outcome: how a run ended, in one word and its reasons, and what is read again where no model judges.
+"""Outcome: how a run ended, in one word and its reasons, and what is read again for what is missing.
 
 Reads the assessment of questions and gaps that the findings carry, and counts what was searched and read; *not found*
 differs from *could not look* (TRUTH-5). Does not assess anything itself.
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from corrobora.domain.evidence import Contradiction, Fact, Hit, Reading, ReadOutcome, Relation, SourceId
+from corrobora.domain.evidence import Contradiction, Fact, Hit, ReadOutcome, Relation, SourceId
 from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Findings, Methodology, Outcome, SentenceCheck, Support, iter_threads
 from corrobora.domain.thread import Gap, Round, StopReason, ThreadState
@@ -210,16 +210,6 @@ def _explain_no_evidence(found: Findings, *, failed_searches: int, searches: int
     return Outcome.NO_EVIDENCE, f"{read} of {looked} read, none of use" if readings else f"{looked} found nothing"
 
 
-def list_rereadings(thread: ThreadState) -> Sequence[Reading]:
-    """Return the readings whose sources are read again: all, once terms were learned since, () before.
-
-    What a document calls a thing is often learned from another. Nothing is paid for it where words alone judge.
-    """
-    if thread.last is None or not _has_new_terms(thread):
-        return ()
-    return [r for done in thread.rounds for r in done.readings if r.outcome is ReadOutcome.READ and not r.again]
-
-
 def list_missing(thread: ThreadState) -> tuple[str, ...]:
     """What a model named as missing after the last round, also in an earlier pass of the node; not what code adds."""
     rounds = (*thread.earlier, *thread.rounds)
@@ -251,11 +241,6 @@ def select_rereadings(hits: Sequence[Hit], thread: ThreadState) -> Sequence[tupl
         if source is not None and (place == 0 or hit.passage is None):
             chosen.setdefault(source, (hit, place == 0 and hit.key not in again))
     return [(source, hit, first) for source, (hit, first) in chosen.items() if first or hit.passage is None]
-
-
-def _has_new_terms(thread: ThreadState) -> bool:
-    proposed = thread.last_proposal.terms if thread.last_proposal is not None else ()
-    return bool(proposed) or any(reading.terms for reading in thread.rounds[-1].readings)
 
 
 def describe_length(body: str, least: int, done: Methodology) -> list[str]:

@@ -48,7 +48,6 @@ from corrobora.text.vocabulary import (
     add_aliased_stems,
     compare_stems,
     map_aliases,
-    map_compounds,
     weigh_stem,
 )
 
@@ -238,8 +237,7 @@ def check_answer(
     """
     needs = _read_needs(question)
     other_names = _map_names(question, pairs)
-    above = frozenset(add_aliased_stems(stem_text(context), other_names))
-    held = frozenset(add_aliased_stems(stem_text(statement), other_names))
+    above, held = (add_aliased_stems(stem_text(each), other_names) for each in (context, statement))
     own = frozenset(term for term in needs.topic if term in held or any(is_same_family(term, each) for each in held))
     share = len(own | (needs.topic & above)) / len(needs.topic) if needs.topic else 1.0
     meant = frozenset(stem_text(" ".join(needs.names)))
@@ -299,7 +297,7 @@ def may_give_number(question: str, statement: str) -> bool:
 
 @lru_cache(maxsize=200)  # every statement of a thread is tested with the same ones
 def _map_names(question: str, pairs: tuple[Equivalence, ...]) -> Aliases:
-    return {**map_compounds(question), **map_aliases(_read_needs(question).topic, pairs)}
+    return map_aliases(_read_needs(question).topic, pairs)
 
 
 @lru_cache(maxsize=1_000)

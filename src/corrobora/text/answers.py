@@ -378,22 +378,3 @@ def find_place(heading: str, wanted: ExpectedAnswer, text: str = "") -> str:
         return ""
     plain = ExpectedAnswer(kinds, named=wanted.named)
     return next((part for part in reversed(heading.split(" > ")) if score_answer_fit(part, plain) >= FITS_KIND), "")
-
-
-def suggest_answer_words(wanted: ExpectedAnswer) -> tuple[str, ...]:
-    """Return words that answers of this kind usually contain: search terms beside the topic."""
-    if wanted.duty:
-        most = [_DUTY_ANSWER_WORDS[kind] for kind in sorted(wanted.kinds) if kind in _DUTY_ANSWER_WORDS]
-        return ("shall", "least", *dict.fromkeys(most))
-    return tuple(dict.fromkeys(word for kind in sorted(wanted.kinds) for word in _ANSWER_WORDS.get(kind, "").split()))
-
-
-_DUTY_ANSWER_WORDS = {AnswerKind.EXTENT: "length", AnswerKind.AGE: "age", AnswerKind.FREQUENCY: "once"}
-_ANSWER_WORDS = {
-    AnswerKind.EXTENT: "length",
-    AnswerKind.DURATION: "minutes hours days",
-    AnswerKind.AGE: "age years",
-    AnswerKind.FREQUENCY: "every once",
-    AnswerKind.MONEY: "costs price",
-    AnswerKind.SHARE: "percent",
-}

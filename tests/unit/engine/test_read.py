@@ -16,8 +16,7 @@ from corrobora.domain.errors import RoleError
 from corrobora.domain.evidence import Document, Hit, PassageId, ReadOutcome, Source, SourceId
 from corrobora.domain.plan import Brief, Node, Subject, SubQuestion, TaskSpec
 from corrobora.domain.run import EventType
-from corrobora.domain.thread import Intent, Round, ThreadState
-from corrobora.engine.pursue import reread_sources
+from corrobora.domain.thread import ThreadState
 from corrobora.engine.read import make_read_key, read_hit, read_hits
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.ports import Library
@@ -163,21 +162,6 @@ async def test_the_journal_key_of_a_hit_is_one_for_all_threads() -> None:
     await read_hit(HIT, thread(run), run.session)
     await read_hit(HIT, replace(thread(run), path="root/2"), run.session)
     assert run.reader.tried[URL] == 1
-
-
-async def test_a_second_look_is_only_for_an_analyst_that_is_never_paid() -> None:
-    run = made(quoting(SENTENCE))
-    begun = thread(run)
-    assert await reread_sources(begun, run.session) == [], "nothing was read before"
-    reading = await read_hit(HIT, begun, run.session)
-    plain = replace(begun, rounds=(Round(1, "research", Intent("", ()), readings=(reading,)),))
-    assert await reread_sources(plain, run.session) == [], "no word was learned"
-    learned = replace(plain.rounds[0], readings=(replace(reading, terms=("beacon",)),))
-    (again,) = await reread_sources(replace(plain, rounds=(learned,)), run.session)
-    assert again.again
-    assert [fact.quote for fact in again.facts] == [SENTENCE]
-    paid = make_web_run("tree", {URL: TEXT}, analysts=[Mixed(), Mixed()], clock=FakeClock())
-    assert await reread_sources(replace(plain, rounds=(learned,)), paid.session) == []
 
 
 class Delayed(LibraryReader):

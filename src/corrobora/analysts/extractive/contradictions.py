@@ -262,7 +262,7 @@ def filter_contradictions(
 def _topic_nearness(one: Contradiction, part: SubQuestion, pairs: Sequence[Equivalence]) -> float:
     """Return the share of a sub-question's topic in the differing sentence, other names counted."""
     topic = weigh_terms(part.text).topic
-    held = frozenset(add_aliased_stems(stem_text(one.claim), map_aliases(topic, pairs)))
+    held = add_aliased_stems(stem_text(one.claim), map_aliases(topic, pairs))
     return len(topic & held) / len(topic) if topic else 1.0
 
 

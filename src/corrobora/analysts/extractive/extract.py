@@ -23,14 +23,10 @@ from corrobora.text.orders import find_order
 from corrobora.text.questions import find_anchors, weigh_terms
 from corrobora.text.tokens import fold_whitespace, stem_text
 from corrobora.text.vocabulary import (
-    Aliases,
     Equivalence,
     find_equivalences,
-    find_recurring_pairs,
     list_equivalent_terms,
-    make_heading_phrase,
     map_aliases,
-    map_compounds,
     parse_equivalence,
 )
 
@@ -207,7 +203,6 @@ def _quote_turn(lines: Sequence[Line], at: int) -> tuple[int, int]:
 
 QUOTES_PER_QUESTION = 5
 QUOTES_PER_SOURCE = 16
-_HEADING_STEMS = 5
 _TERMS = 8
 _ANYWAY = 2  # lines of a source that are taken without it
 _ENOUGH = 0.5  # share of a topic in a sentence from which its source speaks of it
@@ -231,9 +226,8 @@ def extract_quotes(given: Excerpt) -> Extraction:
     )
     pairs = _find_names(given, lines)
     chosen = choose_lines(asked, lines, pairs)
-    terms = _source_terms(given, asked, lines, pairs)
-    if max((share for own in chosen.values() for share in own.values()), default=0.0) < _ENOUGH:
-        terms = tuple(term for term in terms if parse_equivalence(term) is not None)  # it may speak of other things
+    topic = weigh_terms(" ".join((given.question, *(part.text for part in asked)))).topic
+    terms = tuple(dict.fromkeys(list_equivalent_terms(topic, pairs)))[:_TERMS]  # what this source calls what was asked
     if not chosen:
         return Extraction((), terms=terms)
     quotes = [quote for span in _make_spans(lines, chosen) if (quote := _to_quote(given, lines, span)) is not None]
@@ -247,11 +241,6 @@ def _find_names(given: Excerpt, lines: Sequence[Line]) -> list[Equivalence]:
     return list(dict.fromkeys(pairs))
 
 
-def map_names(question: str, pairs: Sequence[Equivalence]) -> Aliases:
-    """Map the words of a question to their other names: compounds, abbreviations, declared synonyms."""
-    return {**map_compounds(question), **map_aliases(frozenset(stem_text(question)), pairs)}
-
-
 def choose_lines(
     asked: Sequence[SubQuestion], lines: Sequence[Line], pairs: Sequence[Equivalence]
 ) -> dict[int, dict[str, float]]:
@@ -263,7 +252,7 @@ def choose_lines(
     sentences = [line.sentence for line in lines]
     chosen: dict[int, dict[str, float]] = {}
     for part in asked:
-        ranked = rank_sentences(part.text, sentences, map_names(part.text, pairs))
+        ranked = rank_sentences(part.text, sentences, map_aliases(frozenset(stem_text(part.text)), pairs))
         near = [at for at, one in enumerate(ranked) if one.near and _states_something(lines[at])]
         named = [name for each in find_anchors(part.text) if (name := frozenset(stem_text(each)))]
         best = sorted(near, key=lambda at: (-ranked[at].worth, at))
@@ -350,22 +339,3 @@ def _truncate_quote(literal: str) -> str:
         if at > LIMITS.quote_max_chars // 2:
             return head[: at + len(mark.rstrip())].rstrip()
     return head
-
-
-def _source_terms(
-    given: Excerpt, asked: Sequence[SubQuestion], lines: Sequence[Line], pairs: Sequence[Equivalence]
-) -> tuple[str, ...]:
-    """Return the source's terms for what was asked: other names, matching headings, recurring phrases."""
-    topic = weigh_terms(" ".join((given.question, *(part.text for part in asked)))).topic
-    matched: dict[str, int] = {}
-    texts: dict[str, float] = {}
-    for line in lines:
-        spoken = len(topic.intersection(line.sentence.stems))
-        texts[line.text] = 1.0 + spoken
-        for name in dict.fromkeys(map(make_heading_phrase, given.passages[line.passage].heading.split(" > "))):
-            own = frozenset(stem_text(name))
-            if 0 < len(own) <= _HEADING_STEMS and not own <= topic:
-                matched[name] = matched.get(name, 0) + spoken
-    headings = sorted((name for name, mass in matched.items() if mass), key=lambda name: (-matched[name], name))
-    again = find_recurring_pairs([*texts.items(), *((name, matched[name]) for name in headings)], topic, limit=3)
-    return tuple(dict.fromkeys((*list_equivalent_terms(topic, pairs), *again, *headings[:2])))[:_TERMS]

@@ -5,7 +5,6 @@ Knows one thread's facts and questions. Does not judge what is answered: the pol
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from corrobora.analysts.extractive.contradictions import filter_contradictions, find_contradictions
@@ -29,18 +28,9 @@ from corrobora.text.questions import (
     weigh_terms,
 )
 from corrobora.text.tokens import fold_text, is_same_family, split_words, stem_text, stem_word
-from corrobora.text.vocabulary import (
-    Equivalence,
-    find_equivalences,
-    find_recurring_pairs,
-    list_equivalent_terms,
-    make_heading_phrase,
-    parse_equivalence,
-)
+from corrobora.text.vocabulary import Equivalence, find_equivalences, parse_equivalence
 
-_TERMS = 8
 _NAMES = 4
-_HEADING_STEMS = 5
 _CONSIDERED = 10  # best statements of a sub-question whose counterparts are looked for
 _QUERY_CHARS = 300
 
@@ -54,13 +44,12 @@ def reflect_on_facts(given: Learned) -> Proposal:
     parts = given.sub_questions or (SubQuestion("sq-1", given.question),)
     fresh = filter_contradictions(given.question, parts, find_contradictions(given.facts), pairs)
     followed = _names_to_follow(given)
-    terms = _search_terms(given, pairs)
     return Proposal(
         summary=f"{format_count(len(fresh), 'difference')} between sources." if fresh else "",
         next_topic=_next_topic(given, followed),
         reasoning="; ".join(f"{part.id}: {part.standing.value.lower()}" for part in parts),
         contradictions=fresh,
-        terms=tuple(dict.fromkeys((*terms[:_TERMS], *_unpaired_statements(given), *followed))),
+        terms=tuple(dict.fromkeys((*_unpaired_statements(given), *followed))),
     )
 
 
@@ -138,23 +127,6 @@ def _rank_mentions(text: str, topic: frozenset[str]) -> Iterator[tuple[str, floa
         )
         single = 0.4 if " " not in mention.text else 1.0
         yield mention.text, single * 4.0 / (2 + distance)
-
-
-def _search_terms(given: Learned, pairs: Sequence[Equivalence]) -> list[str]:
-    """Return other names of what is asked, then the headings with most facts, then recurring phrases."""
-    wanted = weigh_terms(given.question).topic
-    found = list_equivalent_terms(wanted, pairs)
-    standing: Counter[str] = Counter()
-    places: set[tuple[str, str]] = set()
-    for fact in given.facts:
-        spoken = len(wanted & frozenset(stem_text(fact.quote)))
-        for name in (make_heading_phrase(part) for part in fact.heading.split(" > ")):
-            if 0 < len(stem_text(name)) <= _HEADING_STEMS and not set(stem_text(name)) <= wanted:
-                standing[name] += spoken
-                places.add((fact.source, name))
-    texts = [(name, 2.0) for _, name in sorted(places)] + [(fact.quote, 1.0) for fact in given.facts]
-    headings = sorted((name for name, mass in standing.items() if mass), key=lambda name: (-standing[name], name))
-    return list(dict.fromkeys((*found, *find_recurring_pairs(texts, wanted, limit=2), *headings[:3])))
 
 
 def _next_topic(given: Learned, followed: Sequence[str]) -> str:

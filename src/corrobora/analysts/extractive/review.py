@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from corrobora.analysts.extractive.citing import ITEM, cite_fact, normalize_sentence
 from corrobora.analysts.extractive.contradictions import find_contradictions, label_version
 from corrobora.analysts.extractive.decompose import split_question
-from corrobora.analysts.extractive.fact_selection import fact_equivalences, rank_facts, select_diverse
+from corrobora.analysts.extractive.fact_selection import rank_facts, select_diverse
 from corrobora.domain.evidence import Contradiction, Fact, Grade, Severity
 from corrobora.domain.report import Critique, Draft, Verdict
 from corrobora.roles.review import Reviewing, Revising
@@ -33,7 +33,6 @@ from corrobora.text.measures import find_quantities
 from corrobora.text.phrases import format_count, is_written_by_code
 from corrobora.text.questions import asks_to_compare, find_topic_stems
 from corrobora.text.tokens import read_inline, stem_text
-from corrobora.text.vocabulary import add_aliased_stems, map_aliases
 
 _SUPPORT = 0.7  # share of a sentence's stems that its quotes must hold
 _PART = 0.4  # share of a sub-question's topic that the draft must hold
@@ -114,13 +113,11 @@ def _part_shares(question: str, draft: Draft, facts: Sequence[Fact]) -> list[tup
         stem_text(" ".join(f"{fact.title} {fact.version}" for fact in _cited_facts(cited_sentences, facts)))
     )
     said = [stem_text(one.text) for one in cited_sentences]
-    pairs = fact_equivalences(facts)
     found: list[tuple[str, float]] = []
     for part in split_question(question):
         whole = frozenset(find_topic_stems(part))
         topic = whole - named or whole
-        known = map_aliases(topic, pairs)
-        best = max((len(topic & frozenset(add_aliased_stems(each, known))) for each in said), default=0)
+        best = max((len(topic.intersection(each)) for each in said), default=0)
         found.append((part, best / len(topic) if topic else 1.0))
     return found
 

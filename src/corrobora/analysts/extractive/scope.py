@@ -14,7 +14,6 @@ from corrobora.domain.evidence import Query
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.thread import Escape, Intent, ScopeInput
 from corrobora.roles.forms import drop_duplicates
-from corrobora.text.answers import classify_question, suggest_answer_words
 from corrobora.text.mentions import find_mentions, find_names
 from corrobora.text.phrases import describe_code
 from corrobora.text.quantities import find_asked_releases, find_years, is_calendar_name
@@ -77,7 +76,7 @@ def _candidate_queries(given: ScopeInput) -> list[str]:
 def _first_queries(given: ScopeInput) -> list[str]:
     """Return the planner's query or the question, then its parts and compared sides."""
     broad = given.suggested[0] if given.suggested else given.question
-    parts = [part.text if is_relational(part.text) else _answer_wording(part.text) for part in given.open_questions]
+    parts = [part.text if is_relational(part.text) else _core_topic(part.text) for part in given.open_questions]
     core = "" if is_relational(given.question) else _content_words(given.question, without=_side_stems(given.question))
     compared = [_join_phrases(side, core) for side in find_compared_sides(given.question)]
     if find_alternatives(given.question):
@@ -91,7 +90,7 @@ def _first_queries(given: ScopeInput) -> list[str]:
 def _next_queries(given: ScopeInput) -> list[str]:
     """Return queries for the open questions, for names and counterparts in what was read, then those of the plan."""
     texts = _open_texts(given)
-    variants = [_phrase_variants(text, given, turn) for turn, text in enumerate(texts)]
+    variants = [_phrase_variants(text, given) for text in texts]
     reworded = [query for turn in zip_longest(*variants, fillvalue="") for query in turn]  # one of each text in turn
     names = _follow_names(given)
     topic = [given.next_topic] if given.next_topic else []
@@ -111,16 +110,6 @@ def _alternate(first: list[str], second: list[str], of_first: int, of_second: in
     return [*first[:of_first], *second[:of_second], *first[of_first:], *second[of_second:]]
 
 
-def _answer_wording(text: str) -> str:
-    """Return the topic of a question with words that its answer usually contains."""
-    wanted = classify_question(text)
-    return (
-        _join_phrases(_core_topic(text), " ".join(suggest_answer_words(wanted)))
-        if wanted.quantified
-        else _core_topic(text)
-    )
-
-
 def _is_statement(term: str) -> bool:
     """True for a whole sentence among the terms: its counterpart elsewhere is wanted."""
     return len(term.split()) > _PHRASE_WORDS
@@ -136,34 +125,15 @@ def _pick_telling_words(statement: str) -> str:
 def _open_texts(given: ScopeInput) -> list[str]:
     """Return the questions that gaps name, then the open ones; the question itself if there are none."""
     named = [gap.text.split(": ", 1)[1] for gap in given.gaps if ": " in gap.text]
-    texts = dict.fromkeys((*named, *(part.text for part in given.open_questions)))
-    if len(texts) == 1 and _learned_terms(given):
-        texts |= dict.fromkeys(given.suggested)  # what was answered in other words may be answered better in these
-    return list(texts) or [given.question]
+    return list(dict.fromkeys((*named, *(part.text for part in given.open_questions)))) or [given.question]
 
 
-def _phrase_variants(text: str, given: ScopeInput, turn: int) -> list[str]:
-    """Word an open question in several ways: learned names, named things, learned phrases."""
+def _phrase_variants(text: str, given: ScopeInput) -> list[str]:
+    """Word an open question in the sources' words, in its own, and for each of the sides that it compares."""
     core = _core_topic(text)
     translated = _translate_terms(core, given)
-    phrases = _learned_phrases(given)
-    about = find_anchors(text)
-    ways: list[str] = []
-    if classify_question(text).quantified:
-        ways.append(_answer_wording(translated))
-    if about and not is_relational(text):
-        words = _content_words(core, without=frozenset(s for name in about for s in stem_text(name))).split()
-        ways += [_join_phrases(about[0], word) for word in (*words[turn:], *words[:turn])][:1]
-        ways += [_join_phrases(about[0], phrase) for phrase in phrases[turn : turn + 1]]
-    if translated != core:
-        ways += [translated, _join_phrases(core, translated)]
-    if (
-        classify_question(text).quantified and not about
-    ):  # what the sources may call it, in the words in which numbers are put
-        wanted = " ".join(suggest_answer_words(classify_question(text)))
-        ways += [_join_phrases(phrase, wanted) for phrase in phrases[turn : turn + 2]]
-    ways += [_join_phrases(translated, phrase) for phrase in (*phrases[turn : turn + 2], *phrases[:turn])][:2] or [core]
-    return ways + [_join_phrases(translated, side) for side in find_compared_sides(text)]
+    sides = (_join_phrases(translated, side) for side in find_compared_sides(text))
+    return [*dict.fromkeys((translated, core)), *sides]
 
 
 def _translate_terms(core: str, given: ScopeInput) -> str:
@@ -195,11 +165,6 @@ def _plain_terms(given: ScopeInput) -> list[str]:
     asked = set(stem_text(given.question))
     plain = (term for term in given.terms if parse_equivalence(term) is None and not _is_statement(term))
     return [term for term in plain if not set(stem_text(term)) <= asked]
-
-
-def _learned_phrases(given: ScopeInput) -> list[str]:
-    """Return learned phrases that are no names."""
-    return [term for term in _plain_terms(given) if not _is_name(term)]
 
 
 def _is_name(term: str) -> bool:
