@@ -68,7 +68,6 @@ def _select_pieces(fact: Fact, core: str, room: int, *, goes_on: bool = False) -
         opens = find_entries(fact.quote, spans)[kept[0]]
         kept = kept if opens < 0 or opens in kept else [opens, *kept]  # what stands below a term holds for it
         kept = _go_on(raw, kept, room) if goes_on else kept
-    heads = not whole and core.endswith(":")  # of a long list, the first sentence of each item
     pieces: list[str] = []
     items: set[str] = set()
     for at in kept:
@@ -78,8 +77,6 @@ def _select_pieces(fact: Fact, core: str, room: int, *, goes_on: bool = False) -
             numbered = is_numbered_heading(fact.quote, *spans[at])
             marked = start > spans[at].start and not numbered
             if not marked and at + 1 in kept and _is_label(fact, Span(start, spans[at].end), core):
-                continue
-            if heads and items and not marked:
                 continue
             items |= {piece} if LIST_ITEM.match(fact.quote, spans[at].start) and not numbered else set[str]()
             pieces.append(piece)

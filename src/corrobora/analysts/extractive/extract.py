@@ -47,7 +47,7 @@ _LIMITS_IT = re.compile(
 _BACK = 3  # sentences that a quote takes from before
 _TURN_CHARS = 240  # of a turn that is quoted whole; of a longer one only the sentence
 _LIST_CHARS = 900
-_LEAD_CHARS = 240  # of an item that is quoted with what introduces its list
+_INNER_ITEM_CHARS = 240  # of an item inside an item that is quoted whole
 _ANSWER_CHARS = 500  # of a question with the paragraph that answers it
 _ENTRY_CHARS = 600  # of an entry that is quoted to its end
 _PLAIN_ITEMS = 4  # sentences after a colon where no list is marked
@@ -63,7 +63,7 @@ def grow_quote(lines: Sequence[Line], at: int) -> tuple[int, int]:
     last = _end_of_list(lines, at, first)
     if last == at and lines[at].depth > 0:  # an item inside an item is quoted whole if it is short
         end = next((n for n in range(at, len(lines) - 1) if not _same_paragraph(lines, at, n + 1)), len(lines) - 1)
-        last = end if fits_quote(lines, first, end, _LEAD_CHARS) else at
+        last = end if fits_quote(lines, first, end, _INNER_ITEM_CHARS) else at
     if last == at and at + 1 < len(lines) and _LIMITS_IT.match(lines[at + 1].text):
         last = at + 1 if _same_paragraph(lines, at, at + 1) and fits_quote(lines, first, at + 1) else at
     last = max(last, _end_of_entry(lines, at, first))
@@ -135,15 +135,11 @@ def _same_paragraph(lines: Sequence[Line], a: int, b: int) -> bool:
 
 
 def _extend_backward(lines: Sequence[Line], at: int) -> int:
-    """Add previous sentences while the first one refers back; a list item adds its lead-in."""
+    """Add previous sentences while the first one refers back."""
     first = at
     while first and at - first < _BACK and _needs_before(lines, first) and fits_quote(lines, first - 1, at):
         first -= 1
-    lead = first
-    while lead and lines[lead].item and lines[lead - 1].passage == lines[at].passage:
-        lead -= 1
-    leads_in = lead < first and lines[lead].text.endswith(":")
-    return lead if leads_in and fits_quote(lines, lead, at, _LEAD_CHARS) else first
+    return first
 
 
 def _needs_before(lines: Sequence[Line], at: int) -> bool:
@@ -206,7 +202,6 @@ QUOTES_PER_SOURCE = 16
 _TERMS = 8
 _ANYWAY = 2  # lines of a source that are taken without it
 _ENOUGH = 0.5  # share of a topic in a sentence from which its source speaks of it
-_SIGNED_CHARS = 300  # of a statement that is quoted with the signature that it describes
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +294,7 @@ def _merge_shares(one: Mapping[str, float], other: Mapping[str, float]) -> Mappi
 
 
 def _to_quote(given: Excerpt, lines: Sequence[Line], span: LineSpan) -> Quote | None:
-    """Quote a span literally, from the signature above it.
+    """Quote a span literally.
 
     It begins with the heading above it if it is too short, or the heading says the topic.
     """
@@ -311,8 +306,6 @@ def _to_quote(given: Excerpt, lines: Sequence[Line], span: LineSpan) -> Quote | 
         own = set(stem_text(text[start:end]))
         if end - start < LIMITS.quote_min_chars or topic & set(stem_text(text[line.opened : start])) - own:
             start = line.opened
-    elif 0 <= line.head < start and end - line.head <= _SIGNED_CHARS:
-        start = line.head
     mark = find_item_mark(text, start)
     start = mark if find_term(text, mark) > mark else start  # it tells that what follows is an entry
     literal = _truncate_quote(text[start:end])

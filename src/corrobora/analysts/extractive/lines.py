@@ -1,6 +1,6 @@
 """Lines: the sentences of one source's passages with everything they are ranked and quoted by.
 
-Knows headings, paragraphs, lists, references, and the turns and labels of conversations ("Ann: ...", "Date: ...").
+Knows headings, paragraphs, lists, and the turns and labels of conversations ("Ann: ...", "Date: ...").
 Does not know questions or speakers; one or two lines that look like turns are no conversation.
 """
 
@@ -20,7 +20,6 @@ from corrobora.text.segmentation import Span, is_entry, split_sentences
 from corrobora.text.tokens import (
     IDENTIFIER,
     LIST_ITEM,
-    fold_text,
     fold_whitespace,
     function_word_share,
     is_table_row,
@@ -34,14 +33,6 @@ from corrobora.text.tokens import (
 _HEADING_CHARS = 120
 INNER_CHARS = 240  # of an item that is quoted with the list inside it
 _FUNCTION_WORDS = 0.08  # share of stop words below which a line states nothing
-_REFERENCES = re.compile(
-    r"(?i)\b(?:references|bibliography|works cited|further reading|see also|table of contents|contents|"
-    r"list of (?:tables|figures)|inhaltsverzeichnis)\b"
-)
-_SIGNATURE = re.compile(
-    r"(?:\.\. )?(?:[\w:-]+ ){0,2}[\w.:-]*\w\([^()\n]{0,200}\)(?:(?: ->|:) [\w.\[\], ]{1,60})?|"
-    r"\.\. [\w:-]+:: [\w.]*[a-zA-Z_]\w*"
-)
 _TAKEN = re.compile(r"[=\[<({][^,]*")
 _COMMAND = re.compile(r"(?:[$#%>] )?(?:sudo )?[a-z][\w.+-]*(?: \S+)*? (?:--?[A-Za-z]|[~.]{0,2}/\S|[<$]\w)")
 _ANSWER_MARK = re.compile(r"[^\W\d_]{1,8}:\s")
@@ -68,7 +59,6 @@ class Line:
     turn: int = -1  # of a conversation, counted in its passage; -1: no conversation
     item: bool = False  # of a list
     depth: int = -1  # columns by which the item that it belongs to is indented; -1: none
-    head: int = -1  # where the signature above it begins: a paragraph that only names what the following ones describe
     entry: int = -1  # where the entry of a list begins below whose term it stands; -1: none, or it begins with it
     asked: int = -1  # the line where the question begins that its paragraph answers; -1: none
 
@@ -114,8 +104,8 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
     spoken = find_speaker_turns(text)
     starts = [turn.start for turn in spoken]
     found: list[Line] = []
-    local, lead, opened, last, open_turn, head, begun, depth = "", "", -1, 0, -1, -1, -1, -1
-    signed, headers = frozenset[str](), [match.span() for match in _MAIL_HEADERS.finditer(text)]
+    local, opened, last, open_turn, begun, depth = "", -1, 0, -1, -1, -1
+    headers = [match.span() for match in _MAIL_HEADERS.finditer(text)]
     around: list[tuple[int, frozenset[str]]] = []  # the items around a line, outer ones first
     for span, entry, named in zip(spans, find_entries(text, spans), read_terms(text, spans), strict=True):
         start = skip_item_mark(text, span.start)
@@ -125,9 +115,8 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
         item = not heads and (
             LIST_ITEM.match(text, span.start) is not None or (turn < 0 and is_entry(text, span.start))
         )
-        signature = turn < 0 and not item and _is_signature(text, span, read)
-        if heads or (turn < 0 and not (item or signature) and _is_heading(text, span, read) and not is_question(read)):
-            local, opened, lead = (f"{local} {read}", opened, "") if opened >= 0 else (read, span.start, "")
+        if heads or (turn < 0 and not item and _is_heading(text, span, read) and not is_question(read)):
+            local, opened = (f"{local} {read}", opened) if opened >= 0 else (read, span.start)
             continue
         if item or "\n\n" in text[last : span.start] or turn != open_turn or opened >= 0:
             paragraph += 1
@@ -135,29 +124,24 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
             begun = paragraph
             depth = measure_depth(text, span.start) if item else -1
             around = [each for each in around if each[0] < depth]
-        if signature:
-            head, signed = span.start, frozenset(stem_text(split_joined_names(read)))
         last, open_turn = span.end, turn
         if not any(map(str.isalnum, read)):
             continue
         speaker = split_joined_names(spoken[turn].speaker) if turn >= 0 else ""
-        above = about | signed | frozenset(stem_text(f"{local} {speaker} {lead if item else ''}"))
+        above = about | frozenset(stem_text(f"{local} {speaker}"))
         above |= frozenset(stem_text(split_joined_names(named)))
         above = above.union(*(said for outer, said in around if outer < depth))
-        plain = turn < 0 and head != span.start
-        bare = _is_bare(read, listed=item) if plain or item else False
-        addressed = any(begin <= span.start < end for begin, end in headers)
-        bare = bare or addressed or _REFERENCES.search(local or passage.heading) is not None
+        bare = _is_bare(read, listed=item) if turn < 0 or item else False
+        bare = bare or any(begin <= span.start < end for begin, end in headers)
         stems = stem_text(split_joined_names(read))
         heading, term = stem_heading(local or passage.heading), stem_term(named)
         sentence = Sentence(
             read, stems, above, str(passage.id), turn >= 0, item, bare, 0.0, heading, passage.heading, term
         )
         begins = skip_item_mark(text, spans[entry].start) if entry >= 0 else -1
-        found.append(Line(number, start, span.end, read, sentence, paragraph, opened, turn, item, depth, head, begins))
+        found.append(Line(number, start, span.end, read, sentence, paragraph, opened, turn, item, depth, begins))
         around += [(depth, frozenset(stems))] if item else []
         opened = -1
-        lead = lead if item else read if read.endswith(":") else ""
     return _read_with_inner_items(_read_with_items(found))
 
 
@@ -225,12 +209,6 @@ def is_command(line: str) -> bool:
     return _COMMAND.match(line) is not None
 
 
-def _is_signature(text: str, span: Span, read: str) -> bool:
-    """True for a paragraph of code that names one thing with what it takes: "open(path, mode='r')"."""
-    alone = text[max(0, span.start - 2) : span.start] in ("", "\n\n") and text[span.end : span.end + 2] in ("", "\n\n")
-    return alone and _SIGNATURE.fullmatch(read) is not None
-
-
 def _is_bare(text: str, *, listed: bool) -> bool:
     """True for prose that states nothing, and for an item of a list that is an address."""
     return not any(map(str.isalnum, _ADDRESS.sub("", text))) if listed else _states_nothing(text)
@@ -255,7 +233,6 @@ _JOINED_NAMES = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 _OPTION = re.compile(r"(?<![\w-])-([A-Za-z])(?![\w-])")
 _TURNS, _SHARE = 3, 0.5
 _LABELS = frozenset("QA")  # of questions with their answers, which nobody speaks
-_ENDS_TURN = (".", "!", "?", "…", "。", "！", "？", '"', "”", ")")
 _MAX_LABEL_LINES = 6  # lines at the top that may be labels
 
 
@@ -269,8 +246,7 @@ class SpeakerTurn(NamedTuple):
 def find_speaker_turns(text: str) -> tuple[SpeakerTurn, ...]:
     """Return the turns of a conversation: at least three, half of all lines, with a repeated speaker.
 
-    A record of labelled values ("Author: ...") is none: hardly any of its lines says a sentence. Questions with their
-    answers are none either.
+    Questions with their answers are none.
     """
     found = [
         SpeakerTurn(match.start(), match.group(1))
@@ -283,15 +259,7 @@ def find_speaker_turns(text: str) -> tuple[SpeakerTurn, ...]:
     speakers = {turn.speaker for turn in found}
     if speakers <= _LABELS or len(found) < _TURNS or len(found) < _SHARE * lines or len(speakers) == len(found):
         return ()
-    if sum(_is_spoken(text[turn.start :].split("\n", 1)[0]) for turn in found) < _SHARE * len(found):
-        return ()
     return tuple(found)
-
-
-def _is_spoken(line: str) -> bool:
-    """True if a turn ends like a sentence, or has a function word as sentences have."""
-    said = line.partition(":")[2].rstrip()
-    return said.endswith(_ENDS_TURN) or function_word_share(fold_text(said).split()) > 0  # an address has none
 
 
 def is_turn(text: str) -> bool:

@@ -102,19 +102,6 @@ def test_the_cheapest_row_of_a_table_on_other_things_answers_nothing():
     assert not any(quote.answers for quote in found.quotes)
 
 
-@pytest.mark.parametrize(
-    "before", ["", "The kiln has one interface for all of its parts, and each call of it waits.\n\n"]
-)
-def test_what_is_said_of_a_function_is_quoted_with_its_signature(before):
-    question = "What replaces the function flush_ash?"
-    parts = (SubQuestion("sq-1", question),)
-    text = before + (
-        "clear_grate(force=False)\n\nEmpty the grate.\n\nChanged in 3.0, was flush_ash().\n\nopen_door(w)\n\nOpen it."
-    )
-    found = play(extract, excerpt(document(73, "Kiln interface", text), question, parts))
-    assert any(quote.quote.startswith("clear_grate(") and "flush_ash" in quote.quote for quote in found.quotes)
-
-
 OPTIONS = (
     "You can set these options:\n\n- ping interval: Time between two pings on this line. Default: 4 seconds.\n"
     "- quit: Ends the program. It is not asked again.\n\nThe end."

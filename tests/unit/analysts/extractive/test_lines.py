@@ -35,9 +35,7 @@ def lines_of(text: str):
     return read_lines(excerpt(document(9, "Notes", text)))
 
 
-def test_lines_of_contents_state_nothing_but_labels_do():
-    listed = lines_of("Contents\n\n1. Firing of clay\n2. Faults of the kiln\n\nFiring\n\nThe clay is fired twice.")
-    assert all(line.sentence.bare for line in listed if line.item)
+def test_labels_with_their_values_are_statements():
     *_, label, last = lines_of(
         "From: Ann Moe\nSubject: the summer firing\n\nGuarantee: 36 months, stones excepted\n\nThe clay is dry."
     )
@@ -74,12 +72,6 @@ def test_a_line_that_leads_in_a_list_is_read_with_its_items_and_each_sentence_wi
     assert "slow" in read["Default: four."]
     assert not {"slow", "rapid"} & read["Other."]
     assert not {"slow", "rapid"} & read["Plain."]
-
-
-def test_a_record_of_labelled_values_is_no_conversation():
-    record = "Name: ferrymap\nLink: https://example.org/ferrymap\nLink: https://example.com/in/map\nLink: https://example.net"
-    assert not any(line.sentence.spoken for line in lines_of(record))
-    assert all(line.sentence.spoken for line in lines_of("Ann: is it open?\nBo: it is\nAnn: Fine."))
 
 
 def test_words_inside_an_address_state_nothing():
