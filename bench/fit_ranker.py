@@ -34,7 +34,7 @@ from corrobora.storage.index.catalog import Catalog
 from corrobora.storage.postgres import Database
 from corrobora.text.ranking import overlap_coefficient
 from corrobora.text.tokens import split_words, stem_text
-from corrobora.text.vocabulary import Equivalence, map_aliases
+from corrobora.text.vocabulary import Equivalence, map_names
 
 HITS = 10
 RIDGE = 0.01
@@ -171,7 +171,7 @@ async def make_pool(library: PostgresLibrary, urls: Mapping[str, str], asked: As
             sentences.append(replace(line.sentence, score=hit.score))
             worth.append(asked.label(urls.get(hit.url, hit.url), passage, line.sentence, passage.start + line.start))
     question = split_joined_names(asked.text)
-    features, _ = measure_features(question, sentences, map_aliases(frozenset(stem_text(question)), asked.names))
+    features, _ = measure_features(question, sentences, map_names(question, asked.names))
     return Pool(asked, sentences, np.array(features), np.array(worth))
 
 

@@ -47,7 +47,7 @@ from corrobora.text.vocabulary import (
     Equivalence,
     add_aliased_stems,
     compare_stems,
-    map_aliases,
+    map_names,
     weigh_stem,
 )
 
@@ -297,7 +297,7 @@ def may_give_number(question: str, statement: str) -> bool:
 
 @lru_cache(maxsize=200)  # every statement of a thread is tested with the same ones
 def _map_names(question: str, pairs: tuple[Equivalence, ...]) -> Aliases:
-    return map_aliases(_read_needs(question).topic, pairs)
+    return map_names(question, pairs)
 
 
 @lru_cache(maxsize=1_000)

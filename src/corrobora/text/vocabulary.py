@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from corrobora.text.tokens import (
@@ -21,7 +22,9 @@ from corrobora.text.tokens import (
     STOP_WORDS,
     fold_text,
     is_same_family,
+    split_words,
     stem_text,
+    stem_word,
 )
 
 if TYPE_CHECKING:
@@ -124,6 +127,21 @@ def map_aliases(wanted: frozenset[str], pairs: Sequence[Equivalence]) -> Aliases
             if len(mine) == 1 and mine <= wanted and theirs and not theirs & mine:
                 found.setdefault(next(iter(mine)), {})[theirs] = None
     return {term: tuple(others) for term, others in found.items()}
+
+
+def map_compounds(text: str) -> Aliases:
+    """Map each word to the compound it forms with the next: "back up" also matches "backup"."""
+    said = split_words(text)
+    found: dict[str, tuple[frozenset[str], ...]] = {}
+    for one, other in pairwise(said):
+        if stem_word(one) and len(other) > 1 and not (one + other).isdigit():
+            found.setdefault(stem_word(one), (frozenset(stem_text(one + other)),))
+    return found
+
+
+def map_names(question: str, pairs: Sequence[Equivalence]) -> Aliases:
+    """Map the words of a question to their other names: compounds, declared synonyms."""
+    return {**map_compounds(question), **map_aliases(frozenset(stem_text(question)), pairs)}
 
 
 def add_aliased_stems(own: Iterable[str], other_names: Aliases) -> frozenset[str]:

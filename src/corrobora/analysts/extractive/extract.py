@@ -26,7 +26,7 @@ from corrobora.text.vocabulary import (
     Equivalence,
     find_equivalences,
     list_equivalent_terms,
-    map_aliases,
+    map_names,
     parse_equivalence,
 )
 
@@ -247,7 +247,7 @@ def choose_lines(
     sentences = [line.sentence for line in lines]
     chosen: dict[int, dict[str, float]] = {}
     for part in asked:
-        ranked = rank_sentences(part.text, sentences, map_aliases(frozenset(stem_text(part.text)), pairs))
+        ranked = rank_sentences(part.text, sentences, map_names(part.text, pairs))
         near = [at for at, one in enumerate(ranked) if one.near and _states_something(lines[at])]
         named = [name for each in find_anchors(part.text) if (name := frozenset(stem_text(each)))]
         best = sorted(near, key=lambda at: (-ranked[at].worth, at))

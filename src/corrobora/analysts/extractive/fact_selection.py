@@ -23,7 +23,7 @@ from corrobora.text.quantities import find_years
 from corrobora.text.ranking import jaccard_similarity, overlap_coefficient, select_diverse_items
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import LIST_ITEM, fold_whitespace, stem_text
-from corrobora.text.vocabulary import Equivalence, find_equivalences, map_aliases
+from corrobora.text.vocabulary import Equivalence, find_equivalences, map_names
 
 _SAME = 0.8  # share of common stems from which two statements of one edition are one
 _INSIDE, _LEAST_STEMS = 0.95, 5  # or of the shorter one's stems, where it has as many
@@ -98,9 +98,7 @@ def _rank_distinct(text: str, distinct: tuple[Fact, ...]) -> tuple[RankedFact, .
     pairs = fact_equivalences(distinct)
     spoken = _find_conversations(distinct)
     split = [_split_fact(fact, spoken=fact.source in spoken) for fact in distinct]
-    ranked = iter(
-        rank_sentences(text, [one for own in split for one in own], map_aliases(frozenset(stem_text(text)), pairs))
-    )
+    ranked = iter(rank_sentences(text, [one for own in split for one in own], map_names(text, pairs)))
     found: list[RankedFact] = []
     for fact, own in zip(distinct, split, strict=True):
         worths: list[tuple[Ranked, Sentence]] = [(next(ranked), one) for one in own]

@@ -28,6 +28,7 @@ from corrobora.domain.report import Draft
 from corrobora.roles.synthesize import Material, Part
 from corrobora.text import phrases
 from corrobora.text.answer_match import check_answer
+from corrobora.text.answers import classify_question
 from corrobora.text.quantities import find_asked_releases, find_releases
 from corrobora.text.questions import asks_to_compare, find_topic_stems
 from corrobora.text.ranking import jaccard_similarity
@@ -40,6 +41,7 @@ _ENOUGH = 6  # statements of one section, unless more words are asked for
 _WEAK = 0.12  # of the best statement's worth
 _OPENS = 0.3  # of the worth of the best statement, from which one opens a report beside it
 _ROWS = 8
+_ANSWERS = 2.0  # what a statement that passes the answer test counts where a number is asked for
 _LENGTH = 0.2  # power of the words of a statement by which its worth is divided
 _FURTHER_MOST = 3
 _DIFFERS = 1.6  # what a pair of editions gains that differ
@@ -66,10 +68,13 @@ def write_draft(given: Material) -> Draft:
     facts = _collect_facts(given)
     plans = _plan_by_part(given) if given.layout == "angles" else _plan_by_question(given, facts)
     rows = _difference_rows(given, facts)
-    orders = [select_diverse(_rank_part(each, compares=compares), _STATEMENTS, compares=compares) for each in plans]
+    pairs = tuple(fact_equivalences(facts))
+    answering = [_find_answers(plan, pairs) for plan in plans]
+    orders = [
+        select_diverse(_rank_part(plan, own, compares=compares), _STATEMENTS, compares=compares)
+        for plan, own in zip(plans, answering, strict=True)
+    ]
     if compares:
-        pairs = tuple(fact_equivalences(facts))
-        answering = [_find_answers(plan, pairs) for plan in plans]
         elsewhere = frozenset[str]().union(*answering)
         differing = frozenset(frozenset((row.a, row.b)) for row in rows)
         orders = [
@@ -109,16 +114,18 @@ def _find_answers(plan: SectionPlan, pairs: tuple[Equivalence, ...]) -> frozense
     )
 
 
-def _rank_part(plan: SectionPlan, *, compares: bool) -> tuple[RankedFact, ...]:
+def _rank_part(plan: SectionPlan, answering: frozenset[str], *, compares: bool) -> tuple[RankedFact, ...]:
     """Rank the facts of a section for its part of the question.
 
     Where statements share the room of an opening, each is worth the less the longer it is: of many words, some are
-    those of the question by chance.
+    those of the question by chance. A number on the topic says more than words: there the answer test counts.
     """
+    asks_number = classify_question(plan.asked).quantified
     ranked: list[RankedFact] = []
     for one in rank_facts(plan.asked, plan.facts):
         words = 1 if compares and one.fact.version else max(1, count_words(one.fact, one.core, OPENING_WORDS))
-        ranked.append(replace(one, worth=one.worth / words**_LENGTH))
+        counts = _ANSWERS if asks_number and one.fact.id in answering else 1.0
+        ranked.append(replace(one, worth=counts * one.worth / words**_LENGTH))
     return tuple(sorted(ranked, key=lambda one: (-one.worth, one.fact.id)))
 
 

@@ -198,6 +198,17 @@ def test_of_two_statements_that_say_as_much_the_shorter_one_opens_the_report():
     assert body.index("The lid of the oven") < body.index("which stands beside")
 
 
+def test_where_a_number_is_asked_for_a_statement_that_passes_the_answer_test_opens_the_report():
+    about = "A kiln has a synopsis for long years."
+    number = "The synopsis should be kept brief, certainly under 80 characters, as lines that are longer are cut."
+    asked = "How long may the synopsis of a kiln be?"
+    part = (SubQuestion("sq-1", asked),)
+    documents = (document(1, "Notes", about), document(2, "Description of a kiln", number))
+    facts = facts_of(*documents, question=asked, parts=part)
+    body = play(synthesize, material(facts, asked, part, contradictions=())).body
+    assert body.index("80 characters") < body.index("A kiln has")
+
+
 def test_a_long_quote_answers_each_part_with_another_sentence_of_it():
     quote = (
         "The lid of the kiln is moved by a chain, which is oiled by the keeper on the first day of every month. "
