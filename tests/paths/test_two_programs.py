@@ -18,6 +18,7 @@ from tests.paths.starts import CLEAR
 from tests.plugins.shell import DOCUMENTS, Shell
 from tests.unit.storage.queue.steady import Steady
 
+from corrobora.app.attempts import STILL_SECONDS
 from corrobora.app.runs import UNTIL_TOPIC
 from corrobora.domain.run import RunStatus
 from corrobora.storage.journal.runs import Runs
@@ -93,6 +94,7 @@ def test_a_command_that_a_signal_stopped_for_an_hour_goes_on_and_repeats_nothing
 ) -> None:
     process = start_run(served, server)
     process.send_signal(signal.SIGSTOP)
+    began = time.monotonic()
 
     async def look_at_heartbeats(database: Database) -> RunStatus:
         steady = Steady()
@@ -101,9 +103,11 @@ def test_a_command_that_a_signal_stopped_for_an_hour_goes_on_and_repeats_nothing
 
     assert ask_database(database_url, look_at_heartbeats) is RunStatus.RUNNING
     assert served("resume", "last").code == 2
+    time.sleep(max(0.0, began + STILL_SECONDS + 1 - time.monotonic()))
     process.send_signal(signal.SIGCONT)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
+    assert b"suspended or without a processor; this counts against the time limit" in err
     assert b"1931" in out
     assert count_repeats(server) == 0
     files = list((Path(served.home) / "runs").glob("*/report.md"))

@@ -62,6 +62,8 @@ _UNCHANGED = """
 SELECT snapshot FROM source WHERE id = ANY(%s::int[]) AND path IS NOT NULL AND gone IS NULL AND added <= %s::timestamptz
 """
 _MOST_TURNS = 10_000  # runs that are looked through for the turns of a watch
+STILL_SECONDS = 10.0  # without a turn of the event loop, which is told
+_LOOK_SECONDS = 1.0
 OVERRUN_SECONDS = 2.0  # delivered by the deadline + 5 %, 2 s at least (BUDGET-6)
 
 
@@ -154,10 +156,23 @@ class RunAttempt:
                     await changed.wait()
 
         watching = asyncio.create_task(watch_answers(), name=f"wishes for {self._row.id}")
+        looking = asyncio.create_task(self._note_stillness(session), name=f"stillness of {self._row.id}")
         try:
             yield
         finally:
-            await cancel_tasks(watching)
+            await cancel_tasks(watching, looking)
+
+    async def _note_stillness(self, session: Session) -> None:
+        """Tell for how long the program stood still, as after Ctrl-Z: the time of a run goes on meanwhile."""
+        clock, before = session.outside.clock, session.outside.clock.now()
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            now, limited = clock.now(), session.budget.allowance.seconds is not None
+            if now - before > STILL_SECONDS:
+                still = f"The program stood still for {now - before:.0f} s, suspended or without a processor"
+                message = f"{still}; this counts against the time limit." if limited else f"{still}."
+                session.emit(EventType.WARNING, "root", {"message": message}, part=f"still/{self._epoch}/{now:.0f}")
+            before = now
 
     async def _may_deliver(self, session: Session, report: Report) -> bool:
         """False if the verification of the report failed, unless it is to be delivered anyway (ANGLES-33)."""

@@ -207,7 +207,7 @@ class ParserProcess:
                 raise ReadError(ReadOutcome.TIMEOUT, f"Reading it took more than {seconds:g} s of CPU.") from error
             if code is not None and -code == _SIGKILL and not again:
                 return await self._request_answer(reader, about, data, again=True)
-            raise ReadError(ReadOutcome.BROKEN, "The reader crashed on it.") from error
+            raise ReadError(ReadOutcome.BROKEN, self._explain_end(code)) from error
         except asyncio.CancelledError:
             await self._kill_process()
             raise
@@ -215,6 +215,14 @@ class ParserProcess:
         if self._served >= self._documents:
             await self._kill_process()
         return answer
+
+    def _explain_end(self, code: int | None) -> str:
+        """Say how a reader ended without an answer: what finds no memory within the limit ends itself."""
+        if code is not None and -code in (_SIGABRT, _SIGTRAP):
+            return f"The reader gave up on it, most likely at its limit of {self._memory >> 20} MB of memory."
+        if code is not None and -code == _SIGKILL:
+            return "The reader was killed twice, perhaps because the machine has no memory left."
+        return "The reader crashed on it."
 
     async def _ensure_process(self) -> Process:
         if self._process is None:
@@ -262,7 +270,7 @@ class ParserProcess:
         await self.close()
 
 
-_SIGKILL, _SIGXCPU = 9, 24
+_SIGTRAP, _SIGABRT, _SIGKILL, _SIGXCPU = 5, 6, 9, 24
 
 
 async def _exchange_frames(process: Process, head: bytes, data: bytes) -> dict[str, Any]:
