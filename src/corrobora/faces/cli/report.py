@@ -78,6 +78,9 @@ def check_target(
 
 def _resolve_link(path: Path, *, follow: bool) -> Path:
     path = path.expanduser()
+    if os.path.exists(path) and not (path.is_dir() or path.is_file()):  # noqa: PTH110 - no error for a closed folder
+        step = "Leave -o out: the report is written to stdout, which the shell can redirect."
+        raise _target_error("device", path, "is a device or a pipe, and no file", step)
     link = next((each for each in (path, path.parent) if each.is_symlink()), None)
     if link is not None and not follow:
         raise _target_error("link", link, "is a symbolic link", "Add --follow-symlinks, or name the place it leads to.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,14 @@ def test_c12_an_existing_file_is_replaced_only_by_force(tmp_path: Path) -> None:
     assert "--force" in str(refused(tmp_path))
     check_target(path, force=True).write(TEXTS)
     assert path.read_text() == "# text"
+
+
+def test_a_device_or_a_pipe_is_named_as_one_also_behind_a_link(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("/dev/null")
+    for place in (tmp_path / "pipe", tmp_path / "link", Path("/dev/null")):
+        said = str(refused(place))
+        assert f"{str(place)!r} is a device or a pipe, and no file. Leave -o out" in said
 
 
 def test_c12_places_that_cannot_be_written(tmp_path: Path) -> None:
