@@ -67,5 +67,6 @@ async def test_what_a_sweep_chose_is_read_at_private_addresses_and_its_queries_a
     assert not any(SWEPT in prompt for prompt in prompts(server, "scope"))
     specified = [prompt for prompt in prompts(server, "extract") if "Task specification:" in prompt]
     assert specified == prompts(server, "extract"), "all read for the same task, so no passage is sent twice"
+    assert all(said in specified[0] for said in PAGES.values()), "what a sweep scans shares a call"
     sent = "\n".join(prompts(server, "extract"))
     assert all(sent.count(said) == 1 for said in PAGES.values())

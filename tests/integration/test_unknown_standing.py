@@ -15,7 +15,7 @@ from corrobora.domain.evidence import Grade
 from corrobora.testing.protocols import WireRequest
 from corrobora.testing.scripted_model import ParsedPrompt, answer_prompt
 from corrobora.testing.server import ModelServer
-from corrobora.testing.web import LoopbackWeb
+from corrobora.testing.web import LoopbackWeb, WebPage
 
 ASKED = "How high is the wheel of Orrin mill?"
 
@@ -49,3 +49,65 @@ async def test_the_subjects_own_page_answers_if_the_model_says_so_and_else_is_to
     weak = ParsedPrompt.read("", writer).lines("Answered only by sources of unknown standing")
     assert weak == ([] if first_hand else [ASKED])
     assert "Not found:" not in writer
+
+
+async def test_the_facts_that_a_model_names_answer_though_a_forum_disagrees_and_the_manual_states_no_version(
+    database_url: str,
+):
+    """A manual seldom names its release or its program, and what disagrees with it answers no better."""
+    asked = "Which hold and keepalive timers does lampd 1.6 use by default?"
+    manual = "hold time: Seconds to wait for a signal. Default: 240 seconds."
+    second = "keepalive time: Seconds between two signals. Default: 80 seconds."
+    forum = "In our harbour the hold and keepalive timers of lampd 1.6 are 180 and 60 seconds by default."
+    pages = [
+        WebPage.of_html(
+            f"/{name}.html",
+            f"<html><head><title>{title}</title></head><body><article><h1>{title}</h1>{body}</article></body></html>",
+        )
+        for name, title, body in (
+            ("manual", "Manual of lampd: timers", f"<p>{manual}</p><p>{second}</p>"),
+            ("forum", "A forum on lampd", f"<p>{forum}</p>"),
+        )
+    ]
+
+    def answer(asked: WireRequest) -> str:
+        said = json.loads(answer_prompt(asked.system, asked.user))
+        page = ParsedPrompt.read(asked.system, asked.user)
+        if page.role == "extract":
+            quotes = [
+                {"passage": name, "quote": quote, "claim": "", "confidence": 0.9, "answers": ["sq-1"], "subjects": []}
+                for name, text in page.passages()
+                for quote in (manual, second, forum)
+                if quote in text
+            ]
+            said |= {"quotes": quotes}
+        if page.role == "reflect":
+            facts = {
+                quote: fact
+                for fact, _, quote in re.findall(r'^(F\w+) \[(S\d+:C\d+)\].*"(.*)"$', page.text, re.MULTILINE)
+            }
+            own, other = [facts[each] for each in (manual, second)], facts[forum]
+            [source] = set(re.findall(r"^(S\d+) read .*Manual of lampd", page.text, re.MULTILINE))
+            dispute = {"a": other, "b": own[0], "claim": "hold time", "relation": "contradicts", "severity": "medium"}
+            said |= {
+                "answered": ["sq-1"],
+                "answered_by": [{"question": "sq-1", "facts": own}],
+                "first_hand": [source],
+                "contradictions": [{**dispute, "difference": "180 -> 240 seconds", "scope": "", "resolved": False}],
+                "gaps": [],
+                "done": True,
+                "should_continue": False,
+            }
+        return json.dumps(said)
+
+    async with (
+        ModelServer(answers=answer) as server,
+        LoopbackWeb(pages) as web,
+        open_harness(database_url, settings=name_web(web)) as harness,
+    ):
+        found = await harness.run(server, "timed", question=asked, libraries=(), providers=("tavily",))
+    assert found.report is not None
+    [question] = found.report.findings.sub_questions
+    assert (question.standing, question.grade) == ("ANSWERED", Grade.PLAUSIBLE)
+    assert question.finding in (manual, second), "the finding is what the model names, not what disagrees with it"
+    assert found.report.findings.contradictions

@@ -199,6 +199,12 @@ def _write_rulings(value: Rulings, given: Confirming) -> Wire:
     return {"rulings": rows}
 
 
+def _write_extraction(value: Extraction, given: Any) -> Wire:
+    """One answer holds what all sources of a call gave."""
+    quotes = [asdict(quote) for each in (value, *value.beside) for quote in each.quotes]
+    return asdict(value) | {"quotes": quotes}
+
+
 def _write_fields(value: Any, given: Any) -> Wire:
     return asdict(value)
 
@@ -212,7 +218,7 @@ _WRITERS: dict[type[Any], Callable[[Any, Any], Wire]] = {
     Proposal: _write_proposal,
     Draft: _write_draft,
     Rulings: _write_rulings,
-    Extraction: _write_fields,
+    Extraction: _write_extraction,
     Critique: _write_fields,
     Verdict: _write_fields,
 }

@@ -170,7 +170,7 @@ def _build_candidate(hit: Hit, scan: Reading | None, queries: Sequence[str], gro
         reference=_name_document(hit),
         title=(scan.title if scan else "") or hit.title,  # a given source names only itself
         snippet=hit.snippet,
-        scan=" ".join(fact.quote for fact in facts),
+        scan=" … ".join(fact.quote for fact in facts),
         published=hit.published or (first.published or first.version if first else ""),
         publisher=(first.publisher if first else "") or host,
         found_by=tuple(dict.fromkeys(queries)),

@@ -73,7 +73,8 @@ async def read_hits(
     turns: list[asyncio.Event] = []
     read_whole = found is not None and run.has_model
     missed = select_missed_subjects(thread.subjects, found or hits)
-    pages = run.leaves > 1 and run.budget.allowance.seconds is None  # else each is read as soon as it is there
+    timed = run.budget.allowance.seconds is not None or thread.phase.minutes is not None
+    pages = run.leaves > 1 and not timed  # else each is read as soon as it is there
     shared = [pages or hit.source is not None for hit in hits]
     free, topic = partial(_list_free, thread, run), find_topic_stems(run.brief.question)
     batch = ReadBatch(sum(shared) + len(again), free, topic, pages=pages)
@@ -82,7 +83,7 @@ async def read_hits(
         turn = ReadingTurn(
             tuple(turns) if ordered else (),
             place,
-            batch if read_whole and shared[place] else None,
+            batch if (read_whole or (pages and run.has_model)) and shared[place] else None,
             thread.subjects if hit.source is None else missed,
         )
         turns += [turn.own] if ordered else []

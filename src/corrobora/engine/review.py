@@ -96,6 +96,7 @@ async def confirm_input(checked: CheckedDraft, findings: Findings, run: Session)
     sources = _name_sources(findings.facts)
     facts = {str(fact.id): fact for fact in findings.facts}
     shown = [(each, each.facts or _find_nearest(each, findings.facts)) for each in doubted]
+    shown.sort(key=lambda row: [(facts[name].source, facts[name].start) for name in row[1]])  # a call has a quote once
     said = {name: " ".join(each.sentence for each, names in shown if name in names) for name in facts}
     leads = {name: await _find_lead(fact, said[name], run) for name, fact in facts.items() if said[name]}
     quotes = {name: (sources[name], lead, facts[name].quote) for name, lead in leads.items()}

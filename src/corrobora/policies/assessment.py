@@ -171,9 +171,9 @@ class _Judgement:
         return asked.id in fact.answers or (fact.id in self.stored and not fact.answers)
 
     def vouches(self, facts: Sequence[Fact]) -> bool:
-        """True if facts of unknown standing answer together: two independent publishers, or one that must know."""
+        """True if facts of unknown standing answer together: two undisputed publishers, or any that must know."""
         sound = [fact for fact in facts if fact.id not in self.disputed]
-        return len(group_witnesses(sound)) > 1 or any(fact.source in self.first_hand for fact in sound)
+        return len(group_witnesses(sound)) > 1 or any(fact.source in self.first_hand for fact in facts)
 
 
 def _assess_question(
@@ -217,9 +217,7 @@ def _assess_question(
         asked,
         standing=standing,
         grade=grade if best is not None else None,
-        finding=select_claim(_choose_shown(asked, passing, view, claimed=claimed), asked.text)
-        if best is not None
-        else "",
+        finding=select_claim(_choose_shown(asked, passing, view, judged), asked.text) if best is not None else "",
         evidence=tuple(evidence),
     )
     return _Result(question, reason)
@@ -276,14 +274,15 @@ def _answer_together(asked: SubQuestion, view: EvidenceView, judged: _Judgement)
 
 
 def _choose_shown(
-    asked: SubQuestion, passing: Sequence[Fact], view: EvidenceView, *, claimed: bool | None
+    asked: SubQuestion, passing: Sequence[Fact], view: EvidenceView, judged: _Judgement
 ) -> Sequence[Fact]:
-    """Return the facts of which one is shown as the finding: those that their reader took for the question, if any.
+    """Return the facts of which one is shown as the finding: those that a model names as the answer, if any.
 
-    Where a model counts the question as answered they need not pass the answer test themselves.
+    Else it is what their reader took for the question; where a model counts it as answered, also without the test.
     """
+    claimed = judged.answered.get(asked.id)
     own = sort_by_grade(fact for fact in (view.facts if claimed else passing) if asked.id in fact.answers)
-    return own or passing
+    return [fact for fact in own if claimed and fact.id in judged.named.get(asked.id, ())] or own or passing
 
 
 def _has_both_sides(question: str, passing: Sequence[Fact]) -> bool:

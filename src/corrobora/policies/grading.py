@@ -23,7 +23,7 @@ from corrobora.domain.evidence import Fact, Grade, Statement
 from corrobora.text.answer_match import AnswerCheck, check_answer, may_give_number
 from corrobora.text.measures import find_measures
 from corrobora.text.mentions import strip_to_alphanumeric
-from corrobora.text.quantities import remove_known_series
+from corrobora.text.quantities import remove_known_series, remove_releases
 from corrobora.text.tokens import split_words, stem_text
 from corrobora.text.vocabulary import Equivalence
 
@@ -353,11 +353,9 @@ def find_notice(title: str, text: str) -> str:
     lines = head.lstrip().split("\n", 1)
     if _TITLE.match(lines[0].strip("# ")):
         return lines[0].strip("# ")[:_NOTICE_CHARS]
-    found = _SAID.search(head)
-    if found is None:
+    if (found := _SAID.search(head)) is None:
         return ""
-    ends = [each.end() for each in _SENTENCE_END.finditer(head, 0, found.start())]
-    start = ends[-1] if ends else 0
+    start = max((each.end() for each in _SENTENCE_END.finditer(head, 0, found.start())), default=0)
     stop = _SENTENCE_END.search(head, found.end())
     return head[start : stop.end() if stop else len(head)].strip()[:_NOTICE_CHARS]
 
@@ -391,7 +389,9 @@ class EvidenceView:
         """True if facts that are read as one statement are near a question and of the kind asked for."""
         quotes, headings = "\n".join(fact.quote for fact in facts), "\n".join(map(read_headings, facts))
         around = "\n".join(self._around[source] for source in sorted({fact.source for fact in facts}))
-        it = check_answer(remove_known_series(question, around), quotes, headings, around, self._pairs)
+        versioned = any(fact.version for fact in facts)  # else no source can name the release that is asked for
+        question = remove_known_series(question, around) if versioned else remove_releases(question)
+        it = check_answer(question, quotes, headings, around, self._pairs)
         return bool(facts) and it.near and (it.gives or may_give_number(question, quotes))
 
 

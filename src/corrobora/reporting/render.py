@@ -323,12 +323,12 @@ def render_methodology(report: Report, frame: Frame = ENGLISH) -> str:
     searched = f"{searches} answered, {done.failed_searches} failed"
     searched += f", of {', '.join(done.providers)}" if done.providers else ""
     read = f"{format_count(done.hits, 'result')}, {format_count(done.sources_read, 'source')} read"
-    refused = format_count(done.dropped_quotes, "quote")
+    refused = f"{format_count(done.dropped_quotes, 'quote')} refused: not in their source, or at no single place of it"
     outcomes = ", ".join(f"{say(describe_code(name))} {count}" for name, count in done.outcomes)
     lines = [
         f"Profile `{done.profile}`; analyst: {done.analyst}.",
         f"{format_count(done.rounds, 'round')}; {searched}; {read}.",
-        f"{format_count(done.facts, 'fact')}, each with a literal quote; {refused} refused: {phrases.NO_QUOTE}.",
+        f"{format_count(done.facts, 'fact')}, each with a literal quote; {refused}.",
         f"Results by outcome: {outcomes or 'nothing was requested'}.",
         f"Stopped because: {_describe_stops(done.stops, frame) or 'nothing ran'}.",
         f"Spent: {_describe_spending(done)}.",

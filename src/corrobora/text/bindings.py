@@ -207,7 +207,7 @@ def _find_denial(clause: Clause, unit: Clause, reading: Reading, parts: list[Cla
             stem in each.negated or any(shade.kind == "unless" and shade.governs == stem for shade in each.shades)
             for each in reading.units
         )
-        if not free and _differ(clause, own):
+        if not free and not own.negations and _differ(clause, own):  # "no attempt to filter it" denies it, too
             word = find_word(clause, stem)
             return Problem(f"it denies “{word}”, its sources do not", word, false=True, contradicts=True)
     return None

@@ -361,6 +361,11 @@ COUNTED = Proposal("", answered=("sq-1",), judged=True)
         (replace(COUNTED, first_hand=("S3",)), (HERE,), False),
         (replace(COUNTED, contradictions=(Contradiction("year", HERE.id, THERE.id),)), (HERE, THERE), False),
         (
+            replace(COUNTED, first_hand=("S1",), contradictions=(Contradiction("year", HERE.id, THERE.id),)),
+            (HERE, THERE),
+            True,
+        ),
+        (
             replace(COUNTED, contradictions=(Contradiction("year", HERE.id, THERE.id, resolved=True),)),
             (HERE, THERE),
             True,

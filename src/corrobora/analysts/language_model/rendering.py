@@ -331,7 +331,7 @@ def _show_cited(doubt: Doubt, doubts: Sequence[Doubt]) -> Shown:
 
 
 def _show_pairs(pairs: Sequence[tuple[str, str]]) -> Shown:
-    return quote_rows(("-", pair) for pair in pairs)
+    return quote_rows(("", pair) for pair in pairs)
 
 
 def _show_named(rows: Sequence[tuple[str, str]]) -> Shown:
