@@ -189,7 +189,8 @@ _CHANGES = re.compile(rf"\b(?:{_UP}|{_DOWN}|{_ROSE}|{_FELL}|{_MOVES}|differ\w*|e
 _OFTEN = re.compile(r" times\s*[,;.]")
 _COMPARED = re.compile(
     rf"\b(?:(?P<up>{_UP}|exceeds?|exceeded)|(?P<down>{_DOWN}))\b(?=.*\bthan\b|.*\b(?:exceeds?|exceeded)\b|\s+#)"
-    r"|\b(?P<same>the same|equal|identical|as (?:many|much|long|high) (?!as [$€£]?#))\b"
+    r"|\b(?P<same>(?<!in )(?<!on )(?<!by )(?<!from )the same"  # "in the same thread" says nothing of amounts
+    r"|equal|identical|as (?:many|much|long|high) (?!as [$€£]?#))\b"
 )
 BOUNDS = frozenset(("above", "below"))
 _IS = (["is"], ["are"], ["was"], ["were"], ["lies"], ["lie"], ["lay"], ["stays"], ["stayed"])

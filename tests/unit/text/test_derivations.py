@@ -105,8 +105,12 @@ def test_a_number_before_is_higher_than_is_compared_and_no_difference(one: int, 
             "From 10 errors on, the server delays all answers by 1 second; at 20 it breaks the connection.",
             ("From 10 errors on, the server delays all answers by 1 second.", "At 20 errors it breaks the connection."),
         ),
+        (
+            "One user speaks of 180 seconds, while another one in the same thread speaks of 240 seconds.",
+            ("We use 180 seconds.", "The default of 240 seconds was too slow for us."),
+        ),
     ],
-    ids=["instead-of-is-no-share", "by-is-no-difference"],
+    ids=["instead-of-is-no-share", "by-is-no-difference", "in-the-same-thread-is-no-equality"],
 )
 def test_what_computes_nothing_is_not_computed(said: str, quotes: tuple[str, ...]) -> None:
     found = check_derivation(said, [CitedEvidence(Evidence(each), f"S{at}") for at, each in enumerate(quotes)])
