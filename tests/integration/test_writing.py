@@ -272,14 +272,10 @@ async def test_an_absence_in_ordinary_words_stays_and_one_that_a_source_refutes_
         if is_role(asked, "synthesize"):
             said["body"] += f"\n\n## More\n\n{' '.join((*true, false, invented))}"
         if is_role(asked, "confirm"):
-            shown = re.findall(r"^(D\d+): <data-\w+>", asked.user, re.MULTILINE)
+            shown = re.findall(r"^(D\d+): <data-\w+>(.*?)</data", asked.user, re.MULTILINE)
             said["rulings"] = [
-                {
-                    "sentence": label,
-                    "carried": at != len(shown) - 1,
-                    "missing": "a quote says it" * (at == len(shown) - 1),
-                }
-                for at, label in enumerate(shown)
+                {"sentence": label, "carried": text != false, "missing": "a quote says it" * (text == false)}
+                for label, text in shown
             ]
         return json.dumps(said)
 
