@@ -274,7 +274,7 @@ async def test_an_absence_in_ordinary_words_stays_and_one_that_a_source_refutes_
         if is_role(asked, "confirm"):
             shown = re.findall(r"^(D\d+): <data-\w+>(.*?)</data", asked.user, re.MULTILINE)
             said["rulings"] = [
-                {"sentence": label, "carried": text != false, "missing": "a quote says it" * (text == false)}
+                {"sentence": label, "carried": text != true[1], "missing": "a quote says it" * (text == true[1])}
                 for label, text in shown
             ]
         return json.dumps(said)
