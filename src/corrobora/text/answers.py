@@ -83,7 +83,7 @@ _NOUNS = tuple(
         ("frequency", "frequency"),
         ("price|costs?|fees?|fine|salary|budget|revenue|turnover|profit|rent", "money share amount"),
         ("percentage|percent|proportion|share|rate", "share amount"),
-        ("number|amount|quantity|limit|limits|minimum|maximum|speed|temperature|capacity|threshold|score", "amount"),
+        ("numbers?|amount|quantity|limit|limits|minimum|maximum|speed|temperature|capacity|threshold|score", "amount"),
         ("time", "clock"),
         ("date|year|month|day", "date"),
         ("releases?|versions?", "release"),
@@ -136,6 +136,7 @@ _PERMISSION = re.compile(
     r"prohibit\w*|forbid\w*|banned?|restrict\w*|only (?:be |if|when|where|with|as)|discouraged|deprecated|"
     r"unless|except)\b"
 )
+_MAILBOX = re.compile(r"\b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}\b")
 _TIMES = frozenset(
     stem_word(word)
     for word in "second seconds minute minutes min mins hour hours hrs day days night nights week weeks weekday "
@@ -348,7 +349,7 @@ _INITIAL = re.compile(r"\b[A-Z]\.\s?\Z")  # before a name: "B. Okafor"
 
 
 def _score_person(text: str, named: frozenset[str]) -> float:
-    best = 0.0
+    best = 1.0 if _MAILBOX.search(text) else 0.0  # whom to write to
     for mention in find_mentions(text):
         own = frozenset(stem_text(mention.text))
         if mention.kind is MentionKind.NAME and own and not own & named:

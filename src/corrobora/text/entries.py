@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from corrobora.text.tokens import LIST_ITEM, TERM_GAP
+from corrobora.text.tokens import LIST_ITEM, TERM_GAP, skip_item_mark
 
 _TERM = re.compile(rf"(\S[^\n{TERM_GAP}]{{0,299}}){TERM_GAP}")
 _ITEM_TERM = re.compile(r"([^\s:](?:(?![.!?] )[^\n:]){0,59}?)(?:: | [-–—] )(?=\S)")
@@ -42,11 +42,10 @@ def is_numbered_heading(text: str, start: int, end: int) -> bool:
 
 
 def find_item_mark(text: str, start: int) -> int:
-    """Return where the mark stands of the item whose words begin at `start`, or `start` if it has none."""
+    """Return where the mark stands of the item or comment whose words begin at `start`, or `start` if it has none."""
     line = text.rfind("\n", 0, start) + 1
     begin = start - len(text[line:start].lstrip())
-    mark = LIST_ITEM.match(text, begin)
-    return begin if mark is not None and mark.end() == start else start
+    return begin if skip_item_mark(text, begin) == start else start
 
 
 def read_terms(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:

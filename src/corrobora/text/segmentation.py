@@ -52,6 +52,7 @@ _MARKER = re.compile(r"(?:[-*•‣◦–+#>|]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[
 _GOES_ON = frozenset(",-–—'\"’”()/&")
 _SHORT_LINE = 40
 _GAP = re.compile(r"(?<=\S) {3,}(?=\S)")  # between two columns; lines set to a width have gaps of two spaces
+_COMMENT = re.compile(r"#+[ \t]*(?=[^\s#])")
 # The name of a field at the start of a line (RFC 5322, section 2.2): "Requires-Dist: ", "Apologies for absence: ".
 _FIELD = re.compile(r"[A-Z][\w-]{0,30}(?: [\w-]{1,20}){0,2}: ")
 # Never end a sentence or a heading at the end of a line: the phrase continues on the next line.
@@ -116,20 +117,25 @@ def _line_ends(text: str, line: int, start: int, end: int) -> bool:
     last = start - 1
     while last > line and text[last] in " \t\r":
         last -= 1
-    if last < line or _MARKER.match(text, end):
+    long, tail = last - line >= _SHORT_LINE, text[last]
+    of_comment = text[line] == "#" or (line == 0 and long and text[end] == "#")  # a quote may begin within it
+    comment = _COMMENT.match(text, end) if of_comment else None
+    if last < line or (of_comment and comment is None) or (comment is None and _MARKER.match(text, end)):
         return True
-    if _FIELD.match(text, end) and _FIELD.match(text, line):
-        return True
-    tail = text[last]
-    if not tail.isalnum() and tail not in _GOES_ON:
+    if (_FIELD.match(text, end) and _FIELD.match(text, line)) or not (tail.isalnum() or tail in _GOES_ON):
         return True
     if text[last - 12 if last - line > 12 else line : last + 1].rsplit(None, 1)[-1].lower() in _CONTINUING_WORDS:  # noqa: PLR2004 - a word
         return False
+    if comment is not None:
+        return not long and not text[comment.end()].islower()
+    return _is_in_columns(text, line, start, end) or (not long and (text[end].isupper() or text[end].isdigit()))
+
+
+def _is_in_columns(text: str, line: int, start: int, end: int) -> bool:
+    """True if one of the lines around a break looks like a row of a table or of values, or like an entry of a list."""
     if " | " in text[line:start] or _is_row(text, end) or _is_value_row(text, line, start, end):
         return True
-    if TERM_GAP in _read_line(text, end) or _has_first_cell(text, end, line):
-        return True
-    return last - line < _SHORT_LINE and (text[end].isupper() or text[end].isdigit())
+    return TERM_GAP in _read_line(text, end) or _has_first_cell(text, end, line)
 
 
 def _is_row(text: str, at: int) -> bool:
@@ -190,9 +196,7 @@ def _read_indentation(line: str) -> str:
 
 def _stop_ends(text: str, begin: int, line: int, start: int, end: int) -> bool:
     """True if the punctuation `text[start:end]` ends the sentence that began at `begin`."""
-    if end >= len(text):
-        return True
-    if text[start] in "。！？":
+    if end >= len(text) or text[start] in "。！？":
         return True
     follow = text[end]
     if not follow.isspace():

@@ -23,7 +23,7 @@ import Stemmer
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-TOKENIZER_VERSION = 2
+TOKENIZER_VERSION = 3
 _START = 2  # letters of a word that its stem keeps; a stem of no more letters keeps the first: "eying", "ei"
 
 STOP_WORDS = frozenset(
@@ -238,6 +238,7 @@ IDENTIFIER = re.compile(  # a name of a program's things: `mail_check`, `std::so
     r"|(?<![\w.:/@-])[A-Z]\w*(?:-\w+)*-\d\w*"
 )
 _SIGNS = re.compile(r"[\W_]")
+_COMPOUND = re.compile(r"--[a-z][\w-]*\w|[^\W_]+(?:(?:_+|::)[^\W_]+)+")
 
 
 def join_identifier(name: str) -> str:
@@ -250,14 +251,27 @@ def find_identifiers(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(join_identifier, IDENTIFIER.findall(text))))
 
 
+def append_names(text: str) -> str:
+    """Return a text with each name of several words in it, `mail_check` or `--mail-check`, once more as one word.
+
+    Whoever asks for a name does not look for its words wherever they stand. A name in a name counts, too: of
+    `box.mail_check` the latter.
+    """
+    if "_" not in text and "--" not in text and "::" not in text:
+        return text
+    names = " ".join(map(join_identifier, _COMPOUND.findall(text)))
+    return f"{text}\n{names}" if names else text
+
+
 LIST_ITEM = re.compile(r"(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\(?[a-z][.)])[ \t]+(?=\S)")
+COMMENT = re.compile(r"#+[ \t]+(?=\S)")  # of a configuration or a program
 TERM_GAP = "\u2003"  # what a reader puts between a term and what defines it, where it writes both on one line
 _ROW = re.compile(r"(?:[^;:\n]{1,120}: [^;\n]{1,2000}(?:; |\.$|$)){2,}")
 
 
 def skip_item_mark(text: str, start: int) -> int:
-    """Return where the words of a list item begin; a letter in brackets belongs to the text of a clause."""
-    mark = LIST_ITEM.match(text, start)
+    """Return where the words of a list item or comment begin; a letter in brackets belongs to the text of a clause."""
+    mark = LIST_ITEM.match(text, start) or COMMENT.match(text, start)
     return start if mark is None or mark.group()[0] == "(" else mark.end()
 
 

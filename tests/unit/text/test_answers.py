@@ -32,6 +32,8 @@ from corrobora.text.answers import AnswerKind, classify_question, find_place, sc
         ("Can a keeper serve twice?", "No keeper shall serve more than once.", "A keeper shall serve the hall."),
         ("What is the limit of trays?", "tray_limit: 64; door: none.", "tray_limit: none; door: closed."),
         ("Who was against the bridge?", "M. Lindqvist was against it.", "Lindqvist was against it."),
+        ("Whom do I ask about a lost key?", "Then write to keys@mill.example.", "Then ask for another key."),
+        ("Which numbers of trays are allowed?", "The limit is 64.", "Trays are allowed."),
         ("Which tools are needed?", "A saw, a file, and a clamp are needed.", "Tools are needed."),
     ],
 )

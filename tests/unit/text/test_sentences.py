@@ -34,6 +34,20 @@ def split(text: str) -> list[str]:
         ("The U.S. Senate met. It voted.", ["The U.S. Senate met.", "It voted."]),
         ("Wait... what?", ["Wait... what?"]),
         ("1. First\n2. Second", ["1. First", "2. Second"]),
+        (
+            "# Wait for the kiln before the\n#  Tarnholm guild is called\n#\n# Use 0. The hall\n#\tis closed.\ndelay 5",
+            [
+                "# Wait for the kiln before the\n#  Tarnholm guild is called",
+                "#",
+                "# Use 0.",
+                "The hall\n#\tis closed.",
+                "delay 5",
+            ],
+        ),
+        (
+            "It waits for all kilns that are nearest to\n# the hall.",
+            ["It waits for all kilns that are nearest to\n# the hall."],
+        ),
         ("name | value\nlength | 8", ["name | value", "length | 8"]),
         (
             "Licence: MPL-2.0 and MIT\nProject page: https://example.org/a-long-address/of-it\nKeywords: bar",

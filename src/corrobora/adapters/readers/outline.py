@@ -82,7 +82,7 @@ def read_outline(lines: Sequence[str]) -> tuple[str, tuple[Heading, ...]]:
         terms = " ".join((lines[at], *(each.strip() for each in lines[at + 1 : end - 1] if each.strip())))
         line = f"{terms}{TERM_GAP}{lines[end - 1].strip()}" if end > at + 1 else _part_columns(lines, at)
         if at in levels:
-            title = _STARRED.sub("", line.strip(), 1).rstrip(" =")
+            title = _STARRED.sub("", line.strip(), 1).rstrip(" =").removesuffix(":")
             headings.append(Heading(size + len(line) - len(line.lstrip()), levels[at], title))
         under = at - 1 in levels and _is_underlined(lines[at - 1].strip(), line)
         if under or _is_overlined(lines, at + 1):  # it says no more than that the line beside it is a heading
@@ -174,8 +174,12 @@ def _read_below(lines: Sequence[str], at: int) -> str:
 
 
 def _stands_alone(lines: Sequence[str], at: int) -> bool:
-    """True for a short line between blank ones, or a blank one and a rule, that ends like no sentence."""
+    """True for a short line between blank ones, or a blank one and a rule, that ends like no sentence.
+
+    A line of a series may end in a colon: "Changes in 4.3:".
+    """
     said, below = lines[at].strip(), _read_below(lines, at)
+    said = said.removesuffix(":") if _read_form(said) else said
     between = (not at or not lines[at - 1].strip()) and (not below.strip() or _RULE.fullmatch(below) is not None)
     return between and 0 < len(said) <= _HEADING_CHARS and not said.endswith(_ENDS_SENTENCE)
 

@@ -59,7 +59,7 @@ def grow_quote(lines: Sequence[Line], at: int) -> tuple[int, int]:
         return _quote_turn(lines, at)
     if is_question(lines[at].text) or (lines[at].asked >= 0 and fits_quote(lines, lines[at].asked, at)):
         return _quote_to_answer(lines, at)
-    first = _extend_backward(lines, at)
+    first, at = _add_comment(lines, _extend_backward(lines, at), at)
     last = _end_of_list(lines, at, first)
     if last == at and lines[at].depth > 0:  # an item inside an item is quoted whole if it is short
         end = next((n for n in range(at, len(lines) - 1) if not _same_paragraph(lines, at, n + 1)), len(lines) - 1)
@@ -76,6 +76,16 @@ def grow_quote(lines: Sequence[Line], at: int) -> tuple[int, int]:
             break
         first -= 1  # the last line of a passage or section is quoted from before it
     return _find_term_line(lines, first, last), last
+
+
+def _add_comment(lines: Sequence[Line], first: int, at: int) -> tuple[int, int]:
+    """Return the first of some lines and the last, with a comment and the line that it is about if both fit."""
+    opening, last = first, at
+    while lines[last].comment and last + 1 < len(lines) and _same_paragraph(lines, at, last + 1):
+        last += 1
+    while opening and lines[opening - 1].comment and _same_paragraph(lines, opening - 1, at):
+        opening -= 1
+    return (opening, last) if fits_quote(lines, opening, last, _ENTRY_CHARS) else (first, at)
 
 
 def _find_term_line(lines: Sequence[Line], first: int, last: int) -> int:
@@ -307,7 +317,8 @@ def _to_quote(given: Excerpt, lines: Sequence[Line], span: LineSpan) -> Quote | 
         if end - start < LIMITS.quote_min_chars or topic & set(stem_text(text[line.opened : start])) - own:
             start = line.opened
     mark = find_item_mark(text, start)
-    start = mark if find_term(text, mark) > mark else start  # it tells that what follows is an entry
+    tells = line.comment or find_term(text, mark) > mark  # that what follows is a comment, or an entry
+    start = mark if tells else start
     literal = _truncate_quote(text[start:end])
     if len(literal) < LIMITS.quote_min_chars:
         return None

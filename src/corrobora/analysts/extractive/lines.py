@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 from corrobora.analysts.extractive.ranker import Sentence, find_exchanges, is_question
@@ -18,6 +19,7 @@ from corrobora.roles.extract import Excerpt
 from corrobora.text.entries import find_entries, is_numbered_heading, measure_depth, read_terms
 from corrobora.text.segmentation import Span, is_entry, split_sentences
 from corrobora.text.tokens import (
+    COMMENT,
     IDENTIFIER,
     LIST_ITEM,
     fold_whitespace,
@@ -60,6 +62,7 @@ class Line:
     item: bool = False  # of a list
     depth: int = -1  # columns by which the item that it belongs to is indented; -1: none
     entry: int = -1  # where the entry of a list begins below whose term it stands; -1: none, or it begins with it
+    comment: bool = False  # of a configuration or program: "# seconds to wait", above what it is about
     asked: int = -1  # the line where the question begins that its paragraph answers; -1: none
 
 
@@ -115,7 +118,9 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
         item = not heads and (
             LIST_ITEM.match(text, span.start) is not None or (turn < 0 and is_entry(text, span.start))
         )
-        if heads or (turn < 0 and not item and _is_heading(text, span, read) and not is_question(read)):
+        comment = COMMENT.match(text, span.start) is not None and text[span.end : span.end + 2] != "\n\n"
+        plain = turn < 0 and not (item or comment)
+        if heads or (plain and _is_heading(text, span, read) and not is_question(read)):
             local, opened = (f"{local} {read}", opened) if opened >= 0 else (read, span.start)
             continue
         if item or "\n\n" in text[last : span.start] or turn != open_turn or opened >= 0:
@@ -139,10 +144,19 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
             read, stems, above, str(passage.id), turn >= 0, item, bare, 0.0, heading, passage.heading, term
         )
         begins = skip_item_mark(text, spans[entry].start) if entry >= 0 else -1
-        found.append(Line(number, start, span.end, read, sentence, paragraph, opened, turn, item, depth, begins))
+        found.append(Line(number, start, span.end, read, sentence, paragraph, opened, turn, item, depth, begins, comment))
         around += [(depth, frozenset(stems))] if item else []
         opened = -1
-    return _read_with_inner_items(_read_with_items(found))
+    return _read_with_inner_items(_read_with_items(_read_with_comments(found)))
+
+
+def _read_with_comments(lines: list[Line]) -> list[Line]:
+    """Let the line below a comment be read with it: it is what the comment is about."""
+    for at, (comment, line) in enumerate(pairwise(lines), start=1):
+        if comment.comment and not line.comment and comment.paragraph == line.paragraph:
+            above = line.sentence.above | frozenset(comment.sentence.stems)
+            lines[at] = replace(line, sentence=replace(line.sentence, above=above, bare=False))
+    return lines
 
 
 def _read_with_inner_items(lines: list[Line]) -> list[Line]:
@@ -187,8 +201,6 @@ def find_inner_items(lines: Sequence[Line], at: int) -> int:
 
 def _is_heading(text: str, span: Span, read: str) -> bool:
     """True for a short line of its own that ends like no sentence, or asks."""
-    if text.startswith("#", span.start):
-        return True
     if is_command(read):
         return False
     if (
@@ -295,7 +307,14 @@ def split_joined_names(text: str) -> str:
         >>> split_joined_names("AnnMiller uses -V with --keep-within")
         'Ann Miller uses -V optionVu with --keep-within optionkeepwithin'
     """
-    text = IDENTIFIER.sub(lambda found: f"{found[0]} {join_identifier(found[0])}", text)
+    text = IDENTIFIER.sub(_add_joined, text)
     return _OPTION.sub(
         lambda found: f"{found[0]} option{found[1]}{'lu'[found[1].isupper()]}", _JOINED_NAMES.sub(" ", text)
     )
+
+
+def _add_joined(found: re.Match[str]) -> str:
+    """Add to an identifier itself as one word, and what follows its last dot: `Box.mail_check` is a `mail_check`."""
+    last = found[0].rpartition(".")[2]
+    names = dict.fromkeys(join_identifier(each) for each in (found[0], *([last] if "_" in last else [])))
+    return f"{found[0]} {' '.join(names)}"

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from corrobora.text.tokens import split_words, stem_word
+from corrobora.text.tokens import append_names, split_words, stem_word
 
 if TYPE_CHECKING:
     from corrobora.storage.index.numbering import BatchNumbering, NumberedTexts
@@ -52,7 +52,10 @@ class Tokenizer:
         self._memo = _Memo()
 
     def number_terms(self, text: str) -> list[int]:
-        """Return the term number of every word in order, `STOP_WORD` for stop words."""
+        """Return the term number of every word in order, `STOP_WORD` for stop words; those of whole names last."""
+        return self._number_words(append_names(text))
+
+    def _number_words(self, text: str) -> list[int]:
         return list(map(self._memo.__getitem__, split_words(text)))
 
     def query_terms(self, text: str) -> list[int]:
@@ -61,11 +64,11 @@ class Tokenizer:
 
     def number_batch(self, texts: Sequence[str]) -> NumberedTexts:
         """Return the term numbers of many texts, in a fraction of the time if there are many."""
-        return self._numbering.number_texts(texts)
+        return self._numbering.number_texts([append_names(text) for text in texts])
 
     def query_terms_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Return `query_terms` of each text, in a fraction of the time if there are many."""
-        terms, places, sizes = self._numbering.number_texts(texts)
+        terms, places, sizes = self._numbering.number_texts([append_names(text) for text in texts])
         found: list[list[int]] = [[] for _ in texts]
         numbers, start = terms.tolist(), 0
         for place, size in zip(places.tolist(), sizes.tolist(), strict=True):
@@ -77,4 +80,4 @@ class Tokenizer:
     def _numbering(self) -> BatchNumbering:
         from corrobora.storage.index.numbering import BatchNumbering  # noqa: PLC0415 - numpy, see above
 
-        return BatchNumbering(self._memo.__getitem__, self.number_terms)
+        return BatchNumbering(self._memo.__getitem__, self._number_words)

@@ -82,6 +82,8 @@ def test_starred_lines_are_headings_where_there_are_several_levels() -> None:
 def test_lines_that_recur_with_other_numbers_are_headings() -> None:
     news = "".join(f"version 1.{n} - Ann Moe, 2017-12-{n}\n\n* It is mended.\n\n" for n in (17, 16, 15))
     assert [title for _, title in headings(news)] == [f"version 1.{n} - Ann Moe, 2017-12-{n}" for n in (17, 16, 15)]
+    news = "".join(f"CHANGES WITH {n}:\n\n        * It is mended.\n\n" for n in (17, 16, 15))
+    assert [title for _, title in headings(news)] == ["CHANGES WITH 17", "CHANGES WITH 16", "CHANGES WITH 15"]
     assert headings("See page 4\n\nIt turns.\n\nCall 112\n\nIt stops.\n") == []
 
 

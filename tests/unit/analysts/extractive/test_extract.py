@@ -112,3 +112,28 @@ def test_a_sentence_of_an_item_is_quoted_from_what_the_item_defines():
     asked = (SubQuestion("sq-1", "What is the default ping interval?"),)
     found = play(extract, excerpt(document(8, "Options", OPTIONS), asked[0].text, asked))
     assert "ping interval: Time between two pings on this line. Default: 4 seconds." in found.quotes[0].quote
+
+
+def test_a_comment_of_a_configuration_is_quoted_with_the_setting_that_it_is_about():
+    text = (
+        "# port on which the mill listens\nlisten_on 80\n\n"
+        "# seconds that the mill waits for grain before it\n# stops the stones\ngrain_delay 40\n\n"
+        "# sacks to fill at most\nsacks 7"
+    )
+    asked = (SubQuestion("sq-1", "How long does the mill wait for grain?"),)
+    found = play(extract, excerpt(document(9, "mill.conf", text), asked[0].text, asked))
+    assert text.split("\n\n")[1] in [quote.quote for quote in found.quotes]
+
+
+def test_a_setting_is_found_by_the_words_of_the_comment_above_it():
+    text = "# seconds that the mill waits for grain\ngrain_delay 40\n\n# sacks to fill at most\nsacks 7"
+    asked = (SubQuestion("sq-1", "What is grain_delay?"),)
+    found = play(extract, excerpt(document(9, "mill.conf", text), asked[0].text, asked))
+    assert found.quotes[0].quote == text.split("\n\n", maxsplit=1)[0]
+
+
+def test_a_name_is_found_in_a_name_that_contains_it():
+    text = "Mills\n\nThe flag Mill.grain_delay may be turned off. Any grain comes with a delay of some days."
+    asked = (SubQuestion("sq-1", "Can grain_delay be turned off?"),)
+    found = play(extract, excerpt(document(9, "Mills", text), asked[0].text, asked))
+    assert found.quotes[0].quote.startswith("The flag Mill.grain_delay")

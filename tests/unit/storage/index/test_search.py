@@ -151,3 +151,20 @@ async def test_of_passages_alike_in_words_the_one_that_begins_with_what_is_asked
     hits = await PostgresLibrary(database, ["lib"]).hybrid_search("What does a kiln burn?", limit=2)
     assert hits[0].url == "doc:2"
     assert hits[0].score > hits[1].score
+
+
+async def test_a_name_is_found_where_it_stands_and_not_where_its_words_do(database):
+    words = "The mill waits for grain: a delay of the grain is a delay of the mill."
+    items = [
+        shelves.item(
+            1, "", f"Among the settings of Tarnholm are {', '.join(shelves.WORDS[:20])} and Mill.grain_delay."
+        ),
+        *[shelves.item(2 + at, "", f"{words} {shelves.WORDS[at]}.") for at in range(8)],
+        shelves.item(
+            20, "", "Start it with --grain-delay, among other things; more is said of the delay of grain below."
+        ),
+    ]
+    await shelves.fill(database, [*items, *[shelves.made(at) for at in range(30, 60)]])
+    library = PostgresLibrary(database, ["lib"])
+    for question, first in (("What is grain_delay?", "doc:1"), ("What does --grain-delay do?", "doc:20")):
+        assert (await library.hybrid_search(question))[0].url == first
