@@ -144,7 +144,9 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
             read, stems, above, str(passage.id), turn >= 0, item, bare, 0.0, heading, passage.heading, term
         )
         begins = skip_item_mark(text, spans[entry].start) if entry >= 0 else -1
-        found.append(Line(number, start, span.end, read, sentence, paragraph, opened, turn, item, depth, begins, comment))
+        found.append(
+            Line(number, start, span.end, read, sentence, paragraph, opened, turn, item, depth, begins, comment)
+        )
         around += [(depth, frozenset(stems))] if item else []
         opened = -1
     return _read_with_inner_items(_read_with_items(_read_with_comments(found)))
