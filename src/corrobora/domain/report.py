@@ -280,9 +280,16 @@ class Report:
     previous: str = ""  # the run that this one follows: its evidence was read first, or its report was edited
     from_previous: tuple[int, ...] = ()  # numbers of the citations whose source the previous run had read
 
-    def _repr_markdown_(self) -> str:
-        """Show the report in a notebook."""
+    def __str__(self) -> str:
+        """Return the report as Markdown."""
         return self.markdown or f"No report: {self.reason or self.outcome}."
+
+    _repr_markdown_ = __str__  # in a notebook
+
+    @property
+    def run(self) -> str:
+        """The id of the run that delivered it; "" before."""
+        return self.seal.partition("`")[2].partition("`")[0]
 
     @property
     def supported_share(self) -> float:

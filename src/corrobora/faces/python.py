@@ -42,9 +42,10 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
 
     If the caller is interrupted while it waits, `work` is cancelled.
     """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    loop = None
+    with contextlib.suppress(RuntimeError):  # left before the work begins, whose errors have nothing to do with it
+        loop = asyncio.get_running_loop()
+    if loop is None:
         return asyncio.run(work)
     cancel: list[Callable[[], object]] = []
 
@@ -181,8 +182,8 @@ async def _hold_run(workspace: Workspace, run: str) -> AsyncGenerator[RunHandle]
         await handle.leave()
 
 
-def ask(run: str, question: str, *, search: bool = True, settings: Settings | None = None) -> Report:
-    """Answer a follow-up question on the evidence of a stored run, by its id, the start of one, or `last`.
+def ask(run: str | Report, question: str, *, search: bool = True, settings: Settings | None = None) -> Report:
+    """Answer a follow-up question on the evidence of a stored run: its report, its id, the start of one, or `last`.
 
     Its facts and passages are read first; if they do not answer, its libraries and providers are searched, unless
     `search` is False. `Report.from_previous` has the numbers of the citations that stand in its sources.
@@ -191,7 +192,8 @@ def ask(run: str, question: str, *, search: bool = True, settings: Settings | No
         UserError: there is no such run, or the question cannot be used.
         NoEvidence: the run has no report, or nothing answers.
     """
-    return run_blocking(_ask_run(run, question, search=search, settings=settings))
+    identity = run if isinstance(run, str) else run.run
+    return run_blocking(_ask_run(identity, question, search=search, settings=settings))
 
 
 async def _ask_run(run: str, question: str, *, search: bool, settings: Settings | None) -> Report:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, TypedDict, Unpack, cast, runtime_checkable
 
@@ -18,13 +18,14 @@ from corrobora.domain.evidence import Fact
 from corrobora.domain.report import Report, iter_threads
 from corrobora.faces.python import aresearch, make_blocking
 from corrobora.text.answers import classify_question, score_answer_fit
-from corrobora.text.measures import find_quantities
+from corrobora.text.measures import find_measures, find_quantities
 from corrobora.text.quantities import find_days, find_years
-from corrobora.text.tokens import stem_text
+from corrobora.text.tokens import is_table_row, stem_text
 
 Value = str | int | float | None
 _LEAST_OVERLAP = 0.5  # of the words of a field that its quote, heading and title must have
 _MAX_FIELDS = 50
+_NUMBER = re.compile(r"[-−]?\d[\d.,]*")  # as the cell of a table has it, without a unit
 
 
 @runtime_checkable
@@ -152,7 +153,9 @@ def fill_schema(report: Report, schema: Schema) -> StructuredAnswer:
 
 
 def fill_rows(report: Report, schema: Schema) -> tuple[StructuredRow, ...]:
-    """Fill a row for each section of a source that speaks of the fields, for questions such as "every bridge with ...".
+    """Fill a row for each thing that speaks of the fields, for questions such as "every bridge with ...".
+
+    A thing is a section of a source, or a row of a table, which is named by its first cell.
 
     Each value of a row has its quote. The rows are what the run has read: they do not prove that there are no more.
 
@@ -160,14 +163,21 @@ def fill_rows(report: Report, schema: Schema) -> tuple[StructuredRow, ...]:
         UserError: as `fill_schema`.
     """
     wanted = _read_schema(schema)
-    sections: dict[tuple[str, str], list[Fact]] = {}
+    things: dict[tuple[str, str, str], list[Fact]] = {}
     for fact in _list_facts(report):
-        sections.setdefault((fact.source, fact.heading), []).append(fact)
+        for piece in fact.quote.split("\n") if is_table_row(fact.quote.split("\n")[0]) else ("",):
+            said = replace(fact, quote=piece) if piece else fact
+            things.setdefault((fact.source, fact.heading, piece), []).append(said)
     rows = [
-        StructuredRow(facts[0].heading or facts[0].title, tuple(_fill_field(each, facts) for each in wanted))
-        for facts in sections.values()
+        StructuredRow(_name_row(piece) or heading or facts[0].title, tuple(_fill_field(each, facts) for each in wanted))
+        for (_, heading, piece), facts in things.items()
     ]
     return tuple(row for row in rows if any(field.value is not None for field in row.fields))
+
+
+def _name_row(row: str) -> str:
+    """Return the first cell of a row of a table: "Basic" of "Plan: Basic; Price: 5."."""
+    return row.partition(": ")[2].partition("; ")[0].rstrip(".")
 
 
 def _list_facts(report: Report) -> Sequence[Fact]:
@@ -178,9 +188,10 @@ def _fill_field(wanted: _Wanted, facts: Sequence[Fact]) -> FilledField:
     expected = classify_question(wanted.question)
     best: tuple[float, Fact, Value] | None = None
     for fact in facts:
-        value = wanted.read(fact.quote, wanted.stems)
+        said, named = _choose_cell(fact.quote, wanted)
+        value = wanted.read(said, wanted.stems)
         shared = wanted.stems & {*stem_text(f"{fact.quote} {fact.heading} {fact.title}")}
-        overlap = len(shared) / max(1, len(wanted.stems))
+        overlap = 1.0 if named else len(shared) / max(1, len(wanted.stems))
         if value is None or overlap < _LEAST_OVERLAP:
             continue
         score = overlap + score_answer_fit(fact.quote, expected)
@@ -220,13 +231,28 @@ def _choose_reader(name: str, kind: Mapping[str, Any]) -> Callable[[str, frozens
         case "string", "date":
             return lambda quote, _: next(iter(find_days(quote)), None)
         case "string", None:
-            return lambda quote, _: " ".join(quote.split())
+            return lambda quote, _: " ".join(quote.split()) or None
         case "integer", _:
             return lambda quote, stems: _read_number(quote, stems, whole=True)
         case "number", _:
             return lambda quote, stems: _read_number(quote, stems, whole=False)
         case found, _:
             raise _make_schema_error(f"The field {name[:80]!r} is of the type {found!r}")
+
+
+def _choose_cell(quote: str, wanted: _Wanted) -> tuple[str, bool]:
+    """Return the cell of a row of a table whose head has most words of a field, and whether it has no others.
+
+    The first cell names the row, so only the name of a field means it. A quote that is no row is returned whole.
+    """
+    if not is_table_row(quote):
+        return quote, False
+    cells = [cell.partition(": ") for cell in quote.rstrip(".").split("; ")]
+    heads = [frozenset(stem_text(head.replace("_", " "))) for head, _, _ in cells]
+    named = frozenset(stem_text(wanted.name.replace("_", " ")))
+    shared = [(len(head & named), len(head & wanted.stems) if at else 0) for at, head in enumerate(heads)]
+    best = shared.index(max(shared))
+    return (cells[best][2], heads[best] <= wanted.stems) if any(shared[best]) else ("", False)
 
 
 def _read_option(quote: str, options: Sequence[str]) -> str | None:
@@ -239,7 +265,7 @@ def _read_number(quote: str, stems: frozenset[str], *, whole: bool) -> int | flo
     """Return the number of the quote that has a unit of the field; a year if one is asked for."""
     if "year" in stems or "when" in stems:
         return next(iter(find_years(quote)), None)
-    found = find_quantities(quote)
+    found = find_quantities(quote) or (find_measures(quote) if _NUMBER.fullmatch(quote) else ())
     fitting = [each for each in found if each.units & stems] or (found if len(found) == 1 else ())
     value = fitting[0].number if fitting else None
     if value is None or not whole:

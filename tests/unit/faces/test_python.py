@@ -209,6 +209,12 @@ def test_importing_corrobora_alone_loads_nothing_of_it() -> None:
     assert done.stdout.split() == ["[]", corrobora.__version__]
 
 
+def test_an_error_of_a_call_does_not_come_from_the_way_it_was_run(made: Made) -> None:
+    with pytest.raises(UserError) as caught:
+        corrobora.research("", library="nobody", settings=made())
+    assert caught.value.__context__ is None
+
+
 def test_every_error_of_a_call_is_of_the_one_tree() -> None:
     assert all(issubclass(kind, CorroboraError) for kind in (NeedsHuman, NoEvidence, UserError))
 
@@ -217,7 +223,8 @@ async def test_in_a_notebook_research_and_search_work_inside_the_running_loop(ma
     settings = made()
     ticks = asyncio.get_running_loop()
     report = corrobora.research(QUESTION, library=mill, settings=settings)
-    assert "every 14 days" in report._repr_markdown_()
+    assert "every 14 days" in report._repr_markdown_() == str(report) == report.markdown
+    assert "every 14 days" in corrobora.ask(report, "What must be greased every 14 days?", settings=settings).markdown
     async with Workspace.open(settings) as workspace:
         (name,) = [space.name for space in await list_libraries(workspace)]
     (hit, *_) = await corrobora.ahybrid_search("sluice gates", library=name, settings=settings)

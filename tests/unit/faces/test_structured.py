@@ -64,6 +64,23 @@ def test_a_question_for_every_thing_has_a_row_for_each_with_its_own_quotes(made:
         assert name.removeprefix("The ") in row.fields[0].quote
 
 
+def test_each_row_of_a_table_is_a_row_with_the_cells_that_are_asked_for(made: Made, tmp_path: Path) -> None:
+    (tmp_path / "flats.csv").write_text("flat,rooms,monthly_fee\nA01,2,403.30\nB12,4,706.70\nC32,5,895.40\n")
+    schema = {
+        "properties": {
+            "rooms": {"type": "integer", "description": "How many rooms does the flat have?"},
+            "monthly_fee": {"type": "number", "description": "What is the monthly fee of the flat?"},
+            "owner": {"type": "string", "description": "Who owns the flat?"},
+        }
+    }
+    report = corrobora.research(
+        "Every flat with its rooms and monthly fee", library=tmp_path / "flats.csv", settings=made(), max_rounds=1
+    )
+    assert {row.name: tuple(row.values.values()) for row in corrobora.fill_rows(report, schema)} == {
+        "A01": (2, 403.3, None), "B12": (4, 706.7, None), "C32": (5, 895.4, None),
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "schema", [{}, {"properties": {}}, {"properties": {"a": {"type": "array"}}}, {"properties": {"a": {}}}, str]
 )
