@@ -305,7 +305,7 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
         report = replace(report, markdown=files["report.md"], seal=seal)
     await run.write_artifacts(files)
     await remember_findings(findings, run)
-    _emit_end(report, describe_end(report, files, len(body.split()) if numbers else 0), run)
+    _emit_end(report, describe_end(report, files, len(body.split())), run)
     return report
 
 

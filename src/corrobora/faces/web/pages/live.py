@@ -22,6 +22,7 @@ from corrobora.app import Workspace
 from corrobora.app.followups import CHANGES_PROPOSED, accept_changes, read_changes
 from corrobora.app.runs import FINISH_TOPIC, PAUSE_TOPIC, ask_attempt
 from corrobora.domain.errors import CorroboraError, UserError
+from corrobora.domain.report import Outcome
 from corrobora.domain.run import RunRow, RunStatus, Stage
 from corrobora.faces.event_text import thread_label
 from corrobora.faces.refusals import drop_command
@@ -97,6 +98,11 @@ class LiveState:
     def has_report(self) -> bool:
         """True if the run ended with a report."""
         return self.row.status is RunStatus.DONE and self.view.words > 0
+
+    @property
+    def has_answer(self) -> bool:
+        """True if the report does more than to say that nothing was found."""
+        return self.has_report and self.row.outcome != Outcome.NO_EVIDENCE
 
     @property
     def troubles(self) -> Sequence[tuple[str, int]]:

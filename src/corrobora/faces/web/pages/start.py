@@ -91,6 +91,7 @@ async def _render_start(
     return render_page(
         request,
         "start.html",
+        page_path="/",  # the form is sent to the list of runs
         status=200 if error is None else 422,
         given=given,
         error=error,
