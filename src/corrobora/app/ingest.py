@@ -11,6 +11,7 @@ import fnmatch
 import hashlib
 import json
 import os
+import re
 import stat
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -223,6 +224,10 @@ def _resolve_root(root: Path) -> Path:
     return base
 
 
+_JOINT = re.compile(r"_|(?<!\d)-|-(?!\d)")  # between the words of a file's name; the hyphens of a date stay
+_DATE = re.compile(r"(?<![\d-])(?:19|20)\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?![\d-]\d)")
+
+
 def _build_source(file: ListedFile, parsed: ParsedDocument) -> Source:
     """Combine the manifest with the metadata of the document; the manifest wins."""
 
@@ -230,9 +235,9 @@ def _build_source(file: ListedFile, parsed: ParsedDocument) -> Source:
         value = file.about.get(name)
         return value if isinstance(value, str) and value else fallback
 
-    title = manifest_text(
-        "title", parsed.title or Path(strip_ending(file.shown)).stem.replace("_", " ").replace("-", " ")
-    )
+    name = Path(strip_ending(file.shown)).stem
+    dated = _DATE.search(name)
+    title = manifest_text("title", parsed.title or _JOINT.sub(" ", name))
     series = manifest_text("doc")
     return Source(
         id=SourceId(""),
@@ -240,7 +245,7 @@ def _build_source(file: ListedFile, parsed: ParsedDocument) -> Source:
         url=manifest_text("url", file.shown),
         snapshot="",
         version=manifest_text("version", parsed.version),
-        published=manifest_text("published", parsed.published),
+        published=manifest_text("published", parsed.published or (dated.group() if dated else "")),
         publisher=manifest_text("publisher", parsed.publisher),
         primary=file.about.get("primary") is True,
         authors=_read_authors(file.about.get("authors")) or parsed.authors,

@@ -57,6 +57,16 @@ async def test_unchanged_files_are_skipped_changed_ones_replaced_vanished_ones_r
     assert [hit.url for hit in await library.hybrid_search("emperor")] == ["a.md"]
 
 
+async def test_the_name_of_a_file_without_a_title_gives_its_title_and_its_date(database, ingest, tmp_path):
+    for name in ("2024-05-14-board_meeting.txt", "pages-12-14-b.txt", "2024-13-45.txt"):
+        (tmp_path / name).write_text("The boiler must be replaced.\n")
+    await ingest.add_path("lib", tmp_path)
+    found = await PostgresLibrary(database, ["lib"]).hybrid_search("boiler")
+    assert {(hit.title, hit.published) for hit in found} == {
+        ("2024-05-14 board meeting", "2024-05-14"), ("pages 12-14 b", ""), ("2024-13-45", ""),
+    }  # fmt: skip
+
+
 async def test_k01_k03_k06_k14_what_is_not_read_is_listed_with_its_reason(ingest, tmp_path):
     write(tmp_path, good_md="Text.")
     (tmp_path / "outside.md").symlink_to("/etc/hostname")
