@@ -26,7 +26,7 @@ from corrobora.domain.evidence import Hit, Source, SourceId
 from corrobora.ports import IngestItem, ParsedDocument
 from corrobora.reporting.html_reader import compare_markup, find_hiding, html_to_markdown, is_html
 from corrobora.reporting.recheck import RecheckResult, credit_rulings, recheck_report
-from corrobora.reporting.references import Lookups, SourcePage, StoredSource
+from corrobora.reporting.references import CitationStatus, Lookups, SourcePage, StoredSource
 from corrobora.reporting.report_format import read_frame
 from corrobora.reporting.report_parser import Reference
 from corrobora.reporting.seal import (
@@ -182,7 +182,25 @@ async def verify_report(
     report = await load_report(workspace, run) if status is SealStatus.DELIVERED else None
     if report is None:
         return found
+    found = _trust_labels(found)
     return credit_rulings(found, report.checks, await _name_judges(workspace, run))
+
+
+def _trust_labels(result: RecheckResult) -> RecheckResult:
+    """Let a delivered report name its sources as they were named then: a file may have another title or date by now."""
+    renamed = {
+        number
+        for each in result.statements
+        for number, status in zip(each.cited, each.found, strict=True)
+        if status is CitationStatus.MISLABELLED
+    }
+    valid = {CitationStatus.MISLABELLED: CitationStatus.VERIFIED}
+    return replace(
+        result,
+        statements=tuple(replace(s, found=tuple(valid.get(each, each) for each in s.found)) for s in result.statements),
+        problems={number: why for number, why in result.problems.items() if str(number) not in renamed},
+        conflicts=tuple(each for each in result.conflicts if not renamed.intersection(each.cited)),
+    )
 
 
 async def _name_judges(workspace: Workspace, run: str) -> str:

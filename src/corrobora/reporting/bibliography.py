@@ -131,6 +131,13 @@ def format_source_head(citation: Citation) -> str:
     return f"{cut_title(citation.title)}{format_source_details(citation)}"
 
 
+def name_side(title: str, version: str, published: str) -> str:
+    """Return how one side of a contradiction is named: by its version, unless that is a bare number, else its title."""
+    if any(map(str.isalpha, version)):
+        return version
+    return ", ".join(filter(None, (title.rstrip(" .:"), version or published)))
+
+
 def cut_title(title: str) -> str:
     """Return a title as references show it."""
     return shorten_title(title, _TITLE_CHARS - 2) if len(title) > _TITLE_CHARS else title

@@ -15,6 +15,7 @@ from enum import StrEnum
 from urllib.parse import urlsplit
 
 from corrobora.domain.report import SentenceCheck, Support
+from corrobora.reporting.bibliography import name_side
 from corrobora.reporting.evidence import fold_letters
 from corrobora.reporting.references import (
     BLIND,
@@ -238,11 +239,8 @@ def _check_conflicts(parsed: ParsedReport, checked: Mapping[int, CheckedReferenc
         quotes = [read_inline(part.group(2)) for part in parts if part]
         differences = {each.text for each in find_differences(*quotes)} if len(quotes) == 2 else set[str]()  # noqa: PLR2004 - sides
         if differences and " -> " in difference and difference not in differences:
-            found.append(
-                CheckedStatement(
-                    difference, (), (), Support.UNSUPPORTED, ("its quotes differ otherwise",), (), block.line
-                )
-            )
+            why = ("its quotes differ otherwise",)
+            found.append(CheckedStatement(difference, (), (), Support.UNSUPPORTED, why, (), block.line))
     return found
 
 
@@ -253,8 +251,8 @@ def _fail(text: str, number: str, held: CheckedReference, why: str, line: int) -
 def _find_side_problem(part: re.Match[str], held: CheckedReference) -> str:
     """Say what is wrong with one side of a contradiction; "" if it agrees with its source or nothing is stored."""
     label, quote = fold_layout(part.group(1)), fold_layout(read_inline(part.group(2)).removesuffix("…"))
-    sources = [each.source for each in held.known]
-    labels = {fold_layout(name) for each in sources for name in (each.version, each.published, each.title) if name}
+    names = [(each.source.title, each.source.version, each.source.published) for each in held.known]
+    labels = {fold_layout(name) for each in names for name in (*each, name_side(*each)) if name}
     if labels and label not in labels:
         return "its source has another title and edition"
     if held.evidence and not any(quote in fold_layout(each.quote) for each in held.evidence):

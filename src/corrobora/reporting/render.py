@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
 from corrobora.domain.report import Citation, Findings, Methodology, Report, SentenceCheck, Support
-from corrobora.reporting.bibliography import cut_title, format_source_details, list_source_notes
+from corrobora.reporting.bibliography import cut_title, format_source_details, list_source_notes, name_side
 from corrobora.reporting.report_format import translate_body
 from corrobora.roles.forms import shorten_title
 from corrobora.text import phrases
@@ -249,8 +249,7 @@ def _render_question(report: Report, frame: Frame) -> str:
 
 
 def _render_side(fact: Fact, said: str, mark: CitationFormat) -> str:
-    told = any(map(str.isalpha, fact.version)) and fact.version  # "2023" alone does not name a source
-    where = told or ", ".join(filter(None, (fact.title.rstrip(" .:"), fact.version or fact.published)))
+    where = name_side(fact.title, fact.version, fact.published)
     text = " ".join(said.split())
     shown = text if len(text) <= _SIDE_CHARS else f"{text[:_SIDE_CHARS]}…"
     return f"{escape_text(where)}: “{escape_text(shown)}” {mark(fact)}".rstrip()

@@ -335,3 +335,26 @@ def test_a_delivered_report_counts_what_the_model_of_its_run_ruled_and_a_changed
         assert changed["seal"] == "changed"
         assert not changed["judged_in_run"]
         assert not next(each for each in changed["statements_checked"] if RULED in each["text"])["carried"]
+
+
+def test_a_report_with_a_contradiction_of_dated_files_is_verified_also_after_a_file_has_another_title(
+    folder: Any,
+) -> None:
+    (folder.folder / "notes").mkdir()
+    rules = folder.folder / "notes" / "2023-03-01-rules.txt"
+    rules.write_text("Quiet hours are from 22:00 to 06:00 on weekdays.\n")
+    (folder.folder / "notes" / "2025-02-15-rules_new.txt").write_text(
+        "Quiet hours are from 21:00 to 07:00 on weekdays.\n"
+    )
+    asked = folder("When are quiet hours on weekdays?", "-l", "notes", "-q")
+    assert "| 22:00 -> 21:00 | 2023-03-01 rules, 2023-03-01: “" in asked.out
+    assert folder("verify", "last").code == 0
+    assert folder("export", "last", "-f", "bundle,md", "-o", ".").code == 0
+    assert folder("verify", "bundle.zip").code == 0
+    rules.rename(rules.with_name("2023-03-02-old.txt"))
+    name = json.loads(folder("library", "list", "--json").out)[0]["name"]
+    assert folder("library", "add", name, "notes").code == 0
+    assert folder("verify", "last").code == 0, "it names its sources as they were named then"
+    text = (folder.folder / "report.md").read_text()
+    (folder.folder / "report.md").write_text(text.replace("2025-02-15 rules new", "2025-02-15 rules bad"))
+    assert folder("verify", "report.md").code == 5
