@@ -353,7 +353,7 @@ def test_a_report_with_a_contradiction_of_dated_files_is_verified_also_after_a_f
     assert folder("verify", "bundle.zip").code == 0
     rules.rename(rules.with_name("2023-03-02-old.txt"))
     name = json.loads(folder("library", "list", "--json").out)[0]["name"]
-    assert folder("library", "add", name, "notes").code == 0
+    assert folder("library", "rm", name).code == folder("library", "add", name, "notes").code == 0
     assert folder("verify", "last").code == 0, "it names its sources as they were named then"
     text = (folder.folder / "report.md").read_text()
     (folder.folder / "report.md").write_text(text.replace("2025-02-15 rules new", "2025-02-15 rules bad"))
