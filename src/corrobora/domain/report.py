@@ -284,7 +284,9 @@ class Report:
         """Return the report as Markdown."""
         return self.markdown or f"No report: {self.reason or self.outcome}."
 
-    _repr_markdown_ = __str__  # in a notebook
+    def _repr_markdown_(self) -> str:
+        """Show the report in a notebook."""
+        return str(self)
 
     @property
     def run(self) -> str:
