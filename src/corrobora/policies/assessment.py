@@ -29,7 +29,7 @@ from corrobora.text.mentions import find_names
 from corrobora.text.phrases import format_count
 from corrobora.text.questions import asks_to_compare, split_parts
 from corrobora.text.tokens import detect_language, fold_text
-from corrobora.text.vocabulary import Equivalence, find_equivalences, parse_equivalence
+from corrobora.text.vocabulary import Equivalence, collect_equivalences
 
 CHANGE_SHARE = 0.5  # of a question's topic that both statements of a difference must hold to answer it
 
@@ -125,9 +125,7 @@ def read_equivalences(thread: ThreadState, facts: Sequence[Fact], proposal: Prop
     proposals = (*(done.proposal for done in thread.rounds), proposal)
     terms = [term for each in proposals if each is not None for term in each.terms]
     terms += [term for each in thread.rounds for reading in each.readings for term in reading.terms]
-    learned = (pair for term in terms if (pair := parse_equivalence(term)) is not None)
-    said = (pair for fact in facts for pair in find_equivalences(fact.quote))
-    return tuple(dict.fromkeys((*learned, *said)))
+    return collect_equivalences(terms, (fact.quote for fact in facts))
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from corrobora.policies.drift import must_reformulate
 from corrobora.policies.queries import PATH_DECISION
 from corrobora.policies.selection import count_reads_left, fuse_hits
 from corrobora.text.tokens import stem_text
-from corrobora.text.vocabulary import parse_equivalence
+from corrobora.text.vocabulary import collect_equivalences
 
 MIN_OVERLAP = 0.60  # TRIPLET-32
 STALE_ROUNDS = 2  # this many rounds without a new fact are a signal
@@ -360,9 +360,9 @@ def _is_reworded(asked: SubQuestion, thread: ThreadState) -> bool:
     """True if the sources were found to call a thing of a question by another name: its rating is of the first one."""
     proposals = [done.proposal for done in thread.rounds if done.proposal is not None]
     readings = [reading for done in thread.rounds for reading in done.readings]
-    pairs = (parse_equivalence(term) for each in (*proposals, *readings) for term in each.terms)
+    pairs = collect_equivalences((term for each in (*proposals, *readings) for term in each.terms), ())
     own = frozenset(stem_text(asked.text))
-    return any(pair is not None and not own.isdisjoint(stem_text(pair.other)) for pair in pairs)
+    return any(not own.isdisjoint(stem_text(pair.other)) for pair in pairs)
 
 
 def meets_criteria(thread: ThreadState) -> bool:

@@ -59,6 +59,7 @@ class Equivalence:
     other: str
 
 
+@lru_cache(maxsize=4_000)  # the same quotes are asked for in every round
 def find_equivalences(text: str) -> tuple[Equivalence, ...]:
     """Return the pairs of names that the plain `text` declares equal, in order."""
     found: dict[Equivalence, None] = {}
@@ -106,6 +107,12 @@ def parse_equivalence(term: str) -> Equivalence | None:
     """Parse a term written by `format_equivalence`; None for a plain term."""
     one, bracket, rest = term.partition(" (")
     return Equivalence(one, rest[:-1]) if bracket and rest.endswith(")") and one and len(rest) > 1 else None
+
+
+def collect_equivalences(terms: Iterable[str], texts: Iterable[str]) -> tuple[Equivalence, ...]:
+    """Return the pairs of names among learned terms, and those that texts declare, each once."""
+    learned = (pair for term in terms if (pair := parse_equivalence(term)) is not None)
+    return tuple(dict.fromkeys((*learned, *(pair for text in texts for pair in find_equivalences(text)))))
 
 
 def list_equivalent_terms(topic: frozenset[str], pairs: Sequence[Equivalence]) -> list[str]:

@@ -24,10 +24,9 @@ from corrobora.text.questions import find_anchors, weigh_terms
 from corrobora.text.tokens import fold_whitespace, stem_text
 from corrobora.text.vocabulary import (
     Equivalence,
-    find_equivalences,
+    collect_equivalences,
     list_equivalent_terms,
     map_names,
-    parse_equivalence,
 )
 
 _OPENS_BACK = re.compile(
@@ -229,7 +228,7 @@ def extract_quotes(given: Excerpt) -> Extraction:
     asked = tuple(replace(part, text=split_joined_names(part.text)) for part in given.sub_questions) or (
         SubQuestion("", split_joined_names(given.question)),
     )
-    pairs = _find_names(given, lines)
+    pairs = collect_equivalences(given.terms, (line.text for line in lines))
     chosen = choose_lines(asked, lines, pairs)
     topic = weigh_terms(" ".join((given.question, *(part.text for part in asked)))).topic
     terms = tuple(dict.fromkeys(list_equivalent_terms(topic, pairs)))[:_TERMS]  # what this source calls what was asked
@@ -237,13 +236,6 @@ def extract_quotes(given: Excerpt) -> Extraction:
         return Extraction((), terms=terms)
     quotes = [quote for span in _make_spans(lines, chosen) if (quote := _to_quote(given, lines, span)) is not None]
     return add_insights(given, lines, tuple(quotes), terms)
-
-
-def _find_names(given: Excerpt, lines: Sequence[Line]) -> list[Equivalence]:
-    """Return the pairs of names for one thing that the source declares or that were learned before."""
-    pairs = [pair for term in given.terms if (pair := parse_equivalence(term)) is not None]
-    pairs += [pair for line in lines for pair in find_equivalences(line.text)]
-    return list(dict.fromkeys(pairs))
 
 
 def choose_lines(

@@ -23,7 +23,7 @@ from corrobora.text.quantities import find_years
 from corrobora.text.ranking import jaccard_similarity, overlap_coefficient, select_diverse_items
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import LIST_ITEM, fold_whitespace, stem_text
-from corrobora.text.vocabulary import Equivalence, find_equivalences, map_names
+from corrobora.text.vocabulary import collect_equivalences, map_names
 
 _SAME = 0.8  # share of common stems from which two statements of one edition are one
 _INSIDE, _LEAST_STEMS = 0.95, 5  # or of the shorter one's stems, where it has as many
@@ -95,7 +95,7 @@ def rank_facts(text: str, facts: Sequence[Fact]) -> tuple[RankedFact, ...]:
 
 @lru_cache(maxsize=32)  # summary and report rank the same facts for the same questions
 def _rank_distinct(text: str, distinct: tuple[Fact, ...]) -> tuple[RankedFact, ...]:
-    pairs = fact_equivalences(distinct)
+    pairs = collect_equivalences((), (fact.quote for fact in distinct))
     spoken = _find_conversations(distinct)
     split = [_split_fact(fact, spoken=fact.source in spoken) for fact in distinct]
     ranked = iter(rank_sentences(text, [one for own in split for one in own], map_names(text, pairs)))
@@ -124,16 +124,6 @@ def _find_conversations(facts: Sequence[Fact]) -> frozenset[str]:
     """Return the sources of which at least half of the facts begin with the name of a speaker."""
     turns = Counter(fact.source for fact in facts if is_turn(fact.quote))
     return frozenset(source for source, n in Counter(fact.source for fact in facts).items() if 2 * turns[source] >= n)
-
-
-@lru_cache(maxsize=2_000)
-def _fact_pairs(quote: str) -> tuple[Equivalence, ...]:
-    return find_equivalences(quote)
-
-
-def fact_equivalences(facts: Sequence[Fact]) -> list[Equivalence]:
-    """Return the equivalences that the facts themselves state."""
-    return list(dict.fromkeys(pair for fact in facts for pair in _fact_pairs(fact.quote)))
 
 
 def select_diverse(items: Sequence[RankedFact], limit: int, *, compares: bool = True) -> tuple[RankedFact, ...]:

@@ -28,7 +28,7 @@ from corrobora.text.questions import (
     weigh_terms,
 )
 from corrobora.text.tokens import fold_text, is_same_family, split_words, stem_text, stem_word
-from corrobora.text.vocabulary import Equivalence, find_equivalences, parse_equivalence
+from corrobora.text.vocabulary import collect_equivalences
 
 _NAMES = 4
 _CONSIDERED = 10  # best statements of a sub-question whose counterparts are looked for
@@ -40,7 +40,7 @@ def reflect_on_facts(given: Learned) -> Proposal:
 
     What is answered and what is missing is not judged here: the assessment of the thread tests every statement.
     """
-    pairs = _known_equivalences(given)
+    pairs = collect_equivalences(given.terms, (fact.quote for fact in given.facts))
     parts = given.sub_questions or (SubQuestion("sq-1", given.question),)
     fresh = filter_contradictions(given.question, parts, find_contradictions(given.facts), pairs)
     followed = _names_to_follow(given)
@@ -51,12 +51,6 @@ def reflect_on_facts(given: Learned) -> Proposal:
         contradictions=fresh,
         terms=tuple(dict.fromkeys((*_unpaired_statements(given), *followed))),
     )
-
-
-def _known_equivalences(given: Learned) -> list[Equivalence]:
-    learned = [pair for term in given.terms if (pair := parse_equivalence(term)) is not None]
-    said = [pair for fact in given.facts for pair in find_equivalences(fact.quote)]
-    return list(dict.fromkeys((*learned, *said)))
 
 
 def _unpaired_statements(given: Learned) -> list[str]:

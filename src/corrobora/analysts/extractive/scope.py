@@ -27,7 +27,7 @@ from corrobora.text.questions import (
     is_relational,
 )
 from corrobora.text.tokens import STOP_WORDS, fold_text, stem_text, stem_word
-from corrobora.text.vocabulary import parse_equivalence, weigh_stem
+from corrobora.text.vocabulary import collect_equivalences, format_equivalence, parse_equivalence, weigh_stem
 
 _TELLING = 6  # words of a statement that are searched for
 _PHRASE_WORDS = 8  # more words are a sentence, not a phrase
@@ -152,10 +152,7 @@ def _core_topic(text: str) -> str:
 def _learned_terms(given: ScopeInput) -> dict[str, str]:
     """Map stems of the question to the sources' words for them."""
     found: dict[str, str] = {}
-    for term in given.terms:
-        pair = parse_equivalence(term)
-        if pair is None:
-            continue
+    for pair in collect_equivalences(given.terms, ()):
         for part in stem_text(pair.other):
             found.setdefault(part, pair.one)
     return found
@@ -331,7 +328,7 @@ def _explain_round(given: ScopeInput) -> str:
         return f"Escape from a plateau: {describe_code(given.escape)}."
     if given.round <= 1:
         return "First round: the question as it was asked, broadly, then its parts."
-    learned = [term for term in given.terms if parse_equivalence(term) is not None]
+    learned = [format_equivalence(pair) for pair in collect_equivalences(given.terms, ())]
     open_ids = ", ".join(part.id for part in given.open_questions) or "none"
     words = f"; the sources' words: {'; '.join(learned[:3])}" if learned else ""
     return f"Round {given.round}: open: {open_ids}{words}."

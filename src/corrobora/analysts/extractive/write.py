@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from corrobora.analysts.extractive.citing import count_words
 from corrobora.analysts.extractive.contradictions import find_contradictions
-from corrobora.analysts.extractive.fact_selection import RankedFact, fact_equivalences, rank_facts, select_diverse
+from corrobora.analysts.extractive.fact_selection import RankedFact, rank_facts, select_diverse
 from corrobora.analysts.extractive.layouts import (
     FURTHER,
     OPENING_WORDS,
@@ -33,7 +33,7 @@ from corrobora.text.quantities import find_asked_releases, find_releases
 from corrobora.text.questions import asks_to_compare, find_topic_stems
 from corrobora.text.ranking import jaccard_similarity
 from corrobora.text.tokens import stem_text
-from corrobora.text.vocabulary import Equivalence
+from corrobora.text.vocabulary import Equivalence, collect_equivalences
 
 _SUMMARY_WORDS = 350
 _STATEMENTS = 60  # at most, in one section
@@ -68,7 +68,7 @@ def write_draft(given: Material) -> Draft:
     facts = _collect_facts(given)
     plans = _plan_by_part(given) if given.layout == "angles" else _plan_by_question(given, facts)
     rows = _difference_rows(given, facts)
-    pairs = tuple(fact_equivalences(facts))
+    pairs = collect_equivalences((), (fact.quote for fact in facts))
     answering = [_find_answers(plan, pairs) for plan in plans]
     orders = [
         select_diverse(_rank_part(plan, own, compares=compares), _STATEMENTS, compares=compares)
