@@ -175,7 +175,10 @@ class Harness:
 
 @asynccontextmanager
 async def open_harness(
-    url: str, documents: Mapping[str, str] = DOCUMENTS, settings: Mapping[str, str] | None = None, **options: Any
+    url: str,
+    documents: Mapping[str, str | bytes] = DOCUMENTS,
+    settings: Mapping[str, str] | None = None,
+    **options: Any,
 ) -> AsyncGenerator[Harness]:
     """Open a workspace on a fresh database and fill its library. `settings` are variables of the environment."""
     with tempfile.TemporaryDirectory(prefix="corrobora-wire-") as folder:
@@ -185,7 +188,7 @@ async def open_harness(
         texts = home / "documents"
         texts.mkdir()
         for name, text in documents.items():
-            (texts / name).write_text(text)
+            (texts / name).write_bytes(text if isinstance(text, bytes) else text.encode())
         options.setdefault("web", partial(WebAccess, limits=replace(LIMITS, host_pause_seconds=0.05)))
         async with Workspace.open(found, **options) as workspace:
             workspace.wiring.clock = HurriedClock()
