@@ -199,6 +199,8 @@ def test_find_a_run(open_page: OpenPage, site: Site, hand: str) -> None:
     other = run_aside(_store_run(site))
     page = open_page("/runs")
     expect(page.locator(f"tbody a[href='/runs/{other}']")).to_be_visible()
+    lines = page.locator("tbody time").evaluate_all("all => all.map(each => each.getClientRects().length)")
+    assert set(lines) == {1}, "a date stands on one line"
     write(page.get_by_label("Words of the question"), "NIST guidance on password rotation", hand)
     press(page.get_by_role("button", name="Search"), hand)
     page.wait_for_url("**/runs?search=*")
