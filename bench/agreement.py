@@ -21,6 +21,7 @@ STATUS_WORDS = {
     "complete": "complete",
     "partial": "partial",
     "passages": "passages near the question",
+    "no_evidence": "no sufficient evidence was found",
     "limit_reached": "a limit was reached before the question was answered",
     "cancelled": "cancelled",
 }
@@ -71,7 +72,7 @@ def _check_ends(run: Ended, report: Fields) -> Iterator[Found]:
     outcome = report["outcome"]
     if run.outcome != outcome:
         yield "row", f"the row says {run.outcome}, the report {outcome}"
-    if report["markdown"]:
+    if report["citations"]:
         wanted = (0, _STRICT[outcome])
     else:
         code = 6 if report["stop"] == "error" else _NO_REPORT.get(outcome, -1)

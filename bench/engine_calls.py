@@ -6,7 +6,7 @@ one run is made before counting. Run: python -m bench.engine_calls [--profile an
 
 The critical path is the longest chain of calls that had to wait for each other, each a fixed latency long; it is taken
 from the journal of the N = 1 run by what each role is given: plan the answer of clarify; the scope of a round what the
-thread before it decided; an extraction the last queries asked before it, by a scope or a reflection; reflect its scope
+thread before it decided; an extraction the plan and the last queries asked before it; reflect its scope
 and all readings before it; a summary its thread; the report and its review everything. No scheduler that feeds the
 roles the same way is faster.
 Searches, reads, journal and rendering are no part of it, so the ratio charges them to the engine.
@@ -221,8 +221,8 @@ def needs(call: Played, earlier: Played, *, began: float) -> bool:
             return earlier.role in ("clarify", "plan") or (
                 earlier.role == "reflect" and earlier.path.partition("/round/")[0] == thread
             )
-        case "extract":  # of what a search found, by the queries of a scope or of the reflection before the round
-            return earlier.role in ("scope", "reflect")
+        case "extract":  # for the tasks of a plan, of what was found by the queries of a scope or of a reflection
+            return earlier.role in ("plan", "scope", "reflect")
         case "reflect":
             return earlier.role == "extract" or (earlier.role == "scope" and earlier.path == call.path)
         case "summarize":

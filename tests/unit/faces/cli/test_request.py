@@ -71,10 +71,11 @@ def test_strict_is_exit_5_where_something_is_missing(filled: Any) -> None:
     assert "--strict: " in result.complaint
 
 
-def test_nothing_found_is_exit_6_without_a_report(filled: Any) -> None:
+def test_nothing_found_is_exit_6_with_a_report_that_says_so(filled: Any) -> None:
     result = filled("Which moons of Jupiter have oceans of ammonia?", "-l", "docs")
-    assert (result.code, result.out) == (6, "")
-    assert "No report" in result.complaint
+    assert result.code == 6
+    assert "No sufficient evidence was found to answer the question." in result.out
+    assert "No sufficient evidence was found: " in result.complaint
 
 
 @pytest.mark.covers("research --plan-only")
