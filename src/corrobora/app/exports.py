@@ -108,9 +108,10 @@ async def bundle_run(workspace: Workspace, run: str) -> bytes:
     return write_bundle(run, members)
 
 
-async def _load_cited_report(workspace: Workspace, run: str) -> Report:
+async def _load_cited_report(workspace: Workspace, run: str, *, also_empty: bool = False) -> Report:
+    """Return the report of a run; one that says that nothing was found, without sources, if it may be `also_empty`."""
     report = await load_report(workspace, run)
-    if report is None or not report.citations:
+    if report is None or not (report.citations or (also_empty and report.markdown)):
         raise NoEvidence(
             "report_missing", f"Run {run} has no report with sources.", next_step=f"See: corrobora runs show {run}"
         )
@@ -179,7 +180,7 @@ def _dump_json(value: object) -> bytes:
 
 
 async def _export_document(write: Callable[[str, Sequence[TextBlock]], bytes], workspace: Workspace, run: str) -> bytes:
-    report = await _load_cited_report(workspace, run)
+    report = await _load_cited_report(workspace, run, also_empty=True)
     return write(report.title, read_document(report.markdown, [each.number for each in report.citations]))
 
 

@@ -124,3 +124,13 @@ def test_authors_stand_in_the_report_and_its_references_and_every_check_passes(s
     forged = files["report.md"].read_text().replace("Lund, Greta;", "Lund, Asta;")
     files["report.md"].write_text(forged)
     assert served("verify", str(files["report.md"])).code != 0
+
+
+def test_a_run_that_found_nothing_has_a_document_and_no_references(filled: Any) -> None:
+    assert filled("Which moons of Jupiter have oceans of ammonia?", "-l", "docs", "-q").code == 6
+    assert filled("export", "last", "-f", "docx,pdf", "-o", "none").code == 0
+    said = read_docx((filled.folder / "none" / "report.docx").read_bytes()).text
+    assert "No sufficient evidence was found to answer the question." in said
+    refused = filled("export", "last", "-f", "bib", "-o", "refs")
+    assert refused.code == 6
+    assert "no report with sources" in refused.complaint
