@@ -29,6 +29,7 @@ from corrobora.policies.budget import compute_round_end, find_spent_limit
 from corrobora.policies.drift import must_reformulate
 from corrobora.policies.queries import PATH_DECISION
 from corrobora.policies.selection import count_reads_left, fuse_hits
+from corrobora.text.phrases import describe_code
 from corrobora.text.tokens import stem_text
 from corrobora.text.vocabulary import collect_equivalences
 
@@ -216,7 +217,7 @@ def _decide_turn(thread: ThreadState, *, advance: bool, forced: bool = False) ->
     shifted = forced and (escape is Escape.SHIFT_SOURCES or level is PlateauLevel.ADVANCE)
     last_phase = len(thread.course.phases) - 1
     phase = min(thread.phase_index + 1, last_phase) if advance or shifted else min(thread.phase_index, last_phase)
-    note = f"round {thread.number}: {why}, next comes {escape.value} {PATH_DECISION}" if escape is not None else ""
+    note = f"round {thread.number}: {why}, next comes {describe_code(escape)} {PATH_DECISION}" if escape else ""
     return Transition(phase=phase, escape=escape, plateau_level=level, note=note)
 
 
