@@ -76,6 +76,7 @@ async def test_timed_22_a_way_that_was_chosen_is_tagged_with_its_reason():
     done = await run_over_wire("timed", answers, question=QUESTION, stop=("max_rounds",), max_rounds=4)
     notes = [line for line in done.report.markdown.splitlines() if "#PATH_DECISION" in line]
     assert any("without any search result" in line and "next comes" in line for line in notes)
+    assert all("_" not in line.partition("next comes")[2].partition("#")[0] for line in notes)
 
 
 async def test_timed_6_what_a_loop_decision_does_not_name_is_null():

@@ -124,3 +124,9 @@ def test_an_answer_is_printed_from_its_begin_as_far_as_there_is_room() -> None:
 def test_a_short_sentence_is_not_quoted_with_the_next_section() -> None:
     text = "Lunch costs more from May on.\n\nVotes\n\nAdam was against it.\n\nParty\n\nIt is on 18 July in the yard."
     assert quote(text, "Adam") == "Adam was against it."
+
+
+def test_a_comment_and_the_line_that_it_is_about_are_quoted_together() -> None:
+    pair = "# Seconds that the ferry waits at the stone pier for the last bus\nwait_for_the_last_bus_at_the_pier 240"
+    text = f"{pair}\n\n# Cows that may be aboard\ncows_aboard 3"
+    assert quote(text, "Seconds that") == quote(text, "240") == pair.removeprefix("# ")

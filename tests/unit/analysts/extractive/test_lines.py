@@ -154,3 +154,16 @@ def test_a_term_or_heading_of_joined_names_is_read_as_its_words():
 def test_a_default_in_brackets_states_something():
     line = read_lines(excerpt(document(9, "Notes", "Kilns are opened by the fitter of the guild. (Default: 32)")))[-1]
     assert not line.sentence.bare
+
+
+def test_a_setting_is_read_with_the_comment_above_it():
+    text = "# seconds that the fitter waits\ndelay 40\n\n# trays to fill\ntrays 7"
+    comment, setting, *others = read_lines(excerpt(document(9, "kiln.conf", text)))
+    assert (comment.text, setting.text) == ("seconds that the fitter waits", "delay 40")
+    assert "fitter" in setting.sentence.above
+    assert all("fitter" not in other.sentence.above for other in others)
+
+
+def test_a_name_in_a_name_is_a_word_of_its_own():
+    assert split_joined_names("Kiln.tray_limit") == "Kiln.tray_limit kilntraylimit traylimit"
+    assert split_joined_names("kiln.trays") == "kiln.trays kilntrays"
