@@ -47,7 +47,7 @@ def find_rule(text: str) -> StopRule | None:
 class Review:
     """What happens to a draft before it is delivered."""
 
-    critique: Annotated[bool, doc("A critic names the faults of the draft.")] = False
+    critique: Annotated[bool, doc("A language model names the faults of the draft.")] = False
     revise: Annotated[bool, doc("The writer revises the draft after the critique.")] = False
     judge: Annotated[bool, doc("A judge scores the report.")] = False
     min_score: Annotated[float, Ge(0), Le(1), doc("The score that the judged report must reach.")] = 0.70

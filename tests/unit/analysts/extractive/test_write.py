@@ -17,7 +17,7 @@ from tests.unit.analysts.extractive.samples import (
 )
 
 from corrobora.analysts.extractive.contradictions import find_contradictions
-from corrobora.analysts.extractive.review import parse_sentences
+from corrobora.analysts.extractive.judge import parse_sentences
 from corrobora.domain.evidence import FactId
 from corrobora.domain.plan import SubQuestion
 from corrobora.domain.thread import Gap
@@ -73,7 +73,7 @@ def test_a_report_by_angles_compares_in_a_table():
 def test_without_evidence_the_report_says_so_plainly(layout):
     body = play(synthesize, material(facts=(), layout=layout)).body
     assert phrases.NO_EVIDENCE in body
-    assert parse_sentences(body) == ()
+    assert parse_sentences(body) == []
 
 
 def test_a_sub_question_without_facts_is_named():
