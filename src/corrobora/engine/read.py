@@ -25,6 +25,7 @@ from corrobora.domain.evidence import (
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import ThreadState
 from corrobora.engine.inputs import collect_terms, extract_input, name_reading_task
+from corrobora.engine.quotes import has_insight_trigger, quotes_to_facts
 from corrobora.engine.sections import COPY_NOTE, find_copy, resolve_requests, widen_reading
 from corrobora.engine.session import Session
 from corrobora.engine.session.egress import STAYS
@@ -36,7 +37,7 @@ from corrobora.policies.outcome import AGAIN_NOTE, CUT_NOTE
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.policies.selection import MIN_COVERAGE, measure_coverage, score_by_query
 from corrobora.ports import Reader
-from corrobora.roles.extract import Extraction, extract, has_insight_trigger, quotes_to_facts
+from corrobora.roles.extract import Extraction, extract
 from corrobora.text.mentions import find_names
 from corrobora.text.questions import find_topic_stems
 
@@ -221,27 +222,15 @@ async def extract_facts(
     `together` is what is read in one call, this document among it.
     """
     passages = document.passages
-    own = next(each for each in together if (each.source.id, each.passages) == (document.source.id, passages))
-    task = name_reading_task(thread, run, own)
-    while True:
-        free, held = run.claims.split_claimed(task, passages)
-        if free:
-            await _send_passages(together, thread, run)
-        for claim in held:
-            await claim.done.wait()
-        if not run.claims.list_free(task, passages):
-            break
-    whole = run.claims.find_extractions(task, passages)
-    found = [part for each in whole for part in each.list_parts(document.source.id)]
+    found = await _extract_passages(document, thread, run, together)
     ids = {p.id for p in passages}
-    quotes = tuple({(q.passage, q.quote): q for e in found for q in e.quotes if q.passage in ids}.values())
-    facts, others, dropped = quotes_to_facts(quotes, document, thread, hit.score)
-    intense = any(s.discovery_intense for s in thread.specs)
-    against = find_known_conflicts(
-        thread.brief.known_facts, facts, tuple(t for e in found for t in e.contradicts_known)
-    )
-    run.offered += others
+    quotes = {(q.passage, q.quote): q for e in found for q in e.quotes if q.passage in ids}
+    checked = quotes_to_facts(tuple(quotes.values()), document, thread, hit.score)
+    run.offered += checked.others
+    known = tuple(text for e in found for text in e.contradicts_known)
+    against = find_known_conflicts(thread.brief.known_facts, checked.own, known)
     asks, missing = await resolve_requests([name for e in found for name in e.read_next], document, hit, run)
+    intense = any(spec.discovery_intense for spec in thread.specs)
     beside = [e for e in found if e.follow_ups or e.gaps or e.linked]  # to compare all quotes of a source takes long
     telling = [e for e in beside if has_insight_trigger(e, passages, discovery_intense=intense, disputed=bool(against))]
     return Reading(
@@ -249,19 +238,37 @@ async def extract_facts(
         ReadOutcome.READ,
         document.source.id,
         tuple(p.id for p in passages),
-        facts,
+        checked.own,
         title=document.source.title,
         summary=" ".join(dict.fromkeys(e.summary for e in found if e.summary))[:600],
         follow_ups=tuple(f for e in telling for f in e.follow_ups),
         gaps=tuple(g for e in telling for g in e.gaps),
         linked=tuple(link for e in telling for link in e.linked),
-        dropped_quotes=dropped,
+        dropped_quotes=checked.dropped,
         terms=tuple(dict.fromkeys(t for e in found for t in e.terms)),
         against=against,
-        others=others if run.has_model else (),
+        others=checked.others if run.has_model else (),
         asks=asks,
         missing=missing,
     )
+
+
+async def _extract_passages(
+    document: Document, thread: ThreadState, run: Session, together: Sequence[ReadPart]
+) -> list[Extraction]:
+    """Return what analysts extracted from this document: each passage is sent once, whoever asks for it."""
+    own = next(each for each in together if (each.source.id, each.passages) == (document.source.id, document.passages))
+    task = name_reading_task(thread, run, own)
+    while True:
+        free, held = run.claims.split_claimed(task, document.passages)
+        if free:
+            await _send_passages(together, thread, run)
+        for claim in held:
+            await claim.done.wait()
+        if not run.claims.list_free(task, document.passages):
+            break
+    whole = run.claims.find_extractions(task, document.passages)
+    return [part for each in whole for part in each.list_parts(document.source.id)]
 
 
 async def take_offered_facts(thread: ThreadState, run: Session, readings: Sequence[Reading]) -> list[Reading]:

@@ -7,8 +7,9 @@ import pytest
 from corrobora.domain.evidence import Passage, PassageId, SourceId
 from corrobora.domain.plan import Brief, Node, SubQuestion
 from corrobora.domain.thread import Course, Phase, ThreadState
+from corrobora.engine.quotes import has_insight_trigger
 from corrobora.policies.intent import build_rubric, fill_prompt
-from corrobora.roles.extract import Extraction, Quote, has_insight_trigger
+from corrobora.roles.extract import Extraction, Quote
 
 SURE = (Quote("C1", "a quote that is long enough", "claim", 0.9),)
 

@@ -8,7 +8,8 @@ from corrobora.config.profiles import load_profile
 from corrobora.domain.evidence import Document, Passage, PassageId, Source, SourceId
 from corrobora.domain.plan import Brief, Node, SubQuestion
 from corrobora.domain.thread import ThreadState
-from corrobora.roles.extract import QUOTE_MAX_PLACES, Quote, quotes_to_facts
+from corrobora.engine.quotes import QUOTE_MAX_PLACES, quotes_to_facts
+from corrobora.roles.extract import Quote
 
 ENTRIES = "\n\n".join(
     f"{name}\n\n- Specifies: {what}.\n- Type of value: {unit}.\n- Default value: {value}\n- Unset: The default is used."
