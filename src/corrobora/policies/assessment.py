@@ -34,21 +34,6 @@ from corrobora.text.vocabulary import Equivalence, collect_equivalences
 CHANGE_SHARE = 0.5  # of a question's topic that both statements of a difference must hold to answer it
 
 
-def choose_forced_subject(thread: ThreadState) -> Subject | None:
-    """Return the subject the next round must target: the first without a round of its own, or None.
-
-    A subject is forced past half of the rounds (TRIPLET-16), or earlier if the remaining rounds would not suffice for
-    one each, or if no sub-question is open: then nothing else keeps the thread from converging.
-    """
-    waiting = [subject for subject in thread.subjects if subject.rounds == 0]
-    left = thread.course.max_rounds - thread.number
-    closed = (SubQuestionStatus.ANSWERED, SubQuestionStatus.EXHAUSTED)
-    asked = [question.standing for question in thread.sub_questions]
-    idle = bool(thread.rounds and asked) and all(standing in closed for standing in asked)
-    due = 2 * thread.number > thread.course.max_rounds or len(waiting) >= left or idle
-    return waiting[0] if waiting and due else None
-
-
 def assess_thread(thread: ThreadState, done: Round | None = None, *, proposal: Proposal | None = None) -> Assessment:
     """Assess a thread: statements with grades, questions, gaps, subjects and contradictions.
 
@@ -179,54 +164,70 @@ def _assess_question(
 ) -> _Result:
     """Assess one question by the statements, the differences that answer it, and what the analyst `judged`.
 
-    A statement answers if it passes the answer test, or suits a question that the library is likely to answer, or suits
-    one that a model counts as answered by it, or is one of several that a model names as the answer together.
     Of sources of unknown standing it takes two publishers, or the subject's own, and the model's verdict: what they
     answer is plausible, whatever the grade of each fact.
     """
-    checked = view.check(asked.text)
     claimed = judged.answered.get(asked.id)
-    likely = asked.likely is not None and not asked.is_unlikely
     passing = _find_passing(asked, view, judged, changed)
-    best = passing[0] if passing else None
-    grade = best.grade if best is not None else Grade.UNVERIFIED
-    if claimed and GRADE_RANK[grade] < GRADE_RANK[Grade.PLAUSIBLE]:
-        grade = Grade.PLAUSIBLE if judged.vouches(passing) else grade
-    reason = ""
-    if best is None:
-        unlikely = asked.is_unlikely and any(check.suits for _, check in checked)
-        reason = phrases.CLAIMED if claimed else phrases.UNLIKELY if unlikely else _explain_miss(checked)
-    elif not _has_both_sides(asked.text, view.facts if likely or claimed else passing):
-        best, reason = None, phrases.UNLIKELY if asked.is_unlikely and not claimed else phrases.OTHER_SIDE
-    elif GRADE_RANK[grade] < GRADE_RANK[Grade.PLAUSIBLE]:
+    held = bool(passing) and _has_both_sides(asked.text, view.facts if _is_likely(asked) or claimed else passing)
+    grade = passing[0].grade if held else Grade.UNVERIFIED
+    if held and claimed and not _is_plausible(grade) and judged.vouches(passing):
+        grade = Grade.PLAUSIBLE
+    if not held:
+        reason = _explain_absence(asked, view, passing, claimed=claimed)
+    elif not _is_plausible(grade):
         reason = phrases.UNKNOWN_STANDING
-    elif claimed is False:
-        reason = phrases.DOUBTED
-    elif claimed is None and not changed and sum(fact.id in judged.disputed for fact in passing) > 1:
-        reason = phrases.DISPUTED
-    elif claimed is None and not changed and not is_answered(asked.text, view.statements, asked.likely):
-        reason = phrases.UNCERTAIN
-    if not reason:
-        standing = SubQuestionStatus.ANSWERED
     else:
-        standing = SubQuestionStatus.PARTIAL if best is not None or claimed else SubQuestionStatus.OPEN
+        reason = "" if claimed or (claimed is None and changed) else _find_doubt(asked, view, judged, passing)
+    standing = SubQuestionStatus.PARTIAL if held or claimed else SubQuestionStatus.OPEN
     evidence = dict.fromkeys(fact.id for fact in (*passing, *(f for f in view.facts if asked.id in f.answers)))
     question = replace(
         asked,
-        standing=standing,
-        grade=grade if best is not None else None,
-        finding=select_claim(_choose_shown(asked, passing, view, judged), asked.text) if best is not None else "",
+        standing=standing if reason else SubQuestionStatus.ANSWERED,
+        grade=grade if held else None,
+        finding=select_claim(_choose_shown(asked, passing, view, judged), asked.text) if held else "",
         evidence=tuple(evidence),
     )
     return _Result(question, reason)
 
 
+def _is_plausible(grade: Grade) -> bool:
+    return GRADE_RANK[grade] >= GRADE_RANK[Grade.PLAUSIBLE]
+
+
+def _is_likely(asked: SubQuestion) -> bool:
+    """True if what is searched is likely to answer a question."""
+    return asked.likely is not None and not asked.is_unlikely
+
+
+def _explain_absence(asked: SubQuestion, view: EvidenceView, passing: Sequence[Fact], *, claimed: bool | None) -> str:
+    """Say why nothing answers a question, or only one side of it."""
+    if passing:
+        return phrases.UNLIKELY if asked.is_unlikely and not claimed else phrases.OTHER_SIDE
+    if claimed:
+        return phrases.CLAIMED
+    checked = view.check(asked.text)
+    return phrases.UNLIKELY if asked.is_unlikely and any(x.suits for _, x in checked) else _explain_miss(checked)
+
+
+def _find_doubt(asked: SubQuestion, view: EvidenceView, judged: _Judgement, passing: Sequence[Fact]) -> str:
+    """Say why an answer that no analyst confirmed, and that no difference gives, does not count yet; "" if it does."""
+    if asked.id in judged.answered:
+        return phrases.DOUBTED
+    if sum(fact.id in judged.disputed for fact in passing) > 1:
+        return phrases.DISPUTED
+    return "" if is_answered(asked.text, view.statements, asked.likely) else phrases.UNCERTAIN
+
+
 def _find_passing(
     asked: SubQuestion, view: EvidenceView, judged: _Judgement, changed: Sequence[FactId]
 ) -> tuple[Fact, ...]:
-    """Return the facts that answer a question, the best grade first."""
+    """Return the facts that answer a question, the best grade first.
+
+    A statement answers if it passes the answer test, or suits a question that the library is likely to answer, or suits
+    one that a model counts as answered by it, or is one of several that a model names as the answer together.
+    """
     claimed = judged.answered.get(asked.id)
-    likely = asked.likely is not None and not asked.is_unlikely
     checked, taken = view.check(asked.text), {*changed, *(_answer_by_parts(asked, view, judged) if claimed else ())}
     taken |= _answer_together(asked, view, judged) if claimed else set()
     return sort_by_grade(
@@ -234,7 +235,7 @@ def _find_passing(
         for fact, check in checked
         if check.passed
         or fact.id in taken
-        or (check.suits and likely)
+        or (check.suits and _is_likely(asked))
         or (claimed and judged.may_answer(asked, fact) and (check.suits or not _can_compare(asked, fact)))
     )
 

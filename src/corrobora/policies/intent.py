@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from corrobora.domain.evidence import Query
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.plan import SubQuestion, SubQuestionStatus
+from corrobora.domain.plan import Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.thread import Escape, Intent, ScopeInput, ThreadState
 from corrobora.policies.drift import must_reformulate
 from corrobora.policies.queries import (
@@ -232,3 +232,18 @@ def drop_repeated(tasks: Sequence[str], questions: Sequence[str]) -> tuple[str, 
     """Leave out tasks that have no other words than the questions, which a reader is shown as well."""
     said = {stem for text in questions for stem in stem_text(text)}
     return tuple(each for each in tasks if not said.issuperset(stem_text(each)))
+
+
+def choose_forced_subject(thread: ThreadState) -> Subject | None:
+    """Return the subject the next round must target: the first without a round of its own, or None.
+
+    A subject is forced past half of the rounds (TRIPLET-16), or earlier if the remaining rounds would not suffice for
+    one each, or if no sub-question is open: then nothing else keeps the thread from converging.
+    """
+    waiting = [subject for subject in thread.subjects if subject.rounds == 0]
+    left = thread.course.max_rounds - thread.number
+    closed = (SubQuestionStatus.ANSWERED, SubQuestionStatus.EXHAUSTED)
+    asked = [question.standing for question in thread.sub_questions]
+    idle = bool(thread.rounds and asked) and all(standing in closed for standing in asked)
+    due = 2 * thread.number > thread.course.max_rounds or len(waiting) >= left or idle
+    return waiting[0] if waiting and due else None

@@ -212,6 +212,8 @@ OPERATOR_STEMS = frozenset(
     )
 )
 
+_DIRECTIONS = {"up": 1, "down": -1}
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -234,35 +236,51 @@ def read_claim(sentence: str, quoted: Sequence[QuotedNumber], *, pieces: int) ->
     numbers = scan_numbers(sentence)
     masked = _mask_numbers(sentence, numbers)
     operator, cue = _find_operator(masked)
-    moved = None if re.search(r"\bthan\b", masked) else _TREND.search(masked)
-    compared = moved or next((each for each in _COMPARED.finditer(masked) if not _is_bound(each, masked)), None)
+    compared, moved = _find_comparison(masked)
     if not operator and compared is None:
         return None
-    factor = next((_FACTORS[word] for word in split_words(masked) if word in _FACTORS), 0.0)
-    factor = factor if operator == "ratio" else 0.0
-    result = None if not operator or factor else _find_result(operator, masked, numbers, quoted)
+    factors = (_FACTORS[word] for word in split_words(masked) if operator == "ratio" and word in _FACTORS)
+    factor = next(factors, 0.0)
+    result = _find_result(operator, masked, numbers, quoted) if operator and not factor else None
     if operator and result is None and not factor:
         operator = "unread"
+    counted = _COUNTED.search(masked)
+    return Claim(
+        operator=operator or ("trend" if moved else "comparison"),
+        direction=_DIRECTIONS.get(compared.lastgroup or "", 0) if compared else 0,
+        over_time=moved or _DOUBLED.search(masked) is not None,
+        result=result,
+        factor=factor,
+        operands=_list_operands(sentence, numbers, result, quoted, pieces),
+        about=result is not None
+        and _APPROXIMATE.search(sentence[max(0, result.start - 20) : result.start]) is not None,
+        cue=re.sub(r"[#@]\d+[#@]", "", cue or (compared.group() if compared else "")),
+        counted=stem_word(counted.group(1)) if counted else "",
+        words=name_words(sentence),
+    )
 
-    def _counts_pieces(number: Number) -> bool:
+
+def _find_comparison(masked: str) -> tuple[re.Match[str] | None, bool]:
+    """Return the words that compare two numbers, and whether they tell how one moved: "rose from 8 to 15"."""
+    moved = None if re.search(r"\bthan\b", masked) else _TREND.search(masked)
+    compared = (each for each in _COMPARED.finditer(masked) if not _is_bound(each, masked))
+    return moved or next(compared, None), moved is not None
+
+
+def _list_operands(
+    sentence: str, numbers: Sequence[Number], result: Number | None, quoted: Sequence[QuotedNumber], pieces: int
+) -> tuple[Number, ...]:
+    """List the numbers that an operation takes: not its result, how often it is done, or how many pieces it is over.
+
+    Years are operands only where what lies between two of them is told.
+    """
+    own = [each for each in numbers if each is not result and not _OFTEN.match(sentence, each.end)]
+    of_years = result is not None and "year" in result.unit and any(each.is_year for each in own)
+
+    def counts_pieces(number: Number) -> bool:
         return number.value == pieces and bool(number.unit & _SET_NOUNS) and not find_instances(number, quoted)
 
-    often = {n for n in numbers if _OFTEN.match(sentence, n.end)}  # how often something is done, no operand
-    own = [n for n in numbers if n is not result and n not in often]
-    of_years = result is not None and "year" in result.unit and any(n.is_year for n in own)  # between two of them
-    stated = (n for n in own if n.is_year is of_years and not _counts_pieces(n))
-    return Claim(
-        operator or ("trend" if moved else "comparison"),
-        {"up": 1, "down": -1}.get(compared.lastgroup or "", 0) if compared else 0,
-        bool(moved) or _DOUBLED.search(masked) is not None,
-        result,
-        factor,
-        tuple(stated),
-        result is not None and _APPROXIMATE.search(sentence[max(0, result.start - 20) : result.start]) is not None,
-        re.sub(r"[#@]\d+[#@]", "", cue or (compared.group() if compared else "")),
-        stem_word(counted.group(1)) if (counted := _COUNTED.search(masked)) else "",
-        name_words(sentence),
-    )
+    return tuple(each for each in own if each.is_year is of_years and not counts_pieces(each))
 
 
 def _is_bound(compared: re.Match[str], masked: str) -> bool:

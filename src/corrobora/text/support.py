@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
@@ -20,28 +20,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from corrobora.domain.report import Support
 from corrobora.text.alignment import NEAR_COPY, align_copy, find_cut, find_slices, find_substitute
-from corrobora.text.bindings import NEGATED, find_rebindings
-from corrobora.text.clauses import Clause, parse_clause, split_statement
-from corrobora.text.measures import find_identifiers, find_measures, find_unit
-from corrobora.text.mentions import MentionKind, find_mentions, strip_to_alphanumeric
+from corrobora.text.bindings import find_rebindings
+from corrobora.text.clauses import Clause, split_statement
+from corrobora.text.foreign import find_foreign_names
+from corrobora.text.measures import find_measures
 from corrobora.text.orders import drop_orders, find_order
-from corrobora.text.quantities import find_dates, is_calendar_name
+from corrobora.text.quantities import find_dates
 from corrobora.text.reading import Problem, Reading, read_evidence
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import (
     LIST_ITEM,
-    STOP_WORDS,
     detect_language,
-    find_function_words,
     fold_text,
-    is_same_family,
     is_table_row,
-    split_words,
     stem_text,
-    stem_word,
 )
 from corrobora.text.typed import compare_sentence
-from corrobora.text.vocabulary import compare_stems, is_common, is_known, weigh_stem, weigh_stems
+from corrobora.text.vocabulary import compare_stems, weigh_stem, weigh_stems
 
 if TYPE_CHECKING:
     from corrobora.text.vocabulary import Matrix
@@ -212,8 +207,6 @@ class Comparison(NamedTuple):
 
 _HELD, _MISSED = 0.7, 0.3  # shares of a clause's words from which one half of a sentence is supported and the other not
 _OTHERWISE = "its sources say this in other words, if they say it"
-_LITERAL = re.compile(r"(?<![\w./])(?:\.[A-Za-z]\w*|(?<!-)[\w.-]*[/_][\w./-]*\w|[#?]{2,})")
-_ADJECTIVE, _LEAST_NAME = "a|n|an|ian|ean|ese|ish|ic|y", 5
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
@@ -330,71 +323,3 @@ def find_numbers(text: str) -> frozenset[str]:
         )
         found.add(whole.rstrip("0").rstrip(".") if "." in whole else whole)
     return frozenset(found)
-
-
-def find_foreign_names(sentence: str, reading: Reading) -> Iterator[Problem]:
-    """Find names and identifiers that the evidence does not hold, and words in letters of another alphabet."""
-    identifiers = find_identifiers(sentence)
-    squashed = strip_to_alphanumeric(reading.everything) if identifiers else ""
-    foreign = [each for each in identifiers if strip_to_alphanumeric(each) not in squashed]
-    for each in (*foreign, *_find_literals(sentence, reading)):
-        yield Problem(f"{each} stands in none of its sources", each)
-    for mention in find_mentions(sentence):
-        parts = stem_text(mention.text)
-        missing = [part for part in parts if part not in reading.stems]
-        if is_calendar_name(mention.text) or (len(parts) == 1 and _is_derived_name(mention.text, reading.everything)):
-            continue
-        plain = mention.start == 0 and mention.kind is MentionKind.NAME and mention.text[1:].islower()
-        opener = plain and " " not in mention.text and all(is_common(part) or part in reading.stems for part in parts)
-        measured = find_measures(mention.text) or find_unit(mention.text)
-        opener = opener or bool(measured) or (plain and bool(parse_clause(mention.text).shades))
-        absent = parts and (parts[-1] in missing or 2 * len(missing) > len(parts)) and not opener
-        if absent and mention.kind is not MentionKind.QUOTED and not _is_abbreviated(mention.text, reading.everything):
-            yield Problem(f"the name {mention.text} stands in none of its sources", mention.text)
-    connecting = find_function_words(sentence)
-    for word in dict.fromkeys(split_words(sentence)):
-        stem = stem_word(word)
-        if (
-            stem
-            and word not in connecting
-            and not is_known(stem)
-            and not word[0].isdigit()
-            and not _is_spelled_alike(word, reading)
-        ):
-            yield Problem(f"the word {word} stands in none of its sources", word)
-    for word in re.findall(r"[^\W_]+", sentence):
-        if not word.isascii() and fold_text(word) not in connecting and word.lower() not in reading.everything.lower():
-            yield Problem(f"the letters of {word} stand in none of its sources", word)
-
-
-def _find_literals(sentence: str, reading: Reading) -> Iterator[str]:
-    """Yield paths, extensions, names with a slash or underscore, and masks, of which the evidence lacks a part."""
-    for match in _LITERAL.finditer(sentence):
-        parts = [part for part in split_words(match.group()) if part not in STOP_WORDS and find_unit(part) is None]
-        written = match.group().lower() in reading.everything.lower()
-        composed = parts or "/" in match.group()  # "and/or" is no path
-        if not written and not (composed and frozenset(map(stem_word, parts)) <= reading.stems):
-            yield match.group()
-
-
-def _is_spelled_alike(word: str, reading: Reading) -> bool:
-    """True if the evidence has a word that no dictionary holds, or one of its family, British or American."""
-    forms = (word, match.group(2)) if (match := NEGATED.match(word)) else (word,)
-    stems = list(map(stem_word, forms))
-    return any(is_same_family(stem, each) for stem in stems for each in reading.stems)
-
-
-def _is_derived_name(name: str, text: str) -> bool:
-    """True if the evidence has the adjective of a name, or the name of an adjective: "Europe" and "European"."""
-    pattern = rf"(?i)\b{re.escape(name)}(?:{_ADJECTIVE})\b|\b{re.escape(re.sub(rf'(?:{_ADJECTIVE})$', '', name))}\b"
-    return len(name) >= _LEAST_NAME and re.search(pattern, text) is not None
-
-
-def _is_abbreviated(name: str, text: str) -> bool:
-    """True if the evidence spells out an acronym, or a name's initials stand in it."""
-    if name.isupper() and len(name) > 1:
-        words = split_words(text)
-        letters = ("".join(word[0] for word in part) for part in (words, [w for w in words if w not in STOP_WORDS]))
-        return any(name.lower() in each for each in letters)
-    initials = "".join(word[0] for word in name.split() if word[0].isupper())
-    return len(initials) > 1 and re.search(rf"\b{re.escape(initials)}\b", text) is not None

@@ -1,9 +1,8 @@
 """Typed comparison: what a sentence says otherwise than its evidence, clause by clause.
 
 Knows which differences prove a sentence false (a number, unit or date that stands nowhere, another obligation or
-polarity of the same verb) and which only leave it open. Of the labelled cells of a
-table row or list it compares those that are meant. Does not know paraphrases: other words for the same thing are
-not judged.
+polarity of the same verb) and which only leave it open. Of the labelled cells of a table row or list it compares those
+that are meant. Does not know paraphrases: other words for the same thing are not judged.
 """
 
 from __future__ import annotations
@@ -134,8 +133,14 @@ def _is_date_known(date: Date, reading: Reading) -> bool:
 def _compare_number(
     measure: Measure, reading: Reading, near: Sequence[Measure], beside: Sequence[Measure], before: str
 ) -> Problem | None:
+    """Compare a number with all of the evidence, with those `near` and, of its own sentence, `beside` and `before` it.
+
+    None if the evidence gives it, else how it differs: from the same number otherwise used to none that is like it.
+    """
     said = measure.text
     equal = [other for other in reading.measures if measure.equals(other)]
+    alike = [other for other in reading.measures if other.dimension == measure.dimension]
+    close = [other for other in alike if abs(other.value - measure.value) <= _NEAR_AMOUNT * abs(other.value)]
     rivals = [
         other
         for other in near
@@ -144,22 +149,26 @@ def _compare_number(
     if equal or _is_release(said, before, reading.everything):
         other = _find_other_edition(said, before, reading)
         return other or (_compare_bounds(measure, equal, rivals, reading) if equal else None)
-    if any(
-        other.number == measure.number and not (other.dimension and measure.dimension) for other in reading.measures
-    ):
-        bare = not measure.dimension and not measure.nouns  # "a cycle of nineteen" for a 19 year cycle
-        return (
-            None
-            if bare or _is_unit_named(measure, reading)
-            else Problem(f"its sources give {said.split()[0]} with another unit or none", said)
-        )
-    alike = [other for other in reading.measures if other.dimension == measure.dimension]
-    close = [other for other in alike if abs(other.value - measure.value) <= _NEAR_AMOUNT * abs(other.value)]
-    exact = any(not other.approximate for other in close)  # "about 95" is another number than "about 90"
-    if close and ((measure.approximate and exact) or _is_rounded(measure, close)):
+    if any(each.number == measure.number and not (each.dimension and measure.dimension) for each in reading.measures):
+        return _compare_unit(measure, reading)
+    if _is_about(measure, close):
         return None
     if any(_includes(measure, other) for other in close) or _spans(measure, alike, beside):
-        return Problem(f"its sources give {close[0].text if close else alike[0].text}, not {said}", said)
+        return Problem(f"its sources give {(close or alike)[0].text}, not {said}", said)
+    return _describe_absence(measure, reading, rivals, before)
+
+
+def _compare_unit(measure: Measure, reading: Reading) -> Problem | None:
+    """Compare a number that the evidence gives with another unit; "a cycle of nineteen" has none of its own."""
+    bare = not measure.dimension and not measure.nouns
+    if bare or _is_unit_named(measure, reading):
+        return None
+    return Problem(f"its sources give {measure.text.split()[0]} with another unit or none", measure.text)
+
+
+def _describe_absence(measure: Measure, reading: Reading, rivals: Sequence[Measure], before: str) -> Problem:
+    """Describe a number that is like none of the evidence; it is false unless it may be meant otherwise."""
+    said = measure.text
     counts = measure.spelled and measure.number <= _EXACT_UPTO
     if measure.vague or (counts and not rivals):
         return Problem(f"its number {said} stands in none of its sources", said)
@@ -169,9 +178,8 @@ def _compare_number(
         return Problem(f"none of its sources is called {name[1]} {said}", f"{name[1]} {said}")
     kind = "amount" if measure.dimension else "number"
     instead = f"; they give {rivals[0].text}" if rivals else ""
-    return Problem(
-        f"its {kind} {said} stands in none of its sources{instead}", said, false=True, contradicts=bool(rivals)
-    )
+    reason = f"its {kind} {said} stands in none of its sources{instead}"
+    return Problem(reason, said, false=True, contradicts=bool(rivals))
 
 
 def _find_other_edition(said: str, before: str, reading: Reading) -> Problem | None:
@@ -208,8 +216,13 @@ def _is_unit_named(measure: Measure, reading: Reading) -> bool:
     return own is not None and any(find_unit(word) == own for word in re.findall(r"[^\W\d_]+", reading.everything))
 
 
-def _is_rounded(measure: Measure, close: Sequence[Measure]) -> bool:
-    """True if a scaled number ("4.2 million") is another one rounded."""
+def _is_about(measure: Measure, close: Sequence[Measure]) -> bool:
+    """True for an approximate number near an exact one, and for a scaled one ("4.2 million") that is another rounded.
+
+    "About 95" is another number than "about 90".
+    """
+    if measure.approximate and any(not other.approximate for other in close):
+        return True
     digits = re.sub(r"\D", "", measure.text).lstrip("0")
     scaled = any(word in measure.text for word in ("million", "billion", "thousand", "bn", "trillion"))
     return scaled and any(float(f"{other.value:.{max(len(digits), 1)}g}") == measure.value for other in close)

@@ -16,11 +16,11 @@ from corrobora.domain.thread import Gap, Proposal
 from corrobora.policies.assessment import (
     assess_questions,
     assess_thread,
-    choose_forced_subject,
     merge_contradictions,
     merge_facts,
     settle_round,
 )
+from corrobora.policies.intent import choose_forced_subject
 from corrobora.text import phrases
 
 WEB: dict[str, Any] = {"kind": "web", "url": "https://example.com/x"}
