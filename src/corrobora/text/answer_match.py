@@ -217,6 +217,7 @@ class _Needs:
     kind: ExpectedAnswer
     topic: frozenset[str]
     names: tuple[str, ...]
+    meant: frozenset[str]  # the stems of the names
     kind_in_words: str
     duty: bool
     general: bool = False  # "when does it warn?": a condition or a time span says it, no date
@@ -235,27 +236,21 @@ def check_answer(
         around: what else is known of its source; a name of the question may stand there.
         pairs: other names of things, as the sources give them.
     """
-    needs = _read_needs(question)
-    other_names = _map_names(question, pairs)
+    needs, releases, other_names = _read_needs(question), find_asked_releases(question), _map_names(question, pairs)
     above, held = (add_aliased_stems(stem_text(each), other_names) for each in (context, statement))
     own = frozenset(term for term in needs.topic if term in held or any(is_same_family(term, each) for each in held))
-    share = len(own | (needs.topic & above)) / len(needs.topic) if needs.topic else 1.0
-    meant = frozenset(stem_text(" ".join(needs.names)))
-    whole = needs.topic | meant
-    share = max(share, len(own | (whole & (held | above))) / len(whole)) if own else share  # names are topic as well
+    share = _share_topic(needs, own, held, above)
     known, small = _read_surroundings(f"{statement}\n{context}\n{around}")
     missing = [name for name in needs.names if not mentions_name(known, small, name)]
-    releases = find_asked_releases(question)
+    named = not needs.meant or len(missing) < len(needs.names) or not needs.meant.isdisjoint(known)
     other_release = bool(releases.numbers) and not releases.is_named_in(f"{statement} {context} {around}")
     of_kind, fits = _check_kind(question, statement)
-    headed = _is_answered_by_heading(context, needs, releases)
-    dates_release = headed and bool(needs.kind.kinds & _WHEN)
-    states = bool(own) or not needs.topic or dates_release  # any other heading alone states nothing
-    named = not meant or len(missing) < len(needs.names) or not meant.isdisjoint(known)
-    dated = bool(needs.kind.kinds & _WHEN) and _is_of_kind(context, needs)
+    headed, when = _is_answered_by_heading(context, needs, releases), bool(needs.kind.kinds & _WHEN)
     of_kind, fits = of_kind or headed, fits or headed
-    plain = of_kind or (needs.kind.duty and _gives_number(question, statement))
-    near, gives = (states or not meant.isdisjoint(held)) and not other_release, plain or needs.duty or dated
+    states = bool(own) or not needs.topic or (headed and when)  # any other heading alone states nothing
+    near = (states or not needs.meant.isdisjoint(held)) and not other_release
+    gives = of_kind or needs.duty or (when and _is_of_kind(context, needs))
+    gives = gives or (needs.kind.duty and _gives_number(question, statement))
     passing = AnswerCheck(share, suits=near and gives and named, near=near, gives=gives or needs.general)
     if share < (TOPIC_SHARE_OF_KIND if fits else TOPIC_SHARE) or not states:
         return replace(passing, lack=Lack.TOPIC)
@@ -264,6 +259,15 @@ def check_answer(
     if not of_kind:
         return replace(passing, lack=Lack.KIND, what=needs.kind_in_words)
     return AnswerCheck(share)
+
+
+def _share_topic(needs: _Needs, own: frozenset[str], held: frozenset[str], above: frozenset[str]) -> float:
+    """Return the share of a topic that a statement holds as its `own` or in what stands `above` it."""
+    if not needs.topic:
+        return 1.0
+    share = len(own | (needs.topic & above)) / len(needs.topic)
+    whole = needs.topic | needs.meant
+    return max(share, len(own | (whole & (held | above))) / len(whole)) if own else share  # names are topic as well
 
 
 def _is_answered_by_heading(context: str, needs: _Needs, releases: Releases) -> bool:
@@ -324,7 +328,8 @@ def _read_needs(question: str) -> _Needs:
         words = "clearly says what must, should or may be"
     asked_otherwise = topic - find_duty_stems(question) if duty else topic
     general = bool(kind.kinds & _WHEN) and _GENERAL_WHEN.match(question) is not None
-    return _Needs(kind, asked_otherwise or topic, names, words, duty, general)
+    meant = frozenset(stem_text(" ".join(names)))
+    return _Needs(kind, asked_otherwise or topic, names, meant, words, duty, general)
 
 
 @lru_cache(maxsize=2_000)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from corrobora.domain.report import Support
-from corrobora.text.measures import find_measures
+from corrobora.text.measures import Measure, find_measures
 from corrobora.text.quantities import find_years
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.support import Evidence, SupportCheck, check_support
@@ -66,33 +66,43 @@ def scan_numbers(text: str) -> tuple[Number, ...]:
     """Return the numbers of a text in order, without those that are part of a name ("Revision 3", "800-63")."""
     found: list[Number] = []
     for each in find_measures(text):
-        shared = each.dimension == "ratio" and "%" not in each.units
-        if shared or (each.spelled and each.dimension == "ratio") or each.dimension in ("clock", "rank", "decade"):
-            continue
-        edge = re.search(r"(?:[\w.,/-]|\d[–-])$", text[: each.start]) or _JOINED.match(text, each.end)
         before = re.search(r"([^\W\d_][\w’'-]*)\.?\s$", text[max(0, each.start - 30) : each.start])
         word = before.group(1) if before else ""
-        named = fold_text(word) in _NAMING or (word[:1].isupper() and stem_word(fold_text(word)) and before.start() > 0)  # pyright: ignore[reportOptionalMemberAccess]
-        if edge or named:
-            continue
-        digits = each.text if each.text.isdigit() else ""
-        year = len(digits) == 4 and 1500 <= each.number < 2100  # noqa: PLR2004 - years
-        dated = word.lower() in (_IN_YEAR if each.units else (*_IN_YEAR, "from", "to", "of", "by", "and"))
-        bracketed = text[each.start - 1 : each.start] == "(" and text[each.end : each.end + 1] == ")"
-        year = year and (dated or (not each.units and bracketed))
-        decimals = re.search(r"\.(\d+)", each.text)
-        plain = re.match(r"\D*(\d[\d,]*(?:\.\d+)?)", each.text)
-        written = float(plain.group(1).replace(",", "")) if plain else 0.0
-        factor = abs(each.number / written) if written else 1.0
-        place = 0.5 * 10 ** -(len(decimals.group(1)) if decimals else 0) * factor
-        end = each.unit_at if each.unit_at and "%" not in each.units else each.end
-        said = text[each.start : end].strip()
-        scale = (
-            f"{each.dimension}:{each.value / each.number:.6g}" if each.number and end < each.end else ""
-        )  # 5 days, 5d
-        units = each.units.union((scale,) if scale and "%" not in each.units else ()) - _NO_UNIT
-        found.append(Number(each.number, units, said, each.start, end, place, year))
+        capital = word[:1].isupper() and bool(stem_word(fold_text(word))) and before is not None and before.start() > 0
+        if _is_operand(each, text) and not capital and fold_text(word) not in _NAMING:
+            end = each.unit_at if each.unit_at and "%" not in each.units else each.end
+            said, units = text[each.start : end].strip(), each.units
+            if each.number and end < each.end and "%" not in units:  # 5 days, 5d
+                units = units.union((f"{each.dimension}:{each.value / each.number:.6g}",))
+            year = _is_year(each, text, word)
+            found.append(Number(each.number, units - _NO_UNIT, said, each.start, end, _read_place(each), year))
     return tuple(found)
+
+
+def _is_operand(measure: Measure, text: str) -> bool:
+    """True for an amount that stands alone: no fraction in words, time of day, rank or decade, no part of a sign."""
+    shared = measure.dimension == "ratio" and ("%" not in measure.units or measure.spelled)
+    if shared or measure.dimension in ("clock", "rank", "decade"):
+        return False
+    return not (re.search(r"(?:[\w.,/-]|\d[–-])$", text[: measure.start]) or _JOINED.match(text, measure.end))
+
+
+def _is_year(measure: Measure, text: str, word: str) -> bool:
+    """True for four digits that a word before them, or brackets, make a year."""
+    if not measure.text.isdigit() or len(measure.text) != 4 or not 1500 <= measure.number < 2100:  # noqa: PLR2004 - years
+        return False
+    dated = word.lower() in (_IN_YEAR if measure.units else (*_IN_YEAR, "from", "to", "of", "by", "and"))
+    bracketed = text[measure.start - 1 : measure.start] == "(" and text[measure.end : measure.end + 1] == ")"
+    return dated or (not measure.units and bracketed)
+
+
+def _read_place(measure: Measure) -> float:
+    """Return half of the last digit as written: how far a rounded number may be off."""
+    decimals = re.search(r"\.(\d+)", measure.text)
+    plain = re.match(r"\D*(\d[\d,]*(?:\.\d+)?)", measure.text)
+    written = float(plain.group(1).replace(",", "")) if plain else 0.0
+    factor = abs(measure.number / written) if written else 1.0
+    return 0.5 * 10 ** -(len(decimals.group(1)) if decimals else 0) * factor
 
 
 def share_unit(one: frozenset[str], other: frozenset[str]) -> bool:

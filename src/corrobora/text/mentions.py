@@ -7,7 +7,7 @@ names, what a name refers to, or which sources exist: the aliases to look for ar
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -362,20 +362,29 @@ def find_claim_words(sentence: str, known: Sequence[str] = ()) -> tuple[str, ...
         return ()
     if said.endswith(":"):
         return tuple(year for year in map(str, find_years(said)) if known and not any(year in each for each in known))
-    found = [match.group().strip(".,:") for match in _DIGITS.finditer(sentence)]
-    found += [each.text for each in find_quantities(sentence)]
-    found += [match.group(1) for match in _SPAN.finditer(sentence)]  # "after one day"
-    found += [match.group() for match in _OBLIGATION.finditer(sentence)]
-    german = detect_language(sentence) == "de"
-    for each in find_mentions(sentence):
-        if german and each.kind is MentionKind.NAME and not _has_joined_capitals(each.text):
-            continue
-        opens = not any(letter.isalnum() for letter in sentence[: each.start]) and " " not in each.text
-        if each.kind is not MentionKind.QUOTED and not (opens and each.kind is MentionKind.NAME):
-            found.append(each.text)
-    every = "\0".join(dict.fromkeys(found))
-    words = tuple(word for word in dict.fromkeys(found) if every.count(word) == 1)  # none is a part of another
+    found = dict.fromkeys(_list_definite(sentence))
+    every = "\0".join(found)
+    words = tuple(word for word in found if every.count(word) == 1)  # none is a part of another
     telling = [part for word in words for part in word.split() if not part[0].islower()]
     if _LEFT_OPEN.search(sentence) and any(all(part in each for part in telling) for each in known):
         return ()
     return words
+
+
+def _list_definite(sentence: str) -> Iterator[str]:
+    """Yield the numbers, amounts, time spans, words of obligation and names of a sentence.
+
+    A capital at the beginning of a sentence, or of a single German word, makes no name.
+    """
+    yield from (match.group().strip(".,:") for match in _DIGITS.finditer(sentence))
+    yield from (each.text for each in find_quantities(sentence))
+    yield from (match.group(1) for match in _SPAN.finditer(sentence))  # "after one day"
+    yield from (match.group() for match in _OBLIGATION.finditer(sentence))
+    german = detect_language(sentence) == "de"
+    for each in find_mentions(sentence):
+        named = each.kind is MentionKind.NAME
+        if german and named and not _has_joined_capitals(each.text):
+            continue
+        opens = not any(letter.isalnum() for letter in sentence[: each.start]) and " " not in each.text
+        if each.kind is not MentionKind.QUOTED and not (opens and named):
+            yield each.text
