@@ -88,12 +88,12 @@ class Endpoint:
 class Settings:
     """All settings of one command or process. `None` leaves a value to the profile or the assembly."""
 
-    home: Annotated[FolderPath, Setting("home", "Folder of the data: database, runs and stored pages.")]
+    home: Annotated[FolderPath, Setting("home", "Data folder: database, runs and stored pages.")]
     profile: Annotated[
         Line,
         Setting(
             "profile",
-            "How to research: the name of a profile, or a TOML file; see: corrobora profiles",
+            "Research method: the name of a profile, or a TOML file; see: corrobora profiles",
             "-p --profile",
             "NAME|FILE",
             folder=True,
@@ -103,7 +103,7 @@ class Settings:
         RunMinutes | None,
         Setting(
             "time",
-            "Time for the run: minutes (5, 0.5), 90s, 5m, 2h, or unlimited.",
+            "Time limit of the run: minutes (5, 0.5), 90s, 5m, 2h, or unlimited.",
             "-t --time",
             "TIME|unlimited",
             folder=True,
@@ -114,7 +114,7 @@ class Settings:
         bool,
         Setting(
             "deep",
-            "Research more rounds: as many as deep_rounds of the profile says.",
+            "Research more rounds: deep_rounds of the profile.",
             "--deep",
             folder=True,
             profile_field="deep",
@@ -124,7 +124,7 @@ class Settings:
         Annotated[int, Ge(1), Le(100)] | None,
         Setting(
             "max_rounds",
-            "At most this many rounds in each thread.",
+            "Maximum number of rounds per thread.",
             "--max-rounds --max-iterations",
             "N",
             folder=True,
@@ -177,7 +177,7 @@ class Settings:
     ] = ()
     refresh: Annotated[bool, Setting("sources.refresh", "Read changed files again.", "--refresh", folder=True)] = False
     allow_egress: Annotated[
-        bool, Setting("sources.allow_egress", "Let words of private documents go out to the web.", "--allow-egress")
+        bool, Setting("sources.allow_egress", "Allow words of private documents in web queries.", "--allow-egress")
     ] = False
     show_queries: Annotated[
         bool, Setting("sources.show_queries", "Pause to show a round's web searches before sending.", "--show-queries")
@@ -194,7 +194,7 @@ class Settings:
         Mapping[str, Url],
         Setting(
             "sources.*_url",
-            "Another address of this provider, such as your own server.",
+            "Base URL of this provider if it is another than the public one, such as your own server.",
             names=partial(list_parts, "search"),
         ),
     ] = field(default_factory=dict[str, Url])
@@ -202,7 +202,7 @@ class Settings:
         Mapping[str, Annotated[float, Gt(0), Le(1_000)]],
         Setting(
             "sources.*_rate",
-            "Calls a second of this provider, of all workers together.",
+            "Calls per second to this provider, over all workers.",
             names=partial(list_parts, "search"),
         ),
     ] = field(default_factory=dict[str, float])
@@ -217,26 +217,26 @@ class Settings:
     ] = ()
     max_usd: Annotated[
         Dollars | None,
-        Setting("limits.usd", "At most this many US dollars for the run; 0 makes only the plan.", "--max-cost", "USD"),
+        Setting("limits.usd", "Cost limit of the run in US dollars; 0 makes only the plan.", "--max-cost", "USD"),
     ] = None
     accept_unknown_price: Annotated[
         bool,
         Setting(
             "limits.accept_unknown_price",
-            "Allow models without a known price although dollars are limited.",
+            "Allow models without a known price under a cost limit.",
             "--accept-unknown-price",
         ),
     ] = False
     ask_above_usd: Annotated[
-        Dollars, Setting("limits.ask_above_usd", "Ask before a run that may cost more US dollars than this.")
+        Dollars, Setting("limits.ask_above_usd", "Ask before a run whose estimate exceeds this many US dollars.")
     ] = 1.0
     max_tokens: Annotated[
         Annotated[int, Ge(1), Le(10**12)] | None,
-        Setting("limits.tokens", "At most this many tokens for the run.", "--max-tokens", "N"),
+        Setting("limits.tokens", "Token limit of the run.", "--max-tokens", "N"),
     ] = None
     max_searches: Annotated[
         Annotated[int, Ge(1), Le(10**6)] | None,
-        Setting("limits.searches", "At most this many searches in the run.", "--max-searches", "N"),
+        Setting("limits.searches", "Search limit of the run.", "--max-searches", "N"),
     ] = None
     attempts: Annotated[
         Annotated[int, Ge(1), Le(10)] | None,
@@ -265,7 +265,7 @@ class Settings:
     ] = 120.0
     worker_concurrency: Annotated[
         Annotated[int, Ge(1), Le(10_000)],
-        Setting("worker.concurrency", "Most runs that one worker works on at the same time."),
+        Setting("worker.concurrency", "Maximum number of concurrent runs of one worker."),
     ] = 16
     embedder_model: Annotated[
         Line | None, Setting("embedder.model", "Folder of an embedding model, or the name of a model at embedder.url.")
@@ -292,7 +292,7 @@ class Settings:
         Setting("delivery.*_url", "Address of this delivery channel.", names=partial(list_added, "delivery")),
     ] = field(default_factory=dict[str, Url])
     qdrant_url: Annotated[
-        Url | None, Setting("facts.qdrant_url", "Qdrant server that stores facts, in place of the database.")
+        Url | None, Setting("facts.qdrant_url", "Qdrant server that stores facts instead of the database.")
     ] = None
     models: Annotated[
         Mapping[str, Model],
@@ -302,7 +302,7 @@ class Settings:
         Mapping[str, Annotated[Literal["low", "medium", "high"], Lower]],
         Setting(
             "effort.*",
-            "How much the models of this tier think before they answer; a model that cannot is an error.",
+            "Reasoning effort of the models of this tier; an error for a model without this option.",
             names=partial(tuple, TIERS),
         ),
     ] = field(default_factory=dict[str, Literal["low", "medium", "high"]])

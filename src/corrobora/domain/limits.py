@@ -111,19 +111,19 @@ class CallOptions:
 
     connect_seconds: Annotated[Annotated[float, Gt(0), Le(600)] | None, doc("Time to connect to the server.")] = None
     idle_seconds: Annotated[
-        Annotated[float, Gt(0), Le(3_600)] | None, doc("Time without a byte after which a call is given up.")
+        Annotated[float, Gt(0), Le(3_600)] | None, doc("Time without a received byte after which a call is aborted.")
     ] = None
     total_seconds: Annotated[Annotated[float, Gt(0), Le(86_400)] | None, doc("Time for one whole call.")] = None
     calls_at_once: Annotated[
-        Annotated[int, Ge(1), Le(10_000)] | None, doc("Most calls in flight; by default it is learned.")
+        Annotated[int, Ge(1), Le(10_000)] | None, doc("Maximum number of concurrent calls; learned by default.")
     ] = None
     output_tokens: Annotated[Annotated[int, Ge(64), Le(10**6)] | None, doc("Length of an answer.")] = None
-    output_mode: Annotated[OutputMode | None, doc("How a form is asked for; by default the strictest.")] = None
-    stream: Annotated[bool | None, doc("Whether answers are streamed; by default they are, where the server can.")] = (
-        None
-    )
+    output_mode: Annotated[
+        OutputMode | None, doc("How structured output is requested; the strictest mode by default.")
+    ] = None
+    stream: Annotated[bool | None, doc("Whether answers are streamed; by default if the server supports it.")] = None
     extra_body: Annotated[
-        Annotated[str, Predicate(_is_json_object)] | None, doc("Further fields of every request, as a JSON object.")
+        Annotated[str, Predicate(_is_json_object)] | None, doc("Additional fields of every request, as a JSON object.")
     ] = None
 
     def override(self, stronger: CallOptions) -> CallOptions:

@@ -58,10 +58,10 @@ class Phase:
     """One phase of a course: how many queries, where, with which hints, how long (ROUNDS-12, 28; TRIPLET-17, 20)."""
 
     name: Annotated[str, MaxLen(64), doc("The name of the phase.")]
-    goal: Annotated[Text, doc("What the phase looks for, in words fit for queries.")] = ""
+    goal: Annotated[Text, doc("Goal of the phase, in words that suit a query.")] = ""
     min_queries: Annotated[int, Ge(1), Le(20), doc("Queries of a round at least.")] = 1
     max_queries: Annotated[int, Ge(1), Le(20), doc("Queries of a round at most.")] = 3
-    providers: Annotated[tuple[Text, ...], doc("Search providers in order; none: any that the run has.")] = ()
+    providers: Annotated[tuple[Text, ...], doc("Search providers in order; empty: those of the run.")] = ()
     rotation: Annotated[Literal["all", "alternate", "fixed"], doc("How providers share the queries.")] = "all"
     query_hints: Annotated[tuple[Text, ...], doc('Words added to queries, such as site:gov or "records".')] = ()
     reading_prompt: Annotated[Text, doc("What to extract from sources in this phase.")] = ""

@@ -120,7 +120,7 @@ def _iter_searched_hits(run: Session) -> Iterator[Hit]:
 
 
 def _find_last_fetch(hit: Hit, run: Session) -> FetchResult | None:
-    """The last attempt at a hit, as journaled."""
+    """Return the last journaled attempt to fetch a hit."""
     key = make_read_key(hit)
     last = run.journal.get(key)
     for number in itertools.count(2):
@@ -204,7 +204,7 @@ def _describe_extractive(count: int) -> str:
 
 
 def _describe_fallbacks(run: Session) -> list[str]:
-    """Say which tasks the next analyst took over, and why the one before it did not do them."""
+    """Describe which tasks fell back to the next analyst, and why."""
     fallen = Counter(
         (meta.role, meta.model or meta.analyst, meta.fallback) for meta in iter_metas(run.journal) if meta.fallback
     )
@@ -254,12 +254,12 @@ async def write_uncited(material: Material, run: Session) -> Draft:
 
 
 def make_empty_draft(findings: Findings) -> CheckedDraft:
-    """What is delivered where there is nothing to write of: no statement was found, so no writer is asked."""
+    """Make the draft of a run that found no statement; no writer is called for it."""
     return CheckedDraft(Draft(findings.title, ""), ())
 
 
 async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, findings: Findings, run: Session) -> Report:
-    """Assemble the report, write its files, remember its facts, tell its end."""
+    """Assemble the report, write its files, store its facts and emit the final event."""
     run.enter_stage(Stage.DELIVER)
     await run.write_bills()
     findings = strip_findings(findings, run.request.question)
@@ -328,7 +328,7 @@ def _emit_end(report: Report, end: Mapping[str, object], run: Session) -> None:
 
 
 def describe_end(report: Report, files: Mapping[str, str], words: int) -> dict[str, object]:
-    """Return what the last event of a run tells: the outcome, sizes and the seals of the files."""
+    """Return the data of a run's final event: the outcome, sizes and the seals of the files."""
     return {
         "outcome": report.outcome,
         "reason": report.reason,
@@ -342,7 +342,7 @@ def describe_end(report: Report, files: Mapping[str, str], words: int) -> dict[s
 
 
 def _apply_form(body: str, run: Session) -> str:
-    """Keep the rules of form (TIMED-33); the angles and triplet methods have layouts of their own."""
+    """Apply the formatting rules (TIMED-33); the angles and triplet methods have layouts of their own."""
     if run.profile.layout not in ("questions", "words"):
         return body
     title, _, rest = body.lstrip().partition("\n") if body.lstrip().startswith("# ") else ("", "", body)
@@ -350,7 +350,7 @@ def _apply_form(body: str, run: Session) -> str:
 
 
 def explain_no_report(report: Report) -> str:
-    """What is said in place of a report where there is no evidence: the outcome and the methodology, no findings."""
+    """Write what replaces a report without evidence: the outcome and the methodology, no findings."""
     frame = find_frame(report.language, report.translation)
     reason = f"No report: {report.reason or report.outcome}."
     return f"{frame.translate(reason)}\n\n{render_methodology(report, frame)}\n"
@@ -363,7 +363,7 @@ def _list_disputed_facts(findings: Findings) -> list[Fact]:
 
 
 def _build_files(report: Report, run: Session) -> dict[str, str]:
-    """The files of a finished run by their names; they are written together."""
+    """Return the files of a finished run by name; they are written in one transaction."""
     wanted = run.profile.artifacts
     leaves = list(iter_threads(report.findings))
     files: dict[str, str] = {}

@@ -36,7 +36,7 @@ MAX_QUERIES = 7  # of a sweep for several questions
 
 
 def share_shortlist(node: Node, scouted: Sequence[Findings]) -> tuple[Node, ...]:
-    """The children of a node that are no discovery leaves; the leaves below them read first what was chosen for them.
+    """Return the children without discovery leaves, each leaf below them with the sources that were shortlisted for it.
 
     A source for which the scout named none of their questions is for all.
     """
@@ -57,7 +57,7 @@ def share_shortlist(node: Node, scouted: Sequence[Findings]) -> tuple[Node, ...]
 
 
 def make_phase_scout(node: Node, gate: Gate, turn: int) -> Node:
-    """The discovery leaf of a phase that asks for new sources, within the phase's own budget (TREE-21)."""
+    """Make the discovery leaf of a phase that needs new sources, within the phase's own budget (TREE-21)."""
     leaves = [leaf for leaf in collect_leaves(node) if not leaf.discovery]
     return Node(
         f"{node.path}/scout~{turn}",
@@ -72,7 +72,7 @@ def make_phase_scout(node: Node, gate: Gate, turn: int) -> Node:
 
 
 async def sweep_sources(node: Node, run: Session) -> Findings:
-    """Sweep, de-duplicate, cluster, quick-scan, and return a ranked shortlist as linked sources."""
+    """Search, drop duplicates, cluster, scan quickly, and return a ranked shortlist as linked sources."""
     thread = ThreadState.open_thread(node, run.brief, _build_course(node, run))
     if run.budget.finishing:
         return Findings(node.path, node.title, sub_questions=thread.sub_questions, stop=StopReason.CANCELLED)
@@ -123,7 +123,7 @@ async def _scan_hits(
 
 
 def _build_course(node: Node, run: Session) -> Course:
-    """The course of a sweep: one round, within the seconds that the planner gave it."""
+    """Return the course of a sweep: one round, within the planner's time limit."""
     course = replace(run.profile.course, reads_per_round=MAX_SCANS, max_rounds=1, drift=False)
     if run.has_model:  # one query cannot find the sources of several tasks
         asked = min(MAX_QUERIES, len(node.sub_questions))
@@ -139,7 +139,7 @@ def _find_seconds(node: Node) -> float | None:
 
 
 def _dedupe_hits(hits: tuple[Hit, ...]) -> list[Hit]:
-    """One hit for each source, best first."""
+    """Return one hit per source, best first."""
     first: dict[str, Hit] = {}
     for hit in hits:
         first.setdefault(_name_document(hit), hit)
@@ -224,7 +224,7 @@ def _build_sweep_findings(
 
 
 def _build_sweep(thread: ThreadState, candidates: Sequence[Candidate], record: Record) -> Sweep:
-    """What the scout is given to rank: the candidates of a sweep and the themes they should cover."""
+    """Build the input of the scout: the candidates of a sweep and the themes that they should cover."""
     themes = tuple(subject.name for subject in thread.subjects)
     found = (tuple(candidates), SHORTLIST_SIZE, record)
     return Sweep(f"{thread.path}/sweep", thread.objective, themes, *found, thread.sub_questions)

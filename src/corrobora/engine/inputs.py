@@ -53,14 +53,14 @@ ENDING_RULES = frozenset({"criteria_met", "converged", "no_gaps"})  # ... or the
 
 
 def collect_terms(thread: ThreadState) -> tuple[str, ...]:
-    """Vocabulary of the sources, in the order in which it was learned."""
+    """Return the vocabulary of the sources, in the order in which it was learned."""
     proposed = (t for r in thread.rounds if r.decision for t in r.decision.proposal.terms)
     read = (t for r in thread.rounds for reading in r.readings for t in reading.terms)
     return tuple(dict.fromkeys((*proposed, *read)))[:24]
 
 
 def scope_input(thread: ThreadState, run: Session, begun: Record | None = None) -> ScopeInput:
-    """What the thread does not yet know (TRIPLET-13); the form offers the same names to all threads of a run."""
+    """Build the input of `scope`: what the thread does not know yet (TRIPLET-13). Threads of a run share one form."""
     forced = choose_forced_subject(thread) if thread.course.coverage else None
     last = thread.last
     decision = last.decision if last is not None else None
@@ -107,7 +107,7 @@ def _fit_phase(phase: Phase, run: Session) -> Phase:
 
 
 def rescope_input(given: ScopeInput, refused: Intent) -> ScopeInput:
-    """The same for a second try, after queries that did not change enough."""
+    """Build the input of a second attempt, after queries that did not change enough."""
     texts = tuple(query.text for query in refused.queries)
     return replace(given, path=f"{given.path}/again", past_queries=(*given.past_queries, *texts), refused=texts)
 
@@ -122,7 +122,7 @@ def _fractal_question(thread: ThreadState) -> str:
 def reflect_input(
     thread: ThreadState, run: Session, *, most: int = MAX_FACTS_SHOWN, after: ThreadState | None = None
 ) -> Learned:
-    """What the thread has learned so far: the input of `reflect`, with its best facts.
+    """Build the input of `reflect`: what the thread has learned so far, with its best facts.
 
     `after` is the thread as its next round finds it, if the same answer words that round.
     """
@@ -155,13 +155,13 @@ def reflect_input(
 
 
 def _describe_result(thread: ThreadState) -> str:
-    """What the result of a thread should look like, and what the planner's specs accept as one (TREE-16)."""
+    """Describe the expected result of a thread and the acceptance criteria of the planner's specs (TREE-16)."""
     accepted = "; ".join(spec.acceptance_criteria for spec in thread.specs if spec.acceptance_criteria)
     return "; ".join(filter(None, (thread.output_format, f"accepted only if: {accepted}" if accepted else "")))
 
 
 def summary_input(thread: ThreadState) -> Material:
-    """What the writer of a thread's summary is given."""
+    """Build the input of `summarize` for one thread."""
     facts = select_best_facts(thread.facts, MAX_FACTS_SHOWN, thread.contradictions)
     part = Part(thread.path, thread.title, "", facts, angle=thread.angle)
     return Material(
@@ -187,7 +187,7 @@ def list_open_gaps(thread: ThreadState) -> tuple[Gap, ...]:
 
 
 def node_synthesis_input(node: Node, question: str, parts: Sequence[Findings]) -> Material:
-    """What the synthesizer of an inner node is given (TREE-24)."""
+    """Build the input of the synthesizer of an inner node (TREE-24)."""
     questions = merge_questions(parts)
     return Material(
         path=node.path,
@@ -255,12 +255,12 @@ def build_part(found: Findings, limit: int) -> Part:
 
 
 def merge_part_contradictions(parts: Sequence[Findings]) -> tuple[Contradiction, ...]:
-    """Contradictions of all parts, each once."""
+    """Return the contradictions of all parts, each once."""
     return tuple({c.key: c for found in parts for c in found.contradictions}.values())
 
 
 def merge_questions(parts: Sequence[Findings]) -> tuple[SubQuestion, ...]:
-    """Sub-questions of all parts; where two parts worked on one, the better standing counts."""
+    """Return the sub-questions of all parts; where two parts worked on one, the better status counts."""
     order = {
         SubQuestionStatus.OPEN: 0,
         SubQuestionStatus.EXHAUSTED: 1,
@@ -276,7 +276,7 @@ def merge_questions(parts: Sequence[Findings]) -> tuple[SubQuestion, ...]:
 
 
 def report_input(found: Findings, question: str, profile: Profile) -> Material:
-    """What the writer of the report is given: the parts of the root, or the thread itself."""
+    """Build the input of the writer of the report: the parts of the root, or the thread itself."""
     parts = select_last_iterations(found.children) or (found,)
     return Material(
         path="root",
@@ -296,7 +296,7 @@ def report_input(found: Findings, question: str, profile: Profile) -> Material:
 
 
 def fit_length(material: Material) -> Material:
-    """The same material with room for what the question needs: its parts and what was found for them.
+    """Limit the length of the report to what the question needs: its parts and what was found for them.
 
     What is asked for stays as it is: "2000 to 2000 words" would ask to fill it.
     """
@@ -308,7 +308,7 @@ def fit_length(material: Material) -> Material:
 
 
 def shorten_material(material: Material) -> Material:
-    """The same material for a short report: what is shed before a report is lost."""
+    """Reduce the material to that of a short report, which is better than none."""
     return replace(material, words_min=0, words_max=min(material.words_max, 700))
 
 
@@ -325,7 +325,7 @@ def _merge_leaf_needs(thread: ThreadState, run: Session) -> ThreadState:
 
 
 def extract_input(batch: Sequence[ReadPart], thread: ThreadState, run: Session) -> Excerpt:
-    """What the reader of some passages is given: every need of the run, because a passage is sent once for a task.
+    """Build the input of `extract`: all needs of the run, because a passage is sent only once for a task.
 
     The first document leads; the others are read beside it.
     """

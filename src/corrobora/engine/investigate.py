@@ -73,13 +73,13 @@ async def execute_node(node: Node, run: Session) -> Findings:
             except Exception as error:  # noqa: BLE001 - if anything fails here, what was found so far is kept (ENGINE-4)
                 kept = keep_findings(node, findings, f"{gate.name}, iteration {turn}", error, run)
                 return await _synthesize_node(node, kept, run)
-    findings = _tell_shortfall(node, gates, await _synthesize_node(node, findings, run))
+    findings = _report_shortfall(node, gates, await _synthesize_node(node, findings, run))
     run.worked[strip_iterations(node.path)] = findings
     return findings
 
 
-def _tell_shortfall(node: Node, gates: Sequence[Gate], found: Findings) -> Findings:
-    """Make gaps of the themes that stayed uncovered, and tell the writer what the last refinement asks of the text."""
+def _report_shortfall(node: Node, gates: Sequence[Gate], found: Findings) -> Findings:
+    """Turn uncovered themes into gaps, and pass what the last refinement asks of the text on to the writer."""
     known = {gap.text for gap in found.gaps}
     themes = dict.fromkeys(theme for gate in gates for theme in list_uncovered_themes(gate, found))
     gaps = tuple(Gap(theme) for theme in themes if theme not in known)
@@ -217,7 +217,7 @@ async def rate_questions(node: Node, run: Session) -> Node:
 
 
 def list_settled(node: Node, change: Refinement, run: Session) -> set[str]:
-    """The parts of a refined node that its refinement left alone: what they found is kept, and nothing is asked again.
+    """Return the parts of a node that a refinement did not change: their findings are kept, and no call is repeated.
 
     If it changed none, all of them work again.
     """
@@ -233,7 +233,7 @@ def list_settled(node: Node, change: Refinement, run: Session) -> set[str]:
 
 
 def repeat_findings(node: Node, found: Findings) -> Findings:
-    """What a task found before, for an iteration in which it does nothing: no round or cost is counted twice."""
+    """Return a task's earlier findings without rounds and cost, for an iteration in which it does nothing."""
     again = replace(found, path=node.path, rounds=(), usage=Usage(), played=(), notes=(), seconds=0.0)
     return replace(again, children=(), left_out=(), delta=())
 
@@ -271,13 +271,13 @@ def keep_findings(node: Node, findings: Findings, what: str, error: Exception, r
 
 
 def make_sentinel(node: Node, reason: str) -> Findings:
-    """What stands for a part that failed: its name, its questions, the reason (ANGLES-23)."""
+    """Make the findings of a failed part: its name, its questions, the reason (ANGLES-23)."""
     asked = node.sub_questions
     return Findings(node.path, node.title, failed=reason, angle=node.angle, stop=StopReason.ERROR, sub_questions=asked)
 
 
 def refuse_node(node: Node, run: Session) -> Findings:
-    """The sentinel of an executor that would have been too deep; it is reported, and its siblings go on (TREE-13)."""
+    """Make the findings of an executor that would be too deep; it is reported, and its siblings go on (TREE-13)."""
     reason = f"refused: an executor below level {run.profile.max_depth} is not started"
     _emit_failure(node, reason, run)
     return make_sentinel(node, reason)
@@ -316,7 +316,7 @@ def leave_out_iteration(findings: Findings, after: Findings) -> Findings:
 
 
 def refine_node(node: Node, change: Refinement, turn: int) -> Node:
-    """The node for its next iteration: the same tree with what is new for its leaves; new paths, new journal keys."""
+    """Return a node for its next iteration: the same tree with what is new for its leaves, and new journal keys."""
     queries, sources = dict(change.queries), dict(change.sources)
     questions, specs = dict(change.questions), dict(change.specs)
     known = {question.text: question for leaf in collect_leaves(node) for question in leaf.sub_questions}
@@ -344,7 +344,7 @@ def refine_node(node: Node, change: Refinement, turn: int) -> Node:
 
 @dataclass(frozen=True, slots=True)
 class StoredResult:
-    """What is read back of a `SubAgentResult`: the rest of it is for people and says the same."""
+    """The fields of a `SubAgentResult` that are read back; the others repeat them for people."""
 
     findings: Findings
 

@@ -84,9 +84,9 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
 
 
 async def load_rereadings(thread: ThreadState, run: Session, found: Sequence[Hit]) -> list[tuple[Hit, ReadPart]]:
-    """Load what a model reads again in this round, and why: of a page what it has not read and what speaks of a gap.
+    """Load what a model reads again in this round: unread passages of a page that bear on a gap.
 
-    Else it is what stands near the hit. Each passage is read again by one thread of the run, for the questions of all.
+    Without such passages these are the ones near the hit. Only one thread of a run rereads a passage, for all of them.
     """
     loaded: list[tuple[Hit, ReadPart]] = []
     for source, hit, first in select_rereadings(found if run.has_model else (), thread):
@@ -138,7 +138,7 @@ async def reflect_round(thread: ThreadState, run: Session) -> Proposal:
 
 
 async def write_summary(thread: ThreadState, run: Session) -> Draft:
-    """Return what the writer of the report reads of a thread; of a single one, or of few facts, it reads these.
+    """Return the summary of a thread for the writer of the report; a single thread, or few facts, need none.
 
     A reflection that was the last one wrote it (ANGLES-17); where code ended a thread before, it is asked for.
     """

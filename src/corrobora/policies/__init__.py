@@ -68,26 +68,28 @@ class Review:
 class Profile:
     """One research system as data. Every field has a test that fails if it is ignored."""
 
-    name: Annotated[str, MaxLen(64), doc("The name that the report gives as its method.")]
+    name: Annotated[str, MaxLen(64), doc("Name of the method as printed in the report.")]
     summary: Annotated[Text, doc("What the profile is for, in one line.")] = ""
     split: Annotated[Split, doc("How a question becomes a plan.")] = "questions"
     max_depth: Annotated[int, Ge(1), Le(LIMITS.plan_max_depth), doc("Levels of executors in the plan.")] = 3
     max_leaves: Annotated[int, Ge(1), Le(LIMITS.plan_max_leaves), doc("Leaves of the plan.")] = 7
-    dynamic_angles: Annotated[bool, doc("Angles are invented for the question, beside the seven fixed ones.")] = False
-    discovery: Annotated[bool, doc("The planner adds a leaf that discovers sources.")] = False
+    dynamic_angles: Annotated[bool, doc("Angles are derived from the question as well as the seven fixed ones.")] = (
+        False
+    )
+    discovery: Annotated[bool, doc("The planner adds a discovery leaf, which selects sources.")] = False
     authorize: Annotated[Literal["human", "auto"], doc("Who authorizes the plan.")] = "auto"
     phrase: Annotated[str, MaxLen(200), doc("The exact words that authorize, typed by a person.")] = ""
     pause_between_rounds: Annotated[bool, doc("The run pauses after each round, so that a person can steer it.")] = (
         False
     )
     phases: tuple[Phase, ...] = field(default=(Phase("research"),))
-    advance: Annotated[str, OneOf.from_table(ADVANCE_RULES), doc("When a thread goes on to its next phase.")] = (
+    advance: Annotated[str, OneOf.from_table(ADVANCE_RULES), doc("When a thread moves on to its next phase.")] = (
         "each_round"
     )
     leaves_in_turn: Annotated[bool, doc("Leaves run one after the other instead of in parallel.")] = False
     queries_in_turn: Annotated[bool, doc("Queries of a round run one after the other instead of in parallel.")] = False
     pause_seconds: Annotated[float, Ge(0), Le(60), doc("Seconds between two queries that run in turn.")] = 0.0
-    max_concurrency: Annotated[int, Ge(1), Le(64), doc("Calls that may be in flight at once.")] = 7
+    max_concurrency: Annotated[int, Ge(1), Le(64), doc("Maximum number of concurrent calls.")] = 7
     reads_per_round: Annotated[int, Ge(1), Le(100), doc("Sources read in one round.")] = 5
     hits_per_query: Annotated[int, Ge(1), Le(100), doc("Results taken of one query.")] = 10
     whole_documents: Annotated[bool, doc("Results of a library are new documents, not passages.")] = False
@@ -100,8 +102,8 @@ class Profile:
     deep_rounds: Annotated[int, Ge(1), Le(100), doc("Rounds of each thread in a deep run (`--deep`).")] = 7
     attempts: Annotated[int, Ge(1), Le(10), doc("Attempts at one target: a search, a page, a sub-question.")] = 3
     exhaust: Annotated[bool, doc("A sub-question is given up after `attempts` failures.")] = True
-    drift: Annotated[bool, doc("Results that left the subject are skipped.")] = False
-    escapes: Annotated[bool, doc("A thread without progress tries other ways before it stops.")] = False
+    drift: Annotated[bool, doc("Off-topic results are skipped.")] = False
+    escapes: Annotated[bool, doc("A thread without progress tries other strategies before it stops.")] = False
     coverage: Annotated[bool, doc("A subject without a round of its own is given one.")] = False
     minutes: Annotated[Minutes, doc("Time for the whole run.")] = None
     reserve_minutes: Annotated[
@@ -109,18 +111,16 @@ class Profile:
         doc("Time kept for writing; by default 1.5 minutes, and at most 0.3 of the run's time."),
     ] = None
     publishers: Annotated[
-        tuple[Text, ...], doc("Hosts that count as credible publishers, beside the built-in table.")
+        tuple[Text, ...], doc("Hosts that count as credible publishers, in addition to the built-in table.")
     ] = ()
     share_facts: Annotated[bool, doc("A leaf may use the facts that earlier leaves stored.")] = False
     recall_facts: Annotated[bool, doc("A run may use the facts that earlier runs stored.")] = False
     review: Review = Review()
-    layout: Annotated[Literal["questions", "angles", "words", "completion"], doc("The form of the report.")] = (
-        "questions"
-    )
-    words_min: Annotated[int, Ge(0), Le(100_000), doc("Words that the report should have at least.")] = 0
-    words_max: Annotated[int, Ge(50), Le(100_000), doc("Words that the report may have.")] = 1_500
-    artifacts: Annotated[tuple[Artifact, ...], doc("Files that are written beside the report.")] = ()
-    lead_thinking: Annotated[bool, doc("The lead model thinks before it answers, where it can.")] = False
+    layout: Annotated[Literal["questions", "angles", "words", "completion"], doc("Layout of the report.")] = "questions"
+    words_min: Annotated[int, Ge(0), Le(100_000), doc("Minimum length of the report in words.")] = 0
+    words_max: Annotated[int, Ge(50), Le(100_000), doc("Maximum length of the report in words.")] = 1_500
+    artifacts: Annotated[tuple[Artifact, ...], doc("Files written in addition to the report.")] = ()
+    lead_thinking: Annotated[bool, doc("The lead model uses extended reasoning if it supports it.")] = False
     notes: tuple[str, ...] = ()  # what loading changed in what was asked for, and why
 
     @property

@@ -72,7 +72,7 @@ config_option = add_options(  # of every command
         "config_file",
         type=FILE_PATH,
         metavar="FILE",
-        help="Read this configuration file in place of corrobora.toml.",
+        help="Read this configuration file instead of corrobora.toml.",
     ),
     click.option(
         "-v",
@@ -80,7 +80,7 @@ config_option = add_options(  # of every command
         is_flag=True,
         expose_value=False,
         callback=_turn_on_logs,
-        help="Print log lines to stderr, and the traceback of an error.",
+        help="Log to stderr, with the traceback of an error.",
     ),
     click.option(
         "--no-color",

@@ -41,7 +41,7 @@ _log = logging.getLogger("corrobora")
 
 
 @click.command()
-@click.option("--concurrency", metavar="N", help="Most runs at the same time.  [default: 16]")
+@click.option("--concurrency", metavar="N", help="Maximum number of concurrent runs.  [default: 16]")
 @click.option(
     "--log", "form", type=click.Choice(LOG_FORMS), default="plain", show_default=True, help="Format of the log."
 )

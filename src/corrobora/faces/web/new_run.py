@@ -42,7 +42,7 @@ class NewRun(BaseModel):
     angles: int | Literal["dynamic"] | None = Field(default=None, description="Sub-agents: 1 to 7, or `dynamic`.")
     strict: bool = Field(default=False, description="Count an incomplete report as failed.")
     offline: bool = Field(default=False, description="Search libraries only.")
-    allow_egress: bool = Field(default=False, description="Let words of private documents go out to the web.")
+    allow_egress: bool = Field(default=False, description="Allow words of private documents in web queries.")
     show_queries: bool = Field(default=False, description="Pause to show the web searches of a round.")
     language: str | None = Field(
         default=None, pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$", description="Tag of the language, such as `de`."
