@@ -53,7 +53,7 @@ from corrobora.storage.postgres import cancel_tasks
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
-    from corrobora.reporting.run_comparison import Comparison
+    from corrobora.reporting.run_comparison import RunComparison
 
 log = logging.getLogger("corrobora")
 ASK, UPDATE, WATCH = "ask", "update", "watch"  # how a run follows another one
@@ -288,7 +288,7 @@ class RunAttempt:
             return evidence
         return {**evidence, **self._workspace.wiring.open_searches(request, library)}
 
-    async def _compare_previous(self, session: Session, report: Report) -> Comparison | None:
+    async def _compare_previous(self, session: Session, report: Report) -> RunComparison | None:
         """Write what changed since the run that this one repeats; None if it repeats none."""
         before = session.outside.previous
         if before is None or session.request.get_option(RequestOption.FOLLOW_UP) not in (UPDATE, WATCH):

@@ -206,7 +206,7 @@ _REFERENCE = re.compile(r"\[?S(\d{1,9})(?::C(\d{1,9}))?\]?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class PassageReference:
     """What a person names: a source, and a passage of it or "" for its begin."""
 
     source: str
@@ -222,7 +222,7 @@ class StoredQuote:
     end: int
 
 
-def parse_reference(text: str) -> Reference:
+def parse_reference(text: str) -> PassageReference:
     """Read "S186:C4575" or "S186". Raises `UserError` `source_reference` for anything else."""
     found = _REFERENCE.fullmatch(text.strip())
     if found is None:
@@ -231,7 +231,7 @@ def parse_reference(text: str) -> Reference:
             f"{text[:80]!r} names no source.",
             next_step="Sources are named as in reports: S186:C4575, or S186.",
         )
-    return Reference(f"S{int(found[1])}", f"C{int(found[2])}" if found[2] else "")
+    return PassageReference(f"S{int(found[1])}", f"C{int(found[2])}" if found[2] else "")
 
 
 async def read_source(workspace: Workspace, source: str) -> Document:
@@ -274,7 +274,7 @@ async def complete_evidence(workspace: Workspace, report: Report) -> Report:
     return replace(report, evidence=evidence, passages=passages)
 
 
-def select_passages(stored: Document, reference: Reference, *, around: int = 1) -> Sequence[CitedPassage]:
+def select_passages(stored: Document, reference: PassageReference, *, around: int = 1) -> Sequence[CitedPassage]:
     """Return the named passage between its neighbours, or the first ones of a source.
 
     Raises `UserError` `passage_unknown` for a passage that the source has not.

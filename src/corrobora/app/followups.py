@@ -19,9 +19,9 @@ from corrobora.domain.run import Request, RequestOption, RunId, RunRow, RunStatu
 from corrobora.engine.edit import ACCEPT_TOPIC, accept_named
 from corrobora.engine.session.journal import decode, encode
 from corrobora.policies.intake import check_question, refuse_small_talk
-from corrobora.reporting.edits import Document, parse_document
+from corrobora.reporting.edits import EditableReport, parse_document
 from corrobora.reporting.revision import NOT_RESEARCHED, Base, plan_changes
-from corrobora.reporting.run_comparison import Comparison, compare_reports
+from corrobora.reporting.run_comparison import RunComparison, compare_reports
 from corrobora.roles.edit import EditRequest, Proposed
 from corrobora.storage.journal.runs import NEWEST
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from corrobora.app import Workspace
 
 
-async def compare_runs(workspace: Workspace, before: str, after: str) -> Comparison:
+async def compare_runs(workspace: Workspace, before: str, after: str) -> RunComparison:
     """Compare the reports of two stored runs, each named by an id, the unique start of one, or `last`.
 
     Raises:
@@ -207,7 +207,7 @@ async def read_changes(workspace: Workspace, run: str) -> dict[str, Any]:
     return {**json.loads(stored), "changes": edited}
 
 
-async def read_outline(workspace: Workspace, run: str) -> Document:
+async def read_outline(workspace: Workspace, run: str) -> EditableReport:
     """Return the report of a run as sections and sentences with their ids."""
     return parse_document(await require_report(workspace, await find_reported(workspace, run)))
 

@@ -197,7 +197,7 @@ class CandidateStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class NameCandidate:
     """One candidate with its status and the evidence in words."""
 
     name: str
@@ -205,7 +205,7 @@ class Candidate:
     why: str
 
 
-def assess_candidates(thread: ThreadState) -> tuple[Candidate, ...]:
+def assess_candidates(thread: ThreadState) -> tuple[NameCandidate, ...]:
     """Assess each disambiguation term of the brief against what was read.
 
     A source supports a candidate if one of its facts names it. It counts against the candidate if a fact denies that it
@@ -224,7 +224,7 @@ def select_remaining_terms(thread: ThreadState) -> tuple[str, ...]:
     return kept or thread.brief.disambiguation
 
 
-def _assess_candidate(name: str, thread: ThreadState) -> Candidate:
+def _assess_candidate(name: str, thread: ThreadState) -> NameCandidate:
     own = frozenset(stem_text(name))
     naming = [fact for fact in thread.facts if own and own <= frozenset(stem_text(f"{fact.title} {fact.quote}"))]
     against: dict[SourceId | str, str] = {}
@@ -241,12 +241,12 @@ def _assess_candidate(name: str, thread: ThreadState) -> Candidate:
             against.setdefault(reading.source or reading.hit.url, f"{reading.hit.url} lies outside ({reading.note})")
     supporting = {fact.source for fact in naming} - set(against)
     if against and not supporting:
-        return Candidate(name, CandidateStatus.ELIMINATED, "; ".join(dict.fromkeys(against.values())))
+        return NameCandidate(name, CandidateStatus.ELIMINATED, "; ".join(dict.fromkeys(against.values())))
     if against:
         said = f"{format_count(len(supporting), 'source speaks', 'sources speak')} for it and {len(against)} against it"
-        return Candidate(name, CandidateStatus.UNCONFIRMED, f"{said}: {next(iter(against.values()))}")
+        return NameCandidate(name, CandidateStatus.UNCONFIRMED, f"{said}: {next(iter(against.values()))}")
     status = CandidateStatus.SUPPORTED if naming else CandidateStatus.UNCONFIRMED
-    return Candidate(name, status, format_count(len(naming), "fact names it", "facts name it"))
+    return NameCandidate(name, status, format_count(len(naming), "fact names it", "facts name it"))
 
 
 def _find_denial(name: str, fact: Fact) -> str:

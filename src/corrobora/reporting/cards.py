@@ -38,7 +38,7 @@ VERDICTS = {  # support: a sign, its words, how it is coloured, and its letter i
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class MarkedSpan:
     """A piece of a text: a quote with its number from 1, or text near or far from one."""
 
     text: str
@@ -51,7 +51,7 @@ class Window:
     """A stored passage with its quotes marked, and what tells where it is from."""
 
     passage: CitedPassage
-    segments: tuple[Segment, ...]
+    segments: tuple[MarkedSpan, ...]
     quotes: tuple[CitedQuote, ...]
     original: str  # a link to the passage on the web, "" for any other address
 
@@ -134,7 +134,7 @@ def open_window(passage: CitedPassage, quotes: Sequence[CitedQuote]) -> Window:
     return Window(passage, mark_spans(passage.text, spans), tuple(quotes), original)
 
 
-def mark_spans(text: str, spans: Iterable[tuple[int, int]]) -> tuple[Segment, ...]:
+def mark_spans(text: str, spans: Iterable[tuple[int, int]]) -> tuple[MarkedSpan, ...]:
     """Cut a text at spans; joined they are the text again. Spans that meet or overlap are one quote."""
     joined: list[tuple[int, int]] = []
     for start, end in sorted(spans):
@@ -142,23 +142,23 @@ def mark_spans(text: str, spans: Iterable[tuple[int, int]]) -> tuple[Segment, ..
             joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
         elif end > start:
             joined.append((start, end))
-    found: list[Segment] = []
+    found: list[MarkedSpan] = []
     at = 0
     for number, (start, end) in enumerate(joined, 1):
         found += _shade(text[at:start], after=at > 0, before=True)
-        found.append(Segment(text[start:end], number))
+        found.append(MarkedSpan(text[start:end], number))
         at = end
     return (*found, *_shade(text[at:], after=at > 0, before=False))
 
 
-def _shade(text: str, *, after: bool, before: bool) -> list[Segment]:
+def _shade(text: str, *, after: bool, before: bool) -> list[MarkedSpan]:
     """Return the text between quotes; what is far from the quote before or after it is marked as far."""
     near = _NEAR * (after + before)
     if len(text) <= near:
-        return [Segment(text)] if text else []
+        return [MarkedSpan(text)] if text else []
     low = text.rfind(" ", 0, _NEAR) + 1 or _NEAR if after else 0
     high = (text.find(" ", len(text) - _NEAR) + 1 or len(text) - _NEAR) if before else len(text)
-    parts = (Segment(text[:low]), Segment(text[low:high], far=True), Segment(text[high:]))
+    parts = (MarkedSpan(text[:low]), MarkedSpan(text[low:high], far=True), MarkedSpan(text[high:]))
     return [each for each in parts if each.text]
 
 

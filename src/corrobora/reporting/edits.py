@@ -70,7 +70,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ReportLine:
     """One line of the body: its sentences, or `raw` where it has none."""
 
     section: str
@@ -85,11 +85,11 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class EditableReport:
     """A report in three parts: what code wrote above, the lines of the body, and what code wrote below."""
 
     head: str
-    lines: tuple[Line, ...]
+    lines: tuple[ReportLine, ...]
     tail: str
     quoted: str = ""  # the quotes of its sources, which tell where copied sentences end
 
@@ -135,13 +135,13 @@ class Document:
         return first.raw.lstrip("# ").strip() if first is not None and is_heading(first.raw) else ""
 
 
-def parse_document(report: Report) -> Document:
+def parse_document(report: Report) -> EditableReport:
     """Take a report apart; joined again it is the same text, byte for byte."""
     frame = find_frame(report.language, report.translation)
     return split_document(strip_seal(report.markdown).rstrip("\n") + "\n", report.citations, frame)
 
 
-def split_document(text: str, citations: Sequence[Citation] = (), frame: Frame = ENGLISH) -> Document:
+def split_document(text: str, citations: Sequence[Citation] = (), frame: Frame = ENGLISH) -> EditableReport:
     """Take the Markdown of a report apart. `citations` hold the quotes that tell where copied sentences end."""
     lines = text.split("\n")
     begin = 0
@@ -150,7 +150,7 @@ def split_document(text: str, citations: Sequence[Citation] = (), frame: Frame =
     headings = {f"## {frame.translate(title)}" for title in CODE_TITLES}
     end = next((at for at in range(begin, len(lines)) if lines[at].strip() in headings), len(lines))
     quoted = fold_quotes(quote for each in citations for quote in each.quotes)
-    return Document(
+    return EditableReport(
         "".join(f"{line}\n" for line in lines[:begin]),
         tuple(_split_lines(lines[begin:end], quoted, frame)),
         "".join(f"\n{line}" for line in lines[end:]),
@@ -163,7 +163,7 @@ def _is_head(line: str) -> bool:
     return line.startswith("# ") or (line.startswith("*") and line.endswith("*") and line[1:2] not in "*[ ")
 
 
-def _split_lines(lines: Sequence[str], quoted: str, frame: Frame) -> Iterator[Line]:
+def _split_lines(lines: Sequence[str], quoted: str, frame: Frame) -> Iterator[ReportLine]:
     section = number = 0
     fenced = False
     for line, after in zip(lines, (*lines[1:], ""), strict=False):
@@ -172,7 +172,7 @@ def _split_lines(lines: Sequence[str], quoted: str, frame: Frame) -> Iterator[Li
             section, number = section + 1, 0
         silent = fenced or not line.strip() or is_heading(line) or is_rule(line) or set(line) <= set("-*_`= ")
         if silent or (is_row(line) and is_rule(after)):
-            yield Line(str(section), raw=line)
+            yield ReportLine(str(section), raw=line)
             continue
         found = [Piece("-", "", line, row=True)] if is_row(line) else list(_split_pieces(line, quoted))
         named: list[Piece] = []
@@ -181,7 +181,7 @@ def _split_lines(lines: Sequence[str], quoted: str, frame: Frame) -> Iterator[Li
             number += own
             named.append(replace(piece, id=f"{section}.{number}" if own else ""))
         rest = line[sum(len(each.lead) + len(each.text) for each in named) :]
-        yield Line(str(section), tuple(named), rest)
+        yield ReportLine(str(section), tuple(named), rest)
 
 
 def _split_pieces(line: str, quoted: str) -> Iterator[Piece]:
@@ -204,7 +204,7 @@ def _skip_label(line: str, start: int) -> int:
     return label.end() if label else start
 
 
-def apply_edit(given: Document, edit: Edit) -> Document:
+def apply_edit(given: EditableReport, edit: Edit) -> EditableReport:
     """Apply one plain edit: add, drop, reword or move. Ids stay those of the report that was read.
 
     Raises:
@@ -225,9 +225,9 @@ def apply_edit(given: Document, edit: Edit) -> Document:
             raise ValueError(message)
 
 
-def _replace_piece(given: Document, name: str, change: Rewrite) -> Document:
+def _replace_piece(given: EditableReport, name: str, change: Rewrite) -> EditableReport:
     """Put what `change` makes of a sentence in its place."""
-    lines: list[Line] = []
+    lines: list[ReportLine] = []
     for line, below in zip(given.lines, (*given.lines[1:], None), strict=True):
         pieces = tuple(new for piece in line.pieces for new in (change(piece) if piece.id == name else (piece,)))
         made = line if pieces == line.pieces else replace(line, pieces=pieces)
@@ -235,7 +235,7 @@ def _replace_piece(given: Document, name: str, change: Rewrite) -> Document:
     return replace(given, lines=tuple(lines))
 
 
-def _part_sentences(line: Line, before: Line, below: Line | None, quoted: str) -> list[Line]:
+def _part_sentences(line: ReportLine, before: ReportLine, below: ReportLine | None, quoted: str) -> list[ReportLine]:
     """Begin a paragraph with each sentence that would be read as the end of the one before it, as after a colon.
 
     `before` is the line as it was, and `below` the one that follows.
@@ -248,22 +248,22 @@ def _part_sentences(line: Line, before: Line, below: Line | None, quoted: str) -
     made = [replace(line, pieces=line.pieces[: starts[0]], tail="")]
     for start, end in pairwise((*starts, len(texts))):
         first, *rest = line.pieces[start:end]
-        made += [Line(line.section), Line(line.section, (replace(first, lead=""), *rest))]
+        made += [ReportLine(line.section), ReportLine(line.section, (replace(first, lead=""), *rest))]
     made[-1] = replace(made[-1], tail=line.tail)
-    return [*made, Line(line.section)] if below is not None and below.text else made
+    return [*made, ReportLine(line.section)] if below is not None and below.text else made
 
 
-def _list_joined(line: Line, quoted: str) -> set[str]:
+def _list_joined(line: ReportLine, quoted: str) -> set[str]:
     """Return the sentences of a line that are read as parts of others."""
     return {each.text for each in line.pieces} - {each.text for each in _split_pieces(line.text, quoted)}
 
 
-def _drop_place(given: Document, name: str) -> Document:
+def _drop_place(given: EditableReport, name: str) -> EditableReport:
     if "." not in name:
         given.list_pieces(name)
         return replace(given, lines=tuple(line for line in given.lines if line.section != name))
     given.find_piece(name)
-    lines: list[Line] = []
+    lines: list[ReportLine] = []
     for line in given.lines:
         left = tuple(each for each in line.pieces if each.id != name)
         if len(left) == len(line.pieces):
@@ -271,11 +271,11 @@ def _drop_place(given: Document, name: str) -> Document:
         elif left:  # what now begins the line takes the mark of its item
             lines.append(replace(line, pieces=(replace(left[0], lead=line.pieces[0].lead), *left[1:])))
         else:
-            lines.append(Line(line.section, raw=_GONE))
+            lines.append(ReportLine(line.section, raw=_GONE))
     return replace(given, lines=tuple(_close_gap(lines)))
 
 
-def _close_gap(lines: Sequence[Line]) -> list[Line]:
+def _close_gap(lines: Sequence[ReportLine]) -> list[ReportLine]:
     """Remove the line that became empty, the empty line beside it, and a lead-in of code that introduces nothing."""
     at = next((at for at, line in enumerate(lines) if line.raw == _GONE), None)
     if at is None:
@@ -297,11 +297,11 @@ def _close_gap(lines: Sequence[Line]) -> list[Line]:
     return [*before, *after]
 
 
-def _leads_in(line: Line) -> bool:
+def _leads_in(line: ReportLine) -> bool:
     return len(line.pieces) == 1 and not line.pieces[0].id and line.text.rstrip().endswith(":")
 
 
-def _insert_text(given: Document, place: str, new: Piece) -> Document:
+def _insert_text(given: EditableReport, place: str, new: Piece) -> EditableReport:
     """Insert a sentence behind another one in its line, or as a paragraph at the end of a section.
 
     Where it would be read as a part of its neighbours, and others follow in the line, it is a paragraph below the line:
@@ -322,24 +322,28 @@ def _insert_text(given: Document, place: str, new: Piece) -> Document:
     return _insert_lines(given, filled[-1] if filled else inside[0] - 1, new)
 
 
-def _find_table_end(given: Document, place: str) -> int:
+def _find_table_end(given: EditableReport, place: str) -> int:
     at = next(at for at, line in enumerate(given.lines) if any(each.id == place for each in line.pieces))
     while at + 1 < len(given.lines) and is_row(given.lines[at + 1].text):
         at += 1
     return at
 
 
-def _insert_lines(given: Document, after: int, new: Piece) -> Document:
+def _insert_lines(given: EditableReport, after: int, new: Piece) -> EditableReport:
     """Insert a paragraph behind a line, with an empty line before it and one behind it."""
     section = given.lines[max(after, 0)].section
-    added = [Line(section), Line(section, (new,))] if after >= 0 else [Line(section, (new,)), Line(section)]
+    added = (
+        [ReportLine(section), ReportLine(section, (new,))]
+        if after >= 0
+        else [ReportLine(section, (new,)), ReportLine(section)]
+    )
     if after >= 0 and (after + 1 >= len(given.lines) or given.lines[after + 1].text):
-        added.append(Line(section))
+        added.append(ReportLine(section))
     lines = (*given.lines[: after + 1], *added, *given.lines[after + 1 :])
     return replace(given, lines=lines)
 
 
-def _move_place(given: Document, name: str, after: str) -> Document:
+def _move_place(given: EditableReport, name: str, after: str) -> EditableReport:
     if "." not in name and "." not in after:
         given.list_pieces(name)
         given.list_pieces(after)
@@ -366,7 +370,7 @@ def _move_place(given: Document, name: str, after: str) -> Document:
     return _insert_lines(rest, inside[0] if headed else inside[0] - 1, replace(piece, lead=""))
 
 
-def list_shortening(given: Document, section: str, kept: Container[str] = ()) -> tuple[Edit, ...]:
+def list_shortening(given: EditableReport, section: str, kept: Container[str] = ()) -> tuple[Edit, ...]:
     """Return the drops that leave at most half of the words of a section, its first sentence always included.
 
     What goes first is what is also cited elsewhere, then what cites nothing, then what comes last. Sentences that are

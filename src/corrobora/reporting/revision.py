@@ -16,7 +16,7 @@ from corrobora.domain.evidence import Fact
 from corrobora.domain.report import Draft, Report, SentenceCheck, Support
 from corrobora.reporting.edits import (
     CITATION,
-    Document,
+    EditableReport,
     Piece,
     UnknownPlace,
     apply_edit,
@@ -54,7 +54,7 @@ class Base:
     """The report that is edited, and the facts that new words may cite: its own, and those of a new search."""
 
     report: Report
-    document: Document
+    document: EditableReport
     facts: tuple[Fact, ...]
     rulings: Rulings = field(default_factory=dict[tuple[str, tuple[str, ...]], str])  # of a model, on new words
 
@@ -268,7 +268,7 @@ def _list_breaks(base: Base, parts: Sequence[Edit]) -> Iterator[Loss]:
             yield from list_breaks(said, [quote for marker in cited for quote in quotes.get(marker, ())])
 
 
-def apply_parts(base: Base, parts: Sequence[Edit], numbers: dict[str, int] | None = None) -> Document:
+def apply_parts(base: Base, parts: Sequence[Edit], numbers: dict[str, int] | None = None) -> EditableReport:
     """Apply plain edits in the order in which no place vanishes before it is used; their markers become numbers.
 
     A marker that the report does not cite yet stays a marker, unless `numbers` are given, to which it is added.
@@ -330,7 +330,7 @@ def build_version(
     return replace(edited, markdown=lay_out_version(edited, document, fewer_gaps=bool(closed)))
 
 
-def refuse_silent_loss(base: Base, after: Document, accepted: Sequence[Change]) -> None:
+def refuse_silent_loss(base: Base, after: EditableReport, accepted: Sequence[Change]) -> None:
     """Compare a new version with the report: what no change names must stand there, and what is lost must be listed.
 
     Raises:
@@ -359,7 +359,7 @@ def list_joint_losses(base: Base, accepted: Sequence[Change]) -> tuple[Loss, ...
     return tuple(loss for loss in lost if loss not in listed)
 
 
-def _update_checks(base: Base, parts: Sequence[Edit], after: Document) -> tuple[SentenceCheck, ...]:
+def _update_checks(base: Base, parts: Sequence[Edit], after: EditableReport) -> tuple[SentenceCheck, ...]:
     """Return the checks of the version: without those of what is gone, with those of new words in their place."""
     printed = {_fold(piece.words) for piece in after.pieces}
     before = {_fold(piece.words) for piece in base.document.pieces}

@@ -36,7 +36,7 @@ class ChangeKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ReportChange:
     """One thing in both runs or in one of them. `text` is the later wording, or the earlier one of what is gone."""
 
     kind: ChangeKind
@@ -62,16 +62,16 @@ class ScoreChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class RunComparison:
     """Two runs side by side: `before` and `after` are their ids."""
 
     before: str
     after: str
-    statements: tuple[Change, ...] = ()
-    sources: tuple[Change, ...] = ()
-    answers: tuple[Change, ...] = ()
-    gaps: tuple[Change, ...] = ()
-    contradictions: tuple[Change, ...] = ()
+    statements: tuple[ReportChange, ...] = ()
+    sources: tuple[ReportChange, ...] = ()
+    answers: tuple[ReportChange, ...] = ()
+    gaps: tuple[ReportChange, ...] = ()
+    contradictions: tuple[ReportChange, ...] = ()
     scores: tuple[ScoreChange, ...] = field(default=())
     same_question: bool = True
 
@@ -81,7 +81,7 @@ class Comparison:
         return any(each.news and each.kind is not ChangeKind.SAME for each in self.statements)
 
     @property
-    def parts(self) -> Mapping[str, tuple[Change, ...]]:
+    def parts(self) -> Mapping[str, tuple[ReportChange, ...]]:
         """The changes by what they are about, in the order in which they are shown."""
         return {
             "statements": self.statements,
@@ -115,7 +115,7 @@ class Comparison:
 
 def compare_reports(
     before: Report, after: Report, runs: tuple[str, str] = ("", ""), unchanged: Collection[str] = ()
-) -> Comparison:
+) -> RunComparison:
     """Compare two reports: statements with their facts merged, sources, answers, gaps, contradictions and scores.
 
     A statement is the same if the earlier ones carry all that it says, changed if they speak of the same thing and
@@ -123,7 +123,7 @@ def compare_reports(
     `unchanged` are the hashes of texts that stood in the libraries at both times: what they say is no news.
     """
     old, new = _Side.read(before, unchanged), _Side.read(after, unchanged)
-    return Comparison(
+    return RunComparison(
         *runs,
         statements=tuple(_compare_statements(old, new)),
         sources=tuple(_compare_sources(old, new)),
@@ -165,14 +165,14 @@ def _list_read(found: Findings) -> Iterator[str]:
                 yield reading.source
 
 
-def _compare_statements(old: _Side, new: _Side) -> Iterator[Change]:
+def _compare_statements(old: _Side, new: _Side) -> Iterator[ReportChange]:
     left = list(old.statements)
     fresh: list[tuple[Fact, ...]] = []
     for said in new.statements:
         twins = [each for each in old.statements if _is_same(said, each)]
         if twins:
             left = [each for each in left if each not in twins]
-            yield Change(ChangeKind.SAME, _word(said), sources=_list_addresses(said))
+            yield ReportChange(ChangeKind.SAME, _word(said), sources=_list_addresses(said))
         else:
             fresh.append(said)
     for said in fresh:
@@ -180,19 +180,21 @@ def _compare_statements(old: _Side, new: _Side) -> Iterator[Change]:
         change = _find_change(said, former) if former is not None else ""
         if former is None or not change:
             note = "its source said so before as well" if old.holds(said) else ""
-            yield Change(ChangeKind.NEW, _word(said), note=note, sources=_list_addresses(said), news=not note)
+            yield ReportChange(ChangeKind.NEW, _word(said), note=note, sources=_list_addresses(said), news=not note)
         else:
             left.remove(former)
             both = old.holds(said) and new.holds(former)  # neither text changed: the search chose another sentence
-            yield Change(ChangeKind.CHANGED, _word(said), _word(former), change, _list_addresses(said), news=not both)
+            yield ReportChange(
+                ChangeKind.CHANGED, _word(said), _word(former), change, _list_addresses(said), news=not both
+            )
     for said in left:
         yield _describe_loss(said, new)
 
 
-def _describe_loss(said: tuple[Fact, ...], new: _Side) -> Change:
+def _describe_loss(said: tuple[Fact, ...], new: _Side) -> ReportChange:
     gone = any(fact.url in new.addresses for fact in said) and not new.holds(said)
     why = "its source no longer says so" if gone else "not found again; its source was not seen to have changed"
-    return Change(ChangeKind.GONE, _word(said), note=why, sources=_list_addresses(said), news=gone)
+    return ReportChange(ChangeKind.GONE, _word(said), note=why, sources=_list_addresses(said), news=gone)
 
 
 def _is_same(said: Sequence[Fact], other: Sequence[Fact]) -> bool:
@@ -237,7 +239,7 @@ def _list_addresses(said: Sequence[Fact]) -> tuple[str, ...]:
     return tuple(sorted({fact.url or fact.title for fact in said}))
 
 
-def _compare_sources(old: _Side, new: _Side) -> Iterator[Change]:
+def _compare_sources(old: _Side, new: _Side) -> Iterator[ReportChange]:
     """Compare texts by their addresses; the chapters of a book share one, and are distinguished by their titles."""
     before, now = _group_texts(old), _group_texts(new)
     for url in sorted({*before, *now}):
@@ -248,14 +250,16 @@ def _compare_sources(old: _Side, new: _Side) -> Iterator[Change]:
             same = (each for each in lost if each.origin not in old.unchanged and (single or each.title == fact.title))
             former = None if origin in old.unchanged else next(same, None)
             if origin in was:
-                yield Change(ChangeKind.SAME, fact.title or url, sources=(url,))
+                yield ReportChange(ChangeKind.SAME, fact.title or url, sources=(url,))
             elif former is not None:
                 lost.remove(former)
-                yield Change(ChangeKind.CHANGED, fact.title or url, former.title, "its text is another one", (url,))
+                yield ReportChange(
+                    ChangeKind.CHANGED, fact.title or url, former.title, "its text is another one", (url,)
+                )
             else:
-                yield Change(ChangeKind.NEW, fact.title or url, sources=(url,))
+                yield ReportChange(ChangeKind.NEW, fact.title or url, sources=(url,))
         for fact in lost:
-            yield Change(ChangeKind.GONE, fact.title or url, sources=(url,))
+            yield ReportChange(ChangeKind.GONE, fact.title or url, sources=(url,))
 
 
 def _group_texts(side: _Side) -> dict[str, dict[str, Fact]]:
@@ -267,19 +271,19 @@ def _group_texts(side: _Side) -> dict[str, dict[str, Fact]]:
     return found
 
 
-def _compare_answers(old: Sequence[SubQuestion], new: Sequence[SubQuestion]) -> Iterator[Change]:
+def _compare_answers(old: Sequence[SubQuestion], new: Sequence[SubQuestion]) -> Iterator[ReportChange]:
     before = {_fold(asked.text): asked for asked in old}
     for asked in new:
         was = before.pop(_fold(asked.text), None)
         now = _word_answer(asked)
         if was is None:
-            yield Change(ChangeKind.NEW, now)
+            yield ReportChange(ChangeKind.NEW, now)
         elif was.standing is asked.standing and _is_same_finding(was.finding, asked.finding):
-            yield Change(ChangeKind.SAME, now)
+            yield ReportChange(ChangeKind.SAME, now)
         else:
-            yield Change(ChangeKind.CHANGED, now, _word_answer(was))
+            yield ReportChange(ChangeKind.CHANGED, now, _word_answer(was))
     for was in before.values():
-        yield Change(ChangeKind.GONE, _word_answer(was))
+        yield ReportChange(ChangeKind.GONE, _word_answer(was))
 
 
 def _is_same_finding(one: str, other: str) -> bool:
@@ -307,13 +311,13 @@ def _word_conflict(each: Contradiction, facts: Mapping[FactId, Fact]) -> str:
     return f"{each.difference or each.claim}: “{sides[0]}” and “{sides[1]}”{' (resolved)' if each.resolved else ''}"
 
 
-def _compare_texts(old: Sequence[str], new: Sequence[str]) -> Iterator[Change]:
+def _compare_texts(old: Sequence[str], new: Sequence[str]) -> Iterator[ReportChange]:
     before, after = ({_fold(text): text for text in texts} for texts in (old, new))
     for name, text in after.items():
-        yield Change(ChangeKind.SAME if name in before else ChangeKind.NEW, text)
+        yield ReportChange(ChangeKind.SAME if name in before else ChangeKind.NEW, text)
     for name, text in before.items():
         if name not in after:
-            yield Change(ChangeKind.GONE, text)
+            yield ReportChange(ChangeKind.GONE, text)
 
 
 def _compare_scores(before: Report, after: Report) -> Iterator[ScoreChange]:
@@ -327,7 +331,7 @@ def _compare_scores(before: Report, after: Report) -> Iterator[ScoreChange]:
         yield ScoreChange(name, getattr(before.methodology, name), getattr(after.methodology, name))
 
 
-def dump_comparison(found: Comparison) -> dict[str, object]:
+def dump_comparison(found: RunComparison) -> dict[str, object]:
     """Return a comparison as JSON values."""
     scores = [{**asdict(each), "kind": each.kind.value} for each in found.scores]
     return {**asdict(found), "scores": scores, "has_news": found.has_news, "summary": found.summary}
@@ -342,7 +346,7 @@ _TITLES = {
 }
 
 
-def render_comparison(found: Comparison) -> str:
+def render_comparison(found: RunComparison) -> str:
     """Render what changed between two runs as Markdown: counts, then each change; what is the same is only counted."""
     head = f"What changed from run `{found.before}` to run `{found.after}`"
     blocks = [f"# {head}\n\n{found.summary}"]
@@ -358,7 +362,7 @@ def render_comparison(found: Comparison) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def _render_change(each: Change) -> str:
+def _render_change(each: ReportChange) -> str:
     where = f" [{', '.join(each.sources)}]" if each.sources else ""
     note = f" ({each.note})" if each.note else ""
     was = f" Before: {format_cell(each.before, _CHARS)}" if each.before else ""

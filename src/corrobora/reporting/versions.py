@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from corrobora.domain.report import Citation, Report
-from corrobora.reporting.edits import CITATION, Document, Piece
+from corrobora.reporting.edits import CITATION, EditableReport, Piece
 from corrobora.reporting.render import render_account, render_gaps, render_methodology, render_sources, render_status
 from corrobora.roles.edit import Loss
 from corrobora.text import phrases
@@ -25,7 +25,7 @@ from corrobora.text.tokens import fold_text, sanitize_text, stem_text
 _MOST_CHARS = 300  # of words that a sentence of a source goes on with
 
 
-def list_losses(before: Document, after: Document, citations: Sequence[Citation]) -> Iterator[Loss]:
+def list_losses(before: EditableReport, after: EditableReport, citations: Sequence[Citation]) -> Iterator[Loss]:
     """List statements that are gone, details that new words left out, and references that nothing cites any more."""
     left = {piece.id: piece for piece in after.pieces if piece.id}
     for piece in (each for each in before.pieces if each.id):
@@ -71,14 +71,14 @@ def list_breaks(said: str, quotes: Sequence[str]) -> Iterator[Loss]:
         yield Loss("words", f"{found[0][:_MOST_CHARS]} (of the sentence of its source)")
 
 
-def list_cited(document: Document) -> set[int]:
+def list_cited(document: EditableReport) -> set[int]:
     """Return the numbers that the body and the table of contradictions cite."""
     rows = [line for line in document.tail.split("\n## ")[1:2] if "\n|" in line]  # code begins with contradictions
     cited = {int(number) for line in rows for number in CITATION.findall(line)}
     return {number for piece in document.pieces for number in piece.cited} | cited
 
 
-def lay_out_version(report: Report, document: Document, *, fewer_gaps: bool = False) -> str:
+def lay_out_version(report: Report, document: EditableReport, *, fewer_gaps: bool = False) -> str:
     """Return the Markdown of a version: the sections of code anew, that on gaps if some are closed, all else as is."""
     frame = find_frame(report.language, report.translation)
     status = re.compile(r"(?m)^\*(?!\*).*\*$")  # the first line in italics

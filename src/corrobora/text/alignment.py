@@ -18,7 +18,7 @@ from corrobora.text.clauses import fold_words, parse_clause
 from corrobora.text.measures import find_measures, find_unit
 from corrobora.text.quantities import MONTH_NAMES, find_dates
 from corrobora.text.ranking import count_edits, list_edits
-from corrobora.text.reading import Problem
+from corrobora.text.reading import Discrepancy
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import stem_word
 from corrobora.text.vocabulary import is_near
@@ -67,7 +67,7 @@ class Copy:
     """How near a sentence is to a copy, and what it changed."""
 
     nearness: float
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Discrepancy, ...] = ()
 
 
 def find_slices(sentence: str, quote: str) -> Iterator[tuple[str, str]]:
@@ -105,27 +105,27 @@ def _ends(text: str, at: int) -> bool:
     return text[at] in ".,;:!?)]}\"'" and not text[at + 1 : at + 2].isalnum()
 
 
-def find_cut(head: str, tail: str, said: str = "") -> Problem | None:
+def find_cut(head: str, tail: str, said: str = "") -> Discrepancy | None:
     """Say what a slice cuts off if that decides its meaning: a condition, negation, hedge, quantifier, limit, speaker.
 
     `said` is the slice: of a condition alone, what it governs is cut off.
     """
     if limit := _LIMIT.match(tail):
-        return Problem(f"it cuts off “{limit.group(1)}” of its sentence", "")
+        return Discrepancy(f"it cuts off “{limit.group(1)}” of its sentence", "")
     if (opening := fold_words(tail)[:1]) and opening[0] in _LIMITING and tail[0].isalpha() and states_rule(said):
-        return Problem(f"it cuts off “{tail.rstrip(' .!?')}” of its sentence", "")
+        return Discrepancy(f"it cuts off “{tail.rstrip(' .!?')}” of its sentence", "")
     if _CONDITION.match(said) and any(char.isalnum() for char in tail):
-        return Problem("it cuts off what its condition governs", "")
+        return Discrepancy("it cuts off what its condition governs", "")
     if _is_embedding(head):
-        return Problem(f"it cuts off “{head}” of its sentence", "")
+        return Discrepancy(f"it cuts off “{head}” of its sentence", "")
     for part in (head, tail):
         parsed = parse_clause(part)
         if parsed.negations and part is head:
-            return Problem("it cuts off a negation of its sentence", "")
+            return Discrepancy("it cuts off a negation of its sentence", "")
         denied = [duty for duty in parsed.duties if duty.kind in ("forbidden", "discouraged", "needless")]
         for shade in (*parsed.shades, *denied):
             if part is head or shade.family in ("condition", "population") or shade.kind in ("only", "said"):
-                return Problem(f"it cuts off “{shade.text}” of its sentence", "")
+                return Discrepancy(f"it cuts off “{shade.text}” of its sentence", "")
     return None
 
 
@@ -188,9 +188,11 @@ def align_copy(sentence: str, units: Sequence[str]) -> Copy:
         return Copy(best[0], tuple(_find_changes(min(turned, key=lambda each: count_edits(each, nearest)), nearest)))
     joined = len(runs) > 1 and not whole and len(set[int]().union(*runs.values())) >= NEAR_COPY * len(words)
     other = " ".join(words[at] for at in sorted(min(runs.values(), key=len))[-_RUN:]) if joined else ""
-    found = [Problem("it joins parts of two sentences", other)] if joined else []
+    found = [Discrepancy("it joins parts of two sentences", other)] if joined else []
     if best[0] >= _IN_ORDER:
-        found += [Problem(f"its sources say “{number}” here", "") for number in _list_skipped_numbers(words, nearest)]
+        found += [
+            Discrepancy(f"its sources say “{number}” here", "") for number in _list_skipped_numbers(words, nearest)
+        ]
     return Copy(best[1], tuple(found))
 
 
@@ -213,17 +215,17 @@ def _fold_copy(text: str) -> tuple[str, ...]:
     return tuple(_ALIKE.get(word, word) for word in fold_words(_RELEASE.sub("", text)))
 
 
-def _find_changes(words: Sequence[str], theirs: Sequence[str]) -> Iterator[Problem]:
+def _find_changes(words: Sequence[str], theirs: Sequence[str]) -> Iterator[Discrepancy]:
     said, known = _list_shades(words), _list_shades(theirs)
     alike = {word for kind, text in said if kind in dict(known) for word in fold_words(text)} - {"may"}
     for own, other in _list_gaps(words, theirs):
         changed = [w for w in _drop_moved(own, theirs) if w not in alike and _matters(w, own, other, theirs)]
         if changed:
-            yield Problem(f"its sources do not say “{' '.join(changed)}” here", " ".join(changed))
+            yield Discrepancy(f"its sources do not say “{' '.join(changed)}” here", " ".join(changed))
         if other and other[0] not in _JOINING and (left := _find_left_out(words, theirs, own, other)):
-            yield Problem(f"it leaves out “{left}”", left)
+            yield Discrepancy(f"it leaves out “{left}”", left)
     for number in _list_skipped_numbers(words, theirs):
-        yield Problem(f"its sources say “{number}” here", "")
+        yield Discrepancy(f"its sources say “{number}” here", "")
 
 
 def _list_skipped_numbers(words: Sequence[str], theirs: Sequence[str]) -> Iterator[str]:
@@ -338,7 +340,7 @@ def _drop_moved(own: Sequence[str], theirs: Sequence[str]) -> list[str]:
     return kept
 
 
-def find_substitute(sentence: str, unit: str, known: frozenset[str]) -> Problem | None:
+def find_substitute(sentence: str, unit: str, known: frozenset[str]) -> Discrepancy | None:
     """Find a word that stands in the place of another one: "the risk of cancer" for "the risk of stroke"."""
     said = parse_clause(sentence).stems
     if len(said & parse_clause(unit).stems) < _KEPT * len(said):
@@ -366,7 +368,7 @@ def find_substitute(sentence: str, unit: str, known: frozenset[str]) -> Problem 
                 and not is_near(stem, stem_word(other))
                 and not other.endswith(("ed", "ing"))
             ):
-                return Problem(f"it says “{word}” where its sources say “{other}”", word)
+                return Discrepancy(f"it says “{word}” where its sources say “{other}”", word)
     return None
 
 

@@ -70,7 +70,7 @@ _NUMBERS = frozenset(
 )
 
 
-class Rating(NamedTuple):
+class AnswerWeights(NamedTuple):
     """Fitted weights of one logistic rating, and the rating from which a question counts as answered."""
 
     intercept: float
@@ -84,7 +84,7 @@ class Rating(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def read_ratings() -> tuple[float, Rating, Rating]:
+def read_ratings() -> tuple[float, AnswerWeights, AnswerWeights]:
     """Read the weights that ship with the package.
 
     Returns the rating of a question from which passages of a library are near it, and how answers are rated with that
@@ -92,7 +92,7 @@ def read_ratings() -> tuple[float, Rating, Rating]:
     """
     stored = json.loads(resources.files("corrobora.data").joinpath("abstention.json").read_text("ascii"))
     kinds = [
-        Rating(each["intercept"], tuple(each["weights"][name] for name in names), each["answered"])
+        AnswerWeights(each["intercept"], tuple(each["weights"][name] for name in names), each["answered"])
         for each, names in ((stored["rated"], RATED), (stored["unrated"], UNRATED))
     ]
     return stored["nearby"], kinds[0], kinds[1]

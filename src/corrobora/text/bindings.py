@@ -15,7 +15,7 @@ from corrobora.text.clauses import Clause, find_word, parse_clause, split_statem
 from corrobora.text.measures import Measure, find_measures
 from corrobora.text.mentions import MentionKind, find_mentions
 from corrobora.text.quantities import find_dates
-from corrobora.text.reading import Problem, Reading, find_nearest
+from corrobora.text.reading import Discrepancy, ParsedEvidence, find_nearest
 from corrobora.text.tokens import is_same_family, split_words, stem_text, stem_word
 from corrobora.text.vocabulary import is_akin, weigh_stem
 
@@ -29,7 +29,7 @@ _PASSIVE = re.compile(r"([^\W\d_]{3,})(?:\s[^\W\d_]+ly)?\s+by\s+(?:the\s+)?$")
 _ALIEN = 2.0  # how much heavier the words of another part must be than those of the part that has a number
 
 
-def find_rebindings(sentence: str, units: Sequence[str]) -> Iterator[Problem]:
+def find_rebindings(sentence: str, units: Sequence[str]) -> Iterator[Discrepancy]:
     """Find a name or number that belongs to something else in the evidence."""
     yield from _compare_agents(sentence, units)
     yield from _compare_parts(sentence, units)
@@ -54,7 +54,7 @@ def _read_agents(text: str) -> tuple[tuple[str, frozenset[str], str], ...]:
     return tuple((verb, stems, name) for verb, stems, name in found if verb)
 
 
-def _compare_agents(sentence: str, units: Sequence[str]) -> Iterator[Problem]:
+def _compare_agents(sentence: str, units: Sequence[str]) -> Iterator[Discrepancy]:
     """Find a name that does what the evidence says only another name does, or to which that one does it."""
     known = [(unit, agent) for unit in units for agent in _read_agents(unit)]
     own = _read_agents(sentence)
@@ -67,7 +67,7 @@ def _compare_agents(sentence: str, units: Sequence[str]) -> Iterator[Problem]:
             if is_akin(act, verb) or (idle and other in sentence and _is_done_to(name, other, unit))
         ]
         if doers and not any(theirs & (stems | doing) for theirs, _ in doers):
-            yield Problem(f"its sources say “{doers[0][1]}” of what it says “{name}” does", name)
+            yield Discrepancy(f"its sources say “{doers[0][1]}” of what it says “{name}” does", name)
 
 
 def _is_done_to(name: str, doer: str, unit: str) -> bool:
@@ -76,7 +76,7 @@ def _is_done_to(name: str, doer: str, unit: str) -> bool:
     return name in rest and not rest.startswith((f" and {name}", f", {name}"))
 
 
-def _compare_parts(sentence: str, units: Sequence[str]) -> Iterator[Problem]:
+def _compare_parts(sentence: str, units: Sequence[str]) -> Iterator[Discrepancy]:
     """Find a number that the evidence gives for something else: the words beside it stand beside another number.
 
     Within one sentence of the evidence the parts share a subject: there, a part counts that says nothing of the number.
@@ -90,7 +90,7 @@ def _compare_parts(sentence: str, units: Sequence[str]) -> Iterator[Problem]:
         said = _list_words(piece)
         for measure in find_measures(find_dates(piece)[1]):
             if not measure.vague and _is_told_of_another(measure, said, parts):
-                yield Problem(f"its sources give {measure.text} for something else", measure.text)
+                yield Discrepancy(f"its sources give {measure.text} for something else", measure.text)
 
 
 def _is_told_of_another(
@@ -137,7 +137,7 @@ _SAME_BOUNDED = 0.75  # share of the words beside a bounded number from which a 
 _RESTRICTING = ("only", "unless")  # "only A" says of B what "not B" says
 
 
-def compare_polarity(clause: Clause, unit: Clause, reading: Reading, *, same: bool) -> Iterator[Problem]:
+def compare_polarity(clause: Clause, unit: Clause, reading: ParsedEvidence, *, same: bool) -> Iterator[Discrepancy]:
     """Compare what a clause denies with the nearest sentence of its evidence, `unit`.
 
     A verb that one side alone denies proves the clause false if both say it of the `same` thing and neither restricts
@@ -146,19 +146,19 @@ def compare_polarity(clause: Clause, unit: Clause, reading: Reading, *, same: bo
     if clause.duties and unit.duties:  # what these deny is compared with them
         beside = [max(0, len(each.negated) - sum(d.kind in _DENYING for d in each.duties)) for each in (clause, unit)]
         if sum(beside) % 2:
-            yield Problem(_DENIED, "not" if clause.negations else "")
+            yield Discrepancy(_DENIED, "not" if clause.negations else "")
         return
     parts = _list_parts(unit)
     found = _find_denial(clause, unit, reading, parts) if same else None
     if found is not None:
         restricted = _is_restricted(clause) != _is_restricted(unit)
-        yield Problem(_DENIED, found.words) if restricted else found
+        yield Discrepancy(_DENIED, found.words) if restricted else found
         return
     own = find_restated(clause, unit)
     odd = [_differ(clause, part) for part in own]
     # one who denies needs one part that denies as well; one who affirms must leave out none of the denials
     if all(odd) if clause.negations % 2 else any(odd):
-        yield Problem(_DENIED, "not" if clause.negations else "")
+        yield Discrepancy(_DENIED, "not" if clause.negations else "")
 
 
 def tell_bounds(measure: Measure, theirs: str) -> str:
@@ -167,7 +167,7 @@ def tell_bounds(measure: Measure, theirs: str) -> str:
     return f"it says {names[measure.bound]} {measure.text}, its sources {names[theirs]}"
 
 
-def find_turned_bounds(clause: Clause, unit: Clause) -> Iterator[Problem]:
+def find_turned_bounds(clause: Clause, unit: Clause) -> Iterator[Discrepancy]:
     """Find bounds turned round, "at least" for "at most", of what both say the same of and neither denies."""
     for part in find_restated(clause, unit) if not clause.negations else ():
         for measure in find_measures(clause.text) if not part.negations else ():
@@ -179,7 +179,7 @@ def find_turned_bounds(clause: Clause, unit: Clause) -> Iterator[Problem]:
                 and all(bound and bound[0] != measure.bound[0] for bound in equal)
                 and len(rest & part.stems) >= _SAME_BOUNDED * len(rest)
             ):
-                yield Problem(tell_bounds(measure, equal[0]), measure.text, false=True, contradicts=True)
+                yield Discrepancy(tell_bounds(measure, equal[0]), measure.text, false=True, contradicts=True)
 
 
 def find_restated(clause: Clause, unit: Clause) -> list[Clause]:
@@ -193,14 +193,14 @@ def _list_parts(unit: Clause) -> list[Clause]:
     return [parse_clause(part) for part in split_statement(unit.text)]
 
 
-def _find_denial(clause: Clause, unit: Clause, reading: Reading, parts: list[Clause]) -> Problem | None:
+def _find_denial(clause: Clause, unit: Clause, reading: ParsedEvidence, parts: list[Clause]) -> Discrepancy | None:
     """Return the problem of a word that one side alone denies."""
     for stem in sorted((unit.negated & clause.stems) - clause.negated):
         own = next((part for part in parts if stem in part.negated), unit)
         free = any(stem in each.stems - each.negated for each in (*reading.units, *parts))
         if not free and _differ(clause, own):
             word = find_word(clause, stem)
-            return Problem(f"its sources deny “{word}”", word, false=True, contradicts=True)
+            return Discrepancy(f"its sources deny “{word}”", word, false=True, contradicts=True)
     for stem in sorted((clause.negated & unit.stems) - unit.negated):
         own = next((part for part in parts if stem in part.stems), unit)
         free = any(
@@ -209,7 +209,7 @@ def _find_denial(clause: Clause, unit: Clause, reading: Reading, parts: list[Cla
         )
         if not free and not own.negations and _differ(clause, own):  # "no attempt to filter it" denies it, too
             word = find_word(clause, stem)
-            return Problem(f"it denies “{word}”, its sources do not", word, false=True, contradicts=True)
+            return Discrepancy(f"it denies “{word}”, its sources do not", word, false=True, contradicts=True)
     return None
 
 

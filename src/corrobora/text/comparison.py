@@ -49,7 +49,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class ParsedStatement:
     """A sentence or a clause of one, parsed for comparison; made by `parse_statement`."""
 
     text: str
@@ -58,7 +58,7 @@ class Statement:
     clause: Clause
     measures: tuple[Measure, ...]
     days: tuple[str, ...]
-    parts: tuple[Statement, ...] = ()  # the clauses, if there are several
+    parts: tuple[ParsedStatement, ...] = ()  # the clauses, if there are several
 
     @property
     def force(self) -> int:
@@ -78,25 +78,25 @@ _MIN_TOPIC = 2
 
 
 @lru_cache(maxsize=8_000)  # a fact is compared with every other one of its thread
-def parse_statement(text: str, lead_in: str = "") -> Statement:
+def parse_statement(text: str, lead_in: str = "") -> ParsedStatement:
     """Parse a sentence for comparison; the words of a list's lead-in count as said in each of its items."""
     whole = _parse_part(f"{lead_in} {text}".strip(), text)
     parts = split_statement(text)
     if len(parts) < 2 or lead_in:  # noqa: PLR2004 - one clause
         return whole
-    return Statement(
+    return ParsedStatement(
         text, whole.topic, whole.duties, whole.clause, whole.measures, whole.days,
         tuple(_parse_part(part, part) for part in parts),
     )  # fmt: skip
 
 
-def _parse_part(text: str, shown: str) -> Statement:
+def _parse_part(text: str, shown: str) -> ParsedStatement:
     clause = parse_clause(text)
     said = frozenset(stem_word(word) for duty in clause.duties for word in split_words(duty.text))
     topic = frozenset(s for s in clause.stems if s not in said and s not in _MONTHS and _DIGIT.search(s) is None)
     duties = tuple((" ".join(duty.text.split()), duty.governs) for duty in clause.duties)
     measures = tuple(m for m in find_measures(text) if not m.nouns & _MONTHS and not _is_year(m, text))
-    return Statement(shown, topic, duties, clause, measures, find_days(text))
+    return ParsedStatement(shown, topic, duties, clause, measures, find_days(text))
 
 
 def _is_year(measure: Measure, text: str) -> bool:
@@ -105,10 +105,10 @@ def _is_year(measure: Measure, text: str) -> bool:
 
 
 @lru_cache(maxsize=4_000)  # a quote is compared with every other one of its source
-def list_statements(text: str) -> tuple[Statement, ...]:
+def list_statements(text: str) -> tuple[ParsedStatement, ...]:
     """Return the sentences of a text, parsed; items of a list are read together with the line that leads them in."""
     lead = ""
-    found: list[Statement] = []
+    found: list[ParsedStatement] = []
     for span in split_sentences(text):
         said = text[span.start : span.end]
         item = _ITEM.match(said)
@@ -117,7 +117,7 @@ def list_statements(text: str) -> tuple[Statement, ...]:
     return tuple(found)
 
 
-def compare_topics(a: Statement, b: Statement) -> float:
+def compare_topics(a: ParsedStatement, b: ParsedStatement) -> float:
     """Return how similar the topics of two statements are, 0 to 1; a short topic inside a long one counts extra."""
     least, shared = min(len(a.topic), len(b.topic)), len(a.topic & b.topic)
     if least < _MIN_TOPIC:
@@ -125,7 +125,7 @@ def compare_topics(a: Statement, b: Statement) -> float:
     return 0.7 * (shared / (len(a.topic) + len(b.topic) - shared)) + 0.3 * (shared / least)
 
 
-def find_difference(a: Statement, b: Statement) -> Difference | None:
+def find_difference(a: ParsedStatement, b: ParsedStatement) -> Difference | None:
     """Return the most important difference between two statements on the same subject, or None.
 
     Each clause is compared with its closest counterpart; the whole sentences, where no clauses correspond.
@@ -163,7 +163,7 @@ def find_differing_sentences(one: str, other: str, difference: str, claim: str =
     return next(((each.one, each.other) for each in (*named, *found)), (one, other))
 
 
-def _compare_parts(a: Statement, b: Statement) -> Iterator[Difference]:
+def _compare_parts(a: ParsedStatement, b: ParsedStatement) -> Iterator[Difference]:
     """Compare two clauses in every respect."""
     alike, shared = compare_topics(a, b), len(a.topic & b.topic)
     if _name_different_things(a, b):
@@ -194,7 +194,7 @@ _ONCE = frozenset(  # what happens to a thing once, so that two times of it cann
 )  # fmt: skip
 
 
-def find_other_time(a: Statement, b: Statement) -> tuple[str, str] | None:
+def find_other_time(a: ParsedStatement, b: ParsedStatement) -> tuple[str, str] | None:
     """Return the two times that statements give for one event that happens once; None if they agree or may both hold.
 
     Each states one time, and neither names a thing that the other does not: "opened in 1931" against "opened in 1933".
@@ -229,17 +229,17 @@ _ROUGHLY = re.compile(
 )
 
 
-def _list_names(said: Statement) -> frozenset[str]:
+def _list_names(said: ParsedStatement) -> frozenset[str]:
     found = (each for each in find_mentions(said.text) if each.kind is not MentionKind.QUOTED)
     return frozenset(stem for each in found for stem in stem_text(each.text)) - _MONTHS
 
 
-def _name_different_things(a: Statement, b: Statement) -> bool:
+def _name_different_things(a: ParsedStatement, b: ParsedStatement) -> bool:
     mine, yours = frozenset(find_identifiers(a.text)), frozenset(find_identifiers(b.text))
     return bool(mine and yours and mine.isdisjoint(yours))
 
 
-def _compare_duties(a: Statement, b: Statement, alike: float) -> Iterator[Difference]:
+def _compare_duties(a: ParsedStatement, b: ParsedStatement, alike: float) -> Iterator[Difference]:
     """Compare obligations on the same verb, or the only obligation of each side if the subject is identical."""
     pairs = [(m, y) for m in a.clause.duties for y in b.clause.duties if m.governs and m.governs == y.governs]
     if not pairs and len(a.duties) == len(b.duties) == 1 and alike >= IDENTICAL_SUBJECT_SHARE:
@@ -267,7 +267,7 @@ def _compare_opposites(a: Clause, b: Clause) -> Iterator[Difference]:
     yield from (Difference(Aspect.COMPARATIVE, one, other) for one, other in find_opposites(a.terms, b.terms))
 
 
-def _compare_measures(a: Statement, b: Statement, alike: float) -> Iterator[Difference]:
+def _compare_measures(a: ParsedStatement, b: ParsedStatement, alike: float) -> Iterator[Difference]:
     """Compare amounts of one dimension, or of one noun, of which each side states one, or as many in the same words."""
     for mine in a.measures:
         own = [each for each in a.measures if _measure_same(mine, each)]
@@ -290,7 +290,7 @@ def _measure_same(one: Measure, other: Measure) -> bool:
     return bool(one.nouns & other.nouns) or (bool(one.dimension) and not (one.nouns and other.nouns))
 
 
-def _show(measure: Measure, said: Statement) -> str:
+def _show(measure: Measure, said: ParsedStatement) -> str:
     """Return an amount with the word it counts: "8 characters"."""
     if measure.dimension:
         return measure.text

@@ -14,7 +14,7 @@ from corrobora.text.clauses import parse_clause
 from corrobora.text.measures import find_identifiers, find_measures, find_unit
 from corrobora.text.mentions import Mention, MentionKind, find_mentions, strip_to_alphanumeric
 from corrobora.text.quantities import is_calendar_name
-from corrobora.text.reading import Problem, Reading
+from corrobora.text.reading import Discrepancy, ParsedEvidence
 from corrobora.text.tokens import (
     STOP_WORDS,
     find_function_words,
@@ -30,25 +30,25 @@ _LITERAL = re.compile(r"(?<![\w./])(?:\.[A-Za-z]\w*|(?<!-)[\w.-]*[/_][\w./-]*\w|
 _ADJECTIVE, _LEAST_NAME = "a|n|an|ian|ean|ese|ish|ic|y", 5
 
 
-def find_foreign_names(sentence: str, reading: Reading) -> Iterator[Problem]:
+def find_foreign_names(sentence: str, reading: ParsedEvidence) -> Iterator[Discrepancy]:
     """Find names and identifiers that the evidence does not hold, and words in letters of another alphabet."""
     for each in (*_find_identifiers(sentence, reading), *_find_literals(sentence, reading)):
-        yield Problem(f"{each} stands in none of its sources", each)
+        yield Discrepancy(f"{each} stands in none of its sources", each)
     for mention in find_mentions(sentence):
         if mention.kind is not MentionKind.QUOTED and _is_foreign(mention, reading):
-            yield Problem(f"the name {mention.text} stands in none of its sources", mention.text)
+            yield Discrepancy(f"the name {mention.text} stands in none of its sources", mention.text)
     connecting = find_function_words(sentence)
     for word in dict.fromkeys(split_words(sentence)):
         stem = stem_word(word)
         coined = stem and word not in connecting and not is_known(stem) and not word[0].isdigit()
         if coined and not _is_spelled_alike(word, reading):
-            yield Problem(f"the word {word} stands in none of its sources", word)
+            yield Discrepancy(f"the word {word} stands in none of its sources", word)
     for word in re.findall(r"[^\W_]+", sentence):
         if not word.isascii() and fold_text(word) not in connecting and word.lower() not in reading.everything.lower():
-            yield Problem(f"the letters of {word} stand in none of its sources", word)
+            yield Discrepancy(f"the letters of {word} stand in none of its sources", word)
 
 
-def _is_foreign(mention: Mention, reading: Reading) -> bool:
+def _is_foreign(mention: Mention, reading: ParsedEvidence) -> bool:
     """True if the evidence lacks the last or most words of a name, and nothing there is another form of it.
 
     Days and months, amounts, and a word that is a capital's only for opening its sentence are no names.
@@ -65,14 +65,14 @@ def _is_foreign(mention: Mention, reading: Reading) -> bool:
     return not find_measures(name) and find_unit(name) is None
 
 
-def _find_identifiers(sentence: str, reading: Reading) -> list[str]:
+def _find_identifiers(sentence: str, reading: ParsedEvidence) -> list[str]:
     """Return the identifiers of which the evidence has not the letters and digits in a row."""
     identifiers = find_identifiers(sentence)
     squashed = strip_to_alphanumeric(reading.everything) if identifiers else ""
     return [each for each in identifiers if strip_to_alphanumeric(each) not in squashed]
 
 
-def _find_literals(sentence: str, reading: Reading) -> Iterator[str]:
+def _find_literals(sentence: str, reading: ParsedEvidence) -> Iterator[str]:
     """Yield paths, extensions, names with a slash or underscore, and masks, of which the evidence lacks a part."""
     for match in _LITERAL.finditer(sentence):
         parts = [part for part in split_words(match.group()) if part not in STOP_WORDS and find_unit(part) is None]
@@ -82,7 +82,7 @@ def _find_literals(sentence: str, reading: Reading) -> Iterator[str]:
             yield match.group()
 
 
-def _is_spelled_alike(word: str, reading: Reading) -> bool:
+def _is_spelled_alike(word: str, reading: ParsedEvidence) -> bool:
     """True if the evidence has a word that no dictionary holds, or one of its family, British or American."""
     forms = (word, match.group(2)) if (match := NEGATED.match(word)) else (word,)
     stems = list(map(stem_word, forms))

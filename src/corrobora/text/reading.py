@@ -23,7 +23,7 @@ _MOST_OPERANDS = 16
 _CLOSE = 0.9  # share of the best sentence's overlap from which another one may be meant as well
 
 
-class Problem(NamedTuple):
+class Discrepancy(NamedTuple):
     """One difference: what it is in plain English, the words that fail, and whether code knows the sentence false."""
 
     reason: str
@@ -34,7 +34,7 @@ class Problem(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedEvidence:
     """The evidence of a sentence, parsed: its sentences, and the text of everything that may carry a fact."""
 
     units: tuple[Clause, ...]  # the sentences of the quotes and their neighbours
@@ -47,7 +47,7 @@ class Reading:
 
 
 @lru_cache(maxsize=512)
-def read_evidence(units: tuple[str, ...], context: str) -> Reading:
+def read_evidence(units: tuple[str, ...], context: str) -> ParsedEvidence:
     """Parse the sentences of the evidence, and the context that may carry numbers, dates and names."""
     everything = "\n".join((*units, context))
     dates, rest = find_dates(everything)
@@ -55,7 +55,7 @@ def read_evidence(units: tuple[str, ...], context: str) -> Reading:
     stems = frozenset(stem_text(everything))
     operands = tuple(measure for unit in units for measure in find_measures(unit))[:_MOST_OPERANDS]
     clauses = tuple(map(parse_clause, units))
-    return Reading(clauses, everything, stems, find_measures(rest), tuple(dates), frozenset(years), operands)
+    return ParsedEvidence(clauses, everything, stems, find_measures(rest), tuple(dates), frozenset(years), operands)
 
 
 def find_nearest(clause: Clause, units: Sequence[Clause]) -> list[Clause]:

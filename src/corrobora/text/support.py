@@ -26,7 +26,7 @@ from corrobora.text.foreign import find_foreign_names
 from corrobora.text.measures import find_measures
 from corrobora.text.orders import drop_orders, find_order
 from corrobora.text.quantities import find_dates
-from corrobora.text.reading import Problem, Reading, read_evidence
+from corrobora.text.reading import Discrepancy, ParsedEvidence, read_evidence
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import (
     LIST_ITEM,
@@ -88,7 +88,7 @@ def _list_pairs(stems: tuple[str, ...], reach: int) -> frozenset[tuple[str, str]
     return frozenset((one, other) for at, one in enumerate(stems) for other in stems[at + 1 : at + 1 + reach])
 
 
-def measure_features(sentence: str, reading: Reading, problems: Sequence[Problem]) -> tuple[float, ...]:
+def measure_features(sentence: str, reading: ParsedEvidence, problems: Sequence[Discrepancy]) -> tuple[float, ...]:
     """Return the features of a sentence and its evidence, in the order of `FEATURES`."""
     typed = (float(any(each.scored for each in problems)), float(any(each.false for each in problems)))
     stems = _list_stems(sentence)
@@ -195,8 +195,8 @@ class SupportCheck:
 class Comparison(NamedTuple):
     """What the evidence says, how a sentence differs from it, and whether the sentence nearly copies it."""
 
-    reading: Reading
-    problems: tuple[Problem, ...]
+    reading: ParsedEvidence
+    problems: tuple[Discrepancy, ...]
     copied: bool
 
     @property
@@ -227,7 +227,7 @@ def check_support(sentence: str, evidence: Sequence[Evidence]) -> SupportCheck:
     if status in (Support.UNSUPPORTED, Support.UNCLEAR) and not problems:
         missing = _find_missing_words(sentence, found.reading)
         reason = "its sources do not say this" if status is Support.UNSUPPORTED else _OTHERWISE
-        problems, failing = [Problem(reason, ", ".join(missing))], missing
+        problems, failing = [Discrepancy(reason, ", ".join(missing))], missing
     elif status is Support.SUPPORTED:
         problems, failing = [], []
     return SupportCheck(
@@ -251,7 +251,7 @@ def compare_evidence(sentence: str, evidence: Sequence[Evidence]) -> Comparison 
             )
             for each in evidence
         ]
-    problems: list[Problem] = []
+    problems: list[Discrepancy] = []
     for said in (sentence, sentence[:1].lower() + sentence[1:]):  # a writer begins with a capital what he cuts
         cuts = [find_cut(head, tail, said) for each in evidence for head, tail in find_slices(said, each.quote)]
         if None in cuts and said == sentence:
@@ -272,7 +272,7 @@ def compare_evidence(sentence: str, evidence: Sequence[Evidence]) -> Comparison 
     return Comparison(reading, tuple(sorted(problems, key=lambda each: not each.false)), copied)
 
 
-def read_units(evidence: Sequence[Evidence]) -> Reading:
+def read_units(evidence: Sequence[Evidence]) -> ParsedEvidence:
     """Parse evidence: its sentences, and what its sources say about themselves."""
     units = tuple(dict.fromkeys(unit for each in evidence for unit in _split_units(each)))
     return read_evidence(units, "\n".join(each.context for each in evidence))
@@ -303,12 +303,12 @@ def _decide_status(sentence: str, found: Comparison) -> Support:
     return Support.SUPPORTED if held and not found.differs else Support.UNCLEAR
 
 
-def _share_found(text: str, reading: Reading) -> float:
+def _share_found(text: str, reading: ParsedEvidence) -> float:
     wanted = frozenset(stem_text(text))
     return len(wanted & reading.stems) / len(wanted) if wanted else 0.0
 
 
-def _find_missing_words(sentence: str, reading: Reading) -> list[str]:
+def _find_missing_words(sentence: str, reading: ParsedEvidence) -> list[str]:
     words = re.findall(r"[^\W_]+", sentence)
     return [word for word in words if (stems := stem_text(word)) and not reading.stems.intersection(stems)]
 

@@ -29,8 +29,8 @@ from corrobora.text.measures import Measure, find_measures, find_unit
 from corrobora.text.quantities import Date, find_dates
 from corrobora.text.reading import (
     YEAR,
-    Problem,
-    Reading,
+    Discrepancy,
+    ParsedEvidence,
     find_nearest,
     is_computable,
     read_evidence,
@@ -53,9 +53,9 @@ _OF = re.compile(r"\s+of\s+(?:(?:the|its|their|these)\s+)?")
 _EXACT_UPTO = 10  # counts in words up to this may count what is listed
 
 
-def compare_sentence(sentence: str, reading: Reading) -> tuple[Problem, ...]:
+def compare_sentence(sentence: str, reading: ParsedEvidence) -> tuple[Discrepancy, ...]:
     """Return what a sentence says otherwise than its evidence, clause by clause; the false first."""
-    found: list[Problem] = []
+    found: list[Discrepancy] = []
     whole = parse_clause(sentence)
     texts = [unit.text for unit in reading.units]
     for part in (piece for each in split_statement(sentence) for piece in split_by_cells(each, texts)):
@@ -66,7 +66,7 @@ def compare_sentence(sentence: str, reading: Reading) -> tuple[Problem, ...]:
     return tuple(sorted(dict.fromkeys(found), key=lambda each: not each.false))
 
 
-def _select_meant(clause: Clause, reading: Reading) -> tuple[Reading, bool]:
+def _select_meant(clause: Clause, reading: ParsedEvidence) -> tuple[ParsedEvidence, bool]:
     """Return the evidence without the cells of a row or list that a clause does not mean, and whether that is sure."""
     texts = [unit.text for unit in reading.units]
     selected = select_cells(texts, clause.stems)
@@ -75,7 +75,7 @@ def _select_meant(clause: Clause, reading: Reading) -> tuple[Reading, bool]:
     return read_evidence(selected[0], reading.everything[len("\n".join(texts)) :]), selected[1]
 
 
-def _compare_clause(clause: Clause, whole: Clause, reading: Reading) -> list[Problem]:
+def _compare_clause(clause: Clause, whole: Clause, reading: ParsedEvidence) -> list[Discrepancy]:
     units = find_nearest(clause, reading.units)
     found = list(_compare_numbers(clause.text, reading, units))
     if units:
@@ -86,17 +86,17 @@ def _compare_clause(clause: Clause, whole: Clause, reading: Reading) -> list[Pro
     return found
 
 
-def _compare_numbers(text: str, reading: Reading, units: Sequence[Clause]) -> Iterator[Problem]:
+def _compare_numbers(text: str, reading: ParsedEvidence, units: Sequence[Clause]) -> Iterator[Discrepancy]:
     dates, rest = find_dates(text)
     for date in dates:
         if not _is_date_known(date, reading):
-            yield Problem(f"its date {date.text} stands in none of its sources", date.text, false=True)
+            yield Discrepancy(f"its date {date.text} stands in none of its sources", date.text, false=True)
     measures = find_measures(rest)
     years = [m for m in measures if YEAR.fullmatch(m.text) and (not m.nouns or m.number in reading.years)]
     for year in years:
         if year.number not in reading.years and not any(other.number == year.number for other in reading.measures):
             false = not _is_counted_year(int(year.number), reading)
-            yield Problem(f"its year {year.text} stands in none of its sources", year.text, false=false)
+            yield Discrepancy(f"its year {year.text} stands in none of its sources", year.text, false=false)
     measures = tuple(m for m in measures if m not in years)
     near = [measure for unit in units for measure in find_measures(unit.text)]
     for at, measure in enumerate(measures):
@@ -106,14 +106,14 @@ def _compare_numbers(text: str, reading: Reading, units: Sequence[Clause]) -> It
             yield problem
 
 
-def _is_counted_year(year: int, reading: Reading) -> bool:
+def _is_counted_year(year: int, reading: ParsedEvidence) -> bool:
     """True if a year may be counted from another one: "two years later than planned", "a year before"."""
     spans = {round(each.value / 12) for each in reading.measures if each.dimension == "month"}
     spans |= {1} if _NEXT_YEAR.search(reading.everything) else set()
     return any(abs(year - other) in spans for other in reading.years)
 
 
-def _is_date_known(date: Date, reading: Reading) -> bool:
+def _is_date_known(date: Date, reading: ParsedEvidence) -> bool:
     if not (date.year or date.day) and date.text in reading.everything:
         return True  # "the March high" gives a month that only "in March" reads as a date
     year_known = not date.year or date.year in reading.years
@@ -131,8 +131,8 @@ def _is_date_known(date: Date, reading: Reading) -> bool:
 
 
 def _compare_number(
-    measure: Measure, reading: Reading, near: Sequence[Measure], beside: Sequence[Measure], before: str
-) -> Problem | None:
+    measure: Measure, reading: ParsedEvidence, near: Sequence[Measure], beside: Sequence[Measure], before: str
+) -> Discrepancy | None:
     """Compare a number with all of the evidence, with those `near` and, of its own sentence, `beside` and `before` it.
 
     None if the evidence gives it, else how it differs: from the same number otherwise used to none that is like it.
@@ -154,35 +154,35 @@ def _compare_number(
     if _is_about(measure, close):
         return None
     if any(_includes(measure, other) for other in close) or _spans(measure, alike, beside):
-        return Problem(f"its sources give {(close or alike)[0].text}, not {said}", said)
+        return Discrepancy(f"its sources give {(close or alike)[0].text}, not {said}", said)
     return _describe_absence(measure, reading, rivals, before)
 
 
-def _compare_unit(measure: Measure, reading: Reading) -> Problem | None:
+def _compare_unit(measure: Measure, reading: ParsedEvidence) -> Discrepancy | None:
     """Compare a number that the evidence gives with another unit; "a cycle of nineteen" has none of its own."""
     bare = not measure.dimension and not measure.nouns
     if bare or _is_unit_named(measure, reading):
         return None
-    return Problem(f"its sources give {measure.text.split()[0]} with another unit or none", measure.text)
+    return Discrepancy(f"its sources give {measure.text.split()[0]} with another unit or none", measure.text)
 
 
-def _describe_absence(measure: Measure, reading: Reading, rivals: Sequence[Measure], before: str) -> Problem:
+def _describe_absence(measure: Measure, reading: ParsedEvidence, rivals: Sequence[Measure], before: str) -> Discrepancy:
     """Describe a number that is like none of the evidence; it is false unless it may be meant otherwise."""
     said = measure.text
     counts = measure.spelled and measure.number <= _EXACT_UPTO
     if measure.vague or (counts and not rivals):
-        return Problem(f"its number {said} stands in none of its sources", said)
+        return Discrepancy(f"its number {said} stands in none of its sources", said)
     if is_computable(measure, reading.operands, reading.years):
-        return Problem(f"its number {said} is in none of its sources and may be computed from them", said)
+        return Discrepancy(f"its number {said} is in none of its sources and may be computed from them", said)
     if (name := _NAMED.search(before)) and re.search(rf"(?i)\b{name[1]}\s+\d", reading.everything) is None:
-        return Problem(f"none of its sources is called {name[1]} {said}", f"{name[1]} {said}")
+        return Discrepancy(f"none of its sources is called {name[1]} {said}", f"{name[1]} {said}")
     kind = "amount" if measure.dimension else "number"
     instead = f"; they give {rivals[0].text}" if rivals else ""
     reason = f"its {kind} {said} stands in none of its sources{instead}"
-    return Problem(reason, said, false=True, contradicts=bool(rivals))
+    return Discrepancy(reason, said, false=True, contradicts=bool(rivals))
 
 
-def _find_other_edition(said: str, before: str, reading: Reading) -> Problem | None:
+def _find_other_edition(said: str, before: str, reading: ParsedEvidence) -> Discrepancy | None:
     """Find an edition that the evidence names only beside its own: what "replaces Version 1" is no version 1."""
     if (name := _NAMED.search(before)) is None:
         return None
@@ -193,7 +193,7 @@ def _find_other_edition(said: str, before: str, reading: Reading) -> Problem | N
     number = said.split(maxsplit=1)[0].rstrip(".,")
     if number in named[0] or number not in named[1][1:] or number == named[1][0]:
         return None
-    return Problem(f"none of its sources is called {name[1]} {said}", f"{name[1]} {said}")
+    return Discrepancy(f"none of its sources is called {name[1]} {said}", f"{name[1]} {said}")
 
 
 def _is_release(said: str, before: str, about: str) -> bool:
@@ -210,7 +210,7 @@ def _is_release(said: str, before: str, about: str) -> bool:
     )
 
 
-def _is_unit_named(measure: Measure, reading: Reading) -> bool:
+def _is_unit_named(measure: Measure, reading: ParsedEvidence) -> bool:
     """True if the evidence names the unit of a number apart from it, as above a table: "in euros", "Duration (min)"."""
     own = find_unit(measure.text.split()[-1]) if " " in measure.text else None
     return own is not None and any(find_unit(word) == own for word in re.findall(r"[^\W\d_]+", reading.everything))
@@ -255,22 +255,22 @@ def _spans(measure: Measure, others: Sequence[Measure], beside: Sequence[Measure
 
 
 def _compare_bounds(
-    measure: Measure, equal: Sequence[Measure], rivals: Sequence[Measure], reading: Reading
-) -> Problem | None:
+    measure: Measure, equal: Sequence[Measure], rivals: Sequence[Measure], reading: ParsedEvidence
+) -> Discrepancy | None:
     if rivals and measure.dimension and not any(measure.equals(other) for other in reading.operands):
         said = measure.text
-        return Problem(f"its {said} stands only in a title; its sources give {rivals[0].text} here", said)
+        return Discrepancy(f"its {said} stands only in a title; its sources give {rivals[0].text} here", said)
     if not any(other.bound == measure.bound or (not measure.bound and other.approximate) for other in equal):
         theirs = next((other.bound for other in equal if other.bound), "")
-        return Problem(tell_bounds(measure, theirs), measure.text)
+        return Discrepancy(tell_bounds(measure, theirs), measure.text)
     counted = measure.nouns and not measure.dimension
     named = [other for other in equal if other.nouns]
     if counted and rivals and named and not any(other.nouns & measure.nouns for other in named):
-        return Problem(f"its sources give {measure.text} for something else", measure.text)
+        return Discrepancy(f"its sources give {measure.text} for something else", measure.text)
     return None
 
 
-def _compare_words(clause: Clause, whole: Clause, unit: Clause, reading: Reading) -> Iterator[Problem]:
+def _compare_words(clause: Clause, whole: Clause, unit: Clause, reading: ParsedEvidence) -> Iterator[Discrepancy]:
     """Compare obligation, polarity, direction and shades of a clause with one sentence of the evidence.
 
     What a clause leaves out may stand elsewhere in its sentence, `whole`.
@@ -285,22 +285,24 @@ def _compare_words(clause: Clause, whole: Clause, unit: Clause, reading: Reading
     yield from _compare_shades(clause, whole, unit, reading)
 
 
-def _compare_directions(clause: Clause, unit: Clause, reading: Reading) -> Iterator[Problem]:
+def _compare_directions(clause: Clause, unit: Clause, reading: ParsedEvidence) -> Iterator[Discrepancy]:
     """Compare opposite words ("rose", "declined") and the order of two things ("A before B")."""
     found = [pair for pair in find_opposites(clause.terms, unit.terms) if not unit.terms & OPPOSITES[pair[1]]]
     found += find_opposites(clause.terms, find_nearest_segment(clause, unit).terms)
     for term in sorted(clause.terms & SUPERLATIVES - frozenset[str]().union(*(each.terms for each in reading.units))):
-        yield Problem(f"its sources do not say “{find_word(clause, term)}”", find_word(clause, term))
+        yield Discrepancy(f"its sources do not say “{find_word(clause, term)}”", find_word(clause, term))
     order = compare_order(clause.text, unit.text)
     for one, other in dict.fromkeys(found) if order != SAME_ORDER else ():
-        yield Problem(
+        yield Discrepancy(
             f"it says “{find_word(clause, one)}”, its sources “{find_word(unit, other)}”", find_word(clause, one)
         )
     if order and order != SAME_ORDER:
-        yield Problem(f"its sources order the two sides of “{order}” otherwise", order)
+        yield Discrepancy(f"its sources order the two sides of “{order}” otherwise", order)
 
 
-def _compare_duties(clause: Clause, whole: Clause, unit: Clause, reading: Reading, *, same: bool) -> Iterator[Problem]:
+def _compare_duties(
+    clause: Clause, whole: Clause, unit: Clause, reading: ParsedEvidence, *, same: bool
+) -> Iterator[Discrepancy]:
     theirs = {duty.kind: duty for duty in unit.duties}
     for duty in clause.duties:
         known = any(
@@ -313,13 +315,15 @@ def _compare_duties(clause: Clause, whole: Clause, unit: Clause, reading: Readin
             continue
         rival = next((d for d in unit.duties if d.governs == duty.governs), None)
         if rival is not None and same:
-            yield Problem(f"it says “{duty.text}”, its sources “{rival.text}”", duty.text, false=True, contradicts=True)
+            yield Discrepancy(
+                f"it says “{duty.text}”, its sources “{rival.text}”", duty.text, false=True, contradicts=True
+            )
         else:
             stated = f"“{unit.duties[0].text}”" if unit.duties else "nothing of the kind"
-            yield Problem(f"it says “{duty.text}”, its sources {stated}", duty.text)
+            yield Discrepancy(f"it says “{duty.text}”, its sources {stated}", duty.text)
     carried = whole.duties or (unit.duties and _is_carried(unit.duties[0], whole))
     if unit.duties and not carried and any(duty.governs in clause.stems for duty in unit.duties):
-        yield Problem(f"its sources say “{unit.duties[0].text}”", unit.duties[0].text)
+        yield Discrepancy(f"its sources say “{unit.duties[0].text}”", unit.duties[0].text)
 
 
 def _is_carried(duty: Shade, whole: Clause) -> bool:
@@ -329,7 +333,7 @@ def _is_carried(duty: Shade, whole: Clause) -> bool:
     return ordered or hedged or any(is_akin(stem, own) for stem in stem_text(duty.text) for own in whole.stems)
 
 
-def _compare_shades(clause: Clause, whole: Clause, unit: Clause, reading: Reading) -> Iterator[Problem]:
+def _compare_shades(clause: Clause, whole: Clause, unit: Clause, reading: ParsedEvidence) -> Iterator[Discrepancy]:
     """Compare quantifiers, strength of relation, hedges, conditions, attribution and population."""
     yield from _find_added_shades(clause, unit, reading)
     for shade in (each for part in find_restated(clause, unit) for each in part.shades):
@@ -344,7 +348,7 @@ def _compare_shades(clause: Clause, whole: Clause, unit: Clause, reading: Readin
         else:
             missing = not whole.duties
         if missing:
-            yield Problem(f"it leaves out “{shade.text}”", shade.text)
+            yield Discrepancy(f"it leaves out “{shade.text}”", shade.text)
 
 
 def _overstates(shade: Shade, clause: Clause, unit: Clause) -> bool:
@@ -352,7 +356,7 @@ def _overstates(shade: Shade, clause: Clause, unit: Clause) -> bool:
     return shade.family == "quantifier" and "all" in clause.kinds("quantifier") - unit.kinds("quantifier")
 
 
-def _find_added_shades(clause: Clause, unit: Clause, reading: Reading) -> Iterator[Problem]:
+def _find_added_shades(clause: Clause, unit: Clause, reading: ParsedEvidence) -> Iterator[Discrepancy]:
     for shade in clause.shades:
         alike = shade.kind != "all" and shade.kind in unit.kinds(shade.family)  # "each" may be each of another thing
         known = (alike and not _refocuses(shade, unit)) or any(
@@ -366,7 +370,7 @@ def _find_added_shades(clause: Clause, unit: Clause, reading: Reading) -> Iterat
         if not known and shade.family not in ("hedge", "attribution"):
             foreign = shade.family == "quantifier" and bool(shade.governs) and shade.governs not in reading.stems
             stronger = shade.kind in ("only", "cause", "ever") or (shade.kind == "all" and _names_part(unit))
-            yield Problem(f"its sources do not say “{shade.text}”", shade.text, scored=not (foreign or stronger))
+            yield Discrepancy(f"its sources do not say “{shade.text}”", shade.text, scored=not (foreign or stronger))
 
 
 def _names_part(unit: Clause) -> bool:

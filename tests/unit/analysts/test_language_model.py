@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from corrobora.analysts.language_model import Correction, Form, Prompt
+from corrobora.analysts.language_model import Correction, OutputForm, Prompt
 from corrobora.analysts.language_model.analyst import _make_form
 from corrobora.testing.conformance import SAMPLES
 
@@ -60,7 +60,7 @@ def test_every_form_fits_the_rules_of_strict_decoding(role: Any, given: Any):
 @pytest.mark.parametrize(("role", "given"), SAMPLES, ids=[role.prompt for role, _ in SAMPLES])
 def test_the_form_of_one_call_is_strict_as_if_it_were_written_for_it(role: Any, given: Any, chosen: tuple[str, ...]):
     narrow = _make_form(role).form.narrow(lambda fields: chosen)
-    alone = Form(narrow.name, narrow.description, narrow.schema)
+    alone = OutputForm(narrow.name, narrow.description, narrow.schema)
     assert narrow.strict_schema == alone.strict_schema
     assert narrow.closed_schema == alone.closed_schema
     assert json.dumps(narrow.strict_schema).count('"F2"') == json.dumps(narrow.schema).count('"F2"')
@@ -77,17 +77,17 @@ def test_what_a_decoder_does_not_know_moves_into_the_description_and_references_
         "required": ["title"],
         "$defs": {"Part": {"type": "object", "properties": {}}},
     }
-    strict = Form("f", "d", schema).strict_schema
+    strict = OutputForm("f", "d", schema).strict_schema
     assert strict["properties"]["title"] == {"type": "string", "description": "A name. (minLength=1)"}
     assert strict["properties"]["size"] == {"type": "integer", "minimum": 1}
     assert strict["properties"]["part"] == {"description": "One.", "anyOf": [{"$ref": "#/$defs/Part"}]}
     assert strict["required"] == ["title", "size", "part"]
-    closed = Form("f", "d", schema).closed_schema
+    closed = OutputForm("f", "d", schema).closed_schema
     assert closed["properties"]["size"] == {"type": "integer", "description": "(minimum=1)"}
     assert closed["required"] == ["title"]
 
 
 def test_the_words_hold_the_schema_and_a_correction_says_what_is_wrong():
-    assert '{"type":"object"}' in Form("f", "d", {"type": "object"}).instructions
+    assert '{"type":"object"}' in OutputForm("f", "d", {"type": "object"}).instructions
     assert "too short" in Correction("x", "It is too short.").order
     assert Prompt("s", ("b",), "").user == "b"

@@ -9,7 +9,7 @@ import pytest
 from tests.plugins.shell import Shell
 
 from corrobora.app import Workspace
-from corrobora.app.exports import Reference, complete_evidence, list_quotes, parse_reference, read_source
+from corrobora.app.exports import PassageReference, complete_evidence, list_quotes, parse_reference, read_source
 from corrobora.app.followups import require_report
 from corrobora.config import load_settings
 from corrobora.domain.errors import UserError
@@ -17,8 +17,8 @@ from corrobora.domain.errors import UserError
 
 @pytest.mark.parametrize("given", ["S12:C345", "[S12:C345]", " s12:c345 "])
 def test_a_reference_is_read_as_reports_write_it(given: str) -> None:
-    assert parse_reference(given) == Reference("S12", "C345")
-    assert parse_reference("S7") == Reference("S7")
+    assert parse_reference(given) == PassageReference("S12", "C345")
+    assert parse_reference("S7") == PassageReference("S7")
     with pytest.raises(UserError, match="names no source"):
         parse_reference("C345")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.reporting.edits import Document, UnknownPlace, apply_edit, list_shortening, split_document
+from corrobora.reporting.edits import EditableReport, UnknownPlace, apply_edit, list_shortening, split_document
 from corrobora.roles.edit import Edit, EditAction
 
 TEXT = """# The harbour of Ardal
@@ -46,11 +46,11 @@ IDS = [piece.id for piece in DOCUMENT.pieces if piece.id]
 ROWS = {piece.id for piece in DOCUMENT.pieces if piece.row}
 
 
-def texts(document: Document) -> dict[str, str]:
+def texts(document: EditableReport) -> dict[str, str]:
     return {piece.id: piece.text for piece in document.pieces if piece.id}
 
 
-def order(document: Document, without: set[str]) -> list[str]:
+def order(document: EditableReport, without: set[str]) -> list[str]:
     return [piece.id for piece in document.pieces if piece.id and piece.id not in without]
 
 

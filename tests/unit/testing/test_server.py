@@ -15,7 +15,7 @@ import pytest
 
 from corrobora.adapters.models import Completion, ModelRequest, OutputMode, parse_target
 from corrobora.adapters.models.transport import TransportError
-from corrobora.analysts.language_model import Form, Prompt
+from corrobora.analysts.language_model import OutputForm, Prompt
 from corrobora.testing import FAULT_KINDS, Fault, FaultInjector
 from corrobora.testing.http_server import HttpServer, Request, Response
 from corrobora.testing.protocols import WireReply, WireRequest
@@ -23,7 +23,7 @@ from corrobora.testing.server import MODELS, Latency, ModelServer, main
 
 PROTOCOL_PATHS = {"chat": "/v1/chat/completions", "anthropic": "/v1/messages"}
 TARGETS = {"chat": "openai-chat:gpt-4.1@{url}/v1", "anthropic": "anthropic:claude-sonnet-5@{url}"}
-FORM = Form("answer", "An answer.", {"type": "object", "properties": {}})
+FORM = OutputForm("answer", "An answer.", {"type": "object", "properties": {}})
 
 
 async def told(server: ModelServer, kind: str, mode: OutputMode = "prompted") -> Completion:

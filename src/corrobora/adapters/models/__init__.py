@@ -18,7 +18,7 @@ from typing import Any, Protocol, cast
 from urllib.parse import urlsplit
 
 from corrobora.adapters.models.transport import HttpEndpoint, TransportError
-from corrobora.analysts.language_model import TIERS, Correction, Effort, Ending, Form, Prompt, Tier
+from corrobora.analysts.language_model import TIERS, Correction, Effort, Ending, OutputForm, Prompt, Tier
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import CallOptions, OutputMode, Price, Usage
 
@@ -85,7 +85,7 @@ class ModelRequest:
     """One request: what is asked, in which form, in which way, and how long the answer may be."""
 
     prompt: Prompt
-    form: Form
+    form: OutputForm
     mode: OutputMode
     max_tokens: int
     correction: Correction | None = None

@@ -34,7 +34,7 @@ from corrobora.adapters.models.transport import (
     UnreachableError,
 )
 from corrobora.adapters.pacing import CallGate, Slot
-from corrobora.analysts.language_model import Correction, Effort, Form, Prompt, Reply
+from corrobora.analysts.language_model import Correction, Effort, OutputForm, Prompt, Reply
 from corrobora.domain.errors import CorroboraError, LimitReached, ProviderError, RoleError
 from corrobora.domain.limits import Usage
 from corrobora.ports import CALL_SCOPE, open_book
@@ -82,7 +82,9 @@ class ModelConnection:
         """How long an answer may be where nothing else is asked for."""
         return self.target.options.output_tokens or (4_096 if self.target.free else 8_192)
 
-    async def ask(self, prompt: Prompt, form: Form, *, max_tokens: int, correction: Correction | None = None) -> Reply:
+    async def ask(
+        self, prompt: Prompt, form: OutputForm, *, max_tokens: int, correction: Correction | None = None
+    ) -> Reply:
         """Send one request and return its reply.
 
         A server that rejects one way of structured output is asked in the next (native, tool, prompted), once each.

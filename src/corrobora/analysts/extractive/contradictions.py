@@ -20,7 +20,7 @@ from corrobora.text.comparison import (
     SAME_SUBJECT_SHARE,
     Aspect,
     Difference,
-    Statement,
+    ParsedStatement,
     compare_topics,
     find_difference,
     find_differences,
@@ -56,7 +56,7 @@ class ComparedSentence:
     """One parsed sentence of one fact."""
 
     fact: Fact
-    statement: Statement
+    statement: ParsedStatement
 
 
 def find_contradictions(facts: Sequence[Fact]) -> tuple[Contradiction, ...]:

@@ -15,7 +15,7 @@ from corrobora.domain.thread import Proposal
 from corrobora.roles.synthesize import Learned
 from corrobora.text.answer_match import check_answer
 from corrobora.text.answers import classify_question, score_answer_fit
-from corrobora.text.comparison import SAME_SUBJECT_SHARE, Statement, compare_topics, parse_statement
+from corrobora.text.comparison import SAME_SUBJECT_SHARE, ParsedStatement, compare_topics, parse_statement
 from corrobora.text.mentions import MentionKind, find_mentions
 from corrobora.text.phrases import format_count
 from corrobora.text.quantities import is_calendar_name
@@ -72,7 +72,7 @@ def _unpaired_statements(given: Learned) -> list[str]:
     return sorted(found, key=lambda text: not found[text])
 
 
-def _has_counterpart(fact: Fact, facts: Sequence[Fact], stated: Mapping[FactId, Statement]) -> bool:
+def _has_counterpart(fact: Fact, facts: Sequence[Fact], stated: Mapping[FactId, ParsedStatement]) -> bool:
     mine = stated[fact.id]
     return any(
         other.version != fact.version

@@ -46,15 +46,15 @@ class Prompt:
 
 
 @dataclass(frozen=True)
-class Form:
+class OutputForm:
     """What the answer must look like: a name, a sentence, a JSON schema."""
 
     name: str
     description: str
     schema: Mapping[str, Any]
-    narrowed: tuple[Form, Choose] | None = None  # the form that this one is for one call, and what was chosen
+    narrowed: tuple[OutputForm, Choose] | None = None  # the form that this one is for one call, and what was chosen
 
-    def narrow(self, choose: Choose) -> Form:
+    def narrow(self, choose: Choose) -> OutputForm:
         """Return the form of one call: what is chosen from fields of its input is an enum of what they hold."""
         if self._choices is None:
             return self
@@ -205,6 +205,8 @@ class ModelClient(Protocol):
         """Usual length of an answer."""
         ...
 
-    async def ask(self, prompt: Prompt, form: Form, *, max_tokens: int, correction: Correction | None = None) -> Reply:
+    async def ask(
+        self, prompt: Prompt, form: OutputForm, *, max_tokens: int, correction: Correction | None = None
+    ) -> Reply:
         """Send one request and return its reply. Raises `ProviderError` or `RoleError`."""
         ...

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from corrobora.analysts.language_model import TIERS, Correction, Form, ModelClient, Prompt, Reply, Tier
+from corrobora.analysts.language_model import TIERS, Correction, ModelClient, OutputForm, Prompt, Reply, Tier
 from corrobora.analysts.language_model.parsing import (
     drop_thinking,
     extract_object,
@@ -148,7 +148,7 @@ class _Play:
 
 @dataclass(frozen=True, slots=True)
 class _RoleForm:
-    form: Form
+    form: OutputForm
     adapter: TypeAdapter[Any]
     version: str
 
@@ -162,7 +162,7 @@ def _make_form(role: Role[Any, Any]) -> _RoleForm:
     version = hashlib.sha256(json.dumps(schema, sort_keys=True).encode()).hexdigest()[:8]
     for part in schema.get("$defs", {}).values():  # what the prompt says already is not paid twice
         part.pop("description", None)
-    return _RoleForm(Form(role.prompt, description, _inline_parts(schema)), adapter, version)
+    return _RoleForm(OutputForm(role.prompt, description, _inline_parts(schema)), adapter, version)
 
 
 def _inline_parts(schema: dict[str, Any]) -> dict[str, Any]:

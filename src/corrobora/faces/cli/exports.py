@@ -32,7 +32,7 @@ from corrobora.reporting.report_format import REPORT_FILES
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
-    from corrobora.app.exports import Reference, StoredQuote
+    from corrobora.app.exports import PassageReference, StoredQuote
     from corrobora.domain.evidence import Source
     from corrobora.domain.report import CitedPassage
     from corrobora.reporting.plots import PlotKind
@@ -214,7 +214,7 @@ def source(*, names: tuple[str, ...], as_json: bool, config_file: Path | None) -
     print_text(_render(found, wanted))
 
 
-async def _read(workspace: Workspace, run: str, wanted: Reference) -> _Found:
+async def _read(workspace: Workspace, run: str, wanted: PassageReference) -> _Found:
     from corrobora.app.exports import (  # noqa: PLC0415 - as above
         StoredQuote,
         complete_evidence,
@@ -244,12 +244,12 @@ async def _read(workspace: Workspace, run: str, wanted: Reference) -> _Found:
     return _Found(stored.source, passages, sorted(taken, key=lambda each: each.start))
 
 
-def names_of(wanted: Reference) -> str:
+def names_of(wanted: PassageReference) -> str:
     """Return a reference as a person writes it."""
     return f"{wanted.source}:{wanted.passage}" if wanted.passage else wanted.source
 
 
-def _render(found: _Found, wanted: Reference) -> str:
+def _render(found: _Found, wanted: PassageReference) -> str:
     """Return the passages as plain text; quotes are between » and «."""
     from corrobora.reporting.cards import mark_spans  # noqa: PLC0415 - `--help` must not load the engine
 

@@ -51,7 +51,7 @@ _LOW_DISK_BYTES = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class CheckResult:
+class InstallationCheck:
     """One line of the result: `ok` is False if somebody has to act, and None if the line only informs."""
 
     what: str
@@ -77,7 +77,7 @@ def doctor(*, as_json: bool, config_file: Path | None) -> int:
     return Exit.BUG if any(each.ok is False for each in found) else Exit.DONE
 
 
-async def check_installation(settings: Settings, workspace: Workspace | None = None) -> list[CheckResult]:
+async def check_installation(settings: Settings, workspace: Workspace | None = None) -> list[InstallationCheck]:
     """Return what a check finds, without any secret; an opened workspace is asked in place of a new one."""
     found = [
         *_check_versions(),
@@ -98,14 +98,14 @@ def describe_place(settings: Settings) -> str:
     return "embedded, in " + str(settings.home / "database") if settings.database_url is None else "a server"
 
 
-def _check_versions() -> list[CheckResult]:
+def _check_versions() -> list[InstallationCheck]:
     versions = [f"{name} {found}" for name in _PACKAGES if (found := _package_version(name))]
     extras = [name for name, package in _EXTRAS.items() if _package_version(package)]
     return [
-        CheckResult("corrobora", __version__),
-        CheckResult("python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
-        CheckResult("packages", ", ".join(versions)),
-        CheckResult("extras", ", ".join(extras) or "none installed", None),
+        InstallationCheck("corrobora", __version__),
+        InstallationCheck("python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
+        InstallationCheck("packages", ", ".join(versions)),
+        InstallationCheck("extras", ", ".join(extras) or "none installed", None),
     ]
 
 
@@ -116,7 +116,7 @@ def _package_version(name: str) -> str:
         return ""
 
 
-def _check_folders(settings: Settings) -> list[CheckResult]:
+def _check_folders(settings: Settings) -> list[InstallationCheck]:
     home = settings.home
     there = next(place for place in (home, *home.absolute().parents) if place.exists())
     free = shutil.disk_usage(there).free
@@ -124,43 +124,45 @@ def _check_folders(settings: Settings) -> list[CheckResult]:
     state = f"{home} ({settings.origins['home']})"
     step = "Set CORROBORA_HOME to a folder of your own."
     if not writable:
-        folder = CheckResult("data folder", f"{state} is not writable", ok=False, next_step=step)
+        folder = InstallationCheck("data folder", f"{state} is not writable", ok=False, next_step=step)
     elif str(settings.origins["home"]) == "default" and home != (usual := find_usual_data_folder()):
         state = f"{state}: temporary, because {usual} cannot be written to; it may be emptied at any time"
-        folder = CheckResult("data folder", state, ok=None, next_step=step)
+        folder = InstallationCheck("data folder", state, ok=None, next_step=step)
     else:
-        folder = CheckResult("data folder", state)
+        folder = InstallationCheck("data folder", state)
     enough = free >= _LOW_DISK_BYTES
-    disk = CheckResult(
+    disk = InstallationCheck(
         "disk", f"{free / 1e9:.1f} GB free", enough, "" if enough else "Free some space: 1 GB is recommended."
     )
     return [folder, disk]
 
 
-def _check_keys(settings: Settings) -> list[CheckResult]:
+def _check_keys(settings: Settings) -> list[InstallationCheck]:
     """Return for each vendor whether a key is set and by what, without the key."""
     found = [
-        CheckResult(f"key {name}", f"set ({settings.origins[f'keys.{name}']})", ok=True)
+        InstallationCheck(f"key {name}", f"set ({settings.origins[f'keys.{name}']})", ok=True)
         for name, key in settings.keys.items()
         if key.set
     ]
     if absent := [name for name, key in settings.keys.items() if not key.set]:
         found.append(
-            CheckResult("keys", f"not set: {', '.join(absent)}; set those of the providers that you use", None)
+            InstallationCheck("keys", f"not set: {', '.join(absent)}; set those of the providers that you use", None)
         )
-    return [*found, *(CheckResult("settings", note, None) for note in settings.notes)]
+    return [*found, *(InstallationCheck("settings", note, None) for note in settings.notes)]
 
 
-def _check_models(settings: Settings) -> list[CheckResult]:
+def _check_models(settings: Settings) -> list[InstallationCheck]:
     if not settings.models:
-        return [CheckResult("models", "none configured: the extractive analyst works without a language model", None)]
+        return [
+            InstallationCheck("models", "none configured: the extractive analyst works without a language model", None)
+        ]
     return [
-        CheckResult(f"model {tier}", f"{model} ({settings.origins[f'models.{tier}']})")
+        InstallationCheck(f"model {tier}", f"{model} ({settings.origins[f'models.{tier}']})")
         for tier, model in settings.models.items()
     ]
 
 
-def _check_egress(settings: Settings) -> list[CheckResult]:
+def _check_egress(settings: Settings) -> list[InstallationCheck]:
     """Say who outside this machine is sent what by a run with these settings."""
     from corrobora.app.models import ModelPool, list_recipients  # noqa: PLC0415 - the HTTP stack, only here
 
@@ -169,20 +171,22 @@ def _check_egress(settings: Settings) -> list[CheckResult]:
     try:
         targets = ModelPool(settings).choose_targets(settings.models)
     except UserError as error:
-        return [CheckResult("shared", error.message, ok=False, next_step=error.next_step)]
+        return [InstallationCheck("shared", error.message, ok=False, next_step=error.next_step)]
     shared = list_recipients(settings, request, targets, () if settings.offline else settings.providers)
-    return [CheckResult("shared", each, None) for each in shared or ("nothing: no web, no outside model or embedder",)]
+    return [
+        InstallationCheck("shared", each, None) for each in shared or ("nothing: no web, no outside model or embedder",)
+    ]
 
 
-async def _check_servers() -> list[CheckResult]:
+async def _check_servers() -> list[InstallationCheck]:
     """Look for model servers on their usual ports of this machine."""
     from corrobora.adapters.models import find_local_servers  # noqa: PLC0415 - the HTTP stack, only here
 
     found = await find_local_servers(os.environ)
     if not found:
-        return [CheckResult("local models", "no server found (Ollama, LM Studio, vLLM, llama.cpp)", None)]
+        return [InstallationCheck("local models", "no server found (Ollama, LM Studio, vLLM, llama.cpp)", None)]
     return [
-        CheckResult(
+        InstallationCheck(
             "local models",
             f"{each.provider} at {each.base_url}: {', '.join(each.models[:5]) or 'no model loaded'}",
             next_step=f"Use it: --model {each.provider}:{each.models[0]}" if each.models else "",
@@ -191,7 +195,7 @@ async def _check_servers() -> list[CheckResult]:
     ]
 
 
-async def _check_database(settings: Settings) -> CheckResult:
+async def _check_database(settings: Settings) -> InstallationCheck:
     async def query_opened() -> str:
         from corrobora.app import Workspace  # noqa: PLC0415 - the database is loaded only if it is needed
 
@@ -206,16 +210,16 @@ async def _query_database(workspace: Workspace) -> str:
     return f"{str(row[0]).split(' on ')[0]}, {format_count(row[1], 'run')}" if row else "answers"
 
 
-async def _try_check(what: str, where: str, ask: Callable[[], Awaitable[str]]) -> CheckResult:
+async def _try_check(what: str, where: str, ask: Callable[[], Awaitable[str]]) -> InstallationCheck:
     try:
-        return CheckResult(what, f"{where}: {await ask()}")
+        return InstallationCheck(what, f"{where}: {await ask()}")
     except CorroboraError as error:
-        return CheckResult(what, f"{where}: {error.message}", ok=False, next_step=error.next_step)
+        return InstallationCheck(what, f"{where}: {error.message}", ok=False, next_step=error.next_step)
     except OSError as error:  # a full or read-only disk: the other lines are still useful
         problem = explain_disk(error)
         if not problem:
             raise
-        return CheckResult(what, f"{where}: {problem}", ok=False)
+        return InstallationCheck(what, f"{where}: {problem}", ok=False)
 
 
 @click.group(cls=CommandGroup)

@@ -16,7 +16,7 @@ import yaml
 from corrobora.adapters.models import Completion, ModelRequest, OutputMode, parse_target
 from corrobora.adapters.models.connection import explain_failure
 from corrobora.adapters.models.transport import TransportError
-from corrobora.analysts.language_model import Form, Prompt
+from corrobora.analysts.language_model import OutputForm, Prompt
 from corrobora.domain.errors import ProviderError
 from corrobora.testing.http_server import HttpServer, Request, Response
 
@@ -24,7 +24,7 @@ TARGETS = {"chat": "openai-chat:gpt-4.1@{url}/v1", "anthropic": "anthropic:claud
 SHIPPED = Path(__file__).parents[3] / "fixtures" / "recorded"
 _EVAL = os.environ.get("CORROBORA_EVAL_DATA")
 ROOTS = [SHIPPED, *([Path(_EVAL) / "recorded_api"] if _EVAL else [])]
-FORM = Form("answer", "An answer.", {"type": "object", "properties": {"a": {"type": "string", "maxLength": 3}}})
+FORM = OutputForm("answer", "An answer.", {"type": "object", "properties": {"a": {"type": "string", "maxLength": 3}}})
 ENDINGS = {"length": "length", "max_tokens": "length", "content_filter": "refusal", "refusal": "refusal"}
 
 Kind = Literal["chat", "anthropic", "count_tokens"]
@@ -180,7 +180,7 @@ async def complete(
     async with HttpServer(respond) as server:
         target = parse_target(TARGETS[kind].format(url=server.url), {})
         wire = target.provider.connect(target)
-        form = Form(tool, FORM.description, FORM.schema)
+        form = OutputForm(tool, FORM.description, FORM.schema)
         try:
             return await wire.complete(ModelRequest(Prompt("s", ("b",), "t"), form, mode, 100))
         finally:

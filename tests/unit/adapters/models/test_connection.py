@@ -18,7 +18,7 @@ from corrobora.adapters.models import Target, parse_target
 from corrobora.adapters.models.connection import ModelConnection, explain_failure
 from corrobora.adapters.models.transport import IdleTimeoutError, OversizedAnswerError, RejectedError, UnreachableError
 from corrobora.adapters.pacing import CallGate, Pace
-from corrobora.analysts.language_model import Form, Prompt, Reply
+from corrobora.analysts.language_model import OutputForm, Prompt, Reply
 from corrobora.domain.errors import CorroboraError, ProviderError
 from corrobora.domain.limits import CallOptions, Usage
 from corrobora.ports import open_book
@@ -29,7 +29,7 @@ from corrobora.testing.server import ModelServer
 
 KEY = "canary-1234567890"
 PROMPT = Prompt("s", ("b",), "t")
-FORM = Form("answer", "An answer.", {"type": "object", "properties": {"a": {"type": "string"}}})
+FORM = OutputForm("answer", "An answer.", {"type": "object", "properties": {"a": {"type": "string"}}})
 
 
 def target_of(url: str, provider: str = "openai-compatible") -> Target:

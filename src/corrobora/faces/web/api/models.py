@@ -222,7 +222,7 @@ class HitInfo(BaseModel):
     passage: str | None
 
 
-class FollowUp(Strict):
+class FollowUpQuestion(Strict):
     """A question on the evidence of a run."""
 
     question: str = Field(min_length=1, max_length=LIMITS.question_max_chars)

@@ -22,7 +22,7 @@ from corrobora.faces.web import service
 from corrobora.faces.web.api.models import (
     Authorization,
     DeliveryName,
-    FollowUp,
+    FollowUpQuestion,
     Hint,
     PlanBody,
     RunInfo,
@@ -102,7 +102,7 @@ async def remove_run(run: WholeRunName, workspace: Opened) -> None:
 
 
 @router.post("/{run}/ask", status_code=202)
-async def ask_run(run: RunName, body: FollowUp, workspace: Opened, response: Response) -> RunInfo:
+async def ask_run(run: RunName, body: FollowUpQuestion, workspace: Opened, response: Response) -> RunInfo:
     """Ask a follow-up question on the evidence of a run; its answer is a run of its own."""
     row = await service.ask_run(workspace, run, body.question, search=body.search)
     response.headers["Location"] = f"/api/v1/runs/{row.id}"

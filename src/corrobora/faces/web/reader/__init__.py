@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from corrobora.app import Workspace
-from corrobora.app.exports import Reference, complete_evidence, read_source
+from corrobora.app.exports import PassageReference, complete_evidence, read_source
 from corrobora.app.followups import compare_runs, read_feedback_models, require_report, submit_edit
 from corrobora.app.runs import CRITERIA, dump_rating, list_ratings, make_rating, store_rating
 from corrobora.domain.errors import CorroboraError, NoEvidence, UserError
@@ -124,7 +124,7 @@ async def show_source(  # noqa: PLR0913, PLR0917 - the parts of an address
     if not any(each.source == source for each in report.citations):
         raise UserError("source_not_cited", f"The report of this run does not cite {source[:20]}.")
     stored = await read_source(workspace, source)
-    view = views.build_source(report, stored, Reference(source, passage), first)
+    view = views.build_source(report, stored, PassageReference(source, passage), first)
     return await _render(request, workspace, "source", row, report=report, view=view)
 
 

@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
-from corrobora.app.exports import Reference
+from corrobora.app.exports import PassageReference
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Document, Fact, Passage, Relation
 from corrobora.domain.report import CitedPassage, CitedQuote, MarkerEvidence, Report, SentenceCheck, Support, Verdict
 from corrobora.domain.run import Event, EventType, RunRow
 from corrobora.faces.event_text import thread_label, thread_path
 from corrobora.policies.grading import group_witnesses
-from corrobora.reporting.cards import VERDICTS, Segment, Window, link_passage, mark_spans
+from corrobora.reporting.cards import VERDICTS, MarkedSpan, Window, link_passage, mark_spans
 from corrobora.reporting.evidence import cite_span, fold_letters
 from corrobora.reporting.render import HOW
-from corrobora.reporting.run_comparison import Change, ChangeKind, Comparison
+from corrobora.reporting.run_comparison import ChangeKind, ReportChange, RunComparison
 from corrobora.text.phrases import describe_code
 
 _AROUND = 12  # passages that the viewer shows before and after the one that is asked for
@@ -45,7 +45,7 @@ def source_link(run: str) -> Callable[[Window], str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class SentenceView:
     """A checked sentence, its verdict in words, and the markers behind it."""
 
     text: str
@@ -70,7 +70,7 @@ class ConflictSide:
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
+class ConflictView:
     """A contradiction or change with both sides."""
 
     claim: str
@@ -85,11 +85,11 @@ class Conflict:
 class Side:
     """What is shown beside a report."""
 
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[SentenceView, ...]
     checked: int
     claims: int
     supported: int
-    conflicts: tuple[Conflict, ...]
+    conflicts: tuple[ConflictView, ...]
     gaps: tuple[str, ...]
 
 
@@ -107,12 +107,12 @@ def build_side(report: Report) -> Side:
     )
 
 
-def _describe_sentence(check: SentenceCheck, report: Report) -> Sentence:
+def _describe_sentence(check: SentenceCheck, report: Report) -> SentenceView:
     sign, verdict, tone, letter = VERDICTS[check.support]
     cited = [fact for fact in report.findings.facts if fact.id in check.facts]
     said = fold_letters(check.sentence)
     markers = tuple(each for each in report.evidence if fold_letters(each.sentence) == said)
-    return Sentence(
+    return SentenceView(
         text=check.sentence,
         sign=sign,
         verdict=verdict,
@@ -136,14 +136,14 @@ def _find_cells(markers: Sequence[MarkerEvidence], cited: Sequence[Fact]) -> dic
     return {**cells, **{each.source: each for marker in reversed(markers) for each in reversed(marker.quotes)}}
 
 
-def _list_conflicts(report: Report) -> Iterator[Conflict]:
+def _list_conflicts(report: Report) -> Iterator[ConflictView]:
     facts = {fact.id: fact for fact in report.findings.facts}
     for each in report.findings.contradictions:
         if each.a in facts and each.b in facts:
             settled = each.resolved or each.relation is Relation.SUPERSEDES
             status = "replaced by the later one" if each.relation is Relation.SUPERSEDES else "resolved"
             sides = tuple(ConflictSide(facts[name], link_passage(facts[name].url, "")) for name in (each.a, each.b))
-            yield Conflict(
+            yield ConflictView(
                 claim=each.claim,
                 difference=each.difference,
                 status=status if settled else f"open, {each.severity}",
@@ -158,7 +158,7 @@ class ShownPassage:
     """A passage of the viewer: its parts, and for each quote its anchor."""
 
     passage: CitedPassage
-    parts: tuple[tuple[Segment, int], ...]  # each with the place of its first character in the snapshot
+    parts: tuple[tuple[MarkedSpan, int], ...]  # each with the place of its first character in the snapshot
     wanted: bool
 
 
@@ -188,7 +188,7 @@ class SourceView:
         return after if after < self.total else None
 
 
-def build_source(report: Report, stored: Document, wanted: Reference, first: int | None) -> SourceView:
+def build_source(report: Report, stored: Document, wanted: PassageReference, first: int | None) -> SourceView:
     """Return the passages of a source around the one that is asked for, with the quotes of a report marked.
 
     Raises `UserError` `passage_unknown` for a passage that the source has not.
@@ -219,7 +219,7 @@ def build_source(report: Report, stored: Document, wanted: Reference, first: int
     )
 
 
-def _find_place(stored: Document, wanted: Reference) -> int:
+def _find_place(stored: Document, wanted: PassageReference) -> int:
     if not wanted.passage:
         return 0
     found = next((n for n, each in enumerate(stored.passages) if each.id == wanted.passage), None)
@@ -229,7 +229,7 @@ def _find_place(stored: Document, wanted: Reference) -> int:
 
 
 def _show_passage(
-    stored: Document, passage: Passage, spans: Sequence[tuple[int, int]], wanted: Reference
+    stored: Document, passage: Passage, spans: Sequence[tuple[int, int]], wanted: PassageReference
 ) -> ShownPassage:
     held = cite_span(stored, passage.id, passage.heading, passage.start, passage.end)
     inside = [
@@ -238,7 +238,7 @@ def _show_passage(
         if start < held.end and end > held.start
     ]
     at = held.start
-    parts: list[tuple[Segment, int]] = []
+    parts: list[tuple[MarkedSpan, int]] = []
     for each in mark_spans(held.text, inside):
         parts.append((each, at))
         at += len(each.text)
@@ -271,7 +271,7 @@ class Audit:
     """Which statements rest on which sources, and what was decided and spent."""
 
     columns: tuple[Column, ...]
-    rows: tuple[tuple[Sentence, int], ...]  # each with how often the report says it
+    rows: tuple[tuple[SentenceView, int], ...]  # each with how often the report says it
     tones: Mapping[str, str]  # of the counts
     counts: Mapping[str, int]
     decisions: tuple[LogLine, ...]
@@ -348,7 +348,7 @@ def describe_criteria(names: Sequence[str]) -> list[tuple[str, str, str]]:
     return [(name, name.replace("_", " ").capitalize(), _CRITERIA[name]) for name in names]
 
 
-def split_parts(found: Comparison) -> list[tuple[str, list[tuple[ChangeKind, list[Change]]]]]:
+def split_parts(found: RunComparison) -> list[tuple[str, list[tuple[ChangeKind, list[ReportChange]]]]]:
     """Return the changes by part and kind; empty kinds are left out."""
     return [
         (name, [(kind, held) for kind in ChangeKind if (held := [each for each in changes if each.kind is kind])])
