@@ -110,7 +110,7 @@ class RunAttempt:
             self._problems += await read_again(self._workspace, self._row.request.libraries) if again else ()
             session = await self._open_session()
             self._workspace.sessions[run] = session
-            async with self._heed_person(session):
+            async with self._watch_requests(session):
                 report = await _research_in_time(session)
             changes = await self._compare_previous(session, report)
             watches = session.request.get_option(RequestOption.FOLLOW_UP) == WATCH
@@ -137,10 +137,10 @@ class RunAttempt:
             self._workspace.sessions.pop(run, None)
 
     @contextlib.asynccontextmanager
-    async def _heed_person(self, session: Session) -> AsyncGenerator[None]:
-        """Meanwhile do what a person asks this attempt for: to finish early, or to pause after its round."""
+    async def _watch_requests(self, session: Session) -> AsyncGenerator[None]:
+        """Watch for what a person asks of this attempt: to finish early, or to pause after its round."""
 
-        async def read_wishes() -> None:
+        async def read_requests() -> None:
             asked = await self._workspace.runs.read_answers(self._row.id)
             if asked.get(FINISH_TOPIC) == str(self._epoch):
                 session.budget.finish_research()
@@ -152,17 +152,17 @@ class RunAttempt:
                 while True:
                     changed.clear()
                     with contextlib.suppress(JournalError):  # the store is down: asked again after it is back
-                        await read_wishes()
+                        await read_requests()
                     await changed.wait()
 
-        watching = asyncio.create_task(watch_answers(), name=f"wishes for {self._row.id}")
-        looking = asyncio.create_task(self._note_stillness(session), name=f"stillness of {self._row.id}")
+        watching = asyncio.create_task(watch_answers(), name=f"requests for {self._row.id}")
+        looking = asyncio.create_task(self._report_suspension(session), name=f"suspension of {self._row.id}")
         try:
             yield
         finally:
             await cancel_tasks(watching, looking)
 
-    async def _note_stillness(self, session: Session) -> None:
+    async def _report_suspension(self, session: Session) -> None:
         """Tell for how long the program stood still, as after Ctrl-Z: the time of a run goes on meanwhile."""
         clock, before = session.outside.clock, session.outside.clock.now()
         while True:

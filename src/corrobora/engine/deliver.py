@@ -233,7 +233,7 @@ def _describe_secrets(checked: CheckedDraft) -> list[str]:
 UNCITED = "nothing_cited"  # why the last analyst wrote: of the draft before, no citation held
 
 
-async def write_uncited(material: Material, run: Session) -> Draft:
+async def write_fallback_draft(material: Material, run: Session) -> Draft:
     """Have the last analyst write from the same evidence, after a draft of which no citation held.
 
     Such a draft would be prose without evidence: it is never delivered.

@@ -76,21 +76,21 @@ async def sweep_sources(node: Node, run: Session) -> Findings:
     thread = ThreadState.open_thread(node, run.brief, _build_course(node, run))
     if run.budget.finishing:
         return Findings(node.path, node.title, sub_questions=thread.sub_questions, stop=StopReason.CANCELLED)
-    gathered = RoundBuffer()
+    buffer = RoundBuffer()
     tokens = min((gate.budget_tokens for gate in node.gates if gate.budget_tokens is not None), default=None)
     with run.budget.track_usage(tokens=tokens, seconds=_find_seconds(node)) as ledger:
-        async with run.until_reserve(thread, gathered):
-            gathered.intent = await _scope_sweep(thread, run)
-            gathered.searched = await search_round(gathered.intent, thread, run)
-            found = gathered.searched.hits
+        async with run.until_reserve(thread, buffer):
+            buffer.intent = await _scope_sweep(thread, run)
+            buffer.searched = await search_round(buffer.intent, thread, run)
+            found = buffer.searched.hits
             found = fuse_hits(found, equal=True) if run.has_model else found  # each query has its turn at the scans
             hits = (*list_given_hits(thread), *found)  # what the plan names is triaged, too
-            await _scan_hits(_dedupe_hits(hits), thread, gathered, ledger, run)
-        candidates = _build_candidates((*list_given_hits(thread), *gathered.searched.hits), gathered.readings)
+            await _scan_hits(_dedupe_hits(hits), thread, buffer, ledger, run)
+        candidates = _build_candidates((*list_given_hits(thread), *buffer.searched.hits), buffer.readings)
         shortlist = await run.call(scout, _build_sweep(thread, candidates, run.record))
     place = node.path.removeprefix("root").replace("/", "-").replace("~", ".")
     await run.write_artifacts({f"shortlist{place}.json": {"objective": node.objective, **asdict(shortlist)}})
-    found = _build_sweep_findings(node, thread, _name_excluded(shortlist, candidates), shortlist, gathered)
+    found = _build_sweep_findings(node, thread, _name_excluded(shortlist, candidates), shortlist, buffer)
     run.scouted += found.facts
     return replace(found, usage=ledger.usage)
 
@@ -103,7 +103,7 @@ async def _scope_sweep(thread: ThreadState, run: Session) -> Intent:
 
 
 async def _scan_hits(
-    hits: Sequence[Hit], thread: ThreadState, gathered: RoundBuffer, ledger: UsageLedger, run: Session
+    hits: Sequence[Hit], thread: ThreadState, buffer: RoundBuffer, ledger: UsageLedger, run: Session
 ) -> None:
     """Scan in parallel; under a limit of tokens one by one, best first, as far as they pay for (TREE-39).
 
@@ -117,9 +117,9 @@ async def _scan_hits(
     with contextlib.suppress(LimitReached), run.budget.reserve_tokens(ranking):
         for some in [best] if ledger.tokens is None or known is not None else [[hit] for hit in best]:
             async for reading in read_hits(some, thread, run):
-                gathered.readings.append(reading)
+                buffer.readings.append(reading)
     ledger.strict = False
-    await run.record_first(key, json.dumps([reading.hit.key for reading in gathered.readings]))
+    await run.record_first(key, json.dumps([reading.hit.key for reading in buffer.readings]))
 
 
 def _build_course(node: Node, run: Session) -> Course:
@@ -199,14 +199,14 @@ def _name_excluded(shortlist: Shortlist, candidates: Sequence[Candidate]) -> lis
 
 
 def _build_sweep_findings(
-    node: Node, thread: ThreadState, excluded: Sequence[str], shortlist: Shortlist, gathered: RoundBuffer
+    node: Node, thread: ThreadState, excluded: Sequence[str], shortlist: Shortlist, buffer: RoundBuffer
 ) -> Findings:
     lines = [
         f"{rank}. {s.title} (authority {s.authority:.2f}, recency {s.recency:.2f}, coverage {s.coverage:.2f}, "
         f"diversity {s.diversity:.2f}; {', '.join(s.balance)}): {s.rationale}"
         for rank, s in enumerate(shortlist.sources, 1)
     ]
-    read = [reading for reading in gathered.readings if reading.outcome is ReadOutcome.READ]
+    read = [reading for reading in buffer.readings if reading.outcome is ReadOutcome.READ]
     facts = merge_facts((), [fact for reading in read for fact in (*reading.facts, *reading.others)])
     return Findings(
         path=node.path,

@@ -22,7 +22,7 @@ from corrobora.engine.review import add_evidence, ask_rulings, confirm_input, re
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import decode, encode, format_json
 from corrobora.policies import dump_profile
-from corrobora.policies.outcome import speaks_of
+from corrobora.policies.outcome import answers_gap
 from corrobora.reporting.edits import parse_document
 from corrobora.reporting.html_page import render_html
 from corrobora.reporting.revision import (
@@ -200,7 +200,7 @@ async def research_part(base: Base, change: Change, run: Session) -> tuple[Base,
     wider, _ = await check_changes(wider, [Edit(EditAction.ADD, edit.target, text) for text in texts], run)
     answered = any(each.id == asked.id and each.is_answered for each in found.sub_questions)
     gaps = [gap.text for gap in base.report.findings.gaps] if answered else []
-    closes = tuple(each for each in gaps if speaks_of(each, question, found.facts))
+    closes = tuple(each for each in gaps if answers_gap(each, question, found.facts))
     return wider, replace(plan_additions(wider, change.number, edit, texts), closes=closes)
 
 

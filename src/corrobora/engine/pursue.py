@@ -52,22 +52,22 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
     """Advance one thread round by round until a rule says stop (ANGLES-13, TIMED-4, ROUNDS-4, TRIPLET-9)."""
     thread = await answer_from_memory(await recall_knowledge(thread, run), run)
     while thread.open and not run.budget.finishing:
-        gathered = RoundBuffer()
+        buffer = RoundBuffer()
         run.emit(EventType.ROUND_STARTED, thread.round_path, _round_start_data(thread, run), number=thread.number + 1)
-        async with run.until_reserve(thread, gathered):  # no round may eat the writing time
-            gathered.intent = await scope_round(thread, run)  # what do we not yet know?
-            gathered.searched = await search_round(gathered.intent, thread, run)
-            found = gathered.searched.hits
+        async with run.until_reserve(thread, buffer):  # no round may eat the writing time
+            buffer.intent = await scope_round(thread, run)  # what do we not yet know?
+            buffer.searched = await search_round(buffer.intent, thread, run)
+            found = buffer.searched.hits
             again = await load_rereadings(thread, run, found)
             chosen = select_hits(found, thread, whole=run.has_model, again=len(again))
             async for reading in read_hits(chosen, thread, run, found, again):
-                gathered.readings.append(reading)
-            first = [reading for reading in gathered.readings if not reading.again]
+                buffer.readings.append(reading)
+            first = [reading for reading in buffer.readings if not reading.again]
             more = select_more_hits(first, thread, found, whole=run.has_model)
             async for reading in read_hits(more, thread, run, found):
-                gathered.readings.append(reading)
-            gathered.readings += await take_offered_facts(thread, run, gathered.readings)
-        thread = absorb_round(thread, gathered)
+                buffer.readings.append(reading)
+            buffer.readings += await take_offered_facts(thread, run, buffer.readings)
+        thread = absorb_round(thread, buffer)
         proposal = await reflect_round(thread, run)  # the model proposes gaps ...
         meter = await run.record_meter(thread.last_path)
         thread, proposal = settle_round(take_new_questions(thread, proposal), proposal)
@@ -191,12 +191,12 @@ def _round_start_data(thread: ThreadState, run: Session) -> dict[str, object]:
     }
 
 
-def absorb_round(thread: ThreadState, gathered: RoundBuffer) -> ThreadState:
+def absorb_round(thread: ThreadState, buffer: RoundBuffer) -> ThreadState:
     """Fold what was gathered into the thread. Readings are put in the order of the hits, not of their arrival."""
-    hits = gathered.searched.hits
+    hits = buffer.searched.hits
     order = {(hit.url, hit.passage): number for number, hit in reversed(list(enumerate(hits)))}
-    readings = sorted(gathered.readings, key=lambda r: (order.get((r.hit.url, r.hit.passage), -1), r.hit.url))
-    intent = gathered.intent or Intent("cut before it was scoped", ())
+    readings = sorted(buffer.readings, key=lambda r: (order.get((r.hit.url, r.hit.passage), -1), r.hit.url))
+    intent = buffer.intent or Intent("cut before it was scoped", ())
     done = Round(
         number=thread.number + 1,
         phase=thread.phase.name,
@@ -204,10 +204,10 @@ def absorb_round(thread: ThreadState, gathered: RoundBuffer) -> ThreadState:
         hits=hits,
         readings=tuple(readings),
         escape=thread.escape,
-        cut=gathered.cut,
-        failures=gathered.searched.failures,
+        cut=buffer.cut,
+        failures=buffer.searched.failures,
         attempts=list_attempts(intent, thread),
-        providers=gathered.searched.providers,
+        providers=buffer.searched.providers,
     )
     return thread.add_round(done, assess_thread(thread, done))
 

@@ -26,7 +26,7 @@ from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Draft, Findings, Report, Verdict, iter_threads
 from corrobora.domain.run import EventType, Request, RequestOption, Stage
 from corrobora.domain.thread import StopReason
-from corrobora.engine.deliver import deliver_report, make_empty_draft, write_uncited
+from corrobora.engine.deliver import deliver_report, make_empty_draft, write_fallback_draft
 from corrobora.engine.inputs import fit_length, report_input, shorten_material
 from corrobora.engine.investigate import investigate
 from corrobora.engine.knowledge import begin_record
@@ -117,7 +117,7 @@ async def research(brief: Brief, run: Session) -> Report:
         run.enter_stage(Stage.VERIFY)
         checked = await repair_draft(draft, findings, run)  # what the check withholds, once
         if run.has_model and not find_cited_markers(checked.draft, findings):
-            checked = await check_whole_draft(await write_uncited(material, run), findings, run)
+            checked = await check_whole_draft(await write_fallback_draft(material, run), findings, run)
         verdict = await judge_draft(checked, findings, run)
         return await _deliver(checked, verdict, findings, run)
 

@@ -122,10 +122,10 @@ def take_shared_facts(
 def _is_closed(gap: Gap, question: str, facts: Sequence[Fact]) -> bool:
     """True if a fact that was found for its question passes the answer test for the gap itself."""
     lacking = question if question and gap.text.endswith(question) else gap.text
-    return speaks_of(lacking, "", [fact for fact in facts if gap.target in fact.answers])
+    return answers_gap(lacking, "", [fact for fact in facts if gap.target in fact.answers])
 
 
-def speaks_of(lacking: str, question: str, facts: Sequence[Fact]) -> bool:
+def answers_gap(lacking: str, question: str, facts: Sequence[Fact]) -> bool:
     """True if a fact passes the answer test for what is lacking, or if the question that facts answered asks for it."""
     asked = question and token_overlap(lacking, question) >= MIN_ASKED
     return bool(asked) or any(check.passed for _, check in EvidenceView(facts).check(lacking))

@@ -34,7 +34,7 @@ from corrobora.text.markdown import (
     split_cells,
     strip_source_label,
 )
-from corrobora.text.mentions import find_claim_words, is_statement, tells_research
+from corrobora.text.mentions import describes_research, find_claim_words, is_statement
 from corrobora.text.orders import drop_orders, find_order
 from corrobora.text.support import Evidence, SupportCheck, check_support, find_numbers
 from corrobora.text.tokens import read_inline, token_overlap
@@ -326,7 +326,7 @@ def _check_uncited(
             return _record_check(text, (fact.id,), result, [fact]), (fact.marker,)
     named = ", ".join(words[:_MOST_WORDS_NAMED])
     why = _tidy_reason(f"it states {named} without a source")
-    reasons = (phrases.TELLS_RESEARCH,) if tells_research(text, words, evidence.known) else ()
+    reasons = (phrases.TELLS_RESEARCH,) if describes_research(text, words, evidence.known) else ()
     return SentenceCheck(text, (), Support.UNSUPPORTED, 0.0, (*reasons, why), withheld=why), ()
 
 

@@ -161,7 +161,7 @@ def compare_polarity(clause: Clause, unit: Clause, reading: ParsedEvidence, *, s
         yield Discrepancy(_DENIED, "not" if clause.negations else "")
 
 
-def tell_bounds(measure: Measure, theirs: str) -> str:
+def describe_bounds(measure: Measure, theirs: str) -> str:
     """Say that a bound is another one in the evidence."""
     names = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than", "": "exactly"}
     return f"it says {names[measure.bound]} {measure.text}, its sources {names[theirs]}"
@@ -179,7 +179,7 @@ def find_turned_bounds(clause: Clause, unit: Clause) -> Iterator[Discrepancy]:
                 and all(bound and bound[0] != measure.bound[0] for bound in equal)
                 and len(rest & part.stems) >= _SAME_BOUNDED * len(rest)
             ):
-                yield Discrepancy(tell_bounds(measure, equal[0]), measure.text, false=True, contradicts=True)
+                yield Discrepancy(describe_bounds(measure, equal[0]), measure.text, false=True, contradicts=True)
 
 
 def find_restated(clause: Clause, unit: Clause) -> list[Clause]:

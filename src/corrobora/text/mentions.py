@@ -332,7 +332,7 @@ _COUNTS_RESEARCH = re.compile(
 )
 
 
-def tells_research(sentence: str, words: Sequence[str], known: Sequence[str]) -> bool:
+def describes_research(sentence: str, words: Sequence[str], known: Sequence[str]) -> bool:
     """True if a sentence may say what was asked, answered, found or read, and names nothing but what was asked.
 
     Code cannot tell whether it claims something else besides.

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
-from corrobora.text.bindings import compare_polarity, find_restated, find_turned_bounds, tell_bounds
+from corrobora.text.bindings import compare_polarity, describe_bounds, find_restated, find_turned_bounds
 from corrobora.text.clauses import (
     OPPOSITES,
     SAME_ORDER,
@@ -262,7 +262,7 @@ def _compare_bounds(
         return Discrepancy(f"its {said} stands only in a title; its sources give {rivals[0].text} here", said)
     if not any(other.bound == measure.bound or (not measure.bound and other.approximate) for other in equal):
         theirs = next((other.bound for other in equal if other.bound), "")
-        return Discrepancy(tell_bounds(measure, theirs), measure.text)
+        return Discrepancy(describe_bounds(measure, theirs), measure.text)
     counted = measure.nouns and not measure.dimension
     named = [other for other in equal if other.nouns]
     if counted and rivals and named and not any(other.nouns & measure.nouns for other in named):

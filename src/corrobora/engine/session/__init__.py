@@ -340,7 +340,7 @@ class Session:
         return decode(Meter, out, key=key)
 
     @asynccontextmanager
-    async def until_reserve(self, thread: ThreadState, gathered: RoundBuffer) -> AsyncGenerator[TimeScope]:
+    async def until_reserve(self, thread: ThreadState, buffer: RoundBuffer) -> AsyncGenerator[TimeScope]:
         """Gather one round until only the writing time is left; a round that was cut is cut again on resume.
 
         One that a person ended is not: whoever resumes the run wants it to go on.
@@ -357,10 +357,10 @@ class Session:
         finally:
             _replaying.reset(token)
         if record is not None:
-            gathered.keep_recorded(frozenset(json.loads(record.out)))
+            buffer.keep_recorded(frozenset(json.loads(record.out)))
         elif window.cut and not self.budget.finishing:
-            await self.journal.put(Entry(key, json.dumps(sorted(gathered.keys))))
-        gathered.cut = window.cut or record is not None
+            await self.journal.put(Entry(key, json.dumps(sorted(buffer.keys))))
+        buffer.cut = window.cut or record is not None
 
     def shares_readers(self, specs: tuple[TaskSpec, ...]) -> bool:
         """True unless a leaf is alone, or a refinement gave it specifications that nobody has read for."""
