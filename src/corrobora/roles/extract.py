@@ -154,57 +154,55 @@ class WireExtraction:
 def convert_extraction(given: Excerpt, filled: WireExtraction) -> Extraction:
     """Give each quote the exact characters of its passage, and each source what was said of it."""
     sources = given.documents
-    passages = {str(passage.id): passage for each in sources for passage in each.passages}
     owners = {str(p.id): at for at, each in enumerate(sources) for p in (*each.passages, *each.elsewhere)}
-    ids = {question.id for question in given.sub_questions}
-    quotes: list[Quote] = []
-    for found in filled.quotes:
-        passage, text = _locate_quote(found, passages)
-        answers = tuple(each for each in drop_duplicates(found.answers) if each in ids)
-        subjects = match_subjects(found.subjects, given.subjects)
-        quotes.append(Quote(passage, text, " ".join(found.claim.split()), found.confidence, answers, subjects))
-    copies = map_copies([passage for each in sources for passage in each.passages])
-    copied = [replace(each, passage=own) for own, first in copies.items() for each in quotes if each.passage == first]
-    quotes = [*{(each.passage, each.quote): each for each in (*copied, *quotes)}.values()]
+    quotes = _locate_quotes(given, filled.quotes)
     summaries = _split_summary(filled.summary)
     main = next((owners[quote.passage] for quote in quotes if quote.passage in owners), 0)
+    placed = [_split_place(text) for text in filled.gaps]
 
     def find_owner(place: str) -> int:
         return owners.get(_read_id(place), main)
 
+    def select_read_next(at: int) -> list[str]:
+        return [name for name in filled.read_next if find_owner(name.partition(" ")[0]) == at]
+
     parts = tuple(
-        _convert_part(
-            each,
-            [quote for quote in quotes if owners.get(quote.passage, main) == at],
-            WireExtraction(
-                [],
-                summaries.get(each.source, "") or (summaries.get("", "") if at == main else ""),
-                filled.terms,
-                [name for name in filled.read_next if find_owner(name.partition(" ")[0]) == at],
-                filled.contradicts_known,
-                [text for place, text in map(_split_place, filled.gaps) if find_owner(place) == at],
-                [asked for asked in filled.follow_ups if find_owner(asked.passage) == at],
-                [link for link in filled.linked if find_owner(link.passage) == at],
+        Extraction(
+            quotes=tuple(quote for quote in quotes if owners.get(quote.passage, main) == at),
+            summary=summaries.get(each.source, "") or (summaries.get("", "") if at == main else ""),
+            follow_ups=tuple(
+                FollowUp(f.question, f.confidence, f.rationale)
+                for f in filled.follow_ups
+                if find_owner(f.passage) == at
             ),
+            gaps=clean_texts([text for place, text in placed if find_owner(place) == at]),
+            linked=tuple(
+                LinkedSource(x.reference, x.context, x.priority) for x in filled.linked if find_owner(x.passage) == at
+            ),
+            contradicts_known=clean_texts(filled.contradicts_known),
+            terms=drop_duplicates(clean_texts(filled.terms)),
+            read_next=drop_duplicates(clean_texts(select_read_next(at)))[:_MAX_NEXT],
+            source=each.source,
         )
         for at, each in enumerate(sources)
     )
     return replace(parts[0], beside=parts[1:])
 
 
-def _convert_part(given: Excerpt, quotes: list[Quote], filled: WireExtraction) -> Extraction:
-    """Take what was said of one source."""
-    return Extraction(
-        quotes=tuple(quotes),
-        summary=filled.summary,
-        follow_ups=tuple(FollowUp(f.question, f.confidence, f.rationale) for f in filled.follow_ups),
-        gaps=clean_texts(filled.gaps),
-        linked=tuple(LinkedSource(x.reference, x.context, x.priority) for x in filled.linked),
-        contradicts_known=clean_texts(filled.contradicts_known),
-        terms=drop_duplicates(clean_texts(filled.terms)),
-        read_next=drop_duplicates(clean_texts(filled.read_next))[:_MAX_NEXT],
-        source=given.source,
-    )
+def _locate_quotes(given: Excerpt, filled: Sequence[WireQuote]) -> list[Quote]:
+    """Return the quotes as they stand in their passages, each once, also for passages with the same words."""
+    shown = [passage for each in given.documents for passage in each.passages]
+    passages = {str(passage.id): passage for passage in shown}
+    ids = {question.id for question in given.sub_questions}
+    quotes: list[Quote] = []
+    for found in filled:
+        passage, text = _locate_quote(found, passages)
+        answers = tuple(each for each in drop_duplicates(found.answers) if each in ids)
+        subjects = match_subjects(found.subjects, given.subjects)
+        quotes.append(Quote(passage, text, " ".join(found.claim.split()), found.confidence, answers, subjects))
+    copies = map_copies(shown)
+    copied = [replace(each, passage=own) for own, first in copies.items() for each in quotes if each.passage == first]
+    return [*{(each.passage, each.quote): each for each in (*copied, *quotes)}.values()]
 
 
 def _read_id(text: str) -> str:
