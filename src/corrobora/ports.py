@@ -226,10 +226,6 @@ class Library(FactStore, Protocol):
         """Return all passages of a source in reading order; empty if it is not stored."""
         ...
 
-    async def neighbour_passages(self, passage: PassageId, *, before: int = 1, after: int = 1) -> Sequence[Passage]:
-        """Return the passage with its neighbours in the same source, in reading order."""
-        ...
-
     async def store(
         self, source: Source, text: str, *, space: str, headings: Sequence[Heading] = ()
     ) -> tuple[Source, Sequence[Passage]]:

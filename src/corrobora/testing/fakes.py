@@ -297,13 +297,6 @@ class MemoryLibrary:
     async def source_passages(self, source: SourceId) -> Sequence[Passage]:
         return [each for each in self._passages.values() if each.source == source]
 
-    async def neighbour_passages(self, passage: PassageId, *, before: int = 1, after: int = 1) -> Sequence[Passage]:
-        if passage not in self._passages:
-            return []
-        same = [p for p in self._passages.values() if p.source == self._passages[passage].source]
-        at = next(number for number, each in enumerate(same) if each.id == passage)
-        return same[max(0, at - before) : at + after + 1]
-
     async def remember(self, facts: Sequence[Fact], *, run: str) -> int:  # noqa: ARG002 - facts outlive runs
         """Keep facts once, by id; return how many were new."""
         fresh = {fact.id: fact for fact in facts if fact.id not in self._facts}

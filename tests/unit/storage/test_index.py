@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.unit.storage.index import shelves
 
+from corrobora.adapters.search.library import LibraryReader
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import PassageId, Source, SourceId
 from corrobora.storage.index import PostgresLibrary
@@ -43,7 +46,7 @@ async def test_a_library_sees_its_own_spaces_only(database):
     assert other.passage is not None
     assert other.source is not None
     assert await ours.passages([other.passage]) == []
-    assert await ours.neighbour_passages(other.passage) == []
+    assert await ours.source_passages(other.source) == ()
     with pytest.raises(ReadError, match="not in the library"):
         await ours.document(other.source)
     assert len(await PostgresLibrary(database, ["mine", "ours"]).hybrid_search("king")) == 2
@@ -57,8 +60,8 @@ async def test_a_stored_document_is_found_at_once_and_read_with_its_neighbours(d
     assert len(passages) == 4
     hit = (await library.hybrid_search("part 3 river", limit=1))[0]
     assert hit.source == source.id
-    around = await library.neighbour_passages(passages[2].id)
-    assert [each.id for each in around] == [each.id for each in passages[1:4]]
+    around = (await LibraryReader(library).read(replace(hit, passage=passages[2].id))).passages
+    assert around == passages[1:4]
     _, stored = await library.document(source.id)
     assert all(stored[each.start : each.end] == each.text for each in passages)
     wanted = [passages[3].id, PassageId("C999999"), passages[0].id]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from corrobora.adapters.web import host_of
-from corrobora.domain.evidence import Document, Hit, Passage, Query, Source, SourceId
+from corrobora.domain.evidence import Document, Hit, Passage, PassageId, Query, Source, SourceId
 from corrobora.domain.limits import LIMITS
 from corrobora.policies.grading import is_official
 from corrobora.policies.queries import EVIDENCE_PROVIDER, LIBRARY_PROVIDER
@@ -66,6 +66,12 @@ def select_passages(
     scores = score_passages(passages, query, snippet)
     ranked = sorted((at for at, score in enumerate(scores) if score > 0), key=lambda at: (-scores[at], at))[:most]
     return tuple(passages[at] for at in sorted(ranked)) or tuple(passages[: min(most, _OPENING)])
+
+
+def list_neighbours(passages: Sequence[Passage], middle: PassageId, most: int) -> Sequence[Passage]:
+    """Return a passage of a source with `most` before and after it; nothing if it is none of them."""
+    at = next((number for number, each in enumerate(passages) if each.id == middle), None)
+    return passages[max(0, at - most) : at + most + 1] if at is not None else ()
 
 
 NEIGHBOURS = 1  # passages before and after a hit that are read with it
@@ -133,8 +139,9 @@ class LibraryReader:
         if hit.source is None:
             raise ValueError("accepts() was not asked")
         source, text = await self._library.document(hit.source)
+        passages = await self._library.source_passages(hit.source)
         if hit.passage is None:  # a source that a plan or a scout named
-            passages = select_passages(await self._library.source_passages(hit.source), hit.query, hit.snippet)
+            passages = select_passages(passages, hit.query, hit.snippet)
         else:
-            passages = await self._library.neighbour_passages(hit.passage, before=NEIGHBOURS, after=NEIGHBOURS)
+            passages = list_neighbours(passages, hit.passage, NEIGHBOURS)
         return Document(source, text, tuple(passages))

@@ -16,6 +16,7 @@ from mcp.server.apps import APP_MIME_TYPE, Apps, ResourceCsp, client_supports_ap
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 
+from corrobora.adapters.search.library import list_neighbours
 from corrobora.app import Workspace
 from corrobora.app.exports import parse_reference
 from corrobora.app.libraries import open_run_library
@@ -134,8 +135,8 @@ async def describe_passage(library: PostgresLibrary, reference: str, *, neighbou
     if not named.passage:
         return description | {"text": quote_text(text[:MAX_CHARS]).strip(), "truncated": len(text) > MAX_CHARS}
     passage_id = PassageId(named.passage)
-    found = await library.neighbour_passages(passage_id, before=neighbours, after=neighbours)
-    if not any(each.id == passage_id and each.source == source.id for each in found):
+    found = list_neighbours(await library.source_passages(source.id), passage_id, neighbours)
+    if not found:
         raise ReadError(ReadOutcome.NOT_FOUND, f"There is no passage {reference} here.")
     return description | {"passages": [_describe_part(each, passage_id) for each in found]}
 

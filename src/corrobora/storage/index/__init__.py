@@ -6,10 +6,11 @@ with the first question to it. Does not know files, the web or who asks.
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, LiteralString, TypeVar
+from typing import TYPE_CHECKING, Generic, LiteralString, NamedTuple, TypeVar
 
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import Fact, Hit, Insight, Passage, PassageId, ReadOutcome, Source, SourceId
@@ -58,6 +59,20 @@ class LruCache(Generic[K, V]):
             self._size -= self._measure(self._values.popitem(last=False)[1])
 
 
+class _Stored(NamedTuple):
+    source: Source
+    text: str
+    passages: Sequence[Passage]
+
+
+_DOCUMENTS: LiteralString = """select s.id, s.title, s.url, s.snapshot, s.origin, s.version, s.published, s.publisher,
+  s.kind, s.official, s.authors, n.body, p.ids, p.starts, p.ends, p.headings
+  from source s join snapshot n on n.sha = s.snapshot join space x on x.id = s.space cross join lateral (
+    select array_agg(id order by place) ids, array_agg(starts order by place) starts,
+      array_agg(ends order by place) ends, array_agg(heading order by place) headings from passage where source = s.id
+  ) p where s.id = any(%s::int4[]) and x.name = any(%s)"""
+
+
 class PostgresLibrary:
     """A `Library` over some spaces of one database.
 
@@ -77,9 +92,10 @@ class PostgresLibrary:
         self._tokenizer = tokenizer or Tokenizer()
         self._vectors = VectorIndex(database, embedder) if embedder is not None else None
         self.catalog = Catalog(database, self._tokenizer, vectors=self._vectors)
-        self._documents = LruCache[SourceId, tuple[Source, str]](_CACHED_CHARACTERS, lambda each: len(each[1]))
+        self._documents = LruCache[SourceId, _Stored](_CACHED_CHARACTERS, lambda each: len(each.text))
         self._passages = LruCache[PassageId, Passage](_CACHED_PASSAGES)
-        self._of_source = LruCache[SourceId, Sequence[Passage]](_CACHED_PASSAGES, len)
+        self._wanted: set[SourceId] = set()
+        self._reading = asyncio.Lock()
 
     @cached_property
     def _index(self) -> IndexReader:
@@ -123,24 +139,48 @@ class PostgresLibrary:
         Raises:
             ReadError: no such source in the spaces of this library.
         """
-        cached = self._documents.get(source)
-        if cached is not None:
-            return cached
-        row = await self._database.fetch_one(
-            "select s.id, s.title, s.url, s.snapshot, s.origin, s.version, s.published, s.publisher, s.kind,"
-            " s.official, s.authors, n.body from source s join snapshot n on n.sha = s.snapshot"
-            " join space p on p.id = s.space where s.id = %s and p.name = any(%s)",
-            (_parse_number(source), list(self.spaces)),
-        )
-        if row is None:
+        held = await self._open(source)
+        if held is None:
             raise ReadError(
                 ReadOutcome.NOT_FOUND,
                 f"The source {source} is not in the library ({', '.join(self.spaces)}).",
                 next_step="List the sources with: corrobora library show NAME.",
             )
-        found = Source(SourceId(f"S{row[0]}"), *row[1:10], authors=tuple(row[10])), row[11]
-        self._documents.put(source, found)
+        return held.source, held.text
+
+    async def _open(self, source: SourceId) -> _Stored | None:
+        """Return a document with its passages. All that are wanted while others are read are read together."""
+        held = self._documents.get(source)
+        if held is None:
+            self._wanted.add(source)
+            async with self._reading:
+                held = self._documents.get(source)
+                if held is None:
+                    wanted, self._wanted = {source, *self._wanted}, set()
+                    held = (await self._read_documents(wanted)).get(source)
+        return held
+
+    async def _read_documents(self, sources: Iterable[SourceId]) -> dict[SourceId, _Stored]:
+        async with self._database.connection("reading documents") as connection:
+            numbers = [_parse_number(each) for each in sources]
+            cursor = await connection.execute(_DOCUMENTS, (numbers, list(self.spaces)), binary=True)
+            rows = await cursor.fetchall()
+        found: dict[SourceId, _Stored] = {}
+        for number, *fields, authors, text, ids, starts, ends, headings in rows:
+            id_ = SourceId(f"S{number}")
+            cuts = zip(ids or (), starts or (), ends or (), headings or (), strict=True)  # none if it was replaced
+            passages = tuple(
+                Passage(PassageId(f"C{at}"), id_, text[start:end], start, end, heading)
+                for at, start, end, heading in cuts
+            )
+            found[id_] = _Stored(Source(id_, *fields, authors=tuple(authors)), text, passages)
+            self._hold(found[id_])
         return found
+
+    def _hold(self, stored: _Stored) -> None:
+        self._documents.put(stored.source.id, stored)
+        for each in stored.passages:
+            self._passages.put(each.id, each)
 
     async def describe(self) -> str:
         """Say what is stored: each library with its number of documents, and titles from all over them."""
@@ -158,49 +198,27 @@ class PostgresLibrary:
         cached = [each for id_ in ids if (each := self._passages.get(id_)) is not None]
         if len(cached) == len(ids):
             return cached
-        rows = await self._passage_rows("p.id = any(%s)", [_parse_number(each) for each in ids])
-        found = {each.id: each for each in rows}
-        return [found[each] for each in ids if each in found]
+        rows = await self._database.fetch_all(
+            "select p.id, p.source, p.body, p.starts, p.ends, p.heading from passage p join space x on x.id = p.space"
+            " where p.id = any(%s) and x.name = any(%s)",
+            ([_parse_number(each) for each in ids], list(self.spaces)),
+        )
+        found = {each[0]: Passage(PassageId(f"C{each[0]}"), SourceId(f"S{each[1]}"), *each[2:]) for each in rows}
+        for each in found.values():
+            self._passages.put(each.id, each)
+        return [found[number] for each in ids if (number := _parse_number(each)) in found]
 
     async def source_passages(self, source: SourceId) -> Sequence[Passage]:
-        cached = self._of_source.get(source)
-        if cached is None:
-            cached = await self._passage_rows("p.source = %s", _parse_number(source))
-            if cached:
-                self._of_source.put(source, cached)
-        return cached
-
-    async def neighbour_passages(self, passage: PassageId, *, before: int = 1, after: int = 1) -> Sequence[Passage]:
-        return await self._passage_rows(
-            "(p.source, p.place) in (select q.source, q.place + d from passage q, generate_series(%s::int4, %s::int4) d"
-            " where q.id = %s)",
-            -max(0, before),
-            max(0, after),
-            _parse_number(passage),
-        )
-
-    async def _passage_rows(self, condition: LiteralString, *values: object) -> list[Passage]:
-        rows = await self._database.fetch_all(
-            "select p.id, p.source, p.body, p.starts, p.ends, p.heading from passage p"  # noqa: S608 - our own words
-            f" join space x on x.id = p.space where {condition} and x.name = any(%s) order by p.source, p.place",
-            (*values, list(self.spaces)),
-        )
-        found = [Passage(PassageId(f"C{row[0]}"), SourceId(f"S{row[1]}"), *row[2:]) for row in rows]
-        for each in found:
-            self._passages.put(each.id, each)
-        return found
+        held = await self._open(source)
+        return held.passages if held is not None else ()
 
     async def store(
         self, source: Source, text: str, *, space: str, headings: Sequence[Heading] = ()
     ) -> tuple[Source, Sequence[Passage]]:
         """Store a document once and return it with its number and its passages; the next search indexes it."""
         stored = await self.catalog.store_unindexed(space, IngestItem(source, text, tuple(headings)))
-        passages = stored.passages
-        self._documents.put(stored.source.id, (stored.source, text))
-        self._of_source.put(stored.source.id, passages)  # a page is read right after it was stored
-        for each in passages:
-            self._passages.put(each.id, each)
-        return stored.source, passages
+        self._hold(held := _Stored(stored.source, text, stored.passages))  # a page is read right after it was stored
+        return held.source, held.passages
 
     async def remember(self, facts_: Sequence[Fact], *, run: str) -> int:
         """Store facts for later runs; a near-duplicate from the same origin is merged. Returns how many were new."""
