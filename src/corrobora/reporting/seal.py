@@ -28,6 +28,7 @@ _LINE = re.compile(
     r"(?:\*Sealed|Sealed|\*Versiegelt|Versiegelt):\s+(?:run|Lauf)\s+"
     r"`?([a-z0-9_-]{1,64})`?,\s+`?sha256:\s*([0-9a-f]{64})`?\.?\*?"
 )
+_DIGEST, _NEAR = "sha256:", 120  # what each seal holds, and where it begins before that
 # Each alternative begins with a letter of its own and looks behind after it: so `re` skips whatever is none of these.
 _LAYOUT = re.compile(  # what a formatter may change: marks of headings, quotes, lists, bold, tables
     r"#(?<!\S#)#{0,5}(?=\s|$)|-(?<!\S-)(?=\s|$)|\+(?<!\S\+)(?=\s|$)|>(?<!\S>)(?=\s|$)|\*(?<!\S\*)(?=\s|$)"
@@ -40,7 +41,7 @@ _RULE = re.compile(r"[-=_*|:+> ]*")  # a line or row of dashes
 _SHOWN = 40  # characters from a sign on, in a message
 _MARKS = re.compile(r"(?:\[\d{1,4}\]\s*)+")
 _ESCAPE = re.compile(r"\\(?=[^\w\s]|_)")
-_SPACE = re.compile(r" (?<=\w )(?=\w)")
+_APART = re.compile(r" (?:(?<!\w )|(?!\w))")  # a space that parts no two words
 
 
 class SealStatus(StrEnum):
@@ -73,12 +74,13 @@ class TextChange:
 def fold_layout(text: str) -> str:
     """Fold what re-formatting changes: white space, marks of layout and code, the shape of quotation marks, dashes."""
     plain = _LAYOUT.sub(" ", fold_typography(_ESCAPE.sub("", text).replace("`", "")))
-    return _SPACE.sub("\x00", " ".join(plain.split())).replace(" ", "").replace("\x00", " ")
+    plain = plain.replace('": ', '":').replace(', "', ',"')  # of JSON: most of its spaces, the fast way
+    return _APART.sub("", " ".join(plain.split())).replace("\x00", " ")
 
 
 def strip_seal(text: str) -> str:
     """Return a text without its seal."""
-    return _LINE.sub("", text)
+    return _LINE.sub("", text) if _DIGEST in text else text
 
 
 def compute_digest(text: str) -> str:
@@ -94,7 +96,8 @@ def format_seal(run: str, text: str, tag: str = "en") -> str:
 
 def find_seal(text: str) -> Seal | None:
     """Return the last seal of a text, None if it has none."""
-    found = list(_LINE.finditer(text))
+    at = text.rfind(_DIGEST)
+    found = at >= 0 and (list(_LINE.finditer(text, max(0, at - _NEAR))) or list(_LINE.finditer(text)))
     return Seal(found[-1].group(1), found[-1].group(2)) if found else None
 
 

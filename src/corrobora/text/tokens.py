@@ -350,6 +350,6 @@ def sanitize_json(text: str) -> str:
 
 def sanitize_text(text: str) -> str:
     """Return `text` without anything a terminal would obey: escape sequences, control and direction characters."""
-    if _CONTROL_CHARACTERS.search(text) is None:
+    if text.replace("\n", "").isprintable() or _CONTROL_CHARACTERS.search(text) is None:  # the first is faster
         return text
     return _CONTROL_CHARACTERS.sub("", _ESCAPE_SEQUENCES.sub("", text.replace("\r\n", "\n")))
