@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corrobora.storage.index import posting_lists
-from corrobora.storage.index.posting_cache import array_literal
+from corrobora.storage.postgres import array_literal
 from corrobora.text.mentions import (
     AliasMention,
     alias_prefix,

@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
 from corrobora.storage.index import bm25, links
-from corrobora.storage.index.posting_cache import array_literal
 from corrobora.storage.index.tokenizer import term_id
 from corrobora.storage.index.vectors import Neighbours, read_cosines
+from corrobora.storage.postgres import array_literal
 from corrobora.text import ranking
 from corrobora.text.mentions import list_alias_prefixes
 from corrobora.text.ranking import split_clauses

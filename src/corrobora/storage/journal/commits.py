@@ -18,7 +18,7 @@ from psycopg.rows import TupleRow
 
 from corrobora.domain.errors import JournalError, Stale
 from corrobora.ports import Entry
-from corrobora.storage.postgres import Connection
+from corrobora.storage.postgres import Connection, array_literal, text_array
 
 EVENT_CHANNEL = "corrobora_events"
 
@@ -29,28 +29,28 @@ EVENT_CHANNEL = "corrobora_events"
 # -1, or the last number that a repeated group saw, so that a first try that committed after all is not written twice.
 WRITE_GROUP: LiteralString = """
 WITH own AS MATERIALIZED (
-    SELECT id, epoch FROM runs WHERE id = ANY(%b::text[]) ORDER BY id FOR NO KEY UPDATE
+    SELECT id, epoch FROM runs WHERE id = ANY(%s::text[]) ORDER BY id FOR NO KEY UPDATE
 ), answered AS (
     INSERT INTO journal (run, key, epoch, digest, meta, out)
-    SELECT i.* FROM unnest(%b::text[], %b::text[], %b::int[], %b::bytea[], %b::text[], %b::text[])
+    SELECT i.* FROM unnest(%s::text[], %s::text[], %s::int[], %s::bytea[], %s::text[], %s::text[])
         AS i (run, key, epoch, digest, meta, out)
     WHERE i.run IN (SELECT id FROM own)
     ON CONFLICT DO NOTHING RETURNING 1
 ), begun AS (
     INSERT INTO journal_intent (run, key, epoch)
-    SELECT i.* FROM unnest(%b::text[], %b::text[], %b::int[]) AS i (run, key, epoch)
+    SELECT i.* FROM unnest(%s::text[], %s::text[], %s::int[]) AS i (run, key, epoch)
     WHERE (i.run, i.epoch) IN (SELECT id, epoch FROM own)
     ON CONFLICT DO NOTHING
 ), numbered AS (
     UPDATE runs r SET next_seq = r.next_seq + c.n
-    FROM unnest(%b::text[], %b::int[], %b::bigint[], %b::bigint[]) AS c (run, epoch, n, expected)
+    FROM unnest(%s::text[], %s::int[], %s::bigint[], %s::bigint[]) AS c (run, epoch, n, expected)
         JOIN own ON own.id = c.run AND own.epoch = c.epoch
     WHERE r.id = c.run AND c.expected IN (-1, r.next_seq)
     RETURNING r.id, r.epoch, r.next_seq - c.n AS base, r.next_seq AS last
 ), appended AS (
     INSERT INTO run_events (run, seq, epoch, type, key, path, round, data)
     SELECT e.run, numbered.base + e.n, e.epoch, e.type, e.key, e.path, nullif(e.round, -1), e.data
-    FROM unnest(%b::text[], %b::int[], %b::int[], %b::text[], %b::text[], %b::text[], %b::int[], %b::text[])
+    FROM unnest(%s::text[], %s::int[], %s::int[], %s::text[], %s::text[], %s::text[], %s::int[], %s::text[])
         AS e (run, epoch, n, type, key, path, round, data)
     JOIN numbered ON numbered.id = e.run AND numbered.epoch = e.epoch
 ), notes AS (
@@ -59,17 +59,17 @@ WITH own AS MATERIALIZED (
 )
 SELECT (SELECT count(*) FROM answered), ARRAY(SELECT id FROM own), ARRAY(SELECT epoch FROM own),
     ARRAY(SELECT id FROM numbered), ARRAY(SELECT epoch FROM numbered),
-    (SELECT count(pg_notify(%b::text, payload)) FROM notes)
+    (SELECT count(pg_notify(%s::text, payload)) FROM notes)
 """
 
 READ_WINNERS: LiteralString = """
 SELECT j.run, j.key, j.digest, j.meta, j.out
-FROM unnest(%b::text[], %b::text[]) AS i (run, key) JOIN journal j USING (run, key)
+FROM unnest(%s::text[], %s::text[]) AS i (run, key) JOIN journal j USING (run, key)
 """
 
 READ_EVENT_KEYS: LiteralString = """
 SELECT r.id, r.epoch, r.next_seq, ARRAY(SELECT e.key FROM run_events e WHERE e.run = r.id)
-FROM runs r WHERE r.id = ANY(%b::text[])
+FROM runs r WHERE r.id = ANY(%s::text[])
 """
 
 
@@ -208,7 +208,7 @@ async def _write_once(connection: Connection, group: CommitGroup, expected: Mapp
     row = await _fetch_row(
         connection,
         WRITE_GROUP,
-        (runs, *_list_answers(answers), *_list_intents(intents), *_list_events(lanes, by_lane, expected)),
+        (text_array(runs), *_list_answers(answers), *_list_intents(intents), *_list_events(lanes, by_lane, expected)),
     )
     count, owners, numbered = row[0], dict(zip(row[1], row[2], strict=True)), set(zip(row[3], row[4], strict=True))
     winners = {} if count == len(answers) else await _read_winners(connection, answers)
@@ -228,42 +228,42 @@ async def _write_once(connection: Connection, group: CommitGroup, expected: Mapp
     group.events = left
 
 
-def _list_answers(answers: Sequence[AnswerWrite]) -> tuple[list[object], ...]:
+def _list_answers(answers: Sequence[AnswerWrite]) -> tuple[str, ...]:
     return (
-        [item.lane.run for item in answers],
-        [item.entry.key for item in answers],
-        [item.lane.epoch for item in answers],
-        [entry_digest(item.entry) for item in answers],
-        [item.entry.meta for item in answers],
-        [item.entry.out for item in answers],
+        text_array(item.lane.run for item in answers),
+        text_array(item.entry.key for item in answers),
+        array_literal(item.lane.epoch for item in answers),
+        text_array(f"\\x{entry_digest(item.entry).hex()}" for item in answers),
+        text_array(item.entry.meta for item in answers),
+        text_array(item.entry.out for item in answers),
     )
 
 
-def _list_intents(intents: Sequence[IntentWrite]) -> tuple[list[object], ...]:
+def _list_intents(intents: Sequence[IntentWrite]) -> tuple[str, ...]:
     return (
-        [item.lane.run for item in intents],
-        [item.key for item in intents],
-        [item.lane.epoch for item in intents],
+        text_array(item.lane.run for item in intents),
+        text_array(item.key for item in intents),
+        array_literal(item.lane.epoch for item in intents),
     )
 
 
 def _list_events(
     lanes: Sequence[AttemptWrites], by_lane: Mapping[AttemptWrites, Sequence[EventWrite]], expected: Mapping[str, int]
-) -> tuple[list[object] | str, ...]:
+) -> tuple[str, ...]:
     ordered = [(number, event) for lane in lanes for number, event in enumerate(by_lane[lane], start=1)]
     return (
-        [lane.run for lane in lanes],
-        [lane.epoch for lane in lanes],
-        [len(by_lane[lane]) for lane in lanes],
-        [expected.get(lane.run, -1) for lane in lanes],
-        [event.lane.run for _, event in ordered],
-        [event.lane.epoch for _, event in ordered],
-        [number for number, _ in ordered],
-        [event.type for _, event in ordered],
-        [event.key for _, event in ordered],
-        [event.path for _, event in ordered],
-        [-1 if event.round is None else event.round for _, event in ordered],
-        [event.data for _, event in ordered],
+        text_array(lane.run for lane in lanes),
+        array_literal(lane.epoch for lane in lanes),
+        array_literal(len(by_lane[lane]) for lane in lanes),
+        array_literal(expected.get(lane.run, -1) for lane in lanes),
+        text_array(event.lane.run for _, event in ordered),
+        array_literal(event.lane.epoch for _, event in ordered),
+        array_literal(number for number, _ in ordered),
+        text_array(event.type for _, event in ordered),
+        text_array(event.key for _, event in ordered),
+        text_array(event.path for _, event in ordered),
+        array_literal(-1 if event.round is None else event.round for _, event in ordered),
+        text_array(event.data for _, event in ordered),
         EVENT_CHANNEL,
     )
 
@@ -291,7 +291,7 @@ async def _read_winners(
 ) -> dict[tuple[str, str], Entry | JournalError]:
     """Read the journal for keys that were taken: the answer that was committed first wins."""
     runs, keys = [item.lane.run for item in answers], [item.entry.key for item in answers]
-    cursor = await connection.execute(READ_WINNERS, (runs, keys), prepare=False)
+    cursor = await connection.execute(READ_WINNERS, (text_array(runs), text_array(keys)), prepare=False)
     found: dict[tuple[str, str], Entry | JournalError] = {}
     for run, key, stored, meta, out in await cursor.fetchall():
         try:
@@ -307,7 +307,7 @@ async def _drop_committed(connection: Connection, group: CommitGroup) -> dict[st
     Returns the last number of each run, which the repetition then expects.
     """
     runs = sorted({event.lane.run for event in group.events})
-    cursor = await connection.execute(READ_EVENT_KEYS, (runs,), prepare=False)
+    cursor = await connection.execute(READ_EVENT_KEYS, (text_array(runs),), prepare=False)
     state = {run: (epoch, last, frozenset(keys)) for run, epoch, last, keys in await cursor.fetchall()}
     left: list[EventWrite] = []
     for event in group.events:

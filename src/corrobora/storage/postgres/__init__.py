@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, LiteralString, Self, TypeAlias
 
@@ -216,6 +216,17 @@ def _start_embedded(data_dir: Path) -> EmbeddedServer:
     from corrobora.storage.postgres.embedded import EmbeddedServer  # noqa: PLC0415
 
     return EmbeddedServer.start(data_dir)
+
+
+def array_literal(numbers: Iterable[int]) -> str:
+    """Write numbers as an array literal of PostgreSQL: many times faster than a list that the driver adapts."""
+    return f"{{{','.join(map(str, numbers))}}}"
+
+
+def text_array(texts: Iterable[str]) -> str:
+    """Write texts as an array literal of PostgreSQL."""
+    quoted = ('"' + each.replace("\\", "\\\\").replace('"', '\\"') + '"' for each in texts)
+    return f"{{{','.join(quoted)}}}"
 
 
 def complete_conninfo(url: str) -> str:
