@@ -21,7 +21,6 @@ from corrobora.adapters.pacing import CallGate, Pace
 from corrobora.analysts.language_model import TIERS, Tier
 from corrobora.config import Settings
 from corrobora.domain.errors import ModelSilent, UserError
-from corrobora.domain.limits import CallOptions
 from corrobora.domain.plan import Plan
 from corrobora.domain.run import Request, RequestOption
 from corrobora.engine.session.egress import has_private_libraries
@@ -104,7 +103,8 @@ class ModelPool:
         price = prices.get(target.label) or prices.get(target.id)
         options = target.options
         for name in (target.provider.name, target.label.partition(":")[0], target.id, target.label, tier):
-            options = options.override(self._settings.options.get(name, CallOptions()))
+            if name in self._settings.options:
+                options = options.override(self._settings.options[name])
         return replace(target, price=price, effort=effort, options=options)
 
     def _open_connection(self, target: Target) -> ModelConnection:

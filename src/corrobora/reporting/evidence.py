@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from corrobora.domain.evidence import Document, Fact, locate_quote
@@ -47,6 +48,7 @@ class Occurrence:
     sentence: str
 
 
+@cache
 def make_parser() -> MarkdownIt:
     """Return the parser of reports: CommonMark with tables, without HTML and images.
 

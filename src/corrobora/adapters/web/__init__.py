@@ -67,6 +67,7 @@ def check_url(url: str) -> str:
         raise ReadError(ReadOutcome.REFUSED, f"Not fetched ({error.code}): {error}.") from error
 
 
+@lru_cache(maxsize=1_024)  # an address is checked, normalized and requested
 def parse_url(url: str) -> httpx2.URL:
     """Parse and check `url`. Raises `BadUrl`, and nothing else, whatever the text is."""
     text = url.strip(" ")
