@@ -188,10 +188,27 @@ def test_a_run_without_a_report_says_why_and_is_asked_again_or_removed(
 
 
 async def _run_question(site: Site, question: str) -> str:
+    return await _run(site, Request(question, "timed", libraries=("docs",)))
+
+
+async def _run(site: Site, asked: Request) -> str:
     async with Workspace.open(site.settings) as workspace:
-        run = await submit_run(workspace, Request(question, "timed", libraries=("docs",)), deferred=False)
+        run = await submit_run(workspace, asked, deferred=False)
         await run_here(workspace, run)
         return run
+
+
+def test_a_refused_question_is_no_failure(open_page: OpenPage, site: Site) -> None:
+    asked = Request("Tell me everything about everything", "tree", libraries=("docs",), authorized="policy")
+    page = open_page(f"/runs/{run_aside(_run(site, asked))}")
+    status = page.locator("#status")
+    expect(status).to_contain_text("The question was refused")
+    expect(status).to_contain_text("Narrower:")
+    expect(status).not_to_contain_text(re.compile("Failed|doctor"))
+    expect(page.get_by_role("button", name="Resume")).to_have_count(0)
+    expect(page.get_by_role("link", name="Ask again")).to_be_visible()
+    page.goto(f"{site.url}/runs")
+    expect(page.get_by_role("row", name="Tell me everything").first).to_contain_text("The question was refused")
 
 
 @HANDS

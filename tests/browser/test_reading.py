@@ -323,8 +323,7 @@ def _note_widths(page: Page, screen: str, wide: dict[tuple[str, int], int]) -> N
     for width in (320, 768, 1600):
         page.set_viewport_size({"width": width, "height": 800})
         wide[screen, width] = page.evaluate("document.documentElement.scrollWidth")
-    page.set_viewport_size({"width": 320, "height": 800})
-    assert page.evaluate(SIDEWAYS) == [], f"a column of {screen} is out of sight on a phone"
+        assert page.evaluate(SIDEWAYS) == [], f"a column of {screen} is out of sight at {width}"
 
 
 def test_hostile_texts_run_nothing_and_load_nothing(

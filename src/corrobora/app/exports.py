@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from corrobora.app.runs import load_report
 from corrobora.domain.errors import NoEvidence, UserError
-from corrobora.domain.evidence import Document, SourceId, locate_quote
+from corrobora.domain.evidence import Document, Passage, PassageId, SourceId, locate_quote
 from corrobora.domain.report import Citation, CitedPassage, Report
 from corrobora.domain.run import EventType
 from corrobora.reporting.bibliography import CitedWork, write_bibtex, write_csl, write_ris
@@ -202,6 +202,7 @@ _WRITERS: Mapping[str, Callable[[Workspace, str], Awaitable[bytes]]] = {
 
 _SPACE = "SELECT x.name FROM source s JOIN space x ON x.id = s.space WHERE s.id = %s"
 _QUOTES = "SELECT id, passage, starts, ends, quote FROM fact WHERE source = %s ORDER BY starts"
+_QUOTED = "SELECT passage, min(starts), max(heading) FROM fact WHERE source = %s GROUP BY passage ORDER BY 2"
 _REFERENCE = re.compile(r"\[?S(\d{1,9})(?::C(\d{1,9}))?\]?", re.IGNORECASE)
 
 
@@ -246,8 +247,27 @@ async def read_source(workspace: Workspace, source: str) -> Document:
             f"No source {source[:20]} is stored here.",
             next_step="List the sources of a library with: corrobora library show NAME",
         )
-    library = PostgresLibrary(workspace.database, row)
-    return Document(*await library.document(SourceId(source)), tuple(await library.source_passages(SourceId(source))))
+    return await load_document(workspace, PostgresLibrary(workspace.database, row), SourceId(source))
+
+
+async def load_document(workspace: Workspace, library: PostgresLibrary, source: SourceId) -> Document:
+    """Return a stored source with its text and its passages. Raises `ReadError` if the library has it not.
+
+    Of a document that was read again since, the passages are gone from the index: its text is divided where its quotes
+    were taken, under the names that reports give these places.
+    """
+    held, text = await library.document(source)
+    passages = await library.source_passages(source)
+    if not passages and text:
+        rows = await workspace.database.fetch_all(_QUOTED, [int(source[1:])], where="reading quotes")
+        begins = [max(0, text.rfind("\n", 0, start)) for _, start, _ in rows]
+        ends = [*begins[1:], len(text)]
+        begins[:1] = [0]
+        passages = [
+            Passage(PassageId(name), source, text[start:end], start, end, heading)
+            for (name, _, heading), start, end in zip(rows, begins, ends, strict=True)
+        ]
+    return Document(held, text, tuple(passages))
 
 
 async def list_quotes(workspace: Workspace, stored: Document) -> list[StoredQuote]:

@@ -62,17 +62,28 @@ async def require_report(workspace: Workspace, run: str) -> Report:
 
 _AGAIN = {RequestOption.FOLLOW_UP.value: UPDATE, RequestOption.READ_AGAIN.value: YES}
 CHANGES_PROPOSED = "changes_proposed"  # the outcome of an edit that waits for its reader
+_NO_SEARCH = RequestOption.NO_SEARCH.value
 _LOOK_BACK = 100  # runs among which the newest report is looked for
 _NOT_CARRIED = {"scope": "", "thread_file": "", "plan_file": "", "output": (), "edits": "", "authorized": "policy"}
 
 
-def follow_request(row: RunRow, **changes: Any) -> Request:
+_ONE_ROUND = ("max_rounds", "1")  # of a question that may not search
+_NO_JUDGE = ("review.judge", "false")  # of an edit: a judge scores what a run has written itself
+
+
+def follow_request(row: RunRow, overrides: tuple[tuple[str, str], ...] = (), **changes: Any) -> Request:
     """Return the request of a run that follows another one: as that was asked for, with some changes.
 
-    What was agreed on, planned or delivered for the earlier question is not carried over.
+    What was agreed on, planned or delivered for the earlier question is not carried over, nor what made that run an
+    edit or a question that may not search.
     """
-    metadata = tuple(each for each in row.request.metadata if each[0] != RequestOption.EDITED_PLAN)
-    return replace(row.request, **{**_NOT_CARRIED, "metadata": metadata, "previous": row.id, **changes})
+    before = row.request
+    own = {_NO_JUDGE} if before.edits else {_ONE_ROUND} if dict(before.metadata).get(_NO_SEARCH) else set()
+    overrides = (*(each for each in before.overrides if each not in own), *overrides)
+    metadata = tuple(each for each in before.metadata if each[0] != RequestOption.EDITED_PLAN)
+    return replace(
+        before, **{**_NOT_CARRIED, "metadata": metadata, "previous": row.id, "overrides": overrides, **changes}
+    )
 
 
 async def submit_follow_up(  # noqa: PLR0913 - what a follow-up may change
@@ -99,14 +110,14 @@ async def submit_follow_up(  # noqa: PLR0913 - what a follow-up may change
     if question:  # a further question is rarely as wide as the first one
         overrides = (("words_min", "0"), *overrides)
     if question and not search:
-        wanted[RequestOption.NO_SEARCH.value] = "yes"
-        overrides = (*overrides, ("max_rounds", "1"))
+        wanted[_NO_SEARCH] = YES
+        overrides = (*overrides, _ONE_ROUND)
     changes: dict[str, Any] = (
         {"question": check_question(refuse_small_talk(question)), "sources": ()} if question else {}
     )
     changes |= {"models": models} if models else {}
     whole = tuple({**_drop_follow_up(row.request), **wanted}.items())
-    request = follow_request(row, metadata=whole, overrides=(*row.request.overrides, *overrides), **changes)
+    request = follow_request(row, overrides, metadata=whole, **changes)
     return await submit_run(workspace, request, deferred=False)
 
 
@@ -117,8 +128,8 @@ async def watch_run(workspace: Workspace, run: str, name: str, cron: str, output
         UserError: there is no such run, nothing is delivered, or the line or a target cannot be used.
     """
     if not output:
-        message = "A watch needs a target to deliver to."
-        raise UserError("watch_target", message, next_step="corrobora watch RUN --deliver folder:DIR")
+        step = "Name one, such as: corrobora watch RUN --deliver folder:DIR"
+        raise UserError("watch_target", "A watch needs a target to deliver to.", next_step=step)
     row = await workspace.runs.get(await find_reported(workspace, run))
     await require_report(workspace, row.id)
     metadata = tuple({**_drop_follow_up(row.request), RequestOption.FOLLOW_UP.value: WATCH}.items())
@@ -158,8 +169,7 @@ async def submit_edit(
             " the ids: corrobora edit RUN --outline",
         )
     changes: dict[str, Any] = {"models": models} if models else {}
-    overrides = (*row.request.overrides, ("review.judge", "false"))  # a judge scores what a run has written itself
-    request = follow_request(row, edits=encode(EditRequest, wanted), overrides=overrides, strict=False, **changes)
+    request = follow_request(row, (_NO_JUDGE,), edits=encode(EditRequest, wanted), strict=False, **changes)
     made = await submit_run(workspace, request, deferred=False)
     if accept:
         await workspace.runs.store_answer(made, ACCEPT_TOPIC, accept)

@@ -337,7 +337,9 @@ async def rename_library(workspace: Workspace, name: str, new: str) -> None:
     async with workspace.database.connection("renaming a library") as connection, connection.transaction():
         if run := await (await connection.execute(_OPEN_RUNS + _NAMES_IT, names)).fetchone():
             raise UserError(
-                "library_in_use", f"Run {run[0]} searches {name} and has not ended.", next_step="Rename it afterwards."
+                "library_in_use",
+                f"Run {run[0]} searches {name} and has not ended.",
+                next_step=f"Wait for it, or stop it: corrobora cancel {run[0]}",
             )
         if await (await connection.execute("select 1 from space where name = %(new)s", names)).fetchone():
             raise UserError("library_exists", f"There is a library {new} already.", next_step="Choose another name.")

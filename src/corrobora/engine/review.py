@@ -285,7 +285,7 @@ def mark_previous(
     numbers: Mapping[str, int], run: str, previous: Report | None
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Return which numbers lead to sources that the previous run had read, and the note that says so."""
-    if previous is None:
+    if previous is None or not numbers:
         return (), ()
     known = list_read_sources(previous)
     ours = tuple(number for marker, number in numbers.items() if SourceId(marker[1:].partition(":")[0]) in known)

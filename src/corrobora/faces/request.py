@@ -34,11 +34,11 @@ class RequestExtras(TypedDict, total=False):
     output: tuple[tuple[str, str], ...]
 
 
-def parse_question(raw: str) -> Question:
-    """Return the question. Raises `UserError` as `policies.intake.check_question`."""
+def parse_question(raw: str, *, least: int | None = None) -> Question:
+    """Return the question, or with `least` 1 what is searched for. Raises `UserError` as `intake.check_question`."""
     from corrobora.policies import intake  # noqa: PLC0415 - commands that ask nothing need no policies
 
-    return Question(intake.check_question(raw), intake.count_hidden_characters(raw))
+    return Question(intake.check_question(raw, least=least), intake.count_hidden_characters(raw))
 
 
 def build_request(  # noqa: PLR0913 - one keyword for each thing that is not a setting

@@ -42,12 +42,14 @@ _COMPLEX_WORDS = 40
 _COMPLEX_PARTS = 4
 
 
-def check_question(text: str) -> str:
+def check_question(text: str, *, least: int | None = None) -> str:
     """Return the question as it will be asked, or refuse it before anything is spent (bad-input Q01 to Q12).
 
     Removes surrounding white space, escape sequences, control and direction characters and invisible format characters
     (zero-width, soft hyphen, tag characters); joiners inside stay. Whatever the text says remains text: it authorizes
     nothing, cites nothing and opens no file (bad-input Q14, Q15, Q17, Q18).
+
+    `least` is the number of letters and digits that it must have.
 
     Raises `UserError` with the code question_not_utf8, question_control_char, question_too_long, question_empty or
     question_too_short.
@@ -68,10 +70,11 @@ def check_question(text: str) -> str:
         )
     if not plain.strip("".join(_BIDI | _JOINERS) + " "):
         raise UserError("question_empty", "The question is empty.", next_step="Ask something, in quotes.")
-    if sum(1 for c in plain if c.isalnum()) < LIMITS.question_min_chars:
+    least = LIMITS.question_min_chars if least is None else least
+    if sum(1 for c in plain if c.isalnum()) < least:
         raise UserError(
             "question_too_short",
-            f"The question has fewer than {LIMITS.question_min_chars} letters or digits.",
+            f"The question has fewer than {least} letters or digits.",
             next_step="Say what you want to know.",
         )
     return plain

@@ -207,7 +207,7 @@ def _explain_no_evidence(found: Findings, *, failed_searches: int, searches: int
         )
     looked = format_count(searches, "search", "searches")
     read = format_count(len(readings), "result")
-    return Outcome.NO_EVIDENCE, f"{read} of {looked} read, none of use" if readings else f"{looked} found nothing"
+    return Outcome.NO_EVIDENCE, f"{read} of {looked}, none of use" if readings else f"{looked} found nothing"
 
 
 def list_missing(thread: ThreadState) -> tuple[str, ...]:

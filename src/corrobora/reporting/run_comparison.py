@@ -116,7 +116,7 @@ class RunComparison:
 def compare_reports(
     before: Report, after: Report, runs: tuple[str, str] = ("", ""), unchanged: Collection[str] = ()
 ) -> RunComparison:
-    """Compare two reports: statements with their facts merged, sources, answers, gaps, contradictions and scores.
+    """Compare two reports: the statements that one of them cites, with their facts merged, sources, answers, gaps, contradictions and scores.
 
     A statement is the same if the earlier ones carry all that it says, changed if they speak of the same thing and
     differ in it (a number, a name, a date, an obligation), else new or gone. The order of facts changes nothing.
@@ -140,6 +140,7 @@ class _Side:
     """One report: its statements, each as the facts that make it, and what it knows of its sources."""
 
     statements: tuple[tuple[Fact, ...], ...]
+    cited: frozenset[FactId]  # the facts whose quotes its report shows
     texts: frozenset[str]  # hashes of the stored texts that it read, and ids of their sources
     addresses: frozenset[str]
     unchanged: Collection[str] = ()
@@ -148,10 +149,15 @@ class _Side:
     def read(cls, report: Report, unchanged: Collection[str] = ()) -> _Side:
         facts = {fact.id: fact for fact in report.findings.facts}
         groups = tuple(tuple(facts[name] for name in each.facts) for each in group_statements(tuple(facts.values())))
-        cited = (each.snapshot for each in report.citations)
-        texts = (*(fact.origin for fact in facts.values()), *cited, *_list_read(report.findings), *unchanged)
+        shown = frozenset(quote.fact for marker in report.evidence for quote in marker.quotes)
+        snapshots = (each.snapshot for each in report.citations)
+        texts = (*(fact.origin for fact in facts.values()), *snapshots, *_list_read(report.findings), *unchanged)
         addresses = frozenset(fact.url for fact in facts.values())
-        return cls(groups, frozenset(filter(None, texts)), addresses, unchanged)
+        return cls(groups, shown or frozenset(facts), frozenset(filter(None, texts)), addresses, unchanged)
+
+    def cites(self, *statements: Sequence[Fact]) -> bool:
+        """True if one of these statements stands in the report: a run finds more than it writes."""
+        return any(fact.id in self.cited for said in statements for fact in said)
 
     def holds(self, said: Sequence[Fact]) -> bool:
         """True if this side read the very text that one of these facts stands in."""
@@ -172,7 +178,8 @@ def _compare_statements(old: _Side, new: _Side) -> Iterator[ReportChange]:
         twins = [each for each in old.statements if _is_same(said, each)]
         if twins:
             left = [each for each in left if each not in twins]
-            yield ReportChange(ChangeKind.SAME, _word(said), sources=_list_addresses(said))
+            if new.cites(said) or old.cites(*twins):
+                yield ReportChange(ChangeKind.SAME, _word(said), sources=_list_addresses(said))
         else:
             fresh.append(said)
     for said in fresh:
@@ -180,15 +187,19 @@ def _compare_statements(old: _Side, new: _Side) -> Iterator[ReportChange]:
         change = _find_change(said, former) if former is not None else ""
         if former is None or not change:
             note = "its source said so before as well" if old.holds(said) else ""
-            yield ReportChange(ChangeKind.NEW, _word(said), note=note, sources=_list_addresses(said), news=not note)
+            if new.cites(said):
+                yield ReportChange(ChangeKind.NEW, _word(said), note=note, sources=_list_addresses(said), news=not note)
         else:
             left.remove(former)
+            if not (new.cites(said) or old.cites(former)):
+                continue
             both = old.holds(said) and new.holds(former)  # neither text changed: the search chose another sentence
             yield ReportChange(
                 ChangeKind.CHANGED, _word(said), _word(former), change, _list_addresses(said), news=not both
             )
     for said in left:
-        yield _describe_loss(said, new)
+        if old.cites(said):
+            yield _describe_loss(said, new)
 
 
 def _describe_loss(said: tuple[Fact, ...], new: _Side) -> ReportChange:
@@ -242,7 +253,8 @@ def _list_addresses(said: Sequence[Fact]) -> tuple[str, ...]:
 def _compare_sources(old: _Side, new: _Side) -> Iterator[ReportChange]:
     """Compare texts by their addresses; the chapters of a book share one, and are distinguished by their titles."""
     before, now = _group_texts(old), _group_texts(new)
-    for url in sorted({*before, *now}):
+    cited = {fact.url for side in (old, new) for said in side.statements for fact in said if fact.id in side.cited}
+    for url in sorted(cited):
         was, are = before.get(url, {}), now.get(url, {})
         lost = [fact for origin, fact in was.items() if origin not in are]
         for origin, fact in are.items():

@@ -94,6 +94,7 @@ def is_near_miss(gap: str) -> bool:
 
 
 _WORDS: dict[str, str] = {
+    "question_infeasible": "the question was refused",
     Outcome.PASSAGES: "passages near the question",
     Outcome.NO_EVIDENCE: "no sufficient evidence was found",
     Outcome.INACCESSIBLE: "evidence was found but could not be read",

@@ -12,11 +12,12 @@ from tests.unit.app.conftest import MakeSettings
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import run_here
-from corrobora.app.followups import compare_runs, submit_follow_up, watch_run
+from corrobora.app.followups import compare_runs, submit_edit, submit_follow_up, watch_run
 from corrobora.app.runs import follow_events, load_report, submit_run
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.report import Report
 from corrobora.domain.run import Request, RunStatus
+from corrobora.roles.edit import Edit, EditAction, EditRequest
 from corrobora.testing.web import LoopbackWeb, WebPage
 
 GREASE = "How often must the sluice gates of Orrin mill be greased?"
@@ -183,3 +184,20 @@ async def test_updates_and_scheduled_turns_read_what_changed_in_a_folder(workspa
     report = await load_report(workspace, gone)
     assert report is not None
     assert "402,000" in report.markdown
+
+
+async def test_what_made_a_run_an_edit_or_a_question_that_may_not_search_ends_with_it(workspace: Workspace) -> None:
+    run = await research(workspace)
+    shut = await submit_follow_up(workspace, run, "What draws rats?", search=False)
+    edited = await submit_edit(workspace, run, EditRequest(edits=(Edit(EditAction.DROP, "0.1"),)), accept="all")
+    for made in (shut, edited):
+        await run_here(workspace, made)
+        assert (await workspace.runs.get(made)).request.overrides
+        again = await submit_follow_up(workspace, made)
+        assert not {"max_rounds", "review.judge"} & dict((await workspace.runs.get(again)).request.overrides).keys()
+
+
+async def test_a_follow_up_that_found_nothing_counts_no_passages(workspace: Workspace) -> None:
+    found = await ask(workspace, await research(workspace), "Which planets have rings of ice?")
+    assert not found.citations
+    assert "0 of 0" not in found.markdown

@@ -97,3 +97,9 @@ def test_a_group_alone_prints_its_whole_help(shell: Any, words: list[str]) -> No
     assert (result.code, result.err) == (0, "")
     assert result.out == shell(*words, "--help").out
     assert len(result.out.splitlines()) > 5
+
+
+def test_an_unknown_option_of_a_command_points_to_its_help(shell: Any) -> None:
+    assert "See: corrobora source --help" in shell("source", "S1", "--run", "last").complaint
+    assert "corrobora -- QUESTION" in shell("--when was the mill built").complaint
+    assert "Schedule:\n  --cron" in shell("watch", "--help").out

@@ -12,7 +12,7 @@ from tests.unit.policies.threads import fact
 
 from corrobora.domain.evidence import Contradiction, Fact
 from corrobora.domain.plan import SubQuestion, SubQuestionStatus
-from corrobora.domain.report import Findings, Report, Verdict
+from corrobora.domain.report import CitedQuote, Findings, MarkerEvidence, Report, Support, Verdict
 from corrobora.domain.thread import Gap
 from corrobora.reporting.run_comparison import ChangeKind, compare_reports, render_comparison
 
@@ -126,3 +126,19 @@ def test_every_statement_of_both_runs_is_told_once_and_a_run_equals_itself(one: 
     assert {each.quote for each in (*one, *two)} == set(told)
     assert not compare_reports(before, report(*reversed(one))).has_news
     assert compare_reports(before, after) == compare_reports(report(*reversed(one)), report(*reversed(two)))
+
+
+def cite(found: Report, *facts: Fact) -> Report:
+    quotes = tuple(CitedQuote(each.id, each.source, each.passage, each.origin, 0, 1, each.quote) for each in facts)
+    return replace(found, evidence=(MarkerEvidence(1, 1, "", Support.SUPPORTED, "quote", quotes),))
+
+
+def test_statements_that_no_report_cites_are_not_counted() -> None:
+    opened, depth, wheels = said(OPENED, "a.example"), said(DEPTH, "b.example"), said(WHEELS, "c.example")
+    before = cite(report(opened, depth, wheels), opened)
+    found = compare_reports(before, cite(report(opened, depth, wheels), opened, depth))
+    assert {each.text: each.kind.value for each in found.statements} == {OPENED: "same", DEPTH: "same"}
+    assert {each.sources for each in found.sources} == {("a.example",), ("b.example",)}
+    deep = said("The harbour basin is 11 metres deep at low water.", "b.example", "2")
+    changed = compare_reports(cite(report(opened, depth), depth), cite(report(opened, deep), opened))
+    assert {each.kind.value for each in changed.statements} == {"same", "changed"}, "what replaced a cited statement"

@@ -39,6 +39,11 @@ _SERIES = 3  # lines of one form that stand alone, each with other numbers: rele
 _SAME_WORDS = 2  # with which they begin
 
 
+_COMMENT = re.compile(
+    r"""\A(?:\"{3}|'{3}|/[*/]+|\#+|--+|<!--)\s*|\s*(?:\"{3}|'{3}|\*+/|-->)\Z"""
+)  # the marks of a comment
+
+
 def find_title(lines: Sequence[str]) -> str:
     """Return the first line if it stands alone, of a running head the first cell.
 
@@ -52,6 +57,7 @@ def find_title(lines: Sequence[str]) -> str:
     title = _CELLS.split(lines[at].strip())[0].removeprefix("= ")
     serial = stands_alone and is_serial(title, [each for n, each in enumerate(lines) if _stands_alone(lines, n)])
     named = stands_alone and not serial and not title.startswith("#!")  # the first line of a script is no title
+    title = _COMMENT.sub("", title)
     return title if named and len(title) <= _HEADING_CHARS + 20 else ""
 
 

@@ -88,9 +88,9 @@ def explain_usage(error: click.ClickException) -> str:
     """Return click's message as one line with the next step (bad-input Q14)."""
     message = error.format_message().rstrip(".")
     message += "" if message.endswith("?") else "."
-    if isinstance(error, click.NoSuchOption):
-        return f"{message} A question that starts with a dash follows --: corrobora -- QUESTION"
     command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "corrobora"
+    if isinstance(error, click.NoSuchOption) and command in ("corrobora", "corrobora research"):
+        return f"{message} A question that starts with a dash follows --: corrobora -- QUESTION"
     return f"{message} See: {command} --help"
 
 

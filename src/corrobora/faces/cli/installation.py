@@ -31,7 +31,7 @@ from corrobora.domain.run import Request, RequestOption
 from corrobora.faces.cli import CommandGroup, Exit, explain_disk
 from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json
 from corrobora.faces.cli.screen import is_terminal, one_line, write_stderr
-from corrobora.registry import list_parts
+from corrobora.registry import list_parts, load_part
 from corrobora.text.phrases import format_count
 
 if TYPE_CHECKING:
@@ -144,7 +144,8 @@ def _check_keys(settings: Settings) -> list[InstallationCheck]:
         for name, key in settings.keys.items()
         if key.set
     ]
-    if absent := [name for name, key in settings.keys.items() if not key.set]:
+    free = {name for name in list_parts("search") if not load_part("search", name).needs_key}
+    if absent := [name for name, key in settings.keys.items() if not key.set and name not in free]:
         found.append(
             InstallationCheck("keys", f"not set: {', '.join(absent)}; set those of the providers that you use", None)
         )
@@ -264,7 +265,8 @@ def show_database_status(*, as_json: bool, config_file: Path | None) -> None:
         print_json(found)
         return
     for name, value in found.items():
-        click.echo(f"{name:<9} {_format_value(value)}")
+        if value not in (None, "", ()) and (name != "kept" or found["running"]):
+            click.echo(f"{_SHOWN.get(name, name):<9} {_format_value(value)}")
 
 
 async def _describe_server(settings: Settings) -> dict[str, object]:
@@ -280,12 +282,15 @@ def _database_setting(settings: Settings) -> str:
     return str(settings.origins["storage.database_url"])
 
 
+_SHOWN = {"data_dir": "folder", "pid": "process", "url": "address", "users": "used by", "kept": "stays on"}
+
+
 def _format_value(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, tuple):
-        return ", ".join(map(str, value)) or "-"  # pyright: ignore[reportUnknownArgumentType]
-    return "-" if value in (None, "") else str(value)
+        return ", ".join(map(str, value))  # pyright: ignore[reportUnknownArgumentType]
+    return str(value)
 
 
 def _embedded_folder(settings: Settings) -> Path:

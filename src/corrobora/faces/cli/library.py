@@ -149,7 +149,7 @@ def _choose_roots(name: str, given: Sequence[Path], known: Sequence[SpaceInfo]) 
     roots = {space.name: space.roots for space in known}
     if not given and not roots.get(name):
         message = f"No path was given to read into the library {name}."
-        raise UserError("library_paths", message, next_step="corrobora library add NAME PATH")
+        raise UserError("library_paths", message, next_step=f"Name one: corrobora library add {name} PATH")
     twin = next((other for other in roots if given and name not in roots and set(roots[other]) == set(given)), None)
     if twin is not None:
         raise UserError(
@@ -206,9 +206,9 @@ async def search_library(workspace: Workspace, *, name: str, text: str, limit: i
     """Search a library and print the best passages."""
     from corrobora.app import libraries  # noqa: PLC0415 - as in `ingest_paths`
 
-    question = parse_question(text).text
+    words = parse_question(text, least=1).text
     opened = libraries.open_library(workspace, [(await libraries.find_library(workspace, name)).name])
-    hits = await opened.hybrid_search(question, limit=limit)
+    hits = await opened.hybrid_search(words, limit=limit)
     if opened.vector_problem:
         write_stderr(f"vectors  {one_line(opened.vector_problem, 500)}")
     if as_json:

@@ -249,7 +249,6 @@ def demo(**flags: Any) -> int:
     """Research a question over the documents that ship with the package."""
     settings = open_settings(flags["config_file"], run_settings(flags))
     request = build_request(replace(settings, libraries=(DEMO,), providers=()), parse_question(DEMO_QUESTION))
-    write_stderr(f"corrobora: {DEMO_QUESTION}")
     from corrobora.faces.cli.run import start_run  # noqa: PLC0415 - `--help` must not load the engine
 
     return start_run(settings, request, output_options(flags, settings))

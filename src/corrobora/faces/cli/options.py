@@ -126,6 +126,7 @@ _GROUPS = {  # of the options in help
     "Model and limits": "model max_cost accept_unknown_price max_tokens max_searches",
     "Edits": "drop reword add move shorten research accept accept_losses outline versions restore",
     "Stored runs and stages": "run_id resume listed forget from_stage until_stage",
+    "Schedule": "cron name",
     "Report": "output force follow_symlinks artifacts as_json deliver deliver_anyway strict min_score",
     _LAST_GROUP: "display quiet no_input config_file verbose no_color help",
 }

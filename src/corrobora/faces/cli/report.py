@@ -269,7 +269,7 @@ def _exit_without_report(row: RunRow, report: Mapping[str, object]) -> RunExit:
     outcome = str(report.get("outcome") or row.outcome)
     why = _insert_run_id(str(report.get("reason") or row.reason or describe_code(outcome) or "the run failed"), row)
     what = describe_code(Outcome.NO_EVIDENCE).capitalize() if report.get("markdown") else "No report"
-    message = f"{what}: {why.rstrip('.')}. Details: corrobora runs show {row.id}"
+    message = f"{what}: {why if why.endswith('?') else why.rstrip('.') + '.'} Details: corrobora runs show {row.id}"
     if report.get("stop") == StopReason.ERROR:  # every thread failed, so no limit was the cause
         return RunExit(Exit.NO_EVIDENCE, message)
     match outcome:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from corrobora.app import Workspace
-from corrobora.app.exports import export_run
+from corrobora.app.exports import export_run, load_document
 from corrobora.app.followups import require_report
 from corrobora.app.libraries import open_run_library
 from corrobora.app.runs import load_report
@@ -119,13 +119,12 @@ async def read_source(workspace: Workspace, run: str, source: str) -> RunSource:
 async def _load_source(workspace: Workspace, row: RunRow, report: Report | None, name: str) -> RunSource | None:
     library = open_run_library(workspace, row)
     try:
-        source, text = await library.document(SourceId(name))
+        stored = await load_document(workspace, library, SourceId(name))
     except ReadError:
         return None
-    passages = await library.source_passages(SourceId(name))
     facts = [fact for fact in collect_facts(report).values() if fact.source == name] if report else []
     cited = [each.number for each in report.citations if each.source == name] if report else []
-    return RunSource(source, text, passages, cited, sorted(facts, key=lambda fact: fact.start))
+    return RunSource(stored.source, stored.text, stored.passages, cited, sorted(facts, key=lambda fact: fact.start))
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from corrobora.policies import Profile
 async def search_library(workspace: Workspace, name: str, text: str, *, limit: int = 10) -> Sequence[Hit]:
     """Return the best passages of a library. Raises `UserError` `library_unknown`, or for a text without words."""
     await find_library(workspace, name)
-    return await open_library(workspace, [name]).hybrid_search(parse_question(text).text, limit=limit)
+    return await open_library(workspace, [name]).hybrid_search(parse_question(text, least=1).text, limit=limit)
 
 
 async def add_document(workspace: Workspace, name: str, document: str, content: bytes) -> bool:

@@ -8,7 +8,7 @@ import string
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from corrobora.adapters.readers import read_text
+from corrobora.adapters.readers import outline, read_text
 from corrobora.adapters.readers.markup import read_markdown
 from corrobora.adapters.readers.parser import ParserProcess
 
@@ -178,3 +178,9 @@ def test_the_one_heading_above_all_others_is_the_title_and_the_first_line_of_a_s
 def test_headings_of_asciidoc_divide_a_text_and_their_marks_and_anchors_are_no_words_of_them() -> None:
     text = "Kilns\n=====\n\n== [[door]] The door\nIt opens.\n\n=== Its hinge ===\n\nIt bends.\n\na == b is compared.\n"
     assert headings(text) == [(1, "Kilns"), (2, "The door"), (3, "Its hinge")]
+
+
+def test_the_marks_of_a_comment_are_no_part_of_a_title() -> None:
+    for line in ('"""Tariffs of the ferry."""', "/* Tariffs of the ferry. */", "// Tariffs of the ferry."):
+        assert outline.find_title([line, "", "FARE = 3"]) == "Tariffs of the ferry."
+    assert outline.find_title(["The '90s: a review", "", "It was a time."]) == "The '90s: a review"

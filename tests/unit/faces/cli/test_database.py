@@ -12,10 +12,13 @@ import pytest
 
 @pytest.mark.covers("db status --json")
 def test_db_start_status_stop(shell: Any) -> None:
-    assert "running   no" in shell("db", "status").out
+    down = shell("db", "status").out
+    assert ("running   no" in down, "stays on" in down, " -" in down) == (True, False, False)
     try:
         assert shell("db", "start").out.startswith("running: ")
         assert json.loads(shell("db", "status", "--json").out)["kept"] is True
+        up = shell("db", "status").out
+        assert ("stays on  yes" in up, "process   " in up, "address   " in up) == (True, True, True)
     finally:
         assert shell("db", "stop").out == "stopped\n"
     assert shell("db", "stop").out == "was not running\n"

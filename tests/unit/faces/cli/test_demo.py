@@ -12,3 +12,8 @@ def test_the_demo_prints_a_cited_report_without_key_or_network(served: Any) -> N
     assert "sha256:" in result.out
     assert "extractive" in result.out
     assert "report   " in result.err
+
+
+def test_the_demo_is_quiet_if_it_is_asked_to(served: Any) -> None:
+    result = served("demo", "-q", "-o", "report.md")
+    assert (result.code, result.out, result.err) == (0, "", "written  report.md\n")

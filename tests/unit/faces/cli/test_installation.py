@@ -51,3 +51,9 @@ def test_doctor_of_a_database_that_is_down_is_exit_1_with_the_next_step(shell: A
     shell.setenv(CORROBORA_DATABASE_URL="postgresql://127.0.0.1:9/nobody")
     result = shell("doctor")
     assert (result.code, "!!  database" in result.out, "CORROBORA_DATABASE_URL" in result.out) == (1, True, True)
+
+
+def test_doctor_misses_no_key_that_nobody_needs(served: Any) -> None:
+    absent = next(each["state"] for each in json.loads(served("doctor", "--json").out) if each["what"] == "keys")
+    assert "tavily" in absent
+    assert not {"wikipedia", "arxiv", "crossref", "pubmed", "searxng", "mcp"} & set(re.findall(r"\w+", absent))

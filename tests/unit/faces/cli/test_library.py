@@ -89,3 +89,12 @@ def test_no_module_is_taken_from_the_folder_in_which_a_command_runs(folder: Any)
         (folder.folder / f"{name}.py").write_text("open('imported', 'w').close()\nraise SystemExit(7)\n")
     assert "1 read, 0 unchanged" in folder("library", "add", "lakes", "papers").err
     assert not (folder.folder / "imported").exists()
+
+
+def test_one_letter_can_be_searched_for(folder: Any) -> None:
+    """The least length of a question guards a run; a word of Chinese or Japanese may be one letter."""
+    (folder.folder / "papers" / "lakes.md").write_text("# 湖\n\nこの 湖 は冬に凍る。\n")
+    folder("library", "add", "lakes", "papers")
+    assert "凍る" in folder("library", "search", "lakes", "湖").out
+    refused = folder("library", "search", "lakes", " ")
+    assert (refused.code, "empty" in refused.complaint) == (2, True), refused

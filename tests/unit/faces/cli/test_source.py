@@ -51,3 +51,16 @@ def test_a_source_that_the_report_does_not_cite_is_no_evidence_of_it(readable: t
     for each in others:
         assert "does not cite" in shell("source", run, each).complaint
     assert {shell("source", run, each).code for each in cited} == {0}
+
+
+def test_a_cited_passage_is_printed_after_its_document_was_read_again(folder: Shell) -> None:
+    """The index forgets the passages of a document that changed; reports of earlier runs still name them."""
+    report = json.loads(folder("When do the lakes freeze over?", "-l", "papers", "--json", "-q").out)
+    [cited] = report["citations"]
+    (folder.folder / "papers" / "lakes.md").write_text("# Lakes\n\nThe lakes freeze over in January.\n")
+    assert folder("update", "last", "-q").code == 0
+    named = f"{cited['source']}:{cited['passage']}"
+    for words in ([named], [report["run_id"], named], [cited["source"]]):
+        printed = folder("source", *words)
+        assert (printed.code, f"»{cited['quotes'][0]}«" in printed.out) == (0, True), printed
+    assert f"== {named}, characters 0-" in folder("source", named).out
