@@ -49,7 +49,8 @@ class Configuration:
         """Return the value of a setting. Raises `UserError` if it is not set."""
         found = self.setting(key)
         if not found:
-            raise UserError("delivery_unset", f"Delivery needs the setting {key}.", next_step="Set it.")
+            step = f"Set it, for example as CORROBORA_{key.replace('.', '_').upper()}."
+            raise UserError("delivery_unset", f"Delivery needs the setting {key}.", next_step=step)
         return found
 
 

@@ -12,7 +12,6 @@ import base64
 import binascii
 import hashlib
 import hmac
-import html
 import json
 import re
 import smtplib
@@ -83,7 +82,14 @@ _SCHEMES = {"smtp": (25, "none"), "smtps": (465, "tls"), "smtp+starttls": (587, 
 _PERMANENT_FAILURE = 500  # SMTP answers from here on say that another attempt is useless (RFC 5321, 4.2.1)
 _BODY, _PAGE, _NEWS = "report.md", "report.html", "changes.md"
 _ADDRESS = re.compile(r"[\w!#$%&'*+/=^`{|}~.-]+@(?:[\w.-]+|\[[\w.:]+\])")  # without "?", so without encoded words
-_AFTER_BODY = re.compile(r"<body[^>]*>")
+_BEGIN = re.compile(r"<main[^>]*>")
+_IN_MAIL = (  # no mail program opens what the page opens: a number leads to its evidence, which is shown at the end
+    (
+        re.compile(r'<button[^>]*(class="n[^>]*id="\w+") popovertarget="(\w+)"[^>]*>(.*?)</button>'),
+        r'<a \1 href="#\2">\3</a>',
+    ),
+    (re.compile(r'<button[^>]*class="ev-close".*?</button>| popover(?= id=)', re.DOTALL), ""),
+)
 _TYPES = {"md": ("text", "markdown"), "html": ("text", "html"), "json": ("application", "json")}
 
 
@@ -110,11 +116,8 @@ class EmailDelivery:
             raise UserError("delivery_address", f"{to[:80]!r} is not an e-mail address.", next_step="Write NAME@HOST.")
         sender = server.sender or server.user
         if _ADDRESS.fullmatch(parseaddr(sender)[1]) is None:
-            raise UserError(
-                "delivery_sender",
-                f"{sender[:80]!r} is no sender: it has no e-mail address.",
-                next_step="Set delivery.smtp_from to NAME@HOST.",
-            )
+            problem = f"{sender[:80]!r} is no sender: it has no e-mail address."
+            raise UserError("delivery_sender", problem, next_step="Set delivery.smtp_from to NAME@HOST.")
         self._server = server
         self._to = to
 
@@ -124,15 +127,8 @@ class EmailDelivery:
         text, user = given.require("delivery.smtp_server"), given.setting("delivery.smtp_user")
         parts = urlsplit(text if "://" in text else f"smtp+starttls://{text}")
         port, security = _SCHEMES[parts.scheme]
-        server = MailServer(
-            host=parts.hostname or "",
-            port=parts.port or port,
-            security=security,
-            user=user,
-            password=given.secret("smtp") if user else "",
-            sender=given.setting("delivery.smtp_from"),
-        )
-        return cls(server, where)
+        host, port, password = parts.hostname or "", parts.port or port, given.secret("smtp") if user else ""
+        return cls(MailServer(host, port, security, user, password, given.setting("delivery.smtp_from")), where)
 
     async def send(self, title: str, files: Mapping[str, bytes], *, delivery: str) -> None:
         """Send one message; its Message-ID is made of `delivery`, so that a second copy is recognized.
@@ -169,9 +165,7 @@ class EmailDelivery:
         report = files.get(_BODY, b"").decode("utf-8", "replace") or subject
         message.set_content(f"{news}\n\n{report}" if news else report)
         if _PAGE in files:  # what a mail program shows; attached as well, to be opened or handed on
-            page = files[_PAGE].decode("utf-8", "replace")
-            note = f'<pre style="white-space: pre-wrap">{html.escape(news)}</pre>' if news else ""
-            message.add_alternative(_AFTER_BODY.sub(lambda found: found[0] + note, page, count=1), subtype="html")
+            message.add_alternative(_adapt_page(files[_PAGE].decode("utf-8", "replace"), news), subtype="html")
         for name, content in files.items():
             if name == _BODY:
                 continue
@@ -200,6 +194,16 @@ class EmailDelivery:
         )
 
 
+def _adapt_page(page: str, news: str) -> str:
+    """Return the page of a report as mail programs can show it, with what changed before it."""
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - slow to import, and `--help` lists the channels
+
+    for pattern, shown in _IN_MAIL:
+        page = pattern.sub(shown, page)
+    parser = MarkdownIt("commonmark", {"html": False}).disable("image")
+    return _BEGIN.sub(lambda found: found[0] + parser.render(news), page, count=1)
+
+
 def _write_header(text: str) -> str:
     """Return a text as one line without encoded words: a message decodes them, line ends included, and writes these."""
     plain = sanitize_text(text.encode("utf-8", "replace").decode())
@@ -225,11 +229,9 @@ class WebhookDelivery:
     def open_target(cls, where: str, given: Configuration) -> Self:
         """Return the channel to the operator's endpoint. Raises `UserError` if a request names another one."""
         if where:
-            raise UserError(
-                "delivery_webhook",
-                "The address of the webhook is the operator's: a request cannot name one.",
-                next_step="Set delivery.webhook_url and write: --deliver webhook",
-            )
+            problem = "The address of the webhook is the operator's: a request cannot name one."
+            step = "Set delivery.webhook_url and write: --deliver webhook"
+            raise UserError("delivery_webhook", problem, next_step=step)
         return cls(given.require("delivery.webhook_url"), given.secret("webhook"), clock=given.clock)
 
     async def send(self, title: str, files: Mapping[str, bytes], *, delivery: str) -> None:
@@ -274,11 +276,8 @@ def parse_signing_key(secret: str) -> bytes:
     except (binascii.Error, ValueError):
         key = b""
     if not secret.startswith("whsec_") or len(key) < 16:  # noqa: PLR2004 - bytes that cannot be guessed
-        raise UserError(
-            "delivery_secret",
-            "The secret of the webhook must be whsec_ and the Base64 of at least 16 bytes.",
-            next_step="Make one: openssl rand -base64 32",
-        )
+        problem = "The secret of the webhook must be whsec_ and the Base64 of at least 16 bytes."
+        raise UserError("delivery_secret", problem, next_step="Make one: openssl rand -base64 32")
     return key
 
 

@@ -92,7 +92,11 @@ async def test_only_a_plain_address_is_written_to_a_mail(address: str):
 async def test_a_mail_of_a_watch_begins_with_what_changed():
     news = {
         "changes.md": b"# What changed\n\n- new: <b>7 & 9</b> crowns\n",
-        "report.html": b"<body class=a><p>x</p></body>",
+        "report.html": (
+            b'<body><main class="report"><p>x&nbsp;<button type="button" class="n ok" id="m1" popovertarget="e1" '
+            b'popovertargetaction="show" aria-label="[1]">[1]</button></p><div class="ev" popover id="e1"><p>Passage'
+            b'<button type="button" class="ev-close" popovertarget="e1">x</button></p></div></main></body>'
+        ),
     }
     async with SmtpServer() as post:
         server = MailServer("127.0.0.1", post.port, "none", sender="reports@example.org")
@@ -104,8 +108,10 @@ async def test_a_mail_of_a_watch_begins_with_what_changed():
     assert plain.get_content().replace("\r\n", "\n").startswith("# What changed\n\n- new: <b>7 & 9</b> crowns\n")
     assert "Twelve months. [1]" in plain.get_content()
     assert shown is not None
-    before, _, after = shown.get_content().partition("&lt;b&gt;7 &amp; 9&lt;/b&gt; crowns")
-    assert (before.startswith("<body class=a><pre"), "<p>x</p>" in after) == (True, True)
+    before, _, after = shown.get_content().replace("\r\n", "\n").partition("&lt;b&gt;7 &amp; 9&lt;/b&gt; crowns")
+    assert before.startswith('<body><main class="report"><h1>What changed</h1>\n<ul>\n<li>new: ')
+    assert '<p>x&nbsp;<a class="n ok" id="m1" href="#e1">[1]</a></p>' in after, "no mail program opens a popover"
+    assert '<div class="ev" id="e1"><p>Passage</p></div>' in after
 
 
 @pytest.mark.parametrize(("refusal", "retryable"), [("550 nobody here", False), ("451 later", True)])
