@@ -9,7 +9,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse
 
 from corrobora import __version__
@@ -30,7 +31,19 @@ from corrobora.faces.web.api.models import (
 )
 from corrobora.faces.web.context import Opened
 
-router = APIRouter()
+
+def refuse_unknown_query(request: Request) -> None:
+    """Refuse a parameter that nothing reads, as a body is refused: a misspelt filter would return everything."""
+    if not request.query_params:
+        return
+    operation = request.app.openapi()["paths"][request.scope["route"].path_format][request.method.lower()]
+    known = {each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"}
+    unknown = [("query", name) for name in request.query_params if name not in known]
+    if unknown:
+        raise RequestValidationError([{"type": "extra_forbidden", "loc": each, "msg": "unknown"} for each in unknown])
+
+
+router = APIRouter(dependencies=[Depends(refuse_unknown_query)])
 _HEALTH: list[str | Enum] = ["health"]
 
 
