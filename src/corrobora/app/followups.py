@@ -78,8 +78,8 @@ def follow_request(row: RunRow, overrides: tuple[tuple[str, str], ...] = (), **c
     edit or a question that may not search.
     """
     before = row.request
-    own = {_NO_JUDGE} if before.edits else {_ONE_ROUND} if dict(before.metadata).get(_NO_SEARCH) else set()
-    overrides = (*(each for each in before.overrides if each not in own), *overrides)
+    own = _NO_JUDGE if before.edits else _ONE_ROUND if dict(before.metadata).get(_NO_SEARCH) else None
+    overrides = (*(each for each in before.overrides if each != own), *overrides)
     metadata = tuple(each for each in before.metadata if each[0] != RequestOption.EDITED_PLAN)
     return replace(
         before, **{**_NOT_CARRIED, "metadata": metadata, "previous": row.id, "overrides": overrides, **changes}

@@ -116,7 +116,7 @@ class RunComparison:
 def compare_reports(
     before: Report, after: Report, runs: tuple[str, str] = ("", ""), unchanged: Collection[str] = ()
 ) -> RunComparison:
-    """Compare two reports: the statements that one of them cites, with their facts merged, sources, answers, gaps, contradictions and scores.
+    """Compare two reports: the statements that one of them cites, sources, answers, gaps, contradictions and scores.
 
     A statement is the same if the earlier ones carry all that it says, changed if they speak of the same thing and
     differ in it (a number, a name, a date, an obligation), else new or gone. The order of facts changes nothing.
@@ -140,7 +140,7 @@ class _Side:
     """One report: its statements, each as the facts that make it, and what it knows of its sources."""
 
     statements: tuple[tuple[Fact, ...], ...]
-    cited: frozenset[FactId]  # the facts whose quotes its report shows
+    cited: frozenset[str]  # the facts whose quotes its report shows
     texts: frozenset[str]  # hashes of the stored texts that it read, and ids of their sources
     addresses: frozenset[str]
     unchanged: Collection[str] = ()
