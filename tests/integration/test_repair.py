@@ -73,6 +73,23 @@ async def test_what_the_check_withholds_goes_back_to_the_writer_once_with_the_re
     assert profile != "angles" or any(is_role(asked, "critique") for asked in server.asked)
 
 
+async def test_a_reviser_that_was_told_what_is_withheld_and_left_it_is_not_asked_again(database_url: str):
+    """The critic finds something else; one revision is told of both, and a second one would be told the same."""
+
+    def answer(asked: WireRequest) -> str:
+        if is_role(asked, "critique"):
+            return json.dumps({"problems": ["The opening does not answer the question."], "summary": "Weak."})
+        weak = is_role(asked, "synthesize") or is_role(asked, "revise")
+        return write_weak_draft(asked) if weak else answer_prompt(asked.system, asked.user)
+
+    async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
+        found = await harness.run(server, "angles")
+        await good(found, harness)
+    [told] = [asked.user for asked in server.asked if is_role(asked, "revise")]
+    assert all(text in told for text in ("The opening does not", "Withheld, because", "97 days"))
+    assert WITHHELD in found.markdown
+
+
 async def test_a_draft_that_holds_is_not_sent_back(database_url: str):
     async with ModelServer() as server, open_harness(database_url) as harness:
         await good(await harness.run(server, "timed"), harness)

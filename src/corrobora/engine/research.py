@@ -52,6 +52,7 @@ from corrobora.engine.review import (
     critique_input,
     find_cited_markers,
     judge_input,
+    list_failing,
     load_reading_set,
     repair_input,
     revise_input,
@@ -113,9 +114,9 @@ async def research(brief: Brief, run: Session) -> Report:
         if draft.outline:
             run.emit(EventType.REPORT, "root", {"stage": "outline", "parts": draft.outline}, part="outline")
         run.enter_stage(Stage.REVIEW)
-        draft = await review_draft(draft, findings, run)  # critique, revise
+        draft, told = await review_draft(draft, findings, run)  # critique, revise
         run.enter_stage(Stage.VERIFY)
-        checked = await repair_draft(draft, findings, run)  # what the check withholds, once
+        checked = await repair_draft(draft, findings, run, told)  # what the check withholds, once
         if run.has_model and not find_cited_markers(checked.draft, findings):
             checked = await check_whole_draft(await write_fallback_draft(material, run), findings, run)
         verdict = await judge_draft(checked, findings, run)
@@ -234,17 +235,25 @@ def begin_synthesis(findings: Findings, run: Session) -> None:
     run.emit(EventType.THOUGHT, "root", {"text": text, "queries": []}, number=number, part="synthesis")
 
 
-async def review_draft(draft: Draft, findings: Findings, run: Session) -> Draft:
-    """Critique and revise the draft, as the profile asks (ANGLES-29)."""
+async def review_draft(draft: Draft, findings: Findings, run: Session) -> tuple[Draft, tuple[str, ...]]:
+    """Critique and revise the draft, as the profile asks (ANGLES-29); return it, and what its reviser was told of.
+
+    Its reviser is given what the critic finds and what the check withholds.
+    """
     review = run.profile.review
-    if review.critique and _has_time(run):
-        given = critique_input(await check_whole_draft(draft, findings, run), findings, run, draft=draft)
-        critic = await run.call(critique, given)
-        run.emit(EventType.REPORT, "root", {"stage": "critique", "problems": critic.problems}, part="critique")
-        if review.revise and critic.problems and _has_time(run):
-            draft = choose_revision(draft, await run.call(revise, revise_input(given, critic)), findings)
-            run.emit(EventType.REPORT, "root", {"stage": "revised", "words": len(draft.body.split())}, part="revised")
-    return draft
+    if not review.critique or not _has_time(run):
+        return draft, ()
+    checked = await check_whole_draft(draft, findings, run)
+    given = critique_input(checked, findings, run, draft=draft)
+    critic = await run.call(critique, given)
+    run.emit(EventType.REPORT, "root", {"stage": "critique", "problems": critic.problems}, part="critique")
+    if not review.revise or not critic.problems or not _has_time(run):
+        return draft, ()
+    advice = replace(critic, problems=(*critic.problems, *list_failing(checked, withheld=True)))
+    after = choose_revision(draft, await run.call(revise, revise_input(given, advice)), findings)
+    run.emit(EventType.REPORT, "root", {"stage": "revised", "words": len(after.body.split())}, part="revised")
+    told = (each.sentence for each in checked.checks if each.withheld and after is not draft)
+    return after, tuple(told)
 
 
 async def check_whole_draft(draft: Draft, findings: Findings, run: Session) -> CheckedDraft:
@@ -256,15 +265,15 @@ async def check_whole_draft(draft: Draft, findings: Findings, run: Session) -> C
     return checked if len(run.rulings) == known else check_written_draft(draft, findings, reading, run.rulings)
 
 
-async def repair_draft(draft: Draft, findings: Findings, run: Session) -> CheckedDraft:
+async def repair_draft(draft: Draft, findings: Findings, run: Session, told: Sequence[str] = ()) -> CheckedDraft:
     """Give the sentences that would be withheld back to the writer once; what still fails is withheld with its note.
 
-    Returns the draft after the check, the repaired one if it was taken.
-
-    A repair that withholds no less, or loses most citations, is not taken.
+    Returns the draft after the check, the repaired one if it was taken. Who was `told` of all of them, and left them as
+    they are, is not asked again. A repair that withholds no less, or loses most citations, is not taken.
     """
     checked = await check_whole_draft(draft, findings, run)
-    if not checked.removed_sentences or not run.has_model or not _has_time(run):
+    new = any(each.withheld and each.sentence not in told for each in checked.checks)
+    if not new or not run.has_model or not _has_time(run):
         return checked
     repaired = await run.call(revise, repair_input(checked, draft, findings, run))
     again = await check_whole_draft(repaired, findings, run)

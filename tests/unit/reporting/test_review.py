@@ -52,9 +52,9 @@ async def made(analyst: Mixed, clock: FakeClock | None = None) -> LibraryRun:
 
 async def test_angles_a_draft_with_problems_is_revised_and_one_without_is_not() -> None:
     strict = Mixed({"critique": Critique(("The opening is missing.",)), "revise": ONE})
-    assert await review_draft(BOTH, FOUND, (await made(strict)).session) == ONE
+    assert await review_draft(BOTH, FOUND, (await made(strict)).session) == (ONE, ())
     pleased = Mixed({"critique": Critique(), "revise": ONE})
-    assert await review_draft(BOTH, FOUND, (await made(pleased)).session) == BOTH
+    assert await review_draft(BOTH, FOUND, (await made(pleased)).session) == (BOTH, ())
     assert pleased.given("revise") == []
 
 
@@ -70,7 +70,7 @@ async def test_without_time_nothing_is_reviewed_and_the_draft_stays() -> None:
     clock, analyst = FakeClock(), Mixed({"critique": Critique(("x",)), "revise": ONE, "judge": FAIR})
     run = await make_run("timed", analysts=(analyst,), clock=clock, review=(await made(analyst)).session.profile.review)
     await clock.sleep(run.session.budget.until_deadline - REVIEW_SECONDS / 2)
-    assert await review_draft(BOTH, FOUND, run.session) == BOTH
+    assert await review_draft(BOTH, FOUND, run.session) == (BOTH, ())
     assert await judge_draft(check_written_draft(BOTH, FOUND), FOUND, run.session) is None
     assert analyst.played == []
 
