@@ -11,7 +11,7 @@ import re
 from tests.integration.harness import name_web, open_harness
 
 from corrobora.domain.limits import LIMITS
-from corrobora.engine.knowledge import MAX_QUESTION_FACTS
+from corrobora.engine.knowledge import MAX_ROUND_FACTS
 from corrobora.testing.protocols import WireRequest
 from corrobora.testing.scripted_model import answer_prompt
 from corrobora.testing.server import ModelServer
@@ -113,8 +113,8 @@ async def test_who_is_not_shown_all_facts_is_told_how_many_more_there_are(databa
         await run_on_web(server, database_url, [write_page("lamp", "The lamp", text)], max_rounds="1")
     shown = {role: prompts(server, role)[0] for role in ("reflect", "synthesize")}
     facts = {role: len(re.findall(r"^F\w+ \[S\d+:C\d+\]", user, re.MULTILINE)) for role, user in shown.items()}
-    assert facts["reflect"] == MAX_QUESTION_FACTS
-    assert f"without {facts['synthesize'] - MAX_QUESTION_FACTS} more on the same questions" in shown["reflect"]
+    assert facts["reflect"] == MAX_ROUND_FACTS
+    assert f"without {facts['synthesize'] - MAX_ROUND_FACTS} more on the same questions" in shown["reflect"]
     assert "more on the same questions" not in shown["synthesize"], "the writer has room for all"
 
 

@@ -209,7 +209,7 @@ async def _quote_stands(fact: Fact, run: Session) -> bool:
     return locate_quote(fact.quote, text) is not None
 
 
-MAX_ROUND_FACTS, MAX_QUESTION_FACTS = 40, 20  # of one round, and for each of its questions
+MAX_ROUND_FACTS = 40  # of one round: who is not shown what was found takes it for a gap
 MIN_ROUND_FACTS = 12  # up to which those that answer nothing of the thread are shown, too
 MAX_TOLD = 4  # questions, gaps and references of one source
 
@@ -235,9 +235,9 @@ def build_record(thread: ThreadState, begun: Record) -> Record:
     seen, rounds, turn, last = {fact.id for fact in recalled}, list[PastRound](), 1, 0
     for done in (*thread.earlier, *thread.rounds):
         found = [fact for reading in done.readings for fact in reading.facts if fact.id not in seen]
-        seen |= {fact.id for fact in found}
         turn, last = turn + (done.number <= last), done.number
         rounds.append(_build_round(done, found, asked, turn))
+        seen |= {fact.id for fact in rounds[-1].facts}  # one that had no room is shown where it is found again
     records, last = tuple(_tell_sources_apart(rounds)), len(thread.earlier)
     return replace(begun, recalled=recalled, rounds=records[last:], earlier=records[:last])
 
@@ -260,8 +260,7 @@ def _add_place(source: SourceYield) -> SourceYield:
 def _build_round(done: Round, found: Sequence[Fact], asked: Mapping[str, str], turn: int) -> PastRound:
     once = {fact.id: fact for fact in found}
     answering = sum(bool(fact.answers) for fact in once.values())
-    most = min(MAX_ROUND_FACTS, MAX_QUESTION_FACTS * max(1, len(asked)))
-    best = select_best_facts(tuple(once.values()), min(most, max(MIN_ROUND_FACTS, answering)))
+    best = select_best_facts(tuple(once.values()), min(MAX_ROUND_FACTS, max(MIN_ROUND_FACTS, answering)))
     queries = (query.text for query in done.intent.queries)
     settled = done.decision.proposal if done.decision is not None else None
     return PastRound(

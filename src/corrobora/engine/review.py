@@ -43,7 +43,7 @@ _NEAREST = 3  # quotes for a sentence that tells an absence
 _TELLS_ABSENCE = "it tells that this was not found; the quotes are those nearest to it"
 _ABSENT = re.compile(r"the (?:name|word|letters of) (.{1,200}) stands? in none of its sources")
 _NAME_WITH_DIGITS = re.compile(rf"{NAMED_NUMBER.pattern}|\b[^\W\d_]\w*\d\w*")
-_SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+|\n+")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")  # the label of an entry stands with its words
 _NOT_OPENED = (ReadOutcome.SKIPPED, ReadOutcome.CUT, ReadOutcome.DRIFTED)
 
 
@@ -97,7 +97,7 @@ async def confirm_input(checked: CheckedDraft, findings: Findings, run: Session)
     facts = {str(fact.id): fact for fact in findings.facts}
     shown = [(each, each.facts or _find_nearest(each, findings.facts)) for each in doubted]
     shown.sort(key=lambda row: [(facts[name].source, facts[name].start) for name in row[1]])  # a call has a quote once
-    said = {name: " ".join(each.sentence for each, names in shown if name in names) for name in facts}
+    said = {name: " ".join(f"{each.sentence} {each.row}" for each, names in shown if name in names) for name in facts}
     leads = {name: await _find_lead(fact, said[name], run) for name, fact in facts.items() if said[name]}
     quotes = {name: (sources[name], lead, facts[name].quote) for name, lead in leads.items()}
     doubts = (

@@ -31,6 +31,7 @@ from corrobora.policies.queries import (
     choose_strategy,
     list_other_providers,
     list_rewordings,
+    list_unasked_queries,
     make_fallback_query,
     query_core,
 )
@@ -83,24 +84,27 @@ async def take_given_intent(thread: ThreadState, run: Session) -> Intent | None:
 
 
 def _word_first_round(thread: ThreadState, run: Session) -> Intent | None:
-    phase, suggested = thread.phase, thread.suggested
     surprised = not thread.earlier and bool({fact.id for fact in thread.recalled} - {fact.id for fact in run.scouted})
-    planned = phase.min_queries <= len(suggested) and not surprised  # by facts of other runs
-    if not suggested or not (thread.angle or planned):
-        return None
-    queries = tuple(Query(text, intent=phase.goal) for text in suggested[: phase.max_queries])
-    subjects = () if thread.angle else tuple(subject.name for subject in thread.subjects)
-    return Intent(phase.goal, queries, _list_open_ids(thread), subjects)
+    planned = thread.phase.min_queries <= len(thread.suggested) and not surprised  # by facts of other runs
+    return _word_planned_round(thread) if thread.angle or planned else None
 
 
 def _word_next_round(thread: ThreadState) -> Intent | None:
-    decision = thread.last.decision if thread.last is not None else None
-    if decision is None or decision.proposal.next is None:
-        return None
-    intent, open_ids = decision.proposal.next, _list_open_ids(thread)
-    raised = set(decision.proposal.new_sub_questions)  # they had no id yet when the reflection named its targets
+    proposal, open_ids = thread.last_proposal, _list_open_ids(thread)
+    intent = proposal.next if proposal is not None else None
+    if proposal is None or intent is None:  # who misses nothing words no round; one that must be is the planner's
+        return _word_planned_round(thread) if proposal is not None and proposal.done else None
+    raised = set(proposal.new_sub_questions)  # they had no id yet when the reflection named its targets
     own = [*intent.targets, *(each.id for each in thread.sub_questions if each.text in raised)]
     return replace(intent, targets=tuple(each for each in dict.fromkeys(own) if each in open_ids) or open_ids)
+
+
+def _word_planned_round(thread: ThreadState) -> Intent | None:
+    """Return a round with what the planner suggests and no round has asked, None if nothing is left."""
+    queries = tuple(Query(text, intent=thread.phase.goal) for text in list_unasked_queries(thread))
+    subjects = () if thread.angle else tuple(subject.name for subject in thread.subjects)
+    few = queries[: thread.phase.max_queries]
+    return Intent(thread.phase.goal, few, _list_open_ids(thread), subjects) if few else None
 
 
 def _list_open_ids(thread: ThreadState) -> tuple[str, ...]:

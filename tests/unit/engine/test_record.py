@@ -6,7 +6,7 @@ from tests.unit.policies.threads import decided, fact, one_round, thread
 
 from corrobora.domain.plan import Record, SubQuestion
 from corrobora.domain.thread import Gap
-from corrobora.engine.knowledge import MAX_QUESTION_FACTS, MAX_ROUND_FACTS, build_record
+from corrobora.engine.knowledge import MAX_ROUND_FACTS, build_record
 
 BEGUN = Record("2026-03-01", "the library")
 FIRST = one_round(
@@ -33,10 +33,19 @@ def test_of_a_round_with_many_facts_each_question_keeps_its_best_and_the_rest_is
     many = [fact(f"The harbour was dug by {number} men.", answers=("sq-1",), confidence=0.9) for number in range(50)]
     rare = fact("It is 9 metres deep.", answers=("sq-2",), confidence=0.3)
     full = one_round(1, "a", facts=(*many, rare))
-    for count, most in ((1, MAX_QUESTION_FACTS), (3, MAX_ROUND_FACTS)):
-        asked = [SubQuestion(f"sq-{number}", "What of the harbour?") for number in range(1, count + 1)]
-        [done] = build_record(thread(full, sub_questions=asked), BEGUN).rounds
-        assert (len(done.facts), done.more) == (most, 51 - most)
-        assert rare in done.facts
+    [done] = build_record(thread(full), BEGUN).rounds
+    assert (len(done.facts), done.more) == (MAX_ROUND_FACTS, 51 - MAX_ROUND_FACTS)
+    assert rare in done.facts
     [few] = build_record(thread(one_round(1, "a", facts=(*many[:5], rare))), BEGUN).rounds
     assert (len(few.facts), few.more) == (6, 0)
+
+
+def test_what_a_round_had_no_room_for_is_shown_where_it_is_found_again() -> None:
+    """Else who asks for it has it read again and still does not see it."""
+    many = [fact(f"The harbour was dug by {number} men.", answers=("sq-1",), confidence=0.9) for number in range(50)]
+    hidden = fact("It is 9 metres deep.", answers=("sq-1",), confidence=0.1)
+    first, second = build_record(
+        thread(one_round(1, "a", facts=(*many, hidden)), one_round(2, "b", facts=(many[0], hidden))), BEGUN
+    ).rounds
+    assert hidden not in first.facts
+    assert second.facts == (hidden,)

@@ -35,6 +35,7 @@ O = TypeVar("O")  # noqa: E741 - output of a role
 COMMON = "common"  # the rules that stand at the start of every prompt
 BRIEF, TASK = "<!-- brief -->", "<!-- task -->"  # where the second and the third part of a prompt file start
 MARK = Shown("\x1d")  # ends a part of the brief that stays; no text that is quoted can hold it
+_KNOWN_CHARS = 20  # of words that are named by the quote that has them
 _SECTION_WORDS = 80  # characters that name a section
 _LANGUAGE = (
     "\n\nThe language of this research is {}, whatever language the question is in. Write in it all that you write "
@@ -322,7 +323,25 @@ def _number_quotes(doubts: Sequence[Doubt]) -> dict[tuple[str, str, str], str]:
 
 
 def _show_quotes(doubts: Sequence[Doubt]) -> Shown:
-    return quote_rows((label, quote) for quote, label in _number_quotes(doubts).items())
+    """One line a quote: its source, if it is not that of the line above, what stands before it, and its words.
+
+    Of what stands before it, the words of a quote above are not shown again.
+    """
+    rows: list[tuple[str, Sequence[str]]] = []
+    above, shown = "", dict[str, str]()
+    for (source, lead, quote), label in _number_quotes(doubts).items():
+        shown = shown if source == above else {}
+        parts = lead.removeprefix("(… ").removesuffix(" …)").split(" … ") if lead else []
+        before = dict.fromkeys(_name_known(each, shown) for each in parts)
+        rows.append((label, (source if source != above else "", f"(… {' … '.join(before)} …)" if before else "", quote)))
+        above, shown = source, {**shown, " ".join(quote.split()): label}
+    return quote_rows(rows)
+
+
+def _name_known(said: str, shown: Mapping[str, str]) -> str:
+    """Return the label of the quote that has these words, or the words; few words stand in many quotes."""
+    labels = (label for words, label in shown.items() if len(said) >= _KNOWN_CHARS and said in words)
+    return next(labels, said)
 
 
 def _show_cited(doubt: Doubt, doubts: Sequence[Doubt]) -> Shown:

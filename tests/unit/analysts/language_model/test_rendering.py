@@ -165,7 +165,7 @@ FROZEN = {
     "reflect": "reflect@5ea1bc71d3b3.4ad22743",
     "synthesize": "synthesize@3fced0e55b14.7999585e",
     "summarize": "summarize@52a7aa34968e.e062b737",
-    "confirm": "confirm@e175ae455137.bb752e7b",
+    "confirm": "confirm@da595c2be53d.bb752e7b",
     "critique": "critique@e005b3892a45.00539e47",
     "revise": "revise@fad41e3a4d51.e062b737",
     "judge": "judge@f6c9f29a202b.aed8607e",
