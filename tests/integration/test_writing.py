@@ -309,7 +309,11 @@ async def test_a_cell_of_a_table_is_ruled_on_with_its_row_and_the_headers_of_its
     [asked] = [asked.user for asked in server.asked if is_role(asked, "confirm")]
     shown = re.findall(r"^A cell of this row[^<]*<data-\w+>(.*?)</data", asked, re.MULTILINE)
     assert shown == [f"Part: gates; → Why it is greased: {cell}; When: weekly"]
-    quotes = re.search(r"The quotes, each with its source, or of the source above it:\n<data-(\w+)>\n(.*?)\n</data-\1>", asked, re.DOTALL)
+    quotes = re.search(
+        r"The quotes, each with its source, or of the source above it:\n<data-(\w+)>\n(.*?)\n</data-\1>",
+        asked,
+        re.DOTALL,
+    )
     assert quotes
     rows = quotes[2].split("\n")
     assert len({row.partition(" | ")[2] for row in rows}) == len(rows), "each quote is shown once"

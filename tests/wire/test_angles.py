@@ -171,6 +171,35 @@ async def test_angles_17_a_summary_that_no_reflection_wrote_is_asked_for(said: s
     assert wholes == {done.run.session.brief.question}, "not the objective of the part"
 
 
+async def test_angles_17_a_summary_keeps_nothing_that_its_facts_refute_and_nothing_without_a_fact():
+    """The writer of the report would take it over; that 97 months stand in no source, code knows."""
+
+    def reflect(page: ParsedPrompt) -> Mapping[str, Any]:
+        [marker, *_] = re.findall(r"(\[S\d+:C\d+\]).*every six months", page.text) or [""]
+        said = f"Cranes are inspected every six months {marker}. Cranes are inspected every 97 months {marker}. "
+        return {**never_content(page), "findings": f"{said}Most ports have cranes." if marker else ""}
+
+    text = "".join(
+        f"Harbour cranes of class {each} are inspected every six months by office {each}. " for each in "BCDEF"
+    )
+    answers = {"plan": make_plan(SLUGS[:2]), "reflect": reflect}
+    done = await run_over_wire("angles", answers, documents={"cranes.md": f"# Cranes\n\n{text}\n"})
+    [written] = done.prompts("synthesize")
+    assert "Cranes are inspected every six months. [S" in written
+    assert "97 months" not in written
+    assert "Most ports" not in written
+
+
+async def test_angles_14_the_round_that_a_content_model_leaves_unworded_is_the_planners_and_nobody_words_it_again():
+    queries = {slug: [f"inspection of {slug} cranes", f"port office of {slug} and its rules"] for slug in SLUGS[:2]}
+    plan = make_plan(SLUGS[:2])
+    plan["tasks"] = [{**task, "queries": queries[task["key"]]} for task in plan["tasks"]]
+    content = {**never_content(ParsedPrompt("", "", ())), "gaps": [], "done": True, "should_continue": False}
+    done = await run_over_wire("angles", {"plan": plan, "reflect": lambda _: content})
+    assert not done.prompts("scope")
+    assert {query for own in queries.values() for query in own} <= set(list_searches(done))
+
+
 async def test_angles_17_few_facts_need_no_summary_because_the_writer_is_shown_them():
     """Their quotes are what a summary would say again."""
     cranes = {"cranes.md": "# Cranes\n\nHarbour cranes of class B are inspected every six months by the port office.\n"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tests.wire.methods import WireRun, run_over_wire
@@ -17,22 +17,30 @@ ROLES = ("synthesize", "critique", "judge")
 KEPT = "How long does the archive of Wexmoor keep letters and maps?"
 LETTERS, MAPS = "Letters are kept for 12 years.", "Maps are kept for 30 years."
 SEALED = "Open the box only where two keepers are present."
+LAMP = "lamp_time: how long the lamp of the archive stays lit (in seconds). Default value: 30"
+BELL = "Bells ring 5 seconds before the lamp of the archive goes out."
 DOCUMENTS = {
     "archive.md": f"# Archive of Wexmoor\n\n{LETTERS} {MAPS}\n\nRule for sealed boxes:\n\n{SEALED}\n\n"
-    "Rule for plain boxes:\n\nOpen the box on any working day.\n"
+    f"Rule for plain boxes:\n\nOpen the box on any working day.\n\n{LAMP}\n\n{BELL}\n"
 }
 
 
 async def write_over_wire(
-    body: str, refused: str = "", question: str = KEPT, claims: Mapping[str, str] | None = None
+    body: str,
+    *,
+    refused: str = "",
+    question: str = KEPT,
+    claims: Mapping[str, str] | None = None,
+    documents: Mapping[str, str] = DOCUMENTS,
+    more: Sequence[str] = (),
 ) -> WireRun:
     """Deliver a draft, markers for the first words of quotes; a model refuses what is shown with the word `refused`.
 
-    `claims` are what the reader takes quotes for.
+    `claims` are what the reader takes quotes for, of which `more` stand in other `documents`.
     """
 
     def read(page: ParsedPrompt) -> Mapping[str, Any]:
-        found = extract_sentences(page, LETTERS, MAPS, SEALED)
+        found = extract_sentences(page, LETTERS, MAPS, SEALED, LAMP, BELL, *more)
         return {
             **found,
             "quotes": [{**each, "claim": (claims or {}).get(each["quote"], "")} for each in found["quotes"]],
@@ -54,7 +62,7 @@ async def write_over_wire(
         "synthesize": write,
         "confirm": rule,
     }
-    return await run_over_wire("timed", answers, question=question, documents=DOCUMENTS, max_rounds=1)
+    return await run_over_wire("timed", answers, question=question, documents=documents, max_rounds=1)
 
 
 async def test_cells_with_the_same_words_are_ruled_on_each_in_its_row_and_column():
@@ -80,6 +88,43 @@ async def test_other_words_that_code_finds_supported_are_shown_to_a_model_with_t
     checks = {each.sentence: each for each in done.report.checks}
     assert "something else" in checks[said].withheld
     assert LETTERS not in ruled.partition("D1: ")[2], "a copy needs no ruling"
+
+
+async def test_a_number_that_follows_from_two_of_its_sentence_is_left_to_a_model_whatever_their_units():
+    """A list of defaults gives 30 without a unit; code cannot tell that 25 is right, nor that it is false."""
+    said = "The bell rings after {} seconds: 5 seconds before the lamp goes out after its default of 30 {}."
+    right, false = (said.format(number, "[Bells] [lamp_time:]") for number in (25, 20))
+    for refused in ("", "after 25 seconds"):
+        done = await write_over_wire(f"{right}\n\n{false}\n\n{LETTERS} [Letters]\n", refused=refused)
+        [ruled] = done.prompts("confirm")[:1]
+        assert "may be computed from them" in ruled
+        assert "after 20 seconds" not in ruled, "it follows from nothing, and nobody is asked"
+        assert "after 20 seconds" not in done.report.markdown
+        assert ("after 25 seconds" in done.report.markdown) is not bool(refused)
+        assert "unclear" not in done.report.markdown.partition("## Methodology")[0].partition("\n\n")[2]
+
+
+async def test_a_cell_of_an_entry_is_ruled_on_with_the_name_of_the_entry():
+    """The quote is the second sentence of an entry; whose default it gives, the row and the reader's claim say."""
+    entry = "It stays lit for 30 seconds unless a keeper turns it off."
+    table = f"{LETTERS} [Letters]\n\n| name | default |\n| --- | --- |\n| lamp_time | 30 seconds [It] |\n"
+    listed = f"- lamp_time: how long a lamp is lit after a visit to the vault. {entry}"
+    document = f"# Archive of Wexmoor\n\n{LETTERS}\n\n{listed}\n"
+    done = await write_over_wire(
+        table, claims={entry: f"The lamp_time: {entry}"}, documents={"a.md": document}, more=(entry,)
+    )
+    [ruled] = done.prompts("confirm")[:1]
+    assert re.search(rf"lamp_time: how long a lamp.*?\) \| {re.escape(entry)}", ruled)
+
+
+async def test_what_stands_before_a_quote_is_not_shown_again_where_a_quote_above_has_it():
+    done = await write_over_wire(
+        "The archive holds letters for 12 years [Letters]. It holds maps for 30 years [Maps].\n"
+    )
+    [ruled] = done.prompts("confirm")[:1]
+    assert ruled.count(LETTERS) == 1
+    assert ruled.count("archive.md") + ruled.count("Archive of Wexmoor |") == 1, "a source is named once"
+    assert f"Q1 …) | {MAPS}" in ruled
 
 
 async def test_the_number_in_the_name_that_a_question_asks_about_is_left_to_a_model():

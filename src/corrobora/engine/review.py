@@ -21,14 +21,16 @@ from corrobora.policies.grading import find_notice
 from corrobora.ports import Library
 from corrobora.reporting.evidence import build_evidence
 from corrobora.reporting.render import CitedSource, render_conflicts, render_gaps
-from corrobora.reporting.verify import RULED, CheckedDraft
+from corrobora.reporting.verify import RULED, CheckedDraft, check_draft
 from corrobora.roles.forms import name_origin, name_place, select_best_facts
 from corrobora.roles.review import Confirming, Doubt, Reviewing, Revising, confirm
 from corrobora.text.claims import NAMED_NUMBER
 from corrobora.text.derivations import ReadDocument, ReadingSet, find_mention, is_about_reading
-from corrobora.text.markdown import MARKER
+from corrobora.text.markdown import LEAD, MARKER, is_row, iter_cited_sentences
+from corrobora.text.measures import find_measures
 from corrobora.text.operations import DerivationKind
 from corrobora.text.phrases import TELLS_RESEARCH, is_written_by_code
+from corrobora.text.reading import is_stated_result
 from corrobora.text.support import find_numbers
 from corrobora.text.tokens import split_words, stem_text, token_overlap
 
@@ -181,11 +183,13 @@ async def ask_rulings(given: Confirming, run: Session) -> bool:
 def _has_foreign_number(doubt: Doubt, named: Container[str]) -> bool:
     """True if a sentence has a number that stands neither in a quote shown with it nor in what is shown before one.
 
-    What the question names, such as "s6" or "IPv6", is no number.
+    What the question names, such as "s6" or "IPv6", is no number; what follows from two that both have is not foreign.
     """
     shown = "\n".join(" ".join(quote) for quote in doubt.quotes)
     said = _NAME_WITH_DIGITS.sub(lambda name: "" if name[0] in named else name[0], doubt.sentence)
-    return bool(doubt.quotes) and not find_numbers(said) <= find_numbers(shown)
+    stated, known = find_measures(said), find_measures(shown)
+    computed = (find_numbers(each.text) for each in stated if is_stated_result(each, stated, known))
+    return bool(doubt.quotes) and not find_numbers(said) <= find_numbers(shown).union(*computed)
 
 
 def _name_source(fact: Fact, place: str = "") -> str:
@@ -311,6 +315,20 @@ async def add_evidence(report: Report, library: Library) -> Report:
 
 
 MIN_KEPT_CITATIONS = 0.5  # a revision must keep at least this share of the draft's distinct citations
+
+
+def drop_unproven(text: str, facts: Sequence[Fact]) -> str:
+    """Return what a model wrote of a thread without what its facts refute and what cites none of them.
+
+    Whoever writes the report takes it for found.
+    """
+    kept: list[str] = []
+    for line in check_draft(Draft("", text), facts).draft.body.split("\n"):
+        lead = line[: len(line) - len(LEAD.sub("", line, count=1))]
+        cited = [f"{said} {''.join(marks)}" for said, marks in iter_cited_sentences(line[len(lead) :]) if marks]
+        whole = not line.strip() or line.startswith("#") or is_row(line)
+        kept += [line] if whole else [lead + " ".join(cited)] if cited else []
+    return "\n".join(kept).strip()
 
 
 def add_code_sections(draft: Draft, findings: Findings) -> Draft:

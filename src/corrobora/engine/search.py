@@ -14,7 +14,6 @@ from functools import partial
 from corrobora.domain.errors import ProviderError, RoleError
 from corrobora.domain.evidence import Hit, Query, ReadOutcome, SourceId
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.plan import SubQuestionStatus
 from corrobora.domain.run import EventType, RequestOption
 from corrobora.domain.thread import Attempt, Intent, Round, ThreadState
 from corrobora.engine.inputs import collect_terms, rescope_input, scope_input
@@ -22,7 +21,13 @@ from corrobora.engine.sections import LIMIT_TOLD, search_sites
 from corrobora.engine.session import Session, run_parallel
 from corrobora.engine.session.egress import STAYED, clear_query, show_queries
 from corrobora.engine.session.journal import FAILED, CallMeta, SearchResults, decode, encode, hash_parts
-from corrobora.policies.intent import bind_intent, ensure_changed_query, must_rescope
+from corrobora.policies.intent import (
+    bind_intent,
+    ensure_changed_query,
+    must_rescope,
+    word_next_round,
+    word_planned_round,
+)
 from corrobora.policies.queries import (
     EVIDENCE_PROVIDER,
     LIBRARY_PROVIDER,
@@ -31,7 +36,6 @@ from corrobora.policies.queries import (
     choose_strategy,
     list_other_providers,
     list_rewordings,
-    list_unasked_queries,
     make_fallback_query,
     query_core,
 )
@@ -72,7 +76,7 @@ async def take_given_intent(thread: ThreadState, run: Session) -> Intent | None:
     A reflection words the round after it; the planner, or a refinement, the first one of a thread that has siblings.
     None if nothing of it is new, and after a person's hint, which nobody knew. It is journaled as an answer of `scope`.
     """
-    intent = _word_first_round(thread, run) if thread.last is None else _word_next_round(thread)
+    intent = _word_first_round(thread, run) if thread.last is None else word_next_round(thread)
     if intent is None or thread.steer or not run.has_model:
         return None
     asked = {query_core(query) for query in thread.past_queries}
@@ -86,30 +90,7 @@ async def take_given_intent(thread: ThreadState, run: Session) -> Intent | None:
 def _word_first_round(thread: ThreadState, run: Session) -> Intent | None:
     surprised = not thread.earlier and bool({fact.id for fact in thread.recalled} - {fact.id for fact in run.scouted})
     planned = thread.phase.min_queries <= len(thread.suggested) and not surprised  # by facts of other runs
-    return _word_planned_round(thread) if thread.angle or planned else None
-
-
-def _word_next_round(thread: ThreadState) -> Intent | None:
-    proposal, open_ids = thread.last_proposal, _list_open_ids(thread)
-    intent = proposal.next if proposal is not None else None
-    if proposal is None or intent is None:  # who misses nothing words no round; one that must be is the planner's
-        return _word_planned_round(thread) if proposal is not None and proposal.done else None
-    raised = set(proposal.new_sub_questions)  # they had no id yet when the reflection named its targets
-    own = [*intent.targets, *(each.id for each in thread.sub_questions if each.text in raised)]
-    return replace(intent, targets=tuple(each for each in dict.fromkeys(own) if each in open_ids) or open_ids)
-
-
-def _word_planned_round(thread: ThreadState) -> Intent | None:
-    """Return a round with what the planner suggests and no round has asked, None if nothing is left."""
-    queries = tuple(Query(text, intent=thread.phase.goal) for text in list_unasked_queries(thread))
-    subjects = () if thread.angle else tuple(subject.name for subject in thread.subjects)
-    few = queries[: thread.phase.max_queries]
-    return Intent(thread.phase.goal, few, _list_open_ids(thread), subjects) if few else None
-
-
-def _list_open_ids(thread: ThreadState) -> tuple[str, ...]:
-    settled = (SubQuestionStatus.ANSWERED, SubQuestionStatus.EXHAUSTED)
-    return tuple(each.id for each in thread.sub_questions if each.standing not in settled)
+    return word_planned_round(thread) if thread.angle or planned else None
 
 
 async def _claim_query(query: Query, thread: ThreadState, run: Session) -> Query:

@@ -22,12 +22,41 @@ from corrobora.policies.queries import (
     extract_terms,
     has_time_words,
     is_reformulated,
+    list_unasked_queries,
     make_fallback_query,
     query_core,
     reword_query,
     select_fresh_queries,
 )
 from corrobora.text.tokens import stem_text
+
+
+def word_next_round(thread: ThreadState) -> Intent | None:
+    """Return the round that the last reflection words.
+
+    One that misses nothing words none: a round that must be all the same takes what the planner suggests.
+    """
+    proposal = thread.last_proposal
+    if proposal is None or proposal.next is None:
+        return word_planned_round(thread) if proposal is not None and proposal.done else None
+    open_ids, raised = list_open_ids(thread), set(proposal.new_sub_questions)  # they had no id when targets were named
+    own = [*proposal.next.targets, *(each.id for each in thread.sub_questions if each.text in raised)]
+    return replace(proposal.next, targets=tuple(each for each in dict.fromkeys(own) if each in open_ids) or open_ids)
+
+
+def word_planned_round(thread: ThreadState) -> Intent | None:
+    """Return a round of what the planner suggests and no round has asked, None if nothing is left."""
+    goal, texts = thread.phase.goal, list_unasked_queries(thread)[: thread.phase.max_queries]
+    subjects = () if thread.angle else tuple(subject.name for subject in thread.subjects)
+    asked = tuple(Query(text, intent=goal) for text in texts)
+    return Intent(goal, asked, list_open_ids(thread), subjects) if asked else None
+
+
+def list_open_ids(thread: ThreadState) -> tuple[str, ...]:
+    """List the sub-questions that are neither answered nor given up."""
+    settled = (SubQuestionStatus.ANSWERED, SubQuestionStatus.EXHAUSTED)
+    return tuple(each.id for each in thread.sub_questions if each.standing not in settled)
+
 
 Queries = tuple[Query, ...]
 

@@ -172,6 +172,18 @@ def is_computable(measure: Measure, others: Sequence[Measure], years: Iterable[i
     return any(abs(value - measure.value) <= room for value in found)
 
 
+def is_stated_result(measure: Measure, stated: Sequence[Measure], known: Sequence[Measure]) -> bool:
+    """True if a number follows from two that its sentence states and its sources have, whatever their units.
+
+    "30 - 5 = 25 seconds" of a manual that gives "Default value: 30": whether the unit is theirs is for a reader to say.
+    """
+    numbers = {other.number for other in known}
+    held = list({each.number for each in stated if each.number in numbers} - {measure.number})
+    pairs = [(a, b) for a in held for b in held if a != b]
+    found = [value for a, b in pairs for value in (a + b, a - b, a * b, *([a / b] if b else []))]
+    return any(abs(value - measure.number) <= 1e-6 * abs(measure.number) for value in found)
+
+
 def _combine(one: Measure, other: Measure, dimension: str) -> list[float]:
     """Return what two amounts give that a result of a dimension may state."""
     a, b = one.value, other.value

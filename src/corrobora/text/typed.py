@@ -33,6 +33,7 @@ from corrobora.text.reading import (
     ParsedEvidence,
     find_nearest,
     is_computable,
+    is_stated_result,
     read_evidence,
     select_cells,
     split_by_cells,
@@ -77,7 +78,7 @@ def _select_meant(clause: Clause, reading: ParsedEvidence) -> tuple[ParsedEviden
 
 def _compare_clause(clause: Clause, whole: Clause, reading: ParsedEvidence) -> list[Discrepancy]:
     units = find_nearest(clause, reading.units)
-    found = list(_compare_numbers(clause.text, reading, units))
+    found = list(_compare_numbers(clause.text, whole.text, reading, units))
     if units:
         found += min(
             (list(_compare_words(clause, whole, unit, reading)) for unit in units),
@@ -86,7 +87,7 @@ def _compare_clause(clause: Clause, whole: Clause, reading: ParsedEvidence) -> l
     return found
 
 
-def _compare_numbers(text: str, reading: ParsedEvidence, units: Sequence[Clause]) -> Iterator[Discrepancy]:
+def _compare_numbers(text: str, whole: str, reading: ParsedEvidence, units: Sequence[Clause]) -> Iterator[Discrepancy]:
     dates, rest = find_dates(text)
     for date in dates:
         if not _is_date_known(date, reading):
@@ -102,7 +103,10 @@ def _compare_numbers(text: str, reading: ParsedEvidence, units: Sequence[Clause]
     for at, measure in enumerate(measures):
         around = measures[max(0, at - 1) : at + 2]
         beside = [each for each in around if each is measure or _is_range(rest, *sorted((each, measure), key=_start))]
-        if (problem := _compare_number(measure, reading, near, beside, rest[: measure.start])) is not None:
+        problem = _compare_number(measure, reading, near, beside, rest[: measure.start])
+        if problem is not None and problem.false and is_stated_result(measure, find_measures(whole), reading.measures):
+            problem = _doubt_computed(measure)
+        if problem is not None:
             yield problem
 
 
@@ -173,13 +177,18 @@ def _describe_absence(measure: Measure, reading: ParsedEvidence, rivals: Sequenc
     if measure.vague or (counts and not rivals):
         return Discrepancy(f"its number {said} stands in none of its sources", said)
     if is_computable(measure, reading.operands, reading.years):
-        return Discrepancy(f"its number {said} is in none of its sources and may be computed from them", said)
+        return _doubt_computed(measure)
     if (name := _NAMED.search(before)) and re.search(rf"(?i)\b{name[1]}\s+\d", reading.everything) is None:
         return Discrepancy(f"none of its sources is called {name[1]} {said}", f"{name[1]} {said}")
     kind = "amount" if measure.dimension else "number"
     instead = f"; they give {rivals[0].text}" if rivals else ""
     reason = f"its {kind} {said} stands in none of its sources{instead}"
     return Discrepancy(reason, said, false=True, contradicts=bool(rivals))
+
+
+def _doubt_computed(measure: Measure) -> Discrepancy:
+    said = measure.text
+    return Discrepancy(f"its number {said} is in none of its sources and may be computed from them", said)
 
 
 def _find_other_edition(said: str, before: str, reading: ParsedEvidence) -> Discrepancy | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.unit.policies.threads import decided, fact, one_round, thread
 
-from corrobora.domain.plan import Record, SubQuestion
+from corrobora.domain.plan import Record
 from corrobora.domain.thread import Gap
 from corrobora.engine.knowledge import MAX_ROUND_FACTS, build_record
 

@@ -333,7 +333,9 @@ def _show_quotes(doubts: Sequence[Doubt]) -> Shown:
         shown = shown if source == above else {}
         parts = lead.removeprefix("(… ").removesuffix(" …)").split(" … ") if lead else []
         before = dict.fromkeys(_name_known(each, shown) for each in parts)
-        rows.append((label, (source if source != above else "", f"(… {' … '.join(before)} …)" if before else "", quote)))
+        rows.append(
+            (label, (source if source != above else "", f"(… {' … '.join(before)} …)" if before else "", quote))
+        )
         above, shown = source, {**shown, " ".join(quote.split()): label}
     return quote_rows(rows)
 
