@@ -31,7 +31,7 @@ def extract_sentences(page: ParsedPrompt, *wanted: str) -> Mapping[str, Any]:
     return {"relevant": bool(quotes), "quotes": quotes}
 
 
-async def research_steps(*named: str) -> str:
+async def research_steps(*named: str, question: str = STEPS) -> str:
     """How the question stands after one round whose reflection names the facts with these words as its answer."""
     told = ("The pump is filled with water first.", "The lever of the pump is pulled in the end.", "painted green")
 
@@ -44,14 +44,14 @@ async def research_steps(*named: str) -> str:
         "clarify": {
             "feasible": True,
             "complexity": "simple",
-            "queries": [{"question": STEPS, "sub_questions": [STEPS]}],
+            "queries": [{"question": question, "sub_questions": [question]}],
         },
         "extract": lambda page: extract_sentences(page, *told[:2], "A pump of this kind is painted green every year."),
         "reflect": reflect,
     }
-    done = await run_over_wire("timed", answers, question=STEPS, documents=MANUAL, max_rounds=1)
-    [question] = done.report.findings.sub_questions
-    return question.standing
+    done = await run_over_wire("timed", answers, question=question, documents=MANUAL, max_rounds=1)
+    [asked] = done.report.findings.sub_questions
+    return asked.standing
 
 
 async def test_several_facts_that_a_model_names_answer_a_question_together():
@@ -59,6 +59,8 @@ async def test_several_facts_that_a_model_names_answer_a_question_together():
     assert await research_steps() == "PARTIAL", "a bare verdict is not enough"
     assert await research_steps("filled with water", "lever of the pump") == "ANSWERED"
     assert await research_steps("no such fact") == "PARTIAL"
+    limits = "Which steps, with which defaults and time limits, start the pump?"
+    assert await research_steps("filled with water", "lever", question=limits) == "ANSWERED", "no time of day is asked"
 
 
 async def test_a_passage_is_read_again_for_a_gap_that_a_model_names_and_its_reader_is_told():

@@ -84,7 +84,7 @@ _NOUNS = tuple(
         ("price|costs?|fees?|fine|salary|budget|revenue|turnover|profit|rent", "money share amount"),
         ("percentage|percent|proportion|share|rate", "share amount"),
         ("numbers?|amount|quantity|limit|limits|minimum|maximum|speed|temperature|capacity|threshold|score", "amount"),
-        ("time", "clock"),
+        (r"time(?! (?:limits?|outs?|spans?|frames?|windows?|steps?|zones?)\b)", "clock"),
         ("date|year|month|day", "date"),
         ("releases?|versions?", "release"),
         ("address|city|town|country|location|place|venue|street", "place"),

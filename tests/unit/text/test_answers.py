@@ -60,6 +60,8 @@ def test_kinds_are_read_from_the_words():
     assert classify_question("What percentage of nests failed?").kinds == {AnswerKind.SHARE, AnswerKind.AMOUNT}
     assert classify_question("Is smoking permitted on deck?").permission
     assert classify_question("Does the charter allow guests to vote?").permission
+    assert classify_question("At which time does the mill open?").kinds == {AnswerKind.CLOCK}
+    assert not classify_question("Which settings, with which defaults and time limits, rule the mill?").kinds
     assert classify_question("Which release of Mill brought the sieve?").kinds == {AnswerKind.RELEASE}
 
 
