@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 from tests.integration.harness import Ended, name_web, open_harness, passages_sent
 from tests.integration.test_reading_and_memory import is_role, list_sources, prompts
 
@@ -62,7 +63,12 @@ def answer(asked: WireRequest) -> str:
 
 
 async def research(
-    database_url: str, pages: list[WebPage], faults: Mapping[str, str] | None = None, *, minutes: str = "unlimited"
+    database_url: str,
+    pages: list[WebPage],
+    faults: Mapping[str, str] | None = None,
+    *,
+    minutes: str = "unlimited",
+    profile: str = "angles",
 ) -> tuple[Ended, ModelServer]:
     async with (
         ModelServer(answers=answer) as server,
@@ -71,7 +77,7 @@ async def research(
     ):
         overrides = (("minutes", minutes),)
         options: dict[str, Any] = {"libraries": (), "providers": ("tavily",), "overrides": overrides}
-        found = await harness.run(server, "angles", question=QUESTION, **options)
+        found = await harness.run(server, profile, question=QUESTION, **options)
     assert found.report is not None
     return found, server
 
@@ -102,6 +108,15 @@ async def test_what_a_page_orders_loses_no_other_page_of_its_call(database_url: 
     alone = [user for user in calls if len(list_sources(user)) == 1]
     assert alone
     assert all(ORDER not in user for user in alone)
+
+
+@pytest.mark.parametrize("profile", ["timed", "rounds"])
+async def test_pages_of_a_single_thread_share_a_call_where_time_is_not_limited(database_url: str, profile: str):
+    pages = [write_page(number) for number in range(4)]
+    found, server = await research(database_url, pages, profile=profile)
+    assert max(len(list_sources(user)) for user in prompts(server, "extract")) > 1
+    for number in range(4):
+        assert any(f"sluice gate {number} " in quote for quote in list_quotes(found)), number
 
 
 async def test_where_time_is_limited_no_page_waits_for_another_one(database_url: str):

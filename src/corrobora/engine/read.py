@@ -75,7 +75,7 @@ async def read_hits(
     read_whole = found is not None and run.has_model
     missed = select_missed_subjects(thread.subjects, found or hits)
     timed = run.budget.allowance.seconds is not None or thread.phase.minutes is not None
-    pages = run.leaves > 1 and not timed  # else each is read as soon as it is there
+    pages = not timed  # else each is read as soon as it is there
     shared = [pages or hit.source is not None for hit in hits]
     free, topic = partial(_list_free, thread, run), find_topic_stems(run.brief.question)
     batch = ReadBatch(sum(shared) + len(again), free, topic, pages=pages)

@@ -97,6 +97,7 @@ _NEGATION = re.compile(
     )
     + r"))(?!\w)"
 )
+_DENYING_OBJECTS = ("nothing", "nobody", "none")  # they may deny the verb before them: "shares nothing"
 _ABSENCE = re.compile(r"without|lack|absence|free|instead|rather|ohne|sans|sin\b")
 _FAMILIES = {
     "quantifier": {
@@ -248,6 +249,8 @@ def parse_clause(text: str) -> Clause:
         negations += match.group() != "nor" or "neither" not in low[: match.start()]  # "neither A nor B" denies once
         if not _ABSENCE.match(match.group()):  # "lacking" and "without" govern a noun, for which there are other words
             negated.add(_find_governed(text, match))
+        if match.group() in _DENYING_OBJECTS and (before := split_words(text[: match.start()])):
+            negated.add(stem_word(before[-1]))
     shades: list[Shade] = []
     for match in _SHADES.finditer(low):
         family, kind = (match.lastgroup or "_").split("_")

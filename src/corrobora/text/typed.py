@@ -45,6 +45,7 @@ _NEXT_YEAR = re.compile(r"(?i)\b(?:an?|the|previous|next|last|following) year\b"
 _NAMED = re.compile(
     r"(?i)\b(revision|version|release|edition|article|section|chapter|clause|table|figure|part|annex|appendix)\s+$"
 )
+_OWN_COUNT = re.compile(r"(?i)\b(?:these|those)\s+$")  # of what the text itself lists
 _ORDERING = ("before", "after")
 _RANGE_WORDS = 3  # between the ends of a range
 _SAME_SUBJECT = 0.8  # share of a clause's stems in a sentence from which one verb is about one thing
@@ -173,7 +174,7 @@ def _compare_unit(measure: Measure, reading: ParsedEvidence) -> Discrepancy | No
 def _describe_absence(measure: Measure, reading: ParsedEvidence, rivals: Sequence[Measure], before: str) -> Discrepancy:
     """Describe a number that is like none of the evidence; it is false unless it may be meant otherwise."""
     said = measure.text
-    counts = measure.spelled and measure.number <= _EXACT_UPTO
+    counts = (measure.spelled or _OWN_COUNT.search(before) is not None) and measure.number <= _EXACT_UPTO
     if measure.vague or (counts and not rivals):
         return Discrepancy(f"its number {said} stands in none of its sources", said)
     if is_computable(measure, reading.operands, reading.years):

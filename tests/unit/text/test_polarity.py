@@ -133,3 +133,15 @@ def test_a_verb_that_denies_what_follows_it_is_no_proof_against_a_denial() -> No
     assert check("A file without a tab is refused.", "A file that contains a tab is refused.").support is not (
         Support.SUPPORTED
     )
+
+
+def test_a_verb_whose_object_is_nothing_is_denied_and_what_its_sources_deny_is_no_reason_to_withhold_it() -> None:
+    said = (
+        "A reserve library shares nothing with its main library but loans, and the two must not use the same shelf "
+        "of one hall."
+    )
+    quote = (
+        "There is no further relationship between the reserve library and the main library it lends from, in "
+        "particular, they must not share the same hall shelf if they use the same hall."
+    )
+    assert not check(said, quote).withholds

@@ -173,3 +173,27 @@ def test_an_amount_of_a_title_alone_supports_nothing_where_the_text_gives_anothe
     titled = Evidence(quote, title="Say [1] that the gates must be greased every 777 days", published="2021")
     assert check_support("The gates must be greased every 777 days [1].", [titled]).support is Support.UNCLEAR
     assert check_support("The gates must be greased every 11 days.", [titled]).support is Support.SUPPORTED
+
+
+def test_a_count_of_what_the_text_lists_itself_is_left_to_a_reader() -> None:
+    """A source seldom counts its own steps; a number of anything else must stand in it."""
+    steps = [Evidence("Start the pump by hand."), Evidence("Open the valve. This step is only required in frost.")]
+    assert not check_support("Of these 2 steps the second is only required in frost.", steps).withholds
+    assert check_support("The pump has 2 valves.", steps).withholds
+
+
+@pytest.mark.parametrize(
+    ("sentence", "computed"),
+    [
+        ("The bell rings 5 seconds before the end of 30, after 25 seconds.", True),
+        ("It rings after 30 - 5 = 25 seconds.", True),
+        ("The bell rings 5 seconds before the end of 30, after 20 seconds.", False),
+        ("The bell rings after 25 seconds.", False),
+    ],
+)
+def test_a_number_that_follows_from_two_that_are_stated_is_doubted_and_any_other_withheld(
+    sentence: str, computed: bool
+) -> None:
+    quotes = [Evidence("The bell rings 5 seconds before the end."), Evidence("lamp_time (in seconds). Default: 30")]
+    found = check_support(sentence, quotes)
+    assert ("may be computed" in "; ".join(found.reasons), found.withholds) == (computed, not computed)
