@@ -180,3 +180,15 @@ async def test_a_critic_sees_what_is_cited_and_the_best_of_the_rest_and_a_judge_
     done = await run_over_wire("angles", answers, question=question, documents=documents)
     shown = {role: len(re.findall(r"^F\w+ \[S", done.prompts(role)[0], re.MULTILINE)) for role in ROLES}
     assert shown == {"synthesize": 30, "critique": 3 + MAX_LEFT_OUT_SHOWN, "judge": 3}
+
+
+async def test_the_writer_is_told_how_many_documents_were_read_and_may_say_that_none_of_them_has_it():
+    """Those without a fact are not listed, and an absence is counted in all that were read."""
+    documents = {
+        **DOCUMENTS,
+        "vault.md": "# The vault of Wexmoor\n\nLetters and maps of the archive lie in its vault.\n",
+    }
+    said = "None of the 2 documents read mentions zebras."
+    done = await write_over_wire(f"{LETTERS} [Letters]\n\n{said}\n", documents=documents)
+    assert "2 documents were read in all." in done.prompts("synthesize")[0]
+    assert said in done.report.markdown

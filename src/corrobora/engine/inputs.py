@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from corrobora.domain.evidence import Contradiction, Fact
+from corrobora.domain.evidence import Contradiction, Fact, ReadOutcome
 from corrobora.domain.plan import (
     Coverage,
     Node,
@@ -176,6 +176,7 @@ def summary_input(thread: ThreadState) -> Material:
         gaps=list_open_gaps(thread),
         output_format=thread.output_format,
         words_max=600,
+        read=len({each.source for done in thread.rounds for each in done.readings if each.outcome is ReadOutcome.READ}),
     )
 
 

@@ -51,6 +51,7 @@ from corrobora.engine.review import (
     confirm_input,
     critique_input,
     find_cited_markers,
+    find_read_sources,
     judge_input,
     list_failing,
     load_reading_set,
@@ -216,7 +217,8 @@ async def plan_from_thread_file(given: ThreadFile, run: Session) -> Plan:
 
 async def prepare_material(brief: Brief, findings: Findings, run: Session) -> Material:
     """Return what the report is written from; a model is given less of it if the time is short."""
-    material = replace(report_input(findings, brief.question, run.profile), today=run.record.today)
+    material = report_input(findings, brief.question, run.profile)
+    material = replace(material, today=run.record.today, read=len(find_read_sources(findings)))
     material = fit_length(material) if run.has_model else material
     return shorten_material(material) if needs_short_report(await run.record_meter("root/write")) else material
 

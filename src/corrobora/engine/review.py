@@ -58,7 +58,7 @@ async def load_reading_set(draft: Draft, findings: Findings, run: Session) -> Re
         return None
     rounds = [done for leaf in iter_threads(findings) for done in leaf.rounds]
     readings = [reading for done in rounds for reading in done.readings]
-    read = {each.source: each.hit.url for each in readings if each.outcome is ReadOutcome.READ and each.source}
+    read = find_read_sources(findings)
     opened = set(read.values())
     failed = {each.hit.url for each in readings if each.outcome not in (ReadOutcome.READ, *_NOT_OPENED)} - opened
     unread = {hit.url for done in rounds for hit in done.hits} - opened - failed
@@ -74,6 +74,12 @@ async def load_reading_set(draft: Draft, findings: Findings, run: Session) -> Re
         len(unread),
         "\n".join((run.brief.question, *(question.text for question in findings.sub_questions))),
     )
+
+
+def find_read_sources(findings: Findings) -> Mapping[str, str]:
+    """Return the sources that were read in any round, with their addresses."""
+    readings = (reading for leaf in iter_threads(findings) for done in leaf.rounds for reading in done.readings)
+    return {str(each.source): each.hit.url for each in readings if each.outcome is ReadOutcome.READ and each.source}
 
 
 def list_failing(checked: CheckedDraft, *, withheld: bool = False) -> tuple[str, ...]:

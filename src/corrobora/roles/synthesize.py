@@ -244,6 +244,7 @@ class Material:
     output_format: str = ""
     today: str = ""
     whole: str = ""  # the question of the whole research, where `question` is what one part of it asks
+    read: int = 0  # documents, those without a fact among them
 
 
 @dataclass(frozen=True, slots=True)
