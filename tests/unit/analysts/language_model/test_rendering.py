@@ -164,7 +164,7 @@ FROZEN = {
     "extract": "extract@8d8db6e37a39.e4e9fe6a",
     "reflect": "reflect@5ea1bc71d3b3.4ad22743",
     "synthesize": "synthesize@b009ae23dc8c.7999585e",
-    "summarize": "summarize@52a7aa34968e.e062b737",
+    "summarize": "summarize@7d04941ac30b.e062b737",
     "confirm": "confirm@da595c2be53d.bb752e7b",
     "critique": "critique@e005b3892a45.00539e47",
     "revise": "revise@fad41e3a4d51.e062b737",
