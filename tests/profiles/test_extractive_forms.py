@@ -99,6 +99,11 @@ FILES: dict[str, dict[str, str]] = {
         "space.\n\n"
         "## Backup\n\nCall the copy command to write a backup while the file is in use.\n",
     },
+    "thread": {
+        "answer.txt": "Re: The ferry stop\n\nFrom: Ola Berg\nTo: all\n\nI have asked.\n\n> The council wants to know who "
+        "looks after the\n> waiting room of the ferry stop at Ness, and who\n> holds its keys in winter.\n\n"
+        "The harbour office does both.\n",
+    },
     "leaflet": {
         "lumiphen.md": "# Lumiphen drops\n\nLumiphen contains a plant extract. It is used to relieve dry eyes "
         "in adults.\n"
@@ -143,6 +148,8 @@ FIRST = (  # library, question, what the opening says
     ("quarters", "Why did sales fall?", "because two kilns were repaired"),
     ("faq", "Is cartfile safe against power loss?", "Is cartfile safe against power loss? Yes, if it was opened"),
     ("faq", "How do I back up a file while it is in use?", "Call the copy command to write a backup"),
+    ("thread", "What does the council want to know about the waiting room?",
+     "The council wants to know who looks after the waiting room of the ferry stop at Ness, and who holds its keys"),
     ("leaflet", "What is Lumiphen?", "Lumiphen contains a plant extract."),
     ("leaflet", "How should the drops be stored?", "How to store the drops: Keep them in the dark."),
     ("abroad", "Wie hoch ist der Beitrag?", "Der Beitrag beträgt 12 Euro im Monat."),

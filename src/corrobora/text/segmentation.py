@@ -29,7 +29,7 @@ class Span(NamedTuple):
 _BINDING_ABBREVIATIONS = frozenset(
     "mr mrs ms dr prof rev hon st mt ft gen col lt sgt capt cmdr adm maj gov sen rep pres messrs fr sr br "
     "e.g i.e eg ie vs cf viz fig figs eq eqs ref refs sec sect art no nos vol vols pp ch chap ed eds tab app "
-    "approx ca est al nr op dept univ v bzw vgl ggf inkl zzgl sog mme".split()
+    "approx ca est al nr op dept esp resp incl excl misc univ v bzw vgl ggf inkl zzgl sog mme".split()
 )
 _MONTH_NAMES = frozenset(
     "januar februar märz april juni juli august september oktober november dezember jahrhundert jahrhunderts".split()

@@ -265,13 +265,14 @@ def append_names(text: str) -> str:
 
 LIST_ITEM = re.compile(r"(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\(?[a-z][.)])[ \t]+(?=\S)")
 COMMENT = re.compile(r"#+[ \t]+(?=\S)")  # of a configuration or a program
+_QUOTED = re.compile(r"(?:>[ \t]?){1,9}(?=[^\s>])")  # what a mail quotes of another
 TERM_GAP = "\u2003"  # what a reader puts between a term and what defines it, where it writes both on one line
 _ROW = re.compile(r"(?:[^;:\n]{1,120}: [^;\n]{1,2000}(?:; |\.$|$)){2,}")
 
 
 def skip_item_mark(text: str, start: int) -> int:
-    """Return where the words of a list item or comment begin; a letter in brackets belongs to the text of a clause."""
-    mark = LIST_ITEM.match(text, start) or COMMENT.match(text, start)
+    """Return where the words of a list item, a comment or a quoted mail begin; "(a)" belongs to the text of a clause."""
+    mark = LIST_ITEM.match(text, start) or COMMENT.match(text, start) or _QUOTED.match(text, start)
     return start if mark is None or mark.group()[0] == "(" else mark.end()
 
 

@@ -17,6 +17,7 @@ from typing import cast
 
 from corrobora.adapters.readers import TextWriter, decode_text
 from corrobora.adapters.readers.html import read_tags
+from corrobora.adapters.readers.outline import join_quoted
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.ports import ParsedDocument
@@ -83,7 +84,7 @@ def _write_part(part: Message, writer: TextWriter, *, level: int, depth: int) ->
     elif shown and kind == "text/html":
         read_tags(_decode_part(part), writer)
     elif shown and kind == "text/plain":
-        writer.add_verbatim(_decode_part(part))
+        writer.add_verbatim(join_quoted(_decode_part(part)))
     else:
         name = _decode_words(part.get_filename() or "")
         writer.add_block(f"Attachment: {name} ({kind})" if name else f"Attachment: {kind}")

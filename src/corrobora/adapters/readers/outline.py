@@ -16,6 +16,8 @@ from corrobora.text.quantities import find_days, find_releases
 from corrobora.text.tokens import TERM_GAP
 
 _BROKEN = re.compile(r"(?<=\w)\u2010\n([ \t]*)(\S+)[ \t]*(\n?)")
+_QUOTED = re.compile(r"\A(?:>[ \t]?)*")
+_WRAPPED = 40  # characters of a line from which the next one goes on
 _RULE = re.compile(r"([=\-~^*#+_\"'.])\1{2,}\s*")
 _NUMBERED = re.compile(r"(\d{1,3}(?:\.\d{1,3}){0,4})\.?[ \t]{1,6}(?=[^\W_a-z])\S.*")
 _STARRED = re.compile(
@@ -74,6 +76,19 @@ def _begins_with_release(title: str) -> str:
 def join_hyphenated(text: str) -> str:
     """Join words that a formatter broke at the end of a line with a hyphen that is used for nothing else (U+2010)."""
     return _BROKEN.sub(lambda cut: f"{cut[2]}\n{'' if cut[3] else cut[1]}", text) if "\u2010\n" in text else text
+
+
+def join_quoted(text: str) -> str:
+    """Let the mark of quoted lines (RFC 3676, section 4.5) stand once before each paragraph instead of in each line."""
+    written: list[str] = []
+    before = ("", "")
+    for line in text.split("\n") if "\n>" in text else ():
+        own = _QUOTED.sub("", line, count=1)
+        mark = "".join(line[: len(line) - len(own)].split())
+        goes_on = mark and own and mark == before[0] and len(before[1]) >= _WRAPPED and not _MARKED.match(own)
+        written.append(own if goes_on or not own.strip() else line)
+        before = (mark, own.strip())
+    return "\n".join(written) or text
 
 
 def read_outline(lines: Sequence[str]) -> tuple[str, tuple[Heading, ...]]:

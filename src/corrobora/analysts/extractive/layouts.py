@@ -20,8 +20,9 @@ from corrobora.text.answers import classify_question, find_place
 from corrobora.text.orders import find_order
 
 FURTHER = "Further evidence"
-OPENING_WORDS = 75  # of the first paragraph, where one thing is asked
-_OPENING_STATEMENTS = 4
+OPENING_WORDS = 120  # of the first paragraph, where one thing is asked
+QUOTE_WORDS = 75  # of one statement with what follows it in its quote
+_OPENING_STATEMENTS = 6
 _PART_WORDS = 60  # of one part of several
 _NEAREST = 3
 _CLOSING = 5
@@ -186,7 +187,7 @@ def _answer_section(page: Page, section: Section, room: int) -> list[tuple[str, 
         : _OPENING_STATEMENTS if page.compares else min(_OPENING_STATEMENTS, max(1, section.opening))
     ]:
         said = set(page.printed)
-        text = cite_fact(fact, printed=said, core=section.cores.get(fact.id, ""), room=room - words)
+        text = cite_fact(fact, printed=said, core=section.cores.get(fact.id, ""), room=min(QUOTE_WORDS, room - words))
         if text and (not written or words + len(text.split()) <= room):
             words += len(text.split())
             page.printed.update(said)

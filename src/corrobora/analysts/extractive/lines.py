@@ -39,6 +39,7 @@ _TAKEN = re.compile(r"[=\[<({][^,]*")
 _COMMAND = re.compile(r"(?:[$#%>] )?(?:sudo )?[a-z][\w.+-]*(?: \S+)*? (?:--?[A-Za-z]|[~.]{0,2}/\S|[<$]\w)")
 _ANSWER_MARK = re.compile(r"[^\W\d_]{1,8}:\s")
 _ADDRESS = re.compile(r"\S+://\S+")
+_LITERAL = re.compile(r"([\"'`])[^\"'`\n]*\1(?=\s*[,)\]};])")  # words that a program handles say nothing of it
 _VALUE = re.compile(r": .*\d")
 _DRAWN = re.compile(r"([^\w\s])\1{7}")  # a rule, or a bar of progress
 _MAIL_HEADERS = re.compile(  # RFC 5322: they address a message and state nothing of what it is about
@@ -234,7 +235,7 @@ def _states_nothing(text: str) -> bool:
         return True
     if _LABELLED.match(text) or is_table_row(text) or lacks_word_spaces(text):
         return False
-    said = split_words(_ADDRESS.sub(" ", text))
+    said = split_words(_LITERAL.sub(" ", _ADDRESS.sub(" ", text)))
     return function_word_share(said) < max(1 / max(1, len(said)), _FUNCTION_WORDS)
 
 

@@ -14,7 +14,7 @@ from corrobora.analysts.extractive.contradictions import find_contradictions
 from corrobora.analysts.extractive.fact_selection import RankedFact, rank_facts, select_diverse
 from corrobora.analysts.extractive.layouts import (
     FURTHER,
-    OPENING_WORDS,
+    QUOTE_WORDS,
     Page,
     Section,
     layout_by_angles,
@@ -123,7 +123,7 @@ def _rank_part(plan: SectionPlan, answering: frozenset[str], *, compares: bool) 
     asks_number = classify_question(plan.asked).quantified
     ranked: list[RankedFact] = []
     for one in rank_facts(plan.asked, plan.facts):
-        words = 1 if compares and one.fact.version else max(1, count_words(one.fact, one.core, OPENING_WORDS))
+        words = 1 if compares and one.fact.version else max(1, count_words(one.fact, one.core, QUOTE_WORDS))
         counts = _ANSWERS if asks_number and one.fact.id in answering else 1.0
         ranked.append(replace(one, worth=counts * one.worth / words**_LENGTH))
     return tuple(sorted(ranked, key=lambda one: (-one.worth, one.fact.id)))

@@ -10,6 +10,7 @@ from email.utils import format_datetime
 import pytest
 from tests.plugins.growth import LINEAR, measure_growth
 
+from corrobora.adapters.readers import read_text
 from corrobora.adapters.readers.mail import read_mail
 from corrobora.adapters.readers.parser import CSV, MAIL, TEXT, find_reader
 from corrobora.domain.errors import ReadError
@@ -78,6 +79,19 @@ def test_flowed_lines_are_joined():
     assert read_mail(raw + b"The valve \nopens.\nNext line.\n-- \nOle\n").text.endswith(
         "The valve opens.\nNext line.\n-- \nOle"
     )
+
+
+def test_quoted_lines_of_one_paragraph_are_read_as_one():
+    said = (
+        b"Hi,\n\n> > The council asks who looks after the waiting\n> > room, and who has its keys.\n"
+        b">\n> Short line\n> - an item of a list that is long enough to go on\n> - another\n\nI do.\n"
+    )
+    text = (
+        "Hi,\n\n> > The council asks who looks after the waiting\nroom, and who has its keys.\n"
+        "\n> Short line\n> - an item of a list that is long enough to go on\n> - another\n\nI do."
+    )
+    assert read_text(said).text == text
+    assert read_mail(b"From: a@b.example\nSubject: x\n\n" + said).text.endswith(text)
 
 
 def test_every_message_of_an_mbox_is_read_under_its_subject_with_who_wrote_it_when(tmp_path):

@@ -172,6 +172,19 @@ LIMIT = (
 )
 
 
+def test_the_opening_has_six_statements_at_most_and_no_more_words_than_fit():
+    facts = [
+        replace(OLD[0], id=f"F{n}", quote=f"Kiln number {n} burns {n} logs of oak, ash and elm in a night.", version="")
+        for n in range(100, 110)
+    ]
+    section = Section("Logs", "What do kilns burn?", tuple(facts), had_facts=True, opening=len(facts))
+    opening = layout_by_questions(page(section)).split("\n## ")[0]
+    assert opening.count("burns") == 6
+    long = [replace(one, quote=f"{one.quote[:-1]}, {'and much more of it, ' * 5}and ash.") for one in facts]
+    opening = layout_by_questions(page(replace(section, facts=tuple(long)))).split("\n## ")[0]
+    assert 2 <= opening.count("burns") <= 3
+
+
 def test_the_opening_goes_on_with_the_quote_of_its_best_statement_as_far_as_there_is_room():
     fact = replace(OLD[0], quote=LIMIT, version="")
     core = "If that number is exceeded, all further kilns stay closed through the end of the day."

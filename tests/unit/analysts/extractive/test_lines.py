@@ -167,3 +167,20 @@ def test_a_setting_is_read_with_the_comment_above_it():
 def test_a_name_in_a_name_is_a_word_of_its_own():
     assert split_joined_names("Kiln.tray_limit") == "Kiln.tray_limit kilntraylimit traylimit"
     assert split_joined_names("kiln.trays") == "kiln.trays kilntrays"
+
+
+def test_words_that_a_program_handles_state_nothing_and_quoted_words_of_a_sentence_do():
+    call, sentence = (
+        "kiln.close(1001, 'the kiln is shut for the night') }",
+        "It prints 'the kiln is shut' (or 'open'), and the fitter of the guild reads it.",
+    )
+    lines = read_lines(excerpt(document(9, "Notes", f"{call};\n\n{sentence}")))
+    assert {line.text: line.sentence.bare for line in lines} == {f"{call};": True, sentence: False}
+
+
+def test_a_quoted_mail_is_printed_without_the_signs_of_quotation() -> None:
+    text = "> The keys of the kiln lie with the porter of the old mill."
+    of = document(9, "Mail", text)
+    fact = Fact.from_quote(of, of.passages[0], text, claim="", confidence=0.5)
+    assert fact is not None
+    assert cite_fact(fact) == "The keys of the kiln lie with the porter of the old mill [S9:C9]."
