@@ -100,8 +100,8 @@ FILES: dict[str, dict[str, str]] = {
         "## Backup\n\nCall the copy command to write a backup while the file is in use.\n",
     },
     "thread": {
-        "answer.txt": "Re: The ferry stop\n\nFrom: Ola Berg\nTo: all\n\nI have asked.\n\n> The council wants to know who "
-        "looks after the\n> waiting room of the ferry stop at Ness, and who\n> holds its keys in winter.\n\n"
+        "answer.txt": "Re: The ferry stop\n\nFrom: Ola Berg\nTo: all\n\nI have asked.\n\n> The council wants to know "
+        "who looks after the\n> waiting room of the ferry stop at Ness, and who\n> holds its keys in winter.\n\n"
         "The harbour office does both.\n",
     },
     "leaflet": {

@@ -271,7 +271,7 @@ _ROW = re.compile(r"(?:[^;:\n]{1,120}: [^;\n]{1,2000}(?:; |\.$|$)){2,}")
 
 
 def skip_item_mark(text: str, start: int) -> int:
-    """Return where the words of a list item, a comment or a quoted mail begin; "(a)" belongs to the text of a clause."""
+    """Return where the words of an item, a comment or a quoted mail begin; "(a)" belongs to the text of a clause."""
     mark = LIST_ITEM.match(text, start) or COMMENT.match(text, start) or _QUOTED.match(text, start)
     return start if mark is None or mark.group()[0] == "(" else mark.end()
 
