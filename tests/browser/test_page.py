@@ -208,6 +208,7 @@ def test_a_refused_question_is_no_failure(open_page: OpenPage, site: Site) -> No
     expect(page.get_by_role("button", name="Resume")).to_have_count(0)
     expect(page.get_by_role("link", name="Ask again")).to_be_visible()
     page.goto(f"{site.url}/runs")
+    expect(page.locator("caption")).to_have_text(re.compile(r"^(\d+ runs|Runs 1 to 40), newest first$"))
     expect(page.get_by_role("row", name="Tell me everything").first).to_contain_text("The question was refused")
 
 

@@ -30,6 +30,7 @@ from tests.paths.mcp_client import (
     read_text,
 )
 from tests.paths.starts import CLEAR, PHRASE
+from tests.plugins.reading import ingest_here
 from tests.plugins.shell import Shell, _fill
 
 from corrobora.app import Workspace
@@ -204,6 +205,22 @@ async def test_the_text_of_a_source_stays_in_its_envelope(database_url: str, tmp
     assert [
         letter for letter in ("\x1b", "\u202e") if letter in everything or f"\\u{ord(letter):04x}" in everything
     ] == []
+
+
+async def test_a_cited_passage_is_told_after_its_document_was_read_again(database_url: str, tmp_path: Path) -> None:
+    page = tmp_path / "buoy.md"
+    async with open_here(database_url, tmp_path) as (client, workspace):
+        for year in (1911, 1912):
+            page.write_text(f"# Buoy\n\nThe buoy of Velmora was laid in {year}.\n")
+            await ingest_here(workspace.database, "buoys", page)
+            if year == 1911:
+                begun = await call(
+                    client, "research", question="When was the buoy of Velmora laid?", libraries=["buoys"]
+                )
+                await follow(client, begun["run_id"])
+                report = await call(client, "report", run_id=begun["run_id"])
+        told = await call(client, "source", run_id=begun["run_id"], passage=report["citations"][0]["passage"])
+    assert "laid in 1911." in told["passages"][0]["text"]
 
 
 async def check_callers(address: str) -> None:

@@ -215,7 +215,7 @@ class RunAttempt:
             meter = session.budget.read_meter()
             fields |= {"seconds": round(session.budget.elapsed, 1), "searches": meter.searches}
             fields |= {"model_calls": meter.usage.calls, "dollars": round(meter.usage.dollars, 6)}
-            spent = "{seconds} s, {searches} searches, {model_calls} model calls, ${dollars}".format_map(fields)
+            spent = "{seconds} s, {searches} searches, {model_calls} model calls, ${dollars:.4f}".format_map(fields)
             reason = f"{reason}; {spent}" if reason else spent
         log.info("run %s: %s%s", run, status.value, f" ({outcome}: {reason})" if reason else "", extra=fields)
 

@@ -111,6 +111,12 @@ def _can_open(name: str, settings: Settings, clock: Clock) -> bool:
     return True
 
 
+def list_usable_searches(settings: Settings) -> tuple[str, ...]:
+    """Return the names of the web searches that can be asked now: those that lack no key and no address."""
+    names, clock = () if settings.offline else list_parts("search"), SystemClock()
+    return tuple(name for name in names if _can_open(name, settings, clock))
+
+
 def check_sources(settings: Settings, request: Request) -> None:
     """Refuse addresses that cannot be read first, before anything is paid.
 
@@ -351,11 +357,6 @@ class Wiring:
         self.open_analysts(request, profile)
         open_web_searches(self._settings, request, clock=self.clock)
         check_sources(self._settings, request)
-
-    def list_usable_searches(self) -> tuple[str, ...]:
-        """Return the names of the web searches that can be asked now: those that lack no key and no address."""
-        names = () if self._settings.offline else list_parts("search")
-        return tuple(name for name in names if _can_open(name, self._settings, self.clock))
 
     async def check_model_servers(self, request: Request, profile: Profile) -> None:
         """Refuse a model that was named for this run if nobody listens at its address. Raises `ModelSilent`."""

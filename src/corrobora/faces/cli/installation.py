@@ -31,7 +31,7 @@ from corrobora.domain.run import Request, RequestOption
 from corrobora.faces.cli import CommandGroup, Exit, explain_disk
 from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json
 from corrobora.faces.cli.screen import is_terminal, one_line, write_stderr
-from corrobora.registry import list_parts, load_part
+from corrobora.registry import list_parts
 from corrobora.text.phrases import format_count
 
 if TYPE_CHECKING:
@@ -138,17 +138,20 @@ def _check_folders(settings: Settings) -> list[InstallationCheck]:
 
 
 def _check_keys(settings: Settings) -> list[InstallationCheck]:
-    """Return for each vendor whether a key is set and by what, without the key."""
+    """Return for each vendor whether a key is set and by what, without the key, and which searches can be asked."""
+    from corrobora.app.wiring import list_usable_searches  # noqa: PLC0415 - the engine, only here
+
     found = [
         InstallationCheck(f"key {name}", f"set ({settings.origins[f'keys.{name}']})", ok=True)
         for name, key in settings.keys.items()
         if key.set
     ]
-    free = {name for name in list_parts("search") if not load_part("search", name).needs_key}
-    if absent := [name for name, key in settings.keys.items() if not key.set and name not in free]:
-        found.append(
-            InstallationCheck("keys", f"not set: {', '.join(absent)}; set those of the providers that you use", None)
-        )
+    searches, ready = list_parts("search"), list_usable_searches(settings)
+    lacking = ", ".join(name for name in searches if name not in ready and not settings.offline)
+    state = f"ready: {', '.join(ready) or 'none'}" + (f"; these lack a key or an address: {lacking}" if lacking else "")
+    found.append(InstallationCheck("web searches", state, None))
+    if absent := [name for name, key in settings.keys.items() if not key.set and name not in searches]:
+        found.append(InstallationCheck("keys", f"not set: {', '.join(absent)}; set those that you use", None))
     return [*found, *(InstallationCheck("settings", note, None) for note in settings.notes)]
 
 

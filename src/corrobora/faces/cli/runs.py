@@ -69,7 +69,8 @@ async def list_runs(workspace: Workspace, *, limit: int, search: str, as_json: b
 
     The ids are shortened; every command takes the unique start of an id, or `last` for the newest run.
     """
-    found = await workspace.runs.list(limit=limit, search=search)
+    found = await workspace.runs.list(limit=limit + 1, search=search)
+    more, found = len(found) > limit, found[:limit]
     scores = await workspace.runs.read_scores([row.id for row in found])
     changes = list_score_changes(found, scores)
     if as_json:
@@ -83,6 +84,8 @@ async def list_runs(workspace: Workspace, *, limit: int, search: str, as_json: b
     for each in found:
         question = one_line(each.request.question, 80)
         click.echo(f"{short[each.id]:<{long}}  {each.created_at[:16]}  {states[each.id]:<{wide}}  {question}")
+    if more:
+        write_stderr(f"These are the newest {limit}; older ones: corrobora runs list --limit {min(10_000, 10 * limit)}")
     if not found:
         write_stderr("No run's question contains that." if search else "No runs yet.")
 

@@ -18,7 +18,7 @@ from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 
 from corrobora.adapters.search.library import list_neighbours
 from corrobora.app import Workspace
-from corrobora.app.exports import parse_reference
+from corrobora.app.exports import load_document, parse_reference
 from corrobora.app.libraries import open_run_library
 from corrobora.app.runs import read_report_json
 from corrobora.domain.errors import CorroboraError, NoEvidence, ReadError
@@ -122,7 +122,9 @@ def _describe_citation(run: str, each: Mapping[str, Any]) -> Fields:
     }
 
 
-async def describe_passage(library: PostgresLibrary, reference: str, *, neighbours: int = 1) -> Fields:
+async def describe_passage(
+    workspace: Workspace, library: PostgresLibrary, reference: str, *, neighbours: int = 1
+) -> Fields:
     """Return a passage with its neighbours, or the beginning of a source, each text between data tags.
 
     Raises:
@@ -130,12 +132,12 @@ async def describe_passage(library: PostgresLibrary, reference: str, *, neighbou
         ReadError: there is no such source or passage here.
     """
     named = parse_reference(reference)
-    source, text = await library.document(SourceId(named.source))
-    description = _describe_source(source)
+    stored = await load_document(workspace, library, SourceId(named.source))
+    text, description = stored.text, _describe_source(stored.source)
     if not named.passage:
         return description | {"text": quote_text(text[:MAX_CHARS]).strip(), "truncated": len(text) > MAX_CHARS}
     passage_id = PassageId(named.passage)
-    found = list_neighbours(await library.source_passages(source.id), passage_id, neighbours)
+    found = list_neighbours(stored.passages, passage_id, neighbours)
     if not found:
         raise ReadError(ReadOutcome.NOT_FOUND, f"There is no passage {reference} here.")
     return description | {"passages": [_describe_part(each, passage_id) for each in found]}
@@ -227,7 +229,7 @@ def add_resources(server: MCPServer[Any], workspace: Workspace) -> None:
         try:
             row = await service.read_run(workspace, run)
             library = open_run_library(workspace, row)
-            return dump_json(await describe_passage(library, passage))
+            return dump_json(await describe_passage(workspace, library, passage))
         except CorroboraError as error:
             raise ResourceNotFoundError(explain_error(error, "tool")) from error
 

@@ -207,7 +207,7 @@ def _add_evidence_tools(server: MCPServer[Any], workspace: Workspace) -> None:
         """Return a cited passage with its neighbours, as it was stored when the run read it."""
         row = await service.read_run(workspace, run_id)
         library = open_run_library(workspace, row)
-        return make_result(await describe_passage(library, passage, neighbours=neighbours))
+        return make_result(await describe_passage(workspace, library, passage, neighbours=neighbours))
 
     @server.tool(annotations=_READ_ONLY)
     @explain_errors
@@ -257,7 +257,7 @@ def _add_search_pair(server: MCPServer[Any], workspace: Workspace) -> None:
     async def fetch(id: Annotated[str, Field(description="Id of a search result.", max_length=40)]) -> CallToolResult:  # noqa: A002 - the shape that chat products expect
         """Return the text of a document that search found, from the passage on if the id names one."""
         library = open_library(workspace, await list_names())
-        whole = await describe_passage(library, id, neighbours=0)
+        whole = await describe_passage(workspace, library, id, neighbours=0)
         source, text = await library.document(whole["source"])
         passages = await library.passages([each["passage"].split(":")[1] for each in whole.get("passages", ())])
         start = passages[0].start if passages else 0

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.plugins.shell import Shell
 
 import corrobora
 from corrobora.domain.run import parse_last_stage
@@ -237,3 +238,11 @@ def test_angles_33_a_report_that_fails_its_verification_is_handed_over_only_if_t
     assert (filled.folder / "out" / "report.md").exists()
     assert filled("research", QUESTION, *flags, "--deliver", "folder:other", "--deliver-anyway").code == 4
     assert (filled.folder / "other" / "report.md").exists()
+
+
+def test_a_list_that_is_cut_says_how_to_see_the_rest(filled: Shell) -> None:
+    for _ in range(2):
+        assert filled(QUESTION, "-l", "docs", "-q", "--plan-only").code in (0, 3)
+    shown = filled("runs", "list", "--limit", "1")
+    assert (len(shown.out.splitlines()), "corrobora runs list --limit 10" in shown.err) == (1, True), shown
+    assert "older" not in filled("runs", "list", "--limit", "1000").err

@@ -17,6 +17,7 @@ from corrobora.app import Workspace
 from corrobora.app.dialogues import AUTHORIZATION_PHRASE, DialogueManager, first_message, open_dialogue
 from corrobora.app.libraries import resolve_libraries
 from corrobora.app.runs import resolve_profile
+from corrobora.app.wiring import list_usable_searches
 from corrobora.domain.errors import CorroboraError, UserError
 from corrobora.domain.plan import Node, Plan
 from corrobora.domain.run import DEMO, RunRow, RunStatus
@@ -126,7 +127,7 @@ def _filled_fields(form: Form) -> dict[str, Any]:
 def list_providers(workspace: Workspace) -> Sequence[str]:
     """Return the web searches that can be used now: key and address are set where they are needed."""
     named = () if workspace.settings.offline else workspace.settings.providers
-    return tuple(dict.fromkeys((*named, *workspace.wiring.list_usable_searches())))
+    return tuple(dict.fromkeys((*named, *list_usable_searches(workspace.settings))))
 
 
 def read_new_run(form: Form) -> NewRun:
@@ -197,6 +198,7 @@ async def show_runs(
         rows=rows[:_PAGE],
         more=len(rows) > _PAGE,
         page=page,
+        first=(page - 1) * _PAGE + 1,
         search=search,
         wanted=status,
         statuses=list(RunStatus),
