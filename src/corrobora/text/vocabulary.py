@@ -9,7 +9,6 @@ anything.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,6 +16,7 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from corrobora import patterns as re
 from corrobora.text.tokens import (
     FAMILY_LETTERS,
     STOP_WORDS,
