@@ -33,6 +33,7 @@ def split(text: str) -> list[str]:
         ('"Really?" she said. "Yes!" He left.', ['"Really?" she said.', '"Yes!"', "He left."]),
         ("The U.S. Senate met. It voted.", ["The U.S. Senate met.", "It voted."]),
         ("Wait... what?", ["Wait... what?"]),
+        ("List the names (esp. Kiln), incl. Hall.", ["List the names (esp. Kiln), incl. Hall."]),
         ("1. First\n2. Second", ["1. First", "2. Second"]),
         (
             "# Wait for the kiln before the\n#  Tarnholm guild is called\n#\n# Use 0. The hall\n#\tis closed.\ndelay 5",
