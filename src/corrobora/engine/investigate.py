@@ -24,6 +24,7 @@ from corrobora.engine.inputs import merge_part_contradictions, merge_questions, 
 from corrobora.engine.knowledge import spread_facts
 from corrobora.engine.planning import refine_input
 from corrobora.engine.pursue import pursue, reconsider_questions
+from corrobora.engine.review import drop_unproven
 from corrobora.engine.session import RUN_ERRORS, Session, run_parallel
 from corrobora.engine.session.journal import decode, decode_meta, encode, get_type_adapter, hash_parts, iter_entries
 from corrobora.policies.assessment import list_names, merge_facts
@@ -133,7 +134,7 @@ async def _synthesize_node(node: Node, found: Findings, run: Session) -> Finding
 async def _reconsider_part(part: Findings, run: Session) -> Findings:
     """Reconsider the open questions of a leaf; if that fails, what it found is kept (ENGINE-4)."""
     try:
-        return await reconsider_questions(part, run)
+        return drop_unproven(await reconsider_questions(part, run), run)
     except RUN_ERRORS:
         raise
     except Exception as error:  # noqa: BLE001 - as for any other part
@@ -350,13 +351,12 @@ class StoredResult:
 
 
 async def record_leaf_result(node: Node, work: Awaitable[Findings], run: Session) -> Findings:
-    """Await a leaf's work, bill it (time, tokens, money) and write its result (ANGLES-22)."""
+    """Await a leaf's work, bill it as the first attempt that ended it did, and write its result (ANGLES-22)."""
     began = run.budget.elapsed
     with run.budget.track_usage() as ledger:
         found = await work
-    worked = encode(float, round(run.budget.elapsed - began, 3))
-    seconds = float(await run.record_first(f"{node.path}/seconds", worked))  # as the first attempt that ended it says
-    billed = replace(found, usage=ledger.usage, seconds=seconds, played=list_played(found, run))
+    seconds = float(await run.record_first(f"{node.path}/seconds", encode(float, round(run.budget.elapsed - began, 3))))
+    billed = replace(drop_unproven(found, run), usage=ledger.usage, seconds=seconds, played=list_played(found, run))
     return await write_leaf_result(node, billed, run)
 
 

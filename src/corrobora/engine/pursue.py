@@ -19,7 +19,6 @@ from corrobora.domain.thread import Intent, Proposal, Round, StopReason, StopRul
 from corrobora.engine.inputs import list_open_gaps, reflect_input, summary_input
 from corrobora.engine.knowledge import recall_knowledge, share_thread_facts
 from corrobora.engine.read import make_offered_readings, read_hits, take_offered_facts
-from corrobora.engine.review import drop_unproven
 from corrobora.engine.search import list_attempts, scope_round, search_round
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import RoundBuffer, measure_part
@@ -148,11 +147,10 @@ async def write_summary(thread: ThreadState, run: Session) -> Draft:
     last = thread.last.decision if thread.last is not None else None
     said = last.proposal if last is not None else Proposal("")
     if any(fact.marker in said.findings for fact in thread.facts):
-        return Draft(thread.title, drop_unproven(said.findings, thread.facts))
+        return Draft(thread.title, said.findings)
     if run.has_model and (run.leaves == 1 or len(thread.facts) <= FEW_FACTS):
         return Draft(thread.title, said.summary)
-    draft = await run.call(summarize, replace(summary_input(thread), today=run.record.today))
-    return replace(draft, body=drop_unproven(draft.body, thread.facts)) if run.has_model else draft
+    return await run.call(summarize, replace(summary_input(thread), today=run.record.today))
 
 
 async def reconsider_questions(found: Findings, run: Session) -> Findings:
@@ -172,7 +170,7 @@ async def reconsider_questions(found: Findings, run: Session) -> Findings:
     thread, proposal = settle_round(thread, await run.call(reflect, reflect_input(thread, run, after=thread)))
     done = replace(shown, decision=replace(last.decision, proposal=proposal))
     thread = replace(thread, rounds=(*thread.rounds[:-1], done))
-    summary = drop_unproven(proposal.findings, thread.facts) or found.summary
+    summary = proposal.findings or found.summary
     questions, gaps = thread.sub_questions, list_open_gaps(thread)
     return replace(found, summary=summary, facts=thread.facts, sub_questions=questions, gaps=gaps, rounds=thread.rounds)
 

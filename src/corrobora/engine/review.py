@@ -323,18 +323,20 @@ async def add_evidence(report: Report, library: Library) -> Report:
 MIN_KEPT_CITATIONS = 0.5  # a revision must keep at least this share of the draft's distinct citations
 
 
-def drop_unproven(text: str, facts: Sequence[Fact]) -> str:
-    """Return what a model wrote of a thread without what its facts refute and what cites none of them.
+def drop_unproven(found: Findings, run: Session) -> Findings:
+    """Return a thread's findings with what a model wrote of it, without what its facts refute and what cites none.
 
-    Whoever writes the report takes it for found.
+    Whoever writes the report takes it for found. A summary that cites nothing tells what was done, and stays.
     """
+    if not run.has_model or not any(fact.marker in found.summary for fact in found.facts):
+        return found
     kept: list[str] = []
-    for line in check_draft(Draft("", text), facts).draft.body.split("\n"):
+    for line in check_draft(Draft("", found.summary), found.facts).draft.body.split("\n"):
         lead = line[: len(line) - len(LEAD.sub("", line, count=1))]
         cited = [f"{said} {''.join(marks)}" for said, marks in iter_cited_sentences(line[len(lead) :]) if marks]
         whole = not line.strip() or line.startswith("#") or is_row(line)
         kept += [line] if whole else [lead + " ".join(cited)] if cited else []
-    return "\n".join(kept).strip()
+    return replace(found, summary="\n".join(kept).strip())
 
 
 def add_code_sections(draft: Draft, findings: Findings) -> Draft:

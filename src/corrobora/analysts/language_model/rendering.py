@@ -10,7 +10,7 @@ import functools
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from importlib import resources
 from itertools import takewhile
 from pathlib import Path
@@ -27,7 +27,7 @@ from corrobora.ports import Role
 from corrobora.roles.extract import Excerpt, map_copies
 from corrobora.roles.forms import Shown, name_origin, name_place, quote_rows, quote_text, show_identifier
 from corrobora.roles.review import Doubt
-from corrobora.roles.synthesize import Material, Part, synthesize
+from corrobora.roles.synthesize import Part
 
 I = TypeVar("I")  # noqa: E741 - input of a role
 O = TypeVar("O")  # noqa: E741 - output of a role
@@ -395,25 +395,3 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "cited_of": _show_cited,
     "escape_of": _describe_escape,
 }
-
-
-__all__ = ["SYNTHESIS_SYSTEM", "SYNTHESIS_USER_TEMPLATE", "build_synthesis_prompt"]
-
-_SYSTEM, _, _USER = read_prompt_file(synthesize.prompt).partition(BRIEF)
-SYNTHESIS_SYSTEM = f"{read_prompt_file(COMMON).strip()}\n\n{_SYSTEM.strip()}"
-SYNTHESIS_USER_TEMPLATE = _USER.strip()
-
-
-def build_synthesis_prompt(topic: str, parts: Sequence[Part], *, uncovered: Sequence[str] = ()) -> Prompt:
-    """Return the prompt that merges the parts (sub-agents' summaries and facts) into one report (ANGLES-28).
-
-    A fact that several parts found is shown once, with the first of them.
-    """
-    seen: set[str] = set()
-    merged: list[Part] = []
-    for part in parts:
-        fresh = tuple(fact for fact in part.facts if fact.id not in seen)
-        seen |= {fact.id for fact in fresh}
-        merged.append(replace(part, facts=fresh))
-    given = Material("root", "report", topic, topic, tuple(merged), (), (), (), "angles", uncovered=tuple(uncovered))
-    return render_prompt(synthesize, given)

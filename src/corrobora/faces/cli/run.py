@@ -389,7 +389,7 @@ def _print_closing_lines(workspace: Workspace, row: RunRow, report: Mapping[str,
             *((f"stopped: {describe_code(report['stop'])}",) if report.get("stop") else ()),
             f"{row.elapsed_seconds:.1f} s",
         ]
-        write_stderr(one_line(f"run      {' · '.join(counts)}"))
+        write_stderr(f"run      {one_line(' · '.join(counts))}")
         if report.get("markdown"):
             write_stderr(f"report   {base / 'report.md'}")
     if row.request.libraries:

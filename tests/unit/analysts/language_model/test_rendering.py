@@ -22,13 +22,15 @@ from corrobora.analysts.language_model.rendering import (
     BRIEF,
     COMMON,
     FUNCTIONS,
-    SYNTHESIS_SYSTEM,
-    SYNTHESIS_USER_TEMPLATE,
     TASK,
-    build_synthesis_prompt,
     hash_prompt,
     read_prompt_file,
     render_prompt,
+)
+from corrobora.analysts.language_model.synthesis import (
+    SYNTHESIS_SYSTEM,
+    SYNTHESIS_USER_TEMPLATE,
+    build_synthesis_prompt,
 )
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import FactId, PassageId, SourceId
