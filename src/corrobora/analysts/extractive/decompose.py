@@ -46,6 +46,12 @@ _BASE_VERBS = frozenset(
 _LIST_BREAK = (
     STOP_WORDS | frozenset("vs versus via per like using regarding concerning about including".split()) | _BASE_VERBS
 )
+_WORD = rf"(?!(?:{'|'.join(map(re.escape, sorted(_LIST_BREAK)))})(?:[\s,;?]|$))[^\s,;?]+"
+_TOPIC = rf"{_WORD}(?:\s+{_WORD}){{0,5}}"  # more words are a clause
+_TOPIC_LIST = re.compile(
+    rf"(?i)(?:\b(?:on|about|regarding|concerning)|(?P<asks>\A(?:{_WH})\s+(?:{_AUX})))\s+"
+    rf"(?P<items>{_TOPIC}(?:,\s+{_TOPIC})*),?\s+and\s+(?P<last>{_TOPIC})(?=[\s,;?]|$)"
+)
 _MIN_STEMS_OF_CLAUSE = 3
 _DOES = re.compile(  # after "who" a verb stands, after "what" and the like what stands before an article
     rf"(?i)^(?:who|(?:what|which)(?=\s+\w+\s+(?:the|an?|this|its|their)\b))\s+(?:(?:has|have|had|{_MODAL})\s+)?"
@@ -182,67 +188,21 @@ def _drop_question_words(question: str) -> str:
 
 
 def _split_topic_list(clause: str) -> list[str]:
-    """Spread a list of topics over several questions; return a clause without one unchanged."""
-    if find_alternatives(clause):
+    """Spread a list of topics over several questions; return a clause without one unchanged.
+
+    A list follows "on" or "about", or the opening of a question such as "What are". Two names are no list, nor are the
+    parts of a date, nor what stands between "between" and its "and".
+    """
+    found = None if find_alternatives(clause) else _TOPIC_LIST.search(clause)
+    if found is None:
         return [clause]
-    tokens = [(match.group(), match.start(), match.end()) for match in re.finditer(r"[^\s,;?]+", clause)]
-    for at in range(2, len(tokens)):
-        word, start, _ = tokens[at]
-        if fold_text(word) != "and" or "between" in fold_text(clause[max(0, start - 90) : start]):
-            continue
-        items = _read_list(clause, tokens, at)
-        if items is not None:
-            return items
-    return [clause]
-
-
-def _read_list(clause: str, tokens: list[tuple[str, int, int]], conjunction: int) -> list[str] | None:
-    """Read the list around a conjunction with a comma before it; None if it is not a list of topics."""
-    last = conjunction
-    while last + 1 < len(tokens) and fold_text(tokens[last + 1][0]) not in _LIST_BREAK:
-        last += 1
-    if last == conjunction:
-        return None
-    while last > conjunction + 1 and (fold_text(tokens[last][0]) in _BASE_VERBS):
-        last -= 1
-    spans = [(conjunction + 1, last)]
-    at = conjunction - 1
-    while at >= 0:
-        first = _find_topic_start(clause, tokens, at)
-        if first > at:
-            break
-        spans.insert(0, (first, at))
-        if first == 0 or "," not in clause[tokens[first - 1][2] : tokens[first][1]]:
-            break
-        at = first - 1
-    if len(spans) < 3 and not _is_topic_pair(clause, tokens, spans):  # noqa: PLR2004 - "A, B and C"
-        return None
-    items = [clause[tokens[a][1] : tokens[b][2]] for a, b in spans]
-    if any(len(item.split()) > 6 or not stem_text(item) for item in items):  # noqa: PLR2004 - a clause, not a topic
-        return None
-    head, tail = clause[: tokens[spans[0][0]][1]], clause[tokens[last][2] :]
-    if not stem_text(head + tail) and not re.search(rf"(?i)\b(?:{_WH}|{_AUX})\b", head):
-        return None
+    items = [*re.split(r",\s+", found["items"]), found["last"]]
+    head, tail = clause[: found.start("items")], clause[found.end() :]
+    named = len(items) == 2 and (found["asks"] or any(item[0].isupper() for item in items))  # noqa: PLR2004 - a pair
+    other = named or "between" in fold_text(head) or any(item.isdigit() or not stem_text(item) for item in items)
+    if other or not (found["asks"] or stem_text(head + tail)):
+        return [clause]
     return [f"{head}{item}{tail}" for item in _repeat_modifier(items)]
-
-
-def _is_topic_pair(clause: str, tokens: list[tuple[str, int, int]], spans: list[tuple[int, int]]) -> bool:
-    """True for two topics after a preposition ("on X and Y"), never for names or pairs of verbs."""
-    if len(spans) != 2 or spans[0][0] == 0:  # noqa: PLR2004 - a pair
-        return False
-    if fold_text(tokens[spans[0][0] - 1][0]) not in ("on", "about", "regarding", "concerning"):
-        return False
-    return all(not clause[tokens[a][1]].isupper() for a, _ in spans)
-
-
-def _find_topic_start(clause: str, tokens: list[tuple[str, int, int]], at: int) -> int:
-    """Return the first token of the topic that ends at `at`: up to a comma or a function word."""
-    first = at + 1
-    while first > 0 and fold_text(tokens[first - 1][0]) not in _LIST_BREAK:
-        if first <= at and "," in clause[tokens[first - 1][2] : tokens[first][1]]:
-            break
-        first -= 1
-    return first
 
 
 def _repeat_modifier(items: list[str]) -> list[str]:

@@ -41,6 +41,14 @@ from corrobora.analysts.extractive.decompose import split_question
             "Which is older, the Rialto Bridge or Tower Bridge?",
             ("Which is older, the Rialto Bridge or Tower Bridge?",),
         ),
+        (
+            "What did the paper on 3 May, 2021, and the one on 4 June say about glaze?",
+            ("What did the paper on 3 May, 2021, and the one on 4 June say about glaze?",),
+        ),
+        (
+            "How do potters choose between firing on time and keeping the glaze whole?",
+            ("How do potters choose between firing on time and keeping the glaze whole?",),
+        ),
         ("My kiln loses heat at night; what is advised?", ("My kiln loses heat at night; what is advised?",)),
         ("Which fuel and which wood does the kiln take?", ("Which fuel and which wood does the kiln take?",)),
         ("In a kiln log, how do I read the date?", ("In a kiln log, how do I read the date?",)),
