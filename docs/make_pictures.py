@@ -17,6 +17,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, sync_playwright
 
 FOLDER = Path(__file__).parent / "pictures"
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 QUOTE = "main button, main a"
 
 
@@ -42,7 +43,7 @@ def take_pictures(browser: Browser, address: str, run: str) -> None:
 
 def main() -> int:
     """Take all pictures; return 2 if there is no Chromium."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         sys.stderr.write("Chromium is not on the path.\n")
         return 2
