@@ -13,6 +13,7 @@ import binascii
 import hashlib
 import hmac
 import json
+import re
 import smtplib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +29,6 @@ from urllib.parse import urlsplit
 import httpcore2
 import httpx2
 
-from corrobora import patterns as re
 from corrobora.adapters.http import parse_retry_after, tls_context
 from corrobora.adapters.web import DEFAULT_PORTS, BadUrl, parse_url
 from corrobora.adapters.web.network import AllowList, ConnectionBlocked, NameUnresolved, VettedNetwork

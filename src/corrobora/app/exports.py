@@ -7,6 +7,7 @@ where it goes.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -14,7 +15,6 @@ from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from corrobora import patterns as re
 from corrobora.app.runs import load_report
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.evidence import Document, Passage, PassageId, SourceId, locate_quote

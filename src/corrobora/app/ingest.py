@@ -11,6 +11,7 @@ import fnmatch
 import hashlib
 import json
 import os
+import re
 import stat
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -18,7 +19,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from corrobora import patterns as re
 from corrobora.adapters.readers.parser import strip_ending
 from corrobora.domain.errors import ReadError, UserError
 from corrobora.domain.evidence import ReadOutcome, Source, SourceId

@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import logging
 import os
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,7 +18,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, LiteralString
 
-from corrobora import patterns as re
 from corrobora.adapters.readers.parser import ParserProcess, map_types
 from corrobora.app.ingest import (
     MAX_FILES,

@@ -8,12 +8,12 @@ report is delivered.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from corrobora import patterns as re
 from corrobora.config import Settings
 from corrobora.domain.errors import NeedsHuman, NoEvidence, UserError
 from corrobora.domain.report import Report, Verdict

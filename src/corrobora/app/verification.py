@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import unicodedata
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +19,6 @@ from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
-from corrobora import patterns as re
 from corrobora.app.runs import load_report
 from corrobora.config import resolve_language
 from corrobora.domain.errors import ReadError, UserError

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 import tempfile
 import tomllib
@@ -18,7 +19,6 @@ from typing import Literal, cast
 
 import platformdirs
 
-from corrobora import patterns as re
 from corrobora.config.settings import DATABASE_URL, FREE_TABLES, Endpoint, list_secrets, list_settings
 from corrobora.config.trust import digest_text
 from corrobora.config.values import find_fields, read_small_file

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, cast,
 
 from annotated_types import DocInfo, Ge, Gt, Le, MaxLen, Predicate
 
-from corrobora import patterns as re
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS, MAX_MINUTES, UNLIMITED, NoneWord, OneOf
 

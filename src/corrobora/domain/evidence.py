@@ -7,11 +7,10 @@ stored or how facts were found.
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NewType
-
-from corrobora import patterns as re
 
 SourceId = NewType("SourceId", str)  # "S12": the library's number of a stored source
 PassageId = NewType("PassageId", str)  # "C345": the library's number of a stored passage

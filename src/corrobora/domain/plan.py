@@ -7,12 +7,12 @@ feasibility: `policies.feasibility` does.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from corrobora import patterns as re
 from corrobora.domain.evidence import Fact, FactId, Grade
 
 _SOURCES = re.compile(r"(?i)(\d{1,6})\s+(?:sources?|documents?|pages?|passages?)\b")

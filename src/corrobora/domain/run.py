@@ -6,12 +6,12 @@ the store or who listens.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NewType, TypedDict
 
-from corrobora import patterns as re
 from corrobora.domain.errors import UserError
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from urllib.parse import urlsplit
 
-from corrobora import patterns as re
 from corrobora.domain.errors import LimitReached
 from corrobora.domain.evidence import Hit, LinkedSource, Reading, ReadOutcome
 from corrobora.domain.plan import Gate, Node, Record, collect_leaves

@@ -5,12 +5,12 @@ Knows the passages and the whole text of one source. Does not know rounds, calls
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
-from corrobora import patterns as re
 from corrobora.domain.evidence import Document, Fact, Passage, PassageId
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.thread import ThreadState

@@ -7,12 +7,12 @@ add to a report, the judge's scores, and which of two drafts is taken. Does not 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 
-from corrobora import patterns as re
 from corrobora.domain.evidence import Document, Fact, ReadOutcome, SourceId
 from corrobora.domain.report import Critique, Draft, Findings, Report, SentenceCheck, Support, Verdict, iter_threads
 from corrobora.engine.inputs import MAX_FACTS_WRITTEN

@@ -7,10 +7,10 @@ crawler that fails. Does not know which queries a round has, nor what is extract
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from corrobora import patterns as re
 from corrobora.domain.errors import ProviderError, ReadError
 from corrobora.domain.evidence import Document, Hit, Passage, PassageId, Query, Source, SourceId
 from corrobora.domain.limits import LIMITS

@@ -5,10 +5,10 @@ Knows the data of every type of event. Does not know where the sentence is shown
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, cast
 
-from corrobora import patterns as re
 from corrobora.domain.run import Event, EventType
 from corrobora.text.phrases import describe_code, format_count
 

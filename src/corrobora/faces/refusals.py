@@ -6,12 +6,12 @@ problem document (RFC 9457). Every other error keeps the next step that it was r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, Field
 
-from corrobora import patterns as re
 from corrobora.domain.errors import CorroboraError
 
 

@@ -6,12 +6,12 @@ a model and without one; a field for which no quote speaks stays empty and is li
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, TypedDict, Unpack, cast, runtime_checkable
 
-from corrobora import patterns as re
 from corrobora.config import Settings
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Fact

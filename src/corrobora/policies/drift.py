@@ -7,13 +7,13 @@ words that were read. Conflicts with known facts stay open.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Literal
 
-from corrobora import patterns as re
 from corrobora.domain.evidence import Fact, Grade, Hit, KnownConflict, ReadOutcome, SourceId
 from corrobora.domain.plan import Brief, Coverage, Focus, Subject
 from corrobora.domain.thread import Round, ThreadState

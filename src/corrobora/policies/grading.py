@@ -7,6 +7,7 @@ says it, never on a model's opinion of its own findings. Does not know who found
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -18,7 +19,6 @@ from itertools import pairwise
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
-from corrobora import patterns as re
 from corrobora.domain.evidence import Fact, Grade, Statement
 from corrobora.text.answer_match import AnswerCheck, check_answer, may_give_number
 from corrobora.text.measures import find_measures

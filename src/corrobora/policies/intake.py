@@ -8,12 +8,12 @@ choose angles: the lead agent does, within these rules (ANGLES-8).
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, cast
 
-from corrobora import patterns as re
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Criteria, Gate, Node, TaskSpec

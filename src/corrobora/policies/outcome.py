@@ -6,12 +6,12 @@ differs from *could not look* (TRUTH-5). Does not assess anything itself.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from corrobora import patterns as re
 from corrobora.domain.evidence import Contradiction, Fact, Hit, ReadOutcome, Relation, SourceId
 from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Findings, Methodology, Outcome, SentenceCheck, Support, iter_threads

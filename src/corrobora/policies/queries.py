@@ -7,12 +7,12 @@ synonyms (new words are passed in), the clock ("latest" stands for today), rando
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Literal
 
-from corrobora import patterns as re
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import SubQuestion
 from corrobora.domain.thread import Phase, Proposal, ThreadState

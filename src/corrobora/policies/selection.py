@@ -7,13 +7,13 @@ and does not know what a hit says.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import TypeVar
 
-from corrobora import patterns as re
 from corrobora.domain.evidence import OPENED, Hit, Passage, PassageId, Reading, ReadOutcome, SourceId
 from corrobora.domain.plan import Subject, sum_budgets
 from corrobora.domain.thread import ThreadState

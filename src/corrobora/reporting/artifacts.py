@@ -6,11 +6,11 @@ Knows those layouts (TRIPLET-27, TRIPLET-42) and how the files are named. Does n
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
-from corrobora import patterns as re
 from corrobora.domain.evidence import OPENED, Contradiction, Fact, FactId, Grade, KnownConflict, ReadOutcome
 from corrobora.domain.plan import Coverage
 from corrobora.domain.report import Findings

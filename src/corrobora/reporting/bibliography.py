@@ -8,12 +8,12 @@ Knows what reports write between a source and its quotes.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 from urllib.parse import quote
 
-from corrobora import patterns as re
 from corrobora.domain.report import Citation
 from corrobora.roles.forms import shorten_title
 from corrobora.text import phrases

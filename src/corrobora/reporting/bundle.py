@@ -8,6 +8,7 @@ the words of schema.org. Does not know how the members were written.
 from __future__ import annotations
 
 import json
+import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +16,6 @@ from hashlib import sha256
 from typing import cast
 from zlib import crc32
 
-from corrobora import patterns as re
 from corrobora.domain.report import Report
 
 FORMAT, VERSION = "corrobora-bundle", 1

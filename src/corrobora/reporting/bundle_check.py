@@ -7,6 +7,7 @@ library and no network.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -14,7 +15,6 @@ from typing import NoReturn, TypeVar, cast
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from corrobora import patterns as re
 from corrobora.domain.evidence import Source, SourceId
 from corrobora.reporting.bundle import MANIFEST, SNAPSHOT, BundleBroken, BundleProblem, read_bundle
 from corrobora.reporting.html_reader import find_hiding, html_to_markdown

@@ -6,11 +6,11 @@ out, puts them elsewhere or puts new ones in, and all others stay as they are. D
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from corrobora import patterns as re
 from corrobora.domain.report import Citation, Report
 from corrobora.reporting.seal import strip_seal
 from corrobora.roles.edit import Edit, EditAction

@@ -7,12 +7,12 @@ stored.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from corrobora import patterns as re
 from corrobora.domain.evidence import Document, Fact, locate_quote
 from corrobora.domain.report import Citation, CitedPassage, CitedQuote, MarkerEvidence, Report, SentenceCheck, Support
 from corrobora.reporting.report_format import compile_labels

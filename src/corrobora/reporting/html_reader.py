@@ -7,6 +7,7 @@ of its own. Does not know which citations resolve.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from functools import lru_cache
 from hashlib import sha256
@@ -15,7 +16,6 @@ from html.parser import HTMLParser
 from importlib.resources import files
 from typing import NamedTuple
 
-from corrobora import patterns as re
 from corrobora.text.tags import normalize_tags
 
 EVIDENCE = "Evidence of each number"  # the heading of the notes of our page

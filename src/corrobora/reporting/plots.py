@@ -8,6 +8,7 @@ Does not know where either is stored.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,6 @@ from enum import StrEnum
 from typing import cast
 from urllib.parse import urlsplit
 
-from corrobora import patterns as re
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.report import Report, iter_threads
 from corrobora.domain.run import Event, EventType

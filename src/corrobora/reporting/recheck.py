@@ -7,13 +7,13 @@ fetched: it is given lookups.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from urllib.parse import urlsplit
 
-from corrobora import patterns as re
 from corrobora.domain.report import SentenceCheck, Support
 from corrobora.reporting.bibliography import name_side
 from corrobora.reporting.evidence import fold_letters

@@ -7,6 +7,7 @@ they are given by lookups.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -14,7 +15,6 @@ from functools import lru_cache
 from itertools import islice
 from operator import itemgetter
 
-from corrobora import patterns as re
 from corrobora.domain.evidence import Source, locate_quote
 from corrobora.domain.report import Citation
 from corrobora.policies.grading import find_notice

@@ -7,11 +7,11 @@ close. Titles, URLs and quotes come from the evidence, never from a writer. Does
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from corrobora import patterns as re
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
 from corrobora.domain.report import Citation, Findings, Methodology, Report, SentenceCheck, Support
 from corrobora.reporting.bibliography import cut_title, format_source_details, list_source_notes, name_side

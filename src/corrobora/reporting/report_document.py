@@ -13,6 +13,7 @@ that is cited ten times would need ten footnotes with the same quotes, where one
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,6 @@ from datetime import UTC, datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
-from corrobora import patterns as re
 from corrobora.domain.errors import UserError
 from corrobora.reporting.evidence import make_parser
 from corrobora.text.tokens import sanitize_text

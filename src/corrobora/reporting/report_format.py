@@ -6,11 +6,11 @@ out of what a writer wrote. Does not know the content.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
-from corrobora import patterns as re
 from corrobora.domain.report import Findings, SentenceCheck, Support
 from corrobora.domain.run import Request, RequestOption
 from corrobora.text import phrases

@@ -6,11 +6,11 @@ citations. Does not know what is stored and checks nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from corrobora import patterns as re
 from corrobora.domain.evidence import fold_typography
 from corrobora.reporting.html_reader import EVIDENCE, PLOTS
 from corrobora.reporting.report_format import compile_labels

@@ -7,11 +7,11 @@ that code writes are written anew; all other bytes stay. Does not know models, r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 
-from corrobora import patterns as re
 from corrobora.domain.evidence import Fact
 from corrobora.domain.report import Draft, Report, SentenceCheck, Support
 from corrobora.reporting.edits import (

@@ -7,6 +7,7 @@ report differ. Does not know where runs are stored: a digest in a file can be re
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +17,6 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import NamedTuple
 
-from corrobora import patterns as re
 from corrobora.domain.evidence import fold_typography
 from corrobora.reporting.html_reader import html_to_markdown
 from corrobora.reporting.report_parser import Block, split_blocks

@@ -6,12 +6,12 @@ network, so that a report can be checked again offline.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-from corrobora import patterns as re
 from corrobora.domain.evidence import Fact
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.report import Draft, Findings, SentenceCheck, Support

@@ -6,9 +6,9 @@ models or who accepts a loss.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
-from corrobora import patterns as re
 from corrobora.domain.report import Citation, Report
 from corrobora.reporting.edits import CITATION, EditableReport, Piece
 from corrobora.reporting.render import render_account, render_gaps, render_methodology, render_sources, render_status

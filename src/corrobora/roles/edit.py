@@ -6,13 +6,13 @@ edits and the words inside them; code checks each, applies it and keeps every by
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from corrobora import patterns as re
 from corrobora.domain.evidence import Fact
 from corrobora.ports import Role
 from corrobora.roles.forms import FACTS, QUESTION, STRICT, UnusableAnswer, choose_from

@@ -5,11 +5,11 @@ Knows documents and what is asked of them. Has no tools, and its quotes are chec
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
-from corrobora import patterns as re
 from corrobora.domain.evidence import FollowUp, LinkedSource, Passage, PassageId
 from corrobora.domain.plan import Subject, SubQuestion
 from corrobora.ports import Role

@@ -9,6 +9,7 @@ code, whatever it read.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import count
@@ -16,7 +17,6 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
-from corrobora import patterns as re
 from corrobora.domain.evidence import (
     LOOK_ALIKES,
     Contradiction,

@@ -6,13 +6,13 @@ markers. Never sees page text, never writes a URL, and does not know whether a t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 
-from corrobora import patterns as re
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
 from corrobora.domain.plan import Record, Subject, SubQuestion
 from corrobora.domain.report import Draft

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar, cast
 
-from corrobora import patterns as re
 from corrobora.domain.errors import ProviderError, ReadError, RoleError
 from corrobora.domain.evidence import Document, Hit, Passage, PassageId, Query, ReadOutcome, Source, SourceId
 from corrobora.domain.limits import Usage

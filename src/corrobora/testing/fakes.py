@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import heapq
 import math
+import re
 import selectors
 from collections import Counter
 from collections.abc import Coroutine, Mapping, Sequence
@@ -19,7 +20,6 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any, TypeVar
 
-from corrobora import patterns as re
 from corrobora.domain.errors import ReadError, Stale
 from corrobora.domain.evidence import Document, Fact, FactId, Hit, Insight, Passage, PassageId, Query, Source, SourceId
 from corrobora.domain.run import Event

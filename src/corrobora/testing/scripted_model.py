@@ -7,11 +7,11 @@ with the questions. It lets a whole run go over the wire and end in a report who
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from corrobora import patterns as re
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import stem_text
 

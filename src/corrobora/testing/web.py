@@ -13,6 +13,7 @@ import html
 import json
 import math
 import mimetypes
+import re
 import sys
 import zlib
 from collections import Counter
@@ -22,7 +23,6 @@ from pathlib import Path
 from typing import Self
 from urllib.parse import unquote, urlsplit
 
-from corrobora import patterns as re
 from corrobora.testing.http_server import (
     API_FAULTS,
     PAGE_FAULTS,

@@ -6,13 +6,13 @@ condition or negation. Does not know whether a change matters: every change of a
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
-from corrobora import patterns as re
 from corrobora.domain.evidence import fold_typography
 from corrobora.text.clauses import fold_words, parse_clause
 from corrobora.text.measures import find_measures, find_unit

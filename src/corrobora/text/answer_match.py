@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -17,7 +18,6 @@ from importlib import resources
 from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, NamedTuple
 
-from corrobora import patterns as re
 from corrobora.text.answers import (
     FITS_KIND,
     AnswerKind,

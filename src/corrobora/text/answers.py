@@ -6,11 +6,11 @@ are stated. Does not know any subject: a sentence may be of the right kind and s
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from corrobora import patterns as re
 from corrobora.text.measures import find_quantities
 from corrobora.text.mentions import MentionKind, find_mentions
 from corrobora.text.quantities import NUMBER_WORDS, SCALES, find_days, find_releases, find_years

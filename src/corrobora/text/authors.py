@@ -8,9 +8,9 @@ of strangers, so their number and length are bounded.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
-from corrobora import patterns as re
 from corrobora.text.tokens import sanitize_text, stem_word
 from corrobora.text.vocabulary import is_common
 

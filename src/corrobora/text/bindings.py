@@ -7,10 +7,10 @@ sentence means: another binding leaves it open.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from corrobora import patterns as re
 from corrobora.text.clauses import Clause, find_word, parse_clause, split_statement
 from corrobora.text.measures import Measure, find_measures
 from corrobora.text.mentions import MentionKind, find_mentions

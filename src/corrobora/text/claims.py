@@ -6,10 +6,10 @@ ratios, averages, comparisons and trends. Does not execute anything.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from corrobora import patterns as re
 from corrobora.domain.report import Support
 from corrobora.text.measures import Measure, find_measures
 from corrobora.text.quantities import find_years

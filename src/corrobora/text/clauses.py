@@ -6,11 +6,11 @@ each with the word it governs. Does not know any evidence and does not compare.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from corrobora import patterns as re
 from corrobora.domain.evidence import fold_typography
 from corrobora.text.tokens import is_english, split_words, stem_word
 

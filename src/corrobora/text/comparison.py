@@ -6,12 +6,12 @@ Does not know which statement is right or which source to believe; spelling and 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from corrobora import patterns as re
 from corrobora.text.clauses import Clause, find_opposites, parse_clause, split_statement
 from corrobora.text.measures import Measure, find_identifiers, find_measures
 from corrobora.text.mentions import MentionKind, find_mentions

@@ -6,10 +6,10 @@ absence says what was searched and read, with what could not be read. Does not k
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from corrobora import patterns as re
 from corrobora.domain.report import Support
 from corrobora.text.claims import CitedEvidence
 from corrobora.text.operations import Derivation, DerivationKind, execute_operation

@@ -6,9 +6,9 @@ markup, nor what a term means.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from corrobora import patterns as re
 from corrobora.text.tokens import LIST_ITEM, TERM_GAP, skip_item_mark
 
 _TERM = re.compile(rf"(\S[^\n{TERM_GAP}]{{0,299}}){TERM_GAP}")

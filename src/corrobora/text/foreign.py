@@ -6,9 +6,9 @@ under which evidence may hold them. Does not know numbers, or what is said of a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from corrobora import patterns as re
 from corrobora.text.bindings import NEGATED
 from corrobora.text.clauses import parse_clause
 from corrobora.text.measures import find_identifiers, find_measures, find_unit

@@ -6,12 +6,12 @@ which citations resolve or what a report consists of.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from corrobora import patterns as re
 from corrobora.domain.evidence import fold_typography
 from corrobora.text.phrases import SIDE_BY_SIDE
 from corrobora.text.segmentation import split_sentences

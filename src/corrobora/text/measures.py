@@ -6,11 +6,11 @@ weighed: pint costs 3.7 MB and 2.3 s before the first conversion, and reads "in"
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from corrobora import patterns as re
 from corrobora.text.quantities import HALF_DAY, MONTHS, NUMBER_WORDS, SCALES, find_clocks
 from corrobora.text.tokens import fold_text, stem_text, stem_word
 

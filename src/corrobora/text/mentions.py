@@ -6,13 +6,13 @@ names, what a name refers to, or which sources exist: the aliases to look for ar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 from typing import NamedTuple
 
-from corrobora import patterns as re
 from corrobora.text.measures import find_quantities
 from corrobora.text.quantities import find_years
 from corrobora.text.tokens import FUNCTION_WORDS, STOP_WORDS, WORD, detect_language, fold_text, split_words, stem_text

@@ -6,11 +6,11 @@ stored, and never guesses an operand: what is not determined is not executed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from corrobora import patterns as re
 from corrobora.text.claims import (
     BOUNDS,
     OPERATOR_STEMS,

@@ -6,9 +6,9 @@ of such tools says the same things, so that an order is a reason to mark a quote
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
-from corrobora import patterns as re
 from corrobora.text.segmentation import split_sentences
 
 _TOOL = (

@@ -9,6 +9,7 @@ of translations, and what one may hold. Does not know where any of it is shown.
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,6 @@ from functools import cache, cached_property
 from importlib import resources
 from typing import cast
 
-from corrobora import patterns as re
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.report import Outcome

@@ -6,12 +6,12 @@ Knows months, number words and version numbers by their spelling, in linear time
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from corrobora import patterns as re
 from corrobora.text.tokens import fold_text
 
 MONTH_NAMES = tuple("january february march april may june july august september october november december".split())

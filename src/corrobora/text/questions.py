@@ -6,11 +6,11 @@ named here.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from corrobora import patterns as re
 from corrobora.text.mentions import MentionKind, find_mentions
 from corrobora.text.quantities import is_calendar_name, remove_releases
 from corrobora.text.tokens import detect_language, find_function_words, split_words, stem_text, stem_word

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from corrobora import patterns as re
 from corrobora.text.quantities import Releases, find_asked_releases, find_date_prefixes
 from corrobora.text.tokens import find_identifiers, split_words, stem_text
 

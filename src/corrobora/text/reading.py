@@ -6,12 +6,12 @@ cells of a table row or list. Does not compare what they claim.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from corrobora import patterns as re
 from corrobora.text.clauses import Clause, parse_clause
 from corrobora.text.measures import Measure, find_measures
 from corrobora.text.quantities import Date, find_dates

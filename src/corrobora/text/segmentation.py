@@ -6,11 +6,11 @@ time on any input. Does not know meaning, titles, storage or ranking: a sentence
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
-from corrobora import patterns as re
 from corrobora.text.quantities import find_days, find_releases
 from corrobora.text.tokens import TERM_GAP
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
-from corrobora import patterns as re
 from corrobora.domain.report import Support
 from corrobora.text.alignment import NEAR_COPY, align_copy, find_cut, find_slices, find_substitute
 from corrobora.text.bindings import find_rebindings

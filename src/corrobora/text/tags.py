@@ -7,7 +7,7 @@ could show words that it does not read, or cost it hours. Does not read HTML.
 
 from __future__ import annotations
 
-from corrobora import patterns as re
+import re
 
 _OPENING = re.compile(r"<(?:!--|!\[|[!?/A-Za-z])")
 _SECTION_END, _CONDITION_END = re.compile(r"\]\s*\]\s*>"), re.compile(r"\]\s*>")

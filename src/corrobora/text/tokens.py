@@ -10,6 +10,7 @@ same text always gives the same terms.
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -18,8 +19,6 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 import Stemmer
-
-from corrobora import patterns as re
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -7,10 +7,10 @@ that are meant. Does not know paraphrases: other words for the same thing are no
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
-from corrobora import patterns as re
 from corrobora.text.bindings import compare_polarity, describe_bounds, find_restated, find_turned_bounds
 from corrobora.text.clauses import (
     OPPOSITES,

@@ -9,6 +9,7 @@ anything.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,7 +17,6 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from corrobora import patterns as re
 from corrobora.text.tokens import (
     FAMILY_LETTERS,
     STOP_WORDS,

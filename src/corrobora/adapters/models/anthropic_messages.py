@@ -6,11 +6,11 @@ Knows one protocol and which early models lack what. Does not know connections (
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from corrobora import patterns as re
 from corrobora.adapters.models import (
     Completion,
     ModelRequest,

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from corrobora import patterns as re
 from corrobora.adapters.models import (
     Completion,
     ModelRequest,

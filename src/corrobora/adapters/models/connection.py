@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import cast
 
-from corrobora import patterns as re
 from corrobora.adapters.http import parse_retry_after
 from corrobora.adapters.models import (
     Completion,

@@ -10,10 +10,10 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from corrobora import patterns as re
 from corrobora.adapters.readers import outline
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome

@@ -6,12 +6,12 @@ navigation, and some of its ways keep none. They are put back from the page. Run
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from corrobora import patterns as re
 from corrobora.adapters.readers import TextWriter
 from corrobora.adapters.readers.declared import (
     DeclaredMetadata,

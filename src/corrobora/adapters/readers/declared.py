@@ -8,11 +8,11 @@ where pages mark dates, and headings of releases. Runs in the parser's process.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, takewhile
 from typing import Any, NamedTuple, TypeAlias, cast
 
-from corrobora import patterns as re
 from corrobora.adapters.readers import fold_spaces
 from corrobora.ports import Heading
 from corrobora.text.authors import clean_authors, name_group, name_person, read_byline

@@ -7,10 +7,10 @@ never followed. Runs in the parser's process.
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 from typing import NamedTuple
 
-from corrobora import patterns as re
 from corrobora.adapters.readers import TextWriter, decode_text, fold_spaces
 from corrobora.adapters.readers.article import HEADINGS, extract_article
 from corrobora.adapters.readers.declared import is_hidden

@@ -6,6 +6,7 @@ is shown. Opens forwarded messages and no other attachment, follows no link. Run
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from email import message_from_bytes
 from email.errors import HeaderParseError
@@ -14,7 +15,6 @@ from email.message import Message
 from email.utils import getaddresses, parsedate_to_datetime
 from typing import cast
 
-from corrobora import patterns as re
 from corrobora.adapters.readers import TextWriter, decode_text
 from corrobora.adapters.readers.html import read_tags
 from corrobora.adapters.readers.outline import join_quoted

@@ -6,9 +6,9 @@ not know pictures, equations or what a page says. Runs in the parser's process.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from corrobora import patterns as re
 from corrobora.adapters.readers import TextWriter, decode_text
 from corrobora.adapters.readers.mdoc import CALLED, write_inline
 from corrobora.adapters.readers.roff import GLUE, RoffLines, read_escapes, split_arguments, split_request

@@ -6,13 +6,13 @@ Words and punctuation stay as they are, so that quotes are literal in the result
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from corrobora import patterns as re
 from corrobora.adapters.readers import TextWriter, decode_text
 from corrobora.adapters.readers.html import is_element, read_tags
 from corrobora.adapters.readers.rst import BOLD_LINE

@@ -7,13 +7,13 @@ or open attachments. Runs in the parser's process, because hostile files are to 
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Iterable, Iterator
 from io import BytesIO
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
-from corrobora import patterns as re
 from corrobora.adapters.readers import TextWriter
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome

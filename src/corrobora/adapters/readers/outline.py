@@ -7,10 +7,10 @@ never changed. Does not know manuals, standards or changelogs, and does not know
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from corrobora import patterns as re
 from corrobora.ports import Heading
 from corrobora.text.quantities import find_days, find_releases
 from corrobora.text.tokens import TERM_GAP

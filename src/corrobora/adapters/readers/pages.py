@@ -8,11 +8,11 @@ to Firecrawl, which may run in the same network. Do not know addresses, redirect
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from corrobora import patterns as re
 from corrobora.adapters.readers.parser import ParserProcess, map_types
 from corrobora.adapters.search import parse_published
 from corrobora.adapters.search.keyed import Firecrawl, ScrapedPage

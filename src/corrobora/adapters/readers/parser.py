@@ -12,6 +12,7 @@ import contextlib
 import json
 import lzma
 import os
+import re
 import struct
 import sys
 import zlib
@@ -23,7 +24,6 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import Any, Protocol, Self
 
-from corrobora import patterns as re
 from corrobora.adapters.readers.declared import date_by_releases
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +16,6 @@ from itertools import takewhile
 from statistics import median
 from typing import TYPE_CHECKING
 
-from corrobora import patterns as re
 from corrobora.adapters.readers import TextWriter, fold_spaces
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome

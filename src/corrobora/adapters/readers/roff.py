@@ -6,11 +6,10 @@ with the page: a macro may call itself. Does not know the macros of manual pages
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import deque
 from collections.abc import Sequence
-
-from corrobora import patterns as re
 
 GLUE = "\ue001"  # of private use: no space belongs where it stands
 _SIGNS = (

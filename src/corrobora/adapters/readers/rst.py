@@ -7,10 +7,10 @@ it was written.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from textwrap import dedent
 
-from corrobora import patterns as re
 from corrobora.adapters.readers import TextWriter, decode_text
 from corrobora.ports import ParsedDocument
 from corrobora.text.entries import find_term

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -18,7 +19,6 @@ from typing import TypeGuard, cast
 
 import httpx2
 
-from corrobora import patterns as re
 from corrobora.adapters.http import (
     ACCEPT_ENCODING,
     BadEncoding,

@@ -6,13 +6,13 @@ call, and a contact address in what it sends. Does not know profiles, budgets, t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from html import unescape
 from typing import cast
 from urllib.parse import urlencode
 from xml.etree import ElementTree as ET
 
-from corrobora import patterns as re
 from corrobora.adapters.search import KeyedProvider, ResultRow, clean_line, is_mapping
 from corrobora.domain.errors import ProviderError, UserError
 from corrobora.domain.evidence import Hit, Query

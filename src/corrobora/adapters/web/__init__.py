@@ -8,10 +8,10 @@ documents, libraries or runs.
 from __future__ import annotations
 
 import ipaddress
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from corrobora import patterns as re
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS

@@ -5,10 +5,10 @@ Knows headings above a statement, lists inside a quote, and what stands on the p
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
-from corrobora import patterns as re
 from corrobora.analysts.extractive.extract import find_context, refers_back
 from corrobora.analysts.extractive.fact_selection import is_heading_of
 from corrobora.analysts.extractive.lines import is_command, is_turn

@@ -6,9 +6,9 @@ field: it refuses by size and shape only, and says so.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
-from corrobora import patterns as re
 from corrobora.analysts.extractive.decompose import split_question
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Brief, Focus, Subject, SubQuestion

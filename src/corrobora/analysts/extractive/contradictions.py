@@ -6,12 +6,12 @@ both are kept.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from corrobora import patterns as re
 from corrobora.analysts.extractive.lines import Line
 from corrobora.domain.evidence import Contradiction, Fact, FollowUp, LinkedSource, Relation, Severity
 from corrobora.domain.plan import SubQuestion

@@ -5,7 +5,8 @@ Knows sentences, clauses, question words, conjunctions and lists by their form. 
 
 from __future__ import annotations
 
-from corrobora import patterns as re
+import re
+
 from corrobora.text.questions import find_alternatives, find_topic_stems
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import STOP_WORDS, fold_text, split_words, stem_text

@@ -7,11 +7,11 @@ passage.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, islice
 
-from corrobora import patterns as re
 from corrobora.analysts.extractive.contradictions import add_insights
 from corrobora.analysts.extractive.lines import INNER_CHARS, Line, find_inner_items, read_lines, split_joined_names
 from corrobora.analysts.extractive.ranker import Ranked, is_question, rank_sentences

@@ -6,12 +6,12 @@ any analyst's draft and does not know what is true.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from corrobora import patterns as re
 from corrobora.analysts.extractive.contradictions import find_contradictions
 from corrobora.analysts.extractive.decompose import split_question
 from corrobora.domain.evidence import Contradiction, Fact, Grade, Severity

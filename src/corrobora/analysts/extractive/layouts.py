@@ -5,12 +5,12 @@ Knows the four layouts of the profiles and how a statement is cited. Does not ch
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
 
-from corrobora import patterns as re
 from corrobora.analysts.extractive.citing import ITEM, cite_fact, normalize_sentence
 from corrobora.analysts.extractive.contradictions import label_version, make_version_key
 from corrobora.domain.evidence import Contradiction, Fact, FactId

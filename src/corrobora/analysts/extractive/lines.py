@@ -6,13 +6,13 @@ Does not know questions or speakers; one or two lines that look like turns are n
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from corrobora import patterns as re
 from corrobora.analysts.extractive.ranker import Sentence, find_exchanges, is_question
 from corrobora.domain.evidence import Passage
 from corrobora.roles.extract import Excerpt

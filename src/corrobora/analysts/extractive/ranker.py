@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from itertools import groupby, pairwise
 
-from corrobora import patterns as re
 from corrobora.text.answers import AnswerKind, ExpectedAnswer, classify_question, find_place, score_answer_fit
 from corrobora.text.quantities import Releases, find_asked_releases, find_releases
 from corrobora.text.questions import asks_to_compare, weigh_terms

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Container
 from typing import Any, NoReturn
 
 from pydantic import TypeAdapter, ValidationError
 
-from corrobora import patterns as re
 from corrobora.domain.errors import RoleError
 from corrobora.domain.limits import LIMITS
 

@@ -8,6 +8,7 @@ words, not what may be read from the choice of common words.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,6 @@ from itertools import pairwise, product
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from corrobora import patterns as re
 from corrobora.domain.evidence import Document, Hit, Query
 from corrobora.domain.plan import Plan, walk_nodes
 from corrobora.domain.run import DEMO, Request, RequestOption

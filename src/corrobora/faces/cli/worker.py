@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from corrobora import patterns as re
 from corrobora.app.runs import schedule_run
 from corrobora.domain.errors import UserError
 from corrobora.faces.cli import CommandGroup

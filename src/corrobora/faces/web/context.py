@@ -7,6 +7,7 @@ Codes, texts and statuses are those of `domain.errors`. Does not know any page.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from functools import cache, partial
 from importlib import resources
@@ -21,7 +22,6 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 
 from corrobora import __version__
-from corrobora import patterns as re
 from corrobora.app import Workspace
 from corrobora.domain.errors import CorroboraError, LimitReached, ProviderError
 from corrobora.faces.cli.screen import one_line

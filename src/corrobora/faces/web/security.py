@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
+import re
 import secrets
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -22,7 +23,6 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as ConnectionScope
 
-from corrobora import patterns as re
 from corrobora.domain.errors import UserError
 from corrobora.faces.refusals import PROBLEM_TYPE, Problem, make_problem
 from corrobora.files import write_whole

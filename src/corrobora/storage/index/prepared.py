@@ -6,11 +6,11 @@ Knows what a database and a terminal can hold. Does not know statements or space
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
-from corrobora import patterns as re
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Passage, PassageId, Source, SourceId, read_file_name
 from corrobora.ports import IngestItem

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,6 @@ from typing import TYPE_CHECKING, LiteralString, Self
 
 from psycopg.rows import TupleRow
 
-from corrobora import patterns as re
 from corrobora.domain.errors import JournalError, Stale, UserError
 from corrobora.domain.run import Request, RunId, RunRow, RunStatus, validate_id
 from corrobora.files import write_whole

@@ -6,6 +6,7 @@ newer database. Does not know what the tables mean.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib import resources
@@ -14,7 +15,6 @@ from typing import LiteralString, cast
 from psycopg import AsyncConnection
 from psycopg.rows import TupleRow
 
-from corrobora import patterns as re
 from corrobora.domain.errors import JournalError
 
 _LOCK = 0x636F7272  # "corr": one migrating process at a time

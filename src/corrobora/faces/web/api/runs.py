@@ -7,6 +7,7 @@ and sees nothing twice. Knows the headers Idempotency-Key and Prefer. Does not k
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Annotated, Any, Literal
@@ -14,7 +15,6 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from corrobora import patterns as re
 from corrobora.app import runs
 from corrobora.domain.run import RunStatus
 from corrobora.faces.cli.display import json_line

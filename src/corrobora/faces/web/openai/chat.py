@@ -8,6 +8,7 @@ the chunks of a stream: what happens goes into `reasoning_content`, the report i
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, suppress
@@ -19,7 +20,6 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import JSONResponse, Response
 
-from corrobora import patterns as re
 from corrobora.app.runs import resolve_profile
 from corrobora.domain.errors import CorroboraError, NoEvidence, UserError
 from corrobora.domain.run import Event, EventType, RunRow, RunStatus

@@ -7,6 +7,7 @@ happened comes from the log of the run, which only grows: a stream that is begun
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
 from datetime import datetime
@@ -16,7 +17,6 @@ from fastapi import APIRouter, Query, Request
 from pydantic import Field
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from corrobora import patterns as re
 from corrobora.app.runs import PLAN_TOPIC
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import RunRow, RunStatus
