@@ -257,12 +257,12 @@ import asyncio
 from corrobora.adapters.models.connection import ModelConnection
 from corrobora.adapters.models import parse_target, provider_names
 from corrobora.adapters.pacing import CallGate
-from corrobora.analysts.language_model import Form, Prompt
+from corrobora.analysts.language_model import OutputForm, Prompt
 
 async def main():
     assert "echo" in provider_names()
     connection = ModelConnection(parse_target("echo:hello", {}), CallGate("g"))
-    reply = await connection.ask(Prompt("s", ("b",), "t"), Form("f", "d", {}), max_tokens=5)
+    reply = await connection.ask(Prompt("s", ("b",), "t"), OutputForm("f", "d", {}), max_tokens=5)
     print(reply.text, reply.usage.output_tokens, reply.usage.priced)
 
 asyncio.run(main())

@@ -25,7 +25,8 @@ def test_list_and_show(finished: tuple[Any, str]) -> None:
     assert "report.md" in shown["files"]
     assert "report.md" in shell("runs", "show", run).out
     listed = shell("runs", "list")
-    heads, row = listed.err.splitlines()[-1], listed.out.splitlines()[0]
+    heads = next(line for line in listed.err.splitlines() if line.startswith("id "))
+    row = listed.out.splitlines()[0]
     assert heads.split() == ["id", "created", "state", "question"]
     assert row[heads.index("question") :].startswith(QUESTION[:40])
     assert row[heads.index("created") :].startswith("20")
