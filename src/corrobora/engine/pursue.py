@@ -170,7 +170,7 @@ async def reconsider_questions(found: Findings, run: Session) -> Findings:
     thread, proposal = settle_round(thread, await run.call(reflect, reflect_input(thread, run, after=thread)))
     done = replace(shown, decision=replace(last.decision, proposal=proposal))
     thread = replace(thread, rounds=(*thread.rounds[:-1], done))
-    summary = proposal.findings or found.summary
+    summary = proposal.findings if any(fact.marker in proposal.findings for fact in thread.facts) else found.summary
     questions, gaps = thread.sub_questions, list_open_gaps(thread)
     return replace(found, summary=summary, facts=thread.facts, sub_questions=questions, gaps=gaps, rounds=thread.rounds)
 
