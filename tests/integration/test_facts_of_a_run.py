@@ -153,6 +153,8 @@ async def test_what_a_sibling_found_is_judged_by_the_model_whichever_of_them_end
             gap = {"text": "who owns the pond", "target": ids[POND]}
             said |= {"answered": [ids[POND]] if told else [], "gaps": [] if told else [gap], "done": bool(told)}
             said |= {"answered_by": [{"question": ids[POND], "facts": told}] if told else []}
+            marker = "".join(re.findall(r"^F\w+ (\[S\d+:C\d+\])[^\n]*may stand", asked.user, re.MULTILINE)[:1])
+            said |= {"findings": f"The pond has a limit {marker}. It is 97 miles {marker}." if told else ""}
         return json.dumps(said)
 
     overrides = (("max_rounds", "1"), ("leaves_in_turn", "true"))
@@ -166,6 +168,8 @@ async def test_what_a_sibling_found_is_judged_by_the_model_whichever_of_them_end
     assert "may stand" in asked[-1]
     assert pond.sub_questions[0].standing == "ANSWERED"
     assert not [gap for gap in found.report.findings.gaps if gap.target == pond.sub_questions[0].id]
+    assert "The pond has a limit" in pond.summary
+    assert "97" not in pond.summary, "code refutes it, whoever of the two ended first"
 
 
 async def test_a_quote_that_answers_the_questions_of_two_tasks_is_a_fact_of_both(database_url: str):

@@ -80,15 +80,17 @@ def join_hyphenated(text: str) -> str:
 
 def join_quoted(text: str) -> str:
     """Let the mark of quoted lines (RFC 3676, section 4.5) stand once before each paragraph instead of in each line."""
+    if "\n>" not in text:
+        return text
     written: list[str] = []
     before = ("", "")
-    for line in text.split("\n") if "\n>" in text else ():
+    for line in text.split("\n"):
         own = _QUOTED.sub("", line, count=1)
         mark = "".join(line[: len(line) - len(own)].split())
         goes_on = mark and own and mark == before[0] and len(before[1]) >= _WRAPPED and not _MARKED.match(own)
         written.append(own if goes_on or not own.strip() else line)
         before = (mark, own.strip())
-    return "\n".join(written) or text
+    return "\n".join(written)
 
 
 def read_outline(lines: Sequence[str]) -> tuple[str, tuple[Heading, ...]]:
