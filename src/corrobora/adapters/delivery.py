@@ -30,6 +30,7 @@ import httpcore2
 import httpx2
 
 from corrobora.adapters.http import parse_retry_after, tls_context
+from corrobora.adapters.proxy import find_proxy_url
 from corrobora.adapters.web import DEFAULT_PORTS, BadUrl, parse_url
 from corrobora.adapters.web.network import AllowList, ConnectionBlocked, NameUnresolved, VettedNetwork
 from corrobora.adapters.web.transport import USER_AGENT
@@ -246,7 +247,7 @@ class WebhookDelivery:
         stamp = str(int(datetime.fromisoformat(wall).timestamp()))
         headers = {"Content-Type": "application/json", **sign_payload(self._key, delivery, stamp, body)}
         client = httpx2.AsyncClient(
-            follow_redirects=False, trust_env=False, timeout=self._seconds, verify=tls_context()
+            trust_env=False, proxy=find_proxy_url(self._url), timeout=self._seconds, verify=tls_context()
         )
         posted = client.stream("POST", self._url, content=body, headers=headers)
         try:

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corrobora.adapters.http import parse_retry_after, tls_context
+from corrobora.adapters.proxy import find_proxy_url
 from corrobora.domain.errors import ProviderError, UserError
 from corrobora.text.phrases import format_count
 
@@ -140,7 +141,11 @@ class OpenAICompatibleEmbedder:
         """
         found: list[Sequence[float]] = []
         async with httpx2.AsyncClient(
-            headers=self._headers, timeout=_TIMEOUT_SECONDS, trust_env=False, verify=tls_context()
+            headers=self._headers,
+            timeout=_TIMEOUT_SECONDS,
+            trust_env=False,
+            proxy=find_proxy_url(self._url),
+            verify=tls_context(),
         ) as client:
             for start in range(0, len(texts), _TEXTS_OF_A_REQUEST):
                 found += await self._request_batch(client, texts[start : start + _TEXTS_OF_A_REQUEST])

@@ -1,11 +1,13 @@
 """HTTP: the TLS context of this process, how long a server asks to be left alone, and bodies decoded within bounds.
 
-Knows Retry-After in seconds and as a date, and gzip with one limit for the wire and one for what comes out. The HTTP
-library's own decoding is not used: it turns 1.6 KB into 2 GB before anybody counts. Does not know who is asked.
+Knows which certificates are trusted, Retry-After in seconds and as a date, and gzip with one limit for the wire and one
+for what comes out. The HTTP library's own decoding is not used: it turns 1.6 KB into 2 GB before anybody counts. Does
+not know who is asked.
 """
 
 from __future__ import annotations
 
+import os
 import ssl
 import zlib
 from collections.abc import AsyncIterable
@@ -14,18 +16,36 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
 
+from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
 
 
 @cache
 def tls_context() -> ssl.SSLContext:
-    """Return the context for every connection: certificates are checked, the environment is not asked.
+    """Return the context for every connection: certificates are checked, against SSL_CERT_FILE or SSL_CERT_DIR if set.
 
     Made once: reading the machine's certificates takes tens of milliseconds and a megabyte.
+
+    Raises:
+        UserError: the environment names certificates that cannot be read.
     """
     import httpx2  # noqa: PLC0415 - a local model server needs no certificates, and loading it takes 0.15 s
 
-    return httpx2.create_ssl_context(trust_env=False)
+    try:
+        return httpx2.create_ssl_context()
+    except (OSError, ValueError) as error:  # one of `ssl` for a file without a certificate is an `OSError`
+        name = "SSL_CERT_FILE" if os.environ.get("SSL_CERT_FILE") else "SSL_CERT_DIR"
+        raise UserError(
+            "certificates_unreadable",
+            f"{name} names {os.environ.get(name, '')[:200]!r}, where no certificates can be read ({error}).",
+            next_step=f"Correct {name}, or remove it to trust what this machine trusts.",
+        ) from error
+
+
+def check_certificates() -> None:
+    """Read the certificates that the environment names, if it names any. Raises `UserError` as `tls_context`."""
+    if os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR"):
+        tls_context()
 
 
 def find_tls_error(error: BaseException) -> ssl.SSLError | None:

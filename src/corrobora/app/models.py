@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from corrobora.adapters.models import Target, choose_targets, find_price, has_price, parse_target
 from corrobora.adapters.models.connection import ModelConnection
 from corrobora.adapters.pacing import CallGate, Pace
+from corrobora.adapters.proxy import find_proxy, list_proxies
 from corrobora.analysts.language_model import TIERS, Tier
 from corrobora.config import Settings
 from corrobora.domain.errors import ModelSilent, UserError
@@ -143,6 +144,8 @@ async def check_servers(targets: Targets) -> None:
     for address, model in {target.base_url: target.label for target in targets.values() if target.base_url}.items():
         parts = urlsplit(address)
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+        proxy = find_proxy(parts.scheme, host, port)
+        host, port = (proxy.host, proxy.port) if proxy else (host, port)
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):
                 _, writer = await asyncio.open_connection(host, port)
@@ -191,7 +194,9 @@ def list_recipients(
         targets: the models of the run.
         providers: the web search providers of the run.
     """
-    return tuple(dict.fromkeys(_iter_recipients(settings, request, targets, providers)))
+    found = tuple(dict.fromkeys(_iter_recipients(settings, request, targets, providers)))
+    proxies = tuple(f"the proxy {each} of the environment carries connections to others" for each in list_proxies())
+    return found + proxies if found else ()
 
 
 def _iter_recipients(

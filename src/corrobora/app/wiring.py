@@ -13,6 +13,7 @@ from functools import cached_property, partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
 
+from corrobora.adapters.http import check_certificates
 from corrobora.adapters.pacing import SystemClock
 from corrobora.adapters.readers.parser import HTML, ParserProcess
 from corrobora.adapters.search.library import LibraryReader, LibrarySearch
@@ -354,6 +355,7 @@ class Wiring:
 
     def check_request(self, request: Request, profile: Profile) -> None:
         """Refuse models, providers and sources that cannot be used, before anything is paid. Raises `UserError`."""
+        check_certificates()
         self.open_analysts(request, profile)
         open_web_searches(self._settings, request, clock=self.clock)
         check_sources(self._settings, request)

@@ -1,7 +1,7 @@
 """HTTP/1.1 to one configured model endpoint: kept connections, bounded and timed answers, server-sent events.
 
 Knows connections, time limits and sizes. Does not know providers, and is never used for an address that a page or a
-model wrote. Proxies, cookies and credentials of the environment play no part, and no redirect is followed.
+model wrote. A proxy of the environment is used; its cookies and credentials play no part, and no redirect is followed.
 
 It stands on asyncio's streams: general clients spend two to five times the CPU on a streamed answer (decision 0016).
 """
@@ -18,6 +18,7 @@ from typing import Protocol, TypeVar
 from urllib.parse import quote, urlsplit
 from weakref import WeakKeyDictionary
 
+from corrobora.adapters.proxy import END_OF_HEAD, ProxyRefused, find_proxy
 from corrobora.domain.limits import LIMITS, CallOptions
 
 STREAM_MAX_BYTES = 32_000_000  # a stream takes some 250 bytes for each token
@@ -102,7 +103,11 @@ class HttpEndpoint:
         self._total_seconds = (options and options.total_seconds) or CALL_SECONDS
         self._connect_seconds = (options and options.connect_seconds) or CONNECT_SECONDS
         host = parts.netloc.rpartition("@")[2].encode("idna").decode()
+        self._proxy = find_proxy(parts.scheme, self._host, self._port)
         fixed = {"host": host, "accept-encoding": "identity", **(headers or {})}
+        if self._proxy is not None and not self._tls:  # a proxy passes on what is not encrypted; else it opens a tunnel
+            self._path = f"http://{host}{self._path}"
+            fixed |= {"proxy-authorization": self._proxy.authorization} if self._proxy.authorization else {}
         self._head = "".join(f"{name}: {value}\r\n" for name, value in fixed.items())
         self._pools: WeakKeyDictionary[asyncio.AbstractEventLoop, list[_Connection]] = WeakKeyDictionary()
 
@@ -168,16 +173,38 @@ class HttpEndpoint:
             connection.writer.transport.abort()
         try:
             async with asyncio.timeout(self._connect_seconds):
-                opened = await asyncio.open_connection(
-                    self._host, self._port, limit=_HEAD_BYTES, ssl=_make_tls() if self._tls else None
-                )
+                opened = await self._open_streams()
         except TimeoutError as error:
             raise UnreachableError(f"no connection within {self._connect_seconds:g} s") from error
+        except ProxyRefused as error:
+            raise UnreachableError(str(error)) from error
+        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
+            raise UnreachableError(f"the proxy {self._proxy} gave no answer that is HTTP") from error
         except ssl.SSLError as error:
             raise UnreachableError(f"no secure connection ({error.reason or type(error).__name__})") from error
         except (OSError, ValueError) as error:
-            raise UnreachableError(f"no connection ({type(error).__name__})") from error
+            through = f" to the proxy {self._proxy}" if self._proxy else ""
+            raise UnreachableError(f"no connection{through} ({type(error).__name__})") from error
         return _Connection(*opened)
+
+    async def _open_streams(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Connect, through the proxy if there is one: to it alone, or by a tunnel."""
+        proxy = self._proxy
+        if proxy is None:
+            tls = _make_tls() if self._tls else None
+            return await asyncio.open_connection(self._host, self._port, limit=_HEAD_BYTES, ssl=tls)
+        reader, writer = await asyncio.open_connection(
+            proxy.host, proxy.port, limit=_HEAD_BYTES, ssl=_make_tls() if proxy.tls else None
+        )
+        if self._tls:
+            try:
+                writer.write(proxy.write_tunnel_request(self._host, self._port))
+                proxy.check_tunnel(await reader.readuntil(END_OF_HEAD))
+                await writer.start_tls(_make_tls(), server_hostname=self._host)
+            except BaseException:
+                writer.transport.abort()
+                raise
+        return reader, writer
 
 
 def _make_tls() -> ssl.SSLContext:

@@ -1,7 +1,7 @@
 """Search providers, and their base: a bounded JSON call with precise errors, and hits built from the rows of an answer.
 
 Knows HTTP statuses, Retry-After, limits of size and time, and which addresses, dates, scores and texts are usable. It
-follows no redirect, ignores proxies of the environment, and never puts the key or the answer's text into an error. Does
+follows no redirect, uses a proxy of the environment, and never puts the key or the answer's text into an error. Does
 not know the fields of any provider: the modules below do.
 """
 
@@ -29,6 +29,7 @@ from corrobora.adapters.http import (
     read_body,
     tls_context,
 )
+from corrobora.adapters.proxy import find_proxy_url
 from corrobora.adapters.web import BadUrl, normalize_url, page_key
 from corrobora.domain.errors import ProviderError, UserError
 from corrobora.domain.evidence import Hit, Query
@@ -164,10 +165,12 @@ class ProviderApi:
         self._setting = setting
         self._limiter = limiter
         self._seconds = seconds
+        self._proxy = find_proxy_url(self._base)
         self._client = httpx2.AsyncClient(
             headers={**headers, "Accept": "application/json", "Accept-Encoding": ACCEPT_ENCODING},
             follow_redirects=False,
             trust_env=False,
+            proxy=self._proxy,
             timeout=httpx2.Timeout(seconds),
             verify=tls_context(),
             limits=httpx2.Limits(max_keepalive_connections=0),  # nothing stays open, so nothing must be closed
@@ -246,7 +249,8 @@ class ProviderApi:
                 provider=self.name,
                 next_step="Check the clock of this machine and the address of the provider.",
             )
-        return ProviderError.request_failed(self.name, why=f"the connection failed ({type(error).__name__})")
+        through = " through the proxy of the environment" if self._proxy else ""
+        return ProviderError.request_failed(self.name, why=f"the connection{through} failed ({type(error).__name__})")
 
     def _parse_answer(self, data: bytes) -> object:
         """Return the value of a JSON text. Raises `ProviderError` also for an error that came with the status 200."""

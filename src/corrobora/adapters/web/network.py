@@ -18,6 +18,8 @@ from typing import cast
 
 import httpcore2
 
+from corrobora.adapters.http import tls_context
+from corrobora.adapters.proxy import END_OF_HEAD, Proxy, ProxyRefused, find_proxy
 from corrobora.adapters.web import DEFAULT_PORTS, BadUrl, check_host, parse_ip
 from corrobora.domain.limits import LIMITS
 
@@ -110,6 +112,7 @@ class AllowList:
 Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 _MAX_ANSWERS = 64  # of one name; more are no honest answer
 _MAX_TRIED = 4
+_MOST_HEAD = 16_384  # bytes of what a proxy answers
 
 
 class ConnectionBlocked(Exception):
@@ -177,15 +180,24 @@ class VettedNetwork(httpcore2.AsyncNetworkBackend):
     ) -> httpcore2.AsyncNetworkStream:
         """Connect. Raises `ConnectionBlocked`, `NameUnresolved`, or the library's connect errors."""
         addresses = await self._vet_host(host, port)
+        proxy = self._find_proxy(host, port)
         each = None if timeout is None else timeout / min(len(addresses), _MAX_TRIED)
         failure: Exception | None = None
         for address in addresses[:_MAX_TRIED]:
+            to = (str(address), port) if proxy is None else (proxy.host, proxy.port)
             try:
-                return await self._plain.connect_tcp(str(address), port, each, local_address, socket_options)
+                stream = await self._plain.connect_tcp(*to, each, local_address, socket_options)
+                return stream if proxy is None else await _open_tunnel(stream, proxy, str(address), port, each)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
-                failure = error
+                failure = error if proxy is None else ProxyRefused(f"the proxy {proxy} cannot be reached")
         assert failure is not None
         raise failure
+
+    def _find_proxy(self, host: str, port: int) -> Proxy | None:
+        """Return the proxy of a host that is not exempt; what the operator opened is reached directly, too."""
+        if any(port == at and host == name for name, at in self._allow.endpoints):
+            return None
+        return find_proxy("http" if port == DEFAULT_PORTS["http"] else "https", host, port)
 
     async def connect_unix_socket(
         self,
@@ -233,3 +245,27 @@ class VettedNetwork(httpcore2.AsyncNetworkBackend):
         if len(known) < len(addresses) or len(known) > _MAX_ANSWERS:
             raise ConnectionBlocked(f"the addresses of {host} make no sense")
         return known
+
+
+async def _open_tunnel(
+    stream: httpcore2.AsyncNetworkStream, proxy: Proxy, address: str, port: int, seconds: float | None
+) -> httpcore2.AsyncNetworkStream:
+    """Ask a proxy for a connection to a vetted address, as a number: a name it would look up again, with its own eyes.
+
+    Raises `ConnectionError` if it refuses.
+    """
+    try:
+        if proxy.tls:
+            stream = await stream.start_tls(tls_context(), proxy.host, seconds)
+        await stream.write(proxy.write_tunnel_request(address, port), seconds)
+        head = b""
+        while END_OF_HEAD not in head:
+            block = await stream.read(_MOST_HEAD, seconds)
+            head += block
+            if not block or len(head) > _MOST_HEAD:
+                raise ProxyRefused(f"the proxy {proxy} gave no answer that is HTTP")  # noqa: TRY301 - closed below
+        proxy.check_tunnel(head)
+    except BaseException:
+        await stream.aclose()
+        raise
+    return stream

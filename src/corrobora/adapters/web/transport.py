@@ -22,6 +22,7 @@ from corrobora.adapters.http import (
     read_body,
     tls_context,
 )
+from corrobora.adapters.proxy import ProxyRefused
 from corrobora.adapters.web import DEFAULT_PORTS, BadUrl, parse_url
 from corrobora.adapters.web.network import ConnectionBlocked, NameUnresolved, VettedNetwork
 from corrobora.domain.errors import ReadError
@@ -100,7 +101,7 @@ class Transport:
             raise ReadError(ReadOutcome.TOO_LARGE, f"The answer has {error}.") from error
         except BadEncoding as error:
             raise ReadError(ReadOutcome.UNSUPPORTED, f"The answer is not read: {error}.") from error
-        except NameUnresolved as error:
+        except (NameUnresolved, ProxyRefused) as error:
             raise ReadError(ReadOutcome.FAILED, f"{error}.") from error
         except (httpcore2.LocalProtocolError, UnicodeError) as error:
             raise ReadError(ReadOutcome.REFUSED, "Not fetched: no request can be written for this URL.") from error

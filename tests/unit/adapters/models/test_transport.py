@@ -168,7 +168,7 @@ async def test_a_server_without_tls_is_no_secure_connection():
         assert isinstance(raised.value.__cause__, ssl.SSLError)
 
 
-async def test_proxies_of_the_environment_and_redirects_are_ignored(monkeypatch: pytest.MonkeyPatch):
+async def test_this_machine_is_reached_without_a_proxy_and_no_redirect_is_followed(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
     asked: list[str] = []

@@ -80,7 +80,7 @@ async def test_s13_s20_g11_no_error_shows_the_key_in_any_form(status: int):
     assert not [form for form in forms if form in shown]
 
 
-async def test_f12_the_environment_names_no_proxy(monkeypatch: pytest.MonkeyPatch):
+async def test_f12_this_machine_is_reached_without_a_proxy(monkeypatch: pytest.MonkeyPatch):
     async def proxy(_: Request) -> Response:
         raise AssertionError("the proxy may not be asked")
 
