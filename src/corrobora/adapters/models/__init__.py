@@ -122,6 +122,7 @@ class Completion:
     text: str
     ending: Ending
     tokens: Tokens
+    thoughts: int = 0  # bytes of thinking that came beside the text: they are billed like it
 
 
 class ModelWire(Protocol):

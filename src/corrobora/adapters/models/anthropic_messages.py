@@ -146,6 +146,7 @@ class _Answer:
     size: int = 0
     _blocks: dict[int, _Block] = field(default_factory=dict[int, _Block])
     _usage: dict[str, Any] = field(default_factory=dict[str, Any])
+    _thoughts: int = 0
 
     def add_event(self, event: bytes) -> None:
         """Take in one event. Raises `BrokenAnswerError`, or `RejectedError` if the event is an error."""
@@ -190,8 +191,9 @@ class _Answer:
         self.size += sum(map(len, made.parts))
 
     def _add_delta(self, index: int, delta: Mapping[str, Any]) -> None:
-        part = delta.get("text") or delta.get("partial_json")  # thoughts and their signatures are not needed
-        if part:
+        if isinstance(thought := delta.get("thinking"), str):  # only counted, as signatures are not
+            self._thoughts += len(thought.encode("utf-8", "replace"))
+        if part := delta.get("text") or delta.get("partial_json"):
             self._blocks[index].parts.append(read_text(part))
             self.size += len(self._blocks[index].parts[-1])
 
@@ -206,7 +208,7 @@ class _Answer:
         read, written = read_count(usage, "cache_read_input_tokens"), read_count(usage, "cache_creation_input_tokens")
         sent = read_count(usage, "input_tokens") + read + written
         tokens = Tokens(sent, read_count(usage, "output_tokens"), read, written)
-        return Completion(text, _ENDINGS.get(str(self.reason), "stop"), tokens)
+        return Completion(text, _ENDINGS.get(str(self.reason), "stop"), tokens, self._thoughts)
 
 
 ANTHROPIC = Provider(

@@ -25,7 +25,7 @@ from corrobora.adapters.models import (
 from corrobora.adapters.models.transport import BrokenAnswerError, HttpEndpoint, RejectedError
 from corrobora.analysts.language_model import Ending
 
-_ENDINGS: Mapping[str, Ending] = {"length": "length", "content_filter": "refusal"}
+_ENDINGS: Mapping[str, Ending] = {"length": "length", "model_length": "length", "content_filter": "refusal"}
 # What a compatible server may not know. Each is left out once the server has refused it by name.
 _OPTIONAL = ("stream", "stream_options", "max_completion_tokens", "reasoning_effort", "json_object")
 
@@ -117,6 +117,7 @@ class _Answer:
     _calls: dict[int, list[str]] = field(default_factory=dict[int, list[str]])  # name, then parts of the arguments
     _tokens: Tokens = field(default_factory=Tokens)
     _choices: int = 0
+    _thoughts: int = 0
 
     def add_event(self, event: bytes) -> None:
         """Take in one event. Raises `BrokenAnswerError`, or `RejectedError` if the event is an error."""
@@ -143,6 +144,8 @@ class _Answer:
         delta: Mapping[str, Any] = choice.get("delta") or choice.get("message") or {}
         self._choices += 1
         self.reason = choice.get("finish_reason") or self.reason
+        thought = delta.get("reasoning_content") or delta.get("reasoning")
+        self._thoughts += len(thought.encode("utf-8", "replace")) if isinstance(thought, str) else 0
         if content := delta.get("content"):
             self._texts.append(read_text(content))
             self.size += len(self._texts[-1])
@@ -159,10 +162,13 @@ class _Answer:
         """Return the whole answer. Raises `BrokenAnswerError` if the stream ended before its end."""
         if not self._choices or not (self.reason or self.finished):
             raise BrokenAnswerError("the answer ended before its end")
-        calls = (parts for name, *parts in self._calls.values() if name == self.tool)
-        text = "".join(next(calls, self._texts))
-        refused = bool(self._refusals) and not text.strip()
-        return Completion(text, "refusal" if refused else _ENDINGS.get(str(self.reason), "stop"), self._tokens)
+        called = list(self._calls.values())
+        calls = [parts for name, *parts in called if name == self.tool]
+        if not (calls or self._texts) and len(called) == 1:
+            calls = [called[0][1:]]  # the one tool that there is, under a name that the server made up
+        text = "".join(calls[0] if calls else self._texts)
+        ending = "refusal" if self._refusals and not text.strip() else _ENDINGS.get(str(self.reason), "stop")
+        return Completion(text, ending, self._tokens, self._thoughts)
 
 
 def _write_arguments(given: object) -> str:

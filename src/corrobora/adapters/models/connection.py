@@ -143,7 +143,9 @@ class ModelConnection:
         return reply
 
     def _meter(self, completion: Completion, sent: int) -> Reply:
-        usage = meter_reply(self.target, completion.tokens, sent=sent, received=_count_bytes(completion.text))
+        usage = meter_reply(
+            self.target, completion.tokens, sent=sent, received=_count_bytes(completion.text) + completion.thoughts
+        )
         return Reply(completion.text, completion.ending, usage)
 
     def _shorten_answer(self, request: ModelRequest, sent: int, most: Usage, granted: Usage) -> ModelRequest:
@@ -255,7 +257,7 @@ def explain_failure(error: TransportError, target: Target) -> CorroboraError:
 
 def _explain_rejection(error: RejectedError, target: Target) -> CorroboraError:
     kind, message = _read_rejection(error.body)
-    status = {"overloaded_error": 529, "rate_limit_error": 429}.get(kind, 500) if error.status == _OK else error.status
+    status = _find_status(kind) if error.status == _OK else error.status
     message = _hide_secrets(message, target.key)
     wait = parse_retry_after(error.headers.get("retry-after", ""), datetime.now(UTC).isoformat())
     final = _find_final(status, kind, message)
@@ -274,6 +276,12 @@ def _explain_rejection(error: RejectedError, target: Target) -> CorroboraError:
     return _make_error(target, code, why, message=message, status=status, wait=wait, retryable=again)
 
 
+def _find_status(kind: str) -> int:
+    """Return the status that an error within a stream stands for; some servers put it where its code should be."""
+    named = {"overloaded_error": 529, "rate_limit_error": 429}.get(kind, 500)
+    return int(kind) if re.fullmatch(r"[45]\d\d", kind) else named
+
+
 _FINAL = {
     "provider_refused": "refused the key",
     "provider_quota": "has no quota left",
@@ -282,17 +290,21 @@ _FINAL = {
     "provider_rejected": "rejected the request",
 }
 _TOO_LONG = re.compile(
-    r"context_length|context length|context window|prompt is too long|maximum context", re.IGNORECASE
+    r"context.?(?:length|window|size)|maximum context|(?:prompt|input|request) is too (?:long|large)"
+    r"|exceeds? the (?:maximum|limit)[^.]{0,40}tokens",
+    re.IGNORECASE,
 )
+_NO_KEY = re.compile(r"region|country|territory|moderat|flagged|polic(?:y|ies)|safety|blocked", re.IGNORECASE)
+_PAGE_TITLE = re.compile(r"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
 
 
 def _find_final(status: int, kind: str, message: str) -> str | None:
     """Return the code of a failure that no second try mends; None for one that may pass."""
-    if status in (401, 403):
+    if status == 401 or (status == 403 and not _NO_KEY.search(f"{kind} {message}")):  # noqa: PLR2004 - HTTP
         return "provider_refused"
     if status == 402 or kind in ("insufficient_quota", "billing_error"):  # noqa: PLR2004 - HTTP
         return "provider_quota"
-    if status in (400, 413, 422) and _TOO_LONG.search(f"{kind} {message}"):
+    if status == 413 or (status in (400, 422) and _TOO_LONG.search(f"{kind} {message}")):  # noqa: PLR2004 - HTTP
         return "model_context"
     if status == 404:  # noqa: PLR2004 - HTTP
         return "model_not_found"
@@ -304,13 +316,17 @@ def _read_rejection(body: bytes) -> tuple[str, str]:
     try:
         whole: object = json.loads(body)
     except (ValueError, RecursionError):
-        return "", body.decode("utf-8", "replace")
+        text = body.decode("utf-8", "replace")
+        titled = _PAGE_TITLE.search(text) if text.lstrip().startswith("<") else None
+        return "", titled.group(1) if titled else text
     inner = cast("dict[str, object]", whole).get("error") if isinstance(whole, dict) else None
     value: object = inner or whole  # pyright: ignore[reportUnknownVariableType] - foreign JSON
     if not isinstance(value, dict):
         return "", str(value)
     error = cast("Mapping[str, object]", value)
-    return str(error.get("code") or error.get("type") or ""), str(error.get("message") or error.get("detail") or error)
+    words = (each for each in (error.get("code"), error.get("type")) if isinstance(each, str) and each)
+    kind = next(words, error.get("code") or "")
+    return str(kind), str(error.get("message") or error.get("detail") or error)
 
 
 def _hide_secrets(text: str, key: str) -> str:

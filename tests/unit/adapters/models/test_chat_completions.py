@@ -66,6 +66,21 @@ STREAMS: dict[str, tuple[bytes, tuple[str, str]]] = {
         stream(chunk(call("other", "{}")), chunk(call("answer", "[]", 1)), chunk({}, "stop")),
         ("[]", "stop"),
     ),
+    "a tool under another name": (
+        stream(chunk(call("json_tool_call", '{"a": 1}')), chunk({}, "tool_calls")),
+        ('{"a": 1}', "stop"),
+    ),
+    "cut, as some say it": (stream(chunk({"content": "a"}, "model_length")), ("a", "length")),
+    "null and more": (
+        stream(chunk({"content": None, "reasoning": None, "tool_calls": None}), chunk({"content": "a"}, "stop")),
+        ("a", "stop"),
+    ),
+    "lines that end otherwise": (
+        stream(chunk({"content": "a"}, "stop"))
+        .replace(b"data: ", b"event: x\r\nid: 7\r\ndata:")
+        .replace(b"\n\n", b"\r\n\r\n"),
+        ("a", "stop"),
+    ),
     "a name in every chunk": (
         stream(chunk(call("answer", "{")), chunk(call("answer", "}")), chunk({}, "stop")),
         ("{}", "stop"),
@@ -91,6 +106,13 @@ async def test_streams_are_read_whatever_the_server_sends(name: str):
     body, expected = STREAMS[name]
     found = await complete("chat", body, stream=True)
     assert (found.text, found.ending) == expected
+
+
+async def test_thoughts_count_where_a_server_reports_no_tokens():
+    body = stream(
+        chunk({"reasoning_content": "h" * 40}), chunk({"reasoning": "m" * 40}), chunk({"content": "a"}, "stop")
+    )
+    assert (await complete("chat", body, stream=True)).thoughts == 80
 
 
 async def test_usage_and_cached_tokens_are_read_and_nonsense_counts_as_nothing():

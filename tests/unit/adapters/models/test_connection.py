@@ -61,9 +61,19 @@ def explain(status: int, body: dict[str, Any] | bytes, **headers: str) -> Corrob
             "model_context",
             False,
         ),
-        (413, b"too large", "provider_rejected", False),
+        (413, b"too large", "model_context", False),
+        (400, {"error": {"code": 400, "type": "exceed_context_size_error", "message": "x"}}, "model_context", False),
+        (400, {"message": "Input is too long for requested model."}, "model_context", False),
+        (422, {"detail": "the prompt exceeds the maximum number of input tokens"}, "model_context", False),
+        (403, b"", "provider_refused", False),
+        (403, {"error": {"message": "invalid key"}}, "provider_refused", False),
+        (403, {"error": {"code": "unsupported_country_region_territory", "message": "x"}}, "provider_rejected", False),
+        (403, {"error": {"message": "Your input was flagged by moderation"}}, "provider_rejected", False),
+        (451, {"error": {"message": "not available for legal reasons"}}, "provider_rejected", False),
         (529, {"type": "error", "error": {"type": "overloaded_error", "message": "x"}}, "provider_busy", True),
         (200, {"type": "error", "error": {"type": "overloaded_error", "message": "x"}}, "provider_busy", True),
+        (200, {"error": {"code": 429, "message": "x"}}, "provider_busy", True),
+        (200, {"error": {"code": 402, "message": "x"}}, "provider_quota", False),
         (200, {"error": {"message": "the server stumbled"}}, "provider_failed", True),
         (502, b"<html>Bad gateway</html>", "provider_failed", True),
         (500, b"[" * 100_000, "provider_failed", True),
@@ -75,6 +85,12 @@ def test_what_a_provider_says_becomes_a_typed_error(status: int, body: Any, code
     assert isinstance(error, ProviderError)
     assert (error.code, error.retryable) == (code, retryable)
     assert len(error.message) < 300
+
+
+def test_a_page_of_a_gateway_is_told_by_its_title():
+    error = explain(413, b"<html>\r\n<head><title>413 Request Entity Too Large</title></head><body><hr>nginx</html>")
+    assert "413 Request Entity Too Large" in error.message
+    assert "<" not in error.message
 
 
 def test_a_provider_may_say_that_another_try_is_useless_or_when_to_try():
