@@ -199,17 +199,22 @@ async def _run(site: Site, asked: Request) -> str:
 
 
 def test_a_refused_question_is_no_failure(open_page: OpenPage, site: Site) -> None:
-    asked = Request("Tell me everything about everything", "tree", libraries=("docs",), authorized="policy")
+    asked = Request("Tell me everything about the bridge at Arnholm", "tree", libraries=("docs",), authorized="policy")
     page = open_page(f"/runs/{run_aside(_run(site, asked))}")
     status = page.locator("#status")
     expect(status).to_contain_text("The question was refused")
-    expect(status).to_contain_text("Narrower:")
+    narrower = status.get_by_role("link", name=re.compile(r"\?$"))
+    question = narrower.first.inner_text()
     expect(status).not_to_contain_text(re.compile("Failed|doctor"))
     expect(page.get_by_role("button", name="Resume")).to_have_count(0)
     expect(page.get_by_role("link", name="Ask again")).to_be_visible()
     page.goto(f"{site.url}/runs")
     expect(page.locator("caption")).to_have_text(re.compile(r"^(\d+ runs|Runs 1 to 40), newest first$"))
     expect(page.get_by_role("row", name="Tell me everything").first).to_contain_text("The question was refused")
+    page.go_back()
+    narrower.first.click()
+    expect(page.get_by_label("Question")).to_have_value(question)
+    expect(page.get_by_label("docs", exact=False).first).to_be_checked()
 
 
 @HANDS

@@ -215,7 +215,8 @@ def test_what_is_wrong_is_said_as_a_problem_document(site: Site) -> None:
             "query.search: there is no such field.",
         ),
         (httpx2.get(f"{site.url}/api/v1/runs/r_unknown/report"), 404, "run_unknown", "GET /api/v1/runs"),
-        (httpx2.get(f"{site.url}/api/v1/nothing"), 404, "not_found", ""),
+        (httpx2.get(f"{site.url}/api/v1/nothing"), 404, "not_found", "at /api/v1/openapi.json."),
+        (httpx2.get(f"{site.url}/openapi.json"), 404, "not_found", "at /api/v1/openapi.json."),
         (httpx2.patch(f"{site.url}/api/v1/runs"), 405, "method_not_allowed", ""),
     ):
         problem = answer.json()

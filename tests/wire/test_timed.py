@@ -63,7 +63,9 @@ async def test_timed_22_what_was_left_open_to_finish_is_tagged_with_its_risk():
         "timed", {"reflect": propose()}, question=QUESTION, stop=("max_rounds",), reads_per_round=1
     )
     limits = [line for line in done.report.markdown.splitlines() if line.startswith("- Limit hit")]
-    assert any("open gaps: " in line and "#COMPLETION_DRIVE" in line for line in limits)
+    assert any("open gaps: " in line for line in limits)
+    assert "#COMPLETION_DRIVE" not in done.report.markdown  # a tag is for programs
+    assert any("#COMPLETION_DRIVE" in line for line in done.json("methodology.json")["limits_hit"])
 
 
 async def test_timed_22_a_way_that_was_chosen_is_tagged_with_its_reason():
@@ -74,9 +76,11 @@ async def test_timed_22_a_way_that_was_chosen_is_tagged_with_its_reason():
 
     answers = {"scope": search_beside, "reflect": propose()}
     done = await run_over_wire("timed", answers, question=QUESTION, stop=("max_rounds",), max_rounds=4)
-    notes = [line for line in done.report.markdown.splitlines() if "#PATH_DECISION" in line]
+    notes = [line for line in done.json("methodology.json")["notes"] if line.endswith("#PATH_DECISION")]
     assert any("without any search result" in line and "next comes" in line for line in notes)
     assert all("_" not in line.partition("next comes")[2].partition("#")[0] for line in notes)
+    told = [line for line in done.report.markdown.splitlines() if "next comes" in line]
+    assert (len(told), "#PATH_DECISION" in done.report.markdown) == (len(notes), False)
 
 
 async def test_timed_6_what_a_loop_decision_does_not_name_is_null():

@@ -31,7 +31,7 @@ from corrobora.app.runs import (
 )
 from corrobora.app.telemetry import export_attempt
 from corrobora.app.wiring import run_allowance
-from corrobora.domain.errors import CorroboraError, JournalError, NeedsHuman, Stale, UserError
+from corrobora.domain.errors import CorroboraError, Infeasible, JournalError, NeedsHuman, Stale, UserError
 from corrobora.domain.evidence import SourceId
 from corrobora.domain.plan import Brief
 from corrobora.domain.report import Outcome, Report
@@ -200,7 +200,8 @@ class RunAttempt:
     async def _stop(self, status: RunStatus, error: CorroboraError) -> None:
         session = self._workspace.sessions.get(self._row.id)
         if session is not None and status is RunStatus.FAILED:
-            data = {"outcome": "failed", "code": error.code, "reason": str(error)}
+            data: dict[str, object] = {"outcome": "failed", "code": error.code, "reason": str(error)}
+            data |= {"narrower": list(error.narrower)} if isinstance(error, Infeasible) else {}
             session.emit(EventType.RUN_FINISHED, "root", data, part=error.code)
         await self._store_end(session, status, error.code, str(error))
 

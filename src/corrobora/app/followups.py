@@ -43,6 +43,16 @@ async def compare_runs(workspace: Workspace, before: str, after: str) -> RunComp
     )
 
 
+async def find_origins(workspace: Workspace, rows: Sequence[RunRow]) -> Mapping[str, RunId]:
+    """Return for each run that follows another one the run that it follows, unless that was removed."""
+    named = {str(row.id): row.request.previous for row in rows if row.request.relation}
+    stored = await workspace.database.fetch_all(
+        "SELECT id FROM runs WHERE id = ANY(%s::text[])", [list(set(named.values()))], where="finding earlier runs"
+    )
+    known = {str(row[0]) for row in stored}
+    return {run: RunId(origin) for run, origin in named.items() if origin in known}
+
+
 async def find_reported(workspace: Workspace, given: str) -> str:
     """Return the id of a run whose report is meant; `last` is the newest run that has one."""
     if given == NEWEST:
@@ -94,6 +104,7 @@ async def submit_follow_up(  # noqa: PLR0913 - what a follow-up may change
     search: bool = True,
     models: tuple[tuple[str, str], ...] = (),
     overrides: tuple[tuple[str, str], ...] = (),
+    run_id: RunId | None = None,
 ) -> RunId:
     """Store a run that follows another one: a question on its evidence or, without one, the same question again.
 
@@ -118,7 +129,7 @@ async def submit_follow_up(  # noqa: PLR0913 - what a follow-up may change
     changes |= {"models": models} if models else {}
     whole = tuple({**_drop_follow_up(row.request), **wanted}.items())
     request = follow_request(row, overrides, metadata=whole, **changes)
-    return await submit_run(workspace, request, deferred=False)
+    return await submit_run(workspace, request, run=run_id, deferred=False)
 
 
 async def watch_run(workspace: Workspace, run: str, name: str, cron: str, output: tuple[tuple[str, str], ...]) -> str:
@@ -141,8 +152,14 @@ def _drop_follow_up(request: Request) -> dict[str, str]:
     return {name: value for name, value in request.metadata if name not in own}
 
 
-async def submit_edit(
-    workspace: Workspace, run: str, wanted: EditRequest, *, accept: str = "", models: tuple[tuple[str, str], ...] = ()
+async def submit_edit(  # noqa: PLR0913 - what an edit may be given
+    workspace: Workspace,
+    run: str,
+    wanted: EditRequest,
+    *,
+    accept: str = "",
+    models: tuple[tuple[str, str], ...] = (),
+    run_id: RunId | None = None,
 ) -> RunId:
     """Store a run that edits the report of another one; `accept` is what the reader accepts, if that is known.
 
@@ -170,7 +187,7 @@ async def submit_edit(
         )
     changes: dict[str, Any] = {"models": models} if models else {}
     request = follow_request(row, (_NO_JUDGE,), edits=encode(EditRequest, wanted), strict=False, **changes)
-    made = await submit_run(workspace, request, deferred=False)
+    made = await submit_run(workspace, request, run=run_id, deferred=False)
     if accept:
         await workspace.runs.store_answer(made, ACCEPT_TOPIC, accept)
     return made
@@ -257,6 +274,14 @@ async def list_versions(workspace: Workspace, run: str) -> Sequence[Version]:
         )
         for number, row in enumerate(kept, 1)
     ]
+
+
+async def find_version(workspace: Workspace, run: str, number: int) -> RunId:
+    """Return the run of a version of the report that a run belongs to. Raises `UserError` `edit_version`."""
+    found = {each.number: each.run for each in await list_versions(workspace, run)}
+    if number not in found:
+        raise UserError("edit_version", f"There is no version {number}.", next_step="corrobora edit RUN --versions")
+    return found[number]
 
 
 def _describe_edit(row: RunRow, changes: Mapping[str, Any]) -> str:

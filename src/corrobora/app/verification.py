@@ -84,14 +84,25 @@ class ReportFile:
 _ITEM_SIGN = re.compile(r"(?m)^([> \t]*)[•◦▪‣∙·](?=\s)")
 _AUTOLINK = re.compile(r"(?<!\\)<(https?://[^\s<>]{1,2083})>")
 _TABLE = re.compile(r"(?s)<table>.*?</table>")
+VERIFIABLE = "What can be verified is the Markdown, HTML, JSON or bundle of a report; each lists its references."
+_OTHER_FILES = (  # what also comes from a run, by how it begins
+    (re.compile(r"\ufeff?\s*@\w+\s*\{\s*[^\s,{}]+,\s"), "a list of references in BibTeX"),
+    (re.compile(r"\ufeff?\s*TY {2}- "), "a list of references in RIS"),
+    (re.compile(r'\ufeff?\s*\[\s*\{\s*"'), "a list in JSON, such as references in CSL-JSON"),
+)
 _JSON_START = re.compile(r"""[\ufeff\s]*\{\s*["}]""")
 
 
 def read_report_text(text: str) -> ReportFile:
-    """Recognize Markdown, our HTML or our JSON by its first characters."""
+    """Recognize Markdown, our HTML or our JSON by its first characters.
+
+    Raises `UserError`: `report_json` for JSON that is broken, `report_format` for what is no report.
+    """
     if is_html(text):
         markdown = html_to_markdown(text)
         return ReportFile(markdown, markdown, "html", text)
+    if kind := next((kind for form, kind in _OTHER_FILES if form.match(text)), ""):
+        raise UserError("report_format", f"This is {kind}, not a report.", next_step=VERIFIABLE)
     if text.lstrip("\ufeff \r\n\t").startswith("{"):
         try:
             fields = cast("object", json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_join_pairs))
@@ -108,6 +119,7 @@ def read_report_text(text: str) -> ReportFile:
                 if _is_estimate(known.get("estimate")):
                     del known["estimate"]
             return ReportFile(str(known["markdown"]), f"{canonical_json(known)}\n\n{known.get('seal', '')}", "json")
+        raise UserError("report_format", "This JSON has no field `markdown`: it is no report.", next_step=VERIFIABLE)
     return _read_markdown(text)
 
 

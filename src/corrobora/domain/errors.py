@@ -57,7 +57,11 @@ class UserError(CorroboraError):
 
 
 class Infeasible(UserError):
-    """A question or plan beyond the limits of feasibility (TREE-13)."""
+    """A question or plan beyond the limits of feasibility (TREE-13), with narrower questions to ask instead."""
+
+    def __init__(self, code: str, message: str, *, next_step: str = "", narrower: tuple[str, ...] = ()) -> None:
+        super().__init__(code, message, next_step=next_step)
+        self.narrower = narrower
 
 
 class NeedsHuman(CorroboraError):

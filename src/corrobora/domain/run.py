@@ -127,6 +127,12 @@ class Request:
         return self.plan_file, self.get_option(RequestOption.EDITED_PLAN)
 
     @property
+    def relation(self) -> str:
+        """What it is to the run `previous`: "ask", "update", "watch" or "edit"; "" if it follows none."""
+        how = "edit" if self.edits else self.get_option(RequestOption.FOLLOW_UP)
+        return how if self.previous else ""
+
+    @property
     def is_follow_up(self) -> bool:
         """True if it asks a further question on the evidence of another run."""
         return self.get_option(RequestOption.FOLLOW_UP) == "ask"

@@ -74,7 +74,8 @@ async def edit_report(run: Session) -> Report:
     accepted = await wait_for_reader(proposed, run)
     await run.write_artifacts({"edits.json": {**asdict(proposed), "accepted": [each.number for each in accepted]}})
     run.enter_stage(Stage.DELIVER)
-    note = f"Edited from run {run.request.previous}: {len(accepted)} of {len(proposed.changes)} changes accepted."
+    proposals = format_count(len(proposed.changes), "change")
+    note = f"Edited from run {run.request.previous}: {len(accepted)} of {proposals} accepted."
     left = ", ".join(
         f"{it.number} ({it.edit.action.value} {it.edit.target})" for it in proposed.changes if it not in accepted
     )

@@ -173,6 +173,7 @@ def require_feasible(scoping: Scoping) -> Scoping:
         "question_infeasible",
         f"The question cannot be researched as it is: {' '.join(scoping.reasons)}{asked}",
         next_step=f"Ask it in other words.{offered}",
+        narrower=scoping.narrower,
     )
 
 

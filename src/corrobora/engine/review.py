@@ -29,7 +29,7 @@ from corrobora.text.derivations import ReadDocument, ReadingSet, find_mention, i
 from corrobora.text.markdown import LEAD, MARKER, is_row, iter_cited_sentences
 from corrobora.text.measures import find_measures
 from corrobora.text.operations import DerivationKind
-from corrobora.text.phrases import TELLS_RESEARCH, is_written_by_code
+from corrobora.text.phrases import TELLS_RESEARCH, format_count, is_written_by_code
 from corrobora.text.reading import is_stated_result
 from corrobora.text.support import find_numbers
 from corrobora.text.tokens import split_words, stem_text, token_overlap
@@ -280,7 +280,8 @@ async def read_cited_sources(library: Library, sources: Sequence[SourceId]) -> d
 def describe_notices(cited: Mapping[str, CitedSource]) -> list[str]:
     """Say which of the cited sources carry a notice about themselves; an empty list if none does."""
     standing = [each.notice for each in cited.values() if each.notice]
-    note = f"{len(standing)} of {len(cited)} cited sources carry a notice about themselves: {'; '.join(standing)}"
+    sources = format_count(len(standing), "source")
+    note = f"Notices that {sources} of the report carry about themselves: {'; '.join(standing)}"
     return [note] if standing else []
 
 
@@ -300,9 +301,13 @@ def mark_previous(
     known = list_read_sources(previous)
     ours = tuple(number for marker, number in numbers.items() if SourceId(marker[1:].partition(":")[0]) in known)
     named = f" ({', '.join(f'[{number}]' for number in ours)})" if ours else ""
-    counted = f"{len(ours)} of {len(numbers)} cited passages{named} stand in sources that it had read"
-    rest = "" if len(ours) == len(numbers) else "; the others are new"
-    return ours, (f"Follows run {run}: {counted}{rest}.",)
+    if len(ours) == len(numbers):
+        where = f"every cited passage{named} stands in a source that it had read"
+    elif ours:
+        where = f"of {len(numbers)} cited passages, {len(ours)}{named} from sources that it had read, the others new"
+    else:
+        where = "no cited passage stands in a source that it had read"
+    return ours, (f"Follows run {run}: {where}.",)
 
 
 async def add_evidence(report: Report, library: Library) -> Report:

@@ -54,9 +54,21 @@ _STEPS = {
         "Search the library again.", "Search the library again.", "Call search: it lists the ids."
     ),
     "report_json": _Steps(*("Export the report again.",) * 3),
-    "edit_missing": _Steps(*("Write what should change, or mark sections and sentences.",) * 3),
-    "edit_no_model": _Steps(*("Mark sections and sentences, or let the server have a model.",) * 3),
-    "edit_nothing": _Steps(*("Mark other sections or sentences.",) * 3),
+    "edit_missing": _Steps(
+        "Write what should change, or mark sections and sentences.",
+        "Name `edits`, write `feedback`, or name a `version`.",
+        "Name edits.",
+    ),
+    "edit_no_model": _Steps(
+        "Mark sections and sentences, or let the server have a model.",
+        "Name `edits`, or let the server have a model.",
+        "Name edits.",
+    ),
+    "edit_nothing": _Steps(
+        "Mark other sections or sentences.", "The ids: GET /api/v1/runs/RUN/outline", "Name other sentences."
+    ),
+    "edit_version": _Steps("", "List them: GET /api/v1/runs/RUN/versions", ""),
+    "edit_not_waiting": _Steps("Open the run: it says where it stands.", "Its state: GET /api/v1/runs/RUN", ""),
     "price_unknown": _Steps(
         "State its price in the settings of the server.",
         "State its price in the settings of the server, or send `accept_unknown_price`.",

@@ -149,6 +149,7 @@ class RunView:
     seq: int = 0
     outcome: str = ""
     reason: str = ""
+    narrower: tuple[str, ...] = ()  # questions to ask in place of one that was refused
     words: int = 0  # of the report; 0: there is none
     finished: bool = False
 
@@ -209,7 +210,8 @@ def fold_event(view: RunView, event: Event) -> RunView:
             finished = view.finished or event.type is EventType.RUN_FINISHED
             outcome = text_field(data, "outcome") or view.outcome
             reason, words = text_field(data, "reason") or view.reason, number_field(data, "words")
-            view = replace(view, finished=finished, outcome=outcome, reason=reason)
+            narrower = text_list(data, "narrower")
+            view = replace(view, finished=finished, outcome=outcome, reason=reason, narrower=narrower)
             view = view if words is None else replace(view, words=int(words))
         case _:
             view = _apply_thread_event(view, event)

@@ -74,7 +74,7 @@ def settle_round(thread: ThreadState, proposal: Proposal) -> tuple[ThreadState, 
     assessed = assess_thread(thread, proposal=proposal)
     answered = sum(each.is_answered for each in assessed.sub_questions)
     statements = format_count(len(assessed.statements), "statement")
-    counts = f"{statements}; {answered} of {len(assessed.sub_questions)} questions answered."
+    counts = f"{statements}; {answered} of {format_count(len(assessed.sub_questions), 'question')} answered."
     settled = replace(
         proposal,
         gaps=assessed.gaps,

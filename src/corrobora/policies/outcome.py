@@ -49,15 +49,17 @@ def decide_outcome(
     if answered < len(found.sub_questions):
         open_ = {each.id for each in found.sub_questions if not each.is_answered}
         perhaps = len(open_.intersection(gap.target for gap in found.gaps if gap.text.startswith(phrases.UNCERTAIN)))
-        more = f", {perhaps} more perhaps" if perhaps else ""
-        reasons.append(f"{answered} of {len(found.sub_questions)} questions answered{more}")
+        more = f", {perhaps} perhaps" if perhaps else ""
+        single = f"the question is {'perhaps' if perhaps else 'not'} answered"
+        counted = f"{answered} of {len(found.sub_questions)} questions answered{more}"
+        reasons.append(single if len(found.sub_questions) == 1 else counted)
     elif found.gaps:
         reasons.append(format_count(len(found.gaps), "gap remains", "gaps remain"))
     if any(_ended_early(leaf) for leaf in iter_threads(found)):
         reasons.append("the research was ended before it was done")
     failed = [child for child in found.children if child.failed]
     if failed:
-        reasons.append(f"{len(failed)} of {len(found.children)} parts failed")
+        reasons.append(f"{len(failed)} of {format_count(len(found.children), 'part')} failed")
     denied = (Support.UNSUPPORTED, Support.CONTRADICTED)
     withheld = sum(bool(check.withheld) for check in checks)
     unsupported = sum(check.support in denied and not check.withheld for check in checks)

@@ -129,6 +129,14 @@ class EditableReport:
         inside = (piece for line in self.lines if line.section == section for piece in line.pieces)
         return tuple(piece for piece in inside if piece.id)
 
+    def dump_outline(self) -> dict[str, object]:
+        """Return sections and sentences, with the ids by which edits name them, as JSON values."""
+        sentences = [{"id": each.id, "text": each.words, "cited": each.cited} for each in self.pieces if each.id]
+        return {
+            "sections": [{"id": name, "title": self.read_title(name)} for name in self.sections],
+            "sentences": sentences,
+        }
+
     def read_title(self, section: str) -> str:
         """Return the heading of a section, "" for the opening."""
         first = next((line for line in self.lines if line.section == section), None)

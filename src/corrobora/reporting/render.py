@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
 from corrobora.domain.report import Citation, Findings, Methodology, Report, SentenceCheck, Support
+from corrobora.policies.queries import COMPLETION_DRIVE, PATH_DECISION
 from corrobora.reporting.bibliography import cut_title, format_source_details, list_source_notes, name_side
 from corrobora.reporting.report_format import translate_body
 from corrobora.roles.forms import shorten_title
@@ -56,7 +57,7 @@ def summarize_checks(checks: Sequence[SentenceCheck]) -> str:
     others = [check for check in printed if check.follows != "quote"]
     supported = sum(check.support is Support.SUPPORTED for check in others)
     withheld = len(claims) - len(printed)
-    parts = [f"{copied} of {len(claims)} statements copied word for word"]
+    parts = [f"{copied} of {format_count(len(claims), 'statement')} copied word for word"]
     parts += [f"{supported} of {len(others)} in other words supported by their quotes"] if others else []
     parts += [f"{withheld} of {len(claims)} withheld"] if withheld else []
     return ", ".join(parts)
@@ -88,7 +89,8 @@ def _explain_counts(report: Report) -> list[str]:
     supported = sum(check.support is Support.SUPPORTED for check in claims)
     copied = sum(check.follows == "quote" and not check.withheld for check in claims)
     total = len(claims)
-    lines = [f"{supported} of {total} statements are supported by what they cite; {copied} of {total} are copies."]
+    counted = format_count(total, "statement")
+    lines = [f"{supported} of {counted} supported by what is cited; {copied} of {counted} copied word for word."]
     why = Counter(check.withheld for check in report.checks if check.withheld)
     lines += [f"Withheld: {reason}{f' ({n} times)' if n > 1 else ''}." for reason, n in why.items()]
     labels = {check.support for check in claims if not check.withheld} & set(_VERDICTS) - {Support.SUPPORTED}
@@ -113,6 +115,9 @@ CitationFormat = Callable[[Fact], str]  # how a fact is cited: a marker, or a nu
 _SIDE_CHARS = 600  # of what one side of a contradiction says
 _NOTICE_CHARS = 300
 _SCHEME = re.compile(r"\b(?:https?|ftp)://(?:www\.)?|\bwww\.(?=\S)")
+
+
+_TAGS = re.compile(rf" (?:{COMPLETION_DRIVE}|{PATH_DECISION})\b")  # for programs: they stand in methodology.json
 
 
 def _disarm(text: str) -> str:
@@ -339,7 +344,7 @@ def render_methodology(report: Report, frame: Frame = ENGLISH) -> str:
     ]
     if frame.tag != ENGLISH.tag:
         lines.append(f"Language: {frame.tag if frame.own_name == frame.tag else f'{frame.own_name} ({frame.tag})'}.")
-    return f"## {say('Methodology')}\n\n" + "\n".join(f"- {_disarm(say(line))}" for line in lines)
+    return f"## {say('Methodology')}\n\n" + "\n".join(f"- {_disarm(say(_TAGS.sub('', line)))}" for line in lines)
 
 
 def _describe_stops(stops: Sequence[tuple[str, str]], frame: Frame) -> str:

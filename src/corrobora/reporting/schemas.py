@@ -25,8 +25,8 @@ _EVENTS: Mapping[EventType, tuple[str, Mapping[str, Any]]] = {
         {"question": str, "profile": Mapping[str, object]},
     ),
     EventType.RUN_FINISHED: (
-        "How the run ended; `code` is that of the error, if one ended it.",
-        {"outcome": str, "reason": str, "code": (str, "")},
+        "How the run ended; `code` is that of the error, if one ended it. A refused question comes with narrower ones.",
+        {"outcome": str, "reason": str, "code": (str, ""), "narrower": (Sequence[str], ())},
     ),
     EventType.STAGE: ("The stage that begins.", {"stage": str}),
     EventType.PLAN_PROPOSED: (

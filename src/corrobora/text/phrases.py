@@ -129,6 +129,7 @@ _WORDS: dict[str, str] = {
     "finished_early": "ended before anything was found",
     "edit_nothing": "nothing was edited",
     "edit_unclear": "feedback not understood",
+    "ask": "follow-up",
     # tasks of an analyst, as a note names them
     "clarify": "checking the question",
     "plan": "planning",

@@ -56,7 +56,7 @@ async def test_a_follow_up_reads_the_evidence_of_its_run_first_and_says_where_it
     assert near.from_previous == tuple(each.number for each in near.citations)
     assert "Animal fat draws rats" in near.markdown
     assert f"Follows run {run}: " in near.markdown
-    assert "stand in sources that it had read." in near.markdown
+    assert "every cited passage ([1]) stands in a source that it had read." in near.markdown
 
 
 GATES = "# Gates\n\nThe sluice gates of Orrin mill must be greased every 14 days with mineral oil.\n"

@@ -63,8 +63,8 @@ def test_questions_that_statements_fit_without_certainty_are_told_beside_those_a
     gaps = (Gap(f"{phrases.UNCERTAIN}: ?", "r"), Gap(f"{phrases.DOUBTED}: ?", "s"))  # a model says that s is open
     found = Findings("root", "t", sub_questions=(ANSWERED, fits, doubted), gaps=gaps)
     told = decide_outcome(found, 1, failed_searches=0, searches=3)
-    assert told == (Outcome.PARTIAL, "1 of 3 questions answered, 1 more perhaps")
-    assert find_frame("de").translate(told[1]) == "1 von 3 Fragen beantwortet, 1 weitere vielleicht"
+    assert told == (Outcome.PARTIAL, "1 of 3 questions answered, 1 perhaps")
+    assert find_frame("de").translate(told[1]) == "1 von 3 Fragen beantwortet, 1 vielleicht"
 
 
 def test_not_found_is_told_apart_from_could_not_be_read() -> None:

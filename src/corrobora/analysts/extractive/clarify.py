@@ -91,15 +91,12 @@ def _refuse_question(given: Asking, question: str, hint: str) -> Scoping | None:
         back = ("What person, thing, document or event is the question about?",)
     elif _BOUNDLESS.search(question):
         first = given.brief.question if _BOUNDLESS.search(given.brief.question) else question
-        topic = _topic_phrase(first) or "the topic"
+        topic = _topic_phrase(first)
         reasons.append(
             "The question sets no limit to what would answer it, so no plan of at most three levels covers it."
         )
-        narrower = (
-            f"What is meant by {topic}?",
-            f"What are the main findings on {topic}?",
-            f"What is disputed about {topic}?",
-        )
+        asked = ("What is meant by", "What are the main findings on", "What is disputed about")
+        narrower = tuple(f"{start} {topic}?" for start in asked if topic)
         back = ("Which aspect, which time and which place matter most?",)
     else:
         texts = [part.text for part in given.brief.sub_questions] or list(split_question(question, limit=100))

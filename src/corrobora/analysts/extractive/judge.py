@@ -27,7 +27,7 @@ from corrobora.text.markdown import (
     iter_cited_sentences,
     split_cells,
 )
-from corrobora.text.phrases import is_written_by_code
+from corrobora.text.phrases import format_count, is_written_by_code
 from corrobora.text.questions import asks_to_compare, find_topic_stems
 from corrobora.text.tokens import read_inline, stem_text
 
@@ -67,8 +67,9 @@ def judge_draft(given: Reviewing) -> Verdict:
         source_quality=_bounded_ratio(sum(max(_GRADES[f.grade], f.primary * _PRIMARY) for f in used), len(used)),
         source_diversity=_source_diversity(used),
         rationale=(
-            f"{supported} of {total} sentences are supported by what they cite, {total - len(cited)} cite nothing; "
-            f"{answered} of {len(shares)} parts of the question are spoken to.{differences}"
+            f"{supported} of {format_count(total, 'sentence')} supported by what is cited, "
+            f"{total - len(cited)} without a citation; "
+            f"{answered} of {format_count(len(shares), 'part')} of the question spoken to.{differences}"
         ),
     )
 

@@ -244,12 +244,9 @@ async def _find_version(workspace: Workspace, flags: Flags) -> str:
         return flags["run"]
     if flags["feedback"] or _read_edits(flags):
         raise UserError("edit_option", "--restore takes a version as it was, without edits.")
-    from corrobora.app.followups import list_versions  # noqa: PLC0415 - as above
+    from corrobora.app.followups import find_version  # noqa: PLC0415 - as above
 
-    found = {each.number: each.run for each in await list_versions(workspace, flags["run"])}
-    if number not in found:
-        raise UserError("edit_version", f"There is no version {number}.", next_step="corrobora edit RUN --versions")
-    return found[number]
+    return await find_version(workspace, flags["run"], number)
 
 
 async def _conduct_edit(workspace: Workspace, run: RunId, wanted: OutputOptions) -> int:
@@ -309,14 +306,12 @@ def _print_outline(settings: Settings, flags: Flags) -> int:
     from corrobora.app.followups import read_outline  # noqa: PLC0415 - as above
 
     found = with_workspace(settings, lambda workspace: read_outline(workspace, flags["run"]))
-    named = [(each, found.read_title(each)) for each in found.sections]
     if flags["as_json"]:
-        sentences = [{"id": each.id, "text": each.words, "cited": each.cited} for each in found.pieces if each.id]
-        print_json({"sections": [{"id": name, "title": title} for name, title in named], "sentences": sentences})
+        print_json(found.dump_outline())
         return Exit.DONE
     lines: list[str] = []
-    for name, title in named:
-        lines.append(f"{name}  {title or '(the opening)'}")
+    for name in found.sections:
+        lines.append(f"{name}  {found.read_title(name) or '(the opening)'}")
         lines += [f"  {each.id}  {each.text}" for each in found.list_pieces(name)]
     print_text("\n".join(lines))
     return Exit.DONE

@@ -67,8 +67,11 @@ def runs() -> None:
 async def list_runs(workspace: Workspace, *, limit: int, search: str, as_json: bool) -> None:
     """List runs, newest first, with the judge's score and its change since the question was last asked.
 
-    The ids are shortened; every command takes the unique start of an id, or `last` for the newest run.
+    The ids are shortened; every command takes the unique start of an id, or `last` for the newest run. A follow-up
+    question, an update, a watch or an edit names the run that it follows.
     """
+    from corrobora.app.followups import find_origins  # noqa: PLC0415 - `--help` must not load the engine
+
     found = await workspace.runs.list(limit=limit + 1, search=search)
     more, found = len(found) > limit, found[:limit]
     scores = await workspace.runs.read_scores([row.id for row in found])
@@ -76,14 +79,18 @@ async def list_runs(workspace: Workspace, *, limit: int, search: str, as_json: b
     if as_json:
         print_json([asdict(r) | {"score": scores.get(r.id), "change": changes.get(r.id)} for r in found])
         return
-    short = shorten_ids([each.id for each in found])
+    origins = await find_origins(workspace, found)
+    short = shorten_ids([*(each.id for each in found), *origins.values()])
     states = {each.id: _describe_state(each, scores.get(each.id), changes.get(each.id)) for each in found}
-    wide, long = (max((len(text) for text in texts.values()), default=0) for texts in (states, short))
+    wide, long = (max((len(text) for text in texts), default=0) for texts in (states.values(), short.values()))
     if found:  # on stderr: each line of stdout is a run
         write_stderr(f"{'id':<{long}}  {'created':<16}  {'state':<{wide}}  question")
     for each in found:
-        question = one_line(each.request.question, 80)
-        click.echo(f"{short[each.id]:<{long}}  {each.created_at[:16]}  {states[each.id]:<{wide}}  {question}")
+        origin = short[origins[each.id]] if each.id in origins else "a removed run"
+        follows = f"{describe_code(each.request.relation)} of {origin}: " if each.request.relation else ""
+        question = f"{follows}{one_line(each.request.question, 80)}"
+        created = each.created_at[:16].replace("T", " ")
+        click.echo(f"{short[each.id]:<{long}}  {created}  {states[each.id]:<{wide}}  {question}")
     if more:
         write_stderr(f"These are the newest {limit}; older ones: corrobora runs list --limit {min(10_000, 10 * limit)}")
     if not found:
@@ -194,8 +201,7 @@ def _describe_run(row: RunRow) -> dict[str, str]:
         "providers": ", ".join(request.providers),
         "sources": ", ".join(request.sources),
         "models": ", ".join(f"{tier}={model}" for tier, model in request.models),
-        "follows": f"{request.previous} ({request.get_option(RequestOption.FOLLOW_UP) or 'edit'})"
-        * bool(request.previous),
+        "follows": f"{describe_code(request.relation)} of {request.previous}" * bool(request.relation),
         "options": ", ".join(
             f"{name.replace('_', ' ')} {'' if value == 'yes' else value}".rstrip()
             for name, value in request.metadata

@@ -205,10 +205,8 @@ def _read_file(what: str) -> str | None:
         return text
     path = Path(what)
     if path.suffix.lower() in (".docx", ".pdf"):
-        step = "Check the Markdown, HTML, JSON or bundle of the same run: corrobora export RUN --format md"
-        raise UserError(
-            "report_format", f"'{what}' is a {path.suffix[1:].upper()} file, which is not checked.", next_step=step
-        )
+        kind = f"'{what}' is a {path.suffix[1:].upper()} file, which is not checked."
+        raise UserError("report_format", kind, next_step="Verify another form: corrobora export RUN --format md")
     if path.exists() or "/" in what or path.suffix:
         return read_small_file(path, limit=_MAX_REPORT_BYTES, what="The report")
     validate_id(what)
@@ -285,7 +283,12 @@ def _print_summary(result: RecheckResult) -> None:
         click.echo(f"seal        {_SEALS[result.seal.value].format(run=result.run, changes=changes)}")
     click.echo(f"statements  {len(result.statements)}, {result.cited} cited (coverage {result.coverage:.0%})")
     click.echo(f"citations   {fates or 'none'}")
-    click.echo(f"supported   {result.carried} of {result.checkable} that could be checked")
+    checkable = format_count(result.checkable, "statement")
+    click.echo(
+        f"supported   {result.carried} of {checkable} that could be checked"
+        if result.checkable
+        else "supported   nothing could be checked"
+    )
     for model, count in result.judges.items():
         click.echo(f"judged      {count} of these by {model} in the run: code alone leaves them open")
     if result.not_checkable:

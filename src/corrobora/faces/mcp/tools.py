@@ -33,7 +33,7 @@ from corrobora.faces.mcp.resources import (
     read_report_page,
 )
 from corrobora.faces.refusals import describe_fault, explain_error
-from corrobora.faces.web import service
+from corrobora.faces.web import followups, service
 from corrobora.faces.web.new_run import NewRun
 from corrobora.faces.web.service import answer_run, look_at_run
 from corrobora.text.tokens import sanitize_text
@@ -130,6 +130,7 @@ def _add_run_tools(server: MCPServer[Any], workspace: Workspace) -> None:
         found = [
             {"run_id": row.id, "created_at": row.created_at, "status": row.status.value, "outcome": row.outcome}
             | {"question": one_line(row.request.question, 300)}
+            | ({"relation": row.request.relation, "previous": row.request.previous} if row.request.relation else {})
             for row in rows
         ]
         return make_result({"runs": found})
@@ -148,7 +149,7 @@ def _add_follow_up(server: MCPServer[Any], workspace: Workspace) -> None:
         What the run has stored is read first; if it does not answer, its libraries and providers are searched. Then
         call status and report with the new run_id: `from_previous` are the citations that the earlier run had read.
         """
-        return await _tell_run(workspace, await service.ask_run(workspace, run_id, question, search=search))
+        return await _tell_run(workspace, await followups.ask_run(workspace, run_id, question, search=search))
 
 
 def _add_control_tools(server: MCPServer[Any], workspace: Workspace) -> None:

@@ -160,6 +160,7 @@ _NOT_FOUND = frozenset(  # codes of bad input that name something which does not
         "webhook_unknown",
         "unknown_profile",
         "passage_unknown",
+        "edit_version",
     }
 )
 _CONFLICT = frozenset(
@@ -169,6 +170,7 @@ _CONFLICT = frozenset(
         "run_exists",
         "not_paused",
         "not_waiting",
+        "edit_not_waiting",
         "run_ended",
         "not_running",
         "webhook_sending",
@@ -230,7 +232,8 @@ def add_error_handlers(app: FastAPI) -> None:
     async def answer_http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         code = _HTTP_CODES.get(error.status_code, f"http_{error.status_code}")
-        found = make_problem(code, f"{error.detail.rstrip('.')}.", error.status_code)
+        step = "The pages begin at /; the API is described at /api/v1/openapi.json." if code == "not_found" else ""
+        found = make_problem(code, f"{error.detail.rstrip('.')}.", error.status_code, next_step=step)
         answer = respond_with(request, found)
         answer.headers.update(error.headers or {})
         return answer

@@ -17,7 +17,6 @@ from typing import Any, Literal
 from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
 from corrobora.app.delivery import describe_webhook, send_webhook_again, send_webhooks
-from corrobora.app.followups import submit_follow_up
 from corrobora.app.libraries import list_libraries, resolve_libraries, unknown_library_error
 from corrobora.app.runs import (
     FINISH_TOPIC,
@@ -37,7 +36,6 @@ from corrobora.app.runs import (
 from corrobora.config import Settings
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.run import DEMO, Event, EventType, RunId, RunRow, RunStatus
-from corrobora.faces.request import parse_question
 from corrobora.faces.web.new_run import NewRun, make_request
 from corrobora.storage.journal.events import list_events, read_events
 from corrobora.storage.journal.runs import Artifact
@@ -89,22 +87,6 @@ async def start_run(workspace: Workspace, wanted: NewRun, *, run: RunId | None =
     profile = resolve_profile(workspace.settings, request)
     workspace.wiring.check_request(request, profile)  # the worker is this process, so its keys count
     return await read_run(workspace, await submit_run(workspace, request, run=run, webhook=wanted.webhook))
-
-
-async def ask_run(workspace: Workspace, run: str, question: str, *, search: bool = True) -> RunRow:
-    """Store a follow-up question on the evidence of a run as a run of its own, and queue it.
-
-    Its facts and passages are read first; if they do not answer, its libraries and providers are searched, unless
-    `search` is False.
-
-    Raises:
-        UserError: there is no such run, or the question cannot be used.
-        NoEvidence: `report_missing`: the run has no report.
-    """
-    asked = parse_question(question)
-    made = await submit_follow_up(workspace, run, asked.text, search=search)
-    await workspace.queue.submit(made)
-    return await read_run(workspace, made)
 
 
 async def _find_libraries(workspace: Workspace, given: Sequence[str]) -> tuple[str, ...]:

@@ -32,6 +32,27 @@ def test_list_and_show(finished: tuple[Any, str]) -> None:
     assert row[heads.index("created") :].startswith("20")
 
 
+def test_a_list_says_which_run_another_one_follows(filled: Any) -> None:
+    def start(*command: str) -> str:
+        return json.loads(filled(*command, "-q", "--json").out)["run_id"]
+
+    origin = start("research", QUESTION, "-l", "docs")
+    asked, updated = start("ask", origin, "How long is the bridge?"), start("update", origin)
+    first = json.loads(filled("edit", origin, "--outline", "--json").out)["sentences"][0]["id"]
+    edited = start("edit", asked, "--drop", first, "--accept", "all")
+    lines = [line.split(maxsplit=1) for line in filled("runs", "list").out.splitlines()]
+
+    def find(run: str) -> str:
+        return next(rest for short, rest in lines if run.startswith(short))
+
+    for run, relation, previous in ((asked, "follow-up", origin), (updated, "update", origin), (edited, "edit", asked)):
+        assert f"  {relation} of {previous[:10]}: " in find(run)
+        assert f"{relation} of {previous}" in filled("runs", "show", run).out
+    assert " of r_" not in find(origin)
+    filled("runs", "rm", origin)
+    assert "update of a removed run: " in filled("runs", "list").out
+
+
 def test_angles_the_scores_of_runs_are_listed_to_be_compared(filled: Any) -> None:
     run = json.loads(filled("research", QUESTION, "-l", "docs", "-p", "angles", "-q", "--json").out)["run_id"]
     (row,) = [each for each in json.loads(filled("runs", "list", "--json").out) if each["id"] == run]

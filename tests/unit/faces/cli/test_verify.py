@@ -30,6 +30,31 @@ def test_json_that_is_cut_off_is_not_read_as_markdown(readable: tuple[Any, str])
     assert "JSON" not in shell("verify", "curly.md").err
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("references.bib", "a list of references in BibTeX, not a report"),
+        ("references.ris", "a list of references in RIS, not a report"),
+        ("references.csl.json", "references in CSL-JSON, not a report"),
+        ("plan.json", "no field `markdown`"),
+    ],
+)
+def test_what_a_run_writes_beside_its_report_is_not_taken_for_one(
+    readable: tuple[Any, str], name: str, told: str
+) -> None:
+    shell, run = readable
+    if name == "plan.json":
+        (shell.folder / name).write_text('{"root": {"title": "The bridge was opened in 1931. [1]"}}')
+    else:
+        shell("export", run, "-f", "bib,ris,csl", "-o", ".")
+    result = shell("verify", name)
+    assert (result.code, told in result.complaint, "Markdown, HTML, JSON or bundle" in result.complaint) == (
+        2,
+        True,
+        True,
+    ), result
+
+
 @pytest.mark.covers("verify --min-score", "verify --json", "verify --sarif")
 def test_verify_of_a_run_of_its_files_and_of_a_changed_file(readable: tuple[Any, str]) -> None:
     shell, run = readable

@@ -5,7 +5,7 @@ Knows field names and their meaning. Does not know routes.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field
@@ -17,6 +17,7 @@ from corrobora.domain.thread import Gap
 from corrobora.faces.refusals import drop_command
 from corrobora.faces.web import service
 from corrobora.faces.web.evidence import Spend
+from corrobora.reporting.run_comparison import ChangeKind, ReportChange
 
 RunName = Annotated[
     str, Path(pattern="^[a-z0-9_-]{1,64}$", description="Id of a run, the unique start of one, or `last`.")
@@ -25,6 +26,9 @@ WholeRunName = Annotated[str, Path(pattern="^[a-z0-9_-]{1,64}$", description="Th
 SourceName = Annotated[str, Path(pattern="^S[0-9]{1,9}$", description="Id of a source, as a report shows it: S186.")]
 DeliveryName = Annotated[str, Path(pattern="^[a-z0-9_-]{1,80}$", description="Id of a delivery: its webhook-id.")]
 LibraryName = Annotated[str, Path(pattern="^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$", description="Name of a library.")]
+
+
+Relation = Literal["", "ask", "update", "watch", "edit"]
 
 
 class Strict(BaseModel):
@@ -58,6 +62,8 @@ class RunInfo(BaseModel):
     updated_at: str
     elapsed_seconds: float = Field(description="Working time of all attempts.")
     attempts: int
+    previous: str = Field(description="The run that this one follows, which may have been removed; empty without one.")
+    relation: Relation = Field(description="What it is to the run `previous`.")
     score: float | None = Field(default=None, description="The judge's overall score, 0 to 1, if one was given.")
     links: Links
 
@@ -79,6 +85,8 @@ def describe_run(row: RunRow, score: float | None = None) -> RunInfo:
         updated_at=row.updated_at,
         elapsed_seconds=row.elapsed_seconds,
         attempts=row.epoch,
+        previous=row.request.previous,
+        relation=cast("Relation", row.request.relation),
         score=score,
         links=Links(self=base, page=f"/runs/{row.id}", **parts),
     )
@@ -227,6 +235,84 @@ class FollowUpQuestion(Strict):
 
     question: str = Field(min_length=1, max_length=LIMITS.question_max_chars)
     search: bool = Field(default=True, description="False: read only what the run has stored.")
+
+
+EditId = Annotated[str, Field(max_length=20)]
+
+
+class EditInfo(Strict):
+    """One edit; the ids are those of the outline."""
+
+    action: Literal["add", "drop", "reword", "move", "shorten", "research"]
+    target: EditId = Field(description="A sentence such as 2.3, or a section such as 2; 0 is the opening.")
+    text: str = Field(default="", max_length=4_000, description="New words, or the question of `research`.")
+    after: str = Field(default="", max_length=20, description="Where `move` puts the target: behind this one.")
+
+
+class EditBody(Strict):
+    """What to change in a report: edits by name, words that a model turns into edits, or an earlier version."""
+
+    edits: list[EditInfo] = Field(default_factory=list[EditInfo], max_length=200)
+    feedback: str = Field(default="", max_length=4_000)
+    accept: str = Field(
+        default="",
+        max_length=400,
+        description="What the reader accepts: all, all with losses, none, or numbers as 1,3. Empty: the edit waits.",
+    )
+    version: int | None = Field(default=None, ge=1, le=10_000, description="Make this version the newest one.")
+
+
+class Acceptance(Strict):
+    """Which changes of a waiting edit its reader accepts."""
+
+    accept: str = Field(max_length=400, description="all, all with losses, none, or numbers as 1,3.")
+
+
+class OutlineSection(BaseModel):
+    """A section of a report; its title is empty for the opening."""
+
+    id: str
+    title: str
+
+
+class OutlineSentence(BaseModel):
+    """A sentence of a report, with the numbers that it cites."""
+
+    id: str
+    text: str
+    cited: list[int]
+
+
+class OutlineInfo(BaseModel):
+    """What edits can name in a report, by id."""
+
+    sections: list[OutlineSection]
+    sentences: list[OutlineSentence]
+
+
+class ScoreInfo(BaseModel):
+    """One measure of two runs; null where a run was not measured."""
+
+    name: str
+    before: float | None
+    after: float | None
+    kind: ChangeKind
+
+
+class ComparisonInfo(BaseModel):
+    """What changed from the run `before` to the run `after`."""
+
+    before: str
+    after: str
+    same_question: bool
+    has_news: bool = Field(description="A source says something else than before.")
+    summary: str
+    statements: list[ReportChange]
+    answers: list[ReportChange]
+    sources: list[ReportChange]
+    contradictions: list[ReportChange]
+    gaps: list[ReportChange]
+    scores: list[ScoreInfo]
 
 
 class ReportText(Strict):

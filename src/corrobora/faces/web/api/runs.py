@@ -12,18 +12,25 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from corrobora.app import runs
-from corrobora.domain.run import RunStatus
+from corrobora.app.followups import Version, compare_runs, read_changes, read_outline
+from corrobora.app.followups import list_versions as list_report_versions
+from corrobora.domain.errors import UserError
+from corrobora.domain.run import RunId, RunRow, RunStatus
 from corrobora.faces.cli.display import json_line
-from corrobora.faces.web import service
+from corrobora.faces.web import followups, service
 from corrobora.faces.web.api.models import (
+    Acceptance,
     Authorization,
+    ComparisonInfo,
     DeliveryName,
+    EditBody,
     FollowUpQuestion,
     Hint,
+    OutlineInfo,
     PlanBody,
     RunInfo,
     RunName,
@@ -34,6 +41,8 @@ from corrobora.faces.web.api.models import (
 )
 from corrobora.faces.web.context import Allowed, Opened
 from corrobora.faces.web.new_run import NewRun
+from corrobora.reporting.run_comparison import dump_comparison
+from corrobora.roles.edit import Edit, EditAction, EditRequest
 
 router = APIRouter(prefix="/api/v1/runs", tags=["runs"])
 _WAIT = re.compile(r"\bwait=(\d{1,4})\b")
@@ -41,32 +50,46 @@ _MAX_WAIT_SECONDS = 30
 MAX_PAGE = 500
 
 
-@router.post("", status_code=202)
-async def create_run(  # noqa: PLR0913, PLR0917 - one parameter for each part of a request
-    wanted: NewRun,
+async def find_named_run(
     workspace: Opened,
     access: Allowed,
     request: Request,
-    response: Response,
     idempotency_key: Annotated[
         str | None,
         Header(min_length=1, max_length=200, description="The same key with the same body gives the same run again."),
     ] = None,
+) -> RunId | None:
+    """Return the id that the run of a caller's key has or will have, None without a key."""
+    if idempotency_key is None:
+        return None
+    caller = access.identify(request.scope)
+    named = f"{caller.name if caller else ''}\0{idempotency_key}"  # the key itself is not stored
+    return await workspace.runs.claim_key(hashlib.sha256(named.encode()).hexdigest())
+
+
+NamedRun = Annotated[RunId | None, Depends(find_named_run)]
+
+
+@router.post("", status_code=202)
+async def create_run(
+    wanted: NewRun,
+    workspace: Opened,
+    response: Response,
+    named: NamedRun,
     prefer: Annotated[
         str | None, Header(max_length=200, description="`wait=SECONDS`, at most 30: wait for the end of the run.")
     ] = None,
 ) -> RunInfo:
     """Start a run and return at once; follow it by its events."""
-    run = None
-    if idempotency_key is not None:
-        caller = access.identify(request.scope)
-        named = f"{caller.name if caller else ''}\0{idempotency_key}"  # the key itself is not stored
-        run = await workspace.runs.claim_key(hashlib.sha256(named.encode()).hexdigest())
-    row = await service.start_run(workspace, wanted, run=run)
+    row = await service.start_run(workspace, wanted, run=named)
     wait = _WAIT.search(prefer or "")
     if wait is not None:
         row = await service.wait_for_run(workspace, row.id, seconds=min(int(wait[1]), _MAX_WAIT_SECONDS))
         response.headers["Preference-Applied"] = wait[0]
+    return _tell_created(row, response)
+
+
+def _tell_created(row: RunRow, response: Response) -> RunInfo:
     response.headers["Location"] = f"/api/v1/runs/{row.id}"
     return describe_run(row)
 
@@ -102,11 +125,69 @@ async def remove_run(run: WholeRunName, workspace: Opened) -> None:
 
 
 @router.post("/{run}/ask", status_code=202)
-async def ask_run(run: RunName, body: FollowUpQuestion, workspace: Opened, response: Response) -> RunInfo:
+async def ask_run(
+    run: RunName, body: FollowUpQuestion, workspace: Opened, response: Response, named: NamedRun
+) -> RunInfo:
     """Ask a follow-up question on the evidence of a run; its answer is a run of its own."""
-    row = await service.ask_run(workspace, run, body.question, search=body.search)
-    response.headers["Location"] = f"/api/v1/runs/{row.id}"
-    return describe_run(row)
+    row = await followups.ask_run(workspace, run, body.question, search=body.search, named=named)
+    return _tell_created(row, response)
+
+
+@router.post("/{run}/update", status_code=202)
+async def update_run(run: RunName, workspace: Opened, response: Response, named: NamedRun) -> RunInfo:
+    """Research the question of a run again, as a run of its own; `compare` then tells what changed."""
+    return _tell_created(await followups.update_run(workspace, run, named=named), response)
+
+
+@router.get("/{run}/compare")
+async def compare_run(
+    run: RunName,
+    workspace: Opened,
+    before: Annotated[
+        str, Query(pattern="^[a-z0-9_-]{0,64}$", description="The earlier run; by default the one that it follows.")
+    ] = "",
+) -> ComparisonInfo:
+    """Compare the report of a run with that of an earlier one: what is new, changed, gone or the same."""
+    row = await service.read_run(workspace, run)
+    earlier = before or row.request.previous
+    if not earlier:
+        raise UserError("compare_one", f"Run {row.id} follows no other run.", next_step="Name the earlier in `before`.")
+    return ComparisonInfo.model_validate(dump_comparison(await compare_runs(workspace, earlier, row.id)))
+
+
+@router.get("/{run}/outline")
+async def get_outline(run: RunName, workspace: Opened) -> OutlineInfo:
+    """List the sections and sentences of the report, with the ids by which edits name them."""
+    return OutlineInfo.model_validate((await read_outline(workspace, run)).dump_outline())
+
+
+@router.post("/{run}/edit", status_code=202)
+async def edit_run(run: RunName, body: EditBody, workspace: Opened, response: Response, named: NamedRun) -> RunInfo:
+    """Edit the report of a run, as a run of its own: it waits with its changes unless they are accepted already."""
+    edits = tuple(Edit(EditAction(each.action), each.target, each.text, each.after) for each in body.edits)
+    wanted = EditRequest(edits, body.feedback.strip())
+    row = await followups.edit_run(
+        workspace, run, wanted, accept=body.accept.strip(), version=body.version, named=named
+    )
+    return _tell_created(row, response)
+
+
+@router.get("/{run}/changes")
+async def get_changes(run: RunName, workspace: Opened) -> dict[str, Any]:
+    """Return the changes that an edit proposes, each with its number and what it loses; empty if there are none."""
+    return await read_changes(workspace, (await service.read_run(workspace, run)).id)
+
+
+@router.post("/{run}/accept", status_code=202)
+async def accept_changes(run: RunName, body: Acceptance, workspace: Opened) -> RunInfo:
+    """Make the version with those changes of a waiting edit that its reader accepts."""
+    return describe_run(await followups.accept_edit(workspace, run, body.accept))
+
+
+@router.get("/{run}/versions")
+async def list_versions(run: RunName, workspace: Opened) -> list[Version]:
+    """List the versions of the report that a run belongs to, the researched one first."""
+    return list(await list_report_versions(workspace, run))
 
 
 @router.get("/{run}/plan")

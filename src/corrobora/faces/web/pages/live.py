@@ -19,7 +19,7 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
 
 from corrobora.app import Workspace
-from corrobora.app.followups import CHANGES_PROPOSED, accept_changes, read_changes
+from corrobora.app.followups import CHANGES_PROPOSED, read_changes
 from corrobora.app.runs import FINISH_TOPIC, PAUSE_TOPIC, ask_attempt
 from corrobora.domain.errors import CorroboraError, UserError
 from corrobora.domain.report import Outcome
@@ -27,7 +27,7 @@ from corrobora.domain.run import RunRow, RunStatus, Stage
 from corrobora.faces.event_text import thread_label
 from corrobora.faces.refusals import drop_command
 from corrobora.faces.run_view import Lane, ReadSource, RunView, fold_event
-from corrobora.faces.web import service
+from corrobora.faces.web import followups, service
 from corrobora.faces.web.context import Allowed, Opened, SentForm, go_to, load_templates, render_page
 from corrobora.storage.journal.events import read_events
 from corrobora.text.phrases import describe_code
@@ -87,7 +87,8 @@ class LiveState:
     @property
     def reason(self) -> str:
         """Why the run waits or has no report, in words."""
-        return drop_command(describe_code(self.row.reason or self.row.outcome))
+        reason = drop_command(describe_code(self.row.reason or self.row.outcome))
+        return reason.partition(" Narrower: ")[0] if self.view.narrower else reason  # the page offers them as links
 
     @property
     def can_steer(self) -> bool:
@@ -258,8 +259,7 @@ async def control_run(request: Request, run: str, workspace: Opened, form: SentF
             case "steer":
                 await service.steer(workspace, row.id, form.text("hint"))
             case "accept":
-                await accept_changes(workspace, row.id, ",".join(form.texts("change")) or "none")
-                await workspace.queue.submit(row.id)
+                await followups.accept_edit(workspace, row.id, ",".join(form.texts("change")) or "none")
             case "finish":
                 await ask_attempt(workspace, row.id, FINISH_TOPIC)
             case "send":

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from corrobora.app import Workspace
 from corrobora.app.dialogues import AUTHORIZATION_PHRASE, DialogueManager, first_message, open_dialogue
+from corrobora.app.followups import find_origins
 from corrobora.app.libraries import resolve_libraries
 from corrobora.app.runs import resolve_profile
 from corrobora.app.wiring import list_usable_searches
@@ -36,13 +37,16 @@ _YEAR_SECONDS = 365 * 24 * 3600
 
 @router.get("/")
 async def show_start(
-    request: Request, workspace: Opened, again: Annotated[str, Query(max_length=64)] = ""
+    request: Request,
+    workspace: Opened,
+    again: Annotated[str, Query(max_length=64)] = "",
+    question: Annotated[str, Query(max_length=2_000)] = "",
 ) -> HTMLResponse:
-    """Show the form of a new run and the latest runs; `again` names a run whose question is asked once more."""
+    """Show the form of a new run and the latest runs; `again` names a run that is repeated, `question` other words."""
     if not again:
-        return await _render_start(request, workspace, {})
+        return await _render_start(request, workspace, {"question": question})
     asked = (await service.read_run(workspace, again)).request
-    given = {"question": asked.question, "profile": asked.profile, "library": asked.libraries}
+    given = {"question": question or asked.question, "profile": asked.profile, "library": asked.libraries}
     return await _render_start(request, workspace, given | {"provider": asked.providers})
 
 
@@ -106,6 +110,7 @@ async def _render_start(
         checked_providers=given.get("provider", settings.providers),
         settings=settings,
         recent=recent,
+        origins=await find_origins(workspace, recent),
     )
 
 
@@ -196,6 +201,7 @@ async def show_runs(
         request,
         "runs.html",
         rows=rows[:_PAGE],
+        origins=await find_origins(workspace, rows),
         more=len(rows) > _PAGE,
         page=page,
         first=(page - 1) * _PAGE + 1,

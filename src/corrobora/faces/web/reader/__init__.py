@@ -14,12 +14,12 @@ from fastapi.responses import HTMLResponse, Response
 
 from corrobora.app import Workspace
 from corrobora.app.exports import PassageReference, complete_evidence, read_source
-from corrobora.app.followups import compare_runs, read_feedback_models, require_report, submit_edit
+from corrobora.app.followups import compare_runs, read_feedback_models, require_report
 from corrobora.app.runs import CRITERIA, dump_rating, list_ratings, make_rating, store_rating
 from corrobora.domain.errors import CorroboraError, NoEvidence, UserError
 from corrobora.domain.report import Report
 from corrobora.domain.run import RunRow, RunStatus
-from corrobora.faces.web import evidence, service
+from corrobora.faces.web import evidence, followups, service
 from corrobora.faces.web.context import Opened, SentForm, go_to, render_page
 from corrobora.faces.web.reader import views
 from corrobora.reporting.edits import parse_document
@@ -210,7 +210,7 @@ async def ask_follow_up(request: Request, run: str, workspace: Opened, form: Sen
     """Ask a question on the evidence of a run: it becomes a run of its own, over the same sources."""
     question = form.text("question")
     try:
-        made = await service.ask_run(workspace, run, question)
+        made = await followups.ask_run(workspace, run, question)
     except CorroboraError as error:
         return await _render_report(request, workspace, run, error, question)
     return go_to(f"/runs/{made.id}")
@@ -224,11 +224,10 @@ async def ask_edit(request: Request, run: str, workspace: Opened, form: SentForm
     """Ask for a new version, in words or by marks: it becomes a run that shows its changes and waits for its reader."""
     edits = tuple(Edit(action, place) for name, action in _MARKS.items() for place in form.texts(name))
     try:
-        made = await submit_edit(workspace, run, EditRequest(edits, form.text("feedback").strip()))
+        made = await followups.edit_run(workspace, run, EditRequest(edits, form.text("feedback")))
     except CorroboraError as error:
         return await _render_report(request, workspace, run, error)
-    await workspace.queue.submit(made)
-    return go_to(f"/runs/{made}")
+    return go_to(f"/runs/{made.id}")
 
 
 @router.get("/api/v1/runs/{run}/ratings", tags=["evidence"])
