@@ -71,7 +71,7 @@ def decide_outcome(
     )
     reasons += [format_count(*each) for each in counted if each[0]]
     if found.sub_questions and not any(map(is_partly_answered, found.sub_questions)):
-        return Outcome.PASSAGES, "; ".join(["no statement that was read answers it", *reasons[1:]])
+        return Outcome.PASSAGES, "; ".join(["no statement that was read clearly answers it", *reasons[1:]])
     return (Outcome.PARTIAL, "; ".join(reasons)) if reasons else (Outcome.COMPLETE, "")
 
 

@@ -174,11 +174,11 @@ def test_a_gap_says_once_what_was_not_read_and_repeats_no_question_of_the_title(
     asked = "How many wheels has the mill?"
     number = Gap(f"No statement that was read gives the number that is asked for: {asked}")
     other = Gap("No statement that was read names Ruth Holt: Who keeps the sluice?")
-    this = Gap(f"No statement that was read answers this: {asked}")
+    this = Gap(f"No statement that was read clearly answers this: {asked}")
     section = render_gaps(Findings("root", asked, "", gaps=(number, other, Gap("Who built it?"), this)), (), asked)
     assert section.splitlines()[2:] == [
         "- No statement that was read gives the number that is asked for.",
         "- No statement that was read names Ruth Holt: Who keeps the sluice?",
         "- No sufficient evidence: Who built it?",
-        f"- No statement that was read answers this: {asked}",
+        f"- No statement that was read clearly answers this: {asked}",
     ]

@@ -38,7 +38,7 @@ class Section:
     facts: tuple[Fact, ...]
     had_facts: bool = False
     cores: Mapping[FactId, str] = field(default_factory=dict[FactId, str])  # the sentence of a fact that answers best
-    opening: int = 4  # how many of the facts are worth opening a report with
+    opening: frozenset[FactId] | None = None  # the facts that are worth opening a report with; None: all of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +183,8 @@ def _answer_section(page: Page, section: Section, room: int) -> list[tuple[str, 
     written: list[tuple[str, str]] = []
     words = 0
     wanted = classify_question(section.asked)
-    for fact in section.facts[
-        : _OPENING_STATEMENTS if page.compares else min(_OPENING_STATEMENTS, max(1, section.opening))
-    ]:
+    every = page.compares or section.opening is None
+    for fact in [each for each in section.facts if every or each.id in section.opening][:_OPENING_STATEMENTS]:
         said = set(page.printed)
         text = cite_fact(fact, printed=said, core=section.cores.get(fact.id, ""), room=min(QUOTE_WORDS, room - words))
         if text and (not written or words + len(text.split()) <= room):

@@ -40,6 +40,7 @@ _STATEMENTS = 60  # at most, in one section
 _ENOUGH = 6  # statements of one section, unless more words are asked for
 _WEAK = 0.12  # of the best statement's worth
 _OPENS = 0.3  # of the worth of the best statement, from which one opens a report beside it
+_OPENS_ANSWERED = 0.6  # the same for a statement of another passage, where the question counts as answered
 _ROWS = 8
 _ANSWERS = 2.0  # what a statement that passes the answer test counts where a number is asked for
 _LENGTH = 0.2  # power of the words of a statement by which its worth is divided
@@ -87,7 +88,7 @@ def write_draft(given: Material) -> Draft:
     page = Page(
         title=" ".join((given.title or given.question).split()).rstrip(". "),
         question=given.question,
-        sections=_fill_sections(plans, orders, most, given.words_min),
+        sections=_fill_sections(plans, orders, most, given.words_min, _list_answered(given)),
         rows=() if plain_report else rows,
         facts={fact.id: fact for fact in facts},
         gaps=() if plain_report else tuple(dict.fromkeys(gap.text for gap in given.gaps)),
@@ -183,8 +184,30 @@ def _part_question(given: Material, part: Part) -> str:
     return f"{' '.join(own) or given.question} {part.title}"
 
 
+def _list_answered(given: Material) -> frozenset[str]:
+    return frozenset(part.text for part in given.sub_questions if part.is_answered)
+
+
+def _choose_opening(own: Sequence[RankedFact], *, answered: bool) -> frozenset[FactId]:
+    """Return the facts that open a report: those near the best in worth, or of the very kind that is asked for.
+
+    Where the question counts as answered, other passages are rarely needed.
+    """
+    best = own[0]
+
+    def opens(one: RankedFact) -> bool:
+        least = _OPENS_ANSWERED if answered and one.fact.passage != best.fact.passage else _OPENS
+        return one.worth >= least * best.worth or (one.fits and not answered)
+
+    return frozenset(one.fact.id for one in own if opens(one))
+
+
 def _fill_sections(
-    plans: Sequence[SectionPlan], orders: Sequence[Sequence[RankedFact]], most: int, least: int
+    plans: Sequence[SectionPlan],
+    orders: Sequence[Sequence[RankedFact]],
+    most: int,
+    least: int,
+    answered: frozenset[str],
 ) -> tuple[Section, ...]:
     """Give every section its share of the words, best statements first; each statement stands once.
 
@@ -216,7 +239,7 @@ def _fill_sections(
             tuple(one.fact for one in own or order[:1]),
             bool(plan.facts),
             {one.fact.id: one.core for one in order},
-            sum(one.fits or one.worth >= _OPENS * own[0].worth for one in own),
+            _choose_opening(own, answered=plan.asked in answered) if own else None,
         )
         for plan, own, order in zip(plans, chosen, orders, strict=True)
     )

@@ -146,7 +146,9 @@ def test_a_short_list_is_printed_whole_and_without_the_words_between_its_items()
 
 def test_only_the_best_statements_open_a_report():
     facts = NEW[:2]
-    few = layout_by_questions(page(Section("Fuel", "Which fuel?", facts, had_facts=True, opening=1)))
+    few = layout_by_questions(
+        page(Section("Fuel", "Which fuel?", facts, had_facts=True, opening=frozenset({facts[0].id})))
+    )
     many = layout_by_questions(page(Section("Fuel", "Which fuel?", facts, had_facts=True)))
     opening = [text.split("\n\n")[1].count("[S") for text in (few, many)]
     assert opening[0] < opening[1]
@@ -177,7 +179,7 @@ def test_the_opening_has_six_statements_at_most_and_no_more_words_than_fit():
         replace(OLD[0], id=f"F{n}", quote=f"Kiln number {n} burns {n} logs of oak, ash and elm in a night.", version="")
         for n in range(100, 110)
     ]
-    section = Section("Logs", "What do kilns burn?", tuple(facts), had_facts=True, opening=len(facts))
+    section = Section("Logs", "What do kilns burn?", tuple(facts), had_facts=True)
     opening = layout_by_questions(page(section)).split("\n## ")[0]
     assert opening.count("burns") == 6
     long = [replace(one, quote=f"{one.quote[:-1]}, {'and much more of it, ' * 5}and ash.") for one in facts]

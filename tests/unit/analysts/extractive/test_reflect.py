@@ -77,7 +77,7 @@ def test_no_gap_names_a_word_that_no_statement_uses():
     question = "Wie wird das Brennen bei einer Wölbung und einer Mündung geführt?"
     standings, gaps = asked_of(question, "Das Brennen wird im Buch geführt und danach von der Aufsicht gezeichnet.")
     assert standings == {"sq-1": "OPEN"}
-    assert gaps == [f"No statement that was read answers this: {question}"]
+    assert gaps == [f"No statement that was read clearly answers this: {question}"]
 
 
 def test_words_that_no_one_statement_says_together_answer_nothing():

@@ -19,7 +19,7 @@ from tests.unit.analysts.extractive.samples import (
 from corrobora.analysts.extractive.contradictions import find_contradictions
 from corrobora.analysts.extractive.judge import parse_sentences
 from corrobora.domain.evidence import FactId
-from corrobora.domain.plan import SubQuestion
+from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.thread import Gap
 from corrobora.roles.synthesize import Material, Part, summarize, synthesize
 from corrobora.text import phrases
@@ -150,6 +150,22 @@ def test_where_no_part_of_a_question_is_answered_the_opening_says_so():
     assert open_report([missing, missing]) == f"{missing}. Passages near the question follow."
     assert open_report([missing, phrases.UNLIKELY]) == f"{phrases.NO_ANSWER}. Passages near the question follow."
     assert "Passages near" not in open_report([missing])
+
+
+def test_an_answered_question_is_opened_by_its_answer_without_what_other_passages_add():
+    question = "How thick are the walls of the kiln hall?"
+    hall = document(42, "Kiln Hall", "The walls of the kiln hall are four feet thick.")
+    ivy = document(12, "Diary", "Around the kiln hall, thick walls of ivy were cut in spring.")
+    facts = facts_of(hall, ivy, question=question)
+    asked = (SubQuestion("sq-1", question),)
+
+    def open_report(asked):
+        return play(synthesize, material(facts, question, asked, layout="questions")).body.split("\n## ")[0]
+
+    assert "ivy" in open_report(asked), "where nothing is answered, what is near helps"
+    told = open_report((replace(asked[0], standing=SubQuestionStatus.ANSWERED),))
+    assert "ivy" not in told
+    assert "four feet" in told
 
 
 def test_a_part_that_no_statement_is_counted_for_is_answered_from_all_of_them():
