@@ -154,7 +154,11 @@ def test_where_no_part_of_a_question_is_answered_the_opening_says_so():
 
 def test_an_answered_question_is_opened_by_its_answer_without_what_other_passages_add():
     question = "How thick are the walls of the kiln hall?"
-    hall = document(42, "Kiln Hall", "The walls of the kiln hall are four feet thick.")
+    hall = document(
+        42,
+        "Kiln Hall",
+        "The walls of the kiln hall are four feet thick, says the book of the guild of Ardal on its first page, which is lost.",
+    )
     ivy = document(12, "Diary", "Around the kiln hall, thick walls of ivy were cut in spring.")
     facts = facts_of(hall, ivy, question=question)
     asked = (SubQuestion("sq-1", question),)
