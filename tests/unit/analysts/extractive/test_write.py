@@ -157,7 +157,7 @@ def test_an_answered_question_is_opened_by_its_answer_without_what_other_passage
     hall = document(
         42,
         "Kiln Hall",
-        "The walls of the kiln hall are four feet thick, says the book of the guild of Ardal on its first page, which is lost.",
+        "The walls of the kiln hall are four feet thick, says the book of the guild on its first page, which is lost.",
     )
     ivy = document(12, "Diary", "Around the kiln hall, thick walls of ivy were cut in spring.")
     facts = facts_of(hall, ivy, question=question)
