@@ -183,8 +183,8 @@ def _answer_section(page: Page, section: Section, room: int) -> list[tuple[str, 
     written: list[tuple[str, str]] = []
     words = 0
     wanted = classify_question(section.asked)
-    every = page.compares or section.opening is None
-    for fact in [each for each in section.facts if every or each.id in section.opening][:_OPENING_STATEMENTS]:
+    best = section.opening if section.opening is not None and not page.compares else {one.id for one in section.facts}
+    for fact in [one for one in section.facts if one.id in best][:_OPENING_STATEMENTS]:
         said = set(page.printed)
         text = cite_fact(fact, printed=said, core=section.cores.get(fact.id, ""), room=min(QUOTE_WORDS, room - words))
         if text and (not written or words + len(text.split()) <= room):
