@@ -246,14 +246,28 @@ def test_fill_search_and_remove_a_library(open_page: OpenPage, tmp_path: Path, h
         page.get_by_label("Files").set_input_files(file)
     press(page.get_by_role("button", name="Add"), hand)
     page.wait_for_url(f"**/libraries/{name}")
+    expect(page.get_by_text("tower.md", exact=True)).to_be_visible()  # of an upload its name, not a path of the server
+    expect(page.get_by_role("button", name="Rename")).to_have_count(0)
     write(page.get_by_label("Search the passages"), "height of the tower", hand)
     press(page.get_by_role("button", name="Search"), hand)
     see(page, "is 88 metres high")
-    press(page.get_by_role("button", name="Read again"), hand)
-    see(page, "1 unchanged")
     press(page.get_by_role("button", name="Remove the library"), hand)
     page.wait_for_url("**/libraries")
     expect(page.get_by_role("link", name=name)).to_have_count(0)
+
+
+def test_files_that_cannot_be_read_do_not_keep_the_others_out(open_page: OpenPage, tmp_path: Path) -> None:
+    good = {"name": "a.md", "mimeType": "", "buffer": b"# Quay\n\nThe quay of Quell is 12 metres wide.\n"}
+    bad = {"name": "<b>.pdf", "mimeType": "", "buffer": b"%PDF-1.7 broken"}
+    page = open_page("/libraries", expected="422")
+    for files, told in (([bad], "1 file could not be read"), ([bad, good], "1 document")):
+        page.get_by_label("Library", exact=True).fill("quays")
+        page.get_by_label("Files").set_input_files(files)  # pyright: ignore[reportArgumentType] - bytes of a file
+        page.get_by_role("button", name="Add").click()
+        see(page, told)
+        expect(page.get_by_role("alert")).to_contain_text("<b>.pdf: The PDF is damaged.")
+        assert "/uploads/" not in page.locator("main").inner_text()
+    see(page, "a.md")
 
 
 def _drop_file(page: Page, file: Path) -> None:

@@ -146,7 +146,7 @@ class Ingest:
         if not (report.stored or report.unchanged or report.removed):
             if made:
                 await self._catalog.remove_space(space)
-            raise _nothing_readable_error(root, report)
+            raise NothingReadable(root, report)
         return report
 
     async def _store_all(
@@ -176,18 +176,22 @@ async def read_folder(root: Path, parse: Parse) -> list[IngestItem]:
     files = await asyncio.to_thread(list_files, base, escape_unprintable(str(base)), report, MAX_FILES)
     read = [await _read_item(file, {}, parse, report) for file in files]
     if not report.stored:
-        raise _nothing_readable_error(root, report)
+        raise NothingReadable(root, report)
     return [item for item in read if item is not None]
 
 
-def _nothing_readable_error(root: Path, report: IngestReport) -> UserError:
-    named = (f"{'' if each.path == str(root) else f'{each.path}: '}{each.reason}" for each in report.skipped[:3])
-    reasons = "; ".join(each.rstrip(".") for each in named)
-    return UserError(
-        "library_nothing_readable",
-        f"Nothing readable in {root}{f': {reasons}' if reasons else ''}.",
-        next_step="Markdown, HTML, reStructuredText, manual pages, text, CSV, JSON, PDF, DOCX and e-mail are read.",
-    )
+READABLE = "Markdown, HTML, reStructuredText, manual pages, text, CSV, JSON, notebooks, PDF, DOCX and e-mail"
+
+
+class NothingReadable(UserError):
+    """No file under a path can be read; `report` says of each why."""
+
+    def __init__(self, root: Path, report: IngestReport) -> None:
+        named = (f"{'' if each.path == str(root) else f'{each.path}: '}{each.reason}" for each in report.skipped[:3])
+        reasons = "; ".join(each.rstrip(".") for each in named)
+        message = f"Nothing readable in {root}{f': {reasons}' if reasons else ''}."
+        super().__init__("library_nothing_readable", message, next_step=f"{READABLE} are read.")
+        self.report = report
 
 
 async def _read_item(

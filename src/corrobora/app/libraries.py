@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, LiteralString
 from corrobora.adapters.readers.parser import ParserProcess, map_types
 from corrobora.app.ingest import (
     MAX_FILES,
+    READABLE,
     Ingest,
     IngestReport,
     ListedFile,
@@ -100,7 +101,7 @@ def require_documents(report: IngestReport, paths: Sequence[Path]) -> None:
         raise UserError(
             "library_empty",
             f"No readable document in {', '.join(repr(str(path)) for path in paths)[:400]}.",
-            next_step="Readable: Markdown, HTML, reStructuredText, manual pages, text, CSV, JSON, PDF, DOCX, e-mail.",
+            next_step=f"{READABLE} are read.",
         )
 
 

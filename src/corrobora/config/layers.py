@@ -254,7 +254,9 @@ def _refuse_key(key: str, where: str, text: str, known: Sequence[str]) -> UserEr
 
 
 def _suggest(name: str, known: Mapping[str, object] | Sequence[str]) -> str:
-    near = get_close_matches(name, list(known), n=1, cutoff=0.5)
+    last = name.rpartition(".")[2]
+    same = [each for each in known if each.rpartition(".")[2] == last]  # in another table
+    near = get_close_matches(name, same or list(known), n=1, cutoff=0.0 if same else 0.5)
     return f"; did you mean {near[0]}?" if near else ""
 
 

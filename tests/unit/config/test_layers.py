@@ -76,6 +76,7 @@ def test_c02_toml_errors_are_one_line_with_the_place(loading: Any, what: str) ->
     [
         ("[limits]\nbudgt_usd = 1", "limits.usd"),
         ("profil = 'x'", "profile"),
+        ("providers = ['tavily']", "sources.providers"),
         ("[models]\nworkr = 'a:b'", "models.worker"),
         ("[models.endpoints.x]\nbase_ulr = 'http://x'", "models.endpoints.x.base_url"),
     ],

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from corrobora.app import Workspace
+from corrobora.app.ingest import NothingReadable, escape_unprintable
 from corrobora.app.libraries import (
     check_library_name,
     find_library,
@@ -38,37 +40,68 @@ async def search_library(workspace: Workspace, name: str, text: str, *, limit: i
     return await open_library(workspace, [name]).hybrid_search(parse_question(text, least=1).text, limit=limit)
 
 
+@dataclass(frozen=True, slots=True)
+class AddedDocuments:
+    """What became of uploaded documents: names of those that are new or changed, and why others are not kept."""
+
+    stored: frozenset[str]
+    refused: Mapping[str, str]
+
+
 async def add_document(workspace: Workspace, name: str, document: str, content: bytes) -> bool:
     """Store a document in a library of uploads, replacing the one of this name; False if it was there unchanged.
 
     Raises:
-        UserError: the name is not one of a library or file, the document is too large or cannot be read, or the
-            library was read from a folder of the operator's.
+        UserError: `document_unreadable`, or as `add_documents`.
     """
-    folder = workspace.settings.home / "uploads" / check_library_name(name)
+    added = await add_documents(workspace, name, {document: content})
+    if document in added.refused:
+        raise UserError("document_unreadable", f"{document} cannot be read: {added.refused[document].rstrip('.')}.")
+    return document in added.stored
+
+
+async def add_documents(workspace: Workspace, name: str, files: Mapping[str, bytes]) -> AddedDocuments:
+    """Store documents in a library of uploads, replacing those of their names; one that cannot be read is not kept.
+
+    Raises:
+        UserError: the name is not one of a library or file, a document is too large, or the library was read from a
+            folder of the operator's. Nothing was stored.
+    """
+    folder = await _find_uploads(workspace, name)
+    for document, content in files.items():
+        if len(content) > LIMITS.file_max_bytes:
+            raise UserError(
+                "file_too_large", f"{document} has {len(content):,} bytes; the limit is {LIMITS.file_max_bytes:,}."
+            )
+        if (folder / document).parent != folder or document.startswith("."):
+            raise UserError("file_name", f"{document[:80]!r} is not a valid name for a document.")
+    before = {each: await asyncio.to_thread(_replace_file, folder / each, files[each]) for each in files}
+    try:
+        report = await ingest_files(workspace.database, name, (folder,), show_nothing, embedder=workspace.embedder)
+    except NothingReadable as error:
+        report = error.report
+    refused = {Path(each.path).name: each.reason for each in report.skipped}
+    refused = {each: refused[escape_unprintable(each)] for each in files if escape_unprintable(each) in refused}
+    for each in refused:
+        await asyncio.to_thread(_restore_file, folder / each, before[each])
+    stored = {Path(each).name for each in report.stored}
+    return AddedDocuments(frozenset(each for each in files if escape_unprintable(each) in stored), refused)
+
+
+async def _find_uploads(workspace: Workspace, name: str) -> Path:
+    """Return the folder of a library of uploads. Raises `UserError` `library_folder` for one of the operator's."""
+    folder = upload_folder(workspace, check_library_name(name))
     known = {space.name: space.roots for space in await list_libraries(workspace)}
     if name == DEMO or known.get(name, (folder,)) != (folder,):
         raise UserError(
             "library_folder", f"The library {name} is read from a folder.", next_step="Upload into another library."
         )
-    if len(content) > LIMITS.file_max_bytes:
-        raise UserError(
-            "file_too_large", f"{document} has {len(content):,} bytes; the limit is {LIMITS.file_max_bytes:,}."
-        )
-    path = folder / document
-    if path.parent != folder or document.startswith("."):
-        raise UserError("file_name", f"{document[:80]!r} is not a valid name for a document.")
-    before = await asyncio.to_thread(_replace_file, path, content)
-    try:
-        report = await ingest_files(workspace.database, name, (folder,), show_nothing, embedder=workspace.embedder)
-    except UserError as error:  # nothing in the folder can be read
-        await asyncio.to_thread(_restore_file, path, before)
-        raise UserError("document_unreadable", f"{document} cannot be read: {error.message}") from None
-    skipped = next((each for each in report.skipped if Path(each.path).name == document), None)
-    if skipped is not None:
-        await asyncio.to_thread(_restore_file, path, before)
-        raise UserError("document_unreadable", f"{document} cannot be read: {skipped.reason}.")
-    return any(Path(each).name == document for each in report.stored)
+    return folder
+
+
+def upload_folder(workspace: Workspace, name: str) -> Path:
+    """Return where the files of a library of uploads are kept."""
+    return workspace.settings.home / "uploads" / name
 
 
 def _replace_file(path: Path, content: bytes) -> bytes | None:

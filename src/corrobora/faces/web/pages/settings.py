@@ -6,14 +6,15 @@ cookie holds, `security` knows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from corrobora.app import Workspace
-from corrobora.app.libraries import check_library_name, find_library, ingest_files, list_documents, show_nothing
+from corrobora.app.ingest import READABLE
+from corrobora.app.libraries import find_library, ingest_files, list_documents, show_nothing
 from corrobora.app.libraries import rename_library as rename_stored
 from corrobora.domain.errors import CorroboraError
 from corrobora.domain.evidence import Hit
@@ -85,9 +86,21 @@ async def show_libraries(request: Request, workspace: Opened) -> HTMLResponse:
     return await _render_list(request, workspace)
 
 
-async def _render_list(request: Request, workspace: Workspace, error: CorroboraError | None = None) -> HTMLResponse:
-    spaces = await libraries.list_libraries(workspace)
-    return render_page(request, "libraries.html", status=200 if error is None else 422, error=error, spaces=spaces)
+async def _render_list(
+    request: Request,
+    workspace: Workspace,
+    error: CorroboraError | None = None,
+    refused: Mapping[str, str] | None = None,
+) -> HTMLResponse:
+    return render_page(
+        request,
+        "libraries.html",
+        status=422 if error or refused else 200,
+        error=error,
+        refused=refused,
+        spaces=await libraries.list_libraries(workspace),
+        readable=READABLE,
+    )
 
 
 @router.get("/libraries/{name}")
@@ -105,10 +118,11 @@ async def _render_library(  # noqa: PLR0913 - what the page may show
     *,
     search: str = "",
     error: CorroboraError | None = None,
+    refused: Mapping[str, str] | None = None,
     done: str = "",
 ) -> HTMLResponse:
     space = await find_library(workspace, name)
-    documents = await list_documents(workspace, name)
+    documents, uploads = await list_documents(workspace, name), libraries.upload_folder(workspace, name)
     hits: list[Hit] = []
     if search.strip() and error is None:
         try:
@@ -121,26 +135,33 @@ async def _render_library(  # noqa: PLR0913 - what the page may show
         status=200 if error is None else 422,
         space=space,
         roots=space.roots,
-        documents=documents[:_MAX_LISTED],
+        uploaded=space.roots == (uploads,),
+        documents=[each.removeprefix(f"{uploads}/") for each in documents[:_MAX_LISTED]],
         hidden=max(0, len(documents) - _MAX_LISTED),
         search=search,
         hits=hits,
         error=error,
+        refused=refused,
         done=done,
     )
 
 
 @router.post("/libraries/add")
 async def add_files(request: Request, workspace: Opened, form: SentForm) -> Response:
-    """Add uploaded files to a library, which is made if there is none of this name."""
+    """Add uploaded files to a library, which is made if there is none of this name; say which cannot be read."""
     name = form.text("name")
+    given = {str(file.filename): await file.read() for file in form.files("files")}
+    if not given:
+        return go_to("/libraries")
     try:
-        check_library_name(name)
-        for file in form.files("files"):
-            await libraries.add_document(workspace, name, str(file.filename), await file.read())
+        added = await libraries.add_documents(workspace, name, given)
     except CorroboraError as error:
         return await _render_list(request, workspace, error)
-    return go_to(f"/libraries/{name}" if form.files("files") else "/libraries")
+    if not added.refused:
+        return go_to(f"/libraries/{name}")
+    if len(added.refused) == len(given):
+        return await _render_list(request, workspace, refused=added.refused)
+    return await _render_library(request, workspace, name, refused=added.refused)
 
 
 @router.post("/libraries/{name}/refresh")
