@@ -338,7 +338,7 @@ def extract_input(batch: Sequence[ReadPart], thread: ThreadState, run: Session) 
         for part in batch
         for passage in part.passages
     ]
-    wanted = tuple(dict.fromkeys(each for part in batch for each in part.missing))
+    wanted = tuple(dict.fromkeys(each for part in batch for each in part.missing or part.wanted))
     tasks = () if run.leaves == 1 and not (spec or thread.output_format) else _list_tasks(thread, run)
     made = Excerpt(
         path=f"extract/{name_reading_task(thread, run)}/{batch[0].source.id}/{'+'.join(names)}",
@@ -356,7 +356,7 @@ def extract_input(batch: Sequence[ReadPart], thread: ThreadState, run: Session) 
         known_facts=(*run.brief.known_facts, *(fact.claim for fact in thread.recalled[:MAX_RECALLED_SHOWN])),
         terms=collect_terms(thread),
         tasks=drop_repeated(tasks, (run.brief.question, *(each.text for each in asked.values()))),
-        missing=wanted or list_missing(thread),
+        missing=wanted,
     )
     parts = [_show_source(made, part) for part in join_parts(batch)]
     return replace(parts[0], beside=tuple(parts[1:]))

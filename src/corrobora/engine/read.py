@@ -6,7 +6,8 @@ Knows documents, drift, claims on passages and the literal-quote gate. Does not 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -33,7 +34,7 @@ from corrobora.engine.session.journal import hash_parts
 from corrobora.engine.session.reading import ReadBatch, ReadingTurn, ReadPart, join_parts
 from corrobora.policies.assessment import merge_facts
 from corrobora.policies.drift import detect_drift, find_known_conflicts, select_missed_subjects
-from corrobora.policies.outcome import AGAIN_NOTE, CUT_NOTE
+from corrobora.policies.outcome import AGAIN_NOTE, CUT_NOTE, list_missing
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.policies.selection import MIN_COVERAGE, measure_coverage, score_by_query
 from corrobora.ports import Reader
@@ -62,34 +63,36 @@ async def read_hits(
     run: Session,
     found: Sequence[Hit] | None = None,
     again: Sequence[tuple[Hit, ReadPart]] = (),
+    batch: ReadBatch | None = None,
 ) -> AsyncIterator[Reading]:
     """Read the hits in parallel; yield one `Reading` per hit as it is done.
 
     `found` are all results of the round: a model reads whole sections around those of a document; without them a hit
     is scanned quickly. Without a model, stored documents claim their passages in the order of the hits, whichever
-    loads first; what a model reads, and what is read `again` for what is missing, shares calls as far as it fits.
+    loads first; what a model reads, and what is read `again` for what is missing, shares calls as far as it fits, also
+    with what siblings read in the same `batch`.
     Raises nothing for a document that cannot be read: that is an outcome.
     """
     tasks: list[asyncio.Task[Reading]] = []
     turns: list[asyncio.Event] = []
     read_whole = found is not None and run.has_model
     missed = select_missed_subjects(thread.subjects, found or hits)
-    timed = run.budget.allowance.seconds is not None or thread.phase.minutes is not None
-    pages = not timed  # else each is read as soon as it is there
-    shared = [pages or hit.source is not None for hit in hits]
-    free, topic = partial(_list_free, thread, run), find_topic_stems(run.brief.question)
-    batch = ReadBatch(sum(shared) + len(again), free, topic, pages=pages)
-    for place, hit in enumerate(score_by_query(hits)):
+    batch = batch or make_batch(thread, run)
+    pages = batch.pages
+    places = batch.join(len(hits) + len(again), thread.path)
+    for place, hit in enumerate(score_by_query(hits), places):
         ordered = hit.source is not None and not run.has_model
         turn = ReadingTurn(
             tuple(turns) if ordered else (),
             place,
-            batch if (read_whole or (pages and run.has_model)) and shared[place] else None,
+            batch if (read_whole or (pages and run.has_model)) and (pages or hit.source is not None) else None,
             thread.subjects if hit.source is None else missed,
         )
         turns += [turn.own] if ordered else []
+        if turn.batch is None:
+            batch.put(place, None)
         tasks.append(asyncio.create_task(read_hit(hit, thread, run, turn, found if read_whole else None)))
-    for place, (hit, part) in enumerate(again, len(hits)):
+    for place, (hit, part) in enumerate(again, places + len(hits)):
         batch.put(place, part)
         tasks.append(asyncio.create_task(_read_again(hit, place, batch, thread, run)))
     try:
@@ -99,6 +102,29 @@ async def read_hits(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        batch.stop_waiting(*range(places, places + len(tasks)))  # a task that never began has put nothing
+
+
+def make_batch(thread: ThreadState, run: Session) -> ReadBatch:
+    """Return what is to be read in a round; pages share calls unless time is limited: then none waits for another."""
+    timed = run.budget.allowance.seconds is not None or thread.phase.minutes is not None
+    return ReadBatch(partial(_list_free, thread, run), find_topic_stems(run.brief.question), pages=not timed)
+
+
+@contextmanager
+def open_batch(thread: ThreadState, run: Session) -> Iterator[ReadBatch]:
+    """Give what is read in a round: the batch of all siblings that search or fetch now, if nobody's time is limited.
+
+    They are asked the same of each document, so that it does not matter whose call reads it.
+    """
+    batch, key = make_batch(thread, run), f"{name_reading_task(thread, run)}/{thread.phase.reading_prompt}"
+    if batch.pages and run.has_model and run.shares_readers(thread.specs):
+        batch = run.claims.find_open_batch(key, batch)
+        batch.waiting.add(thread.path)
+    try:
+        yield batch
+    finally:
+        batch.stop_waiting(thread.path)
 
 
 async def read_hit(
@@ -144,7 +170,7 @@ async def _read_in_turn(
         return _emit_reading(Reading(hit, ReadOutcome.SKIPPED, note=note, title=source.title), thread, run)
     if found is not None:
         document, elsewhere = await widen_reading(hit, document, found, thread, run)
-    together = await turn.wait_turn(ReadPart(source, document.passages, elsewhere))
+    together = await turn.wait_turn(ReadPart(source, document.passages, elsewhere, wanted=list_missing(thread)))
     reading = await extract_facts(hit, document, thread, run, together)
     reading = replace(reading, attempts=fetched.attempts, drift_checked=thread.course.drift, note=fetched.note)
     return _emit_reading(reading, thread, run)
@@ -332,7 +358,8 @@ def _list_free(thread: ThreadState, run: Session, part: ReadPart) -> tuple[Passa
 def _list_lost(parts: Sequence[ReadPart], answer: Extraction, run: Session) -> list[ReadPart]:
     """List what is read again alone: all if no quote of the answer stands in a passage, else pages that may be lost.
 
-    Such a page gave nothing and holds what is asked: another one may have told the reader to pass it over.
+    Such a page holds what is asked, and the reader said nothing of it, not even that it does not help: another one may
+    have told it to pass this one over.
     """
     quotes = [quote for each in (answer, *answer.beside) for quote in each.quotes]
     texts = {passage.id: passage.text for part in parts for passage in part.passages}
@@ -340,10 +367,12 @@ def _list_lost(parts: Sequence[ReadPart], answer: Extraction, run: Session) -> l
     if quotes and not found:
         return list(parts)
     asked = [question.text for question in run.questions]
+    told = {each.source for each in (answer, *answer.beside) if each.summary}
     return [
         part
         for part in parts
         if part.source.kind == "web"
+        and part.source.id not in told
         and not part.missing
         and not found & {passage.id for passage in part.passages}
         and max(measure_coverage(part.passages, asked or [run.brief.question])) >= MIN_COVERAGE

@@ -46,6 +46,7 @@ class PassageClaims:
 
     def __init__(self) -> None:
         self._by_passage: dict[tuple[str, str], PassageClaim] = {}
+        self._batches: dict[str, ReadBatch] = {}
 
     @classmethod
     def from_journal(cls, journal: Journal) -> PassageClaims:
@@ -89,6 +90,12 @@ class PassageClaims:
         claims = dict.fromkeys(claim for p in passages if (claim := self._find_claim(task, p)) is not None)
         return tuple(claim.answer for claim in claims if claim.answer is not None)
 
+    def find_open_batch(self, key: str, own: ReadBatch) -> ReadBatch:
+        """Return the batch of this reading task that still waits for documents, else one's own."""
+        known = self._batches.get(key)
+        batch = self._batches[key] = own if known is None or known.full.is_set() else known
+        return batch
+
     def _find_claim(self, task: str, passage: Passage) -> PassageClaim | None:
         return self._by_passage.get((task, passage.id)) or self._by_passage.get((ANY_TASK, passage.id))
 
@@ -101,6 +108,7 @@ class ReadPart:
     passages: tuple[Passage, ...]
     elsewhere: tuple[Passage, ...] = ()
     missing: tuple[str, ...] = ()  # what it is read again for
+    wanted: tuple[str, ...] = ()  # what the thread that opened it misses
 
 
 def join_parts(parts: Sequence[ReadPart]) -> list[ReadPart]:
@@ -122,22 +130,34 @@ def join_parts(parts: Sequence[ReadPart]) -> list[ReadPart]:
 
 @dataclass(slots=True, eq=False)
 class ReadBatch:
-    """What a round opens, until all that can be read is there: then those documents that fit share a call."""
+    """What a round opens, or siblings at the same time: once all that can be read is there, what fits shares a call."""
 
-    waiting: int
     list_free: Callable[[ReadPart], Sequence[Passage]]  # what no sibling reads
     topic: tuple[str, ...] = ()  # stems of the run's question
     pages: bool = False  # of the web share calls, too; else each is read alone, or in several of its sections
     parts: dict[int, ReadPart] = field(default_factory=dict[int, ReadPart])
+    places: int = 0  # that were given to documents
+    waiting: set[int | str] = field(default_factory=set[int | str])  # places, and threads that still search
     calls: list[list[int]] | None = None  # places of the documents that share a call
     full: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def join(self, count: int, thread: str) -> int:
+        """Return the first of the places of what a thread opens now."""
+        first, self.places = self.places, self.places + count
+        self.waiting |= set(range(first, self.places))
+        self.stop_waiting(thread)
+        return first
 
     def put(self, place: int, part: ReadPart | None) -> None:
         """Take in what is read of a document; None if it is not read after all."""
         if part is not None:
             self.parts[place] = part
-        self.waiting -= 1
-        if self.waiting <= 0:
+        self.stop_waiting(place)
+
+    def stop_waiting(self, *ended: int | str) -> None:
+        """Go on without these threads and places."""
+        self.waiting -= set(ended)
+        if not self.waiting:
             self.full.set()
 
     def list_neighbours(self, place: int) -> tuple[ReadPart, ...]:
@@ -155,11 +175,16 @@ class ReadBatch:
         calls: list[list[int]] = []
         room: list[int] = []
         owners: list[str] = []
-        for each in sorted(self.parts):
+        placed: dict[tuple[str, tuple[str, ...]], int] = {}  # the call of a passage, and why it is read again
+        free = {at: self.list_free(part) for at, part in self.parts.items()}
+        sizes = {at: sum(len(passage.text) for passage in passages) for at, passages in free.items()}
+        for each in sorted(self.parts, key=lambda at: (-sizes[at], at)):  # the largest first: small ones fill the gaps
             part = self.parts[each]
-            size = sum(len(passage.text) for passage in self.list_free(part))
+            new = [passage for passage in free[each] if (passage.id, part.missing) not in placed]
+            size = sum(len(passage.text) for passage in new)
             owner = part.source.id if part.source.kind == "web" and not self.pages else ""
-            fits = (at for at, left in enumerate(room) if size <= left and owners[at] == owner)
+            mine = [placed[key] for passage in free[each] if (key := (passage.id, part.missing)) in placed]
+            fits = (at for at in (*mine, *range(len(calls))) if size <= room[at] and owners[at] == owner)
             at = next(fits, len(calls))
             if at == len(calls):
                 calls.append([])
@@ -167,6 +192,7 @@ class ReadBatch:
                 owners.append(owner)
             calls[at].append(each)
             room[at] -= size
+            placed |= {(passage.id, part.missing): at for passage in new}
         return calls
 
     def _rank(self, part: ReadPart) -> tuple[int, str]:
