@@ -29,7 +29,7 @@ from corrobora.engine.knowledge import build_record
 from corrobora.engine.session.reading import AGAIN, ReadPart, join_parts, name_task
 from corrobora.policies.drift import select_remaining_terms
 from corrobora.policies.intent import build_rubric, choose_forced_subject, drop_repeated, fill_prompt
-from corrobora.policies.outcome import list_missing, merge_gaps, select_last_iterations
+from corrobora.policies.outcome import merge_gaps, select_last_iterations
 from corrobora.policies.queries import EVIDENCE_PROVIDER, LIBRARY_PROVIDER, list_unasked_queries
 from corrobora.policies.selection import list_unread_sources
 from corrobora.policies.stop import measure_saturation

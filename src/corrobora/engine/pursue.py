@@ -18,7 +18,7 @@ from corrobora.domain.run import EventType, write_loop_decision
 from corrobora.domain.thread import Intent, Proposal, Round, StopReason, StopRule, ThreadState
 from corrobora.engine.inputs import list_open_gaps, reflect_input, summary_input
 from corrobora.engine.knowledge import recall_knowledge, share_thread_facts
-from corrobora.engine.read import make_offered_readings, open_batch, read_hits, take_offered_facts
+from corrobora.engine.read import expect_reading, make_offered_readings, read_hits, take_offered_facts
 from corrobora.engine.search import list_attempts, scope_round, search_round
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import RoundBuffer, measure_part
@@ -56,12 +56,12 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
         run.emit(EventType.ROUND_STARTED, thread.round_path, _round_start_data(thread, run), number=thread.number + 1)
         async with run.until_reserve(thread, buffer):  # no round may eat the writing time
             buffer.intent = await scope_round(thread, run)  # what do we not yet know?
-            with open_batch(thread, run) as batch:
+            with expect_reading(thread, run):
                 buffer.searched = await search_round(buffer.intent, thread, run)
                 found = buffer.searched.hits
                 again = await load_rereadings(thread, run, found)
                 chosen = select_hits(found, thread, whole=run.has_model, again=len(again))
-                async for reading in read_hits(chosen, thread, run, found, again, batch):
+                async for reading in read_hits(chosen, thread, run, found, again):
                     buffer.readings.append(reading)
             first = [reading for reading in buffer.readings if not reading.again]
             more = select_more_hits(first, thread, found, whole=run.has_model)

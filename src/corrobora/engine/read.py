@@ -63,21 +63,20 @@ async def read_hits(
     run: Session,
     found: Sequence[Hit] | None = None,
     again: Sequence[tuple[Hit, ReadPart]] = (),
-    batch: ReadBatch | None = None,
 ) -> AsyncIterator[Reading]:
     """Read the hits in parallel; yield one `Reading` per hit as it is done.
 
     `found` are all results of the round: a model reads whole sections around those of a document; without them a hit
     is scanned quickly. Without a model, stored documents claim their passages in the order of the hits, whichever
     loads first; what a model reads, and what is read `again` for what is missing, shares calls as far as it fits, also
-    with what siblings read in the same `batch`.
+    with what siblings read, see `expect_reading`.
     Raises nothing for a document that cannot be read: that is an outcome.
     """
     tasks: list[asyncio.Task[Reading]] = []
     turns: list[asyncio.Event] = []
     read_whole = found is not None and run.has_model
     missed = select_missed_subjects(thread.subjects, found or hits)
-    batch = batch or make_batch(thread, run)
+    batch = run.claims.expected.pop(thread.path, None) or _make_batch(thread, run)
     pages = batch.pages
     places = batch.join(len(hits) + len(again), thread.path)
     for place, hit in enumerate(score_by_query(hits), places):
@@ -105,26 +104,28 @@ async def read_hits(
         batch.stop_waiting(*range(places, places + len(tasks)))  # a task that never began has put nothing
 
 
-def make_batch(thread: ThreadState, run: Session) -> ReadBatch:
-    """Return what is to be read in a round; pages share calls unless time is limited: then none waits for another."""
-    timed = run.budget.allowance.seconds is not None or thread.phase.minutes is not None
-    return ReadBatch(partial(_list_free, thread, run), find_topic_stems(run.brief.question), pages=not timed)
-
-
 @contextmanager
-def open_batch(thread: ThreadState, run: Session) -> Iterator[ReadBatch]:
-    """Give what is read in a round: the batch of all siblings that search or fetch now, if nobody's time is limited.
+def expect_reading(thread: ThreadState, run: Session) -> Iterator[None]:
+    """Let what a thread will read share calls with what siblings search or fetch now, if nobody's time is limited.
 
     They are asked the same of each document, so that it does not matter whose call reads it.
     """
-    batch, key = make_batch(thread, run), f"{name_reading_task(thread, run)}/{thread.phase.reading_prompt}"
-    if batch.pages and run.has_model and run.shares_readers(thread.specs):
-        batch = run.claims.find_open_batch(key, batch)
+    batch, key = _make_batch(thread, run), f"{name_reading_task(thread, run)}/{thread.phase.reading_prompt}"
+    bounded = any(spec.budget for spec in thread.specs)  # it pays for its own calls
+    if batch.pages and run.has_model and run.shares_readers(thread.specs) and not bounded:
+        batch = run.claims.expected[thread.path] = run.claims.find_open_batch(key, batch)
         batch.waiting.add(thread.path)
     try:
-        yield batch
+        yield
     finally:
+        run.claims.expected.pop(thread.path, None)
         batch.stop_waiting(thread.path)
+
+
+def _make_batch(thread: ThreadState, run: Session) -> ReadBatch:
+    """Return what is to be read in a round; pages share calls unless time is limited: then none waits for another."""
+    timed = run.budget.allowance.seconds is not None or thread.phase.minutes is not None
+    return ReadBatch(partial(_list_free, thread, run), find_topic_stems(run.brief.question), pages=not timed)
 
 
 async def read_hit(

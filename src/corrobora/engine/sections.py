@@ -35,7 +35,8 @@ from corrobora.policies.selection import (
     select_sections,
 )
 from corrobora.ports import Crawler, Entry
-from corrobora.text.tokens import token_overlap
+from corrobora.text.ranking import measure_name
+from corrobora.text.tokens import stem_text, token_overlap
 
 LIMIT_TOLD = "The search limit of this run is reached."
 SITE_PAGES = 50  # of one site; a crawl is billed by the page
@@ -140,7 +141,8 @@ async def resolve_requests(
         if found is None:
             missing.append(name)
         else:
-            asked = replace(found, provider=ASKED_PROVIDER, query=hit.query, linked_from=source.title)
+            provider = found.provider if found.source is None else ASKED_PROVIDER  # a search has found the page
+            asked = replace(found, provider=provider, query=hit.query, linked_from=source.title)
             asks.setdefault(asked.key, asked)
     return tuple(asks.values()), tuple(missing)
 
@@ -159,7 +161,10 @@ def _has_number(name: str, passage: Passage) -> bool:
 
 
 async def _find_named_document(name: str, asking: SourceId, run: Session) -> Hit | None:
-    """Find a stored document, or a section of one, that a source names; journaled, because libraries grow."""
+    """Find a document that a source names: a stored one, or a section of one, else a page that a search found.
+
+    It is journaled, because libraries grow and siblings search.
+    """
     key = f"named#{hash_parts(name, asking)}"
 
     async def search_name() -> tuple[Hit, ...]:
@@ -167,9 +172,18 @@ async def _find_named_document(name: str, asking: SourceId, run: Session) -> Hit
         others = {hit.passage: hit for hit in hits if hit.passage is not None and hit.source != asking}
         read = [(others[each.id], each) for each in await run.library.passages(tuple(others))]
         numbered = [hit for hit, passage in read if _has_number(name, passage)]
-        named = [hit for hit, each in read if token_overlap(name, f"{hit.title} {each.heading}") >= NAMED_SHARE]
-        found = numbered or ([] if _SECTION_NUMBER.search(name) else named)
-        return tuple(found[:1])
+        if numbered or _SECTION_NUMBER.search(name):
+            return tuple(numbered[:1])
+        single = len(stem_text(name)) == 1  # such a word says little, unless it is the whole name
+        stored = [(hit, (hit.title, *each.heading.split(" > "))) for hit, each in read]
+        pages = [(hit, (hit.title,)) for hit in run.found.values() if hit.source is None]
+        rated = [
+            (alike, hit)
+            for hit, called in (*stored, *pages)
+            if (alike := measure_name(name, *called))
+            and (alike if single else token_overlap(name, " ".join(called))) >= NAMED_SHARE
+        ]
+        return (max(rated, key=lambda each: each[0])[1],) if rated else ()
 
     found = await run.record_value(key, tuple[Hit, ...], search_name)
     return found[0] if found else None

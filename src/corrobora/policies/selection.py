@@ -17,7 +17,7 @@ from typing import TypeVar
 from corrobora.domain.evidence import OPENED, Hit, Passage, PassageId, Reading, ReadOutcome, SourceId
 from corrobora.domain.plan import Subject, sum_budgets
 from corrobora.domain.thread import ThreadState
-from corrobora.text.ranking import RRF_K, jaccard_similarity
+from corrobora.text.ranking import RRF_K, jaccard_similarity, measure_name
 from corrobora.text.tokens import count_stems, stem_text
 
 PART_QUERY_WEIGHT = 0.7
@@ -372,13 +372,9 @@ def list_other_sections(
 
 def find_section(passages: Sequence[Passage], name: str) -> PassageId | None:
     """Return the passage at which the section or chapter of this name begins, None if no heading is called so."""
-    wanted = frozenset(stem_text(name))
-    best, found = NAMED_SHARE, None
-    for passage in passages:
-        shares = (jaccard_similarity(wanted, frozenset(stem_text(part))) for part in passage.heading.split(" > "))
-        if (share := max(shares)) >= best and (found is None or share > best):
-            best, found = share, passage.id
-    return found
+    rated = ((measure_name(name, *passage.heading.split(" > ")), passage.id) for passage in passages)
+    share, found = max(rated, key=lambda each: each[0], default=(0.0, None))
+    return found if share >= NAMED_SHARE else None
 
 
 def find_entry(passages: Sequence[Passage], name: str) -> PassageId | None:

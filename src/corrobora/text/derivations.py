@@ -86,7 +86,7 @@ _UNCOUNTED = tuple(  # ordinary wordings of an absence, without the size of what
     re.compile(form, re.IGNORECASE)
     for form in (
         rf"^no (?P<what>(?:[\w-]+ ){{0,3}}?{_TOLD}\b[^;]*?) (?:is|are|was|were|has been|have been|could be) found\b",
-        rf"^(?:none of the|neither of the|no) {_SET}{_READ} (?P<what>\w[^;]*)",
+        rf"^(?:none of the|neither of the|no) (?:(?P<size>{_COUNT}) )?{_SET}{_READ} (?P<what>\w[^;]*)",
         rf"^(?:the|these|those) {_SET}{_READ} (?:{_DENY}|never|nowhere|\w+ (?:no|nothing)) (?P<what>\w[^;]*)",
         rf"^(?:the|this|our) (?:research|search|reading) (?:{_DENY} find|found no(?:thing)?) (?P<what>\w[^;]*)",
         rf"^(?P<what>{_ASKS}\b[^;]+?) (?:remains? (?:open|unanswered)|(?:is|are|was|were)(?: left)? {_LEFT})\b[^;]*",
@@ -210,7 +210,8 @@ def _check_absence(sentence: str, found: re.Match[str], reading: ReadingSet | No
         (_UNREAD, reading.unread, ("document was", "documents were", "not opened")),
     ):
         named = form.search(sentence)
-        if (_read_count(named.group(1)) if named else 0) != number:
+        untold = number if found.group("read") else 0  # it speaks of what was read, and of nothing else
+        if (_read_count(named.group(1)) if named else untold) != number:
             one, many, rest = wording
             reason = f"{format_count(number, one, many)} {rest}, and it does not say so"
             return Derivation.refuse(kind, reason, withholds=named is not None)
@@ -236,6 +237,10 @@ def _look_for_absence(found: re.Match[str], reading: ReadingSet | None) -> Deriv
     if reading is None:
         return Derivation.leave_open(kind, "the reading set is not at hand")
     what, names = _read_words(found), [document.source for document in reading.documents]
+    stated = found.groupdict().get("size")
+    if stated and _read_count(stated) != len(names):
+        reason = f"{format_count(len(names), 'document was', 'documents were')} read, not {stated}"
+        return Derivation.refuse(kind, reason)
     for word in _TELLING.findall(what[1:]):  # a capital opens the sentence
         if word not in reading.asked and not any(reading.find_mention(name, f"“{word}”") for name in names):
             return Derivation.leave_open(kind, "what is absent was not understood")

@@ -104,8 +104,9 @@ _DIGITS = re.compile(
     r"[   ]?(\d{1,3}(?:[,   ’']\d{3})+(?:\.\d+)?|\d+,\d{1,2}(?!\d)|\d+(?:[.·]\d+)?|\.\d+)"
     r"(?:[\s-]?(bn|mn)\b|[\s-]?(hundred|thousand|million|billion|trillion|dozen)\b|(?(2)([mk])\b|(?!)))?(?![\d²³¹⁰-⁹])"
 )
-_IDENTIFIER = re.compile(
-    r"(?:(?<![\w.])[^\W\d_]{1,20}(?:[-.]?\d[\w.-]*\w|-?\d)|(?<![\w.-])\d+(?:(?:\.\d+){2,}|-\d+[A-Z]\w*|[A-Z]\d\w*))(?!\w)"
+_IDENTIFIER = re.compile(  # "loop_wait/2 seconds" are no 2 seconds
+    r"(?:(?<!\w)[^\W\d_]\w*_\w+/\d+|(?<![\w.])[^\W\d_]{1,20}(?:[-.]?\d[\w.-]*\w|-?\d)|"
+    r"(?<![\w.-])\d+(?:(?:\.\d+){2,}|-\d+[A-Z]\w*|[A-Z]\d\w*))(?!\w)"
 )
 _UNIT_WORD = re.compile(r"([%‰$€£¥]|°\s?[CFcf]\b|(?:[^\W\d_]|µ)+(?:[²³]|[23](?!\w))?)")
 _SHAPE = re.compile(r"(?i)(square|sq\.?|cubic|degrees?|per ?cent\b|percentage(?=[\s-]points?\b))[\s-]?")
@@ -206,9 +207,8 @@ def find_measures(text: str) -> tuple[Measure, ...]:
     if not clocks and not re.search(r"\d", text) and not _SPELLED.search(text):
         return ()
     taken = [match.span() for match in _IDENTIFIER.finditer(text)] + [(each.start, each.end) for each in clocks]
-    found = [
-        Measure(c.seconds, c.number, "clock", text[c.start : c.end], c.start, c.end, vague=c.vague) for c in clocks
-    ]
+    spans = [(each, each.start, each.end) for each in clocks]
+    found = [Measure(c.seconds, c.number, "clock", text[at:end], at, end, vague=c.vague) for c, at, end in spans]
     found += [
         _read_digits(text, match)
         for match in _DIGITS.finditer(text)
@@ -371,7 +371,7 @@ def _read_nouns(text: str, at: int) -> frozenset[str]:
 
 
 def _share_units(found: list[Measure], text: str) -> list[Measure]:
-    """Give the first number of a range the unit of the second ("8 to 12 mg"), and "1 in 5" its share."""
+    """Give the first number of a range the unit of the second ("8 to 12 mg"), "1 in 5" its share, "9/3 s" its value."""
     shares: list[Measure] = []
     listed = False
     for at in range(len(found) - 2, -1, -1):
@@ -382,13 +382,13 @@ def _share_units(found: list[Measure], text: str) -> list[Measure]:
         year = other.text.isdigit() and _YEARS[0] <= other.number < _YEARS[1]  # "twelve in 2022"
         if _SHARE.fullmatch(gap) and not year and 0 < one.number < other.number and not one.dimension + other.dimension:
             value = one.number / other.number
-            shown = text[one.start : other.end]
-            shares.append(
-                Measure(value, value, "ratio", shown, one.start, other.end, other.nouns, one.bound, one.approximate)
-            )
-            if one.spelled:  # "one in five" is no number five
-                found[at : at + 2] = []
+            said, end = text[one.start : other.end], other.end
+            shares.append(Measure(value, value, "ratio", said, one.start, end, other.nouns, one.bound, one.approximate))
+            found[at : at + 2] = [] if one.spelled else [one, other]  # "one in five" is no number five
             continue
+        if gap == "/" and other.dimension and not one.dimension and other.number and one.number > other.number:
+            value = one.number * other.value / other.number**2  # one reading: another is both, as of "64/32 bits"
+            shares.append(replace(other, value=value, text=text[one.start : other.end], start=one.start))
         joined = gap.strip(" ,").lower()
         listed = joined in ("and", "or") or (listed and gap.strip() == ",")  # "353, 354, or 355 days"
         shared = listed or joined in ("-", "–", "—", "to")

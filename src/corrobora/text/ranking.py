@@ -44,6 +44,14 @@ def jaccard_similarity(a: frozenset[str], b: frozenset[str]) -> float:
     return shared / (len(a) + len(b) - shared)
 
 
+def measure_name(name: str, *called: str) -> float:
+    """Return how far a name is one of what something is called: 0 if a number of it, as in "Part 2", is another one."""
+    wanted = frozenset(stem_text(name))
+    numbers = frozenset(word for word in wanted if any(letter.isdigit() for letter in word))
+    others = (frozenset(stem_text(each)) for each in called)
+    return max((jaccard_similarity(wanted, each) for each in others if numbers <= each), default=0.0)
+
+
 def overlap_coefficient(a: frozenset[str], b: frozenset[str]) -> float:
     """Return the share of the smaller set that the other contains, 0.0 if either is empty."""
     return len(a & b) / min(len(a), len(b)) if a and b else 0.0

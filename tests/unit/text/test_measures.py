@@ -150,3 +150,8 @@ def test_one_before_a_plural_number_is_no_part_of_it(text: str) -> None:
     [found] = find_measures(text)
     assert found.text in ("tens", "hundreds")
     assert [each.value for each in find_measures("one hundred users")] == [100.0]
+
+
+def test_a_quotient_is_what_it_comes_to_and_a_divisor_of_a_setting_is_no_amount() -> None:
+    assert any(each.equals(find_measures("80 seconds")[0]) for each in find_measures("It waits 240/3 seconds."))
+    assert not find_measures("It retries every loop_wait/2 seconds.")

@@ -47,6 +47,7 @@ class PassageClaims:
     def __init__(self) -> None:
         self._by_passage: dict[tuple[str, str], PassageClaim] = {}
         self._batches: dict[str, ReadBatch] = {}
+        self.expected: dict[str, ReadBatch] = {}  # in which a thread that searches will read
 
     @classmethod
     def from_journal(cls, journal: Journal) -> PassageClaims:
