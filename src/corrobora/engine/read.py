@@ -6,7 +6,7 @@ Knows documents, drift, claims on passages and the literal-quote gate. Does not 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -105,7 +105,7 @@ async def read_hits(
 
 
 @contextmanager
-def expect_reading(thread: ThreadState, run: Session) -> Iterator[None]:
+def expect_reading(thread: ThreadState, run: Session) -> Generator[None]:
     """Let what a thread will read share calls with what siblings search or fetch now, if nobody's time is limited.
 
     They are asked the same of each document, so that it does not matter whose call reads it.
