@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from corrobora.adapters.library import LibraryReader, LibrarySearch
 from corrobora.adapters.pacing import SystemClock
-from corrobora.adapters.search.library import LibraryReader, LibrarySearch
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.app.runs import StoredHuman
 from corrobora.config.profiles import load_profile

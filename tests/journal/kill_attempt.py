@@ -19,8 +19,8 @@ from typing import Any
 
 from tests.journal.engine_run import LedgerReader, LedgerSearch
 
+from corrobora.adapters.library import LibraryReader, LibrarySearch
 from corrobora.adapters.readers.parser import ParsedDocument, ParserProcess
-from corrobora.adapters.search.library import LibraryReader, LibrarySearch
 from corrobora.app import Workspace
 from corrobora.app.attempts import run_here
 from corrobora.app.wiring import WebAccess, Wiring

@@ -74,7 +74,7 @@ async def submit_run(
         check_suggested_plan(request.plan_file, profile)
     check_targets(request, settings)
     if webhook:
-        from corrobora.app.delivery import check_request_webhook  # noqa: PLC0415
+        from corrobora.app.webhooks import check_request_webhook  # noqa: PLC0415
 
         check_request_webhook(settings, webhook)
     if not deferred:  # else the worker's settings count: it may have keys that this process has not

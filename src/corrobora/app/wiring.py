@@ -14,9 +14,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
 
 from corrobora.adapters.http import check_certificates
+from corrobora.adapters.library import LibraryReader, LibrarySearch
 from corrobora.adapters.pacing import SystemClock
 from corrobora.adapters.readers.parser import HTML, ParserProcess
-from corrobora.adapters.search.library import LibraryReader, LibrarySearch
 from corrobora.app.models import (
     ModelPool,
     Targets,
@@ -355,10 +355,11 @@ class Wiring:
 
     def check_request(self, request: Request, profile: Profile) -> None:
         """Refuse models, providers and sources that cannot be used, before anything is paid. Raises `UserError`."""
-        check_certificates()
         self.open_analysts(request, profile)
         open_web_searches(self._settings, request, clock=self.clock)
         check_sources(self._settings, request)
+        if self.list_recipients(request, profile):
+            check_certificates()
 
     async def check_model_servers(self, request: Request, profile: Profile) -> None:
         """Refuse a model that was named for this run if nobody listens at its address. Raises `ModelSilent`."""

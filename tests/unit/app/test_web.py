@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.plugins.shell import QUESTION, Shell
 
 from corrobora.adapters.pacing import SystemClock
 from corrobora.app.wiring import (
@@ -216,3 +217,14 @@ def test_what_a_run_over_the_web_imports_needs_no_arrays() -> None:
         "sys.exit('numpy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_run_over_a_library_loads_no_http_library(filled: Shell) -> None:
+    """Loading it takes 0.1 CPU-s of every command, and nothing of such a run leaves the machine."""
+    code = (
+        "import sys; from corrobora.faces.cli import run_command_line\n"
+        f"print(run_command_line({(QUESTION, '-l', 'docs', '-q')!r}))\n"
+        "print(sorted({'httpx2', 'httpcore2', 'smtplib'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-2:] == ["0", "[]"]

@@ -11,7 +11,7 @@ import pytest
 from tests.profiles.research import Mixed
 from tests.profiles.scripted import WebRun, make_web_run
 
-from corrobora.adapters.search.library import LibraryReader
+from corrobora.adapters.library import LibraryReader
 from corrobora.domain.errors import RoleError
 from corrobora.domain.evidence import Document, Hit, PassageId, ReadOutcome, Source, SourceId
 from corrobora.domain.plan import Brief, Node, Subject, SubQuestion, TaskSpec

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.unit.storage.index import shelves
 
-from corrobora.adapters.search.library import LibraryReader
+from corrobora.adapters.library import LibraryReader
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import PassageId, Source, SourceId
 from corrobora.storage.index import PostgresLibrary

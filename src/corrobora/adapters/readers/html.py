@@ -202,11 +202,22 @@ _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})")
 _META = re.compile(rb"<meta[^>]{0,300}?charset=[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _DATA_URI = re.compile(r"data:[a-z]{1,20}/[^\s\"'<>]{100,}", re.IGNORECASE)
 _PLACEHOLDER_PHRASES = (
-    "just a moment|verify you are human|are you a robot|checking your browser|enable javascript and cookies|"
-    "access denied|page not found|404 not found|subscribe to continue reading|sign in to continue|"
-    "log in to continue|please enable javascript|unusual traffic from your"
+    "just a moment|verify you are human|verifying you are human|are you a robot|not a robot|checking your browser|"
+    "enable javascript and cookies|please enable javascript|need to enable javascript|javascript aktivieren|"
+    "aktivieren sie javascript|unusual traffic from your|access denied|zugriff verweigert|accès refusé|"
+    "page not found|404 not found|can't find that page|page you are looking for|seite nicht gefunden|"
+    "seite wurde nicht gefunden|page introuvable|página no encontrada|pagina non trovata|"
+    "subscribe to continue reading|sign in to continue|log in to continue|before you continue to|"
+    "melden sie sich an, um|verwendung von cookies zu|does not support frames|this domain is for sale|"
+    "we'll be back soon|network and the origin web server|welcome to nginx!"
 ).split("|")
 _PLACEHOLDER_CHARS = 1_500
+_FEW_CHARS, _FEW_WORDS = 300, 8
+_LOOKED_AT = 100_000  # characters of markup
+_PASSWORD = re.compile(r"<input\b[^>]{0,500}?\btype\s{0,9}=\s{0,9}[\"']?password\b", re.IGNORECASE)
+_FORWARD = re.compile(
+    r"<meta\b[^>]{0,200}?\bhttp-equiv\s{0,9}=\s{0,9}[\"']?refresh\b[^>]{0,200}?\burl\s{0,9}=", re.IGNORECASE
+)
 
 
 def read_html(data: bytes, charset: str = "") -> ParsedDocument:
@@ -230,6 +241,8 @@ def read_html(data: bytes, charset: str = "") -> ParsedDocument:
         raise ReadError(ReadOutcome.EMPTY, "The page has no readable text.")
     if is_placeholder(parsed):
         raise ReadError(ReadOutcome.NOT_CONTENT, "The page is a login, challenge or error page, not content.")
+    if why := _explain_emptiness(parsed.text, html):
+        raise ReadError(ReadOutcome.NOT_CONTENT, why)
     return parsed
 
 
@@ -279,3 +292,17 @@ def is_placeholder(parsed: ParsedDocument) -> bool:
         return False
     said = f"{parsed.title}\n{parsed.text}".lower()
     return any(wall in said for wall in _PLACEHOLDER_PHRASES)
+
+
+def _explain_emptiness(text: str, html: str) -> str:
+    """Say why a page with hardly a text is none, by what else is in it; "" for one that may be content."""
+    if len(text) > _FEW_CHARS:
+        return ""
+    html = html[:_LOOKED_AT]
+    if _FORWARD.search(html):
+        return "The page only leads to another address, which is not followed."
+    if _PASSWORD.search(html):
+        return "The page asks for a password and shows nothing else."
+    if "<script" in html and len(text.split()) < _FEW_WORDS:
+        return "The page shows its text only in a browser that runs scripts."
+    return ""

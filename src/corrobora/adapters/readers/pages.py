@@ -13,10 +13,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from corrobora.adapters.library import store_page
 from corrobora.adapters.readers.parser import ParserProcess, map_types
 from corrobora.adapters.search import parse_published
 from corrobora.adapters.search.keyed import Firecrawl, ScrapedPage
-from corrobora.adapters.search.library import store_page
 from corrobora.adapters.search.mcp_server import IDENTIFIER, NAME, McpSearch
 from corrobora.adapters.web import BadUrl, check_url, host_of, normalize_url
 from corrobora.adapters.web.fetcher import PageFetcher

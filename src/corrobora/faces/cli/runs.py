@@ -106,7 +106,7 @@ async def resend_webhook(workspace: Workspace, *, run: str, delivery: str) -> No
 
     DELIVERY is an id that `runs show` prints; without it, it is the last end of the run. `serve` or `worker` sends it.
     """
-    from corrobora.app.delivery import send_webhook_again  # noqa: PLC0415 - only here
+    from corrobora.app.webhooks import send_webhook_again  # noqa: PLC0415 - only here
 
     sent = await send_webhook_again(workspace, await workspace.runs.find_id(run), delivery)
     click.echo(f"{sent.id} is due now; a running `corrobora serve` or `worker` with WEBHOOK_SECRET sends it")
@@ -171,7 +171,7 @@ def list_score_changes(rows: Sequence[RunRow], scores: Mapping[str, float]) -> d
 @workspace_command
 async def show_run(workspace: Workspace, *, run: str, as_json: bool) -> None:
     """Show the question, status and files of one run."""
-    from corrobora.app.delivery import describe_webhook  # noqa: PLC0415 - only here
+    from corrobora.app.webhooks import describe_webhook  # noqa: PLC0415 - only here
 
     row = await workspace.runs.get(await workspace.runs.find_id(run))
     webhooks = [describe_webhook(each) for each in await workspace.webhooks.list(row.id)]

@@ -16,7 +16,7 @@ from mcp.server.apps import APP_MIME_TYPE, Apps, ResourceCsp, client_supports_ap
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 
-from corrobora.adapters.search.library import list_neighbours
+from corrobora.adapters.library import list_neighbours
 from corrobora.app import Workspace
 from corrobora.app.exports import load_document, parse_reference
 from corrobora.app.libraries import open_run_library

@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
-from corrobora.app.delivery import describe_webhook, send_webhook_again, send_webhooks
 from corrobora.app.libraries import list_libraries, resolve_libraries, unknown_library_error
 from corrobora.app.runs import (
     FINISH_TOPIC,
@@ -33,6 +32,7 @@ from corrobora.app.runs import (
     submit_run,
     suggest_plan,
 )
+from corrobora.app.webhooks import describe_webhook, send_webhook_again, send_webhooks
 from corrobora.config import Settings
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.run import DEMO, Event, EventType, RunId, RunRow, RunStatus

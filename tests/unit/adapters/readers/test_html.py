@@ -79,10 +79,37 @@ def test_h11_more_tags_than_any_page_needs_are_too_large():
 
 
 @pytest.mark.parametrize(
-    "text", ["Just a moment... Verify you are human", "404 Not Found", "Subscribe to continue reading this article"]
+    "text",
+    [
+        "Just a moment... Verify you are human",
+        "404 Not Found",
+        "Subscribe to continue reading this article",
+        "Before you continue to the site: we use cookies and data.",
+        "Oops! We can't find that page.",
+        "Seite nicht gefunden. Die von Ihnen gesuchte Seite existiert leider nicht.",
+        "Your browser does not support frames.",
+    ],
 )
 def test_h20_walls_are_not_content(text):
     assert outcome(f"<html><body><p>{text}</p></body></html>".encode()) == "not_content"
+
+
+FORM = "<form>Passwort vergessen? <input name=a><input id=p type='password'></form>"
+
+
+@pytest.mark.parametrize(
+    ("markup", "why"),
+    [
+        ('<meta http-equiv="refresh" content="0; URL=/new">Click here.', "leads to another address"),
+        (FORM, "asks for a password"),
+        ("<script src=app.js></script><div id=root>Loading...</div>", "runs scripts"),
+    ],
+)
+def test_h20_what_stands_in_for_a_text_is_told_by_its_markup(markup: str, why: str):
+    page = f"<html><head><title>Cranes</title></head><body>{markup}%s</body></html>"
+    with pytest.raises(ReadError, match=why):
+        read_html((page % "").encode())
+    assert "for the 8th time" in read_html((page % ARTICLE).encode()).text
 
 
 def test_a_long_page_that_mentions_a_wall_is_content():

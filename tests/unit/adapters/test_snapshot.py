@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.adapters.search.library import select_passages
+from corrobora.adapters.library import select_passages
 from corrobora.domain.evidence import Passage, PassageId, SourceId
 
 WORDS = ["river", "flows", "north", "bridge", "stone", "1824", "mayor", "opened", "the", "of"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.storage.index import shelves
 
-from corrobora.adapters.search.library import LibraryReader, LibrarySearch
+from corrobora.adapters.library import LibraryReader, LibrarySearch
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import Hit, Query, Source, SourceId
 from corrobora.storage.index import PostgresLibrary
