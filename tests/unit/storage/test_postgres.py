@@ -30,6 +30,7 @@ from corrobora.storage.postgres import (
     describe_database,
     explain_error,
     require_version,
+    translate_errors,
 )
 from corrobora.storage.postgres.embedded import server_status, stop_server
 from corrobora.storage.postgres.processes import is_running
@@ -207,6 +208,16 @@ async def test_a_role_without_rights_is_told_who_grants_them(database: Database)
         await create_as_reader()
     assert caught.value.code == "database_rights"
     assert "GRANT" in caught.value.next_step
+    assert "ALL TABLES" in caught.value.next_step, "those of another role"
+
+
+async def test_a_limit_of_time_that_the_database_keeps_is_no_silence(database: Database) -> None:
+    async with database.connection("sleeping") as connection:
+        await connection.execute("SET statement_timeout = '20ms'")
+        with pytest.raises(JournalError, match="at its limit") as caught, translate_errors("sleeping"):
+            await connection.execute("SELECT pg_sleep(5)")
+        await connection.execute("RESET statement_timeout")
+    assert "statement_timeout" in caught.value.next_step
 
 
 def test_a_server_that_is_too_old() -> None:
@@ -239,6 +250,8 @@ async def test_a_read_only_database(database: Database, database_url: str) -> No
         (pg.DataCorrupted("invalid page in block 7"), "database_damaged"),
         (pg.IoError("could not read block"), "database_damaged"),
         (pg.UndefinedTable('relation "runs" does not exist'), "database_version"),
+        (pg.QueryCanceled("canceling statement due to statement timeout"), "database_busy"),
+        (pg.QueryCanceled("canceling statement due to user request"), "database_down"),
         (pg.InsufficientPrivilege("permission denied for table runs"), "database_rights"),
         (pg.DivisionByZero("division by zero"), "database_error"),
     ],

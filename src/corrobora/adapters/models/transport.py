@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -29,6 +30,7 @@ _WRITE_SECONDS = 30.0
 _KEPT_SECONDS = 30.0  # servers close idle connections after a minute or more
 _HEAD_BYTES = 64 * 1024
 _BLOCK = 64 * 1024
+_EVENT = re.compile(rb"\s*(?:data|event|id|retry)?:")  # how a stream of events begins
 _EAGER_READS, _SMALL_READ, _PAUSE_SECONDS = 8, 4_096, 0.05
 
 
@@ -190,13 +192,9 @@ class HttpEndpoint:
     async def _open_streams(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connect, through the proxy if there is one: to it alone, or by a tunnel."""
         proxy = self._proxy
-        if proxy is None:
-            tls = _make_tls() if self._tls else None
-            return await asyncio.open_connection(self._host, self._port, limit=_HEAD_BYTES, ssl=tls)
-        reader, writer = await asyncio.open_connection(
-            proxy.host, proxy.port, limit=_HEAD_BYTES, ssl=_make_tls() if proxy.tls else None
-        )
-        if self._tls:
+        host, port, tls = (proxy.host, proxy.port, proxy.tls) if proxy else (self._host, self._port, self._tls)
+        reader, writer = await asyncio.open_connection(host, port, limit=_HEAD_BYTES, ssl=_make_tls() if tls else None)
+        if proxy is not None and self._tls:
             try:
                 writer.write(proxy.write_tunnel_request(self._host, self._port))
                 proxy.check_tunnel(await reader.readuntil(END_OF_HEAD))
@@ -280,10 +278,8 @@ class HttpAnswer:
         if not 200 <= self.status < 300:  # noqa: PLR2004 - HTTP
             raise RejectedError(self.status, self.headers, await self.read_body())
         if not self.is_stream:
-            body = await self.read_body()
-            if body.lstrip()[:1] == b"<":
-                raise BrokenAnswerError("a web page came instead; is this the address of a model")
-            yield body
+            for event in _split_body(await self.read_body()):
+                yield event
             return
         rest = b""
         data: list[bytes] = []
@@ -349,6 +345,17 @@ class HttpAnswer:
             transport.resume_reading()
         async with _bound_step(self._idle_seconds):
             return await reader.read(_BLOCK)
+
+
+def _split_body(body: bytes) -> list[bytes]:
+    """Return a whole body as one event, or its events if it is a stream under another name."""
+    if body.lstrip()[:1] == b"<":
+        raise BrokenAnswerError("a web page came instead; is this the address of a model")
+    if not _EVENT.match(body):
+        return [body]
+    blocks = (block.splitlines() for block in re.split(rb"\r?\n\r?\n", body))
+    events = (b"\n".join(line[5:].strip() for line in block if line.startswith(b"data:")) for block in blocks)
+    return [event for event in events if event]
 
 
 class _ChunkDecoder:

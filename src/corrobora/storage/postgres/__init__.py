@@ -295,6 +295,11 @@ def explain_error(error: Exception, where: str) -> JournalError:
 
 _GIVEN_UP = "The database does not answer, and is not waited for any more."
 _DOWN = "Start it, or check CORROBORA_DATABASE_URL; then run the same command again, nothing committed is lost."
+_GRANT = (
+    "Let an administrator grant it: GRANT ALL ON SCHEMA public TO ROLE; for what another role made, GRANT ALL ON "
+    "ALL TABLES (and ALL SEQUENCES) IN SCHEMA public TO ROLE; for vectors, CREATE EXTENSION vector."
+)
+_LIMIT = "Raise the limit for this role: ALTER ROLE ROLE SET statement_timeout = '60s' (or lock_timeout)."
 _MEANINGS: Sequence[tuple[str, tuple[str, ...], tuple[str, ...], str, str]] = (
     (
         "database_full",
@@ -315,7 +320,7 @@ _MEANINGS: Sequence[tuple[str, tuple[str, ...], tuple[str, ...], str, str]] = (
         ("42501",),
         (),
         "The role of the database lacks a right",
-        "Let an administrator grant it: GRANT ALL ON SCHEMA public TO ROLE; for vectors: CREATE EXTENSION vector.",
+        _GRANT,
     ),
     (
         "database_refused",
@@ -345,6 +350,7 @@ _MEANINGS: Sequence[tuple[str, tuple[str, ...], tuple[str, ...], str, str]] = (
         "The database gave no connection in time",
         f"{_DOWN} If the machine is only busy: fewer runs at once, or more storage.wait_seconds.",
     ),
+    ("database_busy", (), ("statement timeout", "lock timeout"), "The database ended a statement at its limit", _LIMIT),
     (
         "database_damaged",
         ("XX001", "XX002", "58"),

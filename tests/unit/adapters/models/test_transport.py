@@ -90,6 +90,14 @@ async def test_an_answer_up_to_the_limit_is_read_and_a_longer_one_is_not(head: b
             await fetch(url, limit=999)
 
 
+@pytest.mark.parametrize("head", [b"", b"content-type: text/plain\r\n", b"content-type: application/x-ndjson\r\n"])
+@pytest.mark.parametrize("body", [b"data: {}\n\ndata: []\n\n", b": hello\n\nevent: x\r\ndata:{}\r\n\r\ndata: []"])
+async def test_a_stream_of_events_is_read_whatever_the_server_calls_it(head: bytes, body: bytes):
+    answer = b"HTTP/1.1 200 OK\r\n%bcontent-length: %d\r\n\r\n" % (head, len(body))
+    async with talking(says(answer + body)) as url:
+        assert await events(url) == [b"{}", b"[]"]
+
+
 async def test_a_coding_that_was_not_asked_for_is_refused():
     answer = b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 4\r\n\r\nnope"
     async with talking(says(answer)) as url:
