@@ -311,14 +311,12 @@ def build_hits(  # noqa: PLR0913 - the parts of one translation
     A row without a usable address is dropped. An empty list means that the provider found nothing.
 
     Raises:
-        ProviderError: `rows` is no list, or not one of its rows has an address: the shape has changed (bad-input S02).
+        ProviderError: `rows` is no list, or no row has an address of the web: the shape has changed (bad-input S02).
     """
     if not isinstance(rows, list):
         raise ProviderError.bad_content(provider, "its results are not a list")
     given = cast("list[object]", rows)
     read_rows = [read(row) for row in given if is_mapping(row)]
-    if given and not any(isinstance(row.url, str) and row.url for row in read_rows):
-        raise ProviderError.bad_content(provider, "none of its results has an address")
     found: dict[str, Hit] = {}
     for row in read_rows:
         if len(found) >= limit:
@@ -326,6 +324,8 @@ def build_hits(  # noqa: PLR0913 - the parts of one translation
         hit = _build_hit(row, provider, query, now)
         if hit is not None:
             found.setdefault(page_key(hit.url), hit)
+    if given and not found:
+        raise ProviderError.bad_content(provider, "none of its results has an address of the web")
     return list(found.values())
 
 

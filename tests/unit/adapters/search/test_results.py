@@ -104,6 +104,13 @@ def test_s08_texts_lose_control_characters_and_nothing_else():
     assert clean_text(None) == clean_text(5) == ""
 
 
+@pytest.mark.parametrize("url", [None, "", "/docs/a", "data:text/html,<p>x", "magnet:?xt=1", "https://"])
+def test_s05_results_without_one_address_are_no_empty_result(url: object):
+    with pytest.raises(ProviderError, match="none of its results has an address of the web"):
+        _hits([{"url": url, "title": "A"}] * 3)
+    assert not _hits([])
+
+
 def test_s05_rows_that_are_dropped_do_not_use_up_the_limit():
     rows = [{"url": "x"}, *[{"url": f"https://a.example/{n}"} for n in range(9)]]
     assert [hit.url[-1] for hit in _hits(rows, limit=3)] == ["0", "1", "2"]
