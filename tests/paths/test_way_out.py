@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,15 @@ def ask(shell: Shell, *more: str) -> Result:
     model = ("--model", "openai-compatible:scripted-large@https://model.example/v1")
     command = ("research", QUESTION, "--provider", "tavily", "-p", "timed", "-s", "max_rounds=1")
     return shell.process(*command, "-y", "-q", *model, *more)
+
+
+def check_doctor(shell: Shell, named: str) -> None:
+    """The doctor goes on to its end, and marks what is wrong."""
+    shell.setenv(CORROBORA_SOURCES_PROVIDERS="tavily")
+    doctor = shell.process("doctor")
+    assert doctor.code == 1, doctor.err
+    assert re.search(rf"^!!? +shared +{named} ", doctor.out, re.MULTILINE), doctor.out
+    assert "PostgreSQL" in doctor.out
 
 
 @pytest.fixture
@@ -85,6 +95,7 @@ def test_what_is_no_http_proxy_is_refused_before_anything_is_sent(company: tuple
     assert result.code == 2, result.err
     assert "ALL_PROXY" in result.complaint
     assert "http://HOST:PORT" in result.complaint
+    check_doctor(shell, "ALL_PROXY")
 
 
 @pytest.mark.parametrize("text", [None, "no certificate"])
@@ -98,3 +109,4 @@ def test_certificates_that_cannot_be_read_are_named_before_anything_is_sent(
     assert result.code == 2, result.err
     assert "SSL_CERT_FILE" in result.complaint
     assert str(file) in result.complaint
+    check_doctor(shell, "SSL_CERT_FILE")

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from corrobora.adapters.http import check_certificates
 from corrobora.adapters.models import Target, choose_targets, find_price, has_price, parse_target
 from corrobora.adapters.models.connection import ModelConnection
 from corrobora.adapters.pacing import CallGate, Pace
@@ -193,10 +194,15 @@ def list_recipients(
         request: the libraries, pages and deliveries of the run.
         targets: the models of the run.
         providers: the web search providers of the run.
+
+    Raises:
+        UserError: what leaves meets a proxy or certificates of the environment that cannot be used.
     """
     found = tuple(dict.fromkeys(_iter_recipients(settings, request, targets, providers)))
-    proxies = tuple(f"the proxy {each} of the environment carries connections to others" for each in list_proxies())
-    return found + proxies if found else ()
+    if not found:
+        return ()
+    check_certificates()
+    return (*found, *(f"the proxy {each} of the environment carries connections to others" for each in list_proxies()))
 
 
 def _iter_recipients(

@@ -13,7 +13,6 @@ from functools import cached_property, partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
 
-from corrobora.adapters.http import check_certificates
 from corrobora.adapters.library import LibraryReader, LibrarySearch
 from corrobora.adapters.pacing import SystemClock
 from corrobora.adapters.readers.parser import HTML, ParserProcess
@@ -354,12 +353,11 @@ class Wiring:
         return self._models.choose_targets(wishes, thinking=profile.lead_thinking)
 
     def check_request(self, request: Request, profile: Profile) -> None:
-        """Refuse models, providers and sources that cannot be used, before anything is paid. Raises `UserError`."""
+        """Refuse models, providers, sources, proxies and certificates that cannot be used. Raises `UserError`."""
         self.open_analysts(request, profile)
         open_web_searches(self._settings, request, clock=self.clock)
         check_sources(self._settings, request)
-        if self.list_recipients(request, profile):
-            check_certificates()
+        self.list_recipients(request, profile)
 
     async def check_model_servers(self, request: Request, profile: Profile) -> None:
         """Refuse a model that was named for this run if nobody listens at its address. Raises `ModelSilent`."""

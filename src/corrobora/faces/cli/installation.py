@@ -174,9 +174,9 @@ def _check_egress(settings: Settings) -> list[InstallationCheck]:
     request = Request("", libraries=settings.libraries, metadata=opted)
     try:
         targets = ModelPool(settings).choose_targets(settings.models)
+        shared = list_recipients(settings, request, targets, () if settings.offline else settings.providers)
     except UserError as error:
         return [InstallationCheck("shared", error.message, ok=False, next_step=error.next_step)]
-    shared = list_recipients(settings, request, targets, () if settings.offline else settings.providers)
     return [
         InstallationCheck("shared", each, None) for each in shared or ("nothing: no web, no outside model or embedder",)
     ]
