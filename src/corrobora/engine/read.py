@@ -26,8 +26,14 @@ from corrobora.domain.evidence import (
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import ThreadState
 from corrobora.engine.inputs import collect_terms, extract_input, name_reading_task
-from corrobora.engine.quotes import has_insight_trigger, quotes_to_facts
-from corrobora.engine.sections import COPY_NOTE, find_copy, resolve_requests, widen_reading
+from corrobora.engine.sections import (
+    COPY_NOTE,
+    find_copy,
+    has_insight_trigger,
+    quotes_to_facts,
+    resolve_requests,
+    widen_reading,
+)
 from corrobora.engine.session import Session
 from corrobora.engine.session.egress import STAYS
 from corrobora.engine.session.journal import hash_parts

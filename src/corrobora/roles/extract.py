@@ -1,6 +1,6 @@
 """Extract: from passages of one source, or of several short ones, to facts with literal quotes.
 
-Knows documents and what is asked of them. Has no tools, and its quotes are checked in `engine/quotes.py`.
+Knows documents and what is asked of them. Has no tools, and its quotes are checked in `engine/sections.py`.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What one source gave. The optional insights count under four conditions only: see `engine/quotes.py`."""
+    """What one source gave. The optional insights count under four conditions only: see `engine/sections.py`."""
 
     quotes: tuple[Quote, ...]
     summary: str = ""

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from corrobora.domain.report import Support
 from corrobora.text.alignment import NEAR_COPY, align_copy, find_cut, find_slices, find_substitute
-from corrobora.text.bindings import find_rebindings
+from corrobora.text.bindings import find_foreign_names, find_rebindings
 from corrobora.text.clauses import Clause, split_statement
-from corrobora.text.foreign import find_foreign_names
 from corrobora.text.measures import find_measures
 from corrobora.text.orders import drop_orders, find_order
 from corrobora.text.quantities import find_dates

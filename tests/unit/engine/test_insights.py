@@ -7,7 +7,7 @@ import pytest
 from corrobora.domain.evidence import Passage, PassageId, SourceId
 from corrobora.domain.plan import Brief, Node, SubQuestion
 from corrobora.domain.thread import Course, Phase, ThreadState
-from corrobora.engine.quotes import has_insight_trigger
+from corrobora.engine.sections import has_insight_trigger
 from corrobora.policies.intent import build_rubric, fill_prompt
 from corrobora.roles.extract import Extraction, Quote
 

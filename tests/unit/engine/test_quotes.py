@@ -8,7 +8,7 @@ from corrobora.config.profiles import load_profile
 from corrobora.domain.evidence import Document, Passage, PassageId, Source, SourceId
 from corrobora.domain.plan import Brief, Node, SubQuestion
 from corrobora.domain.thread import ThreadState
-from corrobora.engine.quotes import QUOTE_MAX_PLACES, quotes_to_facts
+from corrobora.engine.sections import QUOTE_MAX_PLACES, quotes_to_facts
 from corrobora.roles.extract import Quote
 
 ENTRIES = "\n\n".join(

@@ -17,8 +17,8 @@ from corrobora.domain.evidence import Document, Hit, PassageId, ReadOutcome, Sou
 from corrobora.domain.plan import Brief, Node, Subject, SubQuestion, TaskSpec
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import ThreadState
-from corrobora.engine.quotes import QUOTE_MAX_PLACES
 from corrobora.engine.read import make_read_key, read_hit, read_hits
+from corrobora.engine.sections import QUOTE_MAX_PLACES
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.ports import Library
 from corrobora.roles.extract import Extraction, Quote

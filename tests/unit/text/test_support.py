@@ -9,8 +9,8 @@ from tests.plugins.growth import LINEAR, measure_growth
 
 from corrobora.domain.evidence import fold_typography
 from corrobora.domain.report import Support
+from corrobora.text.bindings import find_foreign_names
 from corrobora.text.clauses import split_statement
-from corrobora.text.foreign import find_foreign_names
 from corrobora.text.reading import read_evidence
 from corrobora.text.support import (
     FEATURES,

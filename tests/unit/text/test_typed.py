@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from corrobora.text.foreign import find_foreign_names
+from corrobora.text.bindings import find_foreign_names
 from corrobora.text.reading import read_evidence
 from corrobora.text.support import Evidence, Support, check_support
 from corrobora.text.typed import compare_sentence

@@ -10,8 +10,15 @@ import re
 from collections.abc import Sequence
 
 from corrobora.adapters.readers import TextWriter, decode_text
-from corrobora.adapters.readers.mdoc import CALLED, write_inline
-from corrobora.adapters.readers.roff import GLUE, RoffLines, read_escapes, split_arguments, split_request
+from corrobora.adapters.readers.roff import (
+    CALLED,
+    GLUE,
+    RoffLines,
+    read_escapes,
+    split_arguments,
+    split_request,
+    write_inline,
+)
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.ports import ParsedDocument

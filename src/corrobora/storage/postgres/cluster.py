@@ -24,8 +24,7 @@ from pathlib import Path
 
 from corrobora.domain.errors import JournalError
 from corrobora.storage.postgres import processes
-from corrobora.storage.postgres.processes import Account, folder_mark, is_running, list_processes, runs_in
-from corrobora.storage.postgres.sockets import PORT, SOCKET, answers, remove_abandoned
+from corrobora.storage.postgres.processes import PORT, SOCKET, Account, folder_mark, is_running, list_processes, runs_in
 
 MAJOR = "18"
 SUPERUSER = "postgres"
@@ -107,7 +106,7 @@ class Cluster:
         if not running.ready:
             return False
         self.require_private(running.sockets)
-        return answers(running.sockets / SOCKET)
+        return processes.answers(running.sockets / SOCKET)
 
     def ensure_created(self) -> None:
         """Create the cluster if there is none, in another folder that is renamed, so that no start leaves half of one.
@@ -276,7 +275,9 @@ class Cluster:
             if usable and folder.parent.is_dir() and (reached or self.account.may_enter(folder.parent)):
                 self.secure_folder(folder)
                 os.utime(folder)
-                remove_abandoned(folder.parent, f"corrobora-????????????-{self.account.uid}", self.account.uid)
+                processes.remove_abandoned(
+                    folder.parent, f"corrobora-????????????-{self.account.uid}", self.account.uid
+                )
                 return folder
         raise JournalError(
             "database_folder",

@@ -19,12 +19,12 @@ from psycopg.pq import Conninfo
 from corrobora.domain.errors import JournalError
 from corrobora.storage.postgres.cluster import SUPERUSER, Cluster, RunningServer
 from corrobora.storage.postgres.processes import (
+    PORT,
     FileLock,
     UserList,
     hold_lock,
     server_account,
 )
-from corrobora.storage.postgres.sockets import PORT
 
 _START_WAIT_SECONDS = 180.0
 _STOP_WAIT_SECONDS = 60.0  # as long as a start or stop by another process takes on a busy machine

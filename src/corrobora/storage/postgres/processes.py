@@ -1,7 +1,8 @@
-"""Locks between processes, the identity of a process, and the account that a database server runs as.
+"""Locks between processes, the identity of a process, the account that a database server runs as, and its socket.
 
-Knows file locks that the kernel releases when their holder dies, and which unprivileged account root takes. Does not
-know PostgreSQL, data folders or what a lock protects.
+Knows file locks that the kernel releases when their holder dies, which unprivileged account root takes, how PostgreSQL
+names a socket and its lock file, and whether somebody answers there. Does not know data folders or what a lock
+protects.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import socket
 import stat
 import time
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -346,3 +348,30 @@ def _read_first(*paths: Path) -> str:
             if text := path.read_text().strip():
                 return text
     return ""
+
+
+PORT = 5432
+SOCKET = f".s.PGSQL.{PORT}"
+_ABANDONED_SECONDS = 24 * 3600.0  # no server takes so long between making its folder and listening there
+
+
+def answers(path: Path) -> bool:
+    """True if a server accepts a connection."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(str(path))
+        except OSError:
+            return False
+    return True
+
+
+def remove_abandoned(folder: Path, pattern: str, owner: int) -> None:
+    """Remove the folders of a pattern and an owner that no server has used for a day: their data folders are gone."""
+    for each in folder.glob(pattern):
+        with suppress(OSError):
+            info = each.lstat()
+            ours = stat.S_ISDIR(info.st_mode) and info.st_uid == owner
+            if ours and time.time() - info.st_mtime > _ABANDONED_SECONDS and not answers(each / SOCKET):
+                for file in (each / SOCKET, each / f"{SOCKET}.lock"):
+                    file.unlink(missing_ok=True)
+                each.rmdir()

@@ -10,9 +10,8 @@ import pytest
 from tests.plugins.growth import LINEAR, measure_growth
 
 from corrobora.adapters.readers.manual import read_manual
-from corrobora.adapters.readers.mdoc import write_inline
 from corrobora.adapters.readers.parser import MANUAL, TEXT, ParserProcess, find_reader
-from corrobora.adapters.readers.roff import GLUE, RoffLines, read_escapes
+from corrobora.adapters.readers.roff import GLUE, RoffLines, read_escapes, write_inline
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.text.tokens import TERM_GAP

@@ -12,7 +12,7 @@ from pathlib import Path
 from psycopg.conninfo import conninfo_to_dict
 
 from corrobora.storage.postgres.embedded import EmbeddedServer
-from corrobora.storage.postgres.sockets import SOCKET, remove_abandoned
+from corrobora.storage.postgres.processes import SOCKET, remove_abandoned
 
 OLD = time.time() - 2 * 24 * 3_600
 
