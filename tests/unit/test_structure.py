@@ -26,7 +26,7 @@ SRC = ROOT / "src" / "corrobora"
 UNIT = ROOT / "tests" / "unit"
 
 MAX_LINES = 400
-MAX_LOOP_MODULES = 46  # what one reads, at most, to follow the loop of a thread
+MAX_LOOP_MODULES = 45  # what one reads, at most, to follow the loop of a thread
 MAX_FUNCTION_LINES = 50  # 40 is the habit; a table of cases may be longer
 
 # Source modules without a test file of the same name, and the file below tests/ that tests them, with the reason.
