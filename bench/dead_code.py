@@ -23,9 +23,9 @@ PUBLIC_PACKAGES = ("corrobora.testing",)  # for the tests of users and of plug-i
 
 # Definitions that nothing in the source names, and why they stay.
 EXEMPT: dict[str, str] = {
-    "corrobora.analysts.language_model.synthesis.SYNTHESIS_SYSTEM": "public API (ANGLES-28)",
-    "corrobora.analysts.language_model.synthesis.SYNTHESIS_USER_TEMPLATE": "public API (ANGLES-28)",
-    "corrobora.analysts.language_model.synthesis.build_synthesis_prompt": "public API (ANGLES-28)",
+    "corrobora.analysts.language_model.analyst.SYNTHESIS_SYSTEM": "public API (ANGLES-28)",
+    "corrobora.analysts.language_model.analyst.SYNTHESIS_USER_TEMPLATE": "public API (ANGLES-28)",
+    "corrobora.analysts.language_model.analyst.build_synthesis_prompt": "public API (ANGLES-28)",
     "corrobora.config.values.find_doc": "the generated reference pages print it",
     "corrobora.domain.report.Report._repr_markdown_": "notebooks call it by its name",
     "corrobora.faces.structured.StructuredAnswer._repr_markdown_": "likewise",

@@ -99,7 +99,24 @@ async def propose_changes(base: Base, given: EditRequest, run: Session) -> tuple
             next_step="Name the edits: corrobora edit RUN --drop 2.1; the ids: corrobora edit RUN --outline",
         )
     base, changes = await check_changes(base, edits, run)
+    base, changes, reason = await _try_again(base, changes, given, run)
+    for change in changes:
+        if change.refused == NOT_RESEARCHED:
+            base, found = await research_part(base, change, run)
+            changes = tuple(found if each is change else each for each in changes)
+    named = {*given.edits, *(Edit(EditAction.DROP, each) for each in edit_input(base, given.feedback).named)}
+    asked = {each.number for each in changes if each.edit.action is EditAction.DROP and each.edit in named}
+    changes = tuple(replace(each, asked=True) if each.number in asked else each for each in changes)
+    losses = list_joint_losses(base, [each for each in changes if not each.refused])
+    return base, Proposed(changes, losses, reason or unclear)
+
+
+async def _try_again(
+    base: Base, changes: tuple[Change, ...], given: EditRequest, run: Session
+) -> tuple[Base, tuple[Change, ...], str]:
+    """Let the model word again what failed the check; return also why it could not, in its own words."""
     withdrawn: set[tuple[EditAction, str]] = set()  # what the model does not propose again once it knows the reason
+    unclear = ""
     for turn in range(2, MAX_TRIES + 1):
         tried = [each for each in changes if _is_worth_another_try(each, given)]
         failed = [each for each in tried if (each.edit.action, each.edit.target) not in withdrawn]
@@ -113,14 +130,7 @@ async def propose_changes(base: Base, given: EditRequest, run: Session) -> tuple
             withdrawn |= {(each.edit.action, each.edit.target) for each in failed} - again
         unclear = proposed.unclear or unclear
         base, changes = await check_changes(base, _replace_words(changes, failed, proposed.edits, base), run)
-    for change in changes:
-        if change.refused == NOT_RESEARCHED:
-            base, found = await research_part(base, change, run)
-            changes = tuple(found if each is change else each for each in changes)
-    named = {*given.edits, *(Edit(EditAction.DROP, each) for each in edit_input(base, given.feedback).named)}
-    asked = {each.number for each in changes if each.edit.action is EditAction.DROP and each.edit in named}
-    changes = tuple(replace(each, asked=True) if each.number in asked else each for each in changes)
-    return base, Proposed(changes, list_joint_losses(base, [each for each in changes if not each.refused]), unclear)
+    return base, changes, unclear
 
 
 async def check_changes(base: Base, edits: Sequence[Edit], run: Session) -> tuple[Base, tuple[Change, ...]]:

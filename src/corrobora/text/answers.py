@@ -7,6 +7,7 @@ are stated. Does not know any subject: a sentence may be of the right kind and s
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -256,7 +257,7 @@ def score_answer_fit(text: str, wanted: ExpectedAnswer) -> float:
 
     If a duty is asked for beside a number, a sentence with both fits best and one with the number alone half.
     """
-    kind = max((_score_kind(text, each, wanted) for each in wanted.kinds), default=0.0)
+    kind = max((_SCORES[each](text, wanted) for each in wanted.kinds), default=0.0)
     if not wanted.duty:
         return kind
     duty = 0.8 if _DUTY.search(text) else 0.0
@@ -269,54 +270,28 @@ def score_answer_fit(text: str, wanted: ExpectedAnswer) -> float:
     return kind * (0.4 + 0.6 * duty)
 
 
-_FORMS = {
-    AnswerKind.CLOCK: (_CLOCK, 1.0),
-    AnswerKind.REASON: (_REASON, 1.0),
-    AnswerKind.MEANS: (_MEANS, 0.5),
-    AnswerKind.DUTY: (_DUTY, 1.0),
-    AnswerKind.LIST: (_LISTING, 0.6),
-}
-
-
 _COMPACT_TIME = re.compile(r"(?<![\w.])\d{1,9}(?:[dh]|(?<=\d{3})s)(?![\w'’])")  # of a parameter: "5d", "24h", "300s"
 
 
-def _score_kind(text: str, kind: AnswerKind, wanted: ExpectedAnswer) -> float:  # noqa: C901, PLR0911, PLR0912 - one case for each kind
-    match kind:
-        case AnswerKind.EXTENT:
-            return max(_score_measure(text, _MEASURES), _score_plain_number(text))
-        case AnswerKind.DURATION:
-            return 1.0 if _COMPACT_TIME.search(text) else _score_measure(text, _TIMES)
-        case AnswerKind.AGE:
-            return (1.0 if _AGED.search(text) else 0.6) * _score_measure(text, _TIMES)
-        case AnswerKind.FREQUENCY:
-            timed = 1.0 if _EVERY.search(text) else _score_measure(text, _TIMES)
-            if not _OFTEN.search(text):
-                return 0.8 * timed
-            return 1.0 if timed == 1.0 else max(0.8 * timed, 0.6)
-        case AnswerKind.COUNT:
-            return _score_count(text, wanted.counted)
-        case AnswerKind.MONEY:
-            return _score_measure(text, _CURRENCY)
-        case AnswerKind.SHARE:
-            return _score_measure(text, frozenset(("%",)))
-        case AnswerKind.AMOUNT:
-            return 0.8 if find_quantities(text) else _score_plain_number(text)
-        case AnswerKind.DATE:
-            years = (year for year in find_years(text) if str(year) not in wanted.named)  # its own year is no answer
-            return 1.0 if find_days(text) or any(years) or _DAY.search(text) else 0.0
-        case AnswerKind.RELEASE:
-            others = (each for each in find_releases(text) if not wanted.named.issuperset(split_words(each)))
-            return 1.0 if any(others) else 0.0
-        case AnswerKind.PERSON:
-            return _score_person(text, wanted.named)
-        case AnswerKind.PLACE:
-            return 1.0 if _PLACE.search(text) else 0.6 if _PLACE_WORD.search(text) else 0.0
-        case AnswerKind.DEFINITION:
-            return _score_definition(text, wanted.counted)
-        case _:
-            pattern, fit = _FORMS[kind]
-            return fit if pattern.search(text) else 0.0
+def _score_form(pattern: re.Pattern[str], fit: float) -> Callable[[str, ExpectedAnswer], float]:
+    return lambda text, _: fit if pattern.search(text) else 0.0
+
+
+def _score_frequency(text: str, _: ExpectedAnswer) -> float:
+    timed = 1.0 if _EVERY.search(text) else _score_measure(text, _TIMES)
+    if not _OFTEN.search(text):
+        return 0.8 * timed
+    return 1.0 if timed == 1.0 else max(0.8 * timed, 0.6)
+
+
+def _score_date(text: str, wanted: ExpectedAnswer) -> float:
+    years = (year for year in find_years(text) if str(year) not in wanted.named)  # its own year is no answer
+    return 1.0 if find_days(text) or any(years) or _DAY.search(text) else 0.0
+
+
+def _score_release(text: str, wanted: ExpectedAnswer) -> float:
+    others = (each for each in find_releases(text) if not wanted.named.issuperset(split_words(each)))
+    return 1.0 if any(others) else 0.0
 
 
 def _score_measure(text: str, units: frozenset[str]) -> float:
@@ -367,6 +342,28 @@ def _score_definition(text: str, thing: frozenset[str]) -> float:
             opening = len(stem_text(text[: match.end()])) <= len(thing) + 1
             return 1.0 if opening and _DEFINITION_VERB.match(text[match.end() :]) else _FALLBACK if opening else 0.0
     return 0.0
+
+
+_SCORES: Mapping[AnswerKind, Callable[[str, ExpectedAnswer], float]] = {
+    AnswerKind.EXTENT: lambda text, _: max(_score_measure(text, _MEASURES), _score_plain_number(text)),
+    AnswerKind.DURATION: lambda text, _: 1.0 if _COMPACT_TIME.search(text) else _score_measure(text, _TIMES),
+    AnswerKind.AGE: lambda text, _: (1.0 if _AGED.search(text) else 0.6) * _score_measure(text, _TIMES),
+    AnswerKind.FREQUENCY: _score_frequency,
+    AnswerKind.COUNT: lambda text, wanted: _score_count(text, wanted.counted),
+    AnswerKind.MONEY: lambda text, _: _score_measure(text, _CURRENCY),
+    AnswerKind.SHARE: lambda text, _: _score_measure(text, frozenset(("%",))),
+    AnswerKind.AMOUNT: lambda text, _: 0.8 if find_quantities(text) else _score_plain_number(text),
+    AnswerKind.CLOCK: _score_form(_CLOCK, 1.0),
+    AnswerKind.DATE: _score_date,
+    AnswerKind.RELEASE: _score_release,
+    AnswerKind.PERSON: lambda text, wanted: _score_person(text, wanted.named),
+    AnswerKind.PLACE: lambda text, _: 1.0 if _PLACE.search(text) else 0.6 if _PLACE_WORD.search(text) else 0.0,
+    AnswerKind.REASON: _score_form(_REASON, 1.0),
+    AnswerKind.MEANS: _score_form(_MEANS, 0.5),
+    AnswerKind.DUTY: _score_form(_DUTY, 1.0),
+    AnswerKind.DEFINITION: lambda text, wanted: _score_definition(text, wanted.counted),
+    AnswerKind.LIST: _score_form(_LISTING, 0.6),
+}
 
 
 _OF_HEADINGS = frozenset((AnswerKind.DATE, AnswerKind.RELEASE))

@@ -63,7 +63,6 @@ def _select_pieces(fact: Fact, core: str, room: int, *, goes_on: bool = False) -
     whole = core not in raw or len(fact.quote.split()) <= _SHORT_WORDS
     kept = range(len(raw)) if whole else find_context(raw, raw.index(core), room)
     if not whole:
-        kept = range(kept.start, max(kept.stop, _end_of_item(fact.quote, spans, raw.index(core))))
         kept = _add_list(fact.quote, spans, kept, room)
         opens = find_entries(fact.quote, spans)[kept[0]]
         kept = kept if opens < 0 or opens in kept else [opens, *kept]  # what stands below a term holds for it
@@ -119,20 +118,6 @@ def _add_list(quote: str, spans: Sequence[Span], kept: range, room: int) -> Sequ
     whole = range(lead, next((n for n in range(kept.stop, len(items)) if not items[n]), len(items)))
     fits = len(quote[spans[lead].start : spans[whole[-1]].end].split()) <= room
     return whole if fits else [lead, *kept]
-
-
-def _end_of_item(quote: str, spans: Sequence[Span], at: int) -> int:
-    """Return where a sentence and the lists inside its item end: after the sentence itself, if there are none."""
-    depth = measure_depth(quote, spans[at].start)
-    inner, end = LIST_ITEM.match(quote, spans[at].start) is not None, at + 1
-    for place in range(at + 1, len(spans) if inner else at):
-        if LIST_ITEM.match(quote, spans[place].start) is not None:
-            if measure_depth(quote, spans[place].start) <= depth:
-                break
-            end = place + 1
-        elif end > at + 1:
-            end = place + 1
-    return end
 
 
 def _is_label(fact: Fact, span: Span, core: str) -> bool:

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from corrobora.analysts.extractive.clarify import split_question
 from corrobora.analysts.extractive.contradictions import filter_contradictions, find_contradictions
-from corrobora.analysts.extractive.decompose import split_question
 from corrobora.analysts.extractive.fact_selection import rank_facts
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade, Severity
 from corrobora.domain.plan import SubQuestion

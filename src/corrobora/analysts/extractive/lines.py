@@ -76,7 +76,9 @@ def read_lines(given: Excerpt) -> list[Line]:
     found: list[Line] = []
     for number, passage in enumerate(given.passages):
         above = about | frozenset(stem_text(f"{passage.heading} {read_labels(passage.text)}"))
-        found += _split_passage(number, passage, above, found[-1].paragraph + 1 if found else 0)
+        paragraph = found[-1].paragraph + 1 if found else 0
+        lines = _PassageReader(number, passage, above, paragraph).read_lines()
+        found += _read_with_inner_items(_read_with_items(_read_with_comments(lines)))
     return _read_with_questions(found)
 
 
@@ -103,54 +105,73 @@ def stem_term(term: str) -> frozenset[str]:
     return frozenset(stem for stem in stem_text(_JOINED_NAMES.sub(" ", _TAKEN.sub(" ", term))) if len(stem) > 1)
 
 
-def _split_passage(number: int, passage: Passage, about: frozenset[str], paragraph: int) -> list[Line]:
-    text, spans = passage.text, split_sentences(passage.text)
-    spoken = find_speaker_turns(text)
-    starts = [turn.start for turn in spoken]
-    found: list[Line] = []
-    local, opened, last, open_turn, begun, depth = "", -1, 0, -1, -1, -1
-    headers = [match.span() for match in _MAIL_HEADERS.finditer(text)]
-    around: list[tuple[int, frozenset[str]]] = []  # the items around a line, outer ones first
-    for span, entry, named in zip(spans, find_entries(text, spans), read_terms(text, spans), strict=True):
-        start = skip_item_mark(text, span.start)
-        read = fold_whitespace(text[start : span.end])
-        turn = bisect_right(starts, span.start) - 1
-        heads = turn < 0 and is_numbered_heading(text, *span)
-        item = not heads and (
-            LIST_ITEM.match(text, span.start) is not None or (turn < 0 and is_entry(text, span.start))
-        )
-        comment = COMMENT.match(text, span.start) is not None and text[span.end : span.end + 2] != "\n\n"
+class _PassageReader:
+    """Reads the lines of one passage in order: what stands above a sentence is known from those before it."""
+
+    def __init__(self, number: int, passage: Passage, about: frozenset[str], paragraph: int) -> None:
+        self._number, self._passage, self._text = number, passage, passage.text
+        self._about, self._paragraph = about, paragraph
+        self._turns = find_speaker_turns(passage.text)
+        self._starts = [turn.start for turn in self._turns]
+        self._headers = [match.span() for match in _MAIL_HEADERS.finditer(passage.text)]
+        self._local, self._opened = "", -1  # the heading inside the passage, and where it begins until a line is read
+        self._last, self._turn = 0, -1  # the end and the turn of the line before
+        self._begun, self._depth = -1, -1  # the paragraph of the item that goes on, and its columns
+        self._around: list[tuple[int, frozenset[str]]] = []  # the items around a line, outer ones first
+
+    def read_lines(self) -> list[Line]:
+        """Return the lines; headings themselves are none."""
+        spans = split_sentences(self._text)
+        rows = zip(spans, find_entries(self._text, spans), read_terms(self._text, spans), strict=True)
+        begins = [(span, spans[entry].start if entry >= 0 else -1, term) for span, entry, term in rows]
+        return [line for row in begins if (line := self._read_span(*row)) is not None]
+
+    def _read_span(self, span: Span, entry: int, term: str) -> Line | None:
+        """Read one sentence below the entry that begins at `entry`, if at all, and defines `term`."""
+        start = skip_item_mark(self._text, span.start)
+        read = fold_whitespace(self._text[start : span.end])
+        turn = bisect_right(self._starts, span.start) - 1
+        heads = turn < 0 and is_numbered_heading(self._text, *span)
+        item = not heads and self._is_item(span, turn)
+        comment = COMMENT.match(self._text, span.start) is not None and self._text[span.end : span.end + 2] != "\n\n"
         plain = turn < 0 and not (item or comment)
-        if heads or (plain and _is_heading(text, span, read) and not is_question(read)):
-            local, opened = (f"{local} {read}", opened) if opened >= 0 else (read, span.start)
-            continue
-        if item or "\n\n" in text[last : span.start] or turn != open_turn or opened >= 0:
-            paragraph += 1
-        if item or paragraph != begun:
-            begun = paragraph
-            depth = measure_depth(text, span.start) if item else -1
-            around = [each for each in around if each[0] < depth]
-        last, open_turn = span.end, turn
+        if heads or (plain and _is_heading(self._text, span, read) and not is_question(read)):
+            goes_on = self._opened >= 0
+            self._local, self._opened = (f"{self._local} {read}", self._opened) if goes_on else (read, span.start)
+            return None
+        self._enter_line(span, turn, item=item)
         if not any(map(str.isalnum, read)):
-            continue
-        speaker = split_joined_names(spoken[turn].speaker) if turn >= 0 else ""
-        above = about | frozenset(stem_text(f"{local} {speaker}"))
-        above |= frozenset(stem_text(split_joined_names(named)))
-        above = above.union(*(said for outer, said in around if outer < depth))
+            return None
+        sentence = self._make_sentence(span, read, turn, term, item=item)
+        begins = skip_item_mark(self._text, entry) if entry >= 0 else -1
+        place = (self._paragraph, self._opened, turn, item, self._depth, begins, comment)
+        self._around += [(self._depth, frozenset(sentence.stems))] if item else []
+        self._opened = -1
+        return Line(self._number, start, span.end, read, sentence, *place)
+
+    def _is_item(self, span: Span, turn: int) -> bool:
+        return LIST_ITEM.match(self._text, span.start) is not None or (turn < 0 and is_entry(self._text, span.start))
+
+    def _enter_line(self, span: Span, turn: int, *, item: bool) -> None:
+        """Count the paragraph that a line opens, and leave the items that it is not inside of."""
+        if item or "\n\n" in self._text[self._last : span.start] or turn != self._turn or self._opened >= 0:
+            self._paragraph += 1
+        if item or self._paragraph != self._begun:
+            self._begun = self._paragraph
+            self._depth = measure_depth(self._text, span.start) if item else -1
+            self._around = [each for each in self._around if each[0] < self._depth]
+        self._last, self._turn = span.end, turn
+
+    def _make_sentence(self, span: Span, read: str, turn: int, term: str, *, item: bool) -> Sentence:
+        speaker = split_joined_names(self._turns[turn].speaker) if turn >= 0 else ""
+        above = self._about | frozenset(stem_text(f"{self._local} {speaker}"))
+        above |= frozenset(stem_text(split_joined_names(term)))
+        above = above.union(*(said for outer, said in self._around if outer < self._depth))
         bare = _is_bare(read, listed=item) if turn < 0 or item else False
-        bare = bare or any(begin <= span.start < end for begin, end in headers)
-        stems = stem_text(split_joined_names(read))
-        heading, term = stem_heading(local or passage.heading), stem_term(named)
-        sentence = Sentence(
-            read, stems, above, str(passage.id), turn >= 0, item, bare, 0.0, heading, passage.heading, term
-        )
-        begins = skip_item_mark(text, spans[entry].start) if entry >= 0 else -1
-        found.append(
-            Line(number, start, span.end, read, sentence, paragraph, opened, turn, item, depth, begins, comment)
-        )
-        around += [(depth, frozenset(stems))] if item else []
-        opened = -1
-    return _read_with_inner_items(_read_with_items(_read_with_comments(found)))
+        bare = bare or any(begin <= span.start < end for begin, end in self._headers)
+        stems, heading = stem_text(split_joined_names(read)), stem_heading(self._local or self._passage.heading)
+        name, place = str(self._passage.id), self._passage.heading
+        return Sentence(read, stems, above, name, turn >= 0, item, bare, 0.0, heading, place, stem_term(term))
 
 
 def _read_with_comments(lines: list[Line]) -> list[Line]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -24,11 +24,18 @@ from corrobora.analysts.language_model.parsing import (
     read_markdown,
     unwrap_object,
 )
-from corrobora.analysts.language_model.rendering import hash_prompt, render_prompt
+from corrobora.analysts.language_model.rendering import (
+    BRIEF,
+    COMMON,
+    hash_prompt,
+    read_prompt_file,
+    render_prompt,
+)
 from corrobora.domain.errors import CorroboraError, RoleError
 from corrobora.domain.limits import LIMITS, Usage
 from corrobora.ports import Answer, Role
 from corrobora.roles.forms import list_choices
+from corrobora.roles.synthesize import Material, Part, synthesize
 
 I = TypeVar("I")  # noqa: E741 - input of a role
 O = TypeVar("O")  # noqa: E741 - output of a role
@@ -191,3 +198,23 @@ def _list_problems(error: ValidationError) -> str:
     problems = [f"/{'/'.join(map(str, each['loc']))}: {each['msg']}" for each in found[:_SHOWN_PROBLEMS]]
     more = f"; and {len(found) - _SHOWN_PROBLEMS} more" if len(found) > _SHOWN_PROBLEMS else ""
     return ("; ".join(problems) + more)[: LIMITS.query_max_chars * 2]
+
+
+_SYSTEM, _, _USER = read_prompt_file(synthesize.prompt).partition(BRIEF)
+SYNTHESIS_SYSTEM = f"{read_prompt_file(COMMON).strip()}\n\n{_SYSTEM.strip()}"
+SYNTHESIS_USER_TEMPLATE = _USER.strip()
+
+
+def build_synthesis_prompt(topic: str, parts: Sequence[Part], *, uncovered: Sequence[str] = ()) -> Prompt:
+    """Return the prompt that merges the parts (sub-agents' summaries and facts) into one report (ANGLES-28).
+
+    A fact that several parts found is shown once, with the first of them.
+    """
+    seen: set[str] = set()
+    merged: list[Part] = []
+    for part in parts:
+        fresh = tuple(fact for fact in part.facts if fact.id not in seen)
+        seen |= {fact.id for fact in fresh}
+        merged.append(replace(part, facts=fresh))
+    given = Material("root", "report", topic, topic, tuple(merged), (), (), (), "angles", uncovered=tuple(uncovered))
+    return render_prompt(synthesize, given)

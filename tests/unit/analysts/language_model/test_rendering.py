@@ -17,7 +17,12 @@ import pytest
 
 from corrobora import roles
 from corrobora.analysts.language_model import rendering
-from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
+from corrobora.analysts.language_model.analyst import (
+    SYNTHESIS_SYSTEM,
+    SYNTHESIS_USER_TEMPLATE,
+    LanguageModelAnalyst,
+    build_synthesis_prompt,
+)
 from corrobora.analysts.language_model.rendering import (
     BRIEF,
     COMMON,
@@ -26,11 +31,6 @@ from corrobora.analysts.language_model.rendering import (
     hash_prompt,
     read_prompt_file,
     render_prompt,
-)
-from corrobora.analysts.language_model.synthesis import (
-    SYNTHESIS_SYSTEM,
-    SYNTHESIS_USER_TEMPLATE,
-    build_synthesis_prompt,
 )
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import FactId, PassageId, SourceId
