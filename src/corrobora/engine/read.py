@@ -25,15 +25,8 @@ from corrobora.domain.evidence import (
 )
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import ThreadState
+from corrobora.engine import sections
 from corrobora.engine.inputs import collect_terms, extract_input, name_reading_task
-from corrobora.engine.sections import (
-    COPY_NOTE,
-    find_copy,
-    has_insight_trigger,
-    quotes_to_facts,
-    resolve_requests,
-    widen_reading,
-)
 from corrobora.engine.session import Session
 from corrobora.engine.session.egress import STAYS
 from corrobora.engine.session.journal import hash_parts
@@ -172,11 +165,11 @@ async def _read_in_turn(
             run.emit(EventType.DRIFT, thread.round_path, {"url": hit.url, "why": note}, part=f"{hit.url}#{hit.passage}")
             return _emit_reading(drifted, thread, run)
     elsewhere: tuple[Passage, ...] = ()
-    if found is not None and (copied := await find_copy(source, run)) is not None:
-        note = f"{COPY_NOTE} {copied}"
+    if found is not None and (copied := await sections.find_copy(source, run)) is not None:
+        note = f"{sections.COPY_NOTE} {copied}"
         return _emit_reading(Reading(hit, ReadOutcome.SKIPPED, note=note, title=source.title), thread, run)
     if found is not None:
-        document, elsewhere = await widen_reading(hit, document, found, thread, run)
+        document, elsewhere = await sections.widen_reading(hit, document, found, thread, run)
     together = await turn.wait_turn(ReadPart(source, document.passages, elsewhere, wanted=list_missing(thread)))
     reading = await extract_facts(hit, document, thread, run, together)
     reading = replace(reading, attempts=fetched.attempts, drift_checked=thread.course.drift, note=fetched.note)
@@ -258,14 +251,15 @@ async def extract_facts(
     found = await _extract_passages(document, thread, run, together)
     ids = {p.id for p in passages}
     quotes = {(q.passage, q.quote): q for e in found for q in e.quotes if q.passage in ids}
-    checked = quotes_to_facts(tuple(quotes.values()), document, thread, hit.score)
+    checked = sections.quotes_to_facts(tuple(quotes.values()), document, thread, hit.score)
     run.offered += checked.others
     known = tuple(text for e in found for text in e.contradicts_known)
     against = find_known_conflicts(thread.brief.known_facts, checked.own, known)
-    asks, missing = await resolve_requests([name for e in found for name in e.read_next], document, hit, run)
+    asks, missing = await sections.resolve_requests([name for e in found for name in e.read_next], document, hit, run)
     intense = any(spec.discovery_intense for spec in thread.specs)
     beside = [e for e in found if e.follow_ups or e.gaps or e.linked]  # to compare all quotes of a source takes long
-    telling = [e for e in beside if has_insight_trigger(e, passages, discovery_intense=intense, disputed=bool(against))]
+    tells = sections.has_insight_trigger
+    telling = [e for e in beside if tells(e, passages, discovery_intense=intense, disputed=bool(against))]
     return Reading(
         hit,
         ReadOutcome.READ,
