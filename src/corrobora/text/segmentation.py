@@ -132,8 +132,8 @@ def _line_ends(text: str, line: int, start: int, end: int) -> bool:
 
 
 def _is_in_columns(text: str, line: int, start: int, end: int) -> bool:
-    """True if one of the lines around a break looks like a row of a table or of values, or like an entry of a list."""
-    if " | " in text[line:start] or _is_row(text, end) or _is_value_row(text, line, start, end):
+    """True if one of the lines around a break looks like a row of a table, or like an entry of a list."""
+    if " | " in text[line:start] or _is_row(text, end):
         return True
     return TERM_GAP in _read_line(text, end) or _has_first_cell(text, end, line)
 
@@ -142,17 +142,6 @@ def _is_row(text: str, at: int) -> bool:
     """True if the line at `at` looks like a table row, judged by its first 200 characters."""
     stop = text.find("\n", at, at + 200)
     return text.find(" | ", at, stop if stop >= 0 else at + 200) >= 0
-
-
-def _is_value_row(text: str, line: int, start: int, end: int) -> bool:
-    """True if the lines around a break look like rows of values with the same number of separators."""
-    above = text[max(line, start - 200) : start]
-    for mark in ",;\t":
-        if above.count(mark) > 1 and f"{mark} " not in above:
-            stop = text.find("\n", end, end + 200)
-            below = text[end : stop if stop >= 0 else end + 200]
-            return above.count(mark) == below.count(mark) and f"{mark} " not in below
-    return False
 
 
 def is_entry(text: str, at: int) -> bool:

@@ -115,7 +115,8 @@ class _PassageReader:
         self._starts = [turn.start for turn in self._turns]
         self._headers = [match.span() for match in _MAIL_HEADERS.finditer(passage.text)]
         self._local, self._opened = "", -1  # the heading inside the passage, and where it begins until a line is read
-        self._last, self._turn = 0, -1  # the end and the turn of the line before
+        self._last: int = 0  # the end and the turn of the line before
+        self._turn: int = -1
         self._begun, self._depth = -1, -1  # the paragraph of the item that goes on, and its columns
         self._around: list[tuple[int, frozenset[str]]] = []  # the items around a line, outer ones first
 

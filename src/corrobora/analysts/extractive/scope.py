@@ -16,7 +16,7 @@ from corrobora.domain.thread import Escape, Intent, ScopeInput
 from corrobora.roles.forms import drop_duplicates
 from corrobora.text.mentions import find_mentions, find_names
 from corrobora.text.phrases import describe_code
-from corrobora.text.quantities import find_asked_releases, find_years, is_calendar_name
+from corrobora.text.quantities import find_asked_releases, is_calendar_name
 from corrobora.text.questions import (
     find_alternatives,
     find_anchors,
@@ -44,12 +44,12 @@ def scope_round(given: ScopeInput) -> Intent:
     phase = given.phase
     least, most = max(1, phase.min_queries), max(1, phase.min_queries, phase.max_queries)
     wishes = [text for text in _candidate_queries(given) if text.strip()]
-    chosen = distinct_queries([_add_constraints(text, given) for text in wishes], given.past_queries)[:most]
+    chosen = distinct_queries(wishes, given.past_queries)[:most]
     if len(chosen) < least:
         spare = distinct_queries(_spare_queries(given), (*given.past_queries, *chosen))
         chosen = (*chosen, *spare[: least - len(chosen)])
     if not chosen:
-        chosen = (_add_constraints(given.question, given),)
+        chosen = (given.question[: LIMITS.query_max_chars],)
     queries = tuple(_add_hint(text, given, at) for at, text in enumerate(chosen))
     open_ids = tuple(part.id for part in given.open_questions)
     return Intent(
@@ -280,15 +280,6 @@ def _join_phrases(first: str, second: str) -> str:
     """Join two phrases without repeating words."""
     said = set(stem_text(first))
     return " ".join((first, *(word for word in second.split() if not set(stem_text(word)) <= said))).strip()
-
-
-def _add_constraints(text: str, given: ScopeInput) -> str:
-    """Add the year of the focus unless the query contains one (TRIPLET-18)."""
-    extra: list[str] = []
-    if not find_years(text) and given.focus_since is not None and given.focus_since == given.focus_until:
-        extra.append(str(given.focus_since))
-    room = LIMITS.query_max_chars - sum(len(term) + 1 for term in extra)
-    return " ".join((text[: max(room, 40)].strip(), *extra))[: LIMITS.query_max_chars]
 
 
 def _add_hint(text: str, given: ScopeInput, at: int) -> Query:
