@@ -8,6 +8,7 @@ not know who is asked.
 from __future__ import annotations
 
 import os
+import re
 import ssl
 import zlib
 from collections.abc import AsyncIterable
@@ -56,13 +57,16 @@ def find_tls_error(error: BaseException) -> ssl.SSLError | None:
     return cause
 
 
+_SECONDS = re.compile(r"[0-9]+(?:\.[0-9]*)?")  # with decimals, as some servers write them
+
+
 def parse_retry_after(value: str, now: str, *, most: float = LIMITS.retry_after_max_seconds) -> float | None:
     """Return the seconds that a Retry-After header asks for, at most `most`; None for none or nonsense (bad-input S15).
 
     `now` is the ISO time that a date is compared with.
     """
     text = value.strip()
-    if text.isascii() and text.isdigit():
+    if _SECONDS.fullmatch(text):
         return min(float(text[:9]), most)
     try:
         at = parsedate_to_datetime(text)
