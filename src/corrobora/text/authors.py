@@ -23,7 +23,7 @@ _SUFFIXES = frozenset("jr jr. sr sr. ii iii iv phd ph.d. md m.d.".split())
 _NOBODY = frozenset(  # what programs and forms write where no author is named
     "admin administrator anonymous author editor guest n/a nobody none null owner root staff undefined unknown user "
     "webmaster".split()
-) | {"microsoft office user", "windows user", "unknown author", "python-docx", "un-named"}
+) | {"microsoft office user", "windows user", "unknown author", "python-docx", "openpyxl", "un-named"}
 _ADDRESS = re.compile(r"(?i)\b(?:https?:|www\.)|[\w.+-]+@[\w-]+\.\w|^@")
 _NO_LETTER = re.compile(r"[\[\]<>|`*;#]")  # what part of a name is none, and marks in a list of sources
 _INITIAL = re.compile(r"[^\W\d_]\.(?:-[^\W\d_]\.)?")

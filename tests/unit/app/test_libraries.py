@@ -96,10 +96,10 @@ async def test_a_maildir_is_read_and_an_unread_format_is_listed_with_what_to_do(
     mail = b"From: a@b.example\nSubject: Valve\nMIME-Version: 1.0\nContent-Transfer-Encoding: quoted-printable\n\n"
     (tmp_path / "cur").mkdir()
     (tmp_path / "cur" / "1700000000.M1P2.host:2,S").write_bytes(mail + b"The valve is gel=C3=B6scht.\n")
-    (tmp_path / "book.epub").write_bytes(b"PK\x03\x04" + b"." * 26 + b"mimetypeapplication/epub+zip")
+    (tmp_path / "book.rtf").write_bytes(b"{\\rtf1 The valve.}")
     report = await ingest.add_path("s", tmp_path)
     assert report.stored == ["cur/1700000000.M1P2.host:2,S"]
-    reason = "It is an EPUB book, not text. Save it as PDF, DOCX, HTML or text."
+    reason = "It is an RTF file, not text. Save it as PDF, DOCX, HTML or text."
     assert [each.reason for each in report.skipped] == [reason]
     found = await PostgresLibrary(database, ["s"]).hybrid_search("gelöscht")
     assert [hit.title for hit in found] == ["Valve"]

@@ -46,13 +46,6 @@ _MAGIC = (
     (b"ID3", "audio", _TRANSCRIBE),
     (b"RIFF", "audio, video or an image", _TRANSCRIBE),
 )
-_PACKED = (  # what names a ZIP archive as the file of a program
-    (b"mimetypeapplication/epub+zip", "an EPUB book", _CONVERT),
-    (b"mimetypeapplication/vnd.oasis.opendocument", "an OpenDocument file", _CONVERT),
-    (b"ppt/presentation.xml", "a PowerPoint file", _CONVERT),
-    (b"xl/workbook.", "an Excel file", "Save each sheet as CSV."),
-    (b"word/document.xml", "a Word file", "Name it .docx."),
-)
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),  # begins as UTF-16 does
@@ -77,9 +70,7 @@ def decode_text(data: bytes, declared: str = "") -> str:
     """
     for magic, what, next_step in _MAGIC:
         if data.startswith(magic) and (magic != b"MZ" or b"\x00" in data[:512]):
-            packed = (each[1:] for each in _PACKED if magic.startswith(b"PK") and each[0] in data)
-            named, step = next(packed, (what, next_step))
-            raise ReadError(ReadOutcome.UNSUPPORTED, f"It is {named}, not text.", next_step=step)
+            raise ReadError(ReadOutcome.UNSUPPORTED, f"It is {what}, not text.", next_step=next_step)
     if data[257:262] == b"ustar":
         raise ReadError(ReadOutcome.UNSUPPORTED, "It is a TAR archive, not text.", next_step=_UNPACK)
     text = _decode_bytes(data, declared)

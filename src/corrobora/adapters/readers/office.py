@@ -7,9 +7,10 @@ or open attachments. Runs in the parser's process, because hostile files are to 
 
 from __future__ import annotations
 
+import contextlib
 import re
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from io import BytesIO
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
@@ -155,34 +156,73 @@ def read_docx(data: bytes, charset: str = "") -> ParsedDocument:
         ReadError: `broken`, `too_large` for a ZIP bomb, `unsupported` for other archives, `empty`.
     """
     del charset  # XML states its own
-    try:
-        with zipfile.ZipFile(BytesIO(data)) as archive:
-            _check_archive(archive)
-            names = set(archive.namelist())
-            if "word/document.xml" not in names:
-                raise ReadError(ReadOutcome.UNSUPPORTED, "The archive is not a DOCX file.")
-            document = _parse_xml(archive.read("word/document.xml"))
-            styles = _parse_xml(archive.read("word/styles.xml")) if "word/styles.xml" in names else None
-            numbering = _parse_xml(archive.read("word/numbering.xml")) if "word/numbering.xml" in names else None
-            core = _parse_xml(archive.read("docProps/core.xml")) if "docProps/core.xml" in names else None
-            notes = {
-                (kind, note.get(f"{_W}id")): _element_text(note)
-                for kind in ("footnote", "endnote")
-                if f"word/{kind}s.xml" in names
-                for note in _parse_xml(archive.read(f"word/{kind}s.xml")).iter(f"{_W}{kind}")
-            }
-    except (zipfile.BadZipFile, ET.ParseError, KeyError, EOFError, ValueError, NotImplementedError, OSError) as error:
-        raise ReadError(ReadOutcome.BROKEN, f"The DOCX file is damaged ({type(error).__name__}).") from error
+    with open_package(data, "DOCX") as archive:
+        names = set(archive.namelist())
+        if "word/document.xml" not in names:
+            raise ReadError(ReadOutcome.UNSUPPORTED, "The archive is not a DOCX file.")
+        document = parse_xml(archive.read("word/document.xml"))
+        styles = parse_xml(archive.read("word/styles.xml")) if "word/styles.xml" in names else None
+        numbering = parse_xml(archive.read("word/numbering.xml")) if "word/numbering.xml" in names else None
+        properties = read_properties(archive)
+        notes = {
+            (kind, note.get(f"{_W}id")): _element_text(note)
+            for kind in ("footnote", "endnote")
+            if f"word/{kind}s.xml" in names
+            for note in parse_xml(archive.read(f"word/{kind}s.xml")).iter(f"{_W}{kind}")
+        }
     writer = TextWriter()
     numbers = ListNumbers(numbering, styles)
     title = _BodyWriter(writer, _heading_levels(styles), notes, numbers).write_body(document)
-    stated = (core.findtext(f"{_DC}title") or "") if core is not None else ""
-    published = (core.findtext(f"{_TERMS}created") or "")[:10] if core is not None else ""
-    creator = (core.findtext(f"{_DC}creator") or "") if core is not None else ""
-    parsed = writer.build_parsed(stated or title, published=published, authors=read_byline(creator))
+    return build_document(writer, properties, title)
+
+
+class Properties(NamedTuple):
+    """What a package states of its document; "" is unknown."""
+
+    title: str = ""
+    published: str = ""
+    creator: str = ""
+
+
+def read_properties(archive: zipfile.ZipFile) -> Properties:
+    """Return what the core properties of an Office package state, nothing if it has none (ECMA-376, part 2)."""
+    if "docProps/core.xml" not in archive.namelist():
+        return Properties()
+    core = parse_xml(archive.read("docProps/core.xml"))
+    return Properties(
+        core.findtext(f"{_DC}title") or "",
+        (core.findtext(f"{_TERMS}created") or "")[:10],
+        core.findtext(f"{_DC}creator") or "",
+    )
+
+
+def build_document(writer: TextWriter, stated: Properties, title: str = "") -> ParsedDocument:
+    """Return what was written, titled as stated, else by `title`. Raises `ReadError` `empty` if nothing was."""
+    parsed = writer.build_parsed(stated.title or title, published=stated.published, authors=read_byline(stated.creator))
     if not parsed.text.strip():
         raise ReadError(ReadOutcome.EMPTY, "The document has no text.")
     return parsed
+
+
+_DAMAGES = (  # what readers of archives, of XML (a `SyntaxError`) and of workbooks raise on a damaged file
+    *(zipfile.BadZipFile, EOFError, OSError, NotImplementedError, SyntaxError),
+    *(LookupError, ValueError, TypeError, ArithmeticError),
+)
+
+
+@contextlib.contextmanager
+def open_package(data: bytes, kind: str) -> Generator[zipfile.ZipFile]:
+    """Open a document that is a ZIP archive; what goes wrong while its parts are read is told as a damaged file.
+
+    Raises:
+        ReadError: `broken`, `too_large` for a ZIP bomb, `encrypted`.
+    """
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            _check_archive(archive)
+            yield archive
+    except _DAMAGES as error:
+        raise ReadError(ReadOutcome.BROKEN, f"The {kind} file is damaged ({type(error).__name__}).") from error
 
 
 def _check_archive(archive: zipfile.ZipFile) -> None:
@@ -199,7 +239,7 @@ def _check_archive(archive: zipfile.ZipFile) -> None:
         raise ReadError(ReadOutcome.ENCRYPTED, "The archive is encrypted.")
 
 
-def _parse_xml(data: bytes) -> ET.Element:
+def parse_xml(data: bytes) -> ET.Element:
     """Parse XML without a document type: no entities, so no expansion and no outside file."""
     if b"\x00" in data or b"<!DOCTYPE" in data or b"<!ENTITY" in data:
         raise ValueError("a document type")

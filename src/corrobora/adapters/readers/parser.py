@@ -94,6 +94,40 @@ DOCX = FormatReader(
     ("application/vnd.openxmlformats-officedocument.wordprocessingml.document",),
     whole=True,
 )
+XLSX = FormatReader(
+    "corrobora.adapters.readers.packages:read_xlsx",
+    (".xlsx", ".xlsm"),
+    ("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",),
+    whole=True,
+    cpu_seconds=LIMITS.parse_pdf_seconds,
+)
+PPTX = FormatReader(
+    "corrobora.adapters.readers.packages:read_pptx",
+    (".pptx", ".ppsx"),
+    ("application/vnd.openxmlformats-officedocument.presentationml.presentation",),
+    whole=True,
+)
+OPENDOCUMENT = FormatReader(
+    "corrobora.adapters.readers.packages:read_opendocument",
+    (".odt", ".ods", ".odp"),
+    tuple(f"application/vnd.oasis.opendocument.{kind}" for kind in ("text", "spreadsheet", "presentation")),
+    whole=True,
+    cpu_seconds=LIMITS.parse_pdf_seconds,
+)
+EPUB = FormatReader(
+    "corrobora.adapters.readers.packages:read_epub",
+    (".epub",),
+    ("application/epub+zip",),
+    whole=True,
+    cpu_seconds=LIMITS.parse_pdf_seconds,
+)
+_PACKAGES = (  # what tells the format of a ZIP archive, whatever its name
+    (b"mimetypeapplication/epub+zip", EPUB),
+    (b"mimetypeapplication/vnd.oasis.opendocument", OPENDOCUMENT),
+    (b"ppt/presentation.xml", PPTX),
+    (b"xl/workbook.xml", XLSX),
+    (b"word/document.xml", DOCX),
+)
 MAIL = FormatReader(
     "corrobora.adapters.readers.mail:read_mail", (".eml", ".mbox", ".mbx"), ("message/rfc822", "application/mbox")
 )
@@ -128,9 +162,11 @@ def find_reader(name: str, data: bytes, content_type: str = "") -> FormatReader:
     start = data[:512].lstrip().lower()
     declared = start.startswith(b"<?xml")
     if start.startswith((b"<!doctype html", b"<html")) or (declared and b"<html" in data[:2_048].lower()):
-        found = HTML if found in (PDF, DOCX, TEXT, XML) else found
+        found = HTML if found.whole or found is TEXT else found
     elif declared and found is TEXT:
         found = XML
+    if data.startswith(b"PK\x03\x04") and (found is TEXT or found.whole):
+        return next((reader for mark, reader in _PACKAGES if mark in data), found)
     if found is TEXT and _ROFF.match(data[:_ROFF_BYTES].lstrip()):  # "ls.1" has an ending of its own for each section
         return MANUAL
     headers = _HEADERS.match(data[:20_000].replace(b"\r\n", b"\n").lstrip()) if found is TEXT else None

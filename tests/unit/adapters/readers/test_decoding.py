@@ -73,21 +73,10 @@ def test_h02_what_is_no_text_is_unsupported(data):
     assert caught.value.outcome == "unsupported"
 
 
-@pytest.mark.parametrize(
-    ("inside", "named", "step"),
-    [
-        ({"mimetype": "application/epub+zip"}, "an EPUB book", "Save it as"),
-        ({"mimetype": "application/vnd.oasis.opendocument.text"}, "an OpenDocument file", "Save it as"),
-        ({"ppt/presentation.xml": "x"}, "a PowerPoint file", "Save it as"),
-        ({"xl/workbook.xml": "x"}, "an Excel file", "as CSV"),
-        ({"a.txt": "x"}, "a ZIP archive", "Unpack"),
-    ],
-)
-def test_a_format_that_is_not_read_is_named_with_what_to_do(inside, named, step):
+def test_an_archive_of_several_files_is_named_with_what_to_do():
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
-        for name, text in inside.items():
-            archive.writestr(name, text)
-    with pytest.raises(ReadError, match=f"It is {named}, not text") as caught:
+        archive.writestr("a.txt", "x")
+    with pytest.raises(ReadError, match="It is a ZIP archive, not text") as caught:
         decode_text(out.getvalue())
-    assert step in caught.value.next_step
+    assert "Unpack" in caught.value.next_step
