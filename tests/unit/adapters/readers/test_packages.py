@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Mapping
 from datetime import datetime
 
 import pytest
@@ -29,7 +30,7 @@ _KILNS = (("Kiln", "Height"), ("North", "4 m"))
 _BRICKS = (("Year", "Bricks"), ("2020", "1,200"))
 
 
-def packed(parts: dict[str, str | bytes]) -> bytes:
+def packed(parts: Mapping[str, str | bytes]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in parts.items():
@@ -39,8 +40,8 @@ def packed(parts: dict[str, str | bytes]) -> bytes:
 
 def workbook() -> bytes:
     book = Workbook()
-    sheet = book.active
-    sheet.title = "Budget"
+    book.remove(book.worksheets[0])
+    sheet = book.create_sheet("Budget")
     for row in (
         ["Budget of the harbour", None],
         ["Amounts in crowns", None],
@@ -144,10 +145,11 @@ def test_the_visible_sheets_of_a_workbook_are_tables_below_their_names():
 
 
 def test_a_sheet_with_a_cell_far_below_is_read_to_the_gap():
-    out, sheet = io.BytesIO(), Workbook()
-    sheet.active.append(["near"])
-    sheet.active.cell(1_000_000, 1).value = "far"
-    sheet.save(out)
+    out, book = io.BytesIO(), Workbook()
+    sheet = book.worksheets[0]
+    sheet.append(["near"])
+    sheet.cell(1_000_000, 1, "far")
+    book.save(out)
     assert read_xlsx(out.getvalue()).text == "Sheet\n\nnear"
 
 
