@@ -93,19 +93,21 @@ _OPEN = "application/vnd.oasis.opendocument."
 
 
 def _read_package(read: str, suffixes: tuple[str, ...], *types: str) -> FormatReader:
-    return FormatReader(
-        f"corrobora.adapters.readers.{read}", suffixes, types, whole=True, cpu_seconds=LIMITS.parse_pdf_seconds
-    )
+    return FormatReader(read, suffixes, types, whole=True, cpu_seconds=LIMITS.parse_pdf_seconds)
 
 
-DOCX = _read_package("office:read_docx", (".docx",), f"{_OFFICE}wordprocessingml.document")
-XLSX = _read_package("packages:read_xlsx", (".xlsx", ".xlsm"), f"{_OFFICE}spreadsheetml.sheet")
-PPTX = _read_package("packages:read_pptx", (".pptx", ".ppsx"), f"{_OFFICE}presentationml.presentation")
+DOCX = _read_package("corrobora.adapters.readers.office:read_docx", (".docx",), f"{_OFFICE}wordprocessingml.document")
+XLSX = _read_package(
+    "corrobora.adapters.readers.packages:read_xlsx", (".xlsx", ".xlsm"), f"{_OFFICE}spreadsheetml.sheet"
+)
+PPTX = _read_package(
+    "corrobora.adapters.readers.packages:read_pptx", (".pptx", ".ppsx"), f"{_OFFICE}presentationml.presentation"
+)
 OPENDOCUMENT = _read_package(
-    *("packages:read_opendocument", (".odt", ".ods", ".odp")),
+    *("corrobora.adapters.readers.packages:read_opendocument", (".odt", ".ods", ".odp")),
     *(f"{_OPEN}{kind}" for kind in ("text", "spreadsheet", "presentation")),
 )
-EPUB = _read_package("packages:read_epub", (".epub",), "application/epub+zip")
+EPUB = _read_package("corrobora.adapters.readers.packages:read_epub", (".epub",), "application/epub+zip")
 _PACKAGES = (  # what tells the format of a ZIP archive, whatever its name
     (b"mimetypeapplication/epub+zip", EPUB),
     (b"mimetypeapplication/vnd.oasis.opendocument", OPENDOCUMENT),
