@@ -150,6 +150,7 @@ async def test_mistakes_are_explained_and_prompts_say_who_authorizes(filled_url:
             ("research", {"question": CLEAR, "libraries": [str(tmp_path)]}, "library_unknown"),
             ("research", {"question": CLEAR, "libraries": ["docs"], "profile": "./mine.toml"}, "unknown_profile"),
             ("research", {"question": "", "libraries": ["docs"]}, "question"),
+            ("search", {"query": " "}, "question_empty"),
             ("research", {"question": CLEAR, "libraries": ["docs"], "minutes": -1}, "time"),
             ("research", {"question": CLEAR, "libraries": []}, "Name some in `libraries`."),
             ("research", {"libraries": ["docs"]}, "request_invalid: question: it is missing."),

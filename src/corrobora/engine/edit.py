@@ -95,7 +95,7 @@ async def propose_changes(base: Base, given: EditRequest, run: Session) -> tuple
     if not edits:
         raise UserError(
             "edit_unclear",
-            f"The feedback led to no edit{f': {unclear}' if unclear else ''}.",
+            f"The feedback led to no edit{unclear and f': {unclear}'}".rstrip(". ") + ".",
             next_step="Name the edits: corrobora edit RUN --drop 2.1; the ids: corrobora edit RUN --outline",
         )
     base, changes = await check_changes(base, edits, run)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, cast
 
 from corrobora.domain.run import Event, EventType
-from corrobora.text.phrases import describe_code, format_count
+from corrobora.text.phrases import describe_code, describe_stop, format_count
 
 EventData = Mapping[str, object]
 
@@ -103,7 +103,7 @@ def _round_text(data: EventData) -> str:
     seconds = number_field(data, "remaining")
     parts = [f"{_round_name(data)} over: {count_noun(data, 'new_facts', 'new fact')}", format_count(left, "gap")]
     parts += [f"{seconds:.0f} s left"] if seconds is not None and seconds < 10**6 else []
-    parts += [f"stopped: {describe_code(stop)}"] if stop else []
+    parts += [f"stopped: {describe_stop(stop)}"] if stop else []
     return ", ".join(parts)
 
 

@@ -23,7 +23,7 @@ from corrobora.text.alignment import find_cut, find_slices
 from corrobora.text.comparison import find_differing_sentences
 from corrobora.text.markdown import MARKER, escape_markdown, format_cell, format_table
 from corrobora.text.orders import find_order
-from corrobora.text.phrases import ENGLISH, Frame, describe_code, find_frame, format_count
+from corrobora.text.phrases import ENGLISH, Frame, describe_code, describe_stop, find_frame, format_count
 from corrobora.text.tokens import escape_text, sanitize_text
 
 HOW = {
@@ -353,7 +353,7 @@ def _describe_stops(stops: Sequence[tuple[str, str]], frame: Frame) -> str:
     counts = Counter((format_cell(shorten_title(name, 80)), why) for name, why in stops)
     return "; ".join(
         (f"{name}: " if len(counts) > 1 else "")
-        + say(describe_code(why))
+        + say(describe_stop(why))
         + (f" {say(f'({times} times)')}" if times > 1 else "")
         for (name, why), times in counts.items()
     )

@@ -7,6 +7,7 @@ edits and the words inside them; code checks each, applies it and keeps every by
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Literal
@@ -75,6 +76,36 @@ class Change:
     parts: tuple[Edit, ...] = ()  # the plain edits that make it: drops of a shortened section, added statements
     asked: bool = False  # a drop of what the reader named: that it is lost is what was wanted
     closes: tuple[str, ...] = ()  # gaps of the report that a new search closed
+
+
+_AROUND = 8  # words beside a difference that are shown with it
+
+
+def cut_common_words(before: Sequence[str], after: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the lines of a change as a reader compares them: of one line for one, the words around the difference.
+
+    Example:
+        >>> cut_common_words(["It is " + "very " * 9 + "old."], ["It is " + "very " * 9 + "new."])[1]
+        ['… very very very very very very very very new.']
+    """
+    if len(before) != 1 or len(after) != 1:
+        return before, after
+    old, new = before[0].split(), after[0].split()
+    start = _count_common(old, new)
+    end = _count_common(old[start:][::-1], new[start:][::-1])
+    first, last = max(0, start - _AROUND), max(0, end - _AROUND)
+
+    def cut(words: Sequence[str]) -> list[str]:
+        kept = words[first : len(words) - last]
+        return [" ".join((*["…"] * (first > 0), *kept, *["…"] * (last > 0)))]
+
+    return cut(old), cut(new)
+
+
+def _count_common(one: Sequence[str], other: Sequence[str]) -> int:
+    """Count the words with which both begin."""
+    most = min(len(one), len(other))
+    return next((at for at in range(most) if one[at] != other[at]), most)
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,6 +186,11 @@ def describe_code(code: object) -> str:
     return _WORDS.get(text, text if " " in text else text.replace("_", " "))
 
 
+def describe_stop(code: object) -> str:
+    """Return in words why research stopped: a person who ends it early has not cancelled the run."""
+    return "it was ended early" if code == StopReason.CANCELLED else describe_code(code)
+
+
 _SLOT = re.compile(r"\{([A-Za-z]+\d?)\}")
 _TAG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}\Z")
 _MOST_CHARS = 2_000  # of a text that is translated; what is longer is content

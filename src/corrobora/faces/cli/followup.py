@@ -44,7 +44,7 @@ from corrobora.faces.cli.request import (
 )
 from corrobora.faces.cli.screen import is_terminal, one_line, read_typed_line, write_stderr
 from corrobora.faces.cli.worker import CRON_NAMES, check_schedule_name
-from corrobora.roles.edit import Edit, EditAction, EditRequest
+from corrobora.roles.edit import Edit, EditAction, EditRequest, cut_common_words
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -255,7 +255,9 @@ async def _conduct_edit(workspace: Workspace, run: RunId, wanted: OutputOptions)
     from corrobora.faces.cli.run import conduct_run  # noqa: PLC0415 - as above
 
     said = (await workspace.runs.read_answers(run)).get("edits")
-    code = await conduct_run(workspace, run, replace(wanted, as_json=wanted.as_json and said is not None))
+    asks = wanted.may_ask and not wanted.as_json and is_terminal(sys.stdin) and is_terminal(sys.stderr)
+    shown = replace(wanted, as_json=wanted.as_json and said is not None, expected=_WAITS if asks else "")
+    code = await conduct_run(workspace, run, shown)
     row = await workspace.runs.get(run)
     if row.status is not RunStatus.PAUSED or row.outcome != _WAITS:
         return code
@@ -263,7 +265,6 @@ async def _conduct_edit(workspace: Workspace, run: RunId, wanted: OutputOptions)
     if wanted.as_json:
         print_json({"run_id": run, "status": _WAITS, **found})
         return Exit.NEEDS_HUMAN
-    asks = wanted.may_ask and is_terminal(sys.stdin) and is_terminal(sys.stderr)
     if not asks:
         print_text(await workspace.runs.read_text(run, "changes.md") or "")
         return Exit.NEEDS_HUMAN
@@ -274,28 +275,35 @@ async def _conduct_edit(workspace: Workspace, run: RunId, wanted: OutputOptions)
     return await conduct_run(workspace, run, wanted)
 
 
+_ANSWERS = {"y": "y", "yes": "y", "n": "n", "no": "n", "q": "q", "quit": "q"}  # anything else is asked again
+
+
 def _ask_reader(found: Mapping[str, Any]) -> str | None:
     """Show each change on stderr and return the numbers that the person accepts; None leaves all of them waiting."""
     accepted: list[str] = []
+    for loss in found["together"]:
+        write_stderr(one_line(f"Together the changes also lose {loss['kind']}: {loss['text']}", 400))
     for each in found["changes"]:
         for line in _describe_change(each):
             write_stderr(line)
         if each["refused"]:
             continue
-        write_stderr("Accept this change? y, n, or q to decide later.")
-        typed = read_typed_line().strip().lower()
-        if typed in ("", "q", "quit"):
+        typed = ""
+        while not typed:
+            write_stderr("Accept this change? y, n, or q to decide later.")
+            line = read_typed_line()
+            typed = _ANSWERS.get(line.strip().lower(), "") if line else "q"
+        if typed == "q":
             return None
-        accepted += [str(each["number"])] if typed in ("y", "yes") else []
-    for loss in found["together"]:
-        write_stderr(one_line(f"Together they also lose {loss['kind']}: {loss['text']}", 400))
+        accepted += [str(each["number"])] if typed == "y" else []
     return ",".join(accepted) or "none"
 
 
 def _describe_change(each: Mapping[str, Any]) -> list[str]:
     edit = each["edit"]
     lines = [f"{each['number']}. {edit['action']} {edit['target']} {edit['place']}".rstrip()]
-    lines += [f"  - {line}" for line in each["before"]] + [f"  + {line}" for line in each["after"]]
+    before, after = cut_common_words(each["before"], each["after"])
+    lines += [f"  - {line}" for line in before] + [f"  + {line}" for line in after]
     lines += [f"  Loses {loss['kind']}: {loss['text']}" for loss in each["losses"]]
     lines += [f"  Closes the gap: {text}" for text in each["closes"]]
     lines += [f"  Refused, the text stays: {each['refused']}."] if each["refused"] else []

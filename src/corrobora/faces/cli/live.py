@@ -13,7 +13,7 @@ from rich.text import Text
 from corrobora.faces.cli.screen import one_line
 from corrobora.faces.event_text import format_clock, thread_label
 from corrobora.faces.run_view import Gauge, Lane, RunView
-from corrobora.text.phrases import describe_code, format_count
+from corrobora.text.phrases import describe_code, describe_stop, format_count
 
 _MAX_LANES = 12
 
@@ -29,7 +29,7 @@ def render_screen(screen: RunView, elapsed: float, *, note: str = "") -> Rendera
     if screen.latest and not screen.finished:
         rows.append(Text(f"  {one_line(screen.latest, 200)}", style="dim", overflow="ellipsis", no_wrap=True))
     if screen.outcome:
-        stops = "; ".join(dict.fromkeys(describe_code(lane.state) for lane in screen.lanes if lane.state))
+        stops = "; ".join(dict.fromkeys(describe_stop(lane.state) for lane in screen.lanes if lane.state))
         end = f"■ {describe_code(screen.outcome)}" + (f", stopped: {stops}" if stops else "")
         rows.append(Text(one_line(end), style="bold"))
     if note:
@@ -53,7 +53,7 @@ def _lane_row(lane: Lane) -> tuple[Text, Text, Text, Text]:
         Text(_round_text(lane), style="cyan"),
         Text(one_line(name, 60), overflow="ellipsis", no_wrap=True),
         Text(f"{searches}  {lane.reads} read  {format_count(lane.facts, 'fact')}"),
-        Text(one_line(describe_code(lane.state), 50), style="dim"),
+        Text(one_line(describe_stop(lane.state), 50), style="dim"),
     )
 
 

@@ -51,7 +51,7 @@ from corrobora.faces.cli.report import (
 from corrobora.faces.cli.screen import ask_authorization, is_terminal, one_line, plan_lines, write_stderr
 from corrobora.faces.event_text import count_noun, estimate_text, object_field
 from corrobora.reporting.report_format import REPORT_FILES
-from corrobora.text.phrases import describe_code
+from corrobora.text.phrases import describe_code, describe_stop
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -204,6 +204,7 @@ class OutputOptions:
     until: str = ""  # pause after this stage, by the name that was asked for
     deliver_anyway: bool = False
     prints: bool = True  # the report, where it is not written to a file
+    expected: str = ""  # an outcome that is no news: whoever started the run asks a person about it next
 
 
 def start_run(settings: Settings, request: Request, wanted: OutputOptions) -> int:
@@ -345,7 +346,7 @@ async def _deliver_report(
         _print_closing_lines(workspace, row, report)
     interrupted = conduct.exit_code() if conduct else None
     if interrupted is None:
-        if end.why:
+        if end.why and row.outcome != (wanted.expected or None):
             print_notice(end.why)
         return end.code
     if not row.status.final:
@@ -386,7 +387,7 @@ def _print_closing_lines(workspace: Workspace, row: RunRow, report: Mapping[str,
             f"{count_noun(method, 'sources_read', 'source')} read, {method.get('sources_cited', 0)} cited",
             count_noun(method, "facts", "fact"),
             count_noun(method, "rounds", "round"),
-            *((f"stopped: {describe_code(report['stop'])}",) if report.get("stop") else ()),
+            *((f"stopped: {describe_stop(report['stop'])}",) if report.get("stop") else ()),
             f"{row.elapsed_seconds:.1f} s",
         ]
         write_stderr(f"run      {one_line(' · '.join(counts))}")

@@ -17,7 +17,6 @@ from corrobora.app import Workspace
 from corrobora.app.libraries import list_libraries, open_library, open_run_library
 from corrobora.app.verification import verify_report
 from corrobora.domain.errors import CorroboraError, UserError
-from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import RunRow
 from corrobora.faces.cli.screen import one_line
 from corrobora.faces.cli.verify import list_findings, summarize_recheck
@@ -32,7 +31,7 @@ from corrobora.faces.mcp.resources import (
     dump_json,
     read_report_page,
 )
-from corrobora.faces.request import describe_fault, explain_error
+from corrobora.faces.request import describe_fault, explain_error, parse_question
 from corrobora.faces.web import followups, service
 from corrobora.faces.web.new_run import NewRun
 from corrobora.faces.web.service import answer_run, look_at_run
@@ -241,7 +240,7 @@ def _add_search_pair(server: MCPServer[Any], workspace: Workspace) -> None:
     ) -> CallToolResult:
         """Search the stored libraries and return passages; fetch returns the text of one."""
         library = open_library(workspace, await list_names())
-        hits = await library.hybrid_search(query[: LIMITS.question_max_chars], limit=limit)
+        hits = await library.hybrid_search(parse_question(query, least=1).text, limit=limit)
         rows = [
             {
                 "id": f"{hit.source}:{hit.passage}",

@@ -29,7 +29,8 @@ from corrobora.faces.event_text import format_clock
 from corrobora.faces.request import PROBLEM_TYPE, Problem, choose_next_step, describe_fault, make_problem
 from corrobora.faces.web.security import FORM_FIELD, Access
 from corrobora.reporting.bibliography import name_section
-from corrobora.text.phrases import describe_code, format_count
+from corrobora.roles.edit import cut_common_words
+from corrobora.text.phrases import describe_code, describe_stop, format_count
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _SHARED = Path(str(resources.files("corrobora.reporting"))) / "templates"  # of exported pages
@@ -63,14 +64,20 @@ def load_templates() -> Environment:
         "one_line": one_line,
         "next_step": partial(choose_next_step, face="page"),
         "words": _describe_code,
+        "stop": describe_stop,
         "clock": format_clock,
         "arrows": _set_arrows,
         "counted": format_count,
         "split_hits": split_hits,
         "section": name_section,
+        "differing": _cut_change,
     }
     environment.filters.update(filters)  # pyright: ignore[reportUnknownMemberType] - not typed there
     return environment
+
+
+def _cut_change(change: Mapping[str, Any]) -> tuple[Sequence[str], Sequence[str]]:
+    return cut_common_words(change["before"], change["after"])
 
 
 def _describe_code(code: str) -> str:

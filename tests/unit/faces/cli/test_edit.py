@@ -19,7 +19,7 @@ def test_edits_are_named_by_options_and_wait_for_their_reader(finished: tuple[An
     assert f"{named[OPENED]}  {OPENED} [1]" in shell("edit", run, "--outline").out
     one = named[OPENED]
     wishes = ("--reword", f"{one}=In 1931 the bridge at Arnholm was opened.", "--add", f"0={OPENED} [1]")
-    more = ("--move", f"{one}=0", "--shorten", "0", "--research", "0=Is it long?", "--drop", "9.9")
+    more = ("--move", f"{one}=0", "--shorten", "1", "--research", "0=Is it long?", "--drop", "9.9")
     result = shell("edit", run, *wishes, *more, "--json", "-q", "--no-input")
     assert result.code == 3
     found = json.loads(result.out)
@@ -58,7 +58,7 @@ def test_changes_are_accepted_by_number_at_once_or_at_a_terminal_and_versions_st
     shell, run = finished
     text = shell("resume", run).out
     one = json.loads(shell("edit", run, "--outline", "--json").out)["sentences"][0]["id"]
-    refused = shell("edit", run, "--shorten", "0", "--accept", "all", "-q")
+    refused = shell("edit", run, "--shorten", "1", "--accept", "all", "-q")
     assert (refused.code, "1 (loses statement “" in refused.complaint) == (2, True), refused
     assert shell("edit", "last", "--outline").code == 0  # `last` is the newest run that has a report
     dropped = shell("edit", run, "--drop", one, "--accept-losses", "-q")
@@ -68,8 +68,13 @@ def test_changes_are_accepted_by_number_at_once_or_at_a_terminal_and_versions_st
     wrong = shell("edit", "last", "--accept", "7", "-q")  # the edit waits on, and the right number is taken after it
     assert (wrong.code, "'7' is no change that may be accepted; these may: 1." in wrong.complaint) == (2, True)
     assert shell("edit", "last", "--accept", "1", "-q").code == 0
-    asked = shell.at_terminal("edit", run, "--drop", one, "-q", typed="y\n")
-    assert (asked.code, "Accept this change?" in asked.err) == (0, True)
+    asked = shell.at_terminal("edit", run, "--drop", one, "-q", typed="what?\n\ny\n")
+    assert (asked.code, asked.err.count("Accept this change?"), OPENED in asked.out.split("## Sources")[0]) == (
+        0,
+        3,
+        False,
+    ), "what is no answer is asked again"
+    assert "--accept" not in asked.err, "who is asked needs no command"
     later = shell.at_terminal("edit", run, "--drop", one, "-q", typed="q\n")
     assert later.code == 3
     back = shell("edit", "last", "--restore", "1", "-q")
