@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 
 async def compare_runs(workspace: Workspace, before: str, after: str) -> RunComparison:
-    """Compare the reports of two stored runs, each named by an id, the unique start of one, or `last`.
+    """Compare the reports of two stored runs, each named as in `find_reported`.
 
     Raises:
         UserError: there is no such run.
         NoEvidence: `report_missing`: one of them has no report.
     """
-    runs = [await workspace.runs.find_id(each) for each in (before, after)]
+    runs = [RunId(await find_reported(workspace, each)) for each in (before, after)]
     reports = [await require_report(workspace, run) for run in runs]
     return compare_reports(
         reports[0], reports[1], (runs[0], runs[1]), await list_unchanged(workspace, runs[0], *reports)
@@ -54,7 +54,7 @@ async def find_origins(workspace: Workspace, rows: Sequence[RunRow]) -> Mapping[
 
 
 async def find_reported(workspace: Workspace, given: str) -> str:
-    """Return the id of a run whose report is meant; `last` is the newest run that has one."""
+    """Return the id of a run whose report is meant: an id, its start, or `last`, the newest that has one."""
     if given == NEWEST:
         for row in await workspace.runs.list(limit=_LOOK_BACK):
             if await workspace.runs.read_artifact(row.id, "report.json") is not None:

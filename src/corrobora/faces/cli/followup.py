@@ -144,9 +144,9 @@ def watch(*, run: str, cron: str, name: str | None, deliver: tuple[str, ...], co
     output = parse_deliveries(deliver)
 
     async def store_watch(workspace: Workspace) -> tuple[str, str]:
-        from corrobora.app.followups import watch_run  # noqa: PLC0415 - as above
+        from corrobora.app.followups import find_reported, watch_run  # noqa: PLC0415 - as above
 
-        whole = await workspace.runs.find_id(run)
+        whole = await find_reported(workspace, run)
         named = name or f"watch-{whole.removeprefix('r_')[:12]}"
         return named, await watch_run(workspace, whole, named, CRON_NAMES.get(cron, cron), output)
 

@@ -27,7 +27,7 @@ def test_a_follow_up_is_a_run_of_its_own_on_the_evidence_of_another(finished: tu
     shown = json.loads(shell("runs", "show", again["run_id"], "--json").out)["request"]
     assert ["words_max", "800"] in shown["overrides"]
     told = shell("runs", "show", again["run_id"]).out
-    assert (f"follows    {run} (update)\n" in told, "read again\n" in told) == (True, True), told
+    assert (f"follows    update of {run}\n" in told, "read again\n" in told) == (True, True), told
     assert f"from run `{run}`" in shell("update", run, "-q").out
     assert "nobody" in shell("update", run, "--model", "nobody:x").complaint
     report = ask(run, LENGTH, search=False)
@@ -56,3 +56,13 @@ def test_after_the_report_of_a_dialogue_each_line_is_a_follow_up(filled: Any) ->
     assert "Follows run" not in first
     assert "Follows run" in second
     assert "412 metres" in second
+
+
+def test_last_is_the_newest_run_that_has_a_report(finished: tuple[Any, str]) -> None:
+    shell, run = finished
+    assert shell("research", "When was the ferry of Arnholm built?", "-l", "docs", "-q", "--plan-only").code == 0
+    watched = shell("watch", "last", "--name", "of-last", "--deliver", "folder:news")
+    assert watched.code == 0, watched
+    shell("schedule", "rm", "of-last")
+    compared = shell("runs", "compare", run, "last")
+    assert compared.code == 0, compared
