@@ -177,6 +177,7 @@ async def test_angles_17_a_summary_keeps_nothing_that_its_facts_refute_and_nothi
     def reflect(page: ParsedPrompt) -> Mapping[str, Any]:
         [marker, *_] = re.findall(r"(\[S\d+:C\d+\]).*every six months", page.text) or [""]
         said = f"Cranes are inspected every six months {marker}. Cranes are inspected every 97 months {marker}. "
+        said += f"The port looks after its cranes twice a year {marker}. "
         return {**never_content(page), "findings": f"{said}Most ports have cranes." if marker else ""}
 
     text = "".join(
@@ -187,6 +188,8 @@ async def test_angles_17_a_summary_keeps_nothing_that_its_facts_refute_and_nothi
     [written] = done.prompts("synthesize")
     assert "Cranes are inspected every six months. [S" in written
     assert "97 months" not in written
+    assert "twice a year. [S" in written
+    assert "(unclear)" not in written, "what code doubts is no word of whoever wrote the summary"
     assert "Most ports" not in written
 
 

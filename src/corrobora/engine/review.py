@@ -21,6 +21,7 @@ from corrobora.policies.grading import find_notice
 from corrobora.ports import Library
 from corrobora.reporting.evidence import build_evidence
 from corrobora.reporting.render import CitedSource, render_conflicts, render_gaps
+from corrobora.reporting.report_format import compile_labels
 from corrobora.reporting.verify import RULED, CheckedDraft, check_draft
 from corrobora.roles.forms import name_origin, name_place, select_best_facts
 from corrobora.roles.review import Confirming, Doubt, Reviewing, Revising, confirm
@@ -29,7 +30,7 @@ from corrobora.text.derivations import ReadDocument, ReadingSet, find_mention, i
 from corrobora.text.markdown import LEAD, MARKER, is_row, iter_cited_sentences
 from corrobora.text.measures import find_measures
 from corrobora.text.operations import DerivationKind
-from corrobora.text.phrases import TELLS_RESEARCH, format_count, is_written_by_code
+from corrobora.text.phrases import TELLS_RESEARCH, format_count, is_written_by_code, list_frames
 from corrobora.text.reading import is_stated_result
 from corrobora.text.support import find_numbers
 from corrobora.text.tokens import split_words, stem_text, token_overlap
@@ -336,7 +337,8 @@ def drop_unproven(found: Findings, run: Session) -> Findings:
     if not run.has_model or not any(fact.marker in found.summary for fact in found.facts):
         return found
     kept: list[str] = []
-    for line in check_draft(Draft("", found.summary), found.facts).draft.body.split("\n"):
+    body = check_draft(Draft("", found.summary), found.facts).draft.body
+    for line in compile_labels(*list_frames()).sub("", body).split("\n"):
         lead = line[: len(line) - len(LEAD.sub("", line, count=1))]
         cited = [f"{said} {''.join(marks)}" for said, marks in iter_cited_sentences(line[len(lead) :]) if marks]
         whole = not line.strip() or line.startswith("#") or is_row(line)

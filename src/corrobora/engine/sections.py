@@ -126,6 +126,7 @@ def _emit_crawl_failure(key: str, url: str, why: str, thread: ThreadState, run: 
 
 
 NAMED_DEPTH = 50  # passages that are looked at for a document that a source names
+_PAGE_SECTION = re.compile(r"(?<=[\w.])\s?\(\d\w?\)(?=\W*$)")  # of a manual page, as in "crontab(5)"
 _SECTION_NUMBER = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){1,4}(?![\d.]*\d)")  # of 5.2.5, not of a year
 
 
@@ -134,6 +135,7 @@ async def resolve_requests(
 ) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
     """Turn what a reader asked for into hits: sections by id or number, stored documents by their names."""
     source, asks, missing = document.source, dict[str, Hit](), list[str]()
+    names = [_PAGE_SECTION.sub("", name) for name in names]
     here = await run.library.source_passages(source.id) if names else ()
     for name in dict.fromkeys(names):
         own = next((p.id for p in here if p.id == name.partition(" ")[0] or _has_number(name, p)), None)
@@ -179,16 +181,17 @@ async def _find_named_document(name: str, asking: SourceId, run: Session) -> Hit
         numbered = [hit for hit, passage in read if _has_number(name, passage)]
         if numbered or _SECTION_NUMBER.search(name):
             return tuple(numbered[:1])
-        single = len(stem_text(name)) == 1  # such a word says little, unless it is the whole name
-        stored = [(hit, (hit.title, *each.heading.split(" > "))) for hit, each in read]
+        single = len(stem_text(name)) == 1  # a heading of one word says little, a title that alone has it much
+        stored = [(hit, (hit.title, *(() if single else each.heading.split(" > ")))) for hit, each in read]
         pages = [(hit, (hit.title,)) for hit in run.found.values() if hit.source is None]
-        rated = [
-            (alike, hit)
-            for hit, called in (*stored, *pages)
-            if (alike := measure_name(name, *called))
-            and (alike if single else token_overlap(name, " ".join(called))) >= NAMED_SHARE
-        ]
-        return (max(rated, key=lambda each: each[0])[1],) if rated else ()
+        rated: dict[str, tuple[float, Hit]] = {}
+        for hit, called in (*stored, *pages):
+            alike = measure_name(name, *called) * (token_overlap(name, " ".join(called)) >= NAMED_SHARE)
+            if alike > rated.get(hit.source or hit.url, (0.0, hit))[0]:
+                rated[hit.source or hit.url] = (alike, hit)
+        best = sorted(rated.values(), key=lambda each: -each[0])[:2]
+        unique = bool(best) and not (single and len(best) > 1 and best[0][0] == best[1][0])
+        return (best[0][1],) if unique else ()
 
     found = await run.record_value(key, tuple[Hit, ...], search_name)
     return found[0] if found else None

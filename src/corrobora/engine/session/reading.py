@@ -176,7 +176,7 @@ class ReadBatch:
         calls: list[list[int]] = []
         room: list[int] = []
         owners: list[str] = []
-        placed: dict[tuple[str, tuple[str, ...]], int] = {}  # the call of a passage, and why it is read again
+        placed: set[tuple[str, tuple[str, ...]]] = set()  # passages, and why they are read again
         free = {at: self.list_free(part) for at, part in self.parts.items()}
         sizes = {at: sum(len(passage.text) for passage in passages) for at, passages in free.items()}
         for each in sorted(self.parts, key=lambda at: (-sizes[at], at)):  # the largest first: small ones fill the gaps
@@ -184,8 +184,10 @@ class ReadBatch:
             new = [passage for passage in free[each] if (passage.id, part.missing) not in placed]
             size = sum(len(passage.text) for passage in new)
             owner = part.source.id if part.source.kind == "web" and not self.pages else ""
-            mine = [placed[key] for passage in free[each] if (key := (passage.id, part.missing)) in placed]
-            fits = (at for at in (*mine, *range(len(calls))) if size <= room[at] and owners[at] == owner)
+            own = [
+                at for at, call in enumerate(calls) if any(self.parts[it].source.id == part.source.id for it in call)
+            ]
+            fits = (at for at in (*own, *range(len(calls))) if size <= room[at] and owners[at] == owner)
             at = next(fits, len(calls))
             if at == len(calls):
                 calls.append([])
@@ -193,7 +195,7 @@ class ReadBatch:
                 owners.append(owner)
             calls[at].append(each)
             room[at] -= size
-            placed |= {(passage.id, part.missing): at for passage in new}
+            placed |= {(passage.id, part.missing) for passage in new}
         return calls
 
     def _rank(self, part: ReadPart) -> tuple[int, str]:
