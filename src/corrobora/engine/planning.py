@@ -46,8 +46,8 @@ MAX_DYNAMIC_LEAVES = 20  # tasks that a lead may invent where angles are dynamic
 
 
 def clarify_input(brief: Brief, profile: Profile, dialogue: tuple[str, ...] = ()) -> Asking:
-    """What the manager is given. Where parts are worked on by leaves, no more of them than leaves."""
-    parts = profile.max_leaves if profile.split in ("tree", "angles") else MAX_THREAD_QUESTIONS
+    """What the manager is given. Where each part is a leaf, no more of them than leaves; an angle may have several."""
+    parts = profile.max_leaves if profile.split == "tree" else MAX_THREAD_QUESTIONS
     return Asking("root", brief, dialogue, parts)
 
 

@@ -168,6 +168,7 @@ def gather_reasons(reasons: Sequence[str]) -> tuple[str, ...]:
             others.append(reason)
         elif not any(set(split_words(found[1])) <= set(split_words(known)) for known in absent):
             absent.append(found[1])
+    others = [each for each in others if each.removesuffix(" stands in none of its sources") not in absent]
     return (*((f"in none of its sources: {', '.join(absent)}",) if absent else ()), *others)
 
 

@@ -63,6 +63,8 @@ def test_a_thread_is_asked_for_no_more_parts_than_it_can_follow() -> None:
     assert clarify_input(BRIEF, load_profile("timed")).max_sub_questions == MAX_THREAD_QUESTIONS
     tree = load_profile("tree")
     assert clarify_input(BRIEF, tree).max_sub_questions == tree.max_leaves
+    few = load_profile("angles", (("max_leaves", "2"),))
+    assert clarify_input(BRIEF, few).max_sub_questions == MAX_THREAD_QUESTIONS, "an angle may have several"
 
 
 def test_tree_a_suggested_plan_that_is_none_is_refused_before_anything_is_paid() -> None:
