@@ -2,10 +2,11 @@
 
 Every profile researches one question over the demo library and over a loopback web of the same documents, with the
 scripted model, which obeys the schema and finds a gap after every round, so that all rounds are used. Prints for each
-run, and with `--roles` for each role: calls; input tokens of a call (four characters each; schema, system text and
-user's text, in the order in which providers read them); the share of these characters that repeats the beginning of an
-earlier prompt of the run, of all and of what is no text of a source, since no such text is sent twice; the share of all
-in lines that an earlier prompt of the role had, which is the most that could repeat; characters of an answer. The
+run, and with `--roles` for each role (with the largest parts of its prompts): calls; input tokens of a call (four
+characters each; schema, system text and user's text, in the order in which providers read them); the share of these
+characters that repeats the beginning of an earlier prompt of the run, of all and of what is no text of a source,
+since no such text is sent twice; the share of all in lines that an earlier prompt of the role had, which is the most
+that could repeat; characters of an answer. The
 effective tokens are what a user pays for: a repeated beginning of at least 1,024 tokens, the least that providers keep,
 counts a tenth. Facts are distinct quotes in the findings.
 Run: python -m bench.prompts [PROFILE ...] [--place library] [--roles]
@@ -16,9 +17,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import re
 import subprocess
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -57,7 +59,7 @@ THREAD = "\n".join(
         f'[brief]\nquestion = "{QUESTION}"',
     )
 )
-_CHARACTERS_PER_TOKEN = 4
+_CHARACTERS_PER_TOKEN, MOST_PARTS = 4, 8
 CACHED_PRICE, CACHED_TOKENS = 0.1, 1_024  # of what a provider's cache holds; the shortest beginning that it keeps
 
 
@@ -71,6 +73,7 @@ class Prompt:
     known: int  # characters of its lines that an earlier prompt of the role had, anywhere
     source: int  # characters of sources
     answer: int  # characters
+    parts: Mapping[str, int]  # characters of its schema, its rules, and of what follows each line of its own words
 
     @property
     def paid(self) -> float:
@@ -116,8 +119,20 @@ def list_prompts(asked: Sequence[WireRequest], answers: Sequence[str]) -> list[P
         own = text.splitlines(keepends=True)
         known = sum(len(line) for line in own if line in lines[role])
         lines[role].update(own)
-        found.append(Prompt(role, text, repeated, known, source, len(answer)))
+        parts = {"schema": len(json.dumps(form)), "rules": len(each.system), **split_parts(each.user)}
+        found.append(Prompt(role, text, repeated, known, source, len(answer), parts))
     return found
+
+
+def split_parts(user: str) -> Counter[str]:
+    """Count the characters of a prompt's material by the words before it, numbers and ids left out."""
+    parts, label, inside = Counter[str](), "", False
+    for line in user.splitlines(keepends=True):
+        words = line.partition("<data-")[0].strip()
+        label = label if inside or not words else re.sub(r"[A-Z]*\w*\d\w*", "#", words)[:50]
+        parts[label] += len(line)
+        inside = (inside or line.rstrip().endswith(">")) and "</data-" not in line
+    return parts
 
 
 def measure_shared(one: str, other: str) -> int:
@@ -187,6 +202,9 @@ async def measure(workspace: Workspace, server: ModelServer, profile: str, place
         by_role[each.role].append(each)
     for role, some in by_role.items() if roles else ():
         print(f"    {role:<12} {describe_prompts(some)}")
+        parts = sum((Counter(each.parts) for each in some), Counter[str]())
+        for part, size in parts.most_common(MOST_PARTS):
+            print(f"        {size // _CHARACTERS_PER_TOKEN:>7} tokens: {part}")
 
 
 @asynccontextmanager
@@ -222,7 +240,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("profiles", nargs="*", default=PROFILES, metavar="PROFILE")
     parser.add_argument("--place", action="append", choices=("library", "web"))
-    parser.add_argument("--roles", action="store_true", help="print a line for each role, too")
+    parser.add_argument("--roles", action="store_true", help="print each role and its largest parts, too")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="corrobora-prompts-") as folder:
         home = Path(folder)
