@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
 from tests.integration.harness import DOCUMENTS, good, name_web, open_harness, passages_sent
 
 from corrobora.domain.report import iter_threads
@@ -184,26 +183,6 @@ async def test_a_document_that_a_source_names_is_read_and_one_that_is_nowhere_re
         await harness.run(server, "timed")
     assert any("Bread of the village" in list_sources(user) for user in prompts(server, "extract"))
     assert "asked for Annals of the county of Orrin" in prompts(server, "reflect")[0]
-
-
-@pytest.mark.parametrize(
-    ("name", "opened"),
-    [("zimtctl(8)", "ZIMTCTL manual page"), ("pepper.conf(5)", "PEPPER.CONF manual page"), ("GEESE", "")],
-)
-async def test_a_manual_page_is_found_by_its_name_and_one_word_of_a_heading_opens_nothing(
-    database_url: str, name: str, opened: str
-):
-    documents = {
-        **DOCUMENTS,
-        "a.md": "# ZIMTCTL manual page\n\n## NAME\n\nStirs porridge.\n",
-        "b.md": "# PEPPER.CONF manual page\n\n## NAME\n\nLists spices.\n",
-        "c.md": "# Birds\n\n## Geese\n\nThey stay.\n\n## Cats\n\nTwo purr.\n",
-    }
-    changes = {"extract": {"read_next": [name]}, "reflect": UNSATISFIED}
-    async with ModelServer(answers=answer_with(changes)) as server, open_harness(database_url, documents) as harness:
-        await harness.run(server, "timed", overrides=(("max_rounds", "1"),))
-    read = {title for user in prompts(server, "extract") for title in list_sources(user)}
-    assert read & {"ZIMTCTL manual page", "PEPPER.CONF manual page", "Birds"} == {opened} - {""}
 
 
 async def test_a_section_that_is_named_by_its_number_is_found_by_its_heading_in_any_document(database_url: str):

@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import re
 
-from tests.integration.harness import name_web, open_harness
+import pytest
+from tests.integration.harness import DOCUMENTS, name_web, open_harness
+from tests.integration.test_reading_and_memory import UNSATISFIED, answer_with, list_sources
 
 from corrobora.domain.limits import LIMITS
 from corrobora.engine.knowledge import MAX_ROUND_FACTS
@@ -214,3 +216,23 @@ async def test_a_short_quote_of_an_entry_is_a_fact_with_the_words_around_it_and_
     assert any("128" in user and "Type of value: Lamps that may burn" in user for user in prompts(server, "reflect"))
     assert all("129" not in user for user in prompts(server, "reflect"))
     assert re.search(r"each with a literal quote; 2 quotes refused: .*no single place", report)
+
+
+@pytest.mark.parametrize(
+    ("name", "opened"),
+    [("zimtctl(8)", "ZIMTCTL manual page"), ("pepper.conf(5)", "PEPPER.CONF manual page"), ("GEESE", "")],
+)
+async def test_a_manual_page_is_found_by_its_name_and_one_word_of_a_heading_opens_nothing(
+    database_url: str, name: str, opened: str
+):
+    documents = {
+        **DOCUMENTS,
+        "a.md": "# ZIMTCTL manual page\n\n## NAME\n\nStirs porridge.\n",
+        "b.md": "# PEPPER.CONF manual page\n\n## NAME\n\nLists spices.\n",
+        "c.md": "# Birds\n\n## Geese\n\nThey stay.\n\n## Cats\n\nTwo purr.\n",
+    }
+    changes = {"extract": {"read_next": [name]}, "reflect": UNSATISFIED}
+    async with ModelServer(answers=answer_with(changes)) as server, open_harness(database_url, documents) as harness:
+        await harness.run(server, "timed", overrides=(("max_rounds", "1"),))
+    read = {title for user in prompts(server, "extract") for title in list_sources(user)}
+    assert read & {"ZIMTCTL manual page", "PEPPER.CONF manual page", "Birds"} == {opened} - {""}
