@@ -73,6 +73,7 @@ _ITEM = re.compile(r"\s*(?:[-*•]|\(?\w{1,3}[.)])\s+")
 SAME_SUBJECT_SHARE = 0.5  # share of common topic stems from which two statements have the same subject
 CLOSE_SUBJECT_SHARE = 0.62
 IDENTICAL_SUBJECT_SHARE = 0.75
+_INSIDE_SHARE = 0.75  # of a short topic that stands in a long one, from which opposite words are compared
 _MIN_TOPIC = 2
 
 
@@ -164,12 +165,14 @@ def find_differing_sentences(one: str, other: str, difference: str, claim: str =
 
 def _compare_parts(a: ParsedStatement, b: ParsedStatement) -> Iterator[Difference]:
     """Compare two clauses in every respect."""
-    alike = compare_topics(a, b)
+    alike, shared = compare_topics(a, b), len(a.topic & b.topic)
     if _name_different_things(a, b):
         return
-    if alike < SAME_SUBJECT_SHARE:
+    if alike < SAME_SUBJECT_SHARE:  # a short claim inside a long sentence
+        if shared > _MIN_TOPIC and shared >= _INSIDE_SHARE * min(len(a.topic), len(b.topic)):
+            yield from _compare_opposites(a.clause, b.clause)
         return
-    yield from _compare_duties(a, b)
+    yield from _compare_duties(a, b, alike)
     if alike < CLOSE_SUBJECT_SHARE:
         return
     yield from _compare_polarity(a.clause, b.clause)
@@ -236,9 +239,12 @@ def _name_different_things(a: ParsedStatement, b: ParsedStatement) -> bool:
     return bool(mine and yours and mine.isdisjoint(yours))
 
 
-def _compare_duties(a: ParsedStatement, b: ParsedStatement) -> Iterator[Difference]:
-    """Compare obligations on the same verb."""
+def _compare_duties(a: ParsedStatement, b: ParsedStatement, alike: float) -> Iterator[Difference]:
+    """Compare obligations on the same verb, or the only obligation of each side if the subject is identical."""
     pairs = [(m, y) for m in a.clause.duties for y in b.clause.duties if m.governs and m.governs == y.governs]
+    if not pairs and len(a.duties) == len(b.duties) == 1 and alike >= IDENTICAL_SUBJECT_SHARE:
+        same = {(m.value, m.dimension) for m in a.measures} == {(m.value, m.dimension) for m in b.measures}
+        pairs = [(a.clause.duties[0], b.clause.duties[0])] if same else []
     kept = {mine.kind for mine, yours in pairs if mine.kind == yours.kind}
     for mine, yours in pairs:
         if mine.kind != yours.kind and mine.kind not in kept and yours.kind not in kept:
