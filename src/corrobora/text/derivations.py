@@ -210,8 +210,7 @@ def _check_absence(sentence: str, found: re.Match[str], reading: ReadingSet | No
         (_UNREAD, reading.unread, ("document was", "documents were", "not opened")),
     ):
         named = form.search(sentence)
-        untold = number if found.group("read") else 0  # it speaks of what was read, and of nothing else
-        if (_read_count(named.group(1)) if named else untold) != number:
+        if (_read_count(named.group(1)) if named else 0) != number:
             one, many, rest = wording
             reason = f"{format_count(number, one, many)} {rest}, and it does not say so"
             return Derivation.refuse(kind, reason, withholds=named is not None)
