@@ -233,8 +233,11 @@ def test_the_change_that_the_demo_asks_for_opens_its_report_and_stands_in_the_ta
     report = asyncio.run(research())
     first = report.markdown.partition("\n## ")[0]
     assert report.outcome is Outcome.COMPLETE
-    assert "Verifiers SHOULD NOT" in first
-    assert "Verifiers SHALL NOT" in first
+    for said in (
+        *("SHOULD NOT require memorized secrets to be changed", "SHALL NOT require users to periodically change"),
+        *("Verifiers SHOULD NOT impose", "Verifiers SHALL NOT impose", "at least 8 characters", "force a change if"),
+    ):
+        assert said in first
     row = next(
         line for line in report.markdown.splitlines() if "| SHOULD NOT -> SHALL NOT |" in line and "period" in line
     )

@@ -79,7 +79,7 @@ _DUTY_WORDS = frozenset(
 )
 _COMPARING = frozenset("change changed differ difference differences compare compared".split())
 _TOPIC_ENOUGH = 2  # with this many topic words, names weigh less
-_FRAME_WEIGHT, _SIDE_WEIGHT, _NAME_WEIGHT = 0.3, 0.2, 0.5
+_FRAME_WEIGHT, _KIND_WEIGHT, _SIDE_WEIGHT, _NAME_WEIGHT = 0.3, 0.0, 0.2, 0.5
 
 
 def find_framing_stems(question: str) -> frozenset[str]:
@@ -109,6 +109,12 @@ def find_attributions(question: str) -> tuple[str, ...]:
         if document or after is not None or before is not None:
             found[mention.text] = None
     return tuple(found)
+
+
+def _find_kinds_of_document(question: str) -> list[str]:
+    """Return what a question calls the documents that it names: "guidance" in "NIST guidance"."""
+    found = (_FRAME_NOUN.match(question[each.end : each.end + 30]) for each in find_mentions(question))
+    return [match.group() for match in found if match is not None]
 
 
 @lru_cache(maxsize=1_000)  # called for every sentence
@@ -149,12 +155,13 @@ def weigh_terms(question: str) -> WeightedTerms:
     named = frozenset(s for name in (*find_subjects(question), *either) for s in stem_text(name))
     topic = frozenset(every) - light - compared - named
     enough = len(topic) >= _TOPIC_ENOUGH
+    kinds = frozenset(stem_text(" ".join(_find_kinds_of_document(question))))
     weights: dict[str, float] = {}
     for term in every:
         if term in topic:
             weights[term] = 1.0
         elif term in light:
-            weights[term] = _FRAME_WEIGHT
+            weights[term] = _KIND_WEIGHT if term in kinds else _FRAME_WEIGHT
         elif term in compared and not term.isdigit() and not topic:
             weights[term] = 1.0
         elif term in compared:

@@ -152,7 +152,8 @@ def _compare_number(
         if other.dimension == measure.dimension and (measure.dimension or measure.nouns & other.nouns)
     ]
     if equal or _is_release(said, before, reading.everything):
-        return _compare_bounds(measure, equal, rivals, reading) if equal else None
+        other = _find_other_edition(said, before, reading)
+        return other or (_compare_bounds(measure, equal, rivals, reading) if equal else None)
     if any(each.number == measure.number and not (each.dimension and measure.dimension) for each in reading.measures):
         return _compare_unit(measure, reading)
     if _is_about(measure, close):
@@ -189,6 +190,20 @@ def _describe_absence(measure: Measure, reading: ParsedEvidence, rivals: Sequenc
 def _doubt_computed(measure: Measure) -> Discrepancy:
     said = measure.text
     return Discrepancy(f"its number {said} is in none of its sources and may be computed from them", said)
+
+
+def _find_other_edition(said: str, before: str, reading: ParsedEvidence) -> Discrepancy | None:
+    """Find an edition that the evidence names only beside its own: what "replaces Version 1" is no version 1."""
+    if (name := _NAMED.search(before)) is None:
+        return None
+    held = "\n".join(unit.text for unit in reading.units)
+    named = [
+        re.findall(rf"(?i)\b{name[1]}\s+(\d[\w.]*\b)", text) for text in (held, reading.everything.removeprefix(held))
+    ]
+    number = said.split(maxsplit=1)[0].rstrip(".,")
+    if number in named[0] or number not in named[1][1:] or number == named[1][0]:
+        return None
+    return Discrepancy(f"none of its sources is called {name[1]} {said}", f"{name[1]} {said}")
 
 
 def _is_release(said: str, before: str, about: str) -> bool:

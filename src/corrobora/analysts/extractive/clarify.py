@@ -234,6 +234,13 @@ _TOPIC_LIST = re.compile(
     rf"(?P<items>{_TOPIC}(?:,\s+{_TOPIC})*),?\s+and\s+(?P<last>{_TOPIC})(?=[\s,;?]|$)"
 )
 _MIN_STEMS_OF_CLAUSE = 3
+_DOES = re.compile(  # after "who" a verb stands, after "what" and the like what stands before an article
+    rf"(?i)^(?:who|(?:what|which)(?=\s+\w+\s+(?:the|an?|this|its|their)\b))\s+(?:(?:has|have|had|{_MODAL})\s+)?"
+    rf"(?!(?:{_AUX})\b)(?:first\s+|\w+ly\s+)?(?-i:[a-z])\w*\s+(?=\S)"
+)
+_ASKS_OBJECT = re.compile(
+    r"(?i)(?:what (?:do|does|did)|how (?:do|does|did)(?=.* (?:work|do)$))\b"
+)  # its verb stands last
 _SIDE = r"((?:[^\s,;?\d]+ ){0,4}?[^\s,;?\d]+)"  # no edition or year: two editions are compared as a whole
 _CONTRASTED = tuple(
     re.compile(rf"(?i){form}\s*\??\s*\Z")
@@ -257,7 +264,7 @@ def split_question(question: str, *, limit: int = 7) -> tuple[str, ...]:
     said = [text[span.start : span.end] for span in split_sentences(text)]
     asked = [sentence for sentence in said if sentence.endswith("?")] or said
     context = [sentence for sentence in said if sentence not in asked]
-    for sentence in asked:
+    for sentence in _join_fragments(asked):
         for clause in _split_by_clause(sentence):
             pieces = _split_contrasted(clause) or _split_topic_list(clause)
             found += [_add_topic(piece, found[0] if found else "") for piece in pieces]
@@ -269,6 +276,17 @@ def split_question(question: str, *, limit: int = 7) -> tuple[str, ...]:
         if stem_text(part):
             distinct.setdefault(tuple(split_words(part)), part)
     return tuple(distinct.values())[:limit] or (question.strip(),)
+
+
+def _join_fragments(asked: list[str]) -> list[str]:
+    """Join a question of few words without a verb to the one before: "Does it clean files? Pictures?"."""
+    joined = asked[:1]
+    for sentence in asked[1:]:
+        if len(set(stem_text(sentence))) < _MIN_STEMS_OF_CLAUSE and not _ASKS.match(sentence):
+            joined[-1] += f" {sentence}"
+        else:
+            joined.append(sentence)
+    return joined
 
 
 def _split_by_clause(sentence: str) -> list[str]:
@@ -334,13 +352,20 @@ def _add_topic(part: str, first: str) -> str:
 
 
 def _drop_question_words(question: str) -> str:
-    """Return a question without its opening question words: "SMS acceptable as a second factor"."""
-    return re.sub(
+    """Return a question without its opening question words: "SMS acceptable as a second factor".
+
+    Where the question word is the subject, its verb goes as well: of "Who wrote the guide?" the topic is the guide.
+    """
+    body = _DOES.sub("", question.strip().rstrip("?. "))
+    topic = re.sub(
         rf"(?i)^(?:(?:{_PREPOSITION})\s+)?(?:(?:{_WH}|{_AUX}|be|been|many|much)\s+){{1,4}}"
         r"(?:happens?\s+(?:when|if|to)\s+)?",
         "",
-        question.strip().rstrip("?. "),
+        body,
     )
+    if _ASKS_OBJECT.match(body):
+        topic = re.sub(rf"(?i)(?<=\S)\s+\w+(?:\s+(?:{_PREPOSITION}))?$", "", topic)
+    return topic
 
 
 def _split_topic_list(clause: str) -> list[str]:

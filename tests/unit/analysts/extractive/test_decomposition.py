@@ -57,6 +57,7 @@ from corrobora.analysts.extractive.clarify import split_question
             ("How do I move the grate to the left, when the lever is pressed?",),
         ),
         ("Can you add oak, birch or beech support?", ("Can you add oak, birch or beech support?",)),
+        ("Can the kiln remove tar? Soot? Resin?", ("Can the kiln remove tar? Soot? Resin?",)),
         ("What are the entities and the rules?", ("What are the entities and the rules?",)),
     ],
 )
@@ -67,6 +68,12 @@ def test_the_parts_of_a_question_stand_alone(question, found):
 @pytest.mark.parametrize(
     ("question", "second"),
     [
+        ("Who wrote Lathe and when was it first released?", "When was it first released (Lathe)?"),
+        ("Who originally wrote the lathe tool, and when was it released?", "When was it released (the lathe tool)?"),
+        ("What causes the crash and how can it be avoided?", "How can it be avoided (the crash)?"),
+        ("Who may use the lathe and what does it cost?", "What does it cost (the lathe)?"),
+        ("What does the -k option do and when was it added?", "When was it added (the -k option)?"),
+        ("What does the lathe-wait protect against and what is its limit?", "What is its limit (the lathe-wait)?"),
         (
             "What happens when --heat is low and does it crack the glaze bowls?",
             "does it crack the glaze bowls (--heat is low)?",
