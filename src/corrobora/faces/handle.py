@@ -23,7 +23,7 @@ from corrobora.app.runs import (
 from corrobora.domain.errors import CorroboraError, NeedsHuman, NoEvidence, UserError
 from corrobora.domain.report import Report
 from corrobora.domain.run import Event, RunRow, RunStatus
-from corrobora.faces.request import drop_command
+from corrobora.faces.refusals import drop_command
 
 
 class RunHandle:

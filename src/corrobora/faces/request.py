@@ -1,21 +1,17 @@
-"""The request of a run, built in the same way for every face, and what a refusal says in the words of each face.
+"""The request of a run: a checked question with what the settings say, built in the same way for every face.
 
-Knows which settings are stored with a run and what contradicts what; the errors whose next step is a command, what
-takes its place where nobody types commands, and the fields of a problem document (RFC 9457). Does not know flags,
-libraries on disk or who asked the question.
+Knows which settings are stored with a run and what contradicts what. Does not know flags, libraries on disk or who
+asked the question.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypedDict, Unpack
-
-from pydantic import BaseModel, Field
+from typing import TypedDict, Unpack
 
 from corrobora.config import Settings, resolve_language
-from corrobora.domain.errors import CorroboraError, UserError
+from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request, RequestOption
 from corrobora.registry import load_part
 from corrobora.text.phrases import dump_frame
@@ -124,128 +120,3 @@ def _build_metadata(
         (RequestOption.MODEL_REQUIRED, "yes" if model_required else None),
     )
     return tuple((name.value, str(value)) for name, value in given if value is not None)
-
-
-class _Steps(NamedTuple):
-    page: str
-    api: str
-    tool: str  # of an assistant
-
-
-_STEPS = {
-    "run_unknown": _Steps("All runs lists what is stored.", "List them: GET /api/v1/runs", "Call runs."),
-    "run_ambiguous": _Steps("All runs lists them.", "Write more of the id: GET /api/v1/runs", "Call runs."),
-    "run_id": _Steps("All runs lists what is stored.", "List them: GET /api/v1/runs", "Call runs."),
-    "run_active": _Steps("Stop it first.", "First: POST /api/v1/runs/RUN/cancel", "Call cancel first."),
-    "not_waiting": _Steps(
-        "Open the run: it says where it stands.",
-        "Its state: GET /api/v1/runs/RUN; one that stopped goes on with POST /api/v1/runs/RUN/resume",
-        "Call status; one that stopped goes on with resume.",
-    ),
-    "dialogue_unknown": _Steps("Begin one under Chat.", "Begin a new one.", "Begin a new one."),
-    "sources_missing": _Steps(
-        "Choose a library or a web search.", "Name some in `libraries` or `providers`.", "Name some in `libraries`."
-    ),
-    "question_empty": _Steps("Write a question.", "Write it in `question`.", "Write it in `question`."),
-    "report_missing": _Steps(
-        "Open the run: it says why.", "Its state: GET /api/v1/runs/RUN", "Call status: it says where the run stands."
-    ),
-    "source_unknown": _Steps(
-        "The report lists its sources.",
-        "List them: GET /api/v1/runs/RUN/sources",
-        "Call report: it lists its passages.",
-    ),
-    "passage_unknown": _Steps(
-        "The report lists its sources.",
-        "Read the source: GET /api/v1/runs/RUN/sources/SOURCE",
-        "Name the source alone.",
-    ),
-    "question_too_long": _Steps(*("Shorten it, or add the long text to a library.",) * 3),
-    "read_not_found": _Steps(
-        "Search the library again.", "Search the library again.", "Call search: it lists the ids."
-    ),
-    "report_json": _Steps(*("Export the report again.",) * 3),
-    "edit_missing": _Steps(
-        "Write what should change, or mark sections and sentences.",
-        "Name `edits`, write `feedback`, or name a `version`.",
-        "Name edits.",
-    ),
-    "edit_no_model": _Steps(
-        "Mark sections and sentences, or let the server have a model.",
-        "Name `edits`, or let the server have a model.",
-        "Name edits.",
-    ),
-    "edit_nothing": _Steps(
-        "Mark other sections or sentences.", "The ids: GET /api/v1/runs/RUN/outline", "Name other sentences."
-    ),
-    "edit_version": _Steps("", "List them: GET /api/v1/runs/RUN/versions", ""),
-    "edit_not_waiting": _Steps("Open the run: it says where it stands.", "Its state: GET /api/v1/runs/RUN", ""),
-    "price_unknown": _Steps(
-        "State its price in the settings of the server.",
-        "State its price in the settings of the server, or send `accept_unknown_price`.",
-        "The operator states its price in the settings of the server.",
-    ),
-}
-_COMMAND = re.compile(r" [^.:]*: corrobora \w.*", re.DOTALL)  # the last sentence of a reason
-_WORDS = {"missing": "it is missing", "extra_forbidden": "there is no such field", "string_too_short": "it is empty"}
-_NO_OBJECT = ("model_attributes_type", "dict_type", "json_invalid")
-
-
-def choose_next_step(error: CorroboraError | Problem, face: Literal["page", "api", "tool"]) -> str:
-    """Return what a person or program at this face can do next."""
-    steps = _STEPS.get(error.code)
-    return error.next_step if steps is None else getattr(steps, face)
-
-
-def explain_error(error: CorroboraError, face: Literal["page", "api", "tool"]) -> str:
-    """Return what happened and what can be done next at this face."""
-    return f"{error.message} {choose_next_step(error, face)}".strip()
-
-
-def drop_command(reason: str) -> str:
-    """Return why a run waits, without the command that goes on with it: nobody types one at this face."""
-    return _COMMAND.sub("", reason)
-
-
-def describe_fault(faults: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
-    """Return the field of the first of pydantic's faults, as body.time, and what is wrong with it."""
-    first = faults[0]
-    place, kind = tuple(first["loc"]), str(first["type"])
-    if kind in _NO_OBJECT and place[:1] == ("body",) and (len(place) == 1 or kind == "json_invalid"):
-        return "body", "it is no JSON object, or was not sent as Content-Type: application/json"
-    if kind in ("missing", "extra_forbidden") or (kind == "string_too_short" and not first["input"]):
-        return ".".join(map(str, place)), _WORDS[kind]
-    branches = [  # of a value that may have several forms, each with its form as the last part of its place
-        each
-        for each in faults
-        if each["loc"][:-1] == place[:-1] and each["input"] is first["input"] and isinstance(each["loc"][-1], str)
-    ]
-    if len(branches) > 1:
-        place = place[:-1]
-    said = dict.fromkeys(str(each["msg"]).removeprefix("Input should be ") for each in (branches or [first]))
-    start = "it must be " if str(first["msg"]).startswith("Input should be ") else ""
-    return ".".join(map(str, place)), start + " or ".join(said)
-
-
-PROBLEM_TYPE = "application/problem+json"
-
-
-class Problem(BaseModel):
-    """What went wrong: what, where, which limit, and the next step."""
-
-    type: str = Field(description="A name of the kind of problem that never changes: urn:corrobora:error:CODE.")
-    title: str = Field(description="What happened, in one sentence.")
-    status: int = Field(description="The HTTP status.")
-    detail: str = Field(description="What happened, where, which limit, and what to do.")
-    code: str = Field(description="The stable code, which programs may match; docs/reference/errors.md lists them.")
-    next_step: str = Field(default="", description="What to do.")
-    field: str = Field(default="", description="The field of the request that is wrong, as body.time.")
-    limit: float | None = Field(default=None, description="The limit that was reached.")
-    provider: str = Field(default="", description="The provider that failed.")
-
-
-def make_problem(code: str, title: str, status: int, *, next_step: str = "", **more: Any) -> Problem:
-    """Return a problem; its detail is title and next step."""
-    detail = f"{title} {next_step}".strip()
-    kind = f"urn:corrobora:error:{code}"
-    return Problem(type=kind, title=title, status=status, detail=detail, code=code, next_step=next_step, **more)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from corrobora.domain.errors import UserError
-from corrobora.faces.request import choose_next_step, explain_error
+from corrobora.faces.refusals import choose_next_step, explain_error
 
 
 def test_a_face_is_told_what_can_be_done_there() -> None:

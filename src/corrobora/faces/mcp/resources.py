@@ -26,7 +26,7 @@ from corrobora.domain.evidence import Passage, PassageId, ReadOutcome, Source, S
 from corrobora.domain.run import RunRow, RunStatus
 from corrobora.faces.cli.display import plain_line
 from corrobora.faces.cli.screen import estimate_text, one_line, plan_lines
-from corrobora.faces.request import drop_command, explain_error
+from corrobora.faces.refusals import drop_command, explain_error
 from corrobora.faces.web import service
 from corrobora.faces.web.service import RunUpdate, read_plan_event
 from corrobora.reporting.report_format import REPORT_FILES

@@ -42,7 +42,7 @@ from corrobora.domain.run import RunStatus
 from corrobora.faces.cli.screen import one_line
 from corrobora.faces.mcp.resources import POLL_MS, add_prompts, add_resources, describe_report, describe_run, make_apps
 from corrobora.faces.mcp.tools import add_tools, make_result, refuse_call
-from corrobora.faces.request import drop_command, explain_error
+from corrobora.faces.refusals import drop_command, explain_error
 from corrobora.faces.web import service
 from corrobora.faces.web.security import Access, SecurityMiddleware
 from corrobora.faces.web.service import RunUpdate, answer_run, look_at_run, open_service

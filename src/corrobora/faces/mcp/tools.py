@@ -31,7 +31,8 @@ from corrobora.faces.mcp.resources import (
     dump_json,
     read_report_page,
 )
-from corrobora.faces.request import describe_fault, explain_error, parse_question
+from corrobora.faces.refusals import describe_fault, explain_error
+from corrobora.faces.request import parse_question
 from corrobora.faces.web import followups, service
 from corrobora.faces.web.new_run import NewRun
 from corrobora.faces.web.service import answer_run, look_at_run

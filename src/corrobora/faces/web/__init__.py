@@ -19,7 +19,7 @@ from starlette.staticfiles import StaticFiles
 
 from corrobora import __version__
 from corrobora.config import Settings
-from corrobora.faces.request import PROBLEM_TYPE, Problem
+from corrobora.faces.refusals import PROBLEM_TYPE, Problem
 from corrobora.faces.web import api, openai, pages, reader
 from corrobora.faces.web.context import add_error_handlers
 from corrobora.faces.web.security import Access, SecurityMiddleware, Token, Traffic, default_hosts, read_server_secret

@@ -26,7 +26,7 @@ from corrobora.app import Workspace
 from corrobora.domain.errors import CorroboraError, LimitReached, ProviderError
 from corrobora.faces.cli.screen import one_line
 from corrobora.faces.event_text import format_clock
-from corrobora.faces.request import PROBLEM_TYPE, Problem, choose_next_step, describe_fault, make_problem
+from corrobora.faces.refusals import PROBLEM_TYPE, Problem, choose_next_step, describe_fault, make_problem
 from corrobora.faces.web.security import FORM_FIELD, Access
 from corrobora.reporting.bibliography import name_section
 from corrobora.roles.edit import cut_common_words

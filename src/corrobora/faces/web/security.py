@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as ConnectionScope
 
 from corrobora.domain.errors import UserError
-from corrobora.faces.request import PROBLEM_TYPE, Problem, make_problem
+from corrobora.faces.refusals import PROBLEM_TYPE, Problem, make_problem
 from corrobora.files import write_whole
 
 COOKIE = "corrobora"

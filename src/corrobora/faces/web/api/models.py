@@ -14,7 +14,7 @@ from corrobora.domain.evidence import Contradiction, Fact, Passage, Source
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import Event, RunRow, RunStatus
 from corrobora.domain.thread import Gap
-from corrobora.faces.request import drop_command
+from corrobora.faces.refusals import drop_command
 from corrobora.faces.web import service
 from corrobora.faces.web.evidence import Spend
 from corrobora.reporting.run_comparison import ChangeKind, ReportChange

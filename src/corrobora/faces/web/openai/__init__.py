@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from corrobora.config.profiles import list_presets
 from corrobora.domain.errors import UserError
-from corrobora.faces.request import Problem
+from corrobora.faces.refusals import Problem
 from corrobora.faces.web.context import RENDERERS, Opened
 from corrobora.faces.web.openai import chat, responses
 from corrobora.faces.web.openai.chat import MODEL_PREFIX

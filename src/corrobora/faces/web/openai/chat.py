@@ -25,7 +25,7 @@ from corrobora.domain.errors import CorroboraError, NoEvidence, UserError
 from corrobora.domain.run import Event, EventType, RunRow, RunStatus
 from corrobora.faces.cli.display import plain_line
 from corrobora.faces.cli.screen import estimate_text, one_line, plan_lines
-from corrobora.faces.request import drop_command
+from corrobora.faces.refusals import drop_command
 from corrobora.faces.web import followups, service
 from corrobora.faces.web.context import Opened
 from corrobora.faces.web.new_run import NewRun

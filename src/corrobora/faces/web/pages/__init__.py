@@ -8,7 +8,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from corrobora.faces.request import Problem
+from corrobora.faces.refusals import Problem
 from corrobora.faces.web.context import RENDERERS, render_page, render_problem
 from corrobora.faces.web.pages import live, plan, settings, start
 

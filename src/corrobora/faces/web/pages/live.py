@@ -25,7 +25,7 @@ from corrobora.domain.errors import CorroboraError, UserError
 from corrobora.domain.report import Outcome
 from corrobora.domain.run import RunRow, RunStatus, Stage
 from corrobora.faces.event_text import thread_label
-from corrobora.faces.request import drop_command
+from corrobora.faces.refusals import drop_command
 from corrobora.faces.run_view import Lane, ReadSource, RunView, fold_event
 from corrobora.faces.web import followups, service
 from corrobora.faces.web.context import Allowed, Opened, SentForm, go_to, load_templates, render_page
