@@ -192,3 +192,8 @@ async def test_the_writer_is_told_how_many_documents_were_read_and_may_say_that_
     done = await write_over_wire(f"{LETTERS} [Letters]\n\n{said}\n", documents=documents)
     assert "2 documents were read in all." in done.prompts("synthesize")[0]
     assert said in done.report.markdown
+    shelf = "of the archive of Wexmoor"
+    said = (f"# Shelf {at} {shelf}\n\nShelf {at} {shelf} keeps letters and maps {at + 2} years.\n" for at in range(40))
+    many = {f"{at}.md": text for at, text in enumerate(said)}
+    done = await write_over_wire(f"{LETTERS} [Letters]\n", documents={**documents, **many})
+    assert re.search(r"\d+ documents were read in all, \d+ more w", done.prompts("synthesize")[0])

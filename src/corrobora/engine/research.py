@@ -49,6 +49,7 @@ from corrobora.engine.review import (
     build_verification,
     choose_revision,
     confirm_input,
+    count_unread,
     critique_input,
     find_cited_markers,
     find_read_sources,
@@ -219,7 +220,9 @@ async def plan_from_thread_file(given: ThreadFile, run: Session) -> Plan:
 async def prepare_material(brief: Brief, findings: Findings, run: Session) -> Material:
     """Return what the report is written from; a model is given less of it if the time is short."""
     material = report_input(findings, brief.question, run.profile)
-    material = replace(material, today=run.record.today, read=len(find_read_sources(findings)))
+    failed, unread = count_unread(findings)
+    read = len(find_read_sources(findings))
+    material = replace(material, today=run.record.today, read=read, failed=failed, unread=unread)
     material = fit_length(material) if run.has_model else material
     return shorten_material(material) if needs_short_report(await run.record_meter("root/write")) else material
 

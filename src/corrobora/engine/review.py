@@ -47,7 +47,7 @@ _TELLS_ABSENCE = "it tells that this was not found; the quotes are those nearest
 _ABSENT = re.compile(r"the (?:name|word|letters of) (.{1,200}) stands? in none of its sources")
 _NAME_WITH_DIGITS = re.compile(rf"{NAMED_NUMBER.pattern}|\b[^\W\d_]\w*\d\w*")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")  # the label of an entry stands with its words
-_NOT_OPENED = (ReadOutcome.SKIPPED, ReadOutcome.CUT, ReadOutcome.DRIFTED)
+_NOT_FAILED = (ReadOutcome.READ, ReadOutcome.SKIPPED, ReadOutcome.CUT, ReadOutcome.DRIFTED)
 
 
 async def load_reading_set(draft: Draft, findings: Findings, run: Session) -> ReadingSet | None:
@@ -57,12 +57,7 @@ async def load_reading_set(draft: Draft, findings: Findings, run: Session) -> Re
     """
     if not is_about_reading(draft.body):
         return None
-    rounds = [done for leaf in iter_threads(findings) for done in leaf.rounds]
-    readings = [reading for done in rounds for reading in done.readings]
     read = find_read_sources(findings)
-    opened = set(read.values())
-    failed = {each.hit.url for each in readings if each.outcome not in (ReadOutcome.READ, *_NOT_OPENED)} - opened
-    unread = {hit.url for done in rounds for hit in done.hits} - opened - failed
     texts: dict[str, str] = {}
     documents: list[ReadDocument] = []
     for source in sorted(read):
@@ -71,8 +66,7 @@ async def load_reading_set(draft: Draft, findings: Findings, run: Session) -> Re
     return ReadingSet(
         tuple(documents),
         lambda source, words: find_mention(texts[source], words),
-        len(failed),
-        len(unread),
+        *count_unread(findings),
         "\n".join((run.brief.question, *(question.text for question in findings.sub_questions))),
     )
 
@@ -81,6 +75,14 @@ def find_read_sources(findings: Findings) -> Mapping[str, str]:
     """Return the sources that were read in any round, with their addresses."""
     readings = (reading for leaf in iter_threads(findings) for done in leaf.rounds for reading in done.readings)
     return {str(each.source): each.hit.url for each in readings if each.outcome is ReadOutcome.READ and each.source}
+
+
+def count_unread(findings: Findings) -> tuple[int, int]:
+    """Return how many documents could not be read in any round, and how many others were found and not opened."""
+    rounds = [done for leaf in iter_threads(findings) for done in leaf.rounds]
+    opened = set(find_read_sources(findings).values())
+    failed = {each.hit.url for done in rounds for each in done.readings if each.outcome not in _NOT_FAILED} - opened
+    return len(failed), len({hit.url for done in rounds for hit in done.hits} - opened - failed)
 
 
 def list_failing(checked: CheckedDraft, *, withheld: bool = False) -> tuple[str, ...]:

@@ -245,6 +245,8 @@ class Material:
     today: str = ""
     whole: str = ""  # the question of the whole research, where `question` is what one part of it asks
     read: int = 0  # documents, those without a fact among them
+    failed: int = 0  # documents that could not be read
+    unread: int = 0  # documents that were found and not opened
 
 
 @dataclass(frozen=True, slots=True)
