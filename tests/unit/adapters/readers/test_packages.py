@@ -190,6 +190,8 @@ def test_sheets_and_slides_of_opendocument_are_read():
     rows = "".join(f"<table:table-row>{''.join(each)}{empty}</table:table-row>" for each in cells)
     sheet = f'<office:spreadsheet><table:table table:name="Output">{rows}</table:table></office:spreadsheet>'
     assert read_opendocument(opendocument(sheet)).text == "Output\n\nYear: 2020; Bricks: 1,200."
+    wide = sheet.replace(empty, empty.replace("/>", "><text:p>far</text:p></table:table-cell>"))
+    assert read_opendocument(opendocument(wide)).text.count("far") < 5_000, "a row is not as wide as a file says"
     page = (
         "<office:presentation><draw:page><draw:frame><draw:text-box><text:p>First dry.</text:p></draw:text-box>"
         '</draw:frame><draw:frame presentation:class="title"><draw:text-box><text:p>Drying</text:p></draw:text-box>'

@@ -160,15 +160,19 @@ def test_an_answered_question_is_opened_by_its_answer_without_what_other_passage
         "The walls of the kiln hall are four feet thick, says the book of the guild on its first page, which is lost.",
     )
     ivy = document(12, "Diary", "Around the kiln hall, thick walls of ivy were cut in spring.")
-    facts = facts_of(hall, ivy, question=question)
+    men = document(13, "Log", "The kiln hall has walls that 12 men painted.")  # a number, too, though another one
+    facts = facts_of(hall, ivy, men, question=question)
     asked = (SubQuestion("sq-1", question),)
 
     def open_report(asked):
         return play(synthesize, material(facts, question, asked, layout="questions")).body.split("\n## ")[0]
 
-    assert "ivy" in open_report(asked), "where nothing is answered, what is near helps"
+    opening = open_report(asked)
+    assert "ivy" in opening, "where nothing is answered, what is near helps"
+    assert "12 men" in opening
     told = open_report((replace(asked[0], standing=SubQuestionStatus.ANSWERED),))
     assert "ivy" not in told
+    assert "12 men" not in told
     assert "four feet" in told
 
 
