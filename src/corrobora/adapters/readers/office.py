@@ -156,10 +156,8 @@ def read_docx(data: bytes, charset: str = "") -> ParsedDocument:
         ReadError: `broken`, `too_large` for a ZIP bomb, `unsupported` for other archives, `empty`.
     """
     del charset  # XML states its own
-    with open_package(data, "DOCX") as archive:
+    with open_package(data, "DOCX", "word/document.xml") as archive:
         names = set(archive.namelist())
-        if "word/document.xml" not in names:
-            raise ReadError(ReadOutcome.UNSUPPORTED, "The archive is not a DOCX file.")
         document = parse_xml(archive.read("word/document.xml"))
         styles = parse_xml(archive.read("word/styles.xml")) if "word/styles.xml" in names else None
         numbering = parse_xml(archive.read("word/numbering.xml")) if "word/numbering.xml" in names else None
@@ -211,15 +209,18 @@ _DAMAGES = (  # what readers of archives, of XML (a `SyntaxError`) and of workbo
 
 
 @contextlib.contextmanager
-def open_package(data: bytes, kind: str) -> Generator[zipfile.ZipFile]:
+def open_package(data: bytes, kind: str, part: str) -> Generator[zipfile.ZipFile]:
     """Open a document that is a ZIP archive; what goes wrong while its parts are read is told as a damaged file.
 
     Raises:
-        ReadError: `broken`, `too_large` for a ZIP bomb, `encrypted`.
+        ReadError: `broken`, `too_large` for a ZIP bomb, `encrypted`; `unsupported` for an archive without the `part`
+            that all documents of this kind have.
     """
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             _check_archive(archive)
+            if part not in archive.namelist():
+                raise ReadError(ReadOutcome.UNSUPPORTED, f"The archive is not in the {kind} format.")
             yield archive
     except _DAMAGES as error:
         raise ReadError(ReadOutcome.BROKEN, f"The {kind} file is damaged ({type(error).__name__}).") from error

@@ -28,6 +28,7 @@ from corrobora.text.tags import drop_control_references
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _RELATED = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_SLIDES, _CONTAINER = "ppt/presentation.xml", "META-INF/container.xml"
 _MOST_CELLS = 1_000  # of a row: an OpenDocument sheet repeats its last empty cell to the end of the sheet
 _MOST_EMPTY = 10_000  # rows in a row
 _SAID = (f"{_A}t", f"{_A}br")
@@ -38,13 +39,13 @@ def read_xlsx(data: bytes, charset: str = "") -> ParsedDocument:
     """Return the visible sheets of a workbook, each below its name, with the values that were last computed.
 
     Raises:
-        ReadError: `broken`, `too_large` for a ZIP bomb, `encrypted`, `empty`.
+        ReadError: as `open_package`; `empty`.
     """
     del charset
     from openpyxl import load_workbook  # noqa: PLC0415 - a tenth of a second, for workbooks only
 
     writer = TextWriter()
-    with open_package(data, "XLSX") as archive:
+    with open_package(data, "XLSX", "xl/workbook.xml") as archive:
         properties = read_properties(archive)
         book: Any = load_workbook(BytesIO(data), read_only=True, data_only=True, keep_links=False)
         for sheet in book.worksheets:
@@ -86,10 +87,8 @@ def _write_sheet(writer: TextWriter, name: str, rows: Iterable[Sequence[str]]) -
                 writer.add_heading(name, 1)
             _write_block(writer, list(own))
             named = True
-        elif (
-            sum(1 for _ in islice(own, _MOST_EMPTY)) == _MOST_EMPTY
-        ):  # a cell far below may be a mistake, or meant to keep a reader busy
-            return
+        elif sum(1 for _ in islice(own, _MOST_EMPTY)) == _MOST_EMPTY:
+            return  # a cell far below may be a mistake, or meant to keep a reader busy
 
 
 def _write_block(writer: TextWriter, rows: Sequence[Sequence[str]]) -> None:
@@ -115,16 +114,14 @@ def read_pptx(data: bytes, charset: str = "") -> ParsedDocument:
     """Return the slides of a presentation in their order, each below its title, with its notes.
 
     Raises:
-        ReadError: as `read_xlsx`; `unsupported` for another package.
+        ReadError: as `read_xlsx`.
     """
     del charset
     writer = TextWriter()
-    with open_package(data, "PPTX") as archive:
+    with open_package(data, "PPTX", _SLIDES) as archive:
         properties = read_properties(archive)
-        if "ppt/presentation.xml" not in archive.namelist():
-            raise ReadError(ReadOutcome.UNSUPPORTED, "The archive is not a PPTX file.")
-        slides = _read_relations(archive, "ppt/presentation.xml")
-        for each in parse_xml(archive.read("ppt/presentation.xml")).iter(f"{_P}sldId"):
+        slides = _read_relations(archive, _SLIDES)
+        for each in parse_xml(archive.read(_SLIDES)).iter(f"{_P}sldId"):
             path = slides[each.get(_RELATED) or ""]
             _write_slide(writer, parse_xml(archive.read(path)))
             for part in _read_relations(archive, path).values():
@@ -194,18 +191,22 @@ def read_opendocument(data: bytes, charset: str = "") -> ParsedDocument:
     """
     del charset
     writer = TextWriter()
-    with open_package(data, "OpenDocument") as archive:
+    with open_package(data, "OpenDocument", "content.xml") as archive:
         names = archive.namelist()
         if "META-INF/manifest.xml" in names and b"encryption-data" in archive.read("META-INF/manifest.xml"):
             raise ReadError(ReadOutcome.ENCRYPTED, "The file is encrypted.")
-        meta = parse_xml(archive.read("meta.xml")).iter() if "meta.xml" in names else ()
-        stated = {_local(each): each.text or "" for each in meta}
+        stated = _read_stated(parse_xml(archive.read("meta.xml"))) if "meta.xml" in names else {}
         content = parse_xml(archive.read("content.xml"))
     body = next((each for each in content if _local(each) == "body"), content)
     _write_blocks(writer, body)
     published = (stated.get("creation-date") or stated.get("date") or "")[:10]
     creator = stated.get("initial-creator") or stated.get("creator") or ""
     return build_document(writer, Properties(stated.get("title", ""), published, creator))
+
+
+def _read_stated(root: ET.Element) -> dict[str, str]:
+    """Map the names of elements to the text of the first of each."""
+    return {_local(each): each.text or "" for each in reversed(list(root.iter()))}
 
 
 def _local(element: ET.Element) -> str:
@@ -316,18 +317,16 @@ def read_epub(data: bytes, charset: str = "") -> ParsedDocument:
     """Return the chapters of a book in the order of its spine.
 
     Raises:
-        ReadError: as `read_xlsx`; `unsupported` for another package.
+        ReadError: as `read_xlsx`.
     """
     del charset
     writer = TextWriter()
-    with open_package(data, "EPUB") as archive:
+    with open_package(data, "EPUB", _CONTAINER) as archive:
         names = set(archive.namelist())
-        if "META-INF/container.xml" not in names:
-            raise ReadError(ReadOutcome.UNSUPPORTED, "The archive is not an EPUB book.")
-        roots = parse_xml(archive.read("META-INF/container.xml")).iter()
+        roots = parse_xml(archive.read(_CONTAINER)).iter()
         path = next(_attribute(each, "full-path") for each in roots if _local(each) == "rootfile")
         package = parse_xml(archive.read(path))
-        stated = {_local(each): "".join(each.itertext()) for each in reversed(list(package.iter()))}
+        stated = _read_stated(package)
         parts = {each.get("id"): unquote(each.get("href") or "") for each in package.iter() if _local(each) == "item"}
         named = [parts.get(each.get("idref"), "") for each in package.iter() if _local(each) == "itemref"]
         chapters = [posixpath.normpath(posixpath.join(posixpath.dirname(path), each)) for each in named]
