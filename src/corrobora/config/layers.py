@@ -11,10 +11,11 @@ import re
 import stat
 import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
+from difflib import SequenceMatcher
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, cast
 
 import platformdirs
@@ -29,6 +30,8 @@ from corrobora.registry import list_parts
 MAX_CONFIG_BYTES = 1_000_000
 PROJECT_FILE = "corrobora.toml"
 _AT = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)\Z")
+_PREFIX = "CORROBORA_"
+_SAME_NAME = 0.5  # share of their words above which two names are alike
 _OTHERS = frozenset({"CORROBORA_MODEL_BASE_URL", "CORROBORA_SERVER_TOKEN"})  # read by the part that it belongs to
 _VENDOR_TIERS = {"lead": "LEAD_MODEL_ID", "worker": "MODEL_ID", "fast": "SMALL_MODEL_ID", "judge": "JUDGE_MODEL_ID"}
 
@@ -105,6 +108,7 @@ def read_environment_layers(env: Mapping[str, str]) -> tuple[Layer, Layer]:
     """
     known = {declared.variable: key for key, declared in list_settings().items()}
     known |= {list_secrets()[DATABASE_URL]: DATABASE_URL}
+    described = {declared.variable: declared.mark.about for declared in list_settings().values()}
     values: dict[str, object] = {}
     origins: dict[str, str] = {}
     notes: list[str] = []
@@ -116,8 +120,9 @@ def read_environment_layers(env: Mapping[str, str]) -> tuple[Layer, Layer]:
                 notes.append(f"The environment variable {variable} ends with a line end, which was dropped")
             values[key] = f"env:{variable}" if key == DATABASE_URL else value
             origins[key] = variable
-        elif variable.startswith("CORROBORA_") and variable not in _OTHERS and env[variable].strip():
-            notes.append(f"The environment variable {variable} is not known and was ignored{_suggest(variable, known)}")
+        elif variable.startswith(_PREFIX) and variable not in _OTHERS and env[variable].strip():
+            near = _suggest(variable, (*known, *_OTHERS), described)
+            notes.append(f"The environment variable {variable} is not known and was ignored{near}")
     return Layer("environment", values, origins, tuple(notes)), _read_vendor_layer(env)
 
 
@@ -253,11 +258,27 @@ def _refuse_key(key: str, where: str, text: str, known: Sequence[str]) -> UserEr
     return UserError("config_unknown_key", message + end, next_step="See: corrobora config show --origin")
 
 
-def _suggest(name: str, known: Mapping[str, object] | Sequence[str]) -> str:
-    last = name.rpartition(".")[2]
-    same = [each for each in known if each.rpartition(".")[2] == last]  # in another table
-    near = get_close_matches(name, same or list(known), n=1, cutoff=0.0 if same else 0.5)
-    return f"; did you mean {near[0]}?" if near else ""
+def _suggest(name: str, known: Iterable[str], described: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return the known name with the most of the same words, spelled alike; else the one that is described in them.
+
+    Whole names are not compared: what all have in common makes any two of them alike.
+    """
+    words = _split_name(name)
+
+    def rate(other: str) -> float:
+        others = _split_name(other)
+        best = [max(SequenceMatcher(None, word, each).ratio() for each in others) for word in words]
+        return 2 * sum(each**2 for each in best) / (len(words) + len(others))
+
+    near = max(known, key=rate)
+    if rate(near) <= _SAME_NAME:
+        told = [each for each, text in described.items() if set(words) & set(text.lower().split())]
+        near = told[0] if len(told) == 1 else ""
+    return f"; did you mean {near}?" if near else ""
+
+
+def _split_name(name: str) -> list[str]:
+    return re.findall("[a-z0-9]+", name.lower().removeprefix(_PREFIX.lower())) or [name]
 
 
 def _find_line(text: str, key: str) -> str:
