@@ -251,6 +251,8 @@ def test_fill_search_and_remove_a_library(open_page: OpenPage, tmp_path: Path, h
     write(page.get_by_label("Search the passages"), "height of the tower", hand)
     press(page.get_by_role("button", name="Search"), hand)
     see(page, "is 88 metres high")
+    press(page.get_by_role("button", name="Remove tower.md"), hand)
+    expect(page.get_by_text("tower.md", exact=True)).to_have_count(0)
     press(page.get_by_role("button", name="Remove the library"), hand)
     page.wait_for_url("**/libraries")
     expect(page.get_by_role("link", name=name)).to_have_count(0)

@@ -30,6 +30,39 @@ def test_a_document_is_uploaded_found_replaced_and_removed_with_its_library(site
     assert httpx2.get(f"{base}/fish/documents").json()["code"] == "library_unknown"
 
 
+def test_a_document_is_removed_from_its_library_and_stays_removed(site: Site) -> None:
+    base = f"{site.url}/api/v1/libraries/pond"
+    for name in ("perch.md", "Größe der Schleie.md", "सूची.md"):
+        assert httpx2.put(f"{base}/documents/{name}", content=PERCH, timeout=120).status_code == 201, name
+    assert set(httpx2.get(f"{base}/documents").json()) == {"perch.md", "Größe der Schleie.md", "सूची.md"}
+    assert httpx2.delete(f"{base}/documents/Größe der Schleie.md", timeout=120).status_code == 204
+    gone = httpx2.delete(f"{base}/documents/Größe der Schleie.md", timeout=120)
+    assert (gone.status_code, gone.json()["code"]) == (404, "document_unknown")
+    assert set(httpx2.get(f"{base}/documents").json()) == {"perch.md", "सूची.md"}
+    for name in ("..%2fperch.md", "%2e%2e%2fperch.md", ".%2fperch.md"):
+        assert httpx2.delete(f"{base}/documents/{name}", timeout=120).status_code in (404, 422), name
+    assert httpx2.delete(base).status_code == 204
+    httpx2.put(f"{base}/documents/tench.md", content=PERCH, timeout=120)
+    assert httpx2.get(f"{base}/documents").json() == ["tench.md"]  # what was removed with the library stays so
+    for name in ("demo", "docs"):
+        refused = httpx2.delete(f"{site.url}/api/v1/libraries/{name}/documents/perch.md")
+        assert (refused.status_code, refused.json()["code"]) == (422, "library_folder")
+
+
+def test_the_name_of_a_document_must_fit_into_a_file_system(site: Site) -> None:
+    base = f"{site.url}/api/v1/libraries/names/documents"
+    for name in ("я" * 150 + ".md", "bidi\u202egnp.md", "a%00.md", "a%0a.md", "%e2%80%a8.md"):
+        answer = httpx2.put(f"{base}/{name}", content=PERCH, timeout=120)
+        assert answer.status_code == 422, (name, answer.text)
+
+
+def test_documents_are_listed_without_the_folders_of_the_operator(site: Site) -> None:
+    known = [each["name"] for each in httpx2.get(f"{site.url}/api/v1/libraries").json()]
+    listed = [httpx2.get(f"{site.url}/api/v1/libraries/{each}/documents").json() for each in known]
+    assert any(listed)
+    assert not [each for names in listed for each in names if each.startswith("/")]
+
+
 def test_what_cannot_be_read_is_not_kept(site: Site) -> None:
     base = f"{site.url}/api/v1/libraries"
     for name, content in (("broken.pdf", b"\x00\x01\x02" * 500), ("program.exe", b"MZ\x90\x00\x03\x00" * 200)):

@@ -202,7 +202,7 @@ def _require_possible(report: Report, wanted: EditRequest) -> None:
     """Refuse named edits none of which can be made, before a run is stored for them."""
     refused = plan_changes(Base.read(report), wanted.edits) if wanted.edits and not wanted.feedback else ()
     if refused and all(each.refused not in ("", NOT_RESEARCHED) for each in refused):
-        why = "; ".join(f"{each.edit.action.value} {each.edit.target}: {each.refused}" for each in refused)
+        why = "; ".join(f"{f'{each.edit.action.value} {each.edit.target}'.strip()}: {each.refused}" for each in refused)
         raise UserError(
             "edit_nothing", f"No change can be made: {why}.", next_step="The ids: corrobora edit RUN --outline"
         )

@@ -11,6 +11,7 @@ import hashlib
 import logging
 import os
 import re
+import shutil
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -168,6 +169,20 @@ async def list_documents(workspace: Workspace, name: str) -> list[str]:
     """Return the documents of a library. Raises `UserError` `library_unknown`."""
     found = await find_library(workspace, name)
     return sorted(await workspace.catalog.files((await workspace.catalog.space_numbers([found.name]))[0]))
+
+
+def upload_folder(workspace: Workspace, name: str) -> Path:
+    """Return where the files of a library of uploads are kept."""
+    return workspace.settings.home / "uploads" / name
+
+
+async def remove_library(workspace: Workspace, name: str) -> None:
+    """Remove a library with what was uploaded into it; files of the user stay. Raises `UserError` `library_unknown`."""
+    found = await find_library(workspace, name)
+    await workspace.catalog.remove_space(found.name)
+    for root in found.roots:
+        if root.parent == upload_folder(workspace, name).parent:  # else the next upload would bring them back
+            await asyncio.to_thread(shutil.rmtree, root, ignore_errors=True)
 
 
 def unknown_library_error(name: str, known: Sequence[SpaceInfo]) -> UserError:

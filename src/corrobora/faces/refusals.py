@@ -57,18 +57,20 @@ _STEPS = {
     "edit_missing": _Steps(
         "Write what should change, or mark sections and sentences.",
         "Name `edits`, write `feedback`, or name a `version`.",
-        "Name edits.",
+        "Name `edits`, pass on `feedback`, or name a `version`.",
     ),
     "edit_no_model": _Steps(
         "Mark sections and sentences, or let the server have a model.",
         "Name `edits`, or let the server have a model.",
-        "Name edits.",
+        "Name `edits`; outline lists the ids.",
     ),
     "edit_nothing": _Steps(
-        "Mark other sections or sentences.", "The ids: GET /api/v1/runs/RUN/outline", "Name other sentences."
+        "Mark other sections or sentences.", "The ids: GET /api/v1/runs/RUN/outline", "Call outline: it lists the ids."
     ),
-    "edit_version": _Steps("", "List them: GET /api/v1/runs/RUN/versions", ""),
-    "edit_not_waiting": _Steps("Open the run: it says where it stands.", "Its state: GET /api/v1/runs/RUN", ""),
+    "edit_version": _Steps("", "List them: GET /api/v1/runs/RUN/versions", "Name an earlier one."),
+    "edit_not_waiting": _Steps(
+        "Open the run: it says where it stands.", "Its state: GET /api/v1/runs/RUN", "Call status."
+    ),
     "price_unknown": _Steps(
         "State its price in the settings of the server.",
         "State its price in the settings of the server, or send `accept_unknown_price`.",

@@ -117,14 +117,14 @@ class EditableReport:
         """Return a sentence by its id. Raises `UnknownPlace`."""
         found = next((each for each in self.pieces if name and each.id == name), None)
         if found is None:
-            message = f"the report has no sentence {name!r}"
+            message = f"the report has no sentence {name!r}" if name else "no sentence or section is named"
             raise UnknownPlace(message)
         return found
 
     def list_pieces(self, section: str) -> tuple[Piece, ...]:
         """Return the sentences of a section that an edit may touch. Raises `UnknownPlace`."""
         if section not in self.sections:
-            message = f"the report has no section {section!r}"
+            message = f"the report has no section {section!r}" if section else "no sentence or section is named"
             raise UnknownPlace(message)
         inside = (piece for line in self.lines if line.section == section for piece in line.pieces)
         return tuple(piece for piece in inside if piece.id)

@@ -146,6 +146,9 @@ def _strip_markers(text: str) -> str:
 
 def _plan_change(base: Base, number: int, edit: Edit, edits: Sequence[Edit]) -> Change:
     document = base.document
+    if bool(edit.after) is not (edit.action is EditAction.MOVE):
+        lacks = "it does not say behind which sentence or section: `after` is missing"
+        return Change(number, edit, refused=lacks if not edit.after else "only a move has an `after`")
     match edit.action:
         case EditAction.REWORD | EditAction.ADD:
             made = _plan_text(base, edit)

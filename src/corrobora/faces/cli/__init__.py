@@ -84,11 +84,13 @@ def error_exit_code(error: BaseException) -> int:
     return Exit.USAGE if isinstance(error, click.UsageError) else Exit.BUG
 
 
-def explain_usage(error: click.ClickException) -> str:
-    """Return click's message as one line with the next step (bad-input Q14)."""
+def explain_usage(error: click.ClickException, args: Sequence[str] = ()) -> str:
+    """Return click's message as one line with the next step (bad-input Q14); some errors do not know their command."""
     message = error.format_message().rstrip(".")
     message += "" if message.endswith("?") else "."
-    command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "corrobora"
+    command = " ".join(("corrobora", *(each for each in args[:1] if each in _COMMANDS)))
+    if isinstance(error, click.UsageError) and error.ctx:
+        command = error.ctx.command_path
     if isinstance(error, click.NoSuchOption) and command in ("corrobora", "corrobora research"):
         return f"{message} A question that starts with a dash follows --: corrobora -- QUESTION"
     return f"{message} See: {command} --help"
@@ -311,10 +313,9 @@ def run_command_line(argv: Sequence[str] | None = None) -> int:
     prepare_streams()
     set_up_logs()
     sys.excepthook = save_traceback
+    args = list(sys.argv[1:] if argv is None else argv)
     try:
-        result: object = cli.main(
-            args=list(sys.argv[1:] if argv is None else argv), prog_name="corrobora", standalone_mode=False
-        )
+        result: object = cli.main(args=list(args), prog_name="corrobora", standalone_mode=False)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):  # click leaves by SystemExit when the reader of stdout has gone
         silence_closed_pipe()
@@ -323,7 +324,7 @@ def run_command_line(argv: Sequence[str] | None = None) -> int:
         click.echo(error.format_message())  # a command that was called to see what there is
         return Exit.DONE
     except click.ClickException as error:
-        print_notice(explain_usage(error))
+        print_notice(explain_usage(error, args))
         return error_exit_code(error)
     except CorroboraError as error:
         _log.debug("The error in detail:", exc_info=error)

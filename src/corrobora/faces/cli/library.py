@@ -240,13 +240,14 @@ async def rename_stored(workspace: Workspace, *, name: str, new: str) -> None:
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @workspace_command
 async def remove_libraries(workspace: Workspace, *, names: tuple[str, ...]) -> None:
-    """Remove libraries. Files on disk are not deleted, and reports of earlier runs keep their quotes."""
-    missing: list[str] = []
-    for name in names:
-        if await workspace.catalog.remove_space(name):
-            click.echo(f"removed {one_line(name)}")
-        else:
-            missing.append(name)
+    """Remove libraries. Your files are not deleted, and reports of earlier runs keep their quotes."""
+    from corrobora.app import libraries  # noqa: PLC0415 - as in `ingest_paths`
+
+    known = {each.name for each in await libraries.list_libraries(workspace)}
+    missing = [name for name in names if name not in known]
+    for name in (each for each in dict.fromkeys(names) if each in known):
+        await libraries.remove_library(workspace, name)
+        click.echo(f"removed {one_line(name)}")
     if missing:
         raise UserError(
             "library_unknown", f"There is no library {', '.join(missing)}.", next_step="See: corrobora library list"

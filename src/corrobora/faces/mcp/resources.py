@@ -19,6 +19,7 @@ from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from corrobora.adapters.library import list_neighbours
 from corrobora.app import Workspace
 from corrobora.app.exports import load_document, parse_reference
+from corrobora.app.followups import read_changes
 from corrobora.app.libraries import open_run_library
 from corrobora.app.runs import read_report_json
 from corrobora.domain.errors import CorroboraError, NoEvidence, ReadError
@@ -63,6 +64,8 @@ async def describe_run(workspace: Workspace, view: RunUpdate) -> Fields:
             event = await read_plan_event(workspace, row.id)
             found["plan"] = plan_lines(event.data) if event else []
             found["estimate"] = estimate_text(event.data) if event else ""
+    if row.request.edits and row.status is RunStatus.PAUSED:
+        found["changes"] = (await read_changes(workspace, row.id)).get("changes", [])
     if row.status is RunStatus.DONE:
         found["report_uri"] = f"corrobora://runs/{row.id}/report.md"
     return found
@@ -80,6 +83,8 @@ def _next_step(view: RunUpdate) -> str:
             return "Call status again with the cursor."
         case RunStatus.DONE:
             return "Call report."
+        case RunStatus.PAUSED if row.request.edits:
+            return "Show the changes to the person, and call accept with the numbers of those that they accept."
         case _:
             return "Call resume to go on; what was answered is not asked again."
 

@@ -28,6 +28,7 @@ from mcp_types import (
     InputRequiredResult,
     RequestParams,
     TextContent,
+    Tool,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ConfigDict, Field, ValidationError
@@ -37,7 +38,7 @@ from starlette.types import ASGIApp
 from corrobora import __version__
 from corrobora.app import Workspace
 from corrobora.config import Settings
-from corrobora.domain.errors import CorroboraError
+from corrobora.domain.errors import CorroboraError, UserError
 from corrobora.domain.run import RunStatus
 from corrobora.faces.cli.screen import one_line
 from corrobora.faces.mcp.resources import POLL_MS, add_prompts, add_resources, describe_report, describe_run, make_apps
@@ -204,11 +205,22 @@ _INSTRUCTIONS = (
 
 
 class _Server(MCPServer[Any]):
-    """A server that refuses arguments of the wrong shape as its tools refuse all else, not in pydantic's words."""
+    """A server that refuses arguments of the wrong name or shape as its tools refuse all else, not silently."""
+
+    async def list_tools(self) -> list[Tool]:
+        tools = await super().list_tools()
+        for each in tools:
+            each.input_schema["additionalProperties"] = False
+        return tools
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
+        taken = {each.name: each.input_schema["properties"] for each in await self.list_tools()}
+        unknown = sorted(set(arguments) - set(taken.get(name, arguments)))
+        if unknown:
+            message = f"{name} takes no argument {unknown[0][:80]!r}."
+            return refuse_call(UserError("request_invalid", message, next_step=f"It takes: {', '.join(taken[name])}."))
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:

@@ -14,6 +14,7 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field, ValidationError
 
 from corrobora.app import Workspace
+from corrobora.app.followups import read_outline
 from corrobora.app.libraries import list_libraries, open_library, open_run_library
 from corrobora.app.verification import verify_report
 from corrobora.domain.errors import CorroboraError, UserError
@@ -36,6 +37,7 @@ from corrobora.faces.request import parse_question
 from corrobora.faces.web import followups, service
 from corrobora.faces.web.new_run import NewRun
 from corrobora.faces.web.service import answer_run, look_at_run
+from corrobora.reporting.run_comparison import dump_comparison
 from corrobora.text.tokens import sanitize_text
 
 P = ParamSpec("P")
@@ -88,7 +90,7 @@ def refuse_call(error: CorroboraError | ValidationError) -> CallToolResult:
 
 def add_tools(server: MCPServer[Any], workspace: Workspace) -> None:
     """Add the tools to a server."""
-    for add in (_add_run_tools, _add_follow_up, _add_control_tools, _add_evidence_tools, _add_search_pair):
+    for add in (_add_run_tools, _add_follow_up, _add_edits, _add_control_tools, _add_evidence_tools, _add_search_pair):
         add(server, workspace)
 
 
@@ -150,6 +152,50 @@ def _add_follow_up(server: MCPServer[Any], workspace: Workspace) -> None:
         call status and report with the new run_id: `from_previous` are the citations that the earlier run had read.
         """
         return await _tell_run(workspace, await followups.ask_run(workspace, run_id, question, search=search))
+
+    @server.tool(annotations=_STARTS)
+    @explain_errors
+    async def update(run_id: RunName) -> CallToolResult:
+        """Research the question of a run again; return the run_id. When it is done, compare tells what changed."""
+        return await _tell_run(workspace, await followups.update_run(workspace, run_id))
+
+    @server.tool(annotations=_READ_ONLY)
+    @explain_errors
+    async def compare(
+        run_id: RunName,
+        before: Annotated[str, Field(description="The earlier run; default: the one it follows.", max_length=64)] = "",
+    ) -> CallToolResult:
+        """Tell what changed from an earlier run: statements, answers, sources, contradictions and gaps."""
+        return make_result(dump_comparison(await followups.compare_run(workspace, run_id, before)))
+
+
+def _add_edits(server: MCPServer[Any], workspace: Workspace) -> None:
+    @server.tool(annotations=_READ_ONLY)
+    @explain_errors
+    async def outline(run_id: RunName) -> CallToolResult:
+        """List the sections and sentences of a report, with the ids by which edit names them."""
+        return make_result((await read_outline(workspace, run_id)).dump_outline())
+
+    @server.tool(annotations=_STARTS)
+    @explain_errors
+    async def edit(
+        run_id: RunName,
+        edits: Annotated[list[followups.EditInfo] | None, Field(description="By the ids.", max_length=200)] = None,
+        feedback: Annotated[str, Field(description="Words of the person, for a model to read.", max_length=4_000)] = "",
+        version: Annotated[int | None, Field(description="Restore this earlier version.", ge=1, le=10_000)] = None,
+    ) -> CallToolResult:
+        """Propose edits of a report; return the run_id of an edit that waits until the person accepts its changes."""
+        wanted = followups.request_edit(edits or (), feedback)
+        return await _tell_run(workspace, await followups.edit_run(workspace, run_id, wanted, version=version))
+
+    @server.tool(annotations=_CHANGES)
+    @explain_errors
+    async def accept(
+        run_id: RunName,
+        changes: Annotated[str, Field(description="all, none, or numbers as 1,3, as the person said.", max_length=400)],
+    ) -> CallToolResult:
+        """Make the version of a report with the changes of a waiting edit that the person accepts. Do not choose."""
+        return await _tell_run(workspace, await followups.accept_edit(workspace, run_id, changes))
 
 
 def _add_control_tools(server: MCPServer[Any], workspace: Workspace) -> None:

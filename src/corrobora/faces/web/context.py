@@ -161,6 +161,7 @@ _NOT_FOUND = frozenset(  # codes of bad input that name something which does not
     {
         "run_unknown",
         "library_unknown",
+        "document_unknown",
         "source_unknown",
         "dialogue_unknown",
         "schedule_unknown",

@@ -6,17 +6,39 @@ Knows no HTTP, and not how a run follows another one: `app.followups` does.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from corrobora.app import Workspace
-from corrobora.app.followups import accept_changes, find_version, submit_edit, submit_follow_up
+from corrobora.app.followups import accept_changes, compare_runs, find_version, submit_edit, submit_follow_up
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import RunId, RunRow
 from corrobora.faces.request import parse_question
 from corrobora.faces.web import service
-from corrobora.roles.edit import EditRequest
+from corrobora.reporting.run_comparison import RunComparison
+from corrobora.roles.edit import Edit, EditAction, EditRequest
 from corrobora.storage.journal.runs import NEWEST
+
+
+class EditInfo(BaseModel):
+    """One edit; the ids are those of the outline."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    action: Literal["add", "drop", "reword", "move", "shorten", "research"]
+    target: str = Field(max_length=20, description="A sentence such as 2.3, or a section such as 2; 0 is the opening.")
+    text: str = Field(default="", max_length=4_000, description="New words, or the question of `research`.")
+    after: str = Field(default="", max_length=20, description="Where `move` puts the target: behind this one.")
+
+
+def request_edit(edits: Sequence[EditInfo], feedback: str) -> EditRequest:
+    """Return what a reader wants of a report as the application takes it."""
+    named = tuple(Edit(EditAction(each.action), each.target, each.text, each.after) for each in edits)
+    return EditRequest(named, feedback.strip())
 
 
 async def ask_run(
@@ -40,6 +62,15 @@ async def update_run(workspace: Workspace, run: str, *, named: RunId | None = No
     """Research the question of a run again, and tell what changed. Raises as `ask_run` does."""
     origin = await _find_origin(workspace, run, named)
     return await _queue(workspace, await submit_follow_up(workspace, origin, run_id=named))
+
+
+async def compare_run(workspace: Workspace, run: str, before: str = "") -> RunComparison:
+    """Compare a run with an earlier one, by default the one that it follows. Raises as `compare_runs` does."""
+    row = await service.read_run(workspace, run)
+    earlier = before or row.request.previous
+    if not earlier:
+        raise UserError("compare_one", f"Run {row.id} follows no other run.", next_step="Name the earlier in `before`.")
+    return await compare_runs(workspace, earlier, row.id)
 
 
 async def edit_run(  # noqa: PLR0913 - as `submit_edit`

@@ -21,7 +21,9 @@ from corrobora.app.libraries import (
     list_libraries,
     open_library,
     show_nothing,
+    upload_folder,
 )
+from corrobora.app.libraries import list_documents as list_stored
 from corrobora.app.verification import verify_report as recheck_text
 from corrobora.config.profiles import list_presets, load_profile, resolve_profile
 from corrobora.domain.errors import UserError
@@ -32,6 +34,8 @@ from corrobora.faces.cli.verify import list_findings, summarize_recheck
 from corrobora.faces.request import parse_question
 from corrobora.files import write_whole
 from corrobora.policies import Profile
+
+_MAX_NAME_BYTES = 200  # file systems end at 255, and a file is written beside its place first
 
 
 async def search_library(workspace: Workspace, name: str, text: str, *, limit: int = 10) -> Sequence[Hit]:
@@ -73,7 +77,8 @@ async def add_documents(workspace: Workspace, name: str, files: Mapping[str, byt
             raise UserError(
                 "file_too_large", f"{document} has {len(content):,} bytes; the limit is {LIMITS.file_max_bytes:,}."
             )
-        if (folder / document).parent != folder or document.startswith("."):
+        plain = (folder / document).parent == folder and not document.startswith(".") and document.isprintable()
+        if not plain or len(document.encode()) > _MAX_NAME_BYTES:
             raise UserError("file_name", f"{document[:80]!r} is not a valid name for a document.")
     before = {each: await asyncio.to_thread(_replace_file, folder / each, files[each]) for each in files}
     try:
@@ -99,11 +104,6 @@ async def _find_uploads(workspace: Workspace, name: str) -> Path:
     return folder
 
 
-def upload_folder(workspace: Workspace, name: str) -> Path:
-    """Return where the files of a library of uploads are kept."""
-    return workspace.settings.home / "uploads" / name
-
-
 def _replace_file(path: Path, content: bytes) -> bytes | None:
     """Write a file as a whole, and return what was there."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -120,9 +120,26 @@ def _restore_file(path: Path, before: bytes | None) -> None:
         _replace_file(path, before)
 
 
-async def remove_library(workspace: Workspace, name: str) -> None:
-    """Remove a library; files of the operator stay. Raises `UserError` `library_unknown`."""
-    await workspace.catalog.remove_space((await find_library(workspace, name)).name)
+async def list_documents(workspace: Workspace, name: str) -> Sequence[str]:
+    """Return the documents of a library below its folders, whose places are the operator's business."""
+    roots = sorted((escape_unprintable(str(each)) for each in (await find_library(workspace, name)).roots), key=len)
+    found = await list_stored(workspace, name)
+    for root in reversed(roots):
+        found = [each.removeprefix(f"{root}/") if each != root else Path(each).name for each in found]
+    return found
+
+
+async def remove_document(workspace: Workspace, name: str, document: str) -> None:
+    """Remove a document from a library of uploads; reports of earlier runs keep their quotes.
+
+    Raises `UserError` `library_unknown`, `document_unknown`, or `library_folder` for a library of the operator's.
+    """
+    known = await list_stored(workspace, name)
+    folder = await _find_uploads(workspace, name)
+    if escape_unprintable(f"{folder}/{document}") not in known or (folder / document).parent != folder:
+        raise UserError("document_unknown", f"The library {name} has no document {document[:80]!r}.")
+    await asyncio.to_thread((folder / document).unlink, missing_ok=True)
+    await ingest_files(workspace.database, name, (folder,), show_nothing, embedder=workspace.embedder)
 
 
 async def verify_report(workspace: Workspace, text: str) -> Mapping[str, Any]:

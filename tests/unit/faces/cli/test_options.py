@@ -32,7 +32,11 @@ def test_notes_are_said_on_stderr(shell: Any) -> None:
 )
 def test_the_variable_that_was_meant_is_like_it_in_its_own_words(shell: Any, variable: str, meant: str) -> None:
     shell.setenv(**{f"CORROBORA_{variable}": "x"})
-    assert shell("config", "show").err.splitlines()[0].endswith(f"CORROBORA_{variable} is not known and was ignored{meant}")
+    assert (
+        shell("config", "show")
+        .err.splitlines()[0]
+        .endswith(f"CORROBORA_{variable} is not known and was ignored{meant}")
+    )
 
 
 def test_what_is_printed_is_stripped_of_escape_sequences(served: Any) -> None:

@@ -14,7 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse
 
 from corrobora import __version__
-from corrobora.app.libraries import list_documents as list_library_documents
+from corrobora.app.libraries import remove_library as remove_stored
 from corrobora.domain.errors import JournalError
 from corrobora.domain.run import RunStatus
 from corrobora.faces.web import libraries, service
@@ -100,7 +100,9 @@ _BODY: dict[str, Any] = {
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
     }
 }
-DocumentName = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._()-]{0,190}$", description="File name.")]
+DocumentName = Annotated[
+    str, Path(pattern=r"^[^./\\\x00-\x1f\x7f][^/\\\x00-\x1f\x7f]{0,190}$", description="File name in any script.")
+]
 
 
 @router.get("/api/v1/libraries", tags=["libraries"])
@@ -114,8 +116,8 @@ async def list_libraries(workspace: Opened) -> list[LibraryInfo]:
 
 @router.get("/api/v1/libraries/{name}/documents", tags=["libraries"])
 async def list_documents(name: LibraryName, workspace: Opened) -> list[str]:
-    """List the documents of a library."""
-    return await list_library_documents(workspace, name)
+    """List the documents of a library by their names below its folder."""
+    return list(await libraries.list_documents(workspace, name))
 
 
 @router.get("/api/v1/libraries/{name}/search", tags=["libraries"])
@@ -141,10 +143,16 @@ async def add_document(name: LibraryName, document: DocumentName, workspace: Ope
     return UploadInfo(library=name, document=document, stored=stored)
 
 
+@router.delete("/api/v1/libraries/{name}/documents/{document}", status_code=204, tags=["libraries"])
+async def remove_document(name: LibraryName, document: DocumentName, workspace: Opened) -> None:
+    """Remove an uploaded document from its library; reports of earlier runs keep their quotes."""
+    await libraries.remove_document(workspace, name, document)
+
+
 @router.delete("/api/v1/libraries/{name}", status_code=204, tags=["libraries"])
 async def remove_library(name: LibraryName, workspace: Opened) -> None:
-    """Remove a library; reports of earlier runs keep their quotes."""
-    await libraries.remove_library(workspace, name)
+    """Remove a library with the documents that were uploaded; reports of earlier runs keep their quotes."""
+    await remove_stored(workspace, name)
 
 
 @router.post("/api/v1/verify", tags=["verify"])

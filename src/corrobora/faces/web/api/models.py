@@ -17,6 +17,7 @@ from corrobora.domain.thread import Gap
 from corrobora.faces.refusals import drop_command
 from corrobora.faces.web import service
 from corrobora.faces.web.evidence import Spend
+from corrobora.faces.web.followups import EditInfo
 from corrobora.reporting.run_comparison import ChangeKind, ReportChange
 
 RunName = Annotated[
@@ -235,18 +236,6 @@ class FollowUpQuestion(Strict):
 
     question: str = Field(min_length=1, max_length=LIMITS.question_max_chars)
     search: bool = Field(default=True, description="False: read only what the run has stored.")
-
-
-EditId = Annotated[str, Field(max_length=20)]
-
-
-class EditInfo(Strict):
-    """One edit; the ids are those of the outline."""
-
-    action: Literal["add", "drop", "reword", "move", "shorten", "research"]
-    target: EditId = Field(description="A sentence such as 2.3, or a section such as 2; 0 is the opening.")
-    text: str = Field(default="", max_length=4_000, description="New words, or the question of `research`.")
-    after: str = Field(default="", max_length=20, description="Where `move` puts the target: behind this one.")
 
 
 class EditBody(Strict):

@@ -16,9 +16,8 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from corrobora.app import runs
-from corrobora.app.followups import Version, compare_runs, read_changes, read_outline
+from corrobora.app.followups import Version, read_changes, read_outline
 from corrobora.app.followups import list_versions as list_report_versions
-from corrobora.domain.errors import UserError
 from corrobora.domain.run import RunId, RunRow, RunStatus
 from corrobora.faces.cli.display import json_line
 from corrobora.faces.web import followups, service
@@ -42,7 +41,6 @@ from corrobora.faces.web.api.models import (
 from corrobora.faces.web.context import Allowed, Opened
 from corrobora.faces.web.new_run import NewRun
 from corrobora.reporting.run_comparison import dump_comparison
-from corrobora.roles.edit import Edit, EditAction, EditRequest
 
 router = APIRouter(prefix="/api/v1/runs", tags=["runs"])
 _WAIT = re.compile(r"\bwait=(\d{1,4})\b")
@@ -148,11 +146,7 @@ async def compare_run(
     ] = "",
 ) -> ComparisonInfo:
     """Compare the report of a run with that of an earlier one: what is new, changed, gone or the same."""
-    row = await service.read_run(workspace, run)
-    earlier = before or row.request.previous
-    if not earlier:
-        raise UserError("compare_one", f"Run {row.id} follows no other run.", next_step="Name the earlier in `before`.")
-    return ComparisonInfo.model_validate(dump_comparison(await compare_runs(workspace, earlier, row.id)))
+    return ComparisonInfo.model_validate(dump_comparison(await followups.compare_run(workspace, run, before)))
 
 
 @router.get("/{run}/outline")
@@ -164,8 +158,7 @@ async def get_outline(run: RunName, workspace: Opened) -> OutlineInfo:
 @router.post("/{run}/edit", status_code=202)
 async def edit_run(run: RunName, body: EditBody, workspace: Opened, response: Response, named: NamedRun) -> RunInfo:
     """Edit the report of a run, as a run of its own: it waits with its changes unless they are accepted already."""
-    edits = tuple(Edit(EditAction(each.action), each.target, each.text, each.after) for each in body.edits)
-    wanted = EditRequest(edits, body.feedback.strip())
+    wanted = followups.request_edit(body.edits, body.feedback)
     row = await followups.edit_run(
         workspace, run, wanted, accept=body.accept.strip(), version=body.version, named=named
     )

@@ -14,7 +14,8 @@ from fastapi.responses import HTMLResponse, Response
 
 from corrobora.app import Workspace
 from corrobora.app.ingest import READABLE
-from corrobora.app.libraries import find_library, ingest_files, list_documents, show_nothing
+from corrobora.app.libraries import find_library, ingest_files, show_nothing, upload_folder
+from corrobora.app.libraries import remove_library as remove_stored
 from corrobora.app.libraries import rename_library as rename_stored
 from corrobora.domain.errors import CorroboraError
 from corrobora.domain.evidence import Hit
@@ -122,7 +123,7 @@ async def _render_library(  # noqa: PLR0913 - what the page may show
     done: str = "",
 ) -> HTMLResponse:
     space = await find_library(workspace, name)
-    documents, uploads = await list_documents(workspace, name), libraries.upload_folder(workspace, name)
+    documents = await libraries.list_documents(workspace, name)
     hits: list[Hit] = []
     if search.strip() and error is None:
         try:
@@ -135,8 +136,8 @@ async def _render_library(  # noqa: PLR0913 - what the page may show
         status=200 if error is None else 422,
         space=space,
         roots=space.roots,
-        uploaded=space.roots == (uploads,),
-        documents=[each.removeprefix(f"{uploads}/") for each in documents[:_MAX_LISTED]],
+        uploaded=space.roots == (upload_folder(workspace, name),),
+        documents=documents[:_MAX_LISTED],
         hidden=max(0, len(documents) - _MAX_LISTED),
         search=search,
         hits=hits,
@@ -186,8 +187,18 @@ async def rename_library(request: Request, name: str, workspace: Opened, form: S
     return go_to(f"/libraries/{new}")
 
 
+@router.post("/libraries/{name}/documents/remove")
+async def remove_document(request: Request, name: str, workspace: Opened, form: SentForm) -> Response:
+    """Remove an uploaded document from its library."""
+    try:
+        await libraries.remove_document(workspace, name, form.text("document"))
+    except CorroboraError as error:
+        return await _render_library(request, workspace, name, error=error)
+    return go_to(f"/libraries/{name}")
+
+
 @router.post("/libraries/{name}/remove")
 async def remove_library(name: str, workspace: Opened, form: SentForm) -> Response:  # noqa: ARG001 - the form has the token
-    """Remove a library; files of a folder stay where they are."""
-    await libraries.remove_library(workspace, name)
+    """Remove a library with what was uploaded into it; files of a folder stay where they are."""
+    await remove_stored(workspace, name)
     return go_to("/libraries")
