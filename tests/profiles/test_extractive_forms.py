@@ -158,6 +158,12 @@ FIRST = (  # library, question, what the opening says
     ("abroad", "¿Cuánto cuesta la entrada del taller?", "La entrada cuesta 5 euros"),
     ("abroad", "窑厂几点开门？", "窑厂每天上午十点开门"),
 )  # fmt: skip
+NEAR = (  # questions in few words of the documents: which passages are shown all the same
+    ("gate", "Who may borrow mine for a day while I am away, if it is a passkey?",
+     "Members write a passkey on the hand."),
+    ("abroad", "Warum sollte jemand abends die Werkstatt benutzen?", "Die Werkstatt ist von 9 bis 17 Uhr geöffnet."),
+    ("abroad", "Welche Kurse dauern länger und weshalb?", "Für Kurse gelten z. B. andere Zeiten."),
+)  # fmt: skip
 ABSENT = (
     ("oven", "Which composer wrote the opera Jenufa?"),
     ("values", "How many inhabitants has Buenos Aires?"),
@@ -178,7 +184,7 @@ async def researched(home: Path) -> dict[tuple[str, str], Report]:
         for library, files in FILES.items():
             items = [_item(name, text) for name, text in files.items()]
             await catalog.store(await catalog.open(library), items)
-        for library, question in (*(row[:2] for row in FIRST), *ABSENT, *OTHERS):
+        for library, question in (*(row[:2] for row in (*FIRST, *NEAR)), *ABSENT, *OTHERS):
             request = Request(question, "timed", libraries=(library,), authorized="policy")
             run = await submit_run(workspace, request, deferred=False)
             epoch = await workspace.runs.claim(run, "test")
@@ -220,6 +226,16 @@ def test_a_report_answers_in_whole_sentences(
     assert -1 not in places, said
     assert places == sorted(places), said
     assert report.outcome in (Outcome.COMPLETE, Outcome.PARTIAL), "words alone may not tell that it is the answer"
+
+
+@pytest.mark.parametrize(("library", "question", "passage"), NEAR)
+def test_a_small_library_shows_what_it_says_of_the_topic(
+    reports: dict[tuple[str, str], Report], library: str, question: str, passage: str
+) -> None:
+    report = reports[library, question]
+    assert report.outcome is Outcome.PASSAGES
+    assert passage in CITED.sub("", " ".join(body(report)))
+    assert f"{phrases.NO_ANSWER}. {phrases.NEAR} follow." in report.markdown
 
 
 @pytest.mark.parametrize(("library", "question"), ABSENT)

@@ -155,15 +155,17 @@ def list_denied(found: Findings) -> dict[str, list[str]]:
 def explain_refusal(question: str, sub_questions: Sequence[SubQuestion], facts: Sequence[Fact]) -> str:
     """Say why quotes that no model has judged are no report, or "" if one of them is near the question.
 
-    One is near where the library is not unlikely to speak of it, or where it holds half of the topic.
+    One is near where the library is not unlikely to speak of it, or where it holds half of the topic; of a library
+    that is too small to tell, where it holds a word of it.
     """
     if not sub_questions or not facts or any(map(is_partly_answered, sub_questions)):
         return ""
     view = EvidenceView(facts)
     asked = dict.fromkeys((question, *(each.text for each in sub_questions)))
-    if any(each.likely is not None and each.likely >= read_ratings()[0] for each in sub_questions):
+    rated = [each.likely for each in sub_questions if each.likely is not None]
+    if any(likely >= read_ratings()[0] for likely in rated):
         return ""
-    if any(check.share >= NEAR_SHARE for each in asked for _, check in view.check(each)):
+    if any(check.share >= NEAR_SHARE or (check.near and not rated) for each in asked for _, check in view.check(each)):
         return ""
     return f"{format_count(len(facts), 'statement was', 'statements were')} read and none is near the question"
 

@@ -264,5 +264,5 @@ def is_meaningful_name(name: str, question: str) -> bool:
     spoken = detect_language(question)
     if not spoken or any(c.isdigit() for c in name) or (name.isupper() and len(name) > 1):
         return True
-    own = split_words(name)
-    return not (spoken == "de" and len(own) == 1) and not set(own) <= find_function_words(question)
+    own = [word for word in split_words(name) if word not in find_function_words(question)]
+    return len(own) > (spoken == "de")

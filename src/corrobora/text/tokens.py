@@ -157,12 +157,22 @@ def count_stems(texts: Sequence[str], wanted: Collection[str]) -> list[Counter[s
 
 
 _WORDS_OF_LANGUAGE = {
-    "de": "der die das den dem des ein eine einen einem einer eines und oder aber nicht kein keine mit von vom zu zum "
-    "zur im in am an auf aus bei beim nach seit vor für über unter um durch gegen ohne bis ist sind war waren wird "
-    "werden wurde wurden worden hat haben hatte kann können muss müssen darf dürfen soll sollen sollte er sie es ihr "
-    "ihre sein seine sich man wir ich du dass daß weil wenn ob als wie wer was wann wo warum wieso welche welcher "
-    "welches welchen wem wen wozu womit viel viele lange hoch groß weit oft alt auch nur noch schon so dieser diese "
-    "dieses",
+    "de": "der die das den dem des ein eine einen einem einer eines und oder aber nicht kein keine mit von vom zu "
+    "zum zur im in am an auf aus bei beim nach seit vor für über unter um durch gegen ohne bis ist sind war "
+    "waren wird werden wurde wurden worden hat haben hatte kann können muss müssen darf dürfen soll sollen "
+    "sollte er sie es ihr ihre sein seine sich man wir ich du dass daß weil wenn ob als wie wer was wann wo "
+    "warum wieso welche welcher welches welchen wem wen wozu womit viel viele lange hoch groß weit oft alt "
+    "auch nur noch schon so dieser diese dieses alle allem allen aller alles also ander andere anderem "
+    "anderen anderer anderes anderm andern anderr anders bin bist da damit dann derselbe derselben denselben "
+    "desselben demselben dieselbe dieselben dasselbe dazu dein deine deinem deinen deiner deines denn derer "
+    "dessen dich dir dies diesem diesen doch dort einig einige einigem einigen einiger einiges einmal ihn "
+    "ihm etwas euer eure eurem euren eurer eures gewesen hab habe hatten hier hin hinter mich mir ihrem "
+    "ihren ihrer ihres euch indem ins jede jedem jeden jeder jedes jene jenem jenen jener jenes jetzt keinem "
+    "keinen keiner keines könnte manche manchem manchen mancher manches mein meine meinem meinen meiner "
+    "meines musste nichts nun sehr seinem seinen seiner seines selbst ihnen solche solchem solchen solcher "
+    "solches sondern sonst uns unsere unserem unseren unser unseres während warst weiter welchem werde "
+    "wieder will wirst wollen wollte würde würden zwar zwischen ab weshalb vielen wieviel jemand niemand "
+    "mehr",
     "fr": "le la les l un une des du de d et ou mais ne pas plus à au aux en dans par pour sur sous avec sans chez "
     "est sont était étaient sera a ont avait être avoir peut peuvent doit doivent il elle ils elles on nous vous je "
     "se ce cette ces cet son sa ses leur leurs que qui quoi quel quelle quels quelles quand où comment pourquoi "

@@ -21,7 +21,7 @@ from corrobora.text.tokens import LIST_ITEM, escape_text, fold_whitespace, skip_
 ITEM = "\n  - "  # before an item of a list among the sentences of a fact
 _SHORT_WORDS = 40  # of a quote that is printed whole
 _ENDED = re.compile(r"[.!?…。！？][\"'”’)\]»]*$")
-_SECTION = re.compile(r"^\d+(?:\.\d+)*\.?\s")
+_SECTION = re.compile(r"^(?:\d+(?:\.\d+)*\.?|(?:§|[^\W\d_]{2,10}) \d{1,3}[.:)]?)\s")  # "4.1 ", "§ 4 ", "Chapter 2: "
 _NUMBERED = re.compile(r"(?<![A-Za-z\d])\d")
 _LEADS_ON = re.compile(r"(?i)(?:^|[;,])\s*(?:and/or|and|or|und|oder|sowie|et|ou|y|o)\s*[;,]?\s*$")
 
@@ -129,8 +129,9 @@ def _is_label(fact: Fact, span: Span, core: str) -> bool:
     if LIST_ITEM.match(rest.lstrip()) is not None or find_term(fact.quote, span.start) > span.start:
         return False
     alone = own != core and rest.startswith("\n") and own.rstrip()[-1] not in ".!?:;…。！？" and not is_command(own)
-    return (alone and not _NUMBERED.search(own)) or (
-        is_heading_of(fact, own) and not _NUMBERED.search(_SECTION.sub("", own))
+    named = _SECTION.sub("", own)
+    return (alone and not _NUMBERED.search(own if own[0].isdigit() else named)) or (
+        is_heading_of(fact, own) and not _NUMBERED.search(named)
     )
 
 

@@ -256,12 +256,14 @@ def layout_by_questions(page: Page) -> str:
     if page.rows:
         blocks.append(["## Differences between sources", "", *_pair_differences(page)])
     alone = sum(section.title != FURTHER for section in page.sections) == 1
+    told = _explain_miss(page, [section for section in page.sections if section.title != FURTHER])
     for section in page.sections:
         body = _list_statements(page, section.facts)
-        if not body and not section.facts and not section.had_facts:
+        missed = page.reasons.get(section.asked, "") if not alone and section.title != FURTHER else ""
+        if missed and missed != told:
+            body = [f"{missed}.", "", *body]
+        elif not (body or missed or section.facts or section.had_facts):
             body = [f"{phrases.NO_EVIDENCE} for this."]
-        if section.asked in page.reasons and not alone and section.title != FURTHER:
-            body = [f"{page.reasons[section.asked]}.", "", *body]
         if body:
             blocks.append([f"## {FURTHER if alone else section.title}", "", *body])
     return _join_blocks([*blocks, _list_gaps(page)])

@@ -41,7 +41,10 @@ def test_what_leads_in_a_list_and_a_heading_are_no_statements_alone():
     assert cite_fact(led).startswith("Doors include [S1:C1]:")
     assert cite_fact(led, printed={"iron ones", "oak ones"}) == ""
     assert cite_fact(replace(fact, quote="Inspection\n\nIt is due in May.")) == "It is due in May [S1:C1]."
-    assert cite_fact(replace(fact, quote="Version 3.0\n\nIt is fast.")).startswith("Version 3.0 [S1:C1]. It is")
+    for numbered in ("§ 4 Inspection", "Chapter 2: Inspection", "TOP 3 Inspection"):
+        assert cite_fact(replace(fact, quote=f"{numbered}\n\nIt is due in May.")) == "It is due in May [S1:C1]."
+    for numbers in ("Version 3.0", "Version 3.0 beta", "5 GB"):
+        assert cite_fact(replace(fact, quote=f"{numbers}\n\nIt is fast.")).startswith(f"{numbers} [S1:C1]. It is")
 
 
 def test_an_item_whose_lead_in_stands_above_does_not_lead_in_the_items_below_it():

@@ -150,6 +150,10 @@ def test_where_no_part_of_a_question_is_answered_the_opening_says_so():
     assert open_report([missing, missing]) == f"{missing}. Passages near the question follow."
     assert open_report([missing, phrases.UNLIKELY]) == f"{phrases.NO_ANSWER}. Passages near the question follow."
     assert "Passages near" not in open_report([missing])
+    gaps = tuple(Gap(f"{phrases.NO_ANSWER}: {part.text}", part.id) for part in asked)
+    told = play(synthesize, material(facts, "About the hall", asked, gaps=gaps, layout="questions")).body
+    assert told.count(phrases.NO_ANSWER) == 1, "what the opening says is not said again of each part"
+    assert phrases.NO_EVIDENCE not in told
 
 
 def test_an_answered_question_is_opened_by_its_answer_without_what_other_passages_add():
