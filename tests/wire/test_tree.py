@@ -11,6 +11,7 @@ import pytest
 from tests.profiles.research import Mixed, make_run
 from tests.wire.methods import run_over_wire
 
+from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.plan import Plan
 from corrobora.domain.report import Findings
 from corrobora.domain.run import EventType
@@ -392,3 +393,15 @@ async def test_tree_16_the_tokens_of_a_spec_end_what_a_model_is_asked_for_its_le
     assert (spent <= 2_500, spent > 0) == ("tokens" in budget, True), spent
     assert free.usage.input_tokens > 1_000
     assert done.report.markdown
+
+
+async def test_tree_16_what_the_tokens_of_a_spec_do_not_pay_for_is_left_unread_and_told():
+    """A weaker reader would read it for everybody: what it takes for an answer stands beside what a model found."""
+    spec = {"questions": [INSPECTED], "budget": "3,000 tokens"}
+    plan = make_plan(make_task("inspected", INSPECTED, specs=[spec]), make_task("load", LOAD))
+    done = await run_over_wire("tree", {"plan": plan})
+    bounded, _ = done.report.findings.children
+    readers = {each.by for each in bounded.played if each.role == "extract"}
+    assert "extractive" not in readers, readers
+    left = [each for done in bounded.rounds for each in done.readings if each.outcome is ReadOutcome.SKIPPED]
+    assert {each.note for each in left} == {"the tokens of its task are spent"}, left

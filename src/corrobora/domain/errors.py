@@ -188,6 +188,11 @@ class LimitReached(CorroboraError):
         super().__init__(f"limit_{which}", f"{which}: {value:g} of {limit:g} ({scope}).", next_step=next_step)
         self.which, self.value, self.limit, self.scope = which, value, limit, scope
 
+    @property
+    def is_of_part(self) -> bool:
+        """True if the tokens of one part of a run are spent, not those of the run."""
+        return (self.which, self.scope) == ("tokens", "part")
+
 
 class NoEvidence(CorroboraError):
     """Nothing was found, or nothing could be read: the report says only this."""

@@ -109,7 +109,6 @@ async def _scan_hits(
 
     A resumed run scans what was scanned before: what it has read already costs nothing, so that the limit admits more.
     """
-    ledger.strict = True  # what cannot be paid for is left unread: a weaker reader would read it for everybody
     ranking = CALL_TOKENS + sum(map(len, (f"{hit.title}{hit.snippet}" for hit in hits))) // 2  # kept for the scout
     scanned = run.journal.get(key := f"{thread.path}/scanned")
     known = None if scanned is None else json.loads(scanned.out)
@@ -118,7 +117,6 @@ async def _scan_hits(
         for some in [best] if ledger.tokens is None or known is not None else [[hit] for hit in best]:
             async for reading in read_hits(some, thread, run):
                 buffer.readings.append(reading)
-    ledger.strict = False
     await run.record_first(key, json.dumps([reading.hit.key for reading in buffer.readings]))
 
 

@@ -9,13 +9,13 @@ of a thread begins like the one before it. Does not know what is extracted.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from urllib.parse import urlsplit
 
 from corrobora.domain.errors import ProviderError, ReadError
-from corrobora.domain.evidence import Fact, Hit, Insight, InsightKind, Reading, ReadOutcome, locate_quote
+from corrobora.domain.evidence import Fact, Hit, Insight, InsightKind, Reading, ReadOutcome, SourceId, locate_quote
 from corrobora.domain.plan import PastRound, QueryYield, Record, SourceYield, SubQuestion
 from corrobora.domain.report import Findings, iter_threads
 from corrobora.domain.run import EventType
@@ -207,6 +207,41 @@ async def _quote_stands(fact: Fact, run: Session) -> bool:
     except ReadError:
         return False
     return locate_quote(fact.quote, text) is not None
+
+
+OFFERED = "read for another task"
+
+
+async def take_offered_facts(thread: ThreadState, run: Session, readings: Sequence[Reading]) -> list[Reading]:
+    """Return, as readings, what the readers of other threads have found so far for the questions of this one.
+
+    Who was first differs from attempt to attempt, so it is journaled; a round that was reflected on before there was
+    such an entry takes nothing more.
+    """
+    asked, key = {question.id for question in thread.sub_questions}, f"{thread.round_path}/offered"
+    known = {fact.id for fact in (*thread.facts, *(fact for reading in readings for fact in reading.facts))}
+    if (
+        run.leaves == 1
+        or not run.has_model
+        or (not run.journal.get(key) and run.journal.keys(f"{thread.round_path}/reflect"))
+    ):
+        return []
+
+    async def collect_facts() -> tuple[Fact, ...]:
+        mine = (replace(each, answers=tuple(name for name in each.answers if name in asked)) for each in run.offered)
+        return tuple(each for each in merge_facts((), [*mine]) if each.answers and each.id not in known)
+
+    return make_offered_readings(await run.record_value(key, tuple[Fact, ...], collect_facts))
+
+
+def make_offered_readings(facts: Iterable[Fact]) -> list[Reading]:
+    """Return a reading for each source of facts that were found for another thread; its page may still be opened."""
+    found: dict[SourceId, list[Fact]] = {}
+    for fact in facts:
+        found.setdefault(fact.source, []).append(fact)
+    hits = ((Hit(source, each[0].title, source=source), tuple(each)) for source, each in found.items())
+    read = ReadOutcome.READ
+    return [Reading(hit, read, hit.source, facts=each, title=hit.title, note=OFFERED, again=True) for hit, each in hits]
 
 
 MAX_ROUND_FACTS = 40  # of one round: who is not shown what was found takes it for a gap

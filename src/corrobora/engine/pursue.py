@@ -17,8 +17,13 @@ from corrobora.domain.report import Draft, Findings
 from corrobora.domain.run import EventType, write_loop_decision
 from corrobora.domain.thread import Intent, Proposal, Round, StopReason, StopRule, ThreadState
 from corrobora.engine.inputs import list_open_gaps, reflect_input, summary_input
-from corrobora.engine.knowledge import recall_knowledge, share_thread_facts
-from corrobora.engine.read import expect_reading, make_offered_readings, read_hits, take_offered_facts
+from corrobora.engine.knowledge import (
+    make_offered_readings,
+    recall_knowledge,
+    share_thread_facts,
+    take_offered_facts,
+)
+from corrobora.engine.read import expect_reading, read_hits
 from corrobora.engine.search import list_attempts, scope_round, search_round
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import RoundBuffer, measure_part

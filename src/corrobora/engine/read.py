@@ -6,15 +6,14 @@ Knows documents, drift, claims on passages and the literal-quote gate. Does not 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Generator, Iterable, Sequence
+from collections.abc import AsyncIterator, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
-from corrobora.domain.errors import ProviderError, ReadError
+from corrobora.domain.errors import LimitReached, ProviderError, ReadError
 from corrobora.domain.evidence import (
     Document,
-    Fact,
     Hit,
     Passage,
     PassageId,
@@ -31,7 +30,6 @@ from corrobora.engine.session import Session
 from corrobora.engine.session.egress import STAYS
 from corrobora.engine.session.journal import hash_parts
 from corrobora.engine.session.reading import ReadBatch, ReadingTurn, ReadPart, join_parts
-from corrobora.policies.assessment import merge_facts
 from corrobora.policies.drift import detect_drift, find_known_conflicts, select_missed_subjects
 from corrobora.policies.outcome import AGAIN_NOTE, CUT_NOTE, list_missing
 from corrobora.policies.queries import RETRY_EXHAUSTED
@@ -42,7 +40,7 @@ from corrobora.text.mentions import find_names
 from corrobora.text.questions import find_topic_stems
 
 _TRANSIENT = (ReadOutcome.FAILED, ReadOutcome.TIMEOUT)
-OFFERED = "read for another task"
+PAID_OUT = "the tokens of its task are spent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,16 +169,18 @@ async def _read_in_turn(
     if found is not None:
         document, elsewhere = await sections.widen_reading(hit, document, found, thread, run)
     together = await turn.wait_turn(ReadPart(source, document.passages, elsewhere, wanted=list_missing(thread)))
-    reading = await extract_facts(hit, document, thread, run, together)
-    reading = replace(reading, attempts=fetched.attempts, drift_checked=thread.course.drift, note=fetched.note)
+    work = extract_facts if found is None else _extract_paid_facts  # a scout ends its scans
+    reading = await work(hit, document, thread, run, together)
+    note = reading.note or fetched.note
+    reading = replace(reading, attempts=fetched.attempts, drift_checked=thread.course.drift, note=note)
     return _emit_reading(reading, thread, run)
 
 
 async def _read_again(hit: Hit, place: int, batch: ReadBatch, thread: ThreadState, run: Session) -> Reading:
     await batch.full.wait()
     document = Document(*await run.library.document(batch.parts[place].source.id), batch.parts[place].passages)
-    found = await extract_facts(hit, document, thread, run, batch.list_neighbours(place))
-    return replace(found, note=AGAIN_NOTE, again=True)
+    found = await _extract_paid_facts(hit, document, thread, run, batch.list_neighbours(place))
+    return replace(found, note=found.note or AGAIN_NOTE, again=True)
 
 
 async def load_document(source: SourceId, passages: Sequence[PassageId], run: Session) -> Document:
@@ -280,6 +280,18 @@ async def extract_facts(
     )
 
 
+async def _extract_paid_facts(
+    hit: Hit, document: Document, thread: ThreadState, run: Session, together: Sequence[ReadPart]
+) -> Reading:
+    """Extract what the tokens of a task pay for; what is too dear for them is left unread (TREE-16)."""
+    try:
+        return await extract_facts(hit, document, thread, run, together)
+    except LimitReached as error:
+        if not error.is_of_part:
+            raise
+        return Reading(hit, ReadOutcome.SKIPPED, note=PAID_OUT, title=document.source.title)
+
+
 async def _extract_passages(
     document: Document, thread: ThreadState, run: Session, together: Sequence[ReadPart]
 ) -> list[Extraction]:
@@ -296,38 +308,6 @@ async def _extract_passages(
             break
     whole = run.claims.find_extractions(task, document.passages)
     return [part for each in whole for part in each.list_parts(document.source.id)]
-
-
-async def take_offered_facts(thread: ThreadState, run: Session, readings: Sequence[Reading]) -> list[Reading]:
-    """Return, as readings, what the readers of other threads have found so far for the questions of this one.
-
-    Who was first differs from attempt to attempt, so it is journaled; a round that was reflected on before there was
-    such an entry takes nothing more.
-    """
-    asked, key = {question.id for question in thread.sub_questions}, f"{thread.round_path}/offered"
-    known = {fact.id for fact in (*thread.facts, *(fact for reading in readings for fact in reading.facts))}
-    if (
-        run.leaves == 1
-        or not run.has_model
-        or (not run.journal.get(key) and run.journal.keys(f"{thread.round_path}/reflect"))
-    ):
-        return []
-
-    async def collect_facts() -> tuple[Fact, ...]:
-        mine = (replace(each, answers=tuple(name for name in each.answers if name in asked)) for each in run.offered)
-        return tuple(each for each in merge_facts((), [*mine]) if each.answers and each.id not in known)
-
-    return make_offered_readings(await run.record_value(key, tuple[Fact, ...], collect_facts))
-
-
-def make_offered_readings(facts: Iterable[Fact]) -> list[Reading]:
-    """Return a reading for each source of facts that were found for another thread; its page may still be opened."""
-    found: dict[SourceId, list[Fact]] = {}
-    for fact in facts:
-        found.setdefault(fact.source, []).append(fact)
-    hits = ((Hit(source, each[0].title, source=source), tuple(each)) for source, each in found.items())
-    read = ReadOutcome.READ
-    return [Reading(hit, read, hit.source, facts=each, title=hit.title, note=OFFERED, again=True) for hit, each in hits]
 
 
 async def _send_passages(together: Sequence[ReadPart], thread: ThreadState, run: Session) -> None:

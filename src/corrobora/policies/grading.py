@@ -369,7 +369,7 @@ class EvidenceView:
         texts: dict[str, dict[str, None]] = {}
         for fact in facts:
             own = texts.setdefault(fact.source, {})
-            own |= dict.fromkeys((fact.title, fact.version, fact.published, fact.url.replace("/", " ")))
+            own |= dict.fromkeys((fact.title, fact.version, fact.published, fact.url.replace("/", " "), fact.publisher))
             own |= dict.fromkeys((fact.heading, fact.quote))
         self._around = {source: "\n".join(own) for source, own in texts.items()}
 
@@ -380,10 +380,12 @@ class EvidenceView:
 
     def check(self, question: str) -> list[tuple[Fact, AnswerCheck]]:
         """Return every fact with its result in the answer test for a question."""
-        return [
-            (fact, check_answer(question, fact.quote, read_headings(fact), self._around[fact.source], self._pairs))
-            for fact in self.facts
-        ]
+        checked: list[tuple[Fact, AnswerCheck]] = []
+        for fact in self.facts:  # "the 2.2.1 documentation" says of all its pages which series they are on
+            asked = remove_known_series(question, f"{fact.version} {fact.publisher}")
+            around = self._around[fact.source]
+            checked.append((fact, check_answer(asked, fact.quote, read_headings(fact), around, self._pairs)))
+        return checked
 
     def check_together(self, question: str, facts: Sequence[Fact]) -> bool:
         """True if facts that are read as one statement are near a question and of the kind asked for."""

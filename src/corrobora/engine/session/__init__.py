@@ -30,7 +30,7 @@ from corrobora.domain.plan import Brief, Node, Plan, Record, SubQuestion, TaskSp
 from corrobora.domain.report import Findings, Report
 from corrobora.domain.run import Event, EventType, Request, RequestOption, RunId, Stage, parse_last_stage
 from corrobora.domain.thread import AdvanceRule, StopReason, StopRule, ThreadState
-from corrobora.engine.session.budget import STRICT_SCOPE, Budget, TimeScope, estimate_call_tokens
+from corrobora.engine.session.budget import Budget, TimeScope, estimate_call_tokens
 from corrobora.engine.session.egress import Egress
 from corrobora.engine.session.journal import (
     CallMeta,
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 I = TypeVar("I")  # noqa: E741 - input of a role, the letter of the design
 O = TypeVar("O")  # noqa: E741 - output of a role
 T = TypeVar("T")
-WRITER = "synthesize"  # the role that writes the report
+WRITER, READER = "synthesize", "extract"  # who writes the report, and who reads for all
 BEFORE_READING = ("clarify", "plan", "scope")  # without what is read afterwards their answers are worth nothing
 UNLIMITED_RETRY_SECONDS = 120.0  # how long an outage is waited for where a run has no time limit
 RUN_ERRORS = (Stale, JournalError, NeedsHuman, ModelSilent)  # they concern the whole run; the most urgent first
@@ -245,7 +245,7 @@ class Session:
                     answer = await self._ask_analyst(analyst, role, given, text)
                 except (ProviderError, RoleError, LimitReached, TimeoutError) as error:
                     bill.add_unbooked(error.usage if isinstance(error, CorroboraError) else Usage())
-                    if analyst is some[-1] or (isinstance(error, LimitReached) and error.scope == STRICT_SCOPE):
+                    if analyst is some[-1] or (role.name == READER and getattr(error, "is_of_part", False)):
                         raise
                     if isinstance(error, ProviderError) and analyst is self.outside.analysts[-2] and self.is_silent:
                         raise ModelSilent.from_failure(error) from error
@@ -297,7 +297,7 @@ class Session:
         patience = await self.budget.wait_turn(writer=role.name == WRITER, then=role.name in BEFORE_READING)
         if patience <= 0:
             raise LimitReached("time", value=1, limit=1, scope="part")
-        with self.budget.reserve_tokens(estimate_call_tokens(text)):
+        with self.budget.reserve_tokens(estimate_call_tokens(text), reading=role.name == READER):
             async with self.budget.limit_call(patience):
                 return await self.call_with_retries(lambda: analyst.play(role, given))
 

@@ -27,7 +27,7 @@ MAX_HALVINGS = 3  # of the patience, after calls that took too long
 DECISION_SHARE = 0.25  # of the reserve: the most that deciding and summarizing may take from it
 FALLBACK_SECONDS, FALLBACK_SHARE = 2.0, 0.1  # of a round, at its end: the next analyst still reads what no model read
 
-STRICT_SCOPE = "part, without another analyst"
+READING_SHARE = 0.75  # of the tokens of a part: what reading may take, so that a model still judges what was read
 CHARACTERS_PER_TOKEN = 3  # of an input at least: a call is reckoned before it is sent, and rather too high
 CALL_TOKENS = 2_000  # what a call may take beside its input: instructions, form and answer
 
@@ -56,7 +56,6 @@ class UsageLedger:
     tokens: int | None = None
     ends: float = math.inf  # on the clock of the run
     reserved: int = 0  # tokens of calls that are not answered yet
-    strict: bool = False  # a call that is too dear for it fails; else the next analyst is asked
 
 
 @dataclass(slots=True, eq=False)
@@ -309,7 +308,7 @@ class Budget:
             _ledgers.reset(token)
 
     @contextmanager
-    def reserve_tokens(self, tokens: int) -> Generator[None]:
+    def reserve_tokens(self, tokens: int, *, reading: bool = False) -> Generator[None]:
         """Keep the tokens that a call may take free in every ledger that is open here (TREE-39).
 
         Raises:
@@ -318,9 +317,8 @@ class Budget:
         limits = [ledger for ledger in _ledgers.get() if ledger.tokens is not None or ledger.ends < math.inf]
         for ledger in limits:
             used = ledger.usage.input_tokens + ledger.usage.output_tokens + ledger.reserved
-            if ledger.tokens is not None and used + tokens > ledger.tokens:
-                scope = STRICT_SCOPE if ledger.strict else "part"
-                raise LimitReached("tokens", value=used + tokens, limit=ledger.tokens, scope=scope)
+            if ledger.tokens is not None and used + tokens > ledger.tokens * (READING_SHARE if reading else 1):
+                raise LimitReached("tokens", value=used + tokens, limit=ledger.tokens, scope="part")
             if self._clock.now() >= ledger.ends:
                 raise LimitReached("time", value=1, limit=1, scope="part")
             ledger.reserved += tokens

@@ -155,6 +155,8 @@ def test_a_page_keeps_what_its_title_says_of_its_site_though_no_site_is_declared
     page = f"<title>Timers &#8212; Harbour Router latest documentation</title><h1>Timers</h1><p>{text}</p>"
     parsed = read_html(page.encode())
     assert (parsed.title, parsed.publisher) == ("Timers", "Harbour Router latest documentation")
+    numbered = read_html(page.replace("Timers", "11. Timers").encode())
+    assert (numbered.title, numbered.publisher) == ("11. Timers", "Harbour Router latest documentation")
     plain = read_html(f"<title>Timers</title><h1>Timers</h1><p>{text}</p>".encode())
     assert (plain.title, plain.publisher) == ("Timers", "")
 
