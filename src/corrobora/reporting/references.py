@@ -276,7 +276,8 @@ def _list_windows(page: SourcePage) -> list[tuple[frozenset[str], Sequence[froze
     found: list[tuple[int, frozenset[str], Sequence[frozenset[str]], Evidence]] = []
     heads = list(_iterate_headings(page))
     above_all = all(path.startswith(heads[0][1]) for _, path in heads)
-    opening = page.text[: _OPENING * above_all].rpartition("\n")[0]
+    lines = page.text[: _OPENING * above_all].split("\n")[:-1]
+    opening = "\n".join(line for line in lines if not is_table_row(line))  # a row tells of one thing, not of the page
     for (begin, heading), (stop, _) in zip(heads, (*heads[1:], (len(page.text), "")), strict=True):
         page_evidence = Evidence("", page.title, page.version, page.published, heading, opening=opening)
         above = frozenset(stem_text(heading))

@@ -40,7 +40,7 @@ _LIMIT = re.compile(
 )
 _CONDITION = re.compile(r"(?:If|When|Whenever|Unless|Once|Where|Until|As long as|Provided)\b(?!.*,)")
 _TELLS = re.compile(  # what such words govern is not said by the sentence itself: "It is false that", "Tell the reader"
-    r"(?i)(?:^|.*\s)(?:that|dass|que)(?:\sthe|\san?)?$|^(?:(?:you|please|now|then|must|should|shall|always|just)\s)*(?:tell|write|say|answer"
+    r"(?i)(?:^|.*\s)(?:that|dass|que|before|until|whether|bevor|bis|ob)(?:\sthe|\san?)?$|^(?:(?:you|please|now|then|must|should|shall|always|just)\s)*(?:tell|write|say|answer"
     r"|respond|reply|claim|suppose|assume|imagine|pretend|output|print|repeat)\b(?!.*[;.]$)"
 )
 _AFFIRMS = re.compile(

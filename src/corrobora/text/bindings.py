@@ -127,6 +127,15 @@ def _is_told_of_another(
     return False
 
 
+def find_of_others(
+    clause: Clause, meant: ParsedEvidence, reading: ParsedEvidence, found: Sequence[Discrepancy]
+) -> list[Discrepancy]:
+    """Find words that the evidence has only in other rows or cells of a table than a clause means, beside `found`."""
+    told = " ".join(each.words for each in found)
+    words = (find_word(clause, stem) for stem in sorted((clause.stems & reading.stems) - meant.stems))
+    return [Discrepancy(f"its sources say “{word}” of something else", word) for word in words if word not in told]
+
+
 def _list_words(text: str) -> frozenset[str]:
     return frozenset(stem for stem in stem_text(text) if not stem[0].isdigit())
 

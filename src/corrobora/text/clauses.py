@@ -103,7 +103,7 @@ _FAMILIES = {
     "quantifier": {
         "all": r"""all both(?!_\w+_and\b) (?:every|each)(?!_(?:\d|(?:day|hour|minute|second|week|month|year)\b))
             entire(?:ly)? everyone""",
-        "ever": r"always (?:at_)?any_time in_(?:any|every)_case under_all_circumstances",
+        "ever": r"always any(?!_(?:more|longer)) at_any_time in_every_case under_all_circumstances",
         "most": r"""(?<!the\s)most(?=_of\b|_(?:\w+_)?\w+s\b) (?:the|a)_majority mostly usually generally typically
             mainly largely""",
         "some": r"""some(?!_[$€£¥]?\d) several certain sometimes occasionally partly partially a_few a_number_of

@@ -31,6 +31,7 @@ class Discrepancy(NamedTuple):
     false: bool = False
     contradicts: bool = False
     scored: bool = False  # a paraphrase may differ so: a feature of the score, not a reason of its own
+    computed: bool = False  # what it says may follow from what its sources say, in none of their words
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,9 @@ def select_cells(units: Sequence[str], said: frozenset[str]) -> tuple[tuple[str,
     cells = [cell for at, unit in enumerate(units) if at not in rows for cell in _read_cells(at, unit)]
     named = [cell for cell in cells if cell.label and cell.label <= said]
     kinds, shapes = {cell.kind for cell in named}, {cell.shape for cell in named}
-    rivals = [cell for cell in cells if cell not in named and cell.kind in kinds and not cell.label <= said]
+    heads = {at for at, unit in enumerate(units) if is_table_row(unit)}  # whose first cell says what its row is of
+    rest = [cell for cell in cells if cell.unit not in heads or not units[cell.unit].startswith(cell.text)]
+    rivals = [cell for cell in rest if cell not in named and cell.kind in kinds and not cell.label <= said]
     if not rivals and not rows:
         return None
     kept: list[str] = []

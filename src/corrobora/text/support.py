@@ -16,12 +16,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from corrobora.domain.report import Support
 from corrobora.text.alignment import NEAR_COPY, align_copy, find_cut, find_slices, find_substitute
 from corrobora.text.bindings import find_foreign_names, find_rebindings
 from corrobora.text.clauses import Clause, split_statement
+from corrobora.text.contrasts import find_contrasts
 from corrobora.text.measures import find_measures
 from corrobora.text.orders import drop_orders, find_order
 from corrobora.text.quantities import find_dates
@@ -267,7 +269,7 @@ def compare_evidence(sentence: str, evidence: Sequence[Evidence]) -> Comparison 
         sayings = (unit.text for unit in reading.units if not is_table_row(unit.text))
         substitutes = (find_substitute(sentence, each, reading.stems) for each in sayings)
         problems += [found for found in substitutes if found is not None]
-    problems += find_rebindings(sentence, units)
+    problems += [*find_rebindings(sentence, units), *find_contrasts(sentence, reading)]
     return Comparison(reading, tuple(sorted(problems, key=lambda each: not each.false)), copied)
 
 
@@ -279,8 +281,13 @@ def read_units(evidence: Sequence[Evidence]) -> ParsedEvidence:
 
 def _split_units(evidence: Evidence) -> list[str]:
     """Return the sentences of a quote and its neighbours, without list marks."""
-    texts = [" ".join(text.split()) for text in (evidence.quote, evidence.before, evidence.after)]
-    found = [text[span.start : span.end] for text in texts for span in split_sentences(text)]
+    found: list[str] = []
+    for text in (evidence.quote, evidence.before, evidence.after):
+        for is_row, lines in groupby(map(str.strip, text.split("\n")), key=is_table_row):
+            texts = list(lines) if is_row else [" ".join(" ".join(lines).split())]
+            found += (
+                texts if is_row else [each[span.start : span.end] for each in texts for span in split_sentences(each)]
+            )
     return [LIST_ITEM.sub("", unit, count=1) if LIST_ITEM.match(unit) else unit for unit in found]
 
 
@@ -296,7 +303,8 @@ def _decide_status(sentence: str, found: Comparison) -> Support:
     shares = [_share_found(part, found.reading) for part in split_statement(sentence)]
     if max(shares) >= _HELD and min(shares) <= _MISSED:
         return Support.PARTLY
-    if score < weights.unsupported and not detect_language(sentence):  # its words are those of English
+    foreign = detect_language(sentence) or detect_language(found.reading.everything)  # its words are those of English
+    if score < weights.unsupported and not foreign and not any(each.computed for each in found.problems):
         return Support.UNSUPPORTED
     held = score >= weights.supported and len(found.reading.units) < PASSAGE
     return Support.SUPPORTED if held and not found.differs else Support.UNCLEAR

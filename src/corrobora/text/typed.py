@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
-from corrobora.text.bindings import compare_polarity, describe_bounds, find_restated, find_turned_bounds
+from corrobora.text.bindings import compare_polarity, describe_bounds, find_of_others, find_restated, find_turned_bounds
 from corrobora.text.clauses import (
     OPPOSITES,
     SAME_ORDER,
@@ -64,6 +64,7 @@ def compare_sentence(sentence: str, reading: ParsedEvidence) -> tuple[Discrepanc
         clause = parse_clause(part)
         meant, sure = _select_meant(clause, reading)
         problems = _compare_clause(clause, whole, meant)
+        problems += find_of_others(clause, meant, reading, problems)
         found += problems if sure else [each._replace(false=False, contradicts=False) for each in problems]
     return tuple(sorted(dict.fromkeys(found), key=lambda each: not each.false))
 
@@ -175,10 +176,10 @@ def _describe_absence(measure: Measure, reading: ParsedEvidence, rivals: Sequenc
     """Describe a number that is like none of the evidence; it is false unless it may be meant otherwise."""
     said = measure.text
     counts = (measure.spelled or _OWN_COUNT.search(before) is not None) and measure.number <= _EXACT_UPTO
-    if measure.vague or (counts and not rivals):
-        return Discrepancy(f"its number {said} stands in none of its sources", said)
     if is_computable(measure, reading.operands, reading.years):
         return _doubt_computed(measure)
+    if measure.vague or (counts and not rivals):
+        return Discrepancy(f"its number {said} stands in none of its sources", said)
     if (name := _NAMED.search(before)) and re.search(rf"(?i)\b{name[1]}\s+\d", reading.everything) is None:
         return Discrepancy(f"none of its sources is called {name[1]} {said}", f"{name[1]} {said}")
     kind = "amount" if measure.dimension else "number"
@@ -189,7 +190,9 @@ def _describe_absence(measure: Measure, reading: ParsedEvidence, rivals: Sequenc
 
 def _doubt_computed(measure: Measure) -> Discrepancy:
     said = measure.text
-    return Discrepancy(f"its number {said} is in none of its sources and may be computed from them", said)
+    return Discrepancy(
+        f"its number {said} is in none of its sources and may be computed from them", said, computed=True
+    )
 
 
 def _find_other_edition(said: str, before: str, reading: ParsedEvidence) -> Discrepancy | None:

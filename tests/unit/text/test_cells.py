@@ -55,3 +55,21 @@ def test_the_number_of_an_edition_that_a_source_does_not_name_is_unclear(
 ) -> None:
     quote = Evidence("The 12 lids are sealed at night by the warden.", heading=heading)
     assert check_support(sentence, [quote]).withholds is withheld
+
+
+TABLE = (
+    "Property: Weight; AX-10: 142 g; AX-20: 144 g; AX-30: 230 g.\n"
+    "Property: Enclosure rating; AX-10: IP65; AX-20: IP67; AX-30: IP68."
+)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "supported"),
+    [
+        ("The AX-10 has a rating of IP65, while the AX-20 reaches IP67.", True),
+        ("The AX-10 has a rating of IP67, while the AX-20 reaches IP65.", False),
+        ("The AX-20 has a rating of IP68.", False),
+    ],
+)
+def test_each_row_of_a_table_is_compared_alone(sentence: str, supported: bool) -> None:
+    assert (check_support(sentence, [Evidence(TABLE)]).support is Support.SUPPORTED) is supported
