@@ -13,13 +13,14 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from corrobora.text.clauses import Clause, parse_clause
-from corrobora.text.measures import Measure, find_measures
+from corrobora.text.measures import Measure, find_measures, find_unit
 from corrobora.text.quantities import Date, find_dates
 from corrobora.text.tokens import is_table_row, split_words, stem_text
 from corrobora.text.vocabulary import compare_stems, weigh_stems
 
 YEAR = re.compile(r"(?<![\w.,$€£])(1[0-9]\d\d|20\d\d)(?![\w%]|[.,]\d)")
-_MOST_OPERANDS = 16
+_MOST_OPERANDS = 32
+_SCALES = ("thousand", "million", "billion", "trillion")  # alone, the unit of a table
 _CLOSE = 0.9  # share of the best sentence's overlap from which another one may be meant as well
 
 
@@ -54,7 +55,8 @@ def read_evidence(units: tuple[str, ...], context: str) -> ParsedEvidence:
     dates, rest = find_dates(everything)
     years = {date.year for date in dates} | {int(each) for each in YEAR.findall(rest)}
     stems = frozenset(stem_text(everything))
-    operands = tuple(measure for unit in units for measure in find_measures(unit))[:_MOST_OPERANDS]
+    stated = (each for unit in units for each in find_measures(unit) if not YEAR.fullmatch(each.text))
+    operands = tuple(each for each in stated if each.text not in _SCALES)[:_MOST_OPERANDS]
     clauses = tuple(map(parse_clause, units))
     return ParsedEvidence(clauses, everything, stems, find_measures(rest), tuple(dates), frozenset(years), operands)
 
@@ -185,6 +187,22 @@ def is_stated_result(measure: Measure, stated: Sequence[Measure], known: Sequenc
     pairs = [(a, b) for a in held for b in held if a != b]
     found = [value for a, b in pairs for value in (a + b, a - b, a * b, *([a / b] if b else []))]
     return any(abs(value - measure.number) <= 1e-6 * abs(measure.number) for value in found)
+
+
+def is_scaled_apart(measure: Measure, reading: ParsedEvidence) -> bool:
+    """True for "£88.5 million" if the evidence gives 88.5 in a table of "£ million"."""
+    scaled = re.fullmatch(r"([$€£]|[A-Z]{3})?\s?(\d[\d,.]*) (thousand|million|billion)( \w+)?", measure.text)
+    if scaled is None or re.search(rf"(?i)(?<![\d.] ){scaled[3]}\b", reading.everything) is None:
+        return False
+    number = float(scaled[2].replace(",", ""))
+    named = scaled[1] is None or re.search(rf"{re.escape(scaled[1])}\s?{scaled[3]}", reading.everything)
+    return bool(named) and any(each.number == number and not each.dimension for each in reading.measures)
+
+
+def is_unit_named(measure: Measure, reading: ParsedEvidence) -> bool:
+    """True if the evidence names the unit of a number apart from it, as above a table: "in euros", "Duration (min)"."""
+    own = find_unit(measure.text.split()[-1]) if " " in measure.text else None
+    return own is not None and any(find_unit(word) == own for word in re.findall(r"[^\W\d_]+", reading.everything))
 
 
 def _combine(one: Measure, other: Measure, dimension: str) -> list[float]:

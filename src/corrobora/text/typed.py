@@ -25,7 +25,7 @@ from corrobora.text.clauses import (
     parse_clause,
     split_statement,
 )
-from corrobora.text.measures import Measure, find_measures, find_unit
+from corrobora.text.measures import Measure, find_measures
 from corrobora.text.quantities import Date, find_dates
 from corrobora.text.reading import (
     YEAR,
@@ -33,7 +33,9 @@ from corrobora.text.reading import (
     ParsedEvidence,
     find_nearest,
     is_computable,
+    is_scaled_apart,
     is_stated_result,
+    is_unit_named,
     read_evidence,
     select_cells,
     split_by_cells,
@@ -152,6 +154,8 @@ def _compare_number(
         for other in near
         if other.dimension == measure.dimension and (measure.dimension or measure.nouns & other.nouns)
     ]
+    if not equal and is_scaled_apart(measure, reading):
+        return None
     if equal or _is_release(said, before, reading.everything):
         other = _find_other_edition(said, before, reading)
         return other or (_compare_bounds(measure, equal, rivals, reading) if equal else None)
@@ -167,7 +171,7 @@ def _compare_number(
 def _compare_unit(measure: Measure, reading: ParsedEvidence) -> Discrepancy | None:
     """Compare a number that the evidence gives with another unit; "a cycle of nineteen" has none of its own."""
     bare = not measure.dimension and not measure.nouns
-    if bare or _is_unit_named(measure, reading):
+    if bare or is_unit_named(measure, reading):
         return None
     return Discrepancy(f"its sources give {measure.text.split()[0]} with another unit or none", measure.text)
 
@@ -221,12 +225,6 @@ def _is_release(said: str, before: str, about: str) -> bool:
         and re.search(rf"(?<![\w.])v?{re.escape(number)}{'' if '.' in number else '[.][0-9]+'}[.]\d+", about)
         is not None
     )
-
-
-def _is_unit_named(measure: Measure, reading: ParsedEvidence) -> bool:
-    """True if the evidence names the unit of a number apart from it, as above a table: "in euros", "Duration (min)"."""
-    own = find_unit(measure.text.split()[-1]) if " " in measure.text else None
-    return own is not None and any(find_unit(word) == own for word in re.findall(r"[^\W\d_]+", reading.everything))
 
 
 def _is_about(measure: Measure, close: Sequence[Measure]) -> bool:

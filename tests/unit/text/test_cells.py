@@ -73,3 +73,17 @@ TABLE = (
 )
 def test_each_row_of_a_table_is_compared_alone(sentence: str, supported: bool) -> None:
     assert (check_support(sentence, [Evidence(TABLE)]).support is Support.SUPPORTED) is supported
+
+
+@pytest.mark.parametrize(
+    ("sentence", "unclear"),
+    [
+        ("Grain sales were £88.5 million in 2022.", False),
+        ("Grain sales were £80.1 million in 2022.", True),
+        ("Grain sales were £88.5 billion in 2022.", True),
+    ],
+)
+def test_the_head_of_a_table_gives_the_scale_of_its_amounts(sentence: str, unclear: bool) -> None:
+    table = "£ million: Grain sales; 2021: 71.2; 2022: 88.5.\n£ million: Wood sales; 2021: 78.9; 2022: 80.1."
+    found = check_support(sentence, [Evidence(table)])
+    assert any("stands in none" in reason or "something else" in reason for reason in found.reasons) is unclear
