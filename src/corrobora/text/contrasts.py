@@ -23,7 +23,7 @@ _BREAK = re.compile(r"[,;:(]\s(?!\d)|\s(?:and|but|for|by|as|to|with|than|against
 _COMPANIONS = 2  # words that stand with each of two names before they can be told apart
 _KIN = 0.5  # nearness of two stems that may say the same of a side
 _PLANNED = re.compile(
-    r"(?i)\b(?:will(?!ing)|going to|(?:plan|intend|propose|expect|hope|schedule|aim|mean)(?:n?ed|d|s|ning|ing)? (?:to|for))"
+    r"(?i)\b(?:will(?!ing)|going to|(?:plan|intend|propose|expect|hope|schedule|aim)(?:n?ed|d|s|n?ing)? (?:to|for))"
     r"(?: (?:not|only|also|soon|then|be|have|been|now|still)\b)* (\w+)"
 )
 _DONE = re.compile(

@@ -284,10 +284,9 @@ def _split_units(evidence: Evidence) -> list[str]:
     found: list[str] = []
     for text in (evidence.quote, evidence.before, evidence.after):
         for is_row, lines in groupby(map(str.strip, text.split("\n")), key=is_table_row):
-            texts = list(lines) if is_row else [" ".join(" ".join(lines).split())]
-            found += (
-                texts if is_row else [each[span.start : span.end] for each in texts for span in split_sentences(each)]
-            )
+            part = list(lines)
+            plain = " ".join(" ".join(part).split())
+            found += part if is_row else [plain[span.start : span.end] for span in split_sentences(plain)]
     return [LIST_ITEM.sub("", unit, count=1) if LIST_ITEM.match(unit) else unit for unit in found]
 
 

@@ -271,8 +271,8 @@ def test_what_a_folder_says_of_another_row_of_another_thing_or_as_planned_is_not
     head = "Place,Region,Elevation m,Rain 2022 mm,Rain 2023 mm,Days of frost 2023"
     (sources / "rain.csv").write_text("\n".join((head, *rows)))
     (sources / "piers.md").write_text(
-        "# Piers\n\nThe council will repaint the long pier. Prices came down mainly in the copper trade; the timber trade "
-        "was hurt by long strikes in Chile. A permit is needed before the old lamp can be sold to the museum.\n"
+        "# Piers\n\nThe council will repaint the long pier. Prices came down mainly in the copper trade; the timber "
+        "trade was hurt by long strikes in Chile. A permit is needed before the old lamp can be sold to the museum.\n"
     )
     (filled.folder / "foreign.md").write_text(
         f"{said} [1][2]\n\n## Sources\n\n1. [rain](rain.csv)\n2. [Piers](piers.md)\n"
