@@ -282,7 +282,7 @@ async def test_an_absence_in_ordinary_words_stays_and_one_that_a_source_refutes_
     async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
         found = await harness.run(server, "timed")
     [ruled] = [asked.user for asked in server.asked if is_role(asked, "confirm")]
-    said = rf"{re.escape(true[0])}</data-\w+>\s+Code doubts:\s+<data-\w+>\s+it tells that this was not found"
+    said = rf"{re.escape(true[0])}</data-\w+>\s+Code doubts:\s+<data-\w+>\s+it says that this was not found"
     near = re.search(said + ".*?It cites: Q", ruled, re.DOTALL)
     assert near, "with the quotes nearest to it"
     assert found.report is not None

@@ -84,7 +84,7 @@ def test_a_proxy_that_refuses_is_named(company: tuple[Shell, Key], serve: Any) -
     shell.setenv(HTTPS_PROXY=f"http://127.0.0.1:{proxy.port}")
     result = ask(shell)
     assert result.code == 7, result.err
-    assert f"the proxy 127.0.0.1:{proxy.port} opens no connection there (HTTP 407)" in result.err
+    assert f"the proxy 127.0.0.1:{proxy.port} refused to open a connection there (HTTP 407)" in result.err
 
 
 @pytest.mark.parametrize("value", ["socks5://127.0.0.1:9", "ftp://x", "http://", "http://[::1"])

@@ -117,7 +117,7 @@ class EmailDelivery:
             raise UserError("delivery_address", f"{to[:80]!r} is not an e-mail address.", next_step="Write NAME@HOST.")
         sender = server.sender or server.user
         if _ADDRESS.fullmatch(parseaddr(sender)[1]) is None:
-            problem = f"{sender[:80]!r} is no sender: it has no e-mail address."
+            problem = f"{sender[:80]!r} is not a valid sender: it has no e-mail address."
             raise UserError("delivery_sender", problem, next_step="Set delivery.smtp_from to NAME@HOST.")
         self._server = server
         self._to = to

@@ -149,7 +149,7 @@ def _make_decoder(coding: str) -> _PlainDecoder | _GzipDecoder:
         case "gzip" | "x-gzip":
             return _GzipDecoder()
         case other:
-            raise BadEncoding(f"the answer is packed as {other[:40]!r}, but only {ACCEPT_ENCODING} was asked for")
+            raise BadEncoding(f"the answer is compressed as {other[:40]!r}, but only {ACCEPT_ENCODING} was asked for")
 
 
 class _PlainDecoder:

@@ -49,7 +49,7 @@ class Proxy:
         if not version.startswith(b"HTTP/1.") or not (status.isascii() and status.isdigit()):
             raise ProxyRefused(f"the proxy {self} does not speak HTTP")
         if int(status) not in _OK:
-            raise ProxyRefused(f"the proxy {self} opens no connection there (HTTP {status})")
+            raise ProxyRefused(f"the proxy {self} refused to open a connection there (HTTP {status})")
 
 
 def find_proxy(scheme: str, host: str, port: int) -> Proxy | None:
@@ -96,7 +96,7 @@ def _parse_proxy(name: str, value: str) -> Proxy:
     if parts.scheme not in ("http", "https") or not host:
         raise UserError(
             "proxy_unusable",
-            f"{name} names no HTTP proxy: it begins with {parts.scheme[:20] or 'no scheme'!r}.",
+            f"{name} does not name an HTTP proxy: it begins with {parts.scheme[:20] or 'no scheme'!r}.",
             next_step=f"Set {name} to http://HOST:PORT, or remove it.",
         )
     own = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}".encode()

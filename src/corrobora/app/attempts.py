@@ -184,7 +184,7 @@ class RunAttempt:
             return True
         if ANYWAY_TOPIC in await self._workspace.runs.read_answers(self._row.id):
             return True
-        message = f"The report was not handed over: {failed} With --deliver-anyway it is."
+        message = f"The report was not delivered: {failed} With --deliver-anyway it is delivered."
         session.emit(EventType.WARNING, "root", {"message": message}, part="deliver")
         return False
 

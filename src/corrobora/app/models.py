@@ -130,7 +130,7 @@ def check_prices(targets: Targets) -> None:
         tables = ", ".join(f'[models.prices."{name}"]' for name in unknown)
         raise UserError(
             "price_unknown",
-            f"No price is known for {', '.join(unknown)}: the limit of dollars cannot be kept.",
+            f"No price is known for {', '.join(unknown)}: the dollar limit cannot be enforced.",
             next_step=f"State input and output in {tables}, or accept it with --accept-unknown-price.",
         )
 

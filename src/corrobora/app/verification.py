@@ -109,7 +109,7 @@ def read_report_text(text: str) -> ReportFile:
         except ValueError as error:
             if _JSON_START.match(text) is None:
                 return _read_markdown(text)
-            why = f"The text begins as JSON and is none: {error}."
+            why = f"The text begins like JSON but is not valid JSON: {error}."
             raise UserError("report_json", why, next_step="Export the report again: corrobora export RUN") from error
         known = cast("dict[str, object]", fields) if isinstance(fields, dict) else {}
         if isinstance(known.get("markdown"), str):
@@ -119,7 +119,9 @@ def read_report_text(text: str) -> ReportFile:
                 if _is_estimate(known.get("estimate")):
                     del known["estimate"]
             return ReportFile(str(known["markdown"]), f"{canonical_json(known)}\n\n{known.get('seal', '')}", "json")
-        raise UserError("report_format", "This JSON has no field `markdown`: it is no report.", next_step=VERIFIABLE)
+        raise UserError(
+            "report_format", "This JSON has no field `markdown`: so it is not a report.", next_step=VERIFIABLE
+        )
     return _read_markdown(text)
 
 

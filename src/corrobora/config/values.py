@@ -89,7 +89,7 @@ def read_environment(name: str, env: Mapping[str, str]) -> Secret:
     """Return the secret in the environment variable `name`; a trailing line end is dropped and noted."""
     reference = f"env:{name}"
     if not _NAME.match(name):
-        return Secret("env:?", problem="The reference to an environment variable holds no valid name")
+        return Secret("env:?", problem="The reference to an environment variable does not hold a valid name")
     if name not in env:
         return Secret(reference, problem=f"The environment variable {name} is not set")
     return _check_secret(reference, env[name], f"The environment variable {name}")

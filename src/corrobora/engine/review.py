@@ -43,7 +43,7 @@ LEAST_BEFORE, MAX_BEFORE = 40, 300  # of them: shown of any quote; of one senten
 MAX_RULED = 40  # sentences of one call, in which each quote stands once
 MAX_DOUBTS = 2 * MAX_RULED
 _NEAREST = 3  # quotes for a sentence that tells an absence
-_TELLS_ABSENCE = "it tells that this was not found; the quotes are those nearest to it"
+_TELLS_ABSENCE = "it says that this was not found; the quotes are those nearest to it"
 _ABSENT = re.compile(r"the (?:name|word|letters of) (.{1,200}) stands? in none of its sources")
 _NAME_WITH_DIGITS = re.compile(rf"{NAMED_NUMBER.pattern}|\b[^\W\d_]\w*\d\w*")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")  # the label of an entry stands with its words

@@ -60,8 +60,8 @@ _STEPS = {
         "Name `edits`, pass on `feedback`, or name a `version`.",
     ),
     "edit_no_model": _Steps(
-        "Mark sections and sentences, or let the server have a model.",
-        "Name `edits`, or let the server have a model.",
+        "Mark sections and sentences, or configure a model on the server.",
+        "Name `edits`, or configure a model on the server.",
         "Name `edits`; outline lists the ids.",
     ),
     "edit_nothing": _Steps(
@@ -103,7 +103,7 @@ def describe_fault(faults: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
     first = faults[0]
     place, kind = tuple(first["loc"]), str(first["type"])
     if kind in _NO_OBJECT and place[:1] == ("body",) and (len(place) == 1 or kind == "json_invalid"):
-        return "body", "it is no JSON object, or was not sent as Content-Type: application/json"
+        return "body", "it is not a JSON object, or was not sent as Content-Type: application/json"
     if kind in ("missing", "extra_forbidden") or (kind == "string_too_short" and not first["input"]):
         return ".".join(map(str, place)), _WORDS[kind]
     branches = [  # of a value that may have several forms, each with its form as the last part of its place

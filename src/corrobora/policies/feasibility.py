@@ -288,7 +288,7 @@ def _make_id_unique(asked: SubQuestion, texts: dict[str, str], notes: list[str])
     number = next(n for n in count(2) if texts.get(f"{asked.id}-{n}", asked.text) == asked.text)
     name = f"{asked.id}-{number}"
     texts[name] = asked.text
-    notes.append(f"the sub-question {asked.id} stood twice with different texts; one is now {name}")
+    notes.append(f"the sub-question {asked.id} occurred twice with different texts; one is now {name}")
     return replace(asked, id=name)
 
 

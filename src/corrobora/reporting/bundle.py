@@ -205,7 +205,7 @@ def build_crate(report: Report, run: str, members: Mapping[str, bytes], date: st
         "name": report.title,
         "description": f"A research report with the stored text of each source that it cites: {report.question}",
         "datePublished": date,
-        "license": "The terms of each source hold for its text; see the addresses in sources.json.",
+        "license": "The terms of each source apply to its text; see the addresses in sources.json.",
         "identifier": run,
         "hasPart": [{"@id": name} for name in names],
         "mentions": {"@id": "#run"},

@@ -356,7 +356,7 @@ def _move_place(given: EditableReport, name: str, after: str) -> EditableReport:
         given.list_pieces(name)
         given.list_pieces(after)
         if name in (after, "0"):
-            message = "a section moves behind another one; the opening stays first"
+            message = "a section moves after another one; the opening stays first"
             raise UnknownPlace(message)
         moved = tuple(line for line in given.lines if line.section == name)
         rest = [line for line in given.lines if line.section != name]
@@ -364,7 +364,7 @@ def _move_place(given: EditableReport, name: str, after: str) -> EditableReport:
         return replace(given, lines=(*rest[:at], *moved, *rest[at:]))
     piece = given.find_piece(name)
     if piece.row or name == after:
-        message = "a row of a table, or a sentence behind itself, cannot be moved"
+        message = "a row of a table, or a sentence after itself, cannot be moved"
         raise UnknownPlace(message)
     if "." in after:
         given.find_piece(after)

@@ -256,7 +256,7 @@ def _find_side_problem(part: re.Match[str], held: CheckedReference) -> str:
     if labels and label not in labels:
         return "its source has another title and edition"
     if held.evidence and not any(quote in fold_layout(each.quote) for each in held.evidence):
-        return "the quote does not stand there"
+        return "the quote is not there"
     return ""
 
 

@@ -147,7 +147,7 @@ async def _check_snapshot(reference: Reference, lookups: Lookups) -> CheckedRefe
     )
     notice = find_notice(reference.title, stored)
     if len(quotes) < len(reference.quotes) or not reference.quotes:
-        lost = "a quote does not stand in the stored text" if reference.quotes else "no quote is given"
+        lost = "a quote is not in the stored text" if reference.quotes else "no quote is given"
         return CheckedReference(CitationStatus.QUOTE_MISSING, evidence, problem=lost, notice=notice)
     status = CitationStatus.MISLABELLED if problem else CitationStatus.VERIFIED
     return CheckedReference(

@@ -265,9 +265,7 @@ def _compare_sources(old: _Side, new: _Side) -> Iterator[ReportChange]:
                 yield ReportChange(ChangeKind.SAME, fact.title or url, sources=(url,))
             elif former is not None:
                 lost.remove(former)
-                yield ReportChange(
-                    ChangeKind.CHANGED, fact.title or url, former.title, "its text is another one", (url,)
-                )
+                yield ReportChange(ChangeKind.CHANGED, fact.title or url, former.title, "its text has changed", (url,))
             else:
                 yield ReportChange(ChangeKind.NEW, fact.title or url, sources=(url,))
         for fact in lost:

@@ -140,7 +140,9 @@ def choose_changes(proposed: Proposed, said: str) -> tuple[Change, ...]:
     chosen: dict[int, Change] = {}
     for part in words.replace(",", " ").split():
         if not part.isdecimal() or int(part) not in known:
-            message = f"{part!r} is no change that may be accepted; these may: {', '.join(map(str, known)) or 'none'}"
+            message = (
+                f"{part!r} is not a change that may be accepted; these are: {', '.join(map(str, known)) or 'none'}"
+            )
             raise ValueError(message)
         chosen[int(part)] = known[int(part)]
     return tuple(chosen[number] for number in sorted(chosen))

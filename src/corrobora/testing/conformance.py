@@ -93,7 +93,7 @@ async def check_reader(reader: Reader, *, good: Hit, missing: Hit | None = None)
     else:
         message = "a document that is not there must raise ReadError"
         raise AssertionError(message)
-    assert outcome in {each.value for each in ReadOutcome}, f"{outcome!r} is no known outcome"
+    assert outcome in {each.value for each in ReadOutcome}, f"{outcome!r} is not a known outcome"
 
 
 def _check_document(document: Document) -> None:

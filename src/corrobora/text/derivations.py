@@ -167,7 +167,7 @@ def check_derivation(sentence: str, cited: Sequence[CitedEvidence], reading: Rea
     if not cited and (uncounted := _find_uncounted(plain)) is not None:
         return _look_for_absence(uncounted, reading)
     if not cited and _EXISTENCE.search(plain):
-        reason = "an absence is told by what was read, not of the world"
+        reason = "an absence can be stated only for what was read, not in general"
         return Derivation.refuse(DerivationKind.ABSENCE, reason, withholds=False)
     folded = fold_text(plain).rstrip(".!?")
     if any(folded in " ".join(fold_text(piece.evidence.quote).split()) for piece in cited):

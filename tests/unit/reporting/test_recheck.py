@@ -250,7 +250,7 @@ async def test_the_name_of_a_file_may_hold_spaces() -> None:
         ("`S2:C2`", "`S2:C7`", "its quote stands in S2:C2"),
         ("`S2:C2`", "`S1:C2`", "its quote stands in S2:C2"),
         ("| Revision 4: ", "| Revision 9: ", "its source has another title and edition"),
-        ("\u201cKeepers SHALL open", "\u201cKeepers SHALL close", "the quote does not stand there"),
+        ("\u201cKeepers SHALL open", "\u201cKeepers SHALL close", "the quote is not there"),
         ("| SHOULD -> SHALL |", "| SHALL -> SHOULD |", "its quotes differ otherwise"),
         ("| SHOULD -> SHALL |", "| SHOULD -> MAY |", "its quotes differ otherwise"),
     ],

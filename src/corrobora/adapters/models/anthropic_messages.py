@@ -200,7 +200,7 @@ class _Answer:
     def make_completion(self) -> Completion:
         """Return the whole answer. Raises `BrokenAnswerError` if the stream ended before its end."""
         if not self.finished:
-            raise BrokenAnswerError("the answer ended before its end")
+            raise BrokenAnswerError("the answer ended early")
         called = (block.parts for block in self._blocks.values() if block.name == self.tool)
         texts = [part for block in self._blocks.values() if block.is_text for part in block.parts]
         text = "".join(next(called, texts))

@@ -161,7 +161,7 @@ class _Answer:
     def make_completion(self) -> Completion:
         """Return the whole answer. Raises `BrokenAnswerError` if the stream ended before its end."""
         if not self._choices or not (self.reason or self.finished):
-            raise BrokenAnswerError("the answer ended before its end")
+            raise BrokenAnswerError("the answer ended early")
         called = list(self._calls.values())
         calls = [parts for name, *parts in called if name == self.tool]
         if not (calls or self._texts) and len(called) == 1:

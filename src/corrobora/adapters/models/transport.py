@@ -218,7 +218,7 @@ async def _bound_step(seconds: float) -> AsyncGenerator[None]:
         async with asyncio.timeout(seconds):
             yield
     except TimeoutError as error:
-        raise IdleTimeoutError(f"nothing came for {seconds:g} s") from error
+        raise IdleTimeoutError(f"nothing arrived for {seconds:g} s") from error
     except asyncio.IncompleteReadError as error:
         raise BrokenAnswerError("the connection was closed") from error
     except (asyncio.LimitOverrunError, ValueError) as error:
@@ -383,7 +383,7 @@ class _ChunkDecoder:
             if len(buffer) < start + size + 2:
                 break
             if not buffer.startswith(b"\r\n", start + size):
-                raise BrokenAnswerError("a chunk of the answer has another length than it says")
+                raise BrokenAnswerError("a chunk of the answer does not have the length that it states")
             parts.append(bytes(buffer[start : start + size]))
             at = start + size + 2
         del buffer[:at]

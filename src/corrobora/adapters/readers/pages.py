@@ -151,7 +151,7 @@ def _check_front_page(asked: str, got: str) -> None:
     """
     wanted = normalize_url(asked)
     if _url_path(wanted) != "/" and _url_path(got) == "/" and _site_name(wanted) == _site_name(got):
-        raise ReadError(ReadOutcome.NOT_CONTENT, "The page leads to the front page of its site: it is gone.")
+        raise ReadError(ReadOutcome.NOT_CONTENT, "The page redirects to the front page of its site, so it is gone.")
 
 
 def _url_path(url: str) -> str:

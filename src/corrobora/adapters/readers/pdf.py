@@ -62,7 +62,7 @@ def read_pdf(data: bytes, charset: str = "", *, max_pages: int = LIMITS.pdf_max_
     """
     del charset
     if b"%PDF" not in data[:_HEADER_BYTES]:
-        raise ReadError(ReadOutcome.BROKEN, "It does not begin as a PDF file.")
+        raise ReadError(ReadOutcome.BROKEN, "It does not begin like a PDF file.")
     from pypdfium2 import PdfDocument, PdfiumError  # noqa: PLC0415 - paid by those who read PDF
 
     try:

@@ -75,7 +75,7 @@ class McpSearch(KeyedProvider):
         structured = result.get("structuredContent")
         found = structured if is_mapping(structured) else _read_text(self._api, result.get("content"))
         if not is_mapping(found):
-            raise ProviderError.bad_content(self.name, f"its tool {tool} gives no JSON object")
+            raise ProviderError.bad_content(self.name, f"its tool {tool} does not return a JSON object")
         return found
 
     async def _post(self, tool: str, arguments: Mapping[str, str]) -> bytes:
@@ -105,7 +105,7 @@ class McpSearch(KeyedProvider):
         try:
             result = await command.call_tool(tool, arguments, seconds=self._seconds)
         except TimeoutError as error:
-            why = f"{self.name} gave no whole answer within {self._seconds:g} s."
+            why = f"{self.name} did not give a complete answer within {self._seconds:g} s."
             raise ProviderError("provider_timeout", why, provider=self.name) from error
         except (MCPError, OSError, ValueError, RuntimeError, ExceptionGroup) as error:
             why = f"its command failed ({type(error).__name__})"

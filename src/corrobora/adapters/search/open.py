@@ -236,7 +236,7 @@ class ArXiv(OpenProvider):
         except ET.ParseError as error:
             if data.strip() and not data.lstrip().startswith(b"<"):
                 raise ProviderError.bad_content(self.name, "the answer is not XML") from error
-            raise ProviderError.request_failed(self.name, why="the answer was cut or is no XML") from error
+            raise ProviderError.request_failed(self.name, why="the answer was cut off or is not XML") from error
         if root is None or root.tag != f"{_ATOM}feed":
             raise ProviderError.bad_content(self.name, "the answer is not an Atom feed")
         return root.findall(f"{_ATOM}entry")

@@ -99,7 +99,7 @@ def check_host(host: str) -> None:
     """Check the form of a host. Raises `BadUrl` for anything but a name or a plainly written address."""
     if ":" in host:
         if "%" in host or parse_ip(host.strip("[]")) is None:
-            raise BadUrl("bad_url", "its host is no IPv6 address")
+            raise BadUrl("bad_url", "its host is not an IPv6 address")
         return
     name = host.rstrip(".")
     if not name or len(name) > _MAX_HOST or host.endswith("..") or not _HOST.match(name):

@@ -243,7 +243,7 @@ class VettedNetwork(httpcore2.AsyncNetworkBackend):
         if not known:
             raise NameUnresolved(f"{host} has no address")
         if len(known) < len(addresses) or len(known) > _MAX_ANSWERS:
-            raise ConnectionBlocked(f"the addresses of {host} make no sense")
+            raise ConnectionBlocked(f"the addresses of {host} are not valid")
         return known
 
 

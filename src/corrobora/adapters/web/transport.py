@@ -172,7 +172,7 @@ class Transport:
 def _describe_silence(error: BaseException, allowed: float, limits: Limits) -> str:
     if isinstance(error, httpcore2.ReadTimeout):
         return f"It sent nothing for {limits.fetch_idle_seconds:.3g} s."
-    return f"No whole answer within {allowed:.3g} s."
+    return f"No complete answer within {allowed:.3g} s."
 
 
 def _failure_message(error: BaseException) -> str:

@@ -291,7 +291,7 @@ def add_insights(
         return Extraction(quotes, summary, terms=terms)
     answered = {sq for quote in quotes for sq in quote.answers if quote.confidence >= _CONFIDENT}
     ups = tuple(
-        FollowUp(part.text, round(1 - best, 3), "the source speaks to it only in part")
+        FollowUp(part.text, round(1 - best, 3), "the source covers it only in part")
         for part in given.sub_questions
         if part.id not in answered
     )

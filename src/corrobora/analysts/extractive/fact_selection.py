@@ -187,7 +187,7 @@ def shortlist_candidates(given: Sweep) -> Shortlist:
     alone: list[RatedCandidate] = []
     for one in sorted(rated, key=lambda r: (-r.worth, r.candidate.reference)):
         if one.coverage < _IRRELEVANT:
-            excluded.append((one.candidate.reference, "speaks to none of the themes"))
+            excluded.append((one.candidate.reference, "concerns none of the themes"))
         elif one.candidate.cluster and one.candidate.cluster in best:
             first = best[one.candidate.cluster].candidate.reference
             excluded.append((one.candidate.reference, f"a copy or near-copy of {first}"))

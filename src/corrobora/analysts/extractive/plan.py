@@ -282,7 +282,7 @@ def _adopt_suggestion(given: Planning) -> Node | str:
     try:
         root = read_suggested(given.suggested_plan or given.brief.suggested_plan, given.path)
     except UserError as error:
-        return f"{error.message} A plan of our own was made."
+        return f"{error.message} A new plan was made instead."
     return _assign_questions(root, given, _SubQuestionIds(given.brief.sub_questions))
 
 

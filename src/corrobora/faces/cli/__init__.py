@@ -92,7 +92,7 @@ def explain_usage(error: click.ClickException, args: Sequence[str] = ()) -> str:
     if isinstance(error, click.UsageError) and error.ctx:
         command = error.ctx.command_path
     if isinstance(error, click.NoSuchOption) and command in ("corrobora", "corrobora research"):
-        return f"{message} A question that starts with a dash follows --: corrobora -- QUESTION"
+        return f"{message} Put -- before a question that starts with a dash: corrobora -- QUESTION"
     return f"{message} See: {command} --help"
 
 

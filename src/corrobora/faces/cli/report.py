@@ -80,7 +80,7 @@ def _resolve_link(path: Path, *, follow: bool) -> Path:
     path = path.expanduser()
     if os.path.exists(path) and not (path.is_dir() or path.is_file()):  # noqa: PTH110 - no error for a closed folder
         step = "Leave -o out: the report is written to stdout, which the shell can redirect."
-        raise _target_error("device", path, "is a device or a pipe, and no file", step)
+        raise _target_error("device", path, "is a device or a pipe, not a regular file", step)
     link = next((each for each in (path, path.parent) if each.is_symlink()), None)
     if link is not None and not follow:
         raise _target_error("link", link, "is a symbolic link", "Add --follow-symlinks, or name the place it leads to.")
@@ -171,7 +171,7 @@ def run_taken_error(row: RunRow) -> UserError:
     """Return the error for a run that cannot be worked on here: it has ended just now, or another process has it."""
     if row.status.final:
         return UserError("run_ended", f"The run {row.id} has ended ({describe_code(row.outcome or row.status)}).")
-    why = f"The run {row.id} is {describe_code(row.status)}, and another process has it."
+    why = f"The run {row.id} is {describe_code(row.status)}, and another process is working on it."
     return UserError("run_busy", why, next_step=f"Wait for it, or stop it: corrobora cancel {row.id}")
 
 

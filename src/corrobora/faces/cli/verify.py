@@ -43,7 +43,7 @@ _SEALS = {
     "changed": "this is NOT the report that run {run} delivered: {changes}",
     "unknown_here": "its run is not known here: the seal proves only that nothing was changed after sealing",
     "broken": "BROKEN: the text was changed after it was sealed",
-    "none": "none, and no stored report is like it",
+    "none": "none, and no stored report resembles it",
 }
 
 
@@ -153,7 +153,7 @@ _BUNDLE_PROBLEMS = {
     "markdown": "it is not the text of report.json",
     "numbers": "its citations are not numbered from 1 on",
     "uncovered": "it cites a source whose text is not in the bundle",
-    "quote": "a quote does not stand in the stored text of its source",
+    "quote": "a quote is not in the stored text of its source",
     "reference": "a source of report.json is not listed",
     "uncited": "nothing cites it",
     "source": "it does not agree with the citations of the report",

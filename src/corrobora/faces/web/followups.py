@@ -32,7 +32,7 @@ class EditInfo(BaseModel):
     action: Literal["add", "drop", "reword", "move", "shorten", "research"]
     target: str = Field(max_length=20, description="A sentence such as 2.3, or a section such as 2; 0 is the opening.")
     text: str = Field(default="", max_length=4_000, description="New words, or the question of `research`.")
-    after: str = Field(default="", max_length=20, description="Where `move` puts the target: behind this one.")
+    after: str = Field(default="", max_length=20, description="Where `move` puts the target: after this one.")
 
 
 def request_edit(edits: Sequence[EditInfo], feedback: str) -> EditRequest:

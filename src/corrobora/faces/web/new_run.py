@@ -38,7 +38,7 @@ class NewRun(BaseModel):
         default=None, description=f"Minutes, above 0 and at most {MAX_MINUTES:,.0f}, or `unlimited`."
     )
     deep: bool = Field(default=False, description="More rounds: as many as `deep_rounds` of the profile says.")
-    max_rounds: int | None = Field(default=None, ge=1, le=100, description="Most rounds of a thread.")
+    max_rounds: int | None = Field(default=None, ge=1, le=100, description="Maximum number of rounds per thread.")
     angles: int | Literal["dynamic"] | None = Field(default=None, description="Sub-agents: 1 to 7, or `dynamic`.")
     strict: bool = Field(default=False, description="Count an incomplete report as failed.")
     offline: bool = Field(default=False, description="Search libraries only.")
@@ -51,7 +51,7 @@ class NewRun(BaseModel):
     accept_unknown_price: bool = Field(default=False, description="Allow models without a known price.")
     max_tokens: int | None = Field(default=None, ge=1, le=10**12, description="Most tokens.")
     max_searches: int | None = Field(default=None, ge=1, le=10**6, description="Most searches.")
-    min_score: float | None = Field(default=None, ge=0, le=1, description="Least score of the report.")
+    min_score: float | None = Field(default=None, ge=0, le=1, description="Minimum score of the report.")
     models: dict[Tier, str] = Field(default={}, description="Models as `provider:model`, by tier.")
     fields: dict[str, bool | int | float | str] = Field(
         default={}, max_length=100, description="Fields of the profile, as `reads_per_round`."

@@ -67,7 +67,7 @@ async def test_h22_5xx_is_not(status: int):
 
 async def test_h22_a_site_that_cannot_be_reached_is_not_called_forbidding():
     async def down(url: str) -> PageReply:
-        raise ReadError(ReadOutcome.TIMEOUT, "No whole answer within 20 s.")
+        raise ReadError(ReadOutcome.TIMEOUT, "No complete answer within 20 s.")
 
     verdict = await RobotsCache(down, VirtualClock()).check_url(f"{SITE}/x")
     assert (verdict.allowed, verdict.outcome) == (False, "timeout")

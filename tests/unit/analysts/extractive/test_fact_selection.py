@@ -75,7 +75,7 @@ def test_candidates_are_ranked_tagged_and_justified():
     for one in found.sources:
         assert one.rationale
         assert all(0.0 <= score <= 1.0 for score in (one.authority, one.recency, one.coverage, one.diversity))
-    assert ("https://forum.example/gulls", "speaks to none of the themes") in found.excluded
+    assert ("https://forum.example/gulls", "concerns none of the themes") in found.excluded
     assert "kiln inspection: " in found.balance
 
 

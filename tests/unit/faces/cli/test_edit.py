@@ -66,7 +66,7 @@ def test_changes_are_accepted_by_number_at_once_or_at_a_terminal_and_versions_st
     waiting = shell("edit", run, "--drop", one, "-q")
     assert (waiting.code, f"Loses statement: {OPENED}" in waiting.out) == (3, True)
     wrong = shell("edit", "last", "--accept", "7", "-q")  # the edit waits on, and the right number is taken after it
-    assert (wrong.code, "'7' is no change that may be accepted; these may: 1." in wrong.complaint) == (2, True)
+    assert (wrong.code, "'7' is not a change that may be accepted; these are: 1." in wrong.complaint) == (2, True)
     assert shell("edit", "last", "--accept", "1", "-q").code == 0
     asked = shell.at_terminal("edit", run, "--drop", one, "-q", typed="what?\n\ny\n")
     assert (asked.code, asked.err.count("Accept this change?"), OPENED in asked.out.split("## Sources")[0]) == (

@@ -49,7 +49,7 @@ def test_a_device_or_a_pipe_is_named_as_one_also_behind_a_link(tmp_path: Path) -
     (tmp_path / "link").symlink_to("/dev/null")
     for place in (tmp_path / "pipe", tmp_path / "link", Path("/dev/null")):
         said = str(refused(place))
-        assert f"{str(place)!r} is a device or a pipe, and no file. Leave -o out" in said
+        assert f"{str(place)!r} is a device or a pipe, not a regular file. Leave -o out" in said
 
 
 def test_c12_places_that_cannot_be_written(tmp_path: Path) -> None:

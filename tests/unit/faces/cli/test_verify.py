@@ -71,7 +71,7 @@ def test_verify_of_a_run_of_its_files_and_of_a_changed_file(readable: tuple[Any,
     changed = shell("verify", "report.md")
     assert changed.code == 5
     assert f"this is NOT the report that run {run} delivered" in changed.out
-    assert "! reference [1]: a quote does not stand in the stored text" in changed.out
+    assert "! reference [1]: a quote is not in the stored text" in changed.out
     assert re.search(r"(?m)^! line \d+: \[1\] .*1951.* \(quote missing, \w+\)$", changed.out), "no reasons of the rest"
     (shell.folder / "added.md").write_text(text.replace(" [1]\n", " [1] The harbour sank. [1]\n", 1))
     added = [line for line in shell("verify", "added.md").out.split("\n") if "not in the delivered" in line]
