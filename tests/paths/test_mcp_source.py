@@ -142,7 +142,7 @@ async def test_a_command_that_does_not_answer_is_ended_in_time(tmp_path: Path) -
     log = tmp_path / "asked"
     code = f"import sys; {STARTED % str(log)}; sys.stdin.read()"
     search = McpSearch("", clock=SystemClock(), command=shlex.join((sys.executable, "-c", code)), seconds=2.0)
-    with pytest.raises(ProviderError, match="gave no whole answer within 2 s"):
+    with pytest.raises(ProviderError, match="did not give a complete answer within 2 s"):
         await search.search(Query("bridge"), limit=2)
     (pid,) = list_started(log)
     await asyncio.to_thread(wait_for_end, pid)

@@ -71,7 +71,7 @@ def test_of_two_commands_that_resume_a_run_at_once_one_goes_on_and_the_other_say
     (report, _, done), (nothing, refused, code) = sorted(said, key=lambda each: each[2])
     assert (done, code, nothing) == (0, 2, b""), said
     assert b"1931" in report
-    assert b"another process has it. Wait for it, or stop it: corrobora cancel r_" in refused
+    assert b"another process is working on it. Wait for it, or stop it: corrobora cancel r_" in refused
     assert b"goes on" not in refused
     assert count_repeats(server) <= 2, "only what was under way when the program died"
 

@@ -201,12 +201,12 @@ def test_what_is_wrong_is_said_as_a_problem_document(site: Site) -> None:
         (ask(site.url, time="5m"), 422, "request_invalid", "body.time: it must be a valid number or 'unlimited'."),
         (ask(site.url, home="/tmp"), 422, "request_invalid", "body.home: there is no such field."),
         (httpx2.post(f"{site.url}/api/v1/runs", json={}), 422, "request_invalid", "body.question: it is missing."),
-        (httpx2.post(f"{site.url}/api/v1/runs", content=b"{"), 422, "request_invalid", "body: it is no JSON object"),
+        (httpx2.post(f"{site.url}/api/v1/runs", content=b"{"), 422, "request_invalid", "body: it is not a JSON object"),
         (
             httpx2.post(f"{site.url}/api/v1/runs", content=b"{", headers=json_body),
             422,
             "request_invalid",
-            "body: it is no JSON object",
+            "body: it is not a JSON object",
         ),
         (
             httpx2.get(f"{site.url}/api/v1/runs?search=mill"),

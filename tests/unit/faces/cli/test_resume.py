@@ -71,7 +71,7 @@ def test_r15_a_run_that_another_process_works_on_is_refused(filled: Any) -> None
         result = filled("resume", run)
         process.terminate()
         process.communicate()
-    assert (result.code, "another process has it" in result.complaint) == (2, True)
+    assert (result.code, "another process is working on it" in result.complaint) == (2, True)
     assert f"corrobora cancel {run}" in result.complaint
 
 
