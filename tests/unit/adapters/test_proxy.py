@@ -83,7 +83,7 @@ async def test_f12_no_private_address_is_reached_through_a_proxy(proxy: TunnelPr
 
 async def test_a_page_says_what_became_of_the_proxy(proxy: TunnelProxy, monkeypatch: pytest.MonkeyPatch):
     at = visitor(names={"page.example": [PUBLIC]})
-    with pytest.raises(ReadError, match=r"the proxy 127.0.0.1:\d+ opens no connection there \(HTTP 403\)"):
+    with pytest.raises(ReadError, match=r"the proxy 127.0.0.1:\d+ refused to open a connection there \(HTTP 403\)"):
         await fetch(at, "http://page.example/1")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
     with pytest.raises(ReadError, match=r"the proxy 127\.0\.0\.1:1 cannot be reached"):

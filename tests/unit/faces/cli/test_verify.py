@@ -25,7 +25,7 @@ def test_json_that_is_cut_off_is_not_read_as_markdown(readable: tuple[Any, str])
     (shell.folder / "cut.json").write_text(whole[: len(whole) // 2])
     result = shell("verify", "cut.json")
     assert result.code == 2
-    assert "begins as JSON and is none" in result.err
+    assert "begins like JSON but is not valid JSON" in result.err
     (shell.folder / "curly.md").write_text("{#top} The bridge was opened. [1]\n")
     assert "JSON" not in shell("verify", "curly.md").err
 
