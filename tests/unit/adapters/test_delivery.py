@@ -85,7 +85,7 @@ async def test_only_a_plain_address_is_written_to_a_mail(address: str):
     sends = MailServer("127.0.0.1", 25, "none", sender="reports@example.org")
     with pytest.raises(UserError, match="is not an e-mail address"):
         EmailDelivery(sends, address)
-    with pytest.raises(UserError, match="is no sender"):
+    with pytest.raises(UserError, match="is not a valid sender"):
         EmailDelivery(replace(sends, sender=f"Reports <{address}>" if "," not in address else "Reports"), "r@e.org")
 
 
