@@ -65,7 +65,14 @@ def test_checks_conflicts_gaps_decisions_and_rounds_are_those_of_the_report(site
 
 @pytest.mark.parametrize(
     ("accept", "form", "begins"),
-    [("text/markdown", "md", "# "), ("text/html", "html", "<!doctype html>"), ("*/*", "json", "{")],
+    [
+        ("text/markdown", "md", "# "),
+        ("text/html", "html", "<!doctype html>"),
+        ("*/*", "json", "{"),
+        ("text/html;q=0.1, application/json;q=0.9", "json", "{"),
+        ("text/html;q=0, text/markdown;q=nan, text/markdown;level=1;q=0.2", "json", "{"),
+        ("text/html;q=.5, text/markdown", "md", "# "),
+    ],
 )
 def test_a_report_is_sent_in_the_form_that_is_asked_for_and_not_twice(
     site: Site, accept: str, form: str, begins: str
@@ -77,6 +84,7 @@ def test_a_report_is_sent_in_the_form_that_is_asked_for_and_not_twice(
     assert named.text.lower().startswith(begins)
     again = httpx2.get(f"{path}.{form}", headers={"If-None-Match": named.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
+    assert httpx2.get(f"{path}.{form}", headers={"If-None-Match": "*"}).status_code == 304
 
 
 def test_a_report_is_exported_for_other_programs(site: Site) -> None:

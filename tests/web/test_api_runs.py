@@ -232,6 +232,40 @@ def test_what_is_wrong_is_said_as_a_problem_document(site: Site) -> None:
     assert "corrobora runs" not in page.text
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "code", "words"),
+    [
+        ("runs", b'{"question": "a mill?", "question": "b?"}', "request_invalid", "body.question: it is given twice."),
+        ("runs", b'{"fields": {"deep_rounds": 1, "deep_rounds": 9}}', "request_invalid", "deep_rounds: it is given"),
+        ("runs", b'{"plan": ' + b"[" * 100_000, "body_unreadable", "nested too deeply"),
+        ("runs", b'{"max_tokens": ' + b"9" * 5_000 + b"}", "body_unreadable", "a number that is too long"),
+        ("runs", b'{"question": "a mill?", "language": "../de"}', "request_invalid", "language: it must match pattern"),
+        ("runs/RUN/update", b'{"notify": "me"}', "request_invalid", "body: this call takes none."),
+        ("runs/RUN/pause", b'{"after": "now"}', "request_invalid", "body: this call takes none."),
+        ("runs?limit=1&limit=2", b"", "request_invalid", "query.limit: it is given twice."),
+        ("runs/RUN/files/" + "a" * 500, b"", "request_invalid", "path.name: it must have at most 400 characters."),
+    ],
+)
+def test_nothing_that_is_sent_is_left_unread(site: Site, path: str, body: bytes, code: str, words: str) -> None:
+    address = f"{site.url}/api/v1/{path.replace('RUN', site.run)}"
+    headers = {"content-type": "application/json"}
+    answer = httpx2.post(address, content=body, headers=headers) if body else httpx2.get(address)
+    assert answer.json()["code"] == code, answer.text
+    assert answer.status_code == (400 if code == "body_unreadable" else 422)
+    assert words in answer.json()["detail"]
+    assert "should" not in answer.json()["detail"]
+
+
+def test_a_key_that_was_used_for_another_request_is_refused_in_its_own_words(site: Site) -> None:
+    headers = {"Idempotency-Key": "one"}
+    assert httpx2.post(f"{site.url}/api/v1/runs/{site.run}/update", headers=headers).status_code == 202
+    body = {"question": "How long is the bridge at Arnholm?"}
+    asked = httpx2.post(f"{site.url}/api/v1/runs/{site.run}/ask", json=body, headers=headers)
+    for again in (asked, ask(site.url, headers=headers)):
+        assert (again.status_code, again.json()["code"]) == (409, "run_exists")
+        assert again.json()["next_step"].startswith("Send another Idempotency-Key")
+
+
 def test_no_key_of_the_operator_goes_to_a_server_that_a_client_names(own: Settings, monkeypatch: Any) -> None:
     """By any provider: the client of a server is not the person whose keys it has."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-operator-1")

@@ -328,7 +328,7 @@ def test_mistakes_have_the_form_that_clients_of_openai_read(client: openai.OpenA
     question = [{"role": "user", "content": CLEAR}]
     for arguments, reason in (
         ({"model": "gpt-4o", "messages": question}, "gpt-4o"),
-        ({"model": "corrobora:./mine.toml", "messages": question}, "no profile"),
+        ({"model": "corrobora:./mine.toml", "messages": question}, "no model"),
         ({"model": "corrobora:timed", "messages": []}, "messages"),
         ({"model": "corrobora:timed", "messages": question, "extra_body": {"libraries": ["/etc"]}}, "/etc"),
         ({"model": "corrobora:timed", "messages": question, "extra_body": {"time": -1}}, "time"),

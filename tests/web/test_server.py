@@ -22,6 +22,14 @@ def test_every_answer_forbids_scripts_and_frames_of_others(site: Site) -> None:
         assert headers["referrer-policy"] == "no-referrer"
 
 
+def test_a_head_is_answered_as_its_get_without_a_body(site: Site) -> None:
+    for path in ("/", "/healthz", "/api/v1/runs", f"/api/v1/runs/{site.run}/report.md", "/static/page.css", "/nothing"):
+        asked, read = httpx2.head(site.url + path), httpx2.get(site.url + path)
+        assert (asked.status_code, asked.content) == (read.status_code, b""), path
+        assert asked.headers["content-type"] == read.headers["content-type"]
+    assert httpx2.head(site.url, headers={"Host": "evil.example"}).status_code == 421
+
+
 def test_a_foreign_host_or_origin_is_refused(site: Site) -> None:
     assert httpx2.get(f"{site.url}/healthz", headers={"Host": "evil.example:80"}).status_code == 421
     body = {"question": "When was the bridge at Arnholm opened?", "libraries": ["docs"]}

@@ -161,7 +161,7 @@ async def find_library(workspace: Workspace, name: str) -> SpaceInfo:
     known = await list_libraries(workspace)
     found = next((space for space in known if space.name == name), None)
     if found is None:
-        raise unknown_library_error(name, known)
+        raise unknown_library_error(name, known, what="library")
     return found
 
 
@@ -185,12 +185,12 @@ async def remove_library(workspace: Workspace, name: str) -> None:
             await asyncio.to_thread(shutil.rmtree, root, ignore_errors=True)
 
 
-def unknown_library_error(name: str, known: Sequence[SpaceInfo]) -> UserError:
-    """Return the error for a name that is neither a library nor a path, with the nearest library."""
+def unknown_library_error(name: str, known: Sequence[SpaceInfo], *, what: str = "library or path") -> UserError:
+    """Return the error for a name that is no library, nor a path where one may be given, with the nearest library."""
     names = [space.name for space in known]
     near = get_close_matches(name, [*names, DEMO], n=1, cutoff=0.6)
     hint = f"Did you mean {near[0]}?" if near else f"Libraries: {', '.join(dict.fromkeys((*names[:20], DEMO)))}."
-    return UserError("library_unknown", f"There is no library or path {name[:200]!r}.", next_step=hint)
+    return UserError("library_unknown", f"There is no {what} {name[:200]!r}.", next_step=hint)
 
 
 @dataclass(frozen=True, slots=True)

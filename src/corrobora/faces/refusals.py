@@ -71,6 +71,7 @@ _STEPS = {
     "edit_not_waiting": _Steps(
         "Open the run: it says where it stands.", "Its state: GET /api/v1/runs/RUN", "Call status."
     ),
+    "run_exists": _Steps("", *("Send another Idempotency-Key, or the same request as before.",) * 2),
     "price_unknown": _Steps(
         "State its price in the settings of the server.",
         "State its price in the settings of the server, or send `accept_unknown_price`.",
@@ -79,6 +80,7 @@ _STEPS = {
 }
 _COMMAND = re.compile(r" [^.:]*: corrobora \w.*", re.DOTALL)  # the last sentence of a reason
 _WORDS = {"missing": "it is missing", "extra_forbidden": "there is no such field", "string_too_short": "it is empty"}
+_SHOULD = re.compile(r"^\w+ should |(?: after validation)")
 _NO_OBJECT = ("model_attributes_type", "dict_type", "json_invalid")
 
 
@@ -113,9 +115,9 @@ def describe_fault(faults: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
     ]
     if len(branches) > 1:
         place = place[:-1]
-    said = dict.fromkeys(str(each["msg"]).removeprefix("Input should be ") for each in (branches or [first]))
-    start = "it must be " if str(first["msg"]).startswith("Input should be ") else ""
-    return ".".join(map(str, place)), start + " or ".join(said)
+    said = dict.fromkeys(_SHOULD.sub("", str(each["msg"])) for each in (branches or [first]))
+    start = "it must " if _SHOULD.match(str(first["msg"])) else ""
+    return ".".join(map(str, place)), (start + " or ".join(said)).replace(" or be ", " or ")
 
 
 PROBLEM_TYPE = "application/problem+json"

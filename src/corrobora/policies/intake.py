@@ -74,7 +74,7 @@ def check_question(text: str, *, least: int | None = None) -> str:
     if sum(1 for c in plain if c.isalnum()) < least:
         raise UserError(
             "question_too_short",
-            f"The question has fewer than {least} letters or digits.",
+            f"The question has {f'fewer than {least}' if least > 1 else 'no'} letters or digits.",
             next_step="Say what you want to know.",
         )
     return plain

@@ -168,6 +168,7 @@ _NOT_FOUND = frozenset(  # codes of bad input that name something which does not
         "webhook_unknown",
         "unknown_profile",
         "passage_unknown",
+        "source_not_cited",
         "edit_version",
     }
 )
@@ -184,7 +185,8 @@ _CONFLICT = frozenset(
         "webhook_sending",
     }
 )
-_HTTP_CODES = {404: "not_found", 405: "method_not_allowed", 413: "body_too_large"}
+_HTTP_CODES = {400: "body_unreadable", 404: "not_found", 405: "method_not_allowed", 413: "body_too_large"}
+_BROKEN = "The body cannot be read: it is broken, nested too deeply, or holds a number that is too long."
 
 
 def describe_error(error: CorroboraError) -> Problem:
@@ -241,7 +243,8 @@ def add_error_handlers(app: FastAPI) -> None:
         assert isinstance(error, HTTPException)
         code = _HTTP_CODES.get(error.status_code, f"http_{error.status_code}")
         step = "The pages begin at /; the API is described at /api/v1/openapi.json." if code == "not_found" else ""
-        found = make_problem(code, f"{error.detail.rstrip('.')}.", error.status_code, next_step=step)
+        title = _BROKEN if code == "body_unreadable" else f"{error.detail.rstrip('.')}."
+        found = make_problem(code, title, error.status_code, next_step=step)
         answer = respond_with(request, found)
         answer.headers.update(error.headers or {})
         return answer

@@ -95,7 +95,7 @@ async def _find_libraries(workspace: Workspace, given: Sequence[str]) -> tuple[s
     names = {space.name for space in known}
     for each in given:
         if each not in names and each != DEMO:
-            raise unknown_library_error(each, known)
+            raise unknown_library_error(each, known, what="library")
     stored = await resolve_libraries(workspace, [each for each in given if each in names])
     return (*stored, *(each for each in dict.fromkeys(given) if each not in names))
 

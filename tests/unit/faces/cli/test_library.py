@@ -67,7 +67,7 @@ def test_bad_input(folder: Any) -> None:
         (("library", "add", "x", "pipe"), "pipe"),
         (("library", "add", "y"), "PATH"),
         (("library", "add", "demo", "papers"), "only the documents that ship with the package"),  # it is public
-        (("library", "show", "lake"), "no library or path 'lake'. Libraries: demo."),
+        (("library", "show", "lake"), "no library 'lake'. Libraries: demo."),
         (("library", "search", "lake", "a text"), "no library"),
         (("library", "search", "lake", ""), "empty"),
         (("library", "rm", "lake"), "no library lake"),

@@ -6,7 +6,12 @@ Errors are problem documents; see `context`.
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
 from enum import Enum
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
@@ -32,18 +37,41 @@ from corrobora.faces.web.api.models import (
 from corrobora.faces.web.context import Opened
 
 
-def refuse_unknown_query(request: Request) -> None:
-    """Refuse a parameter that nothing reads, as a body is refused: a misspelt filter would return everything."""
-    if not request.query_params:
-        return
+async def refuse_unread(request: Request) -> None:
+    """Refuse what nothing reads, or only the last of: parameters, bodies and fields. A misspelt filter lists all."""
     operation = request.app.openapi()["paths"][request.scope["route"].path_format][request.method.lower()]
     known = {each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"}
-    unknown = [("query", name) for name in request.query_params if name not in known]
-    if unknown:
-        raise RequestValidationError([{"type": "extra_forbidden", "loc": each, "msg": "unknown"} for each in unknown])
+    names = [name for name, _ in request.query_params.multi_items()]
+    refused = [("extra_forbidden", "query", each) for each in names if each not in known]
+    refused += [("twice", "query", each) for each in find_repeated(names)]
+    taken = operation.get("requestBody", {}).get("content", {})
+    if not taken and await request.body() not in (b"", b"{}", b"null"):
+        refused.append(("unread", "body", ""))
+    if "application/json" in taken:
+        with suppress(ValueError, RecursionError):  # of a body that is no JSON the handler says so
+            json.loads(await request.body(), object_pairs_hook=partial(_note_repeated, refused))
+    if refused:
+        faults = [
+            {"type": kind, "loc": tuple(filter(None, place)), "msg": _UNREAD.get(kind, ""), "input": place}
+            for kind, *place in refused
+        ]
+        raise RequestValidationError(faults)
 
 
-router = APIRouter(dependencies=[Depends(refuse_unknown_query)])
+_UNREAD = {"twice": "it is given twice", "unread": "this call takes none"}
+
+
+def find_repeated(names: Sequence[str]) -> list[str]:
+    """Return the names that stand in a list more than once."""
+    return [name for name, times in Counter(names).items() if times > 1]
+
+
+def _note_repeated(refused: list[tuple[str, str, str]], pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+    refused += [("twice", "body", name) for name in find_repeated([name for name, _ in pairs])]
+    return dict(pairs)
+
+
+router = APIRouter(dependencies=[Depends(refuse_unread)])
 _HEALTH: list[str | Enum] = ["health"]
 
 

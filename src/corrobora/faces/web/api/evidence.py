@@ -6,6 +6,7 @@ Knows paths and formats. Everything is read from the stored report, its librarie
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Request, Response
@@ -31,6 +32,7 @@ from corrobora.storage.journal.events import list_events
 
 router = APIRouter(prefix="/api/v1/runs/{run}", tags=["evidence"])
 _ACCEPTED = {"application/json": "json", "text/html": "html", "text/markdown": "md"}
+_WEIGHT = re.compile(r"[01](?:\.[0-9]{0,3})?")
 _FORMATS = {media: {"schema": {"type": "string"}} for media in _ACCEPTED if media != "application/json"}
 PassageName = Annotated[str, Path(pattern="^C[0-9]{1,9}$", description="Id of a passage, as a report shows it: C4575.")]
 
@@ -45,10 +47,18 @@ async def get_report(
     if_none_match: Annotated[str | None, Header(max_length=200)] = None,
 ) -> Response:
     """Return the report: as JSON with all its evidence, or as Markdown or HTML, by the header Accept."""
-    accepted = request.headers.get("accept", "")
-    named = (part.partition(";")[0].strip() for part in accepted.split(","))
-    form = next((_ACCEPTED[media] for media in named if media in _ACCEPTED), "json")
+    form = next((_ACCEPTED[each] for each in _list_accepted(request) if each in _ACCEPTED), "json")
     return await _send_report(workspace, run, form, if_none_match)
+
+
+def _list_accepted(request: Request) -> list[str]:
+    """Return the media types that a client accepts, those that it wants most first."""
+    weights: dict[str, float] = {}
+    for part in request.headers.get("accept", "").split(","):
+        media, *options = (each.strip() for each in part.split(";"))
+        given = next((each[2:] for each in options if each.startswith("q=")), "1")
+        weights.setdefault(media, float(given) if _WEIGHT.fullmatch(given) else 0.0)
+    return sorted((each for each, weight in weights.items() if weight), key=lambda each: -weights[each])
 
 
 @router.get(
@@ -75,7 +85,7 @@ async def _send_report(workspace: Opened, run: str, form: str, known: str | None
     file = await evidence.export_report(workspace, run, form)
     tag = f'"{hashlib.sha256(file.content).hexdigest()[:32]}"'
     headers = {"ETag": tag, "Vary": "Accept"}
-    if known is not None and tag in known:
+    if known is not None and (tag in known or known == "*"):
         return Response(status_code=304, headers=headers)
     name = file.name.rpartition("/")[2]
     if form not in ("json", "md"):  # HTML of a report is a page of its own; it is not shown as one of this server

@@ -12,11 +12,10 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel
 
 from corrobora.config.profiles import list_presets
-from corrobora.domain.errors import UserError
 from corrobora.faces.refusals import Problem
 from corrobora.faces.web.context import RENDERERS, Opened
 from corrobora.faces.web.openai import chat, responses
-from corrobora.faces.web.openai.chat import MODEL_PREFIX
+from corrobora.faces.web.openai.chat import MODEL_PREFIX, unknown_model_error
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
 router.include_router(chat.router)
@@ -53,7 +52,7 @@ async def get_model(model: str, workspace: Opened) -> Model:
     for each in (await list_models(workspace)).data:
         if each.id == model:
             return each
-    raise UserError("unknown_profile", f"There is no model {model[:80]!r}.", next_step="See: GET /v1/models")
+    raise unknown_model_error(model)
 
 
 def render_error(request: Request, problem: Problem) -> Response:  # noqa: ARG001 - one signature

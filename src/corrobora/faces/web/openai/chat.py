@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import JSONResponse, Response
 
 from corrobora.app.runs import resolve_profile
+from corrobora.config.profiles import list_presets
 from corrobora.domain.errors import CorroboraError, NoEvidence, UserError
 from corrobora.domain.run import Event, EventType, RunRow, RunStatus
 from corrobora.faces.cli.display import plain_line
@@ -130,6 +131,11 @@ class Turn(BaseModel):
         return self.content or ""
 
 
+def unknown_model_error(model: str) -> UserError:
+    """Return the error for a name that is no model of this API."""
+    return UserError("unknown_profile", f"There is no model {model[:80]!r}.", next_step="See: GET /v1/models")
+
+
 async def enter_run(workspace: Workspace, wanted: ResearchFields, turns: Sequence[Turn]) -> RunRow:
     """Return the run of the last turn: the waiting one that it answers, else a new one, on the evidence of the last.
 
@@ -147,6 +153,8 @@ async def enter_run(workspace: Workspace, wanted: ResearchFields, turns: Sequenc
         entered, _ = await continue_run(workspace, row, words)
         if entered is not None:
             return entered
+    if wanted.model.removeprefix(MODEL_PREFIX) not in (*list_presets(), *workspace.settings.profiles):
+        raise unknown_model_error(wanted.model)
     new = NewRun(
         question=refuse_small_talk(words),
         profile=wanted.model.removeprefix(MODEL_PREFIX),
