@@ -14,6 +14,7 @@ _ALLOCATIONS = 10_000  # of objects, above those freed again, before the younges
 def main() -> None:
     """Run the command line and leave with its exit code."""
     collect_rarely()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy starts threads that nothing here uses
     os.umask(os.umask(stat.S_IWOTH) | stat.S_IWOTH)  # nothing that we write may be changed by everybody
     try:
         from corrobora.faces.cli import run_command_line  # noqa: PLC0415 - Ctrl-C may come while it is loaded

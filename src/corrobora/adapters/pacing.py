@@ -74,7 +74,7 @@ class CallGate:
         self._open: set[int] = set()  # numbers of the calls in flight
         self._since = 0  # number of the call that failed first in this row
         self._told_by = 0  # number of the last call that was sent before that was known
-        self._reached = False
+        self.reached = False  # something that may be the provider answered once
         self._down_since: float | None = None
         self._next_probe = 0.0
         self._probing = False
@@ -147,7 +147,7 @@ class CallGate:
         """Return True for the one caller who tries; let the others wait. Raises when the patience is over."""
         now = self._clock.now()
         began = self._down_since if self._down_since is not None else now
-        patience = self._pace.patience_seconds if self._reached else self._pace.first_patience_seconds
+        patience = self._pace.patience_seconds if self.reached else self._pace.first_patience_seconds
         if not self._probing and now >= max(self._next_probe, self._hold_until):
             self._probing = True
             self._next_probe = now + self._pace.probe_seconds
@@ -164,7 +164,7 @@ class CallGate:
 
     def record_answer(self, slot: Slot) -> None:
         """Count a good call."""
-        self._reached = True
+        self.reached = True
         self._refused = 0
         self._proven = max(self._proven, slot.level)
         if slot.number > self._told_by:
@@ -181,7 +181,7 @@ class CallGate:
 
     def record_refusal(self, slot: Slot, retry_after: float | None) -> None:
         """Count a call that the provider refused for load."""
-        self._reached = True
+        self.reached = True
         self._failures = 0
         self._good = 0
         self._refused += 1
@@ -203,7 +203,7 @@ class CallGate:
         An outage is taken for one when most of the calls since the first failure have failed: of many calls at once
         some may fail fast while the others are still being answered.
         """
-        self._reached = self._reached or reached
+        self.reached = self.reached or reached
         if not self._failures:
             self._since, self._told_by = slot.number, self._sent
         self._failures += 1

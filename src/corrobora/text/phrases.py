@@ -150,6 +150,7 @@ _WORDS: dict[str, str] = {
     "provider_busy": "the provider allowed no more calls",
     "provider_failed": "the provider failed",
     "provider_bad_content": "the provider gave no whole answer",
+    "provider_foreign": "what answered was no model server",
     "provider_rejected": "the provider rejected the request",
     "provider_refused": "the provider refused the key",
     "provider_quota": "the provider's quota was used up",

@@ -9,7 +9,8 @@ import pytest
 from tests.plugins.tunnel import TunnelProxy
 from tests.unit.adapters.web.loopback import fetch, outcome, visitor
 
-from corrobora.adapters.models.transport import HttpEndpoint, UnreachableError
+from corrobora.adapters.models.framing import UnreachableError
+from corrobora.adapters.models.transport import HttpEndpoint
 from corrobora.adapters.proxy import find_proxy
 from corrobora.domain.errors import ReadError
 from corrobora.testing.http_server import HttpServer, Request, Response

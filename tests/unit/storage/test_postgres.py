@@ -28,11 +28,10 @@ from corrobora.storage.postgres import (
     Database,
     complete_conninfo,
     describe_database,
-    explain_error,
     require_version,
-    translate_errors,
 )
 from corrobora.storage.postgres.embedded import server_status, stop_server
+from corrobora.storage.postgres.errors import explain_error, translate_errors
 from corrobora.storage.postgres.processes import is_running
 
 
@@ -162,6 +161,32 @@ async def test_a_database_that_does_not_exist(database_url: str) -> None:
     assert "createdb" in error.next_step
 
 
+async def test_a_running_database_that_refuses_connections_is_not_called_down(
+    database_url: str, database_server: str
+) -> None:
+    name = database_url.partition("?")[0].rpartition("/")[2]
+    allow = f"ALTER DATABASE {name} ALLOW_CONNECTIONS"
+    with psycopg.connect(database_server, autocommit=True) as owner:
+        async with await Database.connect(database_url, size=2, wait_seconds=0.5) as database:
+            watching = asyncio.create_task(database.watch_outage())
+            assert await database.fetch_one("SELECT 1") == (1,)
+            owner.execute(f"{allow} false")  # type: ignore[arg-type]
+            await database._note_outage(None)
+            assert not (await asyncio.wait([watching], timeout=2))[0], "the one connection that there is still works"
+            cut = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = %s"
+            owner.execute(cut, [name])
+            with contextlib.suppress(JournalError):
+                await database.fetch_one("SELECT 1")
+            with pytest.raises(JournalError) as refused:
+                await database.fetch_one("SELECT 1")
+            await database._note_outage(None)
+            with pytest.raises(JournalError) as ended:
+                await asyncio.wait_for(watching, 30)
+        owner.execute(f"{allow} true")  # type: ignore[arg-type]
+    assert [each.value.code for each in (refused, ended)] == ["database_closed"] * 2
+    assert "Start it" not in refused.value.next_step
+
+
 async def test_a_url_that_cannot_be_read() -> None:
     assert (await refusal("postgresql://[")).code == "database_url"
     for url in ("mysql://u:planted@host/db", "postgresql://u:plan ted@host", "host=h password=planted oops"):
@@ -247,6 +272,11 @@ async def test_a_read_only_database(database: Database, database_url: str) -> No
         (pg.CannotConnectNow("the database system is starting up"), "database_down"),
         (pg.OperationalError("server closed the connection unexpectedly"), "database_down"),
         (PoolTimeout("couldn't get a connection after 15.00 sec"), "database_busy"),
+        (pg.OperationalError('FATAL: too many connections for role "a"'), "database_busy"),
+        (pg.OperationalError("FATAL: no more connections allowed (max_client_conn)"), "database_busy"),
+        (pg.OperationalError('FATAL: role "a" does not exist'), "database_refused"),
+        (pg.OperationalError("server does not support SSL, but SSL was required"), "database_address"),
+        (pg.OperationalError('FATAL: unrecognized configuration parameter "a"'), "database_closed"),
         (pg.DataCorrupted("invalid page in block 7"), "database_damaged"),
         (pg.IoError("could not read block"), "database_damaged"),
         (pg.UndefinedTable('relation "runs" does not exist'), "database_version"),

@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 from corrobora.adapters.models import Completion, ModelRequest, OutputMode, parse_target
-from corrobora.adapters.models.transport import TransportError
+from corrobora.adapters.models.framing import TransportError
 from corrobora.analysts.language_model import OutputForm, Prompt
 from corrobora.testing import FAULT_KINDS, Fault, FaultInjector
 from corrobora.testing.http_server import HttpServer, Request, Response

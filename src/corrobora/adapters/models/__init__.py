@@ -11,13 +11,14 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from typing import Any, Protocol, cast
 from urllib.parse import urlsplit
 
-from corrobora.adapters.models.transport import HttpEndpoint, TransportError
+from corrobora.adapters.models.framing import TransportError
+from corrobora.adapters.models.transport import HttpEndpoint
 from corrobora.analysts.language_model import TIERS, Correction, Effort, Ending, OutputForm, Prompt, Tier
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import CallOptions, OutputMode, Price, Usage
@@ -102,17 +103,48 @@ class Tokens:
 
 
 def read_text(value: object) -> str:
-    """Return a text of an answer, also one in parts, among which may be thoughts. Raises `TypeError`, `LookupError`."""
+    """Return a text of an answer, also one in parts, among which may be thoughts. Raises `TypeError`."""
     if isinstance(value, str):
         return value
-    parts = cast("list[Any]", value if isinstance(value, list) else [value])
-    return "".join(part["text"] for part in parts if part["type"] == "text")
+    if isinstance(value, list):
+        return "".join(map(read_text, cast("list[object]", value)))
+    if not isinstance(value, dict):
+        raise TypeError
+    part = cast("dict[str, Any]", value)
+    if "type" not in part and "text" not in part:
+        return json.dumps(part, ensure_ascii=False)  # the object that was asked for, in place of its text
+    return (part.get("text") or "") if part.get("type", "text") in ("text", "output_text") else ""
 
 
-def read_count(usage: Mapping[str, Any], name: str) -> int:
+def write_arguments(given: object) -> str:
+    """Return arguments of a tool as text: some servers send an object where others send its text."""
+    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+
+
+def choose_text(calls: Sequence[tuple[str, str]], tool: str, text: str) -> str:
+    """Return the answer among called tools (name, arguments) and text.
+
+    The tool that was offered comes first, then text, then the one tool that was called under a name that was made up.
+    """
+    named = next((arguments for name, arguments in calls if name == tool and arguments), "")
+    return named or text or (calls[0][1] if len(calls) == 1 else "")
+
+
+def read_count(usage: object, name: str) -> int:
     """Return a reported number of tokens; 0 for what is no number."""
-    value = usage.get(name)
-    return value if isinstance(value, int) else 0
+    value = cast("dict[str, Any]", usage).get(name) if isinstance(usage, dict) else None
+    if isinstance(value, str) and value.isdecimal():
+        value = float(value[:20])
+    number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MOST_TOKENS**2
+    return int(value) if number else 0  # type: ignore[arg-type] - it is a number
+
+
+def load_event(event: bytes) -> Any:
+    """Return the JSON of an event; bytes that are no UTF-8 are replaced. Raises `ValueError` or `RecursionError`."""
+    try:
+        return json.loads(event)
+    except UnicodeDecodeError:
+        return json.loads(event.decode("utf-8", "replace"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +316,7 @@ def meter_reply(target: Target, tokens: Tokens, *, sent: int, received: int) -> 
     """
     if max(tokens.sent, tokens.received) > _MOST_TOKENS:
         tokens = Tokens()
+    tokens = replace(tokens, cache_read=min(tokens.cache_read, tokens.sent))
     honest = tokens.sent > 0 and (tokens.received > 0 or received == 0) and tokens.cache_read >= 0
     asked, answered = (size // _BYTES_PER_TOKEN + 1 for size in (sent, received))
     counted = tokens if honest else Tokens(max(tokens.sent, asked), max(tokens.received, answered))

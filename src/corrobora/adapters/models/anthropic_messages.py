@@ -5,11 +5,10 @@ Knows one protocol and which early models lack what. Does not know connections (
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from corrobora.adapters.models import (
     Completion,
@@ -18,10 +17,14 @@ from corrobora.adapters.models import (
     Provider,
     Target,
     Tokens,
+    choose_text,
+    load_event,
     read_count,
     read_text,
+    write_arguments,
 )
-from corrobora.adapters.models.transport import BrokenAnswerError, HttpEndpoint, RejectedError
+from corrobora.adapters.models.framing import BrokenAnswerError, RejectedError
+from corrobora.adapters.models.transport import HttpEndpoint
 from corrobora.analysts.language_model import Effort, Ending
 
 _VERSION = "2023-06-01"
@@ -52,8 +55,7 @@ class AnthropicMessages:
     async def complete(self, request: ModelRequest) -> Completion:
         """Send one request and read its answer. Raises `TransportError`."""
         body = self._make_body(request)
-        answer = await self._http.post_for_answer("/v1/messages", body, lambda _: _Answer(request.form.name))
-        return answer.make_completion()
+        return await self._http.post_for_answer("/v1/messages", body, lambda _: _Answer(request.form.name))
 
     def adapt(self, refusal: str) -> bool:
         """Think with a budget where the model has just refused to decide itself how much; else not, if nobody asked."""
@@ -150,23 +152,26 @@ class _Answer:
 
     def add_event(self, event: bytes) -> None:
         """Take in one event. Raises `BrokenAnswerError`, or `RejectedError` if the event is an error."""
+        if event == b"[DONE]":  # as servers of other protocols end a stream
+            self.finished = True
+            return
         try:
-            value = json.loads(event)
+            value = load_event(event)
+            if value.get("error"):
+                raise RejectedError(200, {}, event)
             match value["type"]:
-                case "error":
-                    raise RejectedError(200, {}, event)
                 case "message":
                     self._add_message(value)
                 case "message_start":
-                    self._usage |= value["message"].get("usage") or {}
+                    self._add_usage(value.get("message") or {})
+                    self._usage.pop("output_tokens", None)  # of a message that has just begun
                 case "content_block_start":
                     self._start_block(value["index"], value["content_block"])
                 case "content_block_delta":
                     self._add_delta(value["index"], value["delta"])
                 case "message_delta":
                     self.reason = value["delta"].get("stop_reason") or self.reason
-                    reported: Mapping[str, Any] = value.get("usage") or {}
-                    self._usage |= {name: count for name, count in reported.items() if count is not None}
+                    self._add_usage(value)
                 case "message_stop":
                     self.finished = True
                 case _:
@@ -174,10 +179,16 @@ class _Answer:
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
             raise BrokenAnswerError(f"no message ({type(error).__name__})") from error
 
+    def _add_usage(self, value: Mapping[str, Any]) -> None:
+        usage = value.get("usage")
+        reported = cast("dict[str, Any]", usage) if isinstance(usage, dict) else {}
+        self._usage |= {name: count for name, count in reported.items() if count is not None}
+
     def _add_message(self, message: Mapping[str, Any]) -> None:
-        for index, block in enumerate(message["content"]):
+        content = message["content"] or ()
+        for index, block in enumerate([_make_text(content)] if isinstance(content, str) else content):
             self._start_block(index, block)
-        self._usage |= message.get("usage") or {}
+        self._add_usage(message)
         self.reason = message.get("stop_reason") or ""
         self.finished = True
 
@@ -187,7 +198,7 @@ class _Answer:
             made.parts.append(read_text(block.get("text") or ""))
         elif block["type"] == "tool_use":
             made.name = block["name"]
-            made.parts += [json.dumps(block["input"], ensure_ascii=False)] if block.get("input") else []
+            made.parts += [write_arguments(block["input"])] if block.get("input") else []
         self.size += sum(map(len, made.parts))
 
     def _add_delta(self, index: int, delta: Mapping[str, Any]) -> None:
@@ -199,11 +210,11 @@ class _Answer:
 
     def make_completion(self) -> Completion:
         """Return the whole answer. Raises `BrokenAnswerError` if the stream ended before its end."""
-        if not self.finished:
+        if not (self.finished or self.reason):
             raise BrokenAnswerError("the answer ended early")
-        called = (block.parts for block in self._blocks.values() if block.name == self.tool)
-        texts = [part for block in self._blocks.values() if block.is_text for part in block.parts]
-        text = "".join(next(called, texts))
+        blocks = self._blocks.values()
+        calls = [(block.name, "".join(block.parts) or "{}") for block in blocks if block.name]
+        text = choose_text(calls, self.tool, "".join(part for block in blocks if block.is_text for part in block.parts))
         usage = self._usage
         read, written = read_count(usage, "cache_read_input_tokens"), read_count(usage, "cache_creation_input_tokens")
         sent = read_count(usage, "input_tokens") + read + written

@@ -19,13 +19,20 @@ from corrobora.adapters.models import (
     Provider,
     Target,
     Tokens,
+    choose_text,
+    load_event,
     read_count,
     read_text,
+    write_arguments,
 )
-from corrobora.adapters.models.transport import BrokenAnswerError, HttpEndpoint, RejectedError
+from corrobora.adapters.models.framing import BrokenAnswerError, RejectedError
+from corrobora.adapters.models.transport import HttpEndpoint
 from corrobora.analysts.language_model import Ending
 
-_ENDINGS: Mapping[str, Ending] = {"length": "length", "model_length": "length", "content_filter": "refusal"}
+_ENDINGS: Mapping[str, Ending] = {
+    **dict.fromkeys(("length", "model_length", "max_tokens", "max_output_tokens"), "length"),
+    **dict.fromkeys(("content_filter", "safety", "refusal"), "refusal"),
+}
 # What a compatible server may not know. Each is left out once the server has refused it by name.
 _OPTIONAL = ("stream", "stream_options", "max_completion_tokens", "reasoning_effort", "json_object")
 
@@ -50,7 +57,7 @@ class ChatCompletions:
         def make_answer(is_stream: bool) -> _Answer:  # noqa: FBT001 - a callback of one argument
             return _Answer(request.form.name, finished=not is_stream)
 
-        return (await self._http.post_for_answer("/chat/completions", body, make_answer)).make_completion()
+        return await self._http.post_for_answer("/chat/completions", body, make_answer)
 
     def adapt(self, refusal: str) -> bool:
         """Leave out an optional field that the server has just refused by name."""
@@ -114,10 +121,11 @@ class _Answer:
     size: int = 0
     _texts: list[str] = field(default_factory=list[str])
     _refusals: list[str] = field(default_factory=list[str])
+    _thoughts: list[str] = field(default_factory=list[str])
     _calls: dict[int, list[str]] = field(default_factory=dict[int, list[str]])  # name, then parts of the arguments
     _tokens: Tokens = field(default_factory=Tokens)
-    _choices: int = 0
-    _thoughts: int = 0
+    _index: object = None  # of the choice that is read: any other is a second answer, which nobody asked for
+    _begun: bool = False  # an empty list of choices is an empty answer, as some filters give it
 
     def add_event(self, event: bytes) -> None:
         """Take in one event. Raises `BrokenAnswerError`, or `RejectedError` if the event is an error."""
@@ -125,13 +133,15 @@ class _Answer:
             self.finished = True
             return
         try:
-            value = json.loads(event)
-            if value.get("error"):
+            value = load_event(event)
+            if value.get("error") or ("choices" not in value and (value.get("message") or value.get("detail"))):
                 raise RejectedError(200, {}, event)
+            self._begun = self._begun or "choices" in value
             for choice in value.get("choices") or ():
                 self._add_choice(choice)
-            if usage := value.get("usage"):
-                cached = read_count(usage.get("prompt_tokens_details") or {}, "cached_tokens")
+            if isinstance(value.get("usage"), dict):
+                usage: Mapping[str, Any] = value["usage"]
+                cached = read_count(usage.get("prompt_tokens_details"), "cached_tokens")
                 self._tokens = Tokens(
                     read_count(usage, "prompt_tokens"), read_count(usage, "completion_tokens"), cached
                 )
@@ -139,41 +149,43 @@ class _Answer:
             raise BrokenAnswerError(f"no chat completion ({type(error).__name__})") from error
 
     def _add_choice(self, choice: Mapping[str, Any]) -> None:
-        if choice.get("index"):
-            return  # a second answer to the same prompt, which nobody asked for
+        if error := choice.get("error"):
+            raise RejectedError(200, {}, json.dumps({"error": error}).encode())
+        self._index = choice.get("index") if self._index is None else self._index
+        if choice.get("index") != self._index:
+            return
         delta: Mapping[str, Any] = choice.get("delta") or choice.get("message") or {}
-        self._choices += 1
         self.reason = choice.get("finish_reason") or self.reason
-        thought = delta.get("reasoning_content") or delta.get("reasoning")
-        self._thoughts += len(thought.encode("utf-8", "replace")) if isinstance(thought, str) else 0
+        if isinstance(thought := delta.get("reasoning_content") or delta.get("reasoning"), str):
+            self._thoughts.append(thought)
         if content := delta.get("content"):
             self._texts.append(read_text(content))
             self.size += len(self._texts[-1])
         if refusal := delta.get("refusal"):
             self._refusals.append(read_text(refusal))
         for at, call in enumerate(delta.get("tool_calls") or ()):
-            function = call["function"]
+            function = call.get("function") or {}
             known = self._calls.setdefault(call.get("index", at), [""])
             known[0] = known[0] or function.get("name") or ""
-            known.append(_write_arguments(function.get("arguments") or ""))
+            known.append(write_arguments(function.get("arguments") or ""))
             self.size += len(known[-1])
 
     def make_completion(self) -> Completion:
-        """Return the whole answer. Raises `BrokenAnswerError` if the stream ended before its end."""
-        if not self._choices or not (self.reason or self.finished):
+        """Return the whole answer. Raises `TransportError` if the stream ended before its end, or with an error."""
+        if not self._begun:
+            raise BrokenAnswerError("no chat completion")
+        if self.reason == "error":
+            raise RejectedError(200, {}, b"it ended with an error")
+        if not (self.reason or self.finished):
             raise BrokenAnswerError("the answer ended early")
-        called = list(self._calls.values())
-        calls = [parts for name, *parts in called if name == self.tool]
-        if not (calls or self._texts) and len(called) == 1:
-            calls = [called[0][1:]]  # the one tool that there is, under a name that the server made up
-        text = "".join(calls[0] if calls else self._texts)
-        ending = "refusal" if self._refusals and not text.strip() else _ENDINGS.get(str(self.reason), "stop")
-        return Completion(text, ending, self._tokens, self._thoughts)
-
-
-def _write_arguments(given: object) -> str:
-    """Return arguments of a tool as text: some servers send them as an object."""
-    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+        calls = [(name, "".join(parts)) for name, *parts in self._calls.values()]
+        text, thought = choose_text(calls, self.tool, "".join(self._texts)), "".join(self._thoughts)
+        if self._refusals and not text.strip():
+            return Completion(text, "refusal", self._tokens)
+        if not text.strip():  # some servers take an answer in a form for a thought
+            text, thought = thought, ""
+        ending = _ENDINGS.get(str(self.reason).lower(), "stop")
+        return Completion(text, ending, self._tokens, len(thought.encode("utf-8", "replace")))
 
 
 _lenient = functools.partial(ChatCompletions, strict=False)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import cast
+from typing import Any, cast
 
 from corrobora.adapters.http import parse_retry_after
 from corrobora.adapters.models import (
@@ -24,15 +24,16 @@ from corrobora.adapters.models import (
     bound_cost,
     meter_reply,
 )
-from corrobora.adapters.models.transport import (
-    CALL_SECONDS,
+from corrobora.adapters.models.framing import (
     BrokenAnswerError,
+    ForeignAnswerError,
     IdleTimeoutError,
     OversizedAnswerError,
     RejectedError,
     TransportError,
     UnreachableError,
 )
+from corrobora.adapters.models.transport import CALL_SECONDS
 from corrobora.adapters.pacing import CallGate, Slot
 from corrobora.analysts.language_model import Correction, Effort, OutputForm, Prompt, Reply
 from corrobora.domain.errors import CorroboraError, LimitReached, ProviderError, RoleError
@@ -46,6 +47,7 @@ _OK = 200
 THINKING_ROOM: dict[Effort | None, int] = {None: 0, "low": 5_120, "medium": 10_240, "high": 20_480}
 _NEXT_MODE: dict[OutputMode, OutputMode] = {"native": "tool", "tool": "prompted"}
 _BUSY = (429, 529)
+_NOT_REACHED = ("provider_unreachable", "provider_foreign")
 _REJECTED = (400, 404, 415, 422, 501)
 _STRUCTURE = re.compile(
     r"response_format|json_schema|output_config|output_format|structured output|tool_choice|tools|strict", re.IGNORECASE
@@ -170,7 +172,7 @@ class ModelConnection:
                 why = f"did not finish within {self._call_seconds:g} s"
                 raise _make_error(self.target, "provider_timeout", why, retryable=True) from error
             except (TransportError, CorroboraError) as error:
-                failure = error if isinstance(error, CorroboraError) else explain_failure(error, self.target)
+                failure = explain_failure(error, self.target, known=self.gate.reached)
                 _report_failure(slot, failure)
                 raise failure from error
             slot.report_answer()
@@ -231,17 +233,23 @@ def _count_bytes(text: str) -> int:
 
 def _report_failure(slot: Slot, failure: CorroboraError) -> None:
     """Tell the gate what a failure means for the calls to come."""
-    if not isinstance(failure, ProviderError) or not (failure.retryable or failure.status in _BUSY):
+    if isinstance(failure, ProviderError) and failure.code in _NOT_REACHED:
+        slot.report_failure(reached=False)
+    elif not isinstance(failure, ProviderError) or not (failure.retryable or failure.status in _BUSY):
         slot.report_answer()
     elif failure.status in _BUSY:
         slot.report_refusal(failure.retry_after_seconds)
     else:
-        slot.report_failure(reached=failure.code != "provider_unreachable")
+        slot.report_failure()
 
 
-def explain_failure(error: TransportError, target: Target) -> CorroboraError:
-    """Return the engine's error for a failed exchange."""
+def explain_failure(error: TransportError | CorroboraError, target: Target, *, known: bool = True) -> CorroboraError:
+    """Return the engine's error for a failed exchange; `known`: a model answered at this address before."""
     match error:
+        case CorroboraError():
+            return error
+        case ForeignAnswerError():
+            code, why = "provider_foreign", "did not answer as a model server does"
         case OversizedAnswerError():
             return RoleError("output_too_large", f"{target.label} sent more than an answer may hold.")
         case RejectedError():
@@ -252,14 +260,21 @@ def explain_failure(error: TransportError, target: Target) -> CorroboraError:
             code, why = "provider_bad_content", "gave no whole answer"
         case _:
             code, why = "provider_unreachable", "could not be reached"
-    return _make_error(target, code, why, message=str(error), retryable=True)
+    made = _make_error(target, code, why, message=str(error), retryable=True)
+    if isinstance(error, ForeignAnswerError) and not known:  # it is another address, not one answer
+        made.retryable, made.next_step = False, f"Check {target.base_url}: many addresses of models end in /v1."
+    return made
 
 
 def _explain_rejection(error: RejectedError, target: Target) -> CorroboraError:
     kind, message = _read_rejection(error.body)
     status = _find_status(kind) if error.status == _OK else error.status
+    if moved := error.headers.get("location"):
+        message = f"it has moved to {moved}, where it is not followed"
     message = _hide_secrets(message, target.key)
     wait = parse_retry_after(error.headers.get("retry-after", ""), datetime.now(UTC).isoformat())
+    if wait is None and (milliseconds := error.headers.get("retry-after-ms", "")).isdecimal():
+        wait = int(milliseconds[:9]) / 1_000
     final = _find_final(status, kind, message)
     if final == "provider_refused":
         return ProviderError.key_refused(
@@ -269,19 +284,25 @@ def _explain_rejection(error: RejectedError, target: Target) -> CorroboraError:
         return _make_error(target, final, _FINAL[final], message=message, status=status, wait=wait)
     busy = status in _BUSY
     passing = status in (408, 409, 425, 429) or status >= 500  # noqa: PLR2004 - HTTP
-    code, why = (
-        ("provider_busy", "allows no more calls now") if busy else ("provider_failed", f"failed with HTTP {status}")
-    )
+    failed = "answered with an error" if error.status == _OK else f"failed with HTTP {status}"
+    code, why = ("provider_busy", "allows no more calls now") if busy else ("provider_failed", failed)
     again = passing and error.headers.get("x-should-retry", "").lower() != "false"
     return _make_error(target, code, why, message=message, status=status, wait=wait, retryable=again)
 
 
 def _find_status(kind: str) -> int:
     """Return the status that an error within a stream stands for; some servers put it where its code should be."""
-    named = {"overloaded_error": 529, "rate_limit_error": 429}.get(kind, 500)
-    return int(kind) if re.fullmatch(r"[45]\d\d", kind) else named
+    return int(kind) if re.fullmatch(r"[45]\d\d", kind) else _STATUS_OF.get(kind, 500)
 
 
+_STATUS_OF: Mapping[str, int] = {
+    "invalid_request_error": 400,
+    **dict.fromkeys(("authentication_error", "invalid_api_key"), 401),
+    "permission_error": 403,
+    **dict.fromkeys(("not_found_error", "model_not_found"), 404),
+    **dict.fromkeys(("rate_limit_error", "rate_limit_exceeded", "insufficient_quota"), 429),
+    "overloaded_error": 529,
+}
 _FINAL = {
     "provider_refused": "refused the key",
     "provider_quota": "has no quota left",
@@ -314,19 +335,20 @@ def _find_final(status: int, kind: str, message: str) -> str | None:
 def _read_rejection(body: bytes) -> tuple[str, str]:
     """Return kind and words of an error body, whatever its shape."""
     try:
-        whole: object = json.loads(body)
+        whole: Any = json.loads(body)
     except (ValueError, RecursionError):
         text = body.decode("utf-8", "replace")
         titled = _PAGE_TITLE.search(text) if text.lstrip().startswith("<") else None
         return "", titled.group(1) if titled else text
-    inner = cast("dict[str, object]", whole).get("error") if isinstance(whole, dict) else None
-    value: object = inner or whole  # pyright: ignore[reportUnknownVariableType] - foreign JSON
+    first = cast("list[object]", whole)[0] if isinstance(whole, list) and whole else cast("object", whole)
+    inner = cast("dict[str, object]", first).get("error") if isinstance(first, dict) else None
+    value: object = inner or first  # pyright: ignore[reportUnknownVariableType] - foreign JSON
     if not isinstance(value, dict):
         return "", str(value)
     error = cast("Mapping[str, object]", value)
     words = (each for each in (error.get("code"), error.get("type")) if isinstance(each, str) and each)
     kind = next(words, error.get("code") or "")
-    return str(kind), str(error.get("message") or error.get("detail") or error)
+    return str(kind), str(error.get("message") or error.get("detail") or error or "")
 
 
 def _hide_secrets(text: str, key: str) -> str:

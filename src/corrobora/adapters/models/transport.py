@@ -19,6 +19,18 @@ from typing import Protocol, TypeVar
 from urllib.parse import quote, urlsplit
 from weakref import WeakKeyDictionary
 
+from corrobora.adapters.models.framing import (
+    BrokenAnswerError,
+    ChunkDecoder,
+    ForeignAnswerError,
+    IdleTimeoutError,
+    OversizedAnswerError,
+    RejectedError,
+    TransportError,
+    UnreachableError,
+    split_body,
+    split_stream,
+)
 from corrobora.adapters.proxy import END_OF_HEAD, ProxyRefused, find_proxy
 from corrobora.domain.limits import LIMITS, CallOptions
 
@@ -28,42 +40,11 @@ IDLE_SECONDS = 120.0
 CALL_SECONDS = 600.0  # of one request, even if bytes still arrive; silence ends a streamed answer much earlier
 _WRITE_SECONDS = 30.0
 _KEPT_SECONDS = 30.0  # servers close idle connections after a minute or more
-_HEAD_BYTES = 64 * 1024
+_HEAD_BYTES = 256 * 1024  # of status and headers; those of interim answers count
 _BLOCK = 64 * 1024
-_EVENT = re.compile(rb"\s*(?:data|event|id|retry)?:")  # how a stream of events begins
+_END_SECONDS = 1.0  # after the last event of an answer: a connection that ends in time is kept
+_WHOLE = re.compile(rb"\s*[{\[<]")
 _EAGER_READS, _SMALL_READ, _PAUSE_SECONDS = 8, 4_096, 0.05
-
-
-class TransportError(Exception):
-    """No usable answer came. `reached` is False if there was no connection at all."""
-
-    reached = True
-
-
-class UnreachableError(TransportError):
-    """No connection could be made."""
-
-    reached = False
-
-
-class IdleTimeoutError(TransportError):
-    """The server sent no byte for too long."""
-
-
-class BrokenAnswerError(TransportError):
-    """The answer ended early or is not what HTTP allows."""
-
-
-class RejectedError(TransportError):
-    """The server answered with an error: its status (200 within a stream), its headers and what it said."""
-
-    def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        super().__init__(f"HTTP {status}")
-        self.status, self.headers, self.body = status, headers, body
-
-
-class OversizedAnswerError(TransportError):
-    """The answer is larger than its limit; the connection was closed."""
 
 
 @dataclass(eq=False)
@@ -76,7 +57,10 @@ class _Connection:
         return not (self.reader.at_eof() or self.writer.is_closing() or now - self.idle_since > _KEPT_SECONDS)
 
 
-class StreamedAnswer(Protocol):
+C_co = TypeVar("C_co", covariant=True)
+
+
+class StreamedAnswer(Protocol[C_co]):
     """A model's answer while its events arrive; `size` counts its characters."""
 
     size: int
@@ -86,8 +70,9 @@ class StreamedAnswer(Protocol):
         """Take in one event. Raises `TransportError`."""
         ...
 
-
-A = TypeVar("A", bound=StreamedAnswer)
+    def make_completion(self) -> C_co:
+        """Return the whole answer. Raises `BrokenAnswerError`."""
+        ...
 
 
 class HttpEndpoint:
@@ -142,7 +127,9 @@ class HttpEndpoint:
             else:
                 connection.writer.transport.abort()
 
-    async def post_for_answer(self, path: str, body: Mapping[str, object], make_answer: Callable[[bool], A]) -> A:
+    async def post_for_answer(
+        self, path: str, body: Mapping[str, object], make_answer: Callable[[bool], StreamedAnswer[C_co]]
+    ) -> C_co:
         """Send `body` as JSON and read the answer, event by event, to its end or as far as an answer may go.
 
         `make_answer` is told whether the answer is a stream. Raises `TransportError`, or what the answer raises.
@@ -151,12 +138,13 @@ class HttpEndpoint:
         idle = None if body.get("stream") else self._total_seconds
         async with self.request("POST", path, data, idle_seconds=idle) as reply:
             answer = make_answer(reply.is_stream)
-            async for event in reply.read_events():
-                answer.add_event(event)
-                if answer.size > LIMITS.model_output_max_chars:
-                    answer.finished = True
-                    break
-        return answer
+            try:
+                await _read_answer(reply, answer)
+                return answer.make_completion()
+            except BrokenAnswerError as error:
+                if reply.is_stream or not reply.ended:
+                    raise
+                raise ForeignAnswerError(str(error)) from error
 
     async def aclose(self) -> None:
         """Close the connections of this event loop."""
@@ -221,29 +209,58 @@ async def _bound_step(seconds: float) -> AsyncGenerator[None]:
         raise IdleTimeoutError(f"nothing arrived for {seconds:g} s") from error
     except asyncio.IncompleteReadError as error:
         raise BrokenAnswerError("the connection was closed") from error
-    except (asyncio.LimitOverrunError, ValueError) as error:
-        raise BrokenAnswerError("the head of the answer is not HTTP") from error
     except OSError as error:
         raise BrokenAnswerError(f"the connection broke ({type(error).__name__})") from error
 
 
 async def _read_head(connection: _Connection, idle_seconds: float) -> HttpAnswer:
-    """Read status and headers; interim answers (1xx) are skipped."""
-    status, version = 100, ""
-    headers: dict[str, str] = {}
-    while 100 <= status < 200:  # noqa: PLR2004 - HTTP
-        async with _bound_step(idle_seconds):
-            head = (await connection.reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-            first, *lines = head[:-4].split("\r\n")
-            version, code, *_ = first.split(" ", 2)
-            if version not in ("HTTP/1.1", "HTTP/1.0") or len(code) != 3:  # noqa: PLR2004 - HTTP
-                raise BrokenAnswerError("the head of the answer is not HTTP")
+    """Read status and headers; interim answers (1xx) are skipped, and lines may end without a carriage return."""
+    reader, left = connection.reader, _HEAD_BYTES
+    status, lines = 100, [""]
+    async with _bound_step(idle_seconds):
+        while 100 <= status < 200:  # noqa: PLR2004 - HTTP
+            if (start := await reader.readexactly(7)) != b"HTTP/1.":
+                raise ForeignAnswerError(f"it is not HTTP/1 and begins with {start!r}")
+            lines = [await _read_line(reader, left)]
+            while lines[-1]:
+                left -= len(lines[-1])
+                lines.append(await _read_line(reader, left))
+            if not (code := lines[0][2:5]).isdecimal():
+                raise ForeignAnswerError(f"its status is {code!r}")
             status = int(code)
-            rows = (line.partition(":") for line in lines)
-            headers = {name.strip().lower(): value.strip() for name, _, value in rows}
-    if headers.get("content-encoding", "identity").lower() != "identity":
-        raise BrokenAnswerError(f"the content coding {headers['content-encoding'][:20]!r} was not asked for")
-    return HttpAnswer(status, headers, connection, idle_seconds, reusable=version == "HTTP/1.1")
+    rows = (line.partition(":") for line in lines[1:])
+    headers = {name.strip().lower(): value.strip() for name, _, value in rows}
+    if headers.get("content-encoding", "").lower() not in ("", "identity"):
+        raise ForeignAnswerError(f"the content coding {headers['content-encoding'][:20]!r} was not asked for")
+    streams = headers.get("content-type", "").lower().startswith("text/event-stream")
+    return HttpAnswer(status, headers, connection, idle_seconds, reusable=lines[0][0] == "1", is_stream=streams)
+
+
+async def _read_line(reader: asyncio.StreamReader, limit: int) -> str:
+    try:
+        line = await reader.readuntil(b"\n")
+    except asyncio.LimitOverrunError:
+        line = b""
+    if not 0 < len(line) <= limit:
+        raise ForeignAnswerError(f"its headers have more than {_HEAD_BYTES:,} bytes")
+    return line.decode("latin-1").strip()
+
+
+async def _read_answer(reply: HttpAnswer, answer: StreamedAnswer[object]) -> None:
+    """Read an answer to its end. What follows the end of a stream is no part of it, and is not waited for."""
+    whole = False
+    try:
+        async for event in reply.read_events():
+            if not whole:
+                answer.add_event(event)
+            if answer.size > LIMITS.model_output_max_chars:
+                answer.finished = True
+                return
+            if reply.is_stream and answer.finished:
+                whole, reply.idle_seconds = True, _END_SECONDS
+    except TransportError:
+        if not whole:
+            raise
 
 
 @dataclass(eq=False)
@@ -253,19 +270,15 @@ class HttpAnswer:
     status: int
     headers: Mapping[str, str]
     _connection: _Connection = field(repr=False)
-    _idle_seconds: float = IDLE_SECONDS
+    idle_seconds: float = IDLE_SECONDS
     reusable: bool = True
-    _ended: bool = False
+    is_stream: bool = False
+    ended: bool = False  # the body was read to its end
 
     @property
     def is_complete(self) -> bool:
         """True if the body was read to its end and the connection may serve another request."""
-        return self._ended and self.reusable and self.headers.get("connection", "").lower() != "close"
-
-    @property
-    def is_stream(self) -> bool:
-        """True if the body is a stream of events."""
-        return self.headers.get("content-type", "").lower().startswith("text/event-stream")
+        return self.ended and self.reusable and self.headers.get("connection", "").lower() != "close"
 
     async def read_body(self, limit: int = LIMITS.provider_json_max_bytes) -> bytes:
         return b"".join([part async for part in self.read_parts(limit)])
@@ -277,36 +290,30 @@ class HttpAnswer:
         """
         if not 200 <= self.status < 300:  # noqa: PLR2004 - HTTP
             raise RejectedError(self.status, self.headers, await self.read_body())
-        if not self.is_stream:
-            for event in _split_body(await self.read_body()):
+        parts, first = self.read_parts(limit), b""
+        if self.is_stream:
+            async for first in parts:
+                if first.strip():
+                    break
+            self.is_stream = not _WHOLE.match(first)  # a whole answer under the name of a stream
+        if self.is_stream:
+            async for event in split_stream(first, parts):
                 yield event
-            return
-        rest = b""
-        data: list[bytes] = []
-        async for part in self.read_parts(limit):
-            *lines, rest = (rest + part).split(b"\n")
-            for line in lines:
-                if line.startswith(b"data:"):
-                    data.append(line[5:].strip())
-                elif data and not line.strip():
-                    yield b"\n".join(data)
-                    data.clear()
-        if rest.startswith(b"data:"):
-            data.append(rest[5:].strip())
-        if data:
-            yield b"\n".join(data)
+        else:
+            for event in split_body(first + b"".join([part async for part in parts])):
+                yield event
 
     async def read_parts(self, limit: int) -> AsyncIterator[bytes]:
         """Yield the body as it comes. Raises `OversizedAnswerError` when more than `limit` bytes would be read."""
-        chunks = _ChunkDecoder() if "chunked" in self.headers.get("transfer-encoding", "").lower() else None
+        chunks = ChunkDecoder() if "chunked" in self.headers.get("transfer-encoding", "").lower() else None
         left = None if chunks else self._content_length()
         taken = 0
         if left is not None and left > limit:
             raise OversizedAnswerError(f"{left:,} bytes")
-        self._ended = left == 0
+        self.ended = left == 0
         reads = 0
         size = _BLOCK
-        while not self._ended:
+        while not self.ended:
             reads += 1
             data = await self._read_block(patient=reads > _EAGER_READS and size < _SMALL_READ)
             size = len(data)
@@ -315,10 +322,11 @@ class HttpAnswer:
                 raise OversizedAnswerError(f"more than {limit:,} bytes")
             if chunks is not None:
                 part = chunks.decode(data)
-                self._ended = chunks.finished
+                self.ended = chunks.finished
             else:
-                part = data
-                self._ended = not data or taken == left
+                part = data if left is None or taken <= left else data[: left - taken]
+                self.ended = not data if left is None else taken >= left
+                self.reusable = self.reusable and taken == (left or taken)
             if part:
                 yield part
             if not data and (chunks is not None or left is not None):
@@ -329,9 +337,10 @@ class HttpAnswer:
         if length is None:
             self.reusable = False  # the body ends with the connection
             return 0 if self.status in (204, 304) else None
-        if not (length.isascii() and length.isdigit()):
+        first, *others = {each.strip() for each in length.split(",")}
+        if others or not (first.isascii() and first.isdigit()):
             raise BrokenAnswerError("the length of the answer is not a number")
-        return int(length[:18])
+        return int(first[:18])
 
     async def _read_block(self, *, patient: bool) -> bytes:
         """Read what is there. `patient`: first let the events of a slow stream pile up in the socket.
@@ -343,56 +352,5 @@ class HttpAnswer:
             transport.pause_reading()
             await asyncio.sleep(_PAUSE_SECONDS)
             transport.resume_reading()
-        async with _bound_step(self._idle_seconds):
+        async with _bound_step(self.idle_seconds):
             return await reader.read(_BLOCK)
-
-
-def _split_body(body: bytes) -> list[bytes]:
-    """Return a whole body as one event, or its events if it is a stream under another name."""
-    if body.lstrip()[:1] == b"<":
-        raise BrokenAnswerError("a web page came instead; is this the address of a model")
-    if not _EVENT.match(body):
-        return [body]
-    blocks = (block.splitlines() for block in re.split(rb"\r?\n\r?\n", body))
-    events = (b"\n".join(line[5:].strip() for line in block if line.startswith(b"data:")) for block in blocks)
-    return [event for event in events if event]
-
-
-class _ChunkDecoder:
-    """Decodes a chunked body piece by piece."""
-
-    def __init__(self) -> None:
-        self._buffer = bytearray()
-        self.finished = False
-
-    def decode(self, data: bytes) -> bytes:
-        """Return the content that is whole so far. Raises `BrokenAnswerError`."""
-        buffer = self._buffer
-        buffer += data
-        parts: list[bytes] = []
-        at = 0
-        while not self.finished:
-            end = buffer.find(b"\r\n", at, at + 200)
-            if end < 0 and len(buffer) - at < 200:  # noqa: PLR2004 - no size line is that long
-                break
-            size = _parse_size(bytes(buffer[at:end]))
-            start = end + 2
-            if size == 0:
-                self.finished = buffer.find(b"\r\n\r\n", end) >= 0  # trailers are skipped
-                break
-            if len(buffer) < start + size + 2:
-                break
-            if not buffer.startswith(b"\r\n", start + size):
-                raise BrokenAnswerError("a chunk of the answer does not have the length that it states")
-            parts.append(bytes(buffer[start : start + size]))
-            at = start + size + 2
-        del buffer[:at]
-        return b"".join(parts)
-
-
-def _parse_size(line: bytes) -> int:
-    digits = line.partition(b";")[0].strip()
-    try:
-        return int(digits, 16) if digits.isalnum() else int("")
-    except ValueError:
-        raise BrokenAnswerError("a chunk of the answer has no length") from None

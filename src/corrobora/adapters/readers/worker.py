@@ -105,16 +105,22 @@ def _send_frame(sink: BinaryIO, body: bytes) -> None:
 
 def _limit_memory(size: int) -> None:
     if sys.platform != "win32":
-        resource.setrlimit(resource.RLIMIT_AS, (size, size))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        _set_limit(resource.RLIMIT_AS, size)
+        _set_limit(resource.RLIMIT_CORE, 0)
 
 
 def _limit_cpu(seconds: float) -> None:
     """Allow this document so many seconds of CPU from now; the kernel ends the process after that."""
     if sys.platform != "win32":
         used = resource.getrusage(resource.RUSAGE_SELF)
-        until = int(used.ru_utime + used.ru_stime + seconds) + 1
-        resource.setrlimit(resource.RLIMIT_CPU, (until, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+        _set_limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + seconds) + 1)
+
+
+def _set_limit(which: int, value: int) -> None:
+    """Set a limit of this process, or leave it at the lower one that whoever started the program may not pass."""
+    if sys.platform != "win32":
+        most = resource.getrlimit(which)[1]
+        resource.setrlimit(which, (value if most == resource.RLIM_INFINITY else min(value, most), most))
 
 
 if __name__ == "__main__":

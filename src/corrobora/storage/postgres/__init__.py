@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncGenerator, Generator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, LiteralString, Self, TypeAlias
 
@@ -18,9 +18,10 @@ import psycopg
 from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
-from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from corrobora.domain.errors import JournalError
+from corrobora.storage.postgres.errors import DOWN, GIVEN_UP, translate_errors
 from corrobora.storage.postgres.pending import GivenUp, PendingStatements, WatchedConnection
 from corrobora.storage.postgres.schema import apply_migrations
 
@@ -129,7 +130,7 @@ class Database:
     async def open_connection(self) -> Connection:
         """Open a connection outside the pool, whose statements do not wait for a silent server either."""
         if self.pool.closed:
-            raise JournalError("database_down", _GIVEN_UP, next_step=_DOWN)
+            raise JournalError("database_down", GIVEN_UP, next_step=DOWN)
         return await open_connection(self.conninfo, self._pending)
 
     async def _probe(self) -> None:
@@ -145,7 +146,7 @@ class Database:
             JournalError: always, in the end.
         """
         left = STOPPED_SECONDS
-        while left > 0 and not self._unreachable.is_set():
+        while left > 0 and not (self._unreachable.is_set() and await self._is_away()):
             await asyncio.sleep(_LOOK_SECONDS)
             stopped = self._server is not None and self._server.was_stopped()
             if stopped and left == STOPPED_SECONDS:
@@ -154,8 +155,18 @@ class Database:
         if self._server is not None and not self._server.data_dir.is_dir():
             message = f"The data folder {self._server.data_dir} was removed, and with it what it held."
             raise JournalError("database_folder", message, next_step="Restore it from a copy.")
+        if left > 0:
+            await self._probe()
         what = f"has not answered for {OUTAGE_SECONDS:g} s" if left > 0 else "was stopped"
-        raise JournalError("database_down", f"The database {what}.", next_step=_DOWN)
+        raise JournalError("database_down", f"The database {what}.", next_step=DOWN)
+
+    async def _is_away(self) -> bool:
+        """Tell whether the pool serves nobody: it also gives up when it wanted one connection more than there are."""
+        self._unreachable.clear()
+        with contextlib.suppress(psycopg.Error):
+            async with self.pool.connection(STOPPED_SECONDS):
+                return False
+        return True
 
     async def abandon(self) -> None:
         """Let every statement fail at once, also those that wait for a connection: nobody waits for the server."""
@@ -186,11 +197,12 @@ class Database:
                     yield connection
                     connection.used_at = time.monotonic()
             except GivenUp:
-                raise JournalError("database_down", _GIVEN_UP, next_step=_DOWN) from None
+                raise JournalError("database_down", GIVEN_UP, next_step=DOWN) from None
             except PoolTimeout:
-                if self._not_revived is None:
-                    raise
-                raise self._not_revived from None  # why there was no connection, such as a full disk
+                if self._not_revived is not None:
+                    raise self._not_revived from None  # why there was no connection, such as a full disk
+                await self._probe()  # fails for the same reason, such as a full table of connections
+                raise
 
     async def fetch_all(self, sql: LiteralString, params: Params = None, *, where: str = "reading") -> list[TupleRow]:
         """Run one statement and return its rows."""
@@ -266,111 +278,6 @@ def describe_database(conninfo: str) -> str:
     parts = conninfo_to_dict(conninfo)
     host, name = parts.get("host") or "localhost", parts.get("dbname") or "postgres"
     return f"the database {name} at {host}"
-
-
-@contextlib.contextmanager
-def translate_errors(where: str) -> Generator[None]:
-    """Turn every error of PostgreSQL in the block into a `JournalError` that says what, where and the next step."""
-    try:
-        yield
-    except (psycopg.Error, PoolTimeout, PoolClosed) as error:
-        raise explain_error(error, where) from error
-
-
-def explain_error(error: Exception, where: str) -> JournalError:
-    """Return the error for what PostgreSQL refused while doing `where`."""
-    said = _first_line(error)
-    state = (error.sqlstate or "") if isinstance(error, psycopg.Error) else ""
-    for code, states, words, meaning, step in _MEANINGS:
-        if state.startswith(states) if state and states else any(word in said for word in words):
-            return JournalError(code, f"{meaning} ({where}: {said}).", next_step=step)
-    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError | PoolTimeout | PoolClosed):
-        return JournalError("database_down", f"The database does not answer ({where}: {said}).", next_step=_DOWN)
-    return JournalError(
-        "database_error",
-        f"The database refused a statement ({where}: {state} {said}).",
-        next_step="This is a bug; please report it with this line.",
-    )
-
-
-_GIVEN_UP = "The database does not answer, and is not waited for any more."
-_DOWN = "Start it, or check CORROBORA_DATABASE_URL; then run the same command again, nothing committed is lost."
-_GRANT = (
-    "Let an administrator grant it: GRANT ALL ON SCHEMA public TO ROLE; for what another role made, GRANT ALL ON "
-    "ALL TABLES (and ALL SEQUENCES) IN SCHEMA public TO ROLE; for vectors, CREATE EXTENSION vector."
-)
-_LIMIT = "Raise the limit for this role: ALTER ROLE ROLE SET statement_timeout = '60s' (or lock_timeout)."
-_MEANINGS: Sequence[tuple[str, tuple[str, ...], tuple[str, ...], str, str]] = (
-    (
-        "database_full",
-        ("53100",),
-        ("No space left",),
-        "The disk of the database is full",
-        "Free some space and run the same command again; nothing committed is lost.",
-    ),
-    (
-        "database_read_only",
-        ("25006",),
-        ("read-only",),
-        "The database is read-only",
-        "Connect to its primary server, with an account that may write.",
-    ),
-    (
-        "database_rights",
-        ("42501",),
-        (),
-        "The role of the database lacks a right",
-        _GRANT,
-    ),
-    (
-        "database_refused",
-        ("28",),
-        ("authentication failed", "no password supplied", "no pg_hba.conf entry"),
-        "The database refused the account or its password",
-        "Check user and password in CORROBORA_DATABASE_URL.",
-    ),
-    (
-        "database_unknown",
-        ("3D000",),
-        ('" does not exist',),
-        "There is no such database",
-        "Create it (createdb NAME), or correct the name in CORROBORA_DATABASE_URL.",
-    ),
-    (
-        "database_busy",
-        ("53300", "53400", "53200"),
-        ("too many clients", "remaining connection slots"),
-        "The database has no free connection or memory",
-        "Run fewer workers, or raise max_connections.",
-    ),
-    (
-        "database_busy",
-        (),
-        ("couldn't get a connection after",),
-        "The database gave no connection in time",
-        f"{_DOWN} If the machine is only busy: fewer runs at once, or more storage.wait_seconds.",
-    ),
-    ("database_busy", (), ("statement timeout", "lock timeout"), "The database ended a statement at its limit", _LIMIT),
-    (
-        "database_damaged",
-        ("XX001", "XX002", "58"),
-        (),
-        "The files of the database are damaged",
-        "Restore a copy; do not write to this one any more.",
-    ),
-    (
-        "database_version",
-        ("42P01", "42703", "42883"),
-        (),
-        "The tables of the database are not those of this version",
-        "Use the version of corrobora that made them, or another database.",
-    ),
-    ("database_down", ("08", "57P"), (), "The database does not answer", _DOWN),
-)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
 def require_version(version: int) -> None:

@@ -343,7 +343,7 @@ class Cluster:
         why = telling[0] if telling else (said.strip().splitlines() or ["no reason was given"])[-1]
         if "No space left" in said:
             place = "its shared memory (/dev/shm)" if "shared memory" in why else f"the disk of {self.base}"
-            step = "Free some space and run the same command again; nothing is lost."
+            step = "Free some space, or files (df -i), and run the same command again; nothing is lost."
             return JournalError("database_full", f"{what}: {place} is full.", next_step=step)
         if "Read-only file system" in said or "Permission denied" in said:
             return JournalError(

@@ -30,6 +30,7 @@ from corrobora.storage.journal.runs import (
     validate_id,
 )
 from corrobora.storage.postgres import Database, cancel_tasks
+from corrobora.storage.postgres.errors import PASSING
 from corrobora.storage.postgres.processes import has_ended, this_process
 from corrobora.storage.queue import statements as sql
 from corrobora.storage.queue.heartbeats import DEAD_AFTER_SECONDS, WorkerWatch
@@ -121,7 +122,6 @@ SHARED_QUEUE = "runs"
 _MAX_ATTEMPTS = 25  # of one run whose workers die one after another
 _PURGE_EVERY = 300  # sweeps
 _LEAVE_SECONDS = 5.0  # after the grace time, to hand runs back
-_PASSING = frozenset({"database_down", "database_busy", "database_full", "database_read_only", "journal_closed"})
 
 _log = logging.getLogger(__name__)
 
@@ -336,7 +336,7 @@ class Queue:
         if isinstance(error, Stale):
             _log.info("run %s: attempt %d was overtaken", run, epoch)
             return
-        if isinstance(error, JournalError) and error.code in _PASSING:
+        if isinstance(error, JournalError) and error.code in PASSING:
             level = logging.INFO if self._own and error.code == "database_full" else logging.WARNING
             _log.log(level, "run %s: attempt %d ended for now: %s", run, epoch, error)
             return

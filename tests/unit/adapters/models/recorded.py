@@ -15,7 +15,7 @@ import yaml
 
 from corrobora.adapters.models import Completion, ModelRequest, OutputMode, parse_target
 from corrobora.adapters.models.connection import explain_failure
-from corrobora.adapters.models.transport import TransportError
+from corrobora.adapters.models.framing import TransportError
 from corrobora.analysts.language_model import OutputForm, Prompt
 from corrobora.domain.errors import ProviderError
 from corrobora.testing.http_server import HttpServer, Request, Response

@@ -12,7 +12,7 @@ from tests.unit.adapters.models.recorded import FORM, check_recorded, complete, 
 
 from corrobora.adapters.models import ModelRequest, OutputMode, parse_target
 from corrobora.adapters.models.anthropic_messages import AnthropicMessages
-from corrobora.adapters.models.transport import BrokenAnswerError, RejectedError
+from corrobora.adapters.models.framing import BrokenAnswerError, RejectedError
 from corrobora.analysts.language_model import Correction, Effort, Prompt
 
 PROMPT = Prompt("Be exact.", ("The brief.",), "The task.")
@@ -77,7 +77,6 @@ async def test_streams_are_read(events: tuple[dict[str, Any], ...], expected: tu
     "body",
     [
         stream(START, *TEXT),
-        stream(START, *TEXT, ending("end_turn")),
         stream(START, delta(3, type="text_delta", text="a"), STOP),
         b"data: {}\n\n",
         b'data: {"type": "message_start"}\n\n',
@@ -89,7 +88,38 @@ async def test_a_stream_that_ends_early_or_holds_nonsense_is_broken(body: bytes)
         await complete("anthropic", body, stream=True)
 
 
+def message(content: Any, **more: Any) -> bytes:
+    return json.dumps({"type": "message", "content": content, "stop_reason": "end_turn", **more}).encode()
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (stream(START, *TEXT, ending("end_turn")), "ab"),
+        (stream(START, *TEXT, ending("end_turn")) + b"data: [DONE]\n\n", "ab"),
+        (b"\xef\xbb\xbf" + stream(START, *TEXT, ending("end_turn"), STOP), "ab"),
+        (message([{"type": "text", "text": "ab"}]), "ab"),
+        (message("ab"), "ab"),
+        (message(None), ""),
+        (message([{"type": "text", "text": None}, {"type": "text", "text": "ab"}], usage=[1]), "ab"),
+        (message([{"type": "tool_use", "name": "made_up", "input": {"a": 1}}]), '{"a": 1}'),
+        (message([{"type": "tool_use", "name": "answer", "input": '{"a": 1}'}]), '{"a": 1}'),
+    ],
+)
+async def test_an_answer_of_an_odd_shape_is_read_under_either_name(body: bytes, text: str):
+    for named in (True, False):
+        assert (await complete("anthropic", body, stream=named)).text == text
+
+
+async def test_the_tokens_of_a_message_that_has_just_begun_are_not_its_bill():
+    begun = {"type": "message_start", "message": {"usage": {"input_tokens": 5, "output_tokens": 1}}}
+    ended = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
+    assert (await complete("anthropic", stream(begun, *TEXT, ended, STOP), stream=True)).tokens.received == 0
+
+
 async def test_an_error_within_a_stream_is_a_rejection():
+    with pytest.raises(RejectedError):
+        await complete("anthropic", b'{"error": {"message": "of a gateway"}}')
     error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
     with pytest.raises(RejectedError):
         await complete("anthropic", stream(START, *TEXT, error), stream=True)

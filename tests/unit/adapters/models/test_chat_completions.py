@@ -11,7 +11,7 @@ from tests.unit.adapters.models.recorded import FORM, SHIPPED, check_recorded, c
 
 from corrobora.adapters.models import ModelRequest, OutputMode, parse_target
 from corrobora.adapters.models.chat_completions import ChatCompletions
-from corrobora.adapters.models.transport import BrokenAnswerError, RejectedError
+from corrobora.adapters.models.framing import BrokenAnswerError, RejectedError
 from corrobora.analysts.language_model import Correction, Prompt
 
 CASSETTES = find_cassettes("llm_openai")
@@ -91,6 +91,17 @@ STREAMS: dict[str, tuple[bytes, tuple[str, str]]] = {
         ("", "refusal"),
     ),
     "filter": (stream(chunk({"content": "a"}), chunk({}, "content_filter")), ("a", "refusal")),
+    "an answer taken for a thought": (stream(chunk({"reasoning_content": "{}"}), chunk({}, "stop")), ("{}", "stop")),
+    "more after the end": (stream(chunk({"content": "a"}, "stop"), b"[DONE]", {"error": "late"}), ("a", "stop")),
+    "a byte order mark": (b"\xef\xbb\xbf" + stream(chunk({"content": "a"}, "stop")), ("a", "stop")),
+    "no UTF-8": (stream(chunk({"content": "a-b"}, "stop")).replace(b"-", b"\xf6"), ("a\ufffdb", "stop")),
+    "the limit under another name": (stream(chunk({"content": "a"}, "MAX_TOKENS")), ("a", "length")),
+    "a filter under another name": (stream(chunk({}, "SAFETY")), ("", "refusal")),
+    "no choice": (stream({"choices": [], "prompt_filter_results": []}, b"[DONE]"), ("", "stop")),
+    "a number as text": (
+        stream({"choices": [{"index": "0", "delta": {"content": "a"}, "finish_reason": "stop"}]}),
+        ("a", "stop"),
+    ),
     "thoughts": (stream(chunk({"reasoning_content": "hm"}), chunk({"content": "a"}), chunk({}, "stop")), ("a", "stop")),
     "no reason": (stream(chunk({"content": "a"}), b"[DONE]"), ("a", "stop")),
     "comments": (b": OPENROUTER PROCESSING\n\n" + stream(chunk({"content": "a"}, "stop")), ("a", "stop")),
@@ -119,8 +130,38 @@ async def test_usage_and_cached_tokens_are_read_and_nonsense_counts_as_nothing()
     body = stream(chunk({"content": "a"}, "stop"), {"choices": [], "usage": USAGE}, b"[DONE]")
     tokens = (await complete("chat", body, stream=True)).tokens
     assert (tokens.sent, tokens.received, tokens.cache_read) == (12, 3, 8)
-    odd = stream(chunk({"content": "a"}, "stop", usage={"prompt_tokens": "many", "completion_tokens": None}))
-    assert (await complete("chat", odd, stream=True)).tokens.sent == 0
+    for nonsense in ({"prompt_tokens": "many", "completion_tokens": None}, [1], "none", {"prompt_tokens": True}):
+        odd = stream(chunk({"content": "a"}, "stop", usage=nonsense))
+        assert (await complete("chat", odd, stream=True)).tokens.sent == 0
+    as_text = stream(chunk({"content": "a"}, "stop", usage={"prompt_tokens": "12", "completion_tokens": 3.0}))
+    tokens = (await complete("chat", as_text, stream=True)).tokens
+    assert (tokens.sent, tokens.received) == (12, 3)
+
+
+def whole(content: Any, **more: Any) -> bytes:
+    return json.dumps({"choices": [{"message": {"content": content, **more}, "finish_reason": "stop"}]}).encode()
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (whole("{}"), "{}"),
+        (
+            whole(
+                [{"type": "text", "text": "{"}, {"type": "text", "text": None}, {"type": "output_text", "text": "}"}]
+            ),
+            "{}",
+        ),
+        (whole(["{", {"text": "}"}]), "{}"),
+        (whole({"a": 1}), '{"a": 1}'),
+        (whole("{}", tool_calls=[{"function": {"name": "answer", "arguments": None}}]), "{}"),
+        (whole("{}", tool_calls=[{"id": "1", "type": "custom"}]), "{}"),
+        (whole(None, tool_calls=[{"function": {"name": "answer", "arguments": {"a": 1}}}]), '{"a": 1}'),
+    ],
+)
+async def test_an_answer_of_an_odd_shape_is_read_under_either_name(body: bytes, text: str):
+    for named in (True, False):
+        assert (await complete("chat", body, stream=named)).text == text
 
 
 @pytest.mark.parametrize(
@@ -144,6 +185,14 @@ async def test_an_error_within_a_stream_is_a_rejection():
     with pytest.raises(RejectedError) as raised:
         await complete("chat", stream(chunk({"content": "a"}), {"error": {"message": "overloaded"}}), stream=True)
     assert b"overloaded" in raised.value.body
+    for body in (
+        b'{"object": "error", "message": "no", "code": 400}',
+        b'{"detail": "Not authenticated"}',
+        b'{"choices": [{"finish_reason": "error", "error": {"code": 502, "message": "no"}}]}',
+        b'{"choices": [{"finish_reason": "error", "message": {"content": ""}}]}',
+    ):
+        with pytest.raises(RejectedError):
+            await complete("chat", body)
 
 
 async def test_a_very_long_answer_is_not_read_to_its_end():

@@ -16,7 +16,7 @@ from tests.unit.adapters.models.recorded import SHIPPED, read
 
 from corrobora.adapters.models import Target, parse_target
 from corrobora.adapters.models.connection import ModelConnection, explain_failure
-from corrobora.adapters.models.transport import IdleTimeoutError, OversizedAnswerError, RejectedError, UnreachableError
+from corrobora.adapters.models.framing import IdleTimeoutError, OversizedAnswerError, RejectedError, UnreachableError
 from corrobora.adapters.pacing import CallGate, Pace
 from corrobora.analysts.language_model import OutputForm, Prompt, Reply
 from corrobora.domain.errors import CorroboraError, ProviderError
@@ -75,6 +75,9 @@ def explain(status: int, body: dict[str, Any] | bytes, **headers: str) -> Corrob
         (200, {"error": {"code": 429, "message": "x"}}, "provider_busy", True),
         (200, {"error": {"code": 402, "message": "x"}}, "provider_quota", False),
         (200, {"error": {"message": "the server stumbled"}}, "provider_failed", True),
+        (200, {"error": {"type": "authentication_error", "message": "x"}}, "provider_refused", False),
+        (200, {"error": {"type": "not_found_error", "message": "x"}}, "model_not_found", False),
+        (429, [{"error": {"code": 429, "message": "exhausted"}}], "provider_busy", True),
         (502, b"<html>Bad gateway</html>", "provider_failed", True),
         (500, b"[" * 100_000, "provider_failed", True),
         (302, b"", "provider_rejected", False),
@@ -97,6 +100,13 @@ def test_a_provider_may_say_that_another_try_is_useless_or_when_to_try():
     error = explain(500, b"x", x_should_retry="false", retry_after="9")
     assert isinstance(error, ProviderError)
     assert (error.retryable, error.retry_after_seconds) == (False, 9.0)
+    error = explain(429, b"{}", retry_after_ms="250")
+    assert isinstance(error, ProviderError)
+    assert error.retry_after_seconds == 0.25
+
+
+def test_an_address_that_has_moved_is_named():
+    assert "it has moved to https://new.example/v1" in explain(308, b"", location="https://new.example/v1").message
 
 
 def test_failures_without_an_answer_are_typed_too():
@@ -227,20 +237,20 @@ async def test_a_probe_that_is_given_up_during_an_outage_tells_of_the_outage():
     assert book.failures == ["provider_bad_content"] * 4
 
 
-async def test_an_address_that_serves_web_pages_is_told_as_one():
+async def test_a_web_page_is_no_answer_of_a_model_and_is_asked_again_only_where_a_model_answered_before():
     async def sign_in(_: Request) -> Response:
         return Response(200, b"<!doctype html><title>Sign in</title>", "text/html")
 
     async with HttpServer(sign_in) as server:
         gate = CallGate("g", Pace(probe_seconds=0.02, patience_seconds=0.1, first_patience_seconds=0.1))
         connection = ModelConnection(target_of(f"{server.url}/v1"), gate)
-        told: list[ProviderError] = []
-        for _ in range(4):
+        for known in (False, True):
+            gate.reached = known
             with pytest.raises(ProviderError, match="a web page came instead") as raised:
                 await connection.ask(PROMPT, FORM, max_tokens=50)
-            told.append(raised.value)
+            assert (raised.value.code, raised.value.retryable) == ("provider_foreign", known)
+            assert known or f"Check {server.url}/v1" in raised.value.next_step
         await connection.aclose()
-    assert told[-1].code == "provider_down"
 
 
 class Told:

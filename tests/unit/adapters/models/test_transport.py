@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.adapters.models.transport import (
+from corrobora.adapters.models.framing import (
     BrokenAnswerError,
-    HttpEndpoint,
+    ChunkDecoder,
     IdleTimeoutError,
     OversizedAnswerError,
     RejectedError,
     TransportError,
     UnreachableError,
-    _ChunkDecoder,
 )
+from corrobora.adapters.models.transport import HttpEndpoint
 from corrobora.domain.limits import CallOptions
 from corrobora.testing.http_server import HttpServer, Request, Response
 
@@ -117,7 +117,7 @@ async def test_a_coding_that_was_not_asked_for_is_refused():
         b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n",
         b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhello\r\n0\r\n\r\n",
         b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n" + b"0" * 500,
-        b"HTTP/1.1 200 OK\r\nx: " + b"x" * 100_000 + b"\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nx: " + b"x" * 300_000 + b"\r\n\r\n",
     ],
     ids=[
         "cut at once",
@@ -136,6 +136,66 @@ async def test_a_broken_answer_is_told_from_an_empty_one(answer: bytes):
     async with talking(says(answer)) as url:
         with pytest.raises(BrokenAnswerError):
             await fetch(url)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\ncontent-length: 2\n\nok",
+        b"HTTP/1.1 200\r\ncontent-length: 2\r\n\r\nok",
+        b"HTTP/1.1 200 OK\r\nx: " + b"x" * 100_000 + b"\r\ncontent-length: 2\r\n\r\nok",
+        b"HTTP/1.1 200 OK\r\n" + b"x: x\r\n" * 20_000 + b"content-length: 2\r\n\r\nok",
+    ],
+    ids=["line feeds alone", "no reason", "a long header", "many headers"],
+)
+async def test_an_odd_head_is_read(answer: bytes):
+    async with talking(says(answer)) as url:
+        assert await fetch(url) == b"ok"
+
+
+@pytest.mark.parametrize("length", [b"2", b"2, 2"])
+async def test_more_than_an_answer_says_is_not_waited_for_and_its_connection_not_used_again(length: bytes):
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: " + length + b"\r\n\r\nok and more")
+        await asyncio.sleep(30)
+
+    async with talking(talk) as url:
+        endpoint = HttpEndpoint(url)
+        for _ in range(2):
+            async with asyncio.timeout(5), endpoint.request("POST", "/", b"{}") as answer:
+                assert await answer.read_body() == b"ok"
+        await endpoint.aclose()
+
+
+class OneEvent:
+    """A `StreamedAnswer` of one event."""
+
+    size = 0
+    finished = False
+
+    def add_event(self, event: bytes) -> None:
+        self.finished = True
+
+    def make_completion(self) -> bool:
+        return self.finished
+
+
+@pytest.mark.parametrize("goes", [True, False])
+async def test_what_follows_a_whole_stream_is_not_waited_for(goes: bool):
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
+        writer.write(b"a\r\ndata: {}\n\n\r\n")
+        await writer.drain()
+        if not goes:
+            await asyncio.sleep(30)
+
+    async with talking(talk) as url:
+        endpoint = HttpEndpoint(url)
+        async with asyncio.timeout(10):
+            assert await endpoint.post_for_answer("/", {"stream": True}, lambda _: OneEvent())
+        await endpoint.aclose()
 
 
 async def test_interim_answers_are_skipped():
@@ -314,7 +374,7 @@ async def test_a_slow_stream_is_read_in_few_steps_and_loses_nothing():
 @given(st.lists(st.binary(min_size=1, max_size=50), max_size=8), st.integers(1, 30))
 def test_chunks_are_decoded_however_they_are_cut(chunks: list[bytes], cut: int):
     wire = b"".join(b"%x;x=1\r\n%b\r\n" % (len(each), each) for each in chunks) + b"0\r\ntrailer: x\r\n\r\n"
-    decoder = _ChunkDecoder()
+    decoder = ChunkDecoder()
     parts = [decoder.decode(wire[at : at + cut]) for at in range(0, len(wire), cut)]
     assert b"".join(parts) == b"".join(chunks)
     assert decoder.finished

@@ -12,13 +12,14 @@ from corrobora.adapters.readers.parser import MARKDOWN, TEXT, FormatReader
 from corrobora.adapters.readers.worker import PIECE_CHARS
 
 
-def ask(*requests: tuple[FormatReader, bytes]) -> list[list[bytes]]:
-    """Return the frames of each answer; an empty one ends it."""
+def ask(*requests: tuple[FormatReader, bytes], under: str = "") -> list[list[bytes]]:
+    """Return the frames of each answer; an empty one ends it. `under` sets limits of a shell."""
     given = b""
     for reader, data in requests:
         head = json.dumps({"read": reader.read, "charset": "", "seconds": 5}).encode()
         given += struct.pack(">II", len(head), len(data)) + head + data
     command = [sys.executable, "-m", "corrobora.adapters.readers.worker", str(1 << 30)]
+    command = ["bash", "-c", f'{under} exec "$@"', "bash", *command]
     out = subprocess.run(command, input=given, capture_output=True, check=True, timeout=600).stdout
     found: list[list[bytes]] = [[]]
     while out:
@@ -45,6 +46,11 @@ def test_a_long_text_is_answered_in_pieces_that_are_whole_characters():
     assert len(pieces) == 1 + len(text) // PIECE_CHARS
     assert max(len(piece.decode()) for piece in pieces) == PIECE_CHARS
     assert "".join(piece.decode() for piece in pieces) == text.strip()
+
+
+def test_documents_are_read_under_a_lower_limit_of_whoever_started_the_program():
+    ((first, *text),) = ask((TEXT, b"One."), under="ulimit -v 700000 -t 4 -c 0;")
+    assert ("parsed" in json.loads(first), text) == (True, [b"One."])
 
 
 def test_no_request_no_answer():

@@ -32,19 +32,27 @@ class SpeechlessServer(ModelServer):
     """A server at the address of a model that has no answer to any call."""
 
     does: Response | None = None  # None: it is silent
+    turned_away = 0
 
     async def _respond(self, request: Request) -> Response:
+        self.turned_away += request.method == "POST"
         if request.method == "POST" and self.does is None:
             await asyncio.Event().wait()
         return self.does if self.does is not None and request.method == "POST" else await super()._respond(request)
 
 
-SPEECHLESS = {
+FOREIGN = {
     "web pages": Response(200, b"<!doctype html><title>Sign in</title><p>Please sign in.", "text/html"),
+    "another service": Response(200, b'{"ok": true}'),
+    "nothing": Response(200),
+    "packed": Response(200, b"\x1f\x8b", headers={"content-encoding": "gzip"}),
+    "long headers": Response(200, b"{}", headers={"x": "x" * 300_000}),
+}
+SPEECHLESS = {
+    **FOREIGN,
     "web pages of a gateway": Response(502, b"<!doctype html><title>Bad gateway</title>", "text/html"),
     "busy for a day": Response(429, b"{}", headers={"retry-after": "86400"}),
     "moved": Response(307, headers={"location": "http://127.0.0.2/v1"}),
-    "nothing": Response(200),
     "silent": None,
 }
 
@@ -114,6 +122,21 @@ def test_whatever_an_address_does_instead_of_answering_the_run_ends_with_7(
     assert (result.code, json.loads(result.out)["outcome"]) == (7, None)
     assert "The model never answered: " in result.complaint
     assert "leave --model out" in result.complaint
+
+
+@pytest.mark.parametrize("protocol", ["openai", "anthropic"])
+@pytest.mark.parametrize("does", FOREIGN)
+def test_an_address_where_no_model_answers_ends_the_run_at_its_first_call(
+    filled: Any, does: str, protocol: str
+) -> None:
+    filled.setenv(ANTHROPIC_API_KEY="sk-test")
+    server = SpeechlessServer()
+    server.does = FOREIGN[does]
+    with serve(server) as model:
+        result = ask(filled, model if protocol == "openai" else f"anthropic:scripted@{server.url}")
+        assert f"Check {model.partition('@')[2] if protocol == 'openai' else server.url}" in result.complaint
+    assert (result.code, server.turned_away) == (7, 1)
+    assert "did not answer as a model server does: " in result.complaint
 
 
 def test_a_model_that_answered_before_is_replaced_and_the_report_says_why(filled: Any) -> None:
