@@ -35,7 +35,8 @@ class CorroboraError(Exception):
     http_status: ClassVar[int] = 500
 
     def __init__(self, code: str, message: str, *, next_step: str = "") -> None:
-        super().__init__(f"{message} {next_step}".strip())
+        step = f"Next: {next_step}" if next_step.startswith("corrobora ") else next_step
+        super().__init__(f"{message} {step}".strip())
         self.code = code
         self.message = message
         self.next_step = next_step

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from corrobora.domain import errors
-from corrobora.domain.errors import CorroboraError, LimitReached, NoEvidence, ProviderError, ReadError, Stale
+from corrobora.domain.errors import CorroboraError, LimitReached, NoEvidence, ProviderError, ReadError, Stale, UserError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import Usage
 from corrobora.faces.cli import Exit
@@ -63,6 +63,11 @@ def test_an_empty_purse_is_a_quota_and_not_tried_again() -> None:
     error = ProviderError.request_failed("exa", status=402)
     assert error.code == "provider_quota"
     assert not error.retryable
+
+
+def test_a_command_that_goes_on_is_named_as_one() -> None:
+    error = UserError("edit_version", "There is no version 99.", next_step="corrobora edit RUN --versions")
+    assert str(error) == "There is no version 99. Next: corrobora edit RUN --versions"
 
 
 def test_a_refused_key_names_the_setting_and_is_not_tried_again() -> None:
