@@ -58,3 +58,11 @@ def test_nobody_is_asked_where_nobody_shall_be(filled: Shell, command: str) -> N
     else:
         asked = filled.at_terminal(*args, "-q", typed=typed)
         assert (asked.code, f'Type "{PHRASE}"' in asked.err) == (0, True)
+
+
+def test_a_gap_names_a_question_and_no_stems_of_its_words(filled: Shell) -> None:
+    """The themes of a plan that code makes are stems; as a gap they said "meant ferri" beside the question itself."""
+    report = filled("research", "What is meant by ferries?", "-l", "docs", "-p", "tree", "-y", "--display", "none").out
+    gaps = report.partition("## Gaps")[2].partition("## ")[0]
+    assert "What is meant by ferries?" in gaps
+    assert "ferri\n" not in gaps

@@ -29,7 +29,7 @@ from corrobora.engine.session import RUN_ERRORS, Session, run_parallel
 from corrobora.engine.session.journal import decode, decode_meta, encode, get_type_adapter, hash_parts, iter_entries
 from corrobora.policies.assessment import list_names, merge_facts
 from corrobora.policies.budget import find_spent_phase_limit
-from corrobora.policies.gates import describe_delta, find_unmet_criteria, has_improved, list_uncovered_themes
+from corrobora.policies.gates import describe_delta, find_unmet_criteria, has_improved, list_open_themes
 from corrobora.policies.outcome import merge_gaps, select_last_iterations, strip_iterations
 from corrobora.ports import Entry, QuestionRater
 from corrobora.reporting.thread_json import build_leaf_result, name_result_file
@@ -82,8 +82,7 @@ async def execute_node(node: Node, run: Session) -> Findings:
 def _report_shortfall(node: Node, gates: Sequence[Gate], found: Findings) -> Findings:
     """Turn uncovered themes into gaps, and pass what the last refinement asks of the text on to the writer."""
     known = {gap.text for gap in found.gaps}
-    themes = dict.fromkeys(theme for gate in gates for theme in list_uncovered_themes(gate, found))
-    gaps = tuple(Gap(theme) for theme in themes if theme not in known)
+    gaps = tuple(Gap(theme) for theme in list_open_themes(gates, found) if theme not in known)
     return replace(found, gaps=(*found.gaps, *gaps), output_format=node.output_format)
 
 

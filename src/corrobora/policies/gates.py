@@ -6,6 +6,7 @@ Knows gates and findings as values. Does not know how findings are gathered.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from corrobora.domain.evidence import Fact
@@ -52,6 +53,13 @@ def find_unmet_criteria(gate: Gate, findings: Findings) -> tuple[str, ...]:
 def list_uncovered_themes(gate: Gate, findings: Findings) -> list[str]:
     """Return the themes of a gate of which no quote holds all words."""
     return [theme for theme in gate.criteria.themes if not _is_covered(theme, findings)]
+
+
+def list_open_themes(gates: Sequence[Gate], findings: Findings) -> Sequence[str]:
+    """Return the uncovered themes, without those that are words of a question: where it stands says the same."""
+    asked = [{*stem_text(each.text), *each.text.split()} for each in findings.sub_questions]
+    themes = dict.fromkeys(theme for gate in gates for theme in list_uncovered_themes(gate, findings))
+    return [theme for theme in themes if not any(words.issuperset(theme.split()) for words in asked)]
 
 
 def add_default_criterion(gate: Gate) -> tuple[Gate, str]:
