@@ -75,7 +75,7 @@ def _play_role(role: str, given: object) -> object:  # noqa: C901, PLR0911, PLR0
         case Confirming():
             return Rulings((None,) * len(given.doubts))  # code could not decide: nor can the same code here
         case Editing():
-            return Edits((), "without a language model nobody reads feedback")
+            return Edits((), "no language model gave an answer that could be used")
         case Reviewing():
             return judge_draft(given) if role == "judge" else Critique((), "no language model criticizes the draft")
         case Revising():

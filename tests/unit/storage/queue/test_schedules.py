@@ -33,8 +33,16 @@ async def test_a_schedule_has_each_turn_exactly_once_over_all_workers(database: 
 def test_a_cron_line_names_the_next_turn() -> None:
     friday = datetime(2026, 11, 20, 12, tzinfo=UTC)
     assert next_run_time("0 7 * * 1", friday) == datetime(2026, 11, 23, 7, tzinfo=UTC)
-    for wrong in ("every monday", "0 7 * *", "* * * * * *", "0 7 * * 1 2026", "99 * * * *", "0 7 31 2 *", "\x1b[31m * * * *"):
-        with pytest.raises(UserError, match="is not a cron line of five columns that has a next time. Write") as told:
+    for wrong in (
+        "every monday",
+        "0 7 * *",
+        "* * * * * *",
+        "0 7 * * 1 2026",
+        "99 * * * *",
+        "0 7 31 2 *",
+        "\x1b[31m * * * *",
+    ):
+        with pytest.raises(UserError, match="is not a cron line of five columns that has a next time") as told:
             next_run_time(wrong, friday)
         assert "\x1b" not in str(told.value)
 
