@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from importlib import resources
-from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, NamedTuple
 
 from corrobora.text.answers import (
@@ -137,7 +136,9 @@ def measure_standing(question: str, statements: tuple[tuple[str, str], ...]) -> 
         best = (max(one, _HEADED * other) for one, other in zip(mine, over, strict=True))
         ranks[at] = sum(w * value for w, value in zip(weights, best, strict=True)) / total
     others = [*shares, *[0.0] * (_COMPARED - len(shares))]
-    apart = (max(shares) - fmean(others)) / (pstdev(others) + _SPREAD)
+    mean = math.fsum(others) / len(others)
+    deviation = math.sqrt(math.fsum((each - mean) ** 2 for each in others) / len(others))
+    apart = (max(shares) - mean) / (deviation + _SPREAD)
     kind = classify_question(question)
     first = sorted(range(len(said)), key=lambda at: -ranks[at])[:_FIRST]
     held_first = len(topic & (said[first[0]] | headed[first[0]])) / len(topic)

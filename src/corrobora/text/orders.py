@@ -106,7 +106,7 @@ _PATTERNS = (
     r"(?:^|\n)#+ Role: \w",
     r"(?:\[(?:system|admin|assistant)\]\s?){2}",
 )
-_ORDER = re.compile("|".join(_PATTERNS), re.IGNORECASE)
+_ORDER = "|".join(_PATTERNS)  # compiled with the first text: that takes 12 ms
 
 
 @lru_cache(maxsize=4_000)  # a quote is compared with many sentences
@@ -119,7 +119,7 @@ def find_order(text: str) -> str:
         >>> find_order("The parser ignores all previous instructions."), find_order("Add tests to your change.")
         ('', '')
     """
-    found = _ORDER.search(text)
+    found = re.search(_ORDER, text, re.IGNORECASE)
     return " ".join(found.group().split()).lstrip("\"'“.,;:!?>)]|*#- ") if found else ""
 
 

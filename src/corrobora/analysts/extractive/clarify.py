@@ -229,7 +229,7 @@ _LIST_BREAK = (
 )
 _WORD = rf"(?!(?:{'|'.join(map(re.escape, sorted(_LIST_BREAK)))})(?:[\s,;?]|$))[^\s,;?]+"
 _TOPIC = rf"{_WORD}(?:\s+{_WORD}){{0,5}}"  # more words are a clause
-_TOPIC_LIST = re.compile(
+_TOPIC_LIST = (  # compiled with the first question that a model does not split: that takes 12 ms
     r"(?i)\b(?:on|about|regarding|concerning)\s+"
     rf"(?P<items>{_TOPIC}(?:,\s+{_TOPIC})*),?\s+and\s+(?P<last>{_TOPIC})(?=[\s,;?]|$)"
 )
@@ -374,7 +374,7 @@ def _split_topic_list(clause: str) -> list[str]:
     A list follows "on" or "about". Two names are no list, nor are the parts of a date, nor what stands between
     "between" and its "and".
     """
-    found = None if find_alternatives(clause) else _TOPIC_LIST.search(clause)
+    found = None if find_alternatives(clause) else re.search(_TOPIC_LIST, clause)
     if found is None:
         return [clause]
     items = [*re.split(r",\s+", found["items"]), found["last"]]
