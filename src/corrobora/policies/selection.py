@@ -201,7 +201,7 @@ def _find_menu(pages: Sequence[frozenset[str]]) -> frozenset[str]:
     return frozenset(term for term, count in counts.items() if 1 < len(pages) < 2 * count)
 
 
-READ_CHARS, CALL_CHARS = 24_000, 32_000  # of one document in a call, about 6,000 tokens, and of all that share it
+READ_CHARS, CALL_CHARS = 20_000, 32_000  # of one document in a call, about 5,000 tokens, and of all that share it
 SECTION_CHARS, NEAR_CHARS = 6_000, 3_000  # of a section around what was found, and around what holds much of a query
 NEAR_PASSAGES = 4  # of one query
 SHORT_CHARS = 8_000  # of a document that is read as a whole, whatever is looked for
@@ -237,10 +237,11 @@ def measure_coverage(passages: Sequence[Passage], queries: Sequence[str]) -> lis
     ]
 
 
-def _cover_queries(passages: Sequence[Passage], queries: Sequence[str]) -> list[list[float]]:
+def _cover_queries(passages: Sequence[Passage], queries: Sequence[str], *, once: bool = False) -> list[list[float]]:
     """Return for each query how much of what it asks for each passage of a document holds.
 
     1 is each of its words once, weighted by how rare it is in the document; a word that the document lacks is rarest.
+    A word that is repeated counts more, unless each counts `once`.
     """
     asked = [frozenset(stem_text(query)) for query in queries]
     texts = count_stems([f"{passage.heading} {passage.text}" for passage in passages], frozenset[str]().union(*asked))
@@ -248,8 +249,11 @@ def _cover_queries(passages: Sequence[Passage], queries: Sequence[str]) -> list[
     covered: list[list[float]] = []
     for words in asked:
         weights = {w: math.log(1 + (len(texts) - spread[w] + 0.5) / (spread[w] + 0.5)) for w in words}
-        whole = sum(weights.values()) / (1 + _SATURATION)
-        held = (sum(weight * text[w] / (text[w] + _SATURATION) for w, weight in weights.items()) for text in texts)
+        whole, more = sum(weights.values()), 0.0 if once else _SATURATION
+        held = (
+            sum(weight * text[w] * (1 + more) / (text[w] + more) for w, weight in weights.items() if text[w])
+            for text in texts
+        )
         covered.append([each / whole if whole else 0.0 for each in held])
     return covered
 
@@ -279,23 +283,30 @@ def select_sections(
     A short document is read as a whole, and a longer one that is read `alone`, in a call of its own, for several lines
     of research. Of others: the sections of what a search found, the first ones first (of a page, where no search says
     it, of what holds most of a query), and in turn with them those that hold much of what one of the queries asks for,
-    each query in its turn. What does not fit is read around its passage, and a short rest with all before it.
+    each query in its turn, all their passages before what stands around them. A short rest is read with all before it.
     """
     if sum(len(passage.text) for passage in passages) <= min(ALONE_CHARS if alone else SHORT_CHARS, most):
         return tuple(passages)
-    covered = _cover_queries(passages, queries)
+    covered, held = (_cover_queries(passages, queries, once=once) for once in (False, True))
     lanes = [sorted(range(len(passages)), key=lambda at, shares=shares: (-shares[at], at)) for shares in covered]
     near = [
         [at for at in lane[:NEAR_PASSAGES] if shares[at] >= MIN_COVERAGE]
-        for lane, shares in zip(lanes, covered, strict=True)
+        for lane, shares in zip(lanes, held, strict=True)
     ]
     places = {passage.id: at for at, passage in enumerate(passages)}
-    held = [each for each in found if each in places]
-    opened = [places[each] for each in held or find_best_passages(passages, queries)]
-    chosen: set[int] = set()
-    for at in interleave((opened, interleave(near))):
-        if at not in chosen:
-            most -= _add_section(at, passages, chosen, min(most, SECTION_CHARS if at in opened else NEAR_CHARS))
+    own = [each for each in found if each in places]
+    opened = [places[each] for each in own or find_best_passages(passages, queries)]
+    chosen, around = set[int](), set[int]()
+    wanted = interleave((opened, interleave(near)))
+    for at in wanted:  # all of them come before what stands around the first ones
+        if (size := len(passages[at].text)) <= most:
+            chosen.add(at)
+            most -= size
+    for at in wanted:
+        if at not in around:
+            section = _find_section(at, passages, min(most, SECTION_CHARS if at in opened else NEAR_CHARS))
+            most -= sum(len(passages[place].text) for place in section - chosen)
+            chosen, around = chosen | section, around | section
     rest = sum(len(passage.text) for at, passage in enumerate(passages) if at not in chosen)
     return tuple(passages[at] for at in range(len(passages)) if at in chosen or rest <= REST_CHARS)
 
@@ -333,8 +344,8 @@ def find_best_passages(passages: Sequence[Passage], queries: Sequence[str]) -> t
     return tuple(passages[at].id for at in order[:_OPENED] if best[at] or at == order[0])
 
 
-def _add_section(at: int, passages: Sequence[Passage], chosen: set[int], most: int) -> int:
-    """Choose a passage with its neighbours and its section, nearest first; return the characters that this takes.
+def _find_section(at: int, passages: Sequence[Passage], most: int) -> set[int]:
+    """Return the places of a passage, its neighbours and its section, nearest first, in at most so many characters.
 
     Of a long section, such as a page without headings, only what stands near is taken.
     """
@@ -344,13 +355,12 @@ def _add_section(at: int, passages: Sequence[Passage], chosen: set[int], most: i
     while above + 1 < len(passages) and passages[above + 1].heading == passages[at].heading:
         above += 1
     places = range(max(0, min(below, at - 1)), min(len(passages), max(above, at + 1) + 1))
-    taken = 0
+    taken: set[int] = set()
     for place in sorted(places, key=lambda place: (abs(place - at), place)):
-        size = 0 if place in chosen else len(passages[place].text)
-        if taken + size > most:
+        most -= len(passages[place].text)
+        if most < 0:
             break
-        taken += size
-        chosen.add(place)
+        taken.add(place)
     return taken
 
 

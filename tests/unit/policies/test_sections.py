@@ -42,7 +42,7 @@ def test_a_short_rest_is_read_with_all_before_it() -> None:
     assert len(select_sections(passages, (PassageId("C1"),), ("plain words",), most=23_000)) < len(passages)
     rest = replace(passages[-1], text="A short end.", heading="b")
     found = (PassageId("C3"), PassageId("C9"), PassageId("C15"), PassageId("C21"))
-    assert select_sections([*passages, rest], found, ("unheard",))[-1] == rest
+    assert select_sections([*passages, rest], found, ("unheard",), most=24_000)[-1] == rest
 
 
 def test_of_a_long_document_the_section_of_what_was_found_is_read_with_its_neighbours() -> None:
@@ -116,6 +116,24 @@ def test_no_query_takes_the_room_of_the_others() -> None:
     chosen = {each.id for each in select_sections(passages, found, queries, most=12_000)}
     assert {"C0", "C30", "C36"} <= chosen
     assert "C18" not in chosen
+
+
+def test_all_that_was_found_is_read_before_what_stands_around_the_first_of_it() -> None:
+    """A chapter of a manual in which a search found a passage in each of many long sections."""
+    passages = document(*((f"part {number}", 6) for number in range(12)))
+    found = [PassageId(f"C{at}") for at in range(2, 72, 6)]
+    chosen = [each.id for each in select_sections(passages, found, ("unheard",))]
+    assert set(found) <= set(chosen)
+    assert len(chosen) > len(found), "the rest of the room is for what stands around"
+
+
+def test_a_word_that_is_repeated_holds_no_more_of_a_query() -> None:
+    passages = document(("a", 20), ("b", 20))
+    said = {12: "The ferry fares are in a table. " * 9, 33: "ferry " * 90}
+    passages = [replace(each, text=said.get(at, each.text)) for at, each in enumerate(passages)]
+    asked = ("Which ferry crosses at dawn in winter?", "What are the fares of the ferry?")
+    chosen = {each.id for each in select_sections(passages, (PassageId("C2"),), asked, most=9_000)}
+    assert ("C12" in chosen, "C33" in chosen) == (True, False)
 
 
 def test_of_many_unread_sections_the_nearest_to_what_is_asked_are_listed_in_reading_order() -> None:
