@@ -69,7 +69,22 @@ async def test_a_role_that_is_never_answered_falls_back_for_its_own_calls_and_is
     assert "extractive" in done.report.methodology.analyst
 
 
-@pytest.mark.parametrize("shape", [wrap, break_lines, talk, write_markdown])
+def drop_prose(_role: str, text: str) -> str:
+    """Leave out what a model says of its own answer."""
+    return json.dumps({k: v for k, v in json.loads(text).items() if k not in ("reasoning", "summary", "rationale")})
+
+
+def spoil_extras(role: str, text: str) -> str:
+    """Fill in wrongly what a form does not demand."""
+    extras = {
+        "extract": {"follow_ups": [{"text": "C1: what else?"}, {}], "terms": ["gate", 3], "gaps": "none"},
+        "reflect": {"contradictions": [{"a": "F1", "severity": "awful"}], "answered_by": "sq-1", "next": []},
+        "clarify": {"reasons": 3, "narrower": [{"question": "which?"}]},
+    }
+    return json.dumps(json.loads(text) | extras.get(role, {}))
+
+
+@pytest.mark.parametrize("shape", [wrap, break_lines, talk, write_markdown, drop_prose, spoil_extras])
 async def test_every_role_of_angles_is_read_in_an_odd_shape_without_a_repair(shape: Callable[[str, str], str]):
     """Among them those that only a reviewed run has: summarize, critique, revise, judge."""
 

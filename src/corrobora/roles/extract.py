@@ -173,11 +173,13 @@ def convert_extraction(given: Excerpt, filled: WireExtraction) -> Extraction:
             follow_ups=tuple(
                 FollowUp(f.question, f.confidence, f.rationale)
                 for f in filled.follow_ups
-                if find_owner(f.passage) == at
+                if find_owner(f.passage) == at and f.question.strip()
             ),
             gaps=clean_texts([text for place, text in placed if find_owner(place) == at]),
             linked=tuple(
-                LinkedSource(x.reference, x.context, x.priority) for x in filled.linked if find_owner(x.passage) == at
+                LinkedSource(x.reference, x.context, x.priority)
+                for x in filled.linked
+                if find_owner(x.passage) == at and x.reference.strip()
             ),
             contradicts_known=clean_texts(filled.contradicts_known),
             terms=drop_duplicates(clean_texts(filled.terms)),

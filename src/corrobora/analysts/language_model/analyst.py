@@ -120,7 +120,7 @@ class _Play:
                 raise
             problem = error
         repaired = await self._ask(room, Correction(drop_thinking(reply.text)[:_SHOWN_ANSWER], problem.message))
-        return self._read(repaired)
+        return self._read(repaired, last=True)
 
     async def _ask(self, room: int, correction: Correction | None = None) -> Reply:
         form = _make_form(self.role).form.narrow(lambda fields: list_choices(self.given, fields))
@@ -128,14 +128,15 @@ class _Play:
         self.usage += reply.usage
         return reply
 
-    def _read(self, reply: Reply) -> Any:
+    def _read(self, reply: Reply, *, last: bool = False) -> Any:
         """Return the role's output in a reply, or raise the `RoleError` that says what is wrong with it."""
         name = self.role.prompt
         if reply.ending == "refusal":
             raise RoleError("refusal", f"{self.model.label} refused to play {name}.")
         if reply.ending == "length":
             raise RoleError("output_truncated", f"The answer for {name} was cut off twice at its limit of tokens.")
-        fields = _make_form(self.role).form.schema.get("properties", {})
+        schema = _make_form(self.role).form.schema
+        fields = schema.get("properties", {})
         try:
             text = unwrap_object(extract_object(reply.text, role=name), fields)
         except RoleError as error:
@@ -143,7 +144,7 @@ class _Play:
                 raise
             text = read_markdown(reply.text, title=self.given.question, role=name)
         try:
-            filled = fill_form(_make_form(self.role).adapter, text)
+            filled = fill_form(_make_form(self.role).adapter, text, schema, last=last)
             return filled if self.role.convert is None else self.role.convert(self.given, filled)
         except ValidationError as error:
             raise RoleError(

@@ -10,13 +10,16 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Container
-from typing import Any, NoReturn
+from collections.abc import Container, Iterable, Mapping
+from typing import Any, NoReturn, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
 
 from corrobora.domain.errors import RoleError
 from corrobora.domain.limits import LIMITS
+from corrobora.roles.forms import CHOICES
+
+_Place: TypeAlias = "tuple[Any, ...]"  # names of members and numbers of items
 
 _THINK, _THOUGHT = "<think>", "</think>"
 _MARKDOWN_FENCE = re.compile(
@@ -83,17 +86,86 @@ def unwrap_object(text: str, fields: Container[str]) -> str:
     return text
 
 
-def fill_form(adapter: TypeAdapter[Any], text: str) -> Any:
+def fill_form(adapter: TypeAdapter[Any], text: str, schema: Mapping[str, Any], *, last: bool = False) -> Any:
     """Fill in a role's form, strictly: a number in quotes is none. A field left `null` counts as left out.
 
-    `text` is what `extract_object` returned. Raises `ValidationError`.
+    A text that is left out is empty, and what an answer can do without is dropped where it does not fit: whatever has
+    a default, and of an answer that is the `last` one items of any list. Forms that forbid further fields, because all
+    of them take effect, are refused as a whole.
+
+    `text` is what `extract_object` returned, `schema` the form's. Raises `ValidationError`.
     """
     try:
         return adapter.validate_json(text, strict=True)
-    except ValidationError:
-        if (cleaned := drop_nulls(text)) is None:
-            raise
-        return adapter.validate_json(cleaned, strict=True)
+    except ValidationError as error:
+        refused = error
+    if (cleaned := drop_nulls(text) or text) != text:
+        try:
+            return adapter.validate_json(cleaned, strict=True)
+        except ValidationError as error:
+            refused = error
+    places = [tuple(each["loc"]) for each in refused.errors(include_url=False, include_context=False)]
+    mended = None if schema.get("additionalProperties") is False else _mend_form(cleaned, places, schema, last=last)
+    if mended is None:
+        raise refused
+    return adapter.validate_json(mended, strict=True)
+
+
+def _mend_form(text: str, places: Iterable[_Place], schema: Mapping[str, Any], *, last: bool) -> str | None:
+    """Return JSON text without what stands at these places; None if the form cannot do without it."""
+    value, dropped, demanded = json.loads(text), set[_Place](), schema.get("required", ())
+    before = {name: bool(value.get(name)) for name in demanded}
+    for place in places:
+        holder = _find_value(value, place[:-1])
+        if isinstance(holder, dict) and place[-1] not in holder and _is_plain_text(_find_schema(schema, place)):
+            holder[place[-1]] = ""
+        elif found := _find_spare(place, schema, last=last):
+            dropped.add(found)
+        else:
+            return None
+    for place in sorted(dropped, reverse=True):  # later items of a list first
+        del _find_value(value, place[:-1])[place[-1]]
+    emptied = any(was and isinstance(value[name], list) and not value[name] for name, was in before.items())
+    return None if emptied else json.dumps(value, ensure_ascii=False)
+
+
+def _find_spare(place: _Place, schema: Mapping[str, Any], *, last: bool) -> _Place:
+    """Return the innermost part around a place that a form can do without; () if there is none.
+
+    Of a list that is demanded no item can be missed as long as the answer can be asked for again.
+    """
+    for size in range(len(place), 0, -1):
+        holder = _find_schema(schema, place[: size - 1])
+        if isinstance(place[size - 1], int):
+            spare = last or place[0] not in schema.get("required", ())
+        else:
+            spare = place[size - 1] in holder.get("properties", {}) and place[size - 1] not in holder.get(
+                "required", ()
+            )
+        if spare:
+            return place[:size]
+    return ()
+
+
+def _find_schema(schema: Mapping[str, Any], place: _Place) -> Mapping[str, Any]:
+    found: Any = schema
+    for key in (None, *place):
+        if key is not None:
+            found = found.get("items", {}) if isinstance(key, int) else found.get("properties", {}).get(key, {})
+        if "$ref" in found:
+            found = schema["$defs"][found["$ref"].rpartition("/")[2]]
+    return found
+
+
+def _find_value(value: Any, place: _Place) -> Any:
+    for key in place:
+        value = value[key]
+    return value
+
+
+def _is_plain_text(schema: Mapping[str, Any]) -> bool:
+    """True if a form asks for any text here, also for none."""
+    return schema.get("type") == "string" and schema.keys().isdisjoint(("enum", "minLength", CHOICES))
 
 
 def drop_nulls(text: str) -> str | None:

@@ -141,7 +141,7 @@ async def test_json_in_fences_or_with_small_faults_needs_no_repair(text: str):
         "<think>only thoughts</think>",
         '{"problems": ["a"], "problems": [], "summary": "b"}',
         '{"problems": "a", "summary": "b"}',
-        '{"problems": []}',
+        '{"summary": "b"}',
         '{"problems": [], "summary": NaN}',
         "[1, 2]",
         '{"problems": ["\\ud800"], "summary": "b"}',

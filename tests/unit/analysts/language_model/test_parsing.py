@@ -7,10 +7,13 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
-from corrobora.analysts.language_model.parsing import drop_nulls, extract_object
+from corrobora.analysts.language_model.analyst import _make_form
+from corrobora.analysts.language_model.parsing import drop_nulls, extract_object, fill_form
 from corrobora.domain.errors import RoleError
 from corrobora.domain.limits import LIMITS
+from corrobora.roles.extract import extract
 
 CHARACTERS = st.characters(codec="utf-8", exclude_characters="\0")  # a NUL is left out, see below
 VALUES = st.recursive(
@@ -102,3 +105,21 @@ def test_members_that_are_null_are_left_out_at_every_depth():
     assert drop_nulls('{"a": 1}') is None
     assert drop_nulls('{"a": "null", "b": [null]}') is None
     assert json.loads(drop_nulls('{"a": null, "b": {"c": null, "d": [{"e": null}]}}') or "") == {"b": {"d": [{}]}}
+
+
+def test_an_unfit_quote_is_asked_for_again_and_the_last_answer_keeps_all_that_fit():
+    made = _make_form(extract)
+    fit, unfit = (
+        {"passage": "C1", "quote": "It is open.", "confidence": 0.7},
+        {"quote": "It is shut.", "confidence": "0.7"},
+    )
+
+    def fill(*quotes: object, last: bool) -> list[str]:
+        filled = fill_form(made.adapter, json.dumps({"quotes": quotes}), made.form.schema, last=last)
+        return [each.quote for each in filled.quotes]
+
+    assert fill(fit, unfit, last=True) == ["It is open."]
+    assert fill(fit | {"subjects": "gate"}, last=False) == ["It is open."], "only its subjects are left out"
+    for quotes, last in (((fit, unfit), False), ((unfit,), True)):
+        with pytest.raises(ValidationError):
+            fill(*quotes, last=last)
