@@ -192,7 +192,7 @@ async def pursue_leaf(node: Node, run: Session) -> Findings:
     if seconds is not None:  # it counts from where the leaf began, also after a resume
         thread = replace(thread, opened=(await run.record_meter(f"{node.path}/open")).elapsed_seconds)
         seconds = max(0.0, thread.opened + seconds - run.budget.elapsed)
-    with run.budget.track_usage(tokens=None if tokens is None else int(tokens), seconds=seconds):
+    with run.budget.track_usage(tokens=None if tokens is None else int(tokens), seconds=seconds, judged=True):
         found = await record_leaf_result(node, pursue(thread, run), run)
     run.worked[task] = replace(found, rounds=(*thread.earlier, *found.rounds))
     return found

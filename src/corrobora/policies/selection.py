@@ -201,7 +201,7 @@ def _find_menu(pages: Sequence[frozenset[str]]) -> frozenset[str]:
     return frozenset(term for term, count in counts.items() if 1 < len(pages) < 2 * count)
 
 
-READ_CHARS, CALL_CHARS = 20_000, 32_000  # of one document in a call, about 5,000 tokens, and of all that share it
+READ_CHARS, CALL_CHARS = 20_000, 40_000  # of one document in a call, about 5,000 tokens, and of all that share it
 SECTION_CHARS, NEAR_CHARS = 6_000, 3_000  # of a section around what was found, and around what holds much of a query
 NEAR_PASSAGES = 4  # of one query
 SHORT_CHARS = 8_000  # of a document that is read as a whole, whatever is looked for

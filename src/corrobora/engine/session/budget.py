@@ -27,7 +27,6 @@ MAX_HALVINGS = 3  # of the patience, after calls that took too long
 DECISION_SHARE = 0.25  # of the reserve: the most that deciding and summarizing may take from it
 FALLBACK_SECONDS, FALLBACK_SHARE = 2.0, 0.1  # of a round, at its end: the next analyst still reads what no model read
 
-READING_SHARE = 0.75  # of the tokens of a part: what reading may take, so that a model still judges what was read
 CHARACTERS_PER_TOKEN = 3  # of an input at least: a call is reckoned before it is sent, and rather too high
 CALL_TOKENS = 2_000  # what a call may take beside its input: instructions, form and answer
 
@@ -56,6 +55,7 @@ class UsageLedger:
     tokens: int | None = None
     ends: float = math.inf  # on the clock of the run
     reserved: int = 0  # tokens of calls that are not answered yet
+    kept: int = 0  # tokens that reading leaves to who judges what was read
 
 
 @dataclass(slots=True, eq=False)
@@ -297,10 +297,12 @@ class Budget:
         self._settled.set()
 
     @contextmanager
-    def track_usage(self, *, tokens: int | None = None, seconds: float | None = None) -> Generator[UsageLedger]:
+    def track_usage(
+        self, *, tokens: int | None = None, seconds: float | None = None, judged: bool = False
+    ) -> Generator[UsageLedger]:
         """Book what is called inside to a ledger of its own as well: the bill of a sub-agent, the limit of a scout."""
         ends = math.inf if seconds is None else self._clock.now() + seconds
-        ledger = UsageLedger(tokens=tokens, ends=ends)
+        ledger = UsageLedger(tokens=tokens, ends=ends, kept=(tokens or 0) // 4 if judged else 0)
         token = _ledgers.set((*_ledgers.get(), ledger))
         try:
             yield ledger
@@ -317,7 +319,7 @@ class Budget:
         limits = [ledger for ledger in _ledgers.get() if ledger.tokens is not None or ledger.ends < math.inf]
         for ledger in limits:
             used = ledger.usage.input_tokens + ledger.usage.output_tokens + ledger.reserved
-            if ledger.tokens is not None and used + tokens > ledger.tokens * (READING_SHARE if reading else 1):
+            if ledger.tokens is not None and used + tokens > ledger.tokens - (ledger.kept if reading else 0):
                 raise LimitReached("tokens", value=used + tokens, limit=ledger.tokens, scope="part")
             if self._clock.now() >= ledger.ends:
                 raise LimitReached("time", value=1, limit=1, scope="part")

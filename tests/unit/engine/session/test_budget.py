@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from corrobora.domain.errors import LimitReached
 from corrobora.domain.limits import Allowance, Usage
 from corrobora.engine.session.budget import Budget, ScopeOver
 from corrobora.policies.budget import make_allowance
@@ -230,3 +231,15 @@ async def test_usage_is_booked_in_all_open_ledgers() -> None:
 
 def test_scope_over_names_its_scope() -> None:
     assert ScopeOver(3.0).ends == 3.0
+
+
+def test_reading_leaves_a_part_of_the_tokens_of_a_task_to_who_judges_what_was_read() -> None:
+    ledger, _ = budget(None)
+    with ledger.track_usage(tokens=1_000, judged=True):
+        with pytest.raises(LimitReached) as unread, ledger.reserve_tokens(800, reading=True):
+            pytest.fail("a quarter is kept")
+        assert unread.value.is_of_part
+        with ledger.reserve_tokens(700, reading=True), ledger.reserve_tokens(250):
+            pass
+    with ledger.track_usage(tokens=1_000), ledger.reserve_tokens(800, reading=True):
+        pass
