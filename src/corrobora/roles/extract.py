@@ -28,7 +28,11 @@ from corrobora.roles.forms import (
 )
 
 _PLACE = re.compile(r"[\[(\s]{0,3}(?:S\d{1,9}:)?(C\d{1,9})[\])\s:,|-]{1,4}")  # the passage that a text begins with
-_SOURCE_ID = re.compile(r"(?:^|(?<=\s))[\[(*]{0,3}(S\d{1,9})[\])*]{0,3}:[ *]")  # before what is said of a source
+_NAME = r"[\[(*]{0,3}S\d{1,9}[\])*]{0,3}"
+_SOURCE_IDS = re.compile(
+    rf"(?:^|(?<=\s)){_NAME}(?:(?:,? and|,? und|[,;]) {_NAME}){{0,40}}:[ *]"
+)  # before what is said of them
+_ANY_ID = re.compile(r"S\d{1,9}")
 _MAX_NEXT = 3  # sections and documents that one reader may ask for
 
 
@@ -213,9 +217,12 @@ def _read_id(text: str) -> str:
 
 
 def _split_summary(text: str) -> dict[str, str]:
-    """Split "S3: ... S4: ..." by source; what stands before the first id belongs to none."""
-    first, *rest = _SOURCE_ID.split(text)
-    return {"": first.strip(), **{name: said.strip() for name, said in zip(rest[::2], rest[1::2], strict=True)}}
+    """Split "S3: ... S4, S5: ..." by source; what stands before the first id belongs to none."""
+    found = list(_SOURCE_IDS.finditer(text))
+    said = {"": text[: found[0].start() if found else len(text)].strip()}
+    for one, end in zip(found, [*(each.start() for each in found[1:]), len(text)], strict=False):
+        said |= dict.fromkeys(_ANY_ID.findall(one[0]), text[one.end() : end].strip())
+    return said
 
 
 def _split_place(text: str) -> tuple[str, str]:
