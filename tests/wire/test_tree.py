@@ -405,3 +405,10 @@ async def test_tree_16_what_the_tokens_of_a_spec_do_not_pay_for_is_left_unread_a
     assert "extractive" not in readers, readers
     left = [each for done in bounded.rounds for each in done.readings if each.outcome is ReadOutcome.SKIPPED]
     assert {each.note for each in left} == {"the tokens of its task are spent"}, left
+
+
+async def test_tree_27_a_refinement_may_name_a_task_without_the_number_of_its_pass():
+    change = {"changes": [{"task": "root/1", "queries": ["harbour cranes"]}], "why": "other words"}
+    done = await run_over_wire("tree", {"plan": make_flat_plan(phases=[NEVER]), "refine": change})
+    assert len(done.prompts("refine")) == 2
+    assert not [each for each in done.asked if each.turns], "no answer is asked for again"

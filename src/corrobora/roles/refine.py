@@ -5,7 +5,7 @@ Knows a node, its unmet criteria and the links that were found. Never changes de
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from pydantic import Field
@@ -13,6 +13,7 @@ from pydantic import Field
 from corrobora.domain.evidence import Fact, LinkedSource
 from corrobora.domain.plan import Node, Record, TaskSpec, collect_leaves
 from corrobora.domain.thread import Gap
+from corrobora.policies.outcome import strip_iterations
 from corrobora.ports import Role
 from corrobora.roles.forms import (
     FACTS,
@@ -94,20 +95,21 @@ class WireRefinement:
 
 
 def convert_refinement(given: Shortfall, filled: WireRefinement) -> Refinement:
-    """Accept changes to leaves that exist, and sources that were listed."""
-    known = given.tasks
-    wrong = [change.task for change in filled.changes if change.task not in known]
+    """Accept changes to leaves that exist, whichever pass a task is named after, and sources that were listed."""
+    known = {strip_iterations(task): task for task in given.tasks}
+    changes = [replace(each, task=known.get(strip_iterations(each.task), each.task)) for each in filled.changes]
+    wrong = [change.task for change in changes if change.task not in given.tasks]
     if wrong:
-        raise UnusableAnswer(f"There is no task {wrong[0]!r}. The tasks are: {', '.join(sorted(known))}.")
+        raise UnusableAnswer(f"There is no task {wrong[0]!r}. The tasks are: {', '.join(sorted(given.tasks))}.")
     links = dict(zip(given.labels, (link.reference for link in given.linked), strict=True))
-    queries = tuple((c.task, drop_duplicates(clean_texts(c.queries))) for c in filled.changes if clean_texts(c.queries))
-    sources = [(c.task, drop_duplicates(links[label] for label in c.sources if label in links)) for c in filled.changes]
+    queries = tuple((c.task, drop_duplicates(clean_texts(c.queries))) for c in changes if clean_texts(c.queries))
+    sources = [(c.task, drop_duplicates(links[label] for label in c.sources if label in links)) for c in changes]
     return Refinement(
         queries,
         tuple(pair for pair in sources if pair[1]),
         filled.why,
-        tuple((c.task, asked) for c in filled.changes if (asked := drop_duplicates(clean_texts(c.sub_questions)))),
-        tuple((c.task, tuple(map(make_spec, c.specs))) for c in filled.changes if c.specs),
+        tuple((c.task, asked) for c in changes if (asked := drop_duplicates(clean_texts(c.sub_questions)))),
+        tuple((c.task, tuple(map(make_spec, c.specs))) for c in changes if c.specs),
         filled.synthesis.strip(),
     )
 
