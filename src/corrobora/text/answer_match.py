@@ -197,7 +197,7 @@ class AnswerCheck:
     lack: Lack = Lack.NOTHING
     what: str = ""  # the missing name, or the kind in words: "clearly gives a date or a time"
     suits: bool = True
-    near: bool = True  # it holds a word or name of the question, and speaks of no other release
+    near: bool = True  # it holds a word or name of the question, or what is counted, and speaks of no other release
     gives: bool = True  # it gives the number, date or name that is asked for, if words can tell
 
     @property
@@ -249,7 +249,7 @@ def check_answer(
     headed, when = _is_answered_by_heading(context, needs, releases), bool(needs.kind.kinds & _WHEN)
     of_kind, fits = of_kind or headed, fits or headed
     states = bool(own) or not needs.topic or (headed and when)  # any other heading alone states nothing
-    near = (states or not needs.meant.isdisjoint(held)) and not other_release
+    near = (states or not held.isdisjoint(needs.meant | needs.kind.counted)) and not other_release
     gives = of_kind or needs.duty or (when and _is_of_kind(context, needs))
     gives = gives or (needs.kind.duty and _gives_number(question, statement))
     passing = AnswerCheck(share, suits=near and gives and named, near=near, gives=gives or needs.general)

@@ -75,7 +75,21 @@ _DEGREES = tuple(
     )
 )
 _HOW = re.compile(rf"\bhow ({'|'.join(each for each, _ in _DEGREES)})\b")
-_HOW_MANY = re.compile(r"\bhow many((?: \w+){1,4})")
+_HOW_MANY = re.compile(r"\b(?:how many|wie ?viele[nr]?)((?: \w+){1,4})")
+_GERMAN = tuple(
+    (re.compile(rf"\b(?:{asks})\b"), _read_kinds(kinds))
+    for asks, kinds in (
+        ("wie lange?", "duration extent"),
+        ("wie (?:oft|häufig)", "frequency"),
+        ("wie alt|welche[mns] alter", "age date amount"),
+        ("wie ?viel|wie (?:hoch|teuer)|was kosten?|was kostet|was zahlt|was zahlen", "money share amount"),
+        ("wie (?:große?|groß|breit|tief|weit|schwer|dick|lang|klein|warm|heiß|kalt|stark|schnell)", "extent amount"),
+        ("wann", "date clock"),
+        ("wer|wem|wen|wessen", "person"),
+        ("wo|wohin|woher", "place"),
+        ("warum|weshalb|wieso|weswegen", "reason"),
+    )
+)
 _NOUNS = tuple(
     (nouns, _read_kinds(kinds))
     for nouns, kinds in (
@@ -141,13 +155,14 @@ _MAILBOX = re.compile(r"\b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}\b")
 _TIMES = frozenset(
     stem_word(word)
     for word in "second seconds minute minutes min mins hour hours hrs day days night nights week weeks weekday "
-    "month months year years yr yrs decade century fortnight quarter".split()
+    "month months year years yr yrs decade century fortnight quarter sekunde sekunden minuten stunde stunden tag tage "
+    "tagen woche wochen monat monate monaten jahr jahre jahren".split()
 )
 _MEASURES = frozenset(
     stem_word(word)
     for word in "character characters digit digits letter letters word words page pages line lines bit bits byte bytes "
     "kb mb gb tb kilobyte megabyte gigabyte meter metre meters metres m km kilometer kilometre mm cm centimetre inch "
-    "inches foot feet ft yard mile miles mi acre hectare litre liter gram grams g kg kilogram kilograms mg ton tonne "
+    "inches quadratmeter zentimeter foot feet ft yard mile miles mi acre hectare litre liter gram grams g kg kilogram kilograms mg ton tonne "
     "tonnes pound pounds lb ounce degree degrees percent pixel pixels volt watt watts hertz item items token "
     "tokens".split()
 )
@@ -156,7 +171,8 @@ _CURRENCY = frozenset(
 )
 _OFTEN = re.compile(
     r"(?i)\b(?:every|each|once|twice|thrice|daily|weekly|monthly|quarterly|annually|yearly|hourly|per|always|never|"
-    r"\w+ times|times an?|periodically|regularly|at least once|nightly|biweekly)\b"
+    r"\w+ times|times an?|periodically|regularly|at least once|nightly|biweekly|täglich|wöchentlich|monatlich|jährlich|"
+    r"jede[nrs]?|alle|einmal|zweimal|pro|im (?:monat|jahr)|in der woche|am tag)\b"
 )
 _AGED = re.compile(r"(?i)\b(?:age[ds]?|years? old|year-olds?|born|anniversary)\b")
 _EVERY = re.compile(
@@ -168,19 +184,19 @@ _MONTHS = "january|february|march|april|june|july|august|september|october|novem
 _DAY = re.compile(
     r"(?i)\b\d{1,2}(?:st|nd|rd|th|\.)? may\b|\bmay \d{1,2}\b|"
     r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\b(?:today|tomorrow|tonight|yesterday|weekend)\b|"
-    rf"\b(?:{_MONTHS})\b|\b(?:in|since|"
+    rf"\b(?:{_MONTHS})\b|\b\d{{1,2}}\. [JFMASOND]\w{{2,8}}\b|\b(?:in|since|"
     r"until|by) (?:may|spring|summer|autumn|winter)\b|\b(?:19|20)\d{6}\b|\b(?:next|last|this) (?:week|month|year)\b"
 )
 _PLACE = re.compile(
     r"\b(?:in|at|near|from|to|on|outside|inside|around) (?:the |our |my |your |a )?[A-Z][\w'-]+|"
-    r"\b\d+ [A-Z]\w+ (?:St|Ave|R)"
+    r"\b(?:bei|am|im|auf|unter|nach|zu[mr]?|aus|in(?: de[rmn])?) [A-ZÄÖÜ]\w+|\b\d+ [A-Z]\w+ (?:St|Ave|R)"
 )
 _PLACE_WORD = re.compile(
     r"(?i)\b(?:at|in|near|behind|beside|outside|inside|around|opposite) (?:the|our|my|your|a|an) \w+"
 )
 _REASON = re.compile(
     rf"(?i)\b(?:because|since(?! (?:\d|last\b|then\b|\w+day\b|may\b|{_MONTHS}))|therefore|due to|reasons?|rationale|"
-    r"so that|in order to|as a result|caused? by|owing to|thanks to|hence|"
+    r"weil|wegen|aufgrund|grund|ursache|schuld|deshalb|daher|damit|so that|in order to|as a result|caused? by|owing to|thanks to|hence|"
     r"to (?:avoid|prevent|ensure|protect|reduce|allow|keep|make|help))\b"
 )
 _MEANS = re.compile(r"(?i)\b(?:by|using|via|through|with|first|then|click|set|run|use|add|choose|select)\b")
@@ -217,7 +233,7 @@ def classify_question(question: str) -> ExpectedAnswer:
         born = duty and AnswerKind.AGE in kinds  # how old something must be is no date
         return ExpectedAnswer(kinds - {AnswerKind.DATE} if born else kinds, duty, named=own)
     defined = _DEFINITION_QUESTION.match(folded)
-    for pattern, kinds in (*_NOUN, *_CHANGED):
+    for pattern, kinds in (*_GERMAN, *_NOUN, *_CHANGED):
         if pattern.search(folded) is not None:
             return ExpectedAnswer(kinds, duty, named=own)
     return _classify_by_question_word(folded, defined, own, duty=duty)

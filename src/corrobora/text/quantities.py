@@ -32,7 +32,11 @@ TENS: dict[str, int] = {
     word: 10 * number
     for number, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)
 }
-NUMBER_WORDS = SMALL_NUMBERS | TENS
+_GERMAN_NUMBERS = {
+    word: number
+    for number, word in enumerate("zwei drei vier fünf sechs sieben acht neun zehn".split(), start=2)
+}
+NUMBER_WORDS = SMALL_NUMBERS | _GERMAN_NUMBERS | TENS
 
 
 def is_calendar_name(name: str) -> bool:
