@@ -91,7 +91,8 @@ def _find_capitalized(text: str) -> list[Mention]:
 def _opens_mention(text: str, tokens: list[tuple[str, int, int]], at: int) -> bool:
     word, start, _ = tokens[at]
     if not word.isalpha() and any(map(str.isdigit, word)):
-        return (any(c.isalpha() for c in word) and not word[:-2].isdigit()) or (word.count("-") > 0 and len(word) > 4)  # noqa: PLR2004 - "3rd", "1-2"
+        counts = word[:-2].isdigit() or (word[:-1].isdigit() and word[-1].islower())  # "3rd", "2w"
+        return (any(c.isalpha() for c in word) and not counts) or (word.count("-") > 0 and len(word) > 4)  # noqa: PLR2004 - "1-2"
     if not word[0].isupper():
         return False
     if len(word) > 1 and word.isupper():

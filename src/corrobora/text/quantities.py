@@ -33,8 +33,7 @@ TENS: dict[str, int] = {
     for number, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)
 }
 _GERMAN_NUMBERS = {
-    word: number
-    for number, word in enumerate("zwei drei vier fünf sechs sieben acht neun zehn".split(), start=2)
+    word: number for number, word in enumerate("zwei drei vier fünf sechs sieben acht neun zehn".split(), start=2)
 }
 NUMBER_WORDS = SMALL_NUMBERS | _GERMAN_NUMBERS | TENS
 

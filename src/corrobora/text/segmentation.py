@@ -48,7 +48,7 @@ _OPENERS = frozenset(
 )
 _STOP = re.compile(r"[.!?…]+|[。！？]+|\n\s*")  # every alternative succeeds where it starts: linear on any text
 _CLOSERS = "\"'”’)]»›*_"
-_MARKER = re.compile(r"(?:[-*•‣◦–+#>|]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[\d[\d:./ T-]{3,24}\])(?=\s)")
+_MARKER = re.compile(r"(?:[-*•‣◦–+#>|]|(?<=  )o|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[\d[\d:./ T-]{3,24}\])(?=\s)")
 _GOES_ON = frozenset(",-–—'\"’”()/&")
 _SHORT_LINE = 40
 _GAP = re.compile(r"(?<=\S) {3,}(?=\S)")  # between two columns; lines set to a width have gaps of two spaces

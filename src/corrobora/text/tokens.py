@@ -273,7 +273,7 @@ def append_names(text: str) -> str:
     return f"{text}\n{names}" if names else text
 
 
-LIST_ITEM = re.compile(r"(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\(?[a-z][.)])[ \t]+(?=\S)")
+LIST_ITEM = re.compile(r"(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\(?[a-z][.)]|(?<=  )o)[ \t]+(?=\S)")
 COMMENT = re.compile(r"#+[ \t]+(?=\S)")  # of a configuration or a program
 _QUOTED = re.compile(r"(?:>[ \t]?){1,9}(?=[^\s>])")  # what a mail quotes of another
 TERM_GAP = "\u2003"  # what a reader puts between a term and what defines it, where it writes both on one line

@@ -164,7 +164,7 @@ def _end_of_list(lines: Sequence[Line], at: int, first: int) -> int:
     inner = find_inner_items(lines, at)
     if inner > at and fits_quote(lines, first, inner, INNER_CHARS):
         return inner
-    if not lines[at].text.endswith(":"):
+    if not _leads_in(lines, at):
         return at
     lines = lines[: inner + 1] if inner > at else lines
     marked = at + 1 < len(lines) and lines[at + 1].item
@@ -176,6 +176,12 @@ def _end_of_list(lines: Sequence[Line], at: int, first: int) -> int:
             break
         last += 1
     return last
+
+
+def _leads_in(lines: Sequence[Line], at: int) -> bool:
+    """True for a line that ends in a colon, or in no stop at all where items follow: "It is better because"."""
+    follows = at + 1 < len(lines) and lines[at + 1].item and lines[at + 1].passage == lines[at].passage
+    return lines[at].text.endswith(":") or (follows and not lines[at].item and lines[at].text[-1].isalnum())
 
 
 def _quote_to_answer(lines: Sequence[Line], at: int) -> tuple[int, int]:

@@ -92,7 +92,8 @@ def is_label(fact: Fact, span: Span) -> bool:
     What gives a number, other than a section's, or leads in a list is part of what is said.
     """
     own, rest = fact.quote[span.start : span.end], fact.quote[span.end :]
-    if LIST_ITEM.match(rest.lstrip()) is not None or find_term(fact.quote, span.start) > span.start:
+    below = len(fact.quote) - len(rest.lstrip())
+    if LIST_ITEM.match(fact.quote, below) is not None or find_term(fact.quote, span.start) > span.start:
         return False
     named = _SECTION.sub("", own)
     alone = rest.startswith("\n") and own.rstrip()[-1] not in ".!?:;…。！？" and not is_command(own)

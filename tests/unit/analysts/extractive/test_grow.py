@@ -53,6 +53,16 @@ def test_a_line_that_leads_in_a_list_is_quoted_with_its_items() -> None:
     assert "a lamp with oil" in grew
 
 
+def test_items_below_a_line_without_a_colon_are_quoted_with_it_also_those_marked_by_an_o() -> None:
+    for mark in ("-", "  o"):
+        text = (
+            f"The long pier is better for the crew because\n\n{mark} it is deep\n\n{mark} it is near\n\nBoats lie here."
+        )
+        grew = quote(text, "better for the crew")
+        assert "it is near" in grew, grew
+        assert "Boats" not in grew
+
+
 def test_a_short_turn_of_a_talk_is_quoted_whole() -> None:
     text = "Mira: Where do we meet on Saturday?\nOle: At the old mill. It is next to the bridge.\nMira: I shall come.\n"
     grew = quote(text, "At the old mill")
