@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 from corrobora.analysts.extractive.extract import find_context, refers_back
-from corrobora.analysts.extractive.fact_selection import is_label
-from corrobora.analysts.extractive.lines import is_turn
+from corrobora.analysts.extractive.fact_selection import is_heading_of
+from corrobora.analysts.extractive.lines import is_command, is_turn
 from corrobora.domain.evidence import Fact
-from corrobora.text.entries import find_entries, is_numbered_heading, measure_depth
+from corrobora.text.entries import find_entries, find_term, is_numbered_heading, measure_depth
 from corrobora.text.measures import find_quantities
 from corrobora.text.segmentation import Span, split_sentences
 from corrobora.text.tokens import LIST_ITEM, escape_text, fold_whitespace, skip_item_mark
@@ -21,6 +21,9 @@ from corrobora.text.tokens import LIST_ITEM, escape_text, fold_whitespace, skip_
 ITEM = "\n  - "  # before an item of a list among the sentences of a fact
 _SHORT_WORDS = 40  # of a quote that is printed whole
 _ENDED = re.compile(r"[.!?…。！？][\"'”’)\]»]*$")
+_SECTION = re.compile(r"^(?:\d+(?:\.\d+)*\.?|(?:§|[^\W\d_]{2,10}) \d{1,3}[.:)]?)\s")  # "4.1 ", "§ 4 ", "Chapter 2: "
+_NUMBERED = re.compile(r"(?<![A-Za-z\d])\d")
+_COUNTS = re.compile(r"\d+(?:\.\d+)?\s")  # "5 GB" and "1.5 GB" may count something, "6.15.7. Inspection" does not
 _LEADS_ON = re.compile(r"(?i)(?:^|[;,])\s*(?:and/or|and|or|und|oder|sowie|et|ou|y|o)\s*[;,]?\s*$")
 
 
@@ -73,8 +76,7 @@ def _select_pieces(fact: Fact, core: str, room: int, *, goes_on: bool = False) -
         if any(map(str.isalnum, piece)):
             numbered = is_numbered_heading(fact.quote, *spans[at])
             marked = start > spans[at].start and not numbered
-            own = Span(start, spans[at].end)
-            if not marked and at + 1 in kept and raw[at] != core and is_label(fact, own):
+            if not marked and at + 1 in kept and _is_label(fact, Span(start, spans[at].end), core):
                 continue
             items |= {piece} if LIST_ITEM.match(fact.quote, spans[at].start) and not numbered else set[str]()
             pieces.append(piece)
@@ -117,6 +119,22 @@ def _add_list(quote: str, spans: Sequence[Span], kept: range, room: int) -> Sequ
     whole = range(lead, next((n for n in range(kept.stop, len(items)) if not items[n]), len(items)))
     fits = len(quote[spans[lead].start : spans[whole[-1]].end].split()) <= room
     return whole if fits else [lead, *kept]
+
+
+def _is_label(fact: Fact, span: Span, core: str) -> bool:
+    """True for a heading above a sentence: it says nothing by itself.
+
+    What gives a number, other than a section's, or leads in a list is part of what is said.
+    """
+    own, rest = fact.quote[span.start : span.end], fact.quote[span.end :]
+    below = len(fact.quote) - len(rest.lstrip())
+    if LIST_ITEM.match(fact.quote, below) is not None or find_term(fact.quote, span.start) > span.start:
+        return False
+    alone = own != core and rest.startswith("\n") and own.rstrip()[-1] not in ".!?:;…。！？" and not is_command(own)
+    named = _SECTION.sub("", own)
+    return (alone and not _NUMBERED.search(own if _COUNTS.match(own) else named)) or (
+        is_heading_of(fact, own) and not _NUMBERED.search(named)
+    )
 
 
 def normalize_sentence(sentence: str) -> str:

@@ -7,28 +7,24 @@ by authority, recency and coverage, and reads nothing.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from corrobora.analysts.extractive.lines import is_command, is_turn, split_joined_names, stem_heading, stem_term
+from corrobora.analysts.extractive.lines import is_turn, split_joined_names, stem_heading, stem_term
 from corrobora.analysts.extractive.ranker import Ranked, Sentence, find_exchanges, rank_sentences
 from corrobora.domain.evidence import Fact, read_file_name
 from corrobora.roles.scope import Candidate, Shortlist, Shortlisted, Sweep
 from corrobora.text.answers import FITS_KIND
-from corrobora.text.entries import find_term, read_terms
+from corrobora.text.entries import read_terms
 from corrobora.text.phrases import format_count
 from corrobora.text.quantities import find_years
 from corrobora.text.ranking import jaccard_similarity, overlap_coefficient, select_diverse_items
-from corrobora.text.segmentation import Span, split_sentences
+from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import LIST_ITEM, fold_whitespace, stem_text
 from corrobora.text.vocabulary import collect_equivalences, map_names
 
-_SECTION = re.compile(r"^(?:\d+(?:\.\d+)*\.?|(?:§|[^\W\d_]{2,10}) \d{1,3}[.:)]?)\s")  # "4.1 ", "§ 4 ", "Chapter 2: "
-_NUMBERED = re.compile(r"(?<![A-Za-z\d])\d")
-_COUNTS = re.compile(r"\d+(?:\.\d+)?\s")  # "5 GB" and "1.5 GB" may count something: "6.15.7. Buchungen" does not
 _SAME = 0.8  # share of common stems from which two statements of one edition are one
 _INSIDE, _LEAST_STEMS = 0.95, 5  # or of the shorter one's stems, where it has as many
 
@@ -86,27 +82,9 @@ def is_heading_of(fact: Fact, sentence: str) -> bool:
     return said[-1:] not in "?:" and any(said == fold_whitespace(part) for part in fact.heading.split(" > "))
 
 
-def is_label(fact: Fact, span: Span) -> bool:
-    """True for a heading above a sentence: it says nothing by itself.
-
-    What gives a number, other than a section's, or leads in a list is part of what is said.
-    """
-    own, rest = fact.quote[span.start : span.end], fact.quote[span.end :]
-    below = len(fact.quote) - len(rest.lstrip())
-    if LIST_ITEM.match(fact.quote, below) is not None or find_term(fact.quote, span.start) > span.start:
-        return False
-    named = _SECTION.sub("", own)
-    alone = rest.startswith("\n") and own.rstrip()[-1] not in ".!?:;…。！？" and not is_command(own)
-    return (alone and not _NUMBERED.search(own if _COUNTS.match(own) else named)) or (
-        is_heading_of(fact, own) and not _NUMBERED.search(named)
-    )
-
-
 def _states_something(fact: Fact, one: Sentence) -> bool:
     """False for a heading, a question with its answer, and an item that leads in a list: what follows says more."""
-    start = fact.quote.find(one.text)
-    label = not one.listed and is_label(fact, Span(start, start + len(one.text)))
-    return not (one.bare or label or is_heading_of(fact, one.text) or (one.listed and one.text.endswith(":")))
+    return not (one.bare or is_heading_of(fact, one.text) or (one.listed and one.text.endswith(":")))
 
 
 def rank_facts(text: str, facts: Sequence[Fact]) -> tuple[RankedFact, ...]:
