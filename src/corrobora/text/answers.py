@@ -161,8 +161,8 @@ _TIMES = frozenset(
 _MEASURES = frozenset(
     stem_word(word)
     for word in "character characters digit digits letter letters word words page pages line lines bit bits byte bytes "
-    "kb mb gb tb kilobyte megabyte gigabyte meter metre meters metres m km kilometer kilometre mm cm centimetre inch "
-    "inches quadratmeter zentimeter foot feet ft yard mile miles mi acre hectare litre liter gram grams g kg kilogram kilograms mg ton tonne "
+    "quadratmeter zentimeter kb mb gb tb kilobyte megabyte gigabyte meter metre meters metres m km kilometer kilometre mm cm centimetre inch "
+    "inches foot feet ft yard mile miles mi acre hectare litre liter gram grams g kg kilogram kilograms mg ton tonne "
     "tonnes pound pounds lb ounce degree degrees percent pixel pixels volt watt watts hertz item items token "
     "tokens".split()
 )
@@ -171,7 +171,8 @@ _CURRENCY = frozenset(
 )
 _OFTEN = re.compile(
     r"(?i)\b(?:every|each|once|twice|thrice|daily|weekly|monthly|quarterly|annually|yearly|hourly|per|always|never|"
-    r"\w+ times|times an?|periodically|regularly|at least once|nightly|biweekly|täglich|wöchentlich|monatlich|jährlich|"
+    r"\w+ times|times an?|periodically|regularly|at least once|nightly|biweekly|"
+    r"täglich|wöchentlich|monatlich|jährlich|"
     r"jede[nrs]?|alle|einmal|zweimal|pro|im (?:monat|jahr)|in der woche|am tag)\b"
 )
 _AGED = re.compile(r"(?i)\b(?:age[ds]?|years? old|year-olds?|born|anniversary)\b")
@@ -196,7 +197,8 @@ _PLACE_WORD = re.compile(
 )
 _REASON = re.compile(
     rf"(?i)\b(?:because|since(?! (?:\d|last\b|then\b|\w+day\b|may\b|{_MONTHS}))|therefore|due to|reasons?|rationale|"
-    r"weil|wegen|aufgrund|grund|ursache|schuld|deshalb|daher|damit|so that|in order to|as a result|caused? by|owing to|thanks to|hence|"
+    r"weil|wegen|aufgrund|grund|ursache|schuld|deshalb|daher|damit|"
+    r"so that|in order to|as a result|caused? by|owing to|thanks to|hence|"
     r"to (?:avoid|prevent|ensure|protect|reduce|allow|keep|make|help))\b"
 )
 _MEANS = re.compile(r"(?i)\b(?:by|using|via|through|with|first|then|click|set|run|use|add|choose|select)\b")

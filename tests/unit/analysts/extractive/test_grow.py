@@ -55,8 +55,8 @@ def test_a_line_that_leads_in_a_list_is_quoted_with_its_items() -> None:
 
 def test_items_below_a_line_without_a_colon_are_quoted_with_it_also_those_marked_by_an_o() -> None:
     for mark in ("-", "  o"):
-        text = f"Ships come here. The long pier is better for the crew because\n\n{mark} it is deep\n\n{mark} it is near\n\nBoats lie here."
-        grew = quote(text, "better for the crew")
+        items = f"{mark} it is deep\n\n{mark} it is near"
+        grew = quote(f"Ships come here. It suits the crew because\n\n{items}\n\nBoats lie here.", "suits the crew")
         assert "it is near" in grew, grew
         assert "Boats" not in grew
 
