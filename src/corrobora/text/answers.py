@@ -161,7 +161,8 @@ _TIMES = frozenset(
 _MEASURES = frozenset(
     stem_word(word)
     for word in "character characters digit digits letter letters word words page pages line lines bit bits byte bytes "
-    "quadratmeter zentimeter kb mb gb tb kilobyte megabyte gigabyte meter metre meters metres m km kilometer kilometre mm cm centimetre inch "
+    "quadratmeter zentimeter "
+    "kb mb gb tb kilobyte megabyte gigabyte meter metre meters metres m km kilometer kilometre mm cm centimetre inch "
     "inches foot feet ft yard mile miles mi acre hectare litre liter gram grams g kg kilogram kilograms mg ton tonne "
     "tonnes pound pounds lb ounce degree degrees percent pixel pixels volt watt watts hertz item items token "
     "tokens".split()
