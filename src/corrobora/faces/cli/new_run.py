@@ -7,6 +7,7 @@ and cannot authorize a dialogue: only the exact phrase of the person does.
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -132,7 +133,7 @@ def _report_and_talk(settings: Settings, run: RunId, wanted: OutputOptions) -> i
         said = sys.stdin.readline()
         if not said.strip() or _leaves(said):
             break
-        if is_small_talk(said):
+        if is_small_talk(said) or _refuse_command(said):
             continue
         asked = parse_question(said).text
 
@@ -148,6 +149,14 @@ def _report_and_talk(settings: Settings, run: RunId, wanted: OutputOptions) -> i
 def _leaves(line: str) -> bool:
     """True for the end of the input and for the words that end a conversation on a terminal."""
     return not line or line.strip().lower() in ("/quit", "/exit", "/q", "quit", "exit")
+
+
+def _refuse_command(line: str) -> bool:
+    """Say that there is no such command, for a line that is nothing but one; it is not part of the question."""
+    found = re.fullmatch(r"/[a-z]+", line.strip())
+    if found:
+        write_stderr(f"  There is no command {found[0]}. /quit leaves; every other line is read by the manager.")
+    return found is not None
 
 
 def _manage_dialogues(settings: Settings, forget: str | None) -> int:
@@ -187,7 +196,8 @@ async def _talk_until_authorized(manager: DialogueManager, first: str) -> RunId:
                     f"corrobora chat --resume {manager.id}",
                 )
             said = line.strip()
-            if not said:
+            if not said or _refuse_command(said):
+                said = ""
                 continue
         for text in (await manager.say(said)).splitlines():
             write_stderr(f"  {sanitize_text(text)}")

@@ -37,13 +37,14 @@ def test_tree_the_phrase_starts_the_run_and_nothing_else_does(filled: Any) -> No
 
 def test_small_talk_starts_no_research_and_a_word_leaves(filled: Any) -> None:
     """Also after the report, where every other line is a follow-up question and a run of its own."""
-    said = ("hello", QUESTION, PHRASE, "Thanks a lot!", "/quit", "How long is it?")
+    said = ("hello", "/help", QUESTION, PHRASE, "Thanks a lot!", "/verify", "/quit", "How long is it?")
     every = ("runs", "list", "--json", "--limit", "1000")
     before = len(json.loads(filled(*every).out))
     result = filled.piped("chat", "-l", "docs", stdin=lines(*said))
     assert result.code == 0
     assert "names nothing that could be looked up" in result.err
-    assert f"1. {QUESTION}" in result.err
+    assert f"1. {QUESTION}\n" in result.err
+    assert ("There is no command /help." in result.err, "There is no command /verify." in result.err) == (True, True)
     assert len(json.loads(filled(*every).out)) == before + 1
     left = filled.piped("chat", "-l", "docs", stdin=lines(QUESTION, "/exit", PHRASE))
     assert (left.code, left.out) == (3, "")
