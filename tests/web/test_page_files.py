@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import html
 import re
 from pathlib import Path
 
@@ -35,3 +36,39 @@ def test_a_form_of_another_site_changes_nothing(site: Site) -> None:
     stale = httpx2.post(f"{site.url}/runs/{site.run}/remove", data={})
     assert stale.json()["code"] == "form_stale"
     assert httpx2.get(f"{site.url}/api/v1/runs/{site.run}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "said"),
+    [
+        (
+            "/runs",
+            {"max_cost": "-5"},
+            "The max cost cannot be used: it must be greater than or equal to 0.",
+        ),
+        ("/runs", {"question": "a" * 20_001}, "The question cannot be used: it must have at most 20000 characters."),
+        ("/chat", {"question": ""}, "The question cannot be used: it is empty."),
+        (
+            "/libraries/docs/rename",
+            {"new": "../x"},
+            "is not a valid library name: up to 64 letters, digits, _, . and -",
+        ),
+    ],
+)
+def test_a_form_that_cannot_be_used_says_why_in_plain_words(
+    site: Site, path: str, fields: dict[str, str], said: str
+) -> None:
+    with httpx2.Client(base_url=site.url, headers={"accept": "text/html"}) as client:
+        token = client.get("/").text.partition('name="csrf" value="')[2].partition('"')[0]
+        sent = {"question": "When was the bridge opened?", "library": "docs", "csrf": token} | fields
+        answer = client.post(path, data=sent)
+    assert answer.status_code == 422
+    assert said in html.unescape(answer.text)
+    assert "should" not in answer.text.partition("<main")[2].partition("<form")[0]
+    assert "corrobora library" not in answer.text
+
+
+def test_more_files_than_one_form_may_hold_are_counted_and_not_called_broken(site: Site) -> None:
+    files = [("files", (f"{number}.md", b"# Text")) for number in range(201)]
+    answer = httpx2.post(f"{site.url}/libraries/add", data={"name": "many"}, files=files, timeout=60)
+    assert (answer.status_code, "Too many files" in answer.text) == (400, True)

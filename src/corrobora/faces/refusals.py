@@ -79,6 +79,7 @@ _STEPS = {
     ),
 }
 _COMMAND = re.compile(r" [^.:]*: corrobora \w.*", re.DOTALL)  # the last sentence of a reason
+_TYPED = re.compile(r"\bcorrobora [a-z]|(?<!\w)--\w")  # a command or a flag: nobody types one at these faces
 _WORDS = {"missing": "it is missing", "extra_forbidden": "there is no such field", "string_too_short": "it is empty"}
 _SHOULD = re.compile(r"^\w+ should |(?: after validation)")
 _NO_OBJECT = ("model_attributes_type", "dict_type", "json_invalid")
@@ -87,7 +88,9 @@ _NO_OBJECT = ("model_attributes_type", "dict_type", "json_invalid")
 def choose_next_step(error: CorroboraError | Problem, face: Literal["page", "api", "tool"]) -> str:
     """Return what a person or program at this face can do next."""
     steps = _STEPS.get(error.code)
-    return error.next_step if steps is None else getattr(steps, face)
+    if steps is not None:
+        return getattr(steps, face)
+    return "" if _TYPED.search(error.next_step) else error.next_step
 
 
 def explain_error(error: CorroboraError, face: Literal["page", "api", "tool"]) -> str:

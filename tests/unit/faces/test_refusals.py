@@ -11,3 +11,5 @@ def test_a_face_is_told_what_can_be_done_there() -> None:
     assert choose_next_step(error, "api") == "List them: GET /api/v1/runs"
     assert explain_error(error, "tool") == "There is no run x. Call runs."
     assert explain_error(UserError("other", "No.", next_step="Wait."), "page") == "No. Wait."
+    for typed in ("corrobora library add NAME PATH", "Such as: corrobora trust .", "Name one with --model."):
+        assert explain_error(UserError("other", "No.", next_step=typed), "page") == "No."

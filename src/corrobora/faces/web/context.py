@@ -243,7 +243,7 @@ def add_error_handlers(app: FastAPI) -> None:
         assert isinstance(error, HTTPException)
         code = _HTTP_CODES.get(error.status_code, f"http_{error.status_code}")
         step = "The pages begin at /; the API is described at /api/v1/openapi.json." if code == "not_found" else ""
-        title = _BROKEN if code == "body_unreadable" else f"{error.detail.rstrip('.')}."
+        title = _BROKEN if error.detail.startswith("There was an error parsing") else f"{error.detail.rstrip('.')}."
         found = make_problem(code, title, error.status_code, next_step=step)
         answer = respond_with(request, found)
         answer.headers.update(error.headers or {})

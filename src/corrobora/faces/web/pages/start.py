@@ -23,6 +23,7 @@ from corrobora.domain.errors import CorroboraError, UserError
 from corrobora.domain.plan import Node, Plan
 from corrobora.domain.run import DEMO, RunRow, RunStatus
 from corrobora.faces.cli.runs import list_score_changes
+from corrobora.faces.refusals import describe_fault
 from corrobora.faces.web import service
 from corrobora.faces.web.context import Form, Opened, SentForm, go_to, render_page
 from corrobora.faces.web.libraries import list_libraries, list_profiles
@@ -152,9 +153,9 @@ def read_new_run(form: Form) -> NewRun:
     try:
         return NewRun.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0]).replace("_", " ") if first["loc"] else "form"
-        raise UserError("form_field", f"The {name} cannot be used: {first['msg']}.", next_step="Correct it.") from None
+        place, fault = describe_fault(error.errors())
+        name = place.partition(".")[0].replace("_", " ") or "form"
+        raise UserError("form_field", f"The {name} cannot be used: {fault}.", next_step="Correct it.") from None
 
 
 def _read_time(text: str) -> float | str | None:
