@@ -102,3 +102,17 @@ async def test_a_question_on_a_follow_up_knows_the_facts_of_all_runs_before_it(d
     known = {fact.id for fact in first.report.findings.facts} - {fact.id for fact in second.report.findings.facts}
     assert known & {fact.id for fact in third.report.findings.facts}
     assert third.report.findings.rounds == ()
+
+
+async def test_the_update_of_a_follow_up_searches_anew_and_knows_what_it_follows_up_on(database_url: str) -> None:
+    """Its question may mean nothing without the first one, and what that had read may have changed since."""
+    async with ModelServer() as server, open_harness(database_url) as harness:
+        first = await harness.run(server)
+        second = await ask(harness, first.row.id, POND)
+        before = len(server.asked)
+        third = await harness.work(await submit_follow_up(harness.workspace, second.row.id))
+        told = [each for each in server.asked[before:] if "This follows up on an earlier question" in str(each)]
+    assert first.row.request.question in str(told[0])
+    assert third.report is not None
+    assert "evidence" not in third.report.methodology.providers
+    assert third.report.outcome is Outcome.COMPLETE

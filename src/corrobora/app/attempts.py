@@ -12,6 +12,7 @@ import logging
 import signal
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -224,11 +225,10 @@ class RunAttempt:
 
     async def _open_session(self) -> Session:
         workspace, request, run = self._workspace, self._row.request, self._row.id
-        profile = resolve_profile(workspace.settings, request)
+        wiring, space, profile = workspace.wiring, f"run:{run}", resolve_profile(workspace.settings, request)
         journal = await RunJournal.open(workspace.database, workspace.writer, run, self._epoch)
-        answers = await workspace.runs.read_answers(run)
-        wiring, space = workspace.wiring, f"run:{run}"
-        earlier_runs = await list_previous(workspace, request) if reads_evidence(request) else []
+        answers, followed = await workspace.runs.read_answers(run), await list_previous(workspace, request)
+        earlier_runs = [each.id for each in followed] if reads_evidence(request) else []
         library = open_library(workspace, (*request.libraries, *(f"run:{each}" for each in earlier_runs), space))
         estimate, previous = wiring.open_estimator(request, profile), await self._load_previous()
         before = () if request.edits else reversed([await load_report(workspace, each) for each in earlier_runs[1:]])
@@ -254,6 +254,7 @@ class RunAttempt:
                 facts=wiring.facts,
                 recipients=wiring.list_recipients(request, profile),
                 previous=previous,
+                topic=find_topic((self._row, *followed)),
                 earlier=[fact for each in chain if each is not previous for fact in each.findings.facts],
                 answer=self._read_answer,
             ),
@@ -381,13 +382,16 @@ async def list_unchanged(workspace: Workspace, baseline: str, *reports: Report) 
     return frozenset(str(row[0]) for row in rows)
 
 
-async def list_previous(workspace: Workspace, request: Request) -> list[str]:
+async def list_previous(workspace: Workspace, request: Request) -> list[RunRow]:
     """Return the runs that a request follows, the nearest first; one that was removed ends the list."""
-    found: list[str] = []
-    while request.previous and request.previous not in found:
-        found.append(request.previous)
-        try:
-            request = (await workspace.runs.get(request.previous)).request
-        except UserError:
-            break
+    found: list[RunRow] = []
+    with contextlib.suppress(UserError):
+        while request.previous and request.previous not in [each.id for each in found]:
+            found.append(await workspace.runs.get(request.previous))
+            request = found[-1].request
     return found
+
+
+def find_topic(rows: Sequence[RunRow]) -> str:
+    """Return what the question of the first run, or the one that it repeats, follows up on; "" if it follows none."""
+    return next((then.request.question for one, then in pairwise(rows) if one.request.is_follow_up), "")

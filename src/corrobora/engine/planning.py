@@ -53,10 +53,8 @@ def clarify_input(brief: Brief, profile: Profile, dialogue: tuple[str, ...] = ()
 
 def describe_earlier(run: Session) -> tuple[str, ...]:
     """What a follow-up follows up on: without it "the draft" or "it" of its question means nothing."""
-    before = run.outside.previous if run.request.is_follow_up else None
-    if before is None:
-        return ()
-    return (f"This follows up on an earlier question, which has a report: {before.question}",)
+    before = run.outside.topic
+    return (f"This follows up on an earlier question, which has a report: {before}",) if before else ()
 
 
 def plan_input(query: Brief, number: int, scoping: Scoping, profile: Profile, *, of: int) -> Planning:

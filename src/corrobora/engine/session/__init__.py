@@ -96,6 +96,7 @@ class RunPorts:
     recipients: tuple[str, ...] = ()  # who outside this machine is sent what, for people
     previous: Report | None = None  # the report of the run that this one follows, and facts of those before it:
     earlier: Sequence[Fact] = ()
+    topic: str = ""  # the question that this run's question follows up on
     answer: Callable[[str], Awaitable[str | None]] | None = None  # what a person answered on a topic, None: not yet
 
 
@@ -143,15 +144,14 @@ class Session:
     journal: Journal = field(init=False)  # the durable memory of this attempt
     library: Library = field(init=False)  # the stored sources
     facts: FactStore = field(init=False)  # the knowledge base (TREE-31)
-    has_model: bool = field(init=False)  # a language model plays the roles, before the extractive analyst
+    has_model: bool = field(init=False)  # a language model plays the roles; the last analyst needs none
     egress: Egress = field(init=False)
     _slots: asyncio.Semaphore = field(init=False)
 
     def __post_init__(self) -> None:
         """Name the parts of the outside that are asked most, and set what follows from request and profile."""
         self.journal, self.library = self.outside.journal, self.outside.library
-        self.facts = self.outside.facts or self.library
-        self.has_model = len(self.outside.analysts) > 1  # the last one needs none
+        self.facts, self.has_model = self.outside.facts or self.library, len(self.outside.analysts) > 1
         self.egress = Egress.from_request(self.request, self.outside.readers)
         self._slots = asyncio.Semaphore(self.profile.max_concurrency)
 

@@ -102,24 +102,16 @@ class Schedules:
         return made
 
 
-_CRON_COLUMNS = 5
-
-
 def next_run_time(cron: str, now: datetime) -> datetime:
-    """Return the first time after `now` that the cron line names; raise `UserError` if it is not a cron line.
-
-    croniter reads more than five columns as seconds and years: a slip would then start a run every second.
-    """
+    """Return the first time after `now` that a cron line of five columns names. Raises `UserError` `schedule_cron`."""
     from croniter import CroniterError, croniter  # noqa: PLC0415 - 90 ms that only schedules cost
 
-    if len(cron.split()) == _CRON_COLUMNS or cron.startswith("@"):
-        with contextlib.suppress(CroniterError, ValueError, KeyError):
+    with contextlib.suppress(CroniterError, ValueError, KeyError):
+        if len(cron.split()) == 5 or cron[:1] == "@":  # noqa: PLR2004 - croniter reads more as seconds and years
             return croniter(cron, now).get_next(datetime)
-    raise UserError(
-        "schedule_cron",
-        f"{cron[:80]!r} is not a cron line of five columns that has a next time.",
-        next_step='Write minute, hour, day, month and weekday, as in "0 7 * * 1" for Mondays at seven (UTC).',
-    )
+    step = 'Write minute, hour, day, month and weekday, as in "0 7 * * 1" for Mondays at seven (UTC).'
+    message = f"{cron[:80]!r} is not a cron line of five columns that has a next time."
+    raise UserError("schedule_cron", message, next_step=step)
 
 
 Execute: TypeAlias = Callable[[RunId, int], Awaitable[None]]
