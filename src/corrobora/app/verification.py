@@ -116,12 +116,10 @@ def read_report_text(text: str) -> ReportFile:
             seal = find_seal(str(known.get("seal", "")))
             if seal and known.get("run_id") == seal.run:  # added where a run prints its report
                 del known["run_id"]
-                if _is_estimate(known.get("estimate")):
-                    del known["estimate"]
+                known = {k: v for k, v in known.items() if k != "estimate" or not _is_estimate(v)}
             return ReportFile(str(known["markdown"]), f"{canonical_json(known)}\n\n{known.get('seal', '')}", "json")
-        raise UserError(
-            "report_format", "This JSON has no field `markdown`: so it is not a report.", next_step=VERIFIABLE
-        )
+        why = "This JSON has no field `markdown`, so it is not a report."
+        raise UserError("report_format", why, next_step=VERIFIABLE)
     return _read_markdown(text)
 
 

@@ -380,12 +380,10 @@ class EvidenceView:
 
     def check(self, question: str) -> list[tuple[Fact, AnswerCheck]]:
         """Return every fact with its result in the answer test for a question."""
-        checked: list[tuple[Fact, AnswerCheck]] = []
-        for fact in self.facts:  # "the 2.2.1 documentation" says of all its pages which series they are on
-            asked = remove_known_series(question, f"{fact.version} {fact.publisher}")
-            around = self._around[fact.source]
-            checked.append((fact, check_answer(asked, fact.quote, read_headings(fact), around, self._pairs)))
-        return checked
+        series = [f"{fact.version} {fact.publisher}" for fact in self.facts]  # "the 2.2.1 documentation"
+        asked = [(fact, remove_known_series(question, known)) for fact, known in zip(self.facts, series, strict=True)]
+        around, pairs = self._around, self._pairs
+        return [(f, check_answer(text, f.quote, read_headings(f), around[f.source], pairs)) for f, text in asked]
 
     def check_together(self, question: str, facts: Sequence[Fact]) -> bool:
         """True if facts that are read as one statement are near a question and of the kind asked for."""

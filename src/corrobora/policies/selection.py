@@ -232,9 +232,8 @@ def score_passages(passages: Sequence[Passage], query: str, snippet: str = "") -
 
 def measure_coverage(passages: Sequence[Passage], queries: Sequence[str]) -> list[float]:
     """Return for each passage of a document how much it holds of what one of the queries asks for, at best."""
-    return [max(shares, default=0.0) for shares in zip(*_cover_queries(passages, queries), strict=True)] or [
-        0.0 for _ in passages
-    ]
+    covered = zip(*_cover_queries(passages, queries), strict=True)
+    return [max(shares, default=0.0) for shares in covered] or [0.0 for _ in passages]
 
 
 def _cover_queries(passages: Sequence[Passage], queries: Sequence[str], *, once: bool = False) -> list[list[float]]:
@@ -250,11 +249,8 @@ def _cover_queries(passages: Sequence[Passage], queries: Sequence[str], *, once:
     for words in asked:
         weights = {w: math.log(1 + (len(texts) - spread[w] + 0.5) / (spread[w] + 0.5)) for w in words}
         whole, more = sum(weights.values()), 0.0 if once else _SATURATION
-        held = (
-            sum(weight * text[w] * (1 + more) / (text[w] + more) for w, weight in weights.items() if text[w])
-            for text in texts
-        )
-        covered.append([each / whole if whole else 0.0 for each in held])
+        shares = {w: (1 + more) * weight / whole for w, weight in weights.items() if whole}
+        covered.append([sum(n * text[w] / (text[w] + more) for w, n in shares.items() if text[w]) for text in texts])
     return covered
 
 
@@ -289,10 +285,8 @@ def select_sections(
         return tuple(passages)
     covered, held = (_cover_queries(passages, queries, once=once) for once in (False, True))
     lanes = [sorted(range(len(passages)), key=lambda at, shares=shares: (-shares[at], at)) for shares in covered]
-    near = [
-        [at for at in lane[:NEAR_PASSAGES] if shares[at] >= MIN_COVERAGE]
-        for lane, shares in zip(lanes, held, strict=True)
-    ]
+    pairs = zip(lanes, held, strict=True)
+    near = [[at for at in lane[:NEAR_PASSAGES] if shares[at] >= MIN_COVERAGE] for lane, shares in pairs]
     places = {passage.id: at for at, passage in enumerate(passages)}
     own = [each for each in found if each in places]
     opened = [places[each] for each in own or find_best_passages(passages, queries)]

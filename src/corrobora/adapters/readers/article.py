@@ -71,8 +71,7 @@ def _choose_site(found: str, title: str, declared: Sequence[str]) -> str:
     """Return the site that the extractor found, or all that a declared title says of it behind the page's own title.
 
     Of "Security — Borg - Deduplicating Archiver 1.2.4 documentation" the extractor takes what stands behind the last
-    dash, and nothing of "BGP — FRR latest documentation": without it nobody knows what such a page is about. Of
-    "11. Lease Expiration — Kea 2.2.0 documentation" it takes the page's own title.
+    dash, nothing of "BGP — FRR latest documentation", and the own title of "11. Lease Expiration — Kea 2.2.0 manual".
     """
     own = title.strip("¶ ")
     behind = next((each[len(own) :].strip(" ¶-–—|·:»") for each in declared if own and each.startswith(own)), "")

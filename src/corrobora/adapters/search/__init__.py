@@ -214,8 +214,7 @@ class ProviderApi:
                 coding = reply.headers.get("content-encoding", "")
                 read = await read_body(reply.aiter_raw(), coding, wire=limit, decoded=limit)
         except (TimeoutError, httpx2.TimeoutException) as error:
-            why = f"{self.name} did not give a complete answer within {self._seconds:g} s."
-            # a provider that is silent gets one attempt
+            why = f"{self.name} did not give a complete answer within {self._seconds:g} s."  # it is not asked again
             raise ProviderError("provider_timeout", why, provider=self.name) from error
         except (httpx2.RequestError, TruncatedBody) as error:
             raise self._connection_error(error) from error
