@@ -9,9 +9,6 @@ from typing import Any
 from tests.wire.methods import WireRun, run_over_wire
 from tests.wire.test_tree import DUG, INSPECTED, LOAD, make_plan, make_task
 
-from corrobora.adapters.readers.html import read_html
-from corrobora.domain.evidence import Source, SourceId
-from corrobora.testing.fakes import MemoryLibrary
 from corrobora.testing.scripted_model import ParsedPrompt
 
 SAID = {"summary": "s", "reasoning": "r", "done": False, "should_continue": True}
@@ -381,31 +378,3 @@ async def test_what_a_reader_asked_for_and_nobody_read_is_told_in_the_report():
     [told] = [each for each in done.report.methodology.limits_hit if "asked for" in each]
     assert told == "not read, though readers asked for it: Paint shop of the port"
     assert "Paint shop of the port" in done.report.markdown
-
-
-async def test_a_page_of_the_documentation_of_a_release_answers_for_its_series():
-    """No statement of a manual repeats which release it is on: the name of the site says it of each page."""
-    asked, kept = (
-        "For how many seconds does the Brenrouter 2.2 keep stale routes?",
-        "Stale routes are kept for 90 seconds",
-    )
-    library = MemoryLibrary()
-    for at, name, own in ((11, "Timers", ", then dropped."), (12, "Routes", " and are marked as old.")):
-        page = f"<title>{at}. {name} &mdash; Brenrouter 2.2.1 documentation</title><h1>{at}. {name}</h1>"
-        text = f"<p>{kept}{own}</p><p>{'The Brenrouter forwards packets of the harbour. ' * 9}</p>"
-        parsed = read_html(f"{page}{text}".encode())
-        source = Source(SourceId(""), parsed.title, f"{name}.html", "", publisher=parsed.publisher)
-        await library.store(source, parsed.text, space="memory")
-    answers = {
-        "clarify": {
-            "feasible": True,
-            "complexity": "simple",
-            "queries": [{"question": asked, "sub_questions": [asked]}],
-        },
-        "extract": lambda page: extract_sentences(page, kept),
-        "reflect": {**SAID, "answered": ["sq-1"], "gaps": []},
-    }
-    done = await run_over_wire("timed", answers, question=asked, library=library, max_rounds=1)
-    [found] = done.report.findings.sub_questions
-    assert (found.standing, done.report.findings.gaps) == ("ANSWERED", ())
-    assert {fact.publisher for fact in done.report.findings.facts} == {"Brenrouter 2.2.1 documentation"}

@@ -358,30 +358,6 @@ async def test_tree_34_the_writer_is_told_what_differs_between_sources():
     assert "the interval of inspection" in prompt
 
 
-async def test_tree_26_a_task_that_a_refinement_leaves_alone_rests_and_a_changed_one_remembers():
-    phase = {"name": "agree", "themes": ["herring"], "max_iterations": 2}
-    tasks = [make_task("cranes"), make_task("inspected", INSPECTED, "cranes"), make_task("dug", DUG, "cranes")]
-    plan = make_plan(*tasks, make_task("load", LOAD), phases=[phase])
-
-    def refine(page: ParsedPrompt) -> dict[str, Any]:
-        task = next(row.split(" | ")[0] for row in page.lines("Its tasks, each") if INSPECTED in row)
-        return {"changes": [{"task": task, "queries": ["herring at the fish market"]}], "why": "Fish."}
-
-    done = await run_over_wire("tree", {"plan": plan, "refine": refine})
-    assert len(done.prompts("refine")) == 1
-    begun = [event.path for event in done.run.journal.events if event.type is EventType.ROUND_STARTED]
-    assert {path for path in begun if "~2" in path} <= {path for path in begun if path.startswith("root/1~2/1")}
-    assert [path for path in begun if "~2" in path], "the task that was changed works again"
-    searched = [event for event in done.run.journal.events if event.type is EventType.SEARCH and "~2" in event.path]
-    assert [event.data["query"] for event in searched] == ["herring at the fish market"], "not what it asked before"
-    again = next(page for page in done.prompts("reflect") if "herring at the fish market" in page)
-    before, _, after = again.partition("Round 1, research, pass 2")
-    assert "must be inspected every 12 months" in before
-    assert "must be inspected every 12 months" not in after, "what it has read is not sent twice"
-    found = " ".join(fact.quote for fact in done.report.findings.facts)
-    assert all(words in found for words in ("12 months", "35 tonnes", "1874")), "what the others found stands"
-
-
 @pytest.mark.parametrize("budget", ["6,000 tokens", "9 sources"])
 async def test_tree_16_the_tokens_of_a_spec_end_what_a_model_is_asked_for_its_leaf(budget: str):
     spec = {"questions": [INSPECTED], "budget": budget}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.wire.methods import WireRun, run_over_wire
-from tests.wire.test_tree import INSPECTED, LOAD, make_flat_plan, make_plan, make_task
+from tests.wire.test_tree import DUG, INSPECTED, LOAD, make_flat_plan, make_plan, make_task
 
 from corrobora.domain.run import EventType
 from corrobora.testing.scripted_model import ParsedPrompt
@@ -88,3 +88,27 @@ async def test_the_writer_is_told_what_a_gate_of_the_root_missed_and_what_its_re
     assert "herring" in gaps.partition("</data")[0]
     assert [gap.text for gap in done.report.findings.gaps].count("herring") == 1
     assert "herring" in done.report.markdown.partition("## Gaps")[2].partition("##")[0]
+
+
+async def test_tree_26_a_task_that_a_refinement_leaves_alone_rests_and_a_changed_one_remembers():
+    phase = {"name": "agree", "themes": ["herring"], "max_iterations": 2}
+    tasks = [make_task("cranes"), make_task("inspected", INSPECTED, "cranes"), make_task("dug", DUG, "cranes")]
+    plan = make_plan(*tasks, make_task("load", LOAD), phases=[phase])
+
+    def refine(page: ParsedPrompt) -> dict[str, Any]:
+        task = next(row.split(" | ")[0] for row in page.lines("Its tasks, each") if INSPECTED in row)
+        return {"changes": [{"task": task, "queries": ["herring at the fish market"]}], "why": "Fish."}
+
+    done = await run_over_wire("tree", {"plan": plan, "refine": refine})
+    assert len(done.prompts("refine")) == 1
+    begun = [event.path for event in done.run.journal.events if event.type is EventType.ROUND_STARTED]
+    assert {path for path in begun if "~2" in path} <= {path for path in begun if path.startswith("root/1~2/1")}
+    assert [path for path in begun if "~2" in path], "the task that was changed works again"
+    searched = [event for event in done.run.journal.events if event.type is EventType.SEARCH and "~2" in event.path]
+    assert [event.data["query"] for event in searched] == ["herring at the fish market"], "not what it asked before"
+    again = next(page for page in done.prompts("reflect") if "herring at the fish market" in page)
+    before, _, after = again.partition("Round 1, research, pass 2")
+    assert "must be inspected every 12 months" in before
+    assert "must be inspected every 12 months" not in after, "what it has read is not sent twice"
+    found = " ".join(fact.quote for fact in done.report.findings.facts)
+    assert all(words in found for words in ("12 months", "35 tonnes", "1874")), "what the others found stands"
