@@ -73,7 +73,7 @@ def test_an_edit_shows_its_changes_and_waits_for_its_reader(asked: tuple[str, st
     assert (change["number"], change["losses"][0]["kind"]) == (1, "statement")
     waiting = (asked[0], run)
     wrong = send(waiting, "accept", {"accept": "7"})
-    assert (wrong.status_code, "these may: 1" in wrong.json()["detail"]) == (422, True)
+    assert (wrong.status_code, "these are: 1" in wrong.json()["detail"]) == (422, True)
     assert send(waiting, "accept", {"accept": "1"}).status_code == 202
     wait_for_status(asked[0].removesuffix("/api/v1/runs"), run, "done")
     assert OPENED not in read(asked, f"/{run}/report")["markdown"].partition("## Sources")[0]

@@ -160,9 +160,8 @@ async def _read_in_turn(
         if off is not None:
             note, ids, title = f"{off.axis}: {off.reason}", tuple(p.id for p in passages), source.title
             drifted = Reading(hit, ReadOutcome.DRIFTED, source.id, ids, note=note, title=title, drift_checked=True)
-            run.emit(
-                EventType.DRIFT, thread.round_path, {"url": hit.url, "why": off.reason}, part=f"{hit.url}#{hit.passage}"
-            )
+            told = {"url": hit.url, "axis": off.axis, "why": off.reason}
+            run.emit(EventType.DRIFT, thread.round_path, told, part=f"{hit.url}#{hit.passage}")
             return _emit_reading(drifted, thread, run)
     elsewhere: tuple[Passage, ...] = ()
     if found is not None and (copied := await sections.find_copy(source, run)) is not None:

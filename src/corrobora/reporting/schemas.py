@@ -85,7 +85,10 @@ _EVENTS: Mapping[EventType, tuple[str, Mapping[str, Any]]] = {
         "A fact; the quote is shortened to 300 characters.",
         {"fact": str, "quote": str, "title": str, "answers": Sequence[str], "source": (str, "")},
     ),
-    EventType.DRIFT: ("A document that leads away from the subject.", {"url": str, "why": str}),
+    EventType.DRIFT: (
+        "A document that leads away from the subject; `axis` is place, time, domain or subject.",
+        {"url": str, "why": str, "axis": (str, "")},
+    ),
     EventType.PLATEAU: (
         "A thread that learns little: the level from 1 to 3, and the share of addresses that were known.",
         {"level": int, "url_overlap": float},

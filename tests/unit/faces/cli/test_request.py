@@ -142,7 +142,7 @@ BAD = {
     "Q08": (["caf\udce9 and more"], "not valid UTF-8: byte 3"),
     "Q09": (["a\0b and more"], "NUL character at position 2"),
     "Q14": (["--what is this"], "corrobora -- QUESTION"),
-    "Q14 near": (["research", "--libary", "x"], "Did you mean '--library'? A question"),
+    "Q14 near": (["research", "--libary", "x"], "Did you mean '--library'? Put --"),
     "C01": (["a question", "-l", "x", "--config", "/dev/zero"], "not a regular file"),
     "C04": (["a question", "-l", "x", "--max-rounds", "0"], "whole number from 1 to 100"),
     "C08": (["a question", "-l", "x", "--time", "5d"], "unlimited"),
