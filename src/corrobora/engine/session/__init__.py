@@ -245,7 +245,8 @@ class Session:
                     answer = await self._ask_analyst(analyst, role, given, text)
                 except (ProviderError, RoleError, LimitReached, TimeoutError) as error:
                     bill.add_unbooked(error.usage if isinstance(error, CorroboraError) else Usage())
-                    if analyst is some[-1] or (role.name == READER and getattr(error, "is_of_part", False)):
+                    spent = isinstance(error, LimitReached) and error.is_of_part and role.name == READER
+                    if analyst is some[-1] or spent:  # what a part cannot pay for is left unread by all
                         raise
                     if isinstance(error, ProviderError) and analyst is self.outside.analysts[-2] and self.is_silent:
                         raise ModelSilent.from_failure(error) from error
@@ -334,8 +335,7 @@ class Session:
 
     async def record_meter(self, path: str) -> Meter:
         """Read the meter for a decision; journaled, or a resumed run would decide differently."""
-        key = f"{path}/meter"
-        entry = self.journal.get(key)
+        entry = self.journal.get(key := f"{path}/meter")
         out = (entry or await self.journal.put(Entry(key, encode(Meter, self.budget.read_meter())), wait=False)).out
         return decode(Meter, out, key=key)
 

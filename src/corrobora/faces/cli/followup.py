@@ -226,7 +226,7 @@ def _read_edits(flags: Flags) -> list[Edit]:
 def _split_pair(option: str, given: str) -> tuple[str, str]:
     name, equals, rest = given.partition("=")
     if not equals or not name.strip() or not rest.strip():
-        form = "ID=ID, and puts the first one behind the second" if option == "--move" else "ID=TEXT"
+        form = "ID=ID, and puts the first one after the second" if option == "--move" else "ID=TEXT"
         message = f"{option} takes {form}; {given[:80]!r} is not of that form."
         raise UserError("edit_option", message, next_step="The ids: corrobora edit RUN --outline")
     return name.strip(), rest.strip()

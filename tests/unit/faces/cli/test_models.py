@@ -77,6 +77,16 @@ def ask(shell: Any, model: str, *flags: str) -> Any:
     return shell(QUESTION, "-l", "docs", "-m", model, "-s", "max_rounds=1", "--json", *flags)
 
 
+def ask_speechless(shell: Any, does: Any, protocol: str, *flags: str) -> tuple[Any, str, int]:
+    """Ask at an address where no model answers; return the result, the address, and how many calls it had."""
+    shell.setenv(ANTHROPIC_API_KEY="sk-test")
+    server = SpeechlessServer()
+    server.does = does
+    with serve(server) as model:
+        given = model if protocol == "openai" else f"anthropic:scripted@{server.url}"
+        return ask(shell, given, *flags), given.partition("@")[2], server.turned_away
+
+
 def test_a_model_of_an_own_endpoint_is_called_by_its_name(filled: Any) -> None:
     with serve(ModelServer()) as model:
         file = filled.folder / "user" / "corrobora" / "config.toml"
@@ -113,12 +123,7 @@ def test_a_model_that_never_answers_ends_the_run(filled: Any, profile: str) -> N
 def test_whatever_an_address_does_instead_of_answering_the_run_ends_with_7(
     filled: Any, does: str, protocol: str
 ) -> None:
-    filled.setenv(ANTHROPIC_API_KEY="sk-test")
-    server = SpeechlessServer()
-    server.does = SPEECHLESS[does]
-    with serve(server) as model:
-        address = model if protocol == "openai" else f"anthropic:scripted@{server.url}"
-        result = ask(filled, address, "-t", "3s")
+    result, _, _ = ask_speechless(filled, SPEECHLESS[does], protocol, "-t", "3s")
     assert (result.code, json.loads(result.out)["outcome"]) == (7, None)
     assert "The model never answered: " in result.complaint
     assert "leave --model out" in result.complaint
@@ -129,13 +134,9 @@ def test_whatever_an_address_does_instead_of_answering_the_run_ends_with_7(
 def test_an_address_where_no_model_answers_ends_the_run_at_its_first_call(
     filled: Any, does: str, protocol: str
 ) -> None:
-    filled.setenv(ANTHROPIC_API_KEY="sk-test")
-    server = SpeechlessServer()
-    server.does = FOREIGN[does]
-    with serve(server) as model:
-        result = ask(filled, model if protocol == "openai" else f"anthropic:scripted@{server.url}")
-        assert f"Check {model.partition('@')[2] if protocol == 'openai' else server.url}" in result.complaint
-    assert (result.code, server.turned_away) == (7, 1)
+    result, address, turned_away = ask_speechless(filled, FOREIGN[does], protocol)
+    assert f"Check {address}" in result.complaint
+    assert (result.code, turned_away) == (7, 1)
     assert "did not answer as a model server does: " in result.complaint
 
 
