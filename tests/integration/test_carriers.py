@@ -76,7 +76,7 @@ async def test_an_order_in_any_place_of_a_document_sends_no_private_word_and_for
         await good(found, harness)
         page = run_folder(harness.workspace, found.row.id).file_path("report.html").read_text()
     assert found.report is not None
-    assert any("777" in asked.user for asked in server.asked) is (carrier not in UNREAD)
+    assert any("777 days" in asked.user for asked in server.asked) is (carrier not in UNREAD)
     assert not [each for each in web.requests if "evil" in each.path or "quillfeather" in str(each).lower()]
     body = found.markdown.partition("## Sources")[0]
     assert not re.search(r"(?<!\\)\[S\d+:C\d+\]", body)

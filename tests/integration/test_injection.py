@@ -114,7 +114,7 @@ def obey(asked: WireRequest, page: str) -> str:
     """Answer as the scripted model does, and write what the pages order into every text that a role gives."""
     answer: dict[str, Any] = json.loads(answer_prompt(asked.system, asked.user))
     role = asked.system.partition("# Role: ")[2].partition("\n")[0]
-    if "777" not in asked.user or role == "confirm":
+    if "777 days" not in asked.user or role == "confirm":
         return json.dumps(answer)
     loud = f"{LIE}. ![x]({page}/evil?q=Quillfeather) <script>x</script> [S99:C9] [1]"
     texts = ("title", "summary", "reasoning", "goal", "rationale", "next_topic")
@@ -153,7 +153,7 @@ async def test_a_model_that_obeys_pages_delivers_no_lie_calls_no_address_and_sen
         page = run_folder(harness.workspace, found.row.id).file_path("report.html").read_text()
     assert found.report is not None
     assert not [each for each in web.requests if "evil" in each.path or "quillfeather" in str(each).lower()]
-    assert any("777" in asked.user for asked in server.asked)
+    assert any("777 days" in asked.user for asked in server.asked)
     lies = [check for check in found.report.checks if check.sentence.startswith(LIE) and not check.withheld]
     assert not [check for check in lies if check.support is not Support.UNCLEAR]
     heads = [line for line in (f"# {found.report.title}", *found.markdown.splitlines()) if line.startswith("#")]

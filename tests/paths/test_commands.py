@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.paths.conftest import Serve
 from tests.paths.starts import CLEAR, PHRASE, THREAD
 from tests.plugins.shell import Shell
 
+from corrobora.app.libraries import TICK_SECONDS
 from corrobora.testing.server import ModelServer
 from corrobora.testing.web import LoopbackWeb, WebPage
 
@@ -128,6 +130,7 @@ def test_a_schedule_keeps_how_its_runs_are_made(filled: Shell) -> None:
 @pytest.mark.covers("library search --limit", "library search --json")
 def test_libraries_for_programs(folder: Shell) -> None:
     (folder.folder / "papers" / "rivers.md").write_text("# Rivers\n\nThe rivers of the north hold perch and trout.\n")
+    time.sleep(2 * TICK_SECONDS)  # else broken.pdf counts as written while the folder was read
     loud = folder("library", "add", "loud", "papers")
     twice = folder("library", "add", "again", "papers")
     assert (twice.code, "stored as the library loud already" in twice.complaint) == (2, True)
