@@ -17,8 +17,8 @@ from corrobora.domain.plan import Brief, Criteria, Gate, Node, Plan, SubQuestion
 from corrobora.domain.report import Outcome
 from corrobora.domain.run import EventType, Request, RequestOption
 from corrobora.domain.thread import Gap, Proposal
-from corrobora.engine.investigate import investigate, refine_node
-from corrobora.engine.planning import check_suggested_plan
+from corrobora.engine.investigate import investigate
+from corrobora.engine.planning import check_suggested_plan, refine_node
 from corrobora.engine.research import begin_run
 from corrobora.roles.refine import Refinement
 from corrobora.testing import FakeClock

@@ -15,6 +15,7 @@ from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.plan import Plan
 from corrobora.domain.report import Findings
 from corrobora.domain.run import EventType
+from corrobora.domain.thread import StopReason
 from corrobora.policies.intake import read_suggested
 from corrobora.testing.scripted_model import ParsedPrompt
 
@@ -381,6 +382,7 @@ async def test_tree_16_what_the_tokens_of_a_spec_do_not_pay_for_is_left_unread_a
     assert "extractive" not in readers, readers
     left = [each for done in bounded.rounds for each in done.readings if each.outcome is ReadOutcome.SKIPPED]
     assert {each.note for each in left} == {"the tokens of its task are spent"}, left
+    assert (len(bounded.rounds), bounded.stop) == (1, StopReason.LIMIT), "no model would read in another round"
 
 
 async def test_tree_27_a_refinement_may_name_a_task_without_the_number_of_its_pass():

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.wire.methods import WireRun, run_over_wire
-from tests.wire.test_tree import DUG, INSPECTED, LOAD, make_flat_plan, make_plan, make_task
+from tests.wire.test_tree import DUG, INSPECTED, LOAD, NEVER, make_flat_plan, make_plan, make_task
 
 from corrobora.domain.run import EventType
 from corrobora.testing.scripted_model import ParsedPrompt
@@ -81,13 +81,28 @@ async def test_the_writer_is_told_what_a_gate_of_the_root_missed_and_what_its_re
     plan = make_plan(make_task("inspected", INSPECTED), make_task("load", LOAD), phases=[phase])
     refined = {"changes": [], "why": "Fish.", "synthesis": "Say that no herring was seen."}
     done = await run_over_wire("tree", {"plan": plan, "refine": refined})
-    assert len(done.prompts("refine")) == 2
+    assert len(done.prompts("refine")) == 1
     [written] = done.prompts("synthesize")
     assert re.search(r"Asked-for form: <data-\w+>Say that no herring was seen\.</data", written)
     gaps = written.partition("Open gaps that no part names:")[2]
     assert "herring" in gaps.partition("</data")[0]
     assert [gap.text for gap in done.report.findings.gaps].count("herring") == 1
     assert "herring" in done.report.markdown.partition("## Gaps")[2].partition("##")[0]
+
+
+@pytest.mark.parametrize("changes", [[], [{"task": "root/1", "queries": [INSPECTED.upper()]}]], ids=["none", "asked"])
+async def test_tree_26_a_planner_that_changes_no_task_ends_the_phase_and_the_report_says_why(changes: list[Any]):
+    """Nothing is searched or read again; the next phase begins."""
+    plan = make_flat_plan(phases=[{**NEVER, "max_iterations": 4}, {**NEVER, "name": "sure", "max_iterations": 1}])
+    done = await run_over_wire("tree", {"plan": plan, "refine": {"changes": changes, "why": "No rule was published."}})
+    assert len(done.prompts("refine")) == 2, "one for each phase"
+    begun = [event.path for event in done.run.journal.events if event.type is EventType.ROUND_STARTED]
+    assert not [path for path in begun if "~" in path]
+    note = "agree of 'all' ended after iteration 1, as its planner changed no task. Why: No rule was published."
+    told = [line for line in done.report.markdown.split("\n") if "No rule was published." in line]
+    assert any("agree of" in line and note.partition("ended")[2] in line for line in told), told
+    logged = [event.data for event in done.run.journal.events if event.type is EventType.DECISION]
+    assert [data["gate"] for data in logged if "No rule" in str(data.get("delta"))] == ["agree", "sure"]
 
 
 async def test_tree_26_a_task_that_a_refinement_leaves_alone_rests_and_a_changed_one_remembers():

@@ -21,8 +21,7 @@ from corrobora.engine.inputs import scope_input
 from corrobora.engine.read import read_hits
 from corrobora.engine.search import search_round, take_given_intent
 from corrobora.engine.session import Session
-from corrobora.engine.session.budget import CALL_TOKENS, UsageLedger
-from corrobora.engine.session.journal import RoundBuffer
+from corrobora.engine.session.journal import CALL_TOKENS, RoundBuffer, UsageLedger
 from corrobora.policies.assessment import merge_facts
 from corrobora.policies.selection import cluster_copies, fuse_hits, list_given_hits
 from corrobora.roles.forms import shorten_title

@@ -22,7 +22,7 @@ from corrobora.domain.thread import Gap, StopReason, ThreadState
 from corrobora.engine.discover import make_phase_scout, share_shortlist, sweep_sources
 from corrobora.engine.inputs import merge_part_contradictions, merge_questions, node_synthesis_input
 from corrobora.engine.knowledge import spread_facts
-from corrobora.engine.planning import refine_input
+from corrobora.engine.planning import refine_input, refine_node
 from corrobora.engine.pursue import pursue, reconsider_questions
 from corrobora.engine.review import drop_unproven
 from corrobora.engine.session import RUN_ERRORS, Session, run_parallel
@@ -68,7 +68,11 @@ async def execute_node(node: Node, run: Session) -> Findings:
                     break
                 lacking = replace(refine_input(node, turn, missing, findings), record=run.record)
                 turn += 1
-                node, findings = await _iterate_node(node, gate, lacking, findings, run)
+                change = await run.call(refine, lacking)
+                if not change.tasks:
+                    node, findings = give_up_phase(gate, lacking, change, findings, run)
+                    break
+                node, findings = await _iterate_node(gate, lacking, change, findings, run)
             except RUN_ERRORS:
                 raise
             except Exception as error:  # noqa: BLE001 - if anything fails here, what was found so far is kept (ENGINE-4)
@@ -86,12 +90,24 @@ def _report_shortfall(node: Node, gates: Sequence[Gate], found: Findings) -> Fin
     return replace(found, gaps=(*found.gaps, *gaps), output_format=node.output_format)
 
 
+def give_up_phase(
+    gate: Gate, lacking: Shortfall, change: Refinement, findings: Findings, run: Session
+) -> tuple[Node, Findings]:
+    """End a phase whose planner changes no task: another iteration would find what the last one found (TREE-26)."""
+    node, turn = lacking.node, lacking.iteration
+    what = f"{gate.name} of {node.title!r}"
+    note = f"{what} ended after iteration {turn}, as its planner changed no task. Why: {change.why}"
+    run.emit(EventType.DECISION, node.path, {"gate": gate.name, "delta": note}, part=f"gate/{turn}/end")
+    found = replace(findings, delta=(*findings.delta, note), notes=(*findings.notes, note))
+    return replace(node, output_format=change.synthesis or node.output_format), found
+
+
 async def _iterate_node(
-    node: Node, gate: Gate, lacking: Shortfall, findings: Findings, run: Session
+    gate: Gate, lacking: Shortfall, change: Refinement, findings: Findings, run: Session
 ) -> tuple[Node, Findings]:
     """Change what a node's leaves look for and gather again; an iteration that improves nothing is left out."""
-    change, turn = await run.call(refine, lacking), lacking.iteration + 1
-    node = refine_node(node, change, turn)
+    turn = lacking.iteration + 1
+    node = refine_node(lacking.node, change, turn)
     run.settled |= list_settled(node, change, run)
     after = await _run_children(node, gate, turn, run, findings)
     log = f"{gate.name}, iteration {turn}: {describe_delta(gate, findings, after)} Why: {change.why}"
@@ -217,17 +233,13 @@ async def rate_questions(node: Node, run: Session) -> Node:
 
 
 def list_settled(node: Node, change: Refinement, run: Session) -> set[str]:
-    """Return the parts of a node that a refinement did not change: their findings are kept, and no call is repeated.
-
-    If it changed none, all of them work again.
-    """
-    changed = {task for part in (change.queries, change.sources, change.questions, change.specs) for task, _ in part}
-    changed = {strip_iterations(task) for task in changed}
-    below = (each for each in walk_nodes(node) if each is not node)
+    """Return the parts of a node that a refinement did not change: their findings are kept, and no call is repeated."""
+    changed = {strip_iterations(task) for task in change.tasks}
     return {
         each.path
-        for each in (below if changed else ())
-        if strip_iterations(each.path) in run.worked
+        for each in walk_nodes(node)
+        if each is not node
+        and strip_iterations(each.path) in run.worked
         and not changed & {strip_iterations(leaf.path) for leaf in collect_leaves(each)}
     }
 
@@ -313,33 +325,6 @@ def merge_findings(node: Node, parts: Sequence[Findings], summary: str, before: 
 def leave_out_iteration(findings: Findings, after: Findings) -> Findings:
     """Keep what was found without an iteration that improved nothing; what it did is still counted (TRUTH-6)."""
     return replace(findings, left_out=(*findings.left_out, *after.children[len(findings.children) :]))
-
-
-def refine_node(node: Node, change: Refinement, turn: int) -> Node:
-    """Return a node for its next iteration: the same tree with what is new for its leaves, and new journal keys."""
-    queries, sources = dict(change.queries), dict(change.sources)
-    questions, specs = dict(change.questions), dict(change.specs)
-    known = {question.text: question for leaf in collect_leaves(node) for question in leaf.sub_questions}
-
-    def copy_node(child: Node, parent: str, name: str) -> Node:
-        path = f"{parent}/{name}"
-        new = enumerate(questions.get(child.path, ()), 1)
-        asked = (known.get(text) or SubQuestion(f"sq-{path.partition('/')[2]}.{n}", text) for n, text in new)
-        return replace(
-            child,
-            path=path,
-            children=tuple(copy_node(each, path, each.path.rsplit("/", 1)[1]) for each in child.children),
-            queries=queries.get(child.path, child.queries),
-            sources=(*child.sources, *sources.get(child.path, ())),
-            sub_questions=tuple({each.id: each for each in (*child.sub_questions, *asked)}.values()),
-            specs=specs.get(child.path, child.specs),
-        )
-
-    def name_iteration(child: Node) -> str:
-        return f"{child.path.rsplit('/', 1)[1].split('~')[0]}~{turn}"
-
-    children = tuple(copy_node(child, node.path, name_iteration(child)) for child in node.children)
-    return replace(node, children=children, output_format=change.synthesis or node.output_format)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ from corrobora.reporting.thread_json import build_estimate
 from corrobora.roles.clarify import Asking, Scoping
 from corrobora.roles.forms import select_best_facts
 from corrobora.roles.plan import Planning
-from corrobora.roles.refine import Shortfall
+from corrobora.roles.refine import Refinement, Shortfall
 
 MAX_FACTS_REFINED = 40  # that a refiner is shown of a part
 MAX_DYNAMIC_LEAVES = 20  # tasks that a lead may invent where angles are dynamic: the cap of seven does not hold then
@@ -299,3 +299,30 @@ def _collect_questions(plan: Plan, brief: Brief) -> tuple[SubQuestion, ...]:
     for question in (*brief.sub_questions, *(q for leaf in collect_leaves(plan.root) for q in leaf.sub_questions)):
         found.setdefault(question.id, question)
     return tuple(found.values())
+
+
+def refine_node(node: Node, change: Refinement, turn: int) -> Node:
+    """Return a node for its next iteration: the same tree with what is new for its leaves, and new journal keys."""
+    queries, sources = dict(change.queries), dict(change.sources)
+    questions, specs = dict(change.questions), dict(change.specs)
+    known = {question.text: question for leaf in collect_leaves(node) for question in leaf.sub_questions}
+
+    def copy_node(child: Node, parent: str, name: str) -> Node:
+        path = f"{parent}/{name}"
+        new = enumerate(questions.get(child.path, ()), 1)
+        asked = (known.get(text) or SubQuestion(f"sq-{path.partition('/')[2]}.{n}", text) for n, text in new)
+        return replace(
+            child,
+            path=path,
+            children=tuple(copy_node(each, path, each.path.rsplit("/", 1)[1]) for each in child.children),
+            queries=queries.get(child.path, child.queries),
+            sources=(*child.sources, *sources.get(child.path, ())),
+            sub_questions=tuple({each.id: each for each in (*child.sub_questions, *asked)}.values()),
+            specs=specs.get(child.path, child.specs),
+        )
+
+    def name_iteration(child: Node) -> str:
+        return f"{child.path.rsplit('/', 1)[1].split('~')[0]}~{turn}"
+
+    children = tuple(copy_node(child, node.path, name_iteration(child)) for child in node.children)
+    return replace(node, children=children, output_format=change.synthesis or node.output_format)

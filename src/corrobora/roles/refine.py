@@ -56,7 +56,10 @@ class Shortfall:
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """Changes to the leaves of a node and to its synthesis, never to its depth. `why` goes to the delta log."""
+    """Changes to the leaves of a node and to its synthesis, never to its depth. `why` goes to the delta log.
+
+    Without any change to a leaf the phase ends.
+    """
 
     queries: tuple[tuple[str, tuple[str, ...]], ...]  # leaf path -> new queries
     sources: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -64,6 +67,11 @@ class Refinement:
     questions: tuple[tuple[str, tuple[str, ...]], ...] = ()  # leaf path -> further sub-questions, in words
     specs: tuple[tuple[str, tuple[TaskSpec, ...]], ...] = ()  # leaf path -> specs in place of its own
     synthesis: str = ""  # what the result of the node should look like from now on; "": as before
+
+    @property
+    def tasks(self) -> frozenset[str]:
+        """The leaves that it changes; none if the planner gives up."""
+        return frozenset(task for part in (self.queries, self.sources, self.questions, self.specs) for task, _ in part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +110,11 @@ def convert_refinement(given: Shortfall, filled: WireRefinement) -> Refinement:
     if wrong:
         raise UnusableAnswer(f"There is no task {wrong[0]!r}. The tasks are: {', '.join(sorted(given.tasks))}.")
     links = dict(zip(given.labels, (link.reference for link in given.linked), strict=True))
-    queries = tuple((c.task, drop_duplicates(clean_texts(c.queries))) for c in changes if clean_texts(c.queries))
+    used = {query.casefold() for query in given.asked}  # the same query again is no change
+    new = [(c.task, drop_duplicates(q for q in clean_texts(c.queries) if q.casefold() not in used)) for c in changes]
     sources = [(c.task, drop_duplicates(links[label] for label in c.sources if label in links)) for c in changes]
     return Refinement(
-        queries,
+        tuple(pair for pair in new if pair[1]),
         tuple(pair for pair in sources if pair[1]),
         filled.why,
         tuple((c.task, asked) for c in changes if (asked := drop_duplicates(clean_texts(c.sub_questions)))),

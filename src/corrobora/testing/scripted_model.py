@@ -170,6 +170,8 @@ def _make_task(key: str, about: str, asked: Sequence[str], *, angle: str = "") -
 def _refine_tasks(page: ParsedPrompt) -> Mapping[str, object]:
     tasks = [row.split(" | ")[0] for row in page.lines("Its tasks, each")]
     wanted = [row.split(" | ")[0] for row in (*page.lines("Open gaps:"), *page.lines("criteria are unmet:"))]
+    asked = page.lines("Queries used so far:")
+    wanted = [each for each in wanted if each not in asked] or [f"{each} more" for each in asked[-1:]]
     return {"changes": [{"task": task, "queries": wanted[:2]} for task in tasks if wanted], "why": "To close the gaps."}
 
 

@@ -335,8 +335,8 @@ class Session:
 
     async def record_meter(self, path: str) -> Meter:
         """Read the meter for a decision; journaled, or a resumed run would decide differently."""
-        entry = self.journal.get(key := f"{path}/meter")
-        out = (entry or await self.journal.put(Entry(key, encode(Meter, self.budget.read_meter())), wait=False)).out
+        entry, meter = self.journal.get(key := f"{path}/meter"), self.budget.read_meter(parts=self.has_model)
+        out = (entry or await self.journal.put(Entry(key, encode(Meter, meter)), wait=False)).out
         return decode(Meter, out, key=key)
 
     @asynccontextmanager

@@ -10,11 +10,11 @@ import math
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from corrobora.domain.errors import LimitReached
 from corrobora.domain.limits import Allowance, Meter, Usage
-from corrobora.engine.session.journal import Bill
+from corrobora.engine.session.journal import CALL_TOKENS, Bill, UsageLedger
 from corrobora.policies.budget import WRITE_MARGIN_SECONDS, CallTimes, estimate_writing_seconds, fit_reserve
 from corrobora.ports import Clock, open_book
 
@@ -28,7 +28,6 @@ DECISION_SHARE = 0.25  # of the reserve: the most that deciding and summarizing 
 FALLBACK_SECONDS, FALLBACK_SHARE = 2.0, 0.1  # of a round, at its end: the next analyst still reads what no model read
 
 CHARACTERS_PER_TOKEN = 3  # of an input at least: a call is reckoned before it is sent, and rather too high
-CALL_TOKENS = 2_000  # what a call may take beside its input: instructions, form and answer
 
 
 def estimate_call_tokens(given: str) -> int:
@@ -44,20 +43,6 @@ class ScopeOver(TimeoutError):
         self.ends = ends
 
 
-@dataclass(slots=True)
-class UsageLedger:
-    """What the calls of one part of a run cost, whoever paid for them; an answer from the journal counts too.
-
-    With `tokens` or `ends` it is a limit as well: a model is asked only for what is still left of it.
-    """
-
-    usage: Usage = field(default_factory=Usage)
-    tokens: int | None = None
-    ends: float = math.inf  # on the clock of the run
-    reserved: int = 0  # tokens of calls that are not answered yet
-    kept: int = 0  # tokens that reading leaves to who judges what was read
-
-
 @dataclass(slots=True, eq=False)
 class OpenCall:
     """A call of a model in flight: when it began, behind how many others, and what ends it."""
@@ -70,7 +55,7 @@ class OpenCall:
 
 @dataclass(slots=True)
 class TimeScope:
-    """One scope of time; `cut` says whether *its* limit fired (the pattern of nested limits)."""
+    """One scope of time; `cut` says whether *its* limit fired."""
 
     cut: bool = False
 
@@ -271,8 +256,7 @@ class Budget:
     async def reserve_call(self, most: Usage) -> Usage:
         """Reserve a call, and return what it may take. Waits where only calls in flight leave too little.
 
-        Raises:
-            LimitReached: the limit of dollars leaves nothing.
+        Raises `LimitReached` if the limit of dollars leaves nothing.
         """
         limits = self.allowance
         while True:
@@ -313,14 +297,14 @@ class Budget:
     def reserve_tokens(self, tokens: int, *, reading: bool = False) -> Generator[None]:
         """Keep the tokens that a call may take free in every ledger that is open here (TREE-39).
 
-        Raises:
-            LimitReached: a ledger has too few left, or its time is over; the call must not be sent.
+        Raises `LimitReached` if one has too few left, or its time is over: the call must not be sent.
         """
         limits = [ledger for ledger in _ledgers.get() if ledger.tokens is not None or ledger.ends < math.inf]
         for ledger in limits:
-            used = ledger.usage.input_tokens + ledger.usage.output_tokens + ledger.reserved
-            if ledger.tokens is not None and used + tokens > ledger.tokens - (ledger.kept if reading else 0):
-                raise LimitReached("tokens", value=used + tokens, limit=ledger.tokens, scope="part")
+            value = ledger.used + ledger.reserved + tokens
+            if ledger.tokens is not None and value > ledger.tokens - (ledger.kept if reading else 0):
+                ledger.refused = True
+                raise LimitReached("tokens", value=value, limit=ledger.tokens, scope="part")
             if self._clock.now() >= ledger.ends:
                 raise LimitReached("time", value=1, limit=1, scope="part")
             ledger.reserved += tokens
@@ -338,10 +322,11 @@ class Budget:
     def count_search(self) -> None:
         self._searches += 1
 
-    def read_meter(self) -> Meter:
-        """Read the meter; the reserve in it is the one that is kept now."""
+    def read_meter(self, *, parts: bool = False) -> Meter:
+        """Read the meter, with the reserve that is kept now. With `parts`, the spent tokens of one count as the run's."""
         limits = replace(self.allowance, reserve_seconds=self.reserve)
-        return Meter(limits, self.elapsed, self._usage, self._searches, self.short, self.call_seconds)
+        short = "tokens" if parts and any(ledger.is_spent for ledger in _ledgers.get()) else self.short
+        return Meter(limits, self.elapsed, self._usage, self._searches, short, self.call_seconds)
 
     def check_scope(self) -> None:
         """Refuse to start a call in a scope that is over. Raises `ScopeOver`, which that scope swallows."""

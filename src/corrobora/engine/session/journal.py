@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from corrobora.domain.thread import Intent
 from corrobora.ports import Entry, Journal
 
 T = TypeVar("T")
+CALL_TOKENS = 2_000  # what a call may take beside its input: instructions, form and answer
 FAILED = "!failed"  # ends the key of the entry that says why a call failed
 
 
@@ -147,6 +149,32 @@ class CallLedger(Protocol):
     async def reserve_call(self, most: Usage) -> Usage: ...
     def settle_call(self, most: Usage, cost: Usage) -> None: ...
     def add_usage(self, usage: Usage) -> None: ...
+
+
+@dataclass(slots=True)
+class UsageLedger:
+    """What the calls of one part of a run cost, whoever paid for them; an answer from the journal counts too.
+
+    With `tokens` or `ends` it is a limit as well: a model is asked only for what is still left of it.
+    """
+
+    usage: Usage = field(default_factory=Usage)
+    tokens: int | None = None
+    ends: float = math.inf  # on the clock of the run
+    reserved: int = 0  # tokens of calls that are not answered yet
+    kept: int = 0  # tokens that reading leaves to who judges what was read
+    refused: bool = False  # some call, for want of tokens
+
+    @property
+    def used(self) -> int:
+        """Input and output tokens."""
+        return self.usage.input_tokens + self.usage.output_tokens
+
+    @property
+    def is_spent(self) -> bool:
+        """True if a call was refused, and hardly any other could be paid."""
+        most = math.inf if self.tokens is None else self.tokens - self.kept
+        return self.refused and self.used + 2 * CALL_TOKENS > most
 
 
 @dataclass(slots=True, eq=False)

@@ -160,7 +160,7 @@ FROZEN = {
     "edit": "edit@ac2476979001.0f35ec11",
     "clarify": "clarify@42a0b5b23ef0.2343b163",
     "plan": "plan@54495e188578.e413ebe5",
-    "refine": "refine@4611efce004a.411a1166",
+    "refine": "refine@395ba462137d.411a1166",
     "scope": "scope@688f402228c0.63700b1e",
     "scout": "scout@bff1af2b38aa.09b806af",
     "extract": "extract@8d8db6e37a39.e4e9fe6a",
