@@ -323,7 +323,7 @@ class Budget:
         self._searches += 1
 
     def read_meter(self, *, parts: bool = False) -> Meter:
-        """Read the meter, with the reserve that is kept now. With `parts`, the spent tokens of one count as the run's."""
+        """Read the meter, with the reserve that is kept now. With `parts` those that are spent count as the run."""
         limits = replace(self.allowance, reserve_seconds=self.reserve)
         short = "tokens" if parts and any(ledger.is_spent for ledger in _ledgers.get()) else self.short
         return Meter(limits, self.elapsed, self._usage, self._searches, short, self.call_seconds)
