@@ -1,12 +1,13 @@
 """HTTP: the TLS context of this process, how long a server asks to be left alone, and bodies decoded within bounds.
 
-Knows which certificates are trusted, Retry-After in seconds and as a date, and gzip with one limit for the wire and one
-for what comes out. The HTTP library's own decoding is not used: it turns 1.6 KB into 2 GB before anybody counts. Does
+Knows which certificates are trusted, Retry-After in seconds and as a date, gzip and deflate with one limit for the wire
+and one for what comes out, and odd JSON. The HTTP library's own decoding is not used: it turns 1.6 KB into 2 GB before anybody counts. Does
 not know who is asked.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import ssl
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
+from typing import Any
 
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
@@ -78,7 +80,25 @@ def parse_retry_after(value: str, now: str, *, most: float = LIMITS.retry_after_
     return min(wait, most) if wait > 0 else None
 
 
-ACCEPT_ENCODING = "gzip"  # the only coding that is asked for, and the only one that is read
+_LONG = 1_000  # digits: then a float will do
+
+
+def load_json(data: bytes) -> Any:
+    """Return the value of a JSON text, also of one with bytes that are no UTF-8 or with numbers beyond all bounds.
+
+    Raises `ValueError` or `RecursionError`.
+    """
+    try:
+        return json.loads(data)
+    except json.JSONDecodeError:
+        raise
+    except UnicodeDecodeError:
+        return load_json(data.decode("utf-8", "replace").encode())
+    except ValueError:  # Python makes no integer of more than 4,300 digits
+        return json.loads(data, parse_int=lambda digits: int(digits) if len(digits) < _LONG else float(digits))
+
+
+ACCEPT_ENCODING = "gzip"  # the only coding that is asked for; deflate is read, too
 _STEP = 1 << 16
 _GZIP = b"\x1f\x8b"
 _MOST_RATIO = 100  # of text, packed: markup is rarely packed to a twentieth
@@ -120,10 +140,10 @@ async def read_body(
     Raises:
         BodyTooLarge: a bound was passed; with `truncate`, only by data that unpacks to a hundred times its size. Memory
             stays within `decoded` and one step.
-        BadEncoding: any coding other than one gzip, or damaged data.
+        BadEncoding: any coding other than one gzip or deflate, or damaged data.
         TruncatedBody: the data ends early; with `truncate`, only if nothing had arrived.
     """
-    unpack = _make_decoder(coding)
+    unpack = make_decoder(coding)
     out = bytearray()
     taken = 0
     try:
@@ -142,34 +162,39 @@ async def read_body(
     return Body(bytes(out))
 
 
-def _make_decoder(coding: str) -> _PlainDecoder | _GzipDecoder:
+def make_decoder(coding: str) -> PlainDecoder:
+    """Return what unpacks a body of this coding. Raises `BadEncoding` for one that is not read."""
     match coding.strip().lower():
         case "" | "identity":
-            return _PlainDecoder()
-        case "gzip" | "x-gzip":
-            return _GzipDecoder()
+            return PlainDecoder()
+        case "gzip" | "x-gzip" | "deflate" as name:
+            return _ZipDecoder(name)
         case other:
             raise BadEncoding(f"the answer is compressed as {other[:40]!r}, but only {ACCEPT_ENCODING} was asked for")
 
 
-class _PlainDecoder:
+class PlainDecoder:
+    """Passes bytes on as they are; the base of what unpacks."""
+
     taken = 0  # bytes of the wire that were used
 
     def feed_chunk(self, chunk: bytes, out: bytearray, limit: int) -> None:
+        """Add what a piece of the body holds to `out`. Raises `BodyTooLarge` where it has more than `limit` bytes."""
         out += chunk[: limit - len(out) + 1]
         self.taken = len(out)
         if len(out) > limit:
             raise BodyTooLarge("decoded", limit)
 
     def check_end(self) -> None:
-        """Plain bytes have no end of their own."""
+        """Raise `TruncatedBody` for a body that ends early; plain bytes have no end of their own."""
 
 
-class _GzipDecoder:
-    """Unpacks one gzip stream, which may have several members; what follows the last is ignored."""
+class _ZipDecoder(PlainDecoder):
+    """Unpacks one stream of gzip, which may have several members, or of deflate; what follows the last is ignored."""
 
-    def __init__(self) -> None:
-        self._stream = zlib.decompressobj(16 + zlib.MAX_WBITS)
+    def __init__(self, coding: str) -> None:
+        self._coding = coding
+        self._stream = zlib.decompressobj(zlib.MAX_WBITS + (0 if coding == "deflate" else 16))
         self._members = 1
         self._started = False
         self._done = False
@@ -177,28 +202,30 @@ class _GzipDecoder:
 
     def feed_chunk(self, chunk: bytes, out: bytearray, limit: int) -> None:
         data = chunk
+        if self._coding == "deflate" and not self._started and chunk and chunk[0] & 15 != zlib.DEFLATED:
+            self._stream = zlib.decompressobj(-zlib.MAX_WBITS)  # without the frame of zlib, as some servers send it
         while data and not self._done:
             self._started = True
             try:
                 out += self._stream.decompress(data, min(_STEP, limit - len(out) + 1))
             except zlib.error as error:
-                raise BadEncoding("its gzip data is damaged") from error
+                raise BadEncoding(f"its {self._coding} data is damaged") from error
             self.taken += len(data) - len(self._stream.unconsumed_tail)
             if len(out) > limit:
                 raise BodyTooLarge("decoded", limit)
             data = self._stream.unconsumed_tail
             if self._stream.eof:
                 data = self._stream.unused_data
-                self._done = bool(data) and not data.startswith(_GZIP[: len(data)])
+                self._done = bool(data) and (self._coding == "deflate" or not data.startswith(_GZIP[: len(data)]))
                 if data and not self._done:
                     self._start_member()
 
     def _start_member(self) -> None:
         self._members += 1
         if self._members > _MAX_MEMBERS:
-            raise BadEncoding(f"its gzip data has more than {_MAX_MEMBERS} members")
+            raise BadEncoding(f"its {self._coding} data has more than {_MAX_MEMBERS} members")
         self._stream = zlib.decompressobj(16 + zlib.MAX_WBITS)
 
     def check_end(self) -> None:
         if self._started and not self._stream.eof and not self._done:
-            raise TruncatedBody("its gzip data ends early")
+            raise TruncatedBody(f"its {self._coding} data ends early")

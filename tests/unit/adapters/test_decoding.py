@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.adapters.http import BadEncoding, BodyTooLarge, TruncatedBody, read_body
+from corrobora.adapters.http import BadEncoding, BodyTooLarge, TruncatedBody, load_json, read_body
 from corrobora.testing.http_server import gzip_bomb
 
 LIMIT = 10_000_000
@@ -40,9 +40,9 @@ async def test_known_codings(coding: str):
 
 @pytest.mark.parametrize(
     "coding",
-    ["br", "zstd", "deflate", "compress", "gzip, gzip", "gzip,br", "identity, gzip", "x" * 5_000, "gzip;q=1", "*"],
+    ["br", "zstd", "compress", "gzip, gzip", "gzip,br", "identity, gzip", "x" * 5_000, "gzip;q=1", "*"],
 )
-async def test_h10_at_most_one_coding_and_only_gzip(coding: str):
+async def test_h10_at_most_one_coding_and_only_gzip_or_deflate(coding: str):
     with pytest.raises(BadEncoding):
         await _read(gzip.compress(b"x"), coding=coding)
 
@@ -54,6 +54,28 @@ async def test_h09_a_bomb_stops_at_the_bound_whatever_the_chunks():
         with pytest.raises(BodyTooLarge) as caught:
             await _read(*[packed[at : at + size] for at in range(0, min(len(packed), 40_000), size)], coding="gzip")
         assert caught.value.what == "decoded"
+
+
+@pytest.mark.parametrize("bits", [zlib.MAX_WBITS, -zlib.MAX_WBITS], ids=["in the frame of zlib", "bare"])
+@pytest.mark.parametrize("size", [1, 7, 100_000])
+async def test_deflate_is_read_with_and_without_a_frame(bits: int, size: int):
+    packer = zlib.compressobj(wbits=bits)
+    packed = packer.compress(b"text " * 10_000) + packer.flush()
+    parts = [packed[at : at + size] for at in range(0, len(packed), size)]
+    assert (await _read(*parts, b"\x1f\x8b and more", coding="deflate")).data == b"text " * 10_000
+    with pytest.raises(TruncatedBody):
+        await _read(packed[:-8], coding="deflate")
+    with pytest.raises(BodyTooLarge):
+        await _read(*parts, coding="deflate", decoded=10_000)
+
+
+def test_json_is_read_with_a_mark_bytes_of_another_charset_and_endless_numbers():
+    assert load_json(b'\xef\xbb\xbf{"a": 1}') == load_json('{"a": 1}'.encode("utf-16")) == {"a": 1}
+    assert load_json(b'{"a": "caf\xe9"}') == {"a": "caf\ufffd"}
+    assert load_json(b'{"a": 7, "b": %b}' % (b"9" * 5_000)) == {"a": 7, "b": float("inf")}
+    for wrong in (b"", b"{", b"<html>", b"\xff", b"9" * 5_000 + b"{"):
+        with pytest.raises(ValueError):  # noqa: PT011 - what `json` raises
+            load_json(wrong)
 
 
 async def test_h09_gzip_in_gzip_is_read_once_only():

@@ -139,14 +139,6 @@ def read_count(usage: object, name: str) -> int:
     return int(value) if number else 0  # type: ignore[arg-type] - it is a number
 
 
-def load_event(event: bytes) -> Any:
-    """Return the JSON of an event; bytes that are no UTF-8 are replaced. Raises `ValueError` or `RecursionError`."""
-    try:
-        return json.loads(event)
-    except UnicodeDecodeError:
-        return json.loads(event.decode("utf-8", "replace"))
-
-
 @dataclass(frozen=True, slots=True)
 class Completion:
     """What came back, before metering."""

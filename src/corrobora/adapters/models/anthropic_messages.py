@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from corrobora.adapters.http import load_json
 from corrobora.adapters.models import (
     Completion,
     ModelRequest,
@@ -18,7 +19,6 @@ from corrobora.adapters.models import (
     Target,
     Tokens,
     choose_text,
-    load_event,
     read_count,
     read_text,
     write_arguments,
@@ -156,7 +156,7 @@ class _Answer:
             self.finished = True
             return
         try:
-            value = load_event(event)
+            value = load_json(event)
             if value.get("error"):
                 raise RejectedError(200, {}, event)
             match value["type"]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from corrobora.adapters.http import load_json
 from corrobora.adapters.models import (
     Completion,
     ModelRequest,
@@ -20,7 +21,6 @@ from corrobora.adapters.models import (
     Target,
     Tokens,
     choose_text,
-    load_event,
     read_count,
     read_text,
     write_arguments,
@@ -133,7 +133,7 @@ class _Answer:
             self.finished = True
             return
         try:
-            value = load_event(event)
+            value = load_json(event)
             if value.get("error") or ("choices" not in value and (value.get("message") or value.get("detail"))):
                 raise RejectedError(200, {}, event)
             self._begun = self._begun or "choices" in value

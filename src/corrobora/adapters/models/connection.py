@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from corrobora.adapters.http import parse_retry_after
+from corrobora.adapters.http import load_json, parse_retry_after
 from corrobora.adapters.models import (
     Completion,
     ModelRequest,
@@ -47,7 +47,6 @@ _OK = 200
 THINKING_ROOM: dict[Effort | None, int] = {None: 0, "low": 5_120, "medium": 10_240, "high": 20_480}
 _NEXT_MODE: dict[OutputMode, OutputMode] = {"native": "tool", "tool": "prompted"}
 _BUSY = (429, 529)
-_NOT_REACHED = ("provider_unreachable", "provider_foreign")
 _REJECTED = (400, 404, 415, 422, 501)
 _STRUCTURE = re.compile(
     r"response_format|json_schema|output_config|output_format|structured output|tool_choice|tools|strict", re.IGNORECASE
@@ -173,7 +172,7 @@ class ModelConnection:
                 raise _make_error(self.target, "provider_timeout", why, retryable=True) from error
             except (TransportError, CorroboraError) as error:
                 failure = explain_failure(error, self.target, known=self.gate.reached)
-                _report_failure(slot, failure)
+                _report_failure(slot, failure, reached=not isinstance(error, TransportError) or error.reached)
                 raise failure from error
             slot.report_answer()
         return completion
@@ -231,9 +230,9 @@ def _count_bytes(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
-def _report_failure(slot: Slot, failure: CorroboraError) -> None:
+def _report_failure(slot: Slot, failure: CorroboraError, *, reached: bool) -> None:
     """Tell the gate what a failure means for the calls to come."""
-    if isinstance(failure, ProviderError) and failure.code in _NOT_REACHED:
+    if not reached:
         slot.report_failure(reached=False)
     elif not isinstance(failure, ProviderError) or not (failure.retryable or failure.status in _BUSY):
         slot.report_answer()
@@ -335,7 +334,7 @@ def _find_final(status: int, kind: str, message: str) -> str | None:
 def _read_rejection(body: bytes) -> tuple[str, str]:
     """Return kind and words of an error body, whatever its shape."""
     try:
-        whole: Any = json.loads(body)
+        whole: Any = load_json(body)
     except (ValueError, RecursionError):
         text = body.decode("utf-8", "replace")
         titled = _PAGE_TITLE.search(text) if text.lstrip().startswith("<") else None

@@ -13,7 +13,7 @@ _EVENT = re.compile(rb"\s*(?:data|event|id|retry)?:")  # how a stream of events 
 
 
 class TransportError(Exception):
-    """No usable answer came. `reached` is False if there was no connection at all."""
+    """No usable answer came. `reached` is False if nothing says that a model server is there."""
 
     reached = True
 
@@ -29,7 +29,9 @@ class IdleTimeoutError(TransportError):
 
 
 class BrokenAnswerError(TransportError):
-    """The answer ended early or is not what HTTP allows."""
+    """The answer ended early, maybe before its first byte, or is not what HTTP allows."""
+
+    reached = False
 
 
 class ForeignAnswerError(BrokenAnswerError):

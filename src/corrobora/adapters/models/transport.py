@@ -19,6 +19,7 @@ from typing import Protocol, TypeVar
 from urllib.parse import quote, urlsplit
 from weakref import WeakKeyDictionary
 
+from corrobora.adapters.http import BadEncoding, BodyTooLarge, PlainDecoder, TruncatedBody, make_decoder, tls_context
 from corrobora.adapters.models.framing import (
     BrokenAnswerError,
     ChunkDecoder,
@@ -42,6 +43,7 @@ _WRITE_SECONDS = 30.0
 _KEPT_SECONDS = 30.0  # servers close idle connections after a minute or more
 _HEAD_BYTES = 256 * 1024  # of status and headers; those of interim answers count
 _BLOCK = 64 * 1024
+_LEAST_PAIRED = 3  # events: two that are alike may be two of the same word
 _END_SECONDS = 1.0  # after the last event of an answer: a connection that ends in time is kept
 _WHOLE = re.compile(rb"\s*[{\[<]")
 _EAGER_READS, _SMALL_READ, _PAUSE_SECONDS = 8, 4_096, 0.05
@@ -137,10 +139,8 @@ class HttpEndpoint:
         data = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         idle = None if body.get("stream") else self._total_seconds
         async with self.request("POST", path, data, idle_seconds=idle) as reply:
-            answer = make_answer(reply.is_stream)
             try:
-                await _read_answer(reply, answer)
-                return answer.make_completion()
+                return (await _read_answer(reply, make_answer)).make_completion()
             except BrokenAnswerError as error:
                 if reply.is_stream or not reply.ended:
                     raise
@@ -181,22 +181,16 @@ class HttpEndpoint:
         """Connect, through the proxy if there is one: to it alone, or by a tunnel."""
         proxy = self._proxy
         host, port, tls = (proxy.host, proxy.port, proxy.tls) if proxy else (self._host, self._port, self._tls)
-        reader, writer = await asyncio.open_connection(host, port, limit=_HEAD_BYTES, ssl=_make_tls() if tls else None)
+        reader, writer = await asyncio.open_connection(host, port, limit=_HEAD_BYTES, ssl=tls_context() if tls else None)
         if proxy is not None and self._tls:
             try:
                 writer.write(proxy.write_tunnel_request(self._host, self._port))
                 proxy.check_tunnel(await reader.readuntil(END_OF_HEAD))
-                await writer.start_tls(_make_tls(), server_hostname=self._host)
+                await writer.start_tls(tls_context(), server_hostname=self._host)
             except BaseException:
                 writer.transport.abort()
                 raise
         return reader, writer
-
-
-def _make_tls() -> ssl.SSLContext:
-    from corrobora.adapters.http import tls_context  # noqa: PLC0415 - loads httpx2, which a local server needs not
-
-    return tls_context()
 
 
 @asynccontextmanager
@@ -230,10 +224,12 @@ async def _read_head(connection: _Connection, idle_seconds: float) -> HttpAnswer
             status = int(code)
     rows = (line.partition(":") for line in lines[1:])
     headers = {name.strip().lower(): value.strip() for name, _, value in rows}
-    if headers.get("content-encoding", "").lower() not in ("", "identity"):
-        raise ForeignAnswerError(f"the content coding {headers['content-encoding'][:20]!r} was not asked for")
+    try:
+        unpack = make_decoder(headers.get("content-encoding", ""))
+    except BadEncoding as error:
+        raise ForeignAnswerError(str(error)) from error
     streams = headers.get("content-type", "").lower().startswith("text/event-stream")
-    return HttpAnswer(status, headers, connection, idle_seconds, reusable=lines[0][0] == "1", is_stream=streams)
+    return HttpAnswer(status, headers, connection, unpack, idle_seconds, lines[0][0] == "1", streams)
 
 
 async def _read_line(reader: asyncio.StreamReader, limit: int) -> str:
@@ -246,21 +242,33 @@ async def _read_line(reader: asyncio.StreamReader, limit: int) -> str:
     return line.decode("latin-1").strip()
 
 
-async def _read_answer(reply: HttpAnswer, answer: StreamedAnswer[object]) -> None:
-    """Read an answer to its end. What follows the end of a stream is no part of it, and is not waited for."""
-    whole = False
+async def _read_answer(
+    reply: HttpAnswer, make_answer: Callable[[bool], StreamedAnswer[C_co]]
+) -> StreamedAnswer[C_co]:
+    """Read an answer to its end. What follows the end of a stream is no part of it, and is not waited for.
+
+    Of a stream whose every event comes twice, as some relays send it, one of each pair counts.
+    """
+    answer, halved = make_answer(reply.is_stream), make_answer(reply.is_stream)
+    whole, number, odd, paired = False, 0, b"", reply.is_stream
     try:
         async for event in reply.read_events():
             if not whole:
                 answer.add_event(event)
+                number += 1
+                if paired and number % 2:
+                    odd = event
+                    halved.add_event(event)
+                paired = paired and event == odd
             if answer.size > LIMITS.model_output_max_chars:
                 answer.finished = True
-                return
+                return answer
             if reply.is_stream and answer.finished:
                 whole, reply.idle_seconds = True, _END_SECONDS
     except TransportError:
         if not whole:
             raise
+    return halved if paired and number > _LEAST_PAIRED else answer
 
 
 @dataclass(eq=False)
@@ -270,6 +278,7 @@ class HttpAnswer:
     status: int
     headers: Mapping[str, str]
     _connection: _Connection = field(repr=False)
+    _unpack: PlainDecoder = field(repr=False)
     idle_seconds: float = IDLE_SECONDS
     reusable: bool = True
     is_stream: bool = False
@@ -304,7 +313,21 @@ class HttpAnswer:
                 yield event
 
     async def read_parts(self, limit: int) -> AsyncIterator[bytes]:
-        """Yield the body as it comes. Raises `OversizedAnswerError` when more than `limit` bytes would be read."""
+        """Yield the body as it comes, unpacked. Raises `OversizedAnswerError` for more than `limit` bytes."""
+        left = limit
+        try:
+            async for packed in self._read_wire(limit):
+                part = bytearray()
+                self._unpack.feed_chunk(packed, part, left)
+                left -= len(part)
+                yield bytes(part)
+            self._unpack.check_end()
+        except BodyTooLarge as error:
+            raise OversizedAnswerError(str(error)) from error
+        except (BadEncoding, TruncatedBody) as error:
+            raise BrokenAnswerError(str(error)) from error
+
+    async def _read_wire(self, limit: int) -> AsyncIterator[bytes]:
         chunks = ChunkDecoder() if "chunked" in self.headers.get("transfer-encoding", "").lower() else None
         left = None if chunks else self._content_length()
         taken = 0

@@ -25,6 +25,7 @@ from corrobora.adapters.http import (
     BodyTooLarge,
     TruncatedBody,
     find_tls_error,
+    load_json,
     parse_retry_after,
     read_body,
     tls_context,
@@ -262,7 +263,7 @@ class ProviderApi:
     def parse_json(self, data: bytes) -> object:
         """Return the value of a JSON text. Raises `ProviderError` for a text that is cut or no JSON."""
         try:
-            return json.loads(data)
+            return load_json(data)
         except (ValueError, RecursionError) as error:  # UnicodeDecodeError is a ValueError
             text = data.strip()
             if not text or (text[:1] in b"{[" and text[-1:] not in b"}]"):

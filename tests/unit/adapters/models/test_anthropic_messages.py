@@ -64,11 +64,13 @@ TOOL = (
         ((*TEXT, ending("max_tokens")), ("ab", "length")),
         ((*TEXT, ending("model_context_window_exceeded")), ("ab", "length")),
         ((ending("refusal"),), ("", "refusal")),
+        (tuple(each for event in (*TEXT, TEXT[2], ending("end_turn")) for each in (event, event)), ("abb", "stop")),
         (({"type": "ping"}, *TEXT, {"type": "of_a_later_version"}, ending("stop_sequence")), ("ab", "stop")),
     ],
 )
 async def test_streams_are_read(events: tuple[dict[str, Any], ...], expected: tuple[str, str]):
-    found = await complete("anthropic", stream(START, *events, STOP), stream=True)
+    begin = [START] * (2 if events[:1] == events[1:2] else 1)
+    found = await complete("anthropic", stream(*begin, *events, STOP), stream=True)
     assert (found.text, found.ending) == expected
     assert (found.tokens.sent, found.tokens.received, found.tokens.cache_read) == (12, 9, 7)
 

@@ -105,6 +105,18 @@ STREAMS: dict[str, tuple[bytes, tuple[str, str]]] = {
     "thoughts": (stream(chunk({"reasoning_content": "hm"}), chunk({"content": "a"}), chunk({}, "stop")), ("a", "stop")),
     "no reason": (stream(chunk({"content": "a"}), b"[DONE]"), ("a", "stop")),
     "comments": (b": OPENROUTER PROCESSING\n\n" + stream(chunk({"content": "a"}, "stop")), ("a", "stop")),
+    "every event twice": (
+        stream(*(each for word in "aab" for each in [chunk({"content": word})] * 2), *[chunk({}, "stop")] * 2),
+        ("aab", "stop"),
+    ),
+    "the same words twice": (
+        stream(*[chunk({"content": "a"})] * 2, *[chunk({"content": "b"})] * 2, chunk({}, "stop"), b"[DONE]"),
+        ("aabb", "stop"),
+    ),
+    "an endless number": (
+        stream(chunk({"content": "a"}, "stop", created=1)).replace(b"1", b"1" * 5_000),
+        ("a", "stop"),
+    ),
     "usage with the last choice": (
         stream(chunk({"content": "a"}, "stop", usage=None), {"choices": [], "usage": USAGE}),
         ("a", "stop"),

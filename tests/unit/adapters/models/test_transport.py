@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gzip
 import ssl
+import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
@@ -98,10 +100,25 @@ async def test_a_stream_of_events_is_read_whatever_the_server_calls_it(head: byt
         assert await events(url) == [b"{}", b"[]"]
 
 
-async def test_a_coding_that_was_not_asked_for_is_refused():
-    answer = b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 4\r\n\r\nnope"
-    async with talking(says(answer)) as url:
-        with pytest.raises(BrokenAnswerError, match="gzip"):
+@pytest.mark.parametrize(("coding", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress)])
+async def test_a_packed_answer_is_read_within_its_limit(coding: str, pack: Callable[[bytes], bytes]):
+    body = pack(b"data: {}\n\n" + b" " * 9_000 + b"\ndata: []\n\n")
+    head = f"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-encoding: {coding}\r\n"
+    answer = f"{head}content-length: {len(body)}\r\n\r\n".encode()
+    async with talking(says(answer + body)) as url:
+        assert await events(url) == [b"{}", b"[]"]
+        with pytest.raises(OversizedAnswerError):
+            await fetch(url, limit=1_000)
+    async with talking(says(answer + body[:-6] + bytes(6))) as url:
+        with pytest.raises(BrokenAnswerError, match=coding):
+            await fetch(url)
+
+
+@pytest.mark.parametrize("coding", ["br", "zstd", "gzip, gzip"])
+async def test_a_coding_that_is_not_read_is_named(coding: str):
+    answer = f"HTTP/1.1 200 OK\r\ncontent-encoding: {coding}\r\ncontent-length: 4\r\n\r\nnope"
+    async with talking(says(answer.encode())) as url:
+        with pytest.raises(BrokenAnswerError, match=coding):
             await fetch(url)
 
 

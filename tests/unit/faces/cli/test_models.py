@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -32,10 +33,13 @@ class SpeechlessServer(ModelServer):
     """A server at the address of a model that has no answer to any call."""
 
     does: Response | None = None  # None: it is silent
+    hangs_up = False
     turned_away = 0
 
     async def _respond(self, request: Request) -> Response:
         self.turned_away += request.method == "POST"
+        if request.method == "POST" and self.hangs_up:
+            raise ConnectionError
         if request.method == "POST" and self.does is None:
             await asyncio.Event().wait()
         return self.does if self.does is not None and request.method == "POST" else await super()._respond(request)
@@ -77,11 +81,13 @@ def ask(shell: Any, model: str, *flags: str) -> Any:
     return shell(QUESTION, "-l", "docs", "-m", model, "-s", "max_rounds=1", "--json", *flags)
 
 
-def ask_speechless(shell: Any, does: Any, protocol: str, *flags: str) -> tuple[Any, str, int]:
+def ask_speechless(
+    shell: Any, does: Any, protocol: str, *flags: str, hangs_up: bool = False
+) -> tuple[Any, str, int]:
     """Ask at an address where no model answers; return the result, the address, and how many calls it had."""
     shell.setenv(ANTHROPIC_API_KEY="sk-test")
     server = SpeechlessServer()
-    server.does = does
+    server.does, server.hangs_up = does, hangs_up
     with serve(server) as model:
         given = model if protocol == "openai" else f"anthropic:scripted@{server.url}"
         return ask(shell, given, *flags), given.partition("@")[2], server.turned_away
@@ -138,6 +144,16 @@ def test_an_address_where_no_model_answers_ends_the_run_at_its_first_call(
     assert f"Check {address}" in result.complaint
     assert (result.code, turned_away) == (7, 1)
     assert "did not answer as a model server does: " in result.complaint
+
+
+@pytest.mark.parametrize("protocol", ["openai", "anthropic"])
+def test_an_address_that_hangs_up_ends_the_run_after_a_few_calls(filled: Any, protocol: str) -> None:
+    began = time.monotonic()
+    result, _, turned_away = ask_speechless(filled, None, protocol, hangs_up=True)
+    assert (result.code, turned_away <= 8) == (7, True), turned_away
+    assert "The model never answered: " in result.complaint
+    assert "the connection was closed" in result.complaint
+    assert time.monotonic() - began < 30
 
 
 def test_a_model_that_answered_before_is_replaced_and_the_report_says_why(filled: Any) -> None:
