@@ -165,7 +165,9 @@ async def read_body(
 def make_decoder(coding: str) -> PlainDecoder:
     """Return what unpacks a body of this coding. Raises `BadEncoding` for one that is not read."""
     match coding.strip().lower():
-        case "" | "identity":
+        case (
+            "" | "identity" | "none" | "binary" | "utf-8" | "utf8"
+        ):  # the last four are no codings, and servers send them
             return PlainDecoder()
         case "gzip" | "x-gzip" | "deflate" as name:
             return _ZipDecoder(name)

@@ -96,11 +96,13 @@ async def another_shape_is_an_error_and_never_nothing(case: SearchCase) -> None:
 
 
 async def unusable_addresses_are_dropped(case: SearchCase) -> None:
-    """Relative, over-long, with user data or of another scheme; the others come in their one spelling."""
+    """Relative, over-long, with user data or of another scheme; the others come in their one spelling, escaped."""
     bad = ["/one", "ftp://a.example/", "https://me:pw@a.example/", "https://a.example/" + "x" * 50_000, "https://", 5]
     rows: list[Mapping[str, object]] = [{**GOOD_RESULT, "url": url} for url in bad]
     rows += [{**GOOD_RESULT, "url": "HTTPS://WWW.Example.ORG.:443/a?utm_source=x&id=1#part"}]
-    assert [hit.url for hit in await _search_rows(case, rows)] == ["https://www.example.org/a?id=1"]
+    rows += [{**GOOD_RESULT, "url": " https://example.org/a b.pdf\n"}]
+    found = [hit.url for hit in await _search_rows(case, rows)]
+    assert found == ["https://www.example.org/a?id=1", "https://example.org/a%20b.pdf"]
 
 
 async def one_page_is_one_hit(case: SearchCase) -> None:

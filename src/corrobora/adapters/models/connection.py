@@ -7,7 +7,6 @@ protocols, and no message holds a key.
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

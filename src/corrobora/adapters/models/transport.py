@@ -181,7 +181,9 @@ class HttpEndpoint:
         """Connect, through the proxy if there is one: to it alone, or by a tunnel."""
         proxy = self._proxy
         host, port, tls = (proxy.host, proxy.port, proxy.tls) if proxy else (self._host, self._port, self._tls)
-        reader, writer = await asyncio.open_connection(host, port, limit=_HEAD_BYTES, ssl=tls_context() if tls else None)
+        reader, writer = await asyncio.open_connection(
+            host, port, limit=_HEAD_BYTES, ssl=tls_context() if tls else None
+        )
         if proxy is not None and self._tls:
             try:
                 writer.write(proxy.write_tunnel_request(self._host, self._port))
@@ -242,9 +244,7 @@ async def _read_line(reader: asyncio.StreamReader, limit: int) -> str:
     return line.decode("latin-1").strip()
 
 
-async def _read_answer(
-    reply: HttpAnswer, make_answer: Callable[[bool], StreamedAnswer[C_co]]
-) -> StreamedAnswer[C_co]:
+async def _read_answer(reply: HttpAnswer, make_answer: Callable[[bool], StreamedAnswer[C_co]]) -> StreamedAnswer[C_co]:
     """Read an answer to its end. What follows the end of a stream is no part of it, and is not waited for.
 
     Of a stream whose every event comes twice, as some relays send it, one of each pair counts.

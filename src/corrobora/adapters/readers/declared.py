@@ -169,7 +169,8 @@ def trim_date(date: str, html: str) -> str:
         return date
     year, month, day = (int(part) for part in date.split("-"))
     numbers = rf"{year}[-/.]?0?{month}[-/.]?0?{day}|0?{day}[-/.]0?{month}[-/.]|0?{month}[-/.]0?{day}[-/.]"
-    words = rf"0?{day}(?:st|nd|rd|th)?[.,]?\s(?:\w\w\s)?[^\W\d_]{{3,12}}|[^\W\d_]{{3,12}}\.?\s0?{day}"
+    nth = rf"0?{day}(?:st|nd|rd|th)?[.,]?"
+    words = rf"(?:{nth}\s(?:\w\w\s)?[^\W\d_]{{3,12}}[.,]?|[^\W\d_]{{3,12}}\.?\s{nth})\s(?:\w\w\s)?{year}"
     return date if re.search(rf"(?<!\d)(?:{numbers}|{words})(?!\d)", html) else str(year)
 
 

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import PurePosixPath
 
 from corrobora.adapters.library import store_page
 from corrobora.adapters.readers.parser import ParserProcess, map_types
@@ -34,6 +35,7 @@ _GONE = frozenset({404, 410})
 _CLOSED = frozenset({401, 402, 403, 407, 451})
 _NOTHING = frozenset({204, 205})
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
+_UNTYPED = re.compile(r"(?:application|binary|unknown)/(?:octet-stream|(?:x-|force-)?download|unknown)")
 _NO_AI = re.compile(r"(?:^|[\s,:])noai(?:$|[\s,])", re.IGNORECASE)
 _META = re.compile(rb"<meta[^>]{0,200}name\s*=\s*[\"']?robots[\"']?[^>]{0,200}>", re.IGNORECASE)
 _META_BYTES = 50_000
@@ -119,6 +121,8 @@ class WebReader:
             return None
         type_ = _type_of(head)
         reader = map_types().get(type_ or "text/html")
+        if reader is None and _UNTYPED.fullmatch(type_):
+            reader = map_types().get(PurePosixPath(head.url.partition("?")[0].lower()).suffix)
         if reader is None:
             raise ReadError(ReadOutcome.UNSUPPORTED, f"Its type is {type_[:80]}, which no reader supports.")
         if reader.whole:

@@ -59,6 +59,7 @@ class KeyedProvider:
         needs_key: a run is refused before it starts if the key is not set.
         calls_per_second: the rate that all workers together keep.
         seconds: the limit for one whole call.
+        refused: what to do where a search without a key is refused.
 
     Args:
         key: the operator's key; sent as `headers` says and never shown.
@@ -76,6 +77,7 @@ class KeyedProvider:
     wants_command: bool = False
     calls_per_second: float = 1.0
     seconds: float = CALL_SECONDS
+    refused: str = ""
 
     def __init__(  # noqa: PLR0913 - the parts of one connection
         self,
@@ -93,7 +95,8 @@ class KeyedProvider:
             self.name,
             base_url=base_url or self.base_url,
             headers={**(self.auth_headers(key) if key else {}), **agent},
-            setting=key_variable(self.name),
+            setting=key_variable(self.name) if key else "",
+            refused=self.refused,
             clock=clock,
             limiter=limiter,
             seconds=self.seconds if seconds is None else seconds,
@@ -134,10 +137,11 @@ class ProviderApi:
         name: the provider, as errors name it.
         base_url: where it answers; set by the operator, never by a page or a model.
         headers: sent with every call, the key among them.
-        setting: the name of the setting that holds the key, for people.
+        setting: the name of the setting that holds the key, for people; "" if none is sent.
         clock: for dates in Retry-After.
         limiter: a slot is taken before every call, so that all workers together keep the provider's rate.
         seconds: the limit for one whole call.
+        refused: what to do where a call without a key is refused.
 
     Raises:
         UserError: a key that no header can carry; it is not shown.
@@ -153,6 +157,7 @@ class ProviderApi:
         clock: Clock,
         limiter: Limiter | None = None,
         seconds: float = CALL_SECONDS,
+        refused: str = "",
     ) -> None:
         if not all(value.isascii() and value.isprintable() for value in headers.values()):
             raise UserError(
@@ -166,6 +171,7 @@ class ProviderApi:
         self._setting = setting
         self._limiter = limiter
         self._seconds = seconds
+        self._refused = refused
         self._proxy = find_proxy_url(self._base)
         self._client = httpx2.AsyncClient(
             headers={**headers, "Accept": "application/json", "Accept-Encoding": ACCEPT_ENCODING},
@@ -227,8 +233,13 @@ class ProviderApi:
         status = reply.status_code
         if status == _OK:
             return
-        if status in _REFUSED:
+        if status in _REFUSED and self._setting:
             raise ProviderError.key_refused(self.name, setting=self._setting, status=status)
+        if status in _REFUSED:  # no key was sent
+            why = f"{self.name} allows no such search (HTTP {status})"
+            raise ProviderError(
+                "provider_refused", f"{why}. {self._refused}".strip(), provider=self.name, status=status
+            )
         if status in _QUOTA:
             raise ProviderError(
                 "provider_quota",
@@ -237,7 +248,7 @@ class ProviderApi:
                 status=status,
                 next_step="Renew the plan, or name another provider.",
             )
-        why = "a redirect, which is not followed with a key" if reply.has_redirect_location else ""
+        why = "a redirect, which is not followed" if reply.has_redirect_location else ""
         after = parse_retry_after(reply.headers.get("retry-after", ""), self.clock.utc_time())
         raise ProviderError.request_failed(self.name, status=status, retry_after=after, why=why)
 
@@ -276,7 +287,8 @@ TITLE_MAX_CHARS = 300
 _IDENTIFIER_CHARS = 200
 _FIRST_YEAR = 1500  # earlier dates of web pages are fillers, as is the epoch
 _EPOCH = date(1970, 1, 1)
-_YEAR = re.compile(r"[0-9]{4}\Z")
+_YEAR = re.compile(r"([0-9]{4})(?:-(?:0[1-9]|1[0-2]))?\Z")  # of a month without a day the year is kept
+_NO_YEAR = re.compile(r"(?<![+-])\b0[0-9]{3}\b")  # a filler that is read as a year of this century
 _UNWANTED = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 127], " ")  # control characters but tab and line ends
 
 
@@ -334,7 +346,7 @@ def _build_hit(row: ResultRow, provider: str, query: Query, now: str) -> Hit | N
     if not isinstance(row.url, str):
         return None
     try:
-        url = normalize_url(row.url)
+        url = normalize_url(row.url.strip().replace(" ", "%20"))
     except BadUrl:
         return None
     return Hit(
@@ -380,8 +392,8 @@ def parse_published(value: object, now: str) -> str:
     """
     text = value.strip() if isinstance(value, str) else ""
     today = datetime.fromisoformat(now).date()
-    if _YEAR.match(text):
-        return text if _FIRST_YEAR <= int(text) <= today.year else ""
+    if found := _YEAR.match(text):
+        return found[1] if _FIRST_YEAR <= int(found[1]) <= today.year else ""
     day = _parse_day(text)
     if day is None or day.year < _FIRST_YEAR or day == _EPOCH or day > today + timedelta(days=1):
         return ""
@@ -396,6 +408,6 @@ def _parse_day(text: str) -> date | None:
     except ValueError:
         pass
     try:
-        return parsedate_to_datetime(text).date()
+        return None if _NO_YEAR.search(text) else parsedate_to_datetime(text).date()
     except (ValueError, TypeError, OverflowError, IndexError):
         return None

@@ -48,6 +48,7 @@ class OpenProvider(KeyedProvider):
 
     needs_key = False
     wants_contact = True
+    refused = "Set sources.contact, by which those who run it can tell this program from others."
 
     async def get_rows(self, path: str, params: Mapping[str, object], *names: str) -> object:
         """Return the list under `names` in the answer, None for another shape. Raises `ProviderError`."""
@@ -78,6 +79,7 @@ class SearXNG(OpenProvider):
 
     name = "searxng"
     calls_per_second = 2.0
+    refused = "Its settings must list json under search.formats, and its limiter must let this machine through."
 
     def __init__(self, key: str, **more: object) -> None:
         if not more.get("base_url"):
@@ -272,7 +274,7 @@ class PubMed(OpenProvider):
         ids = await self.get_rows("/entrez/eutils/esearch.fcgi", params, "esearchresult", "idlist")
         if not isinstance(ids, list):
             raise ProviderError.bad_content(self.name, "its results are not a list")
-        numbers = [each for each in cast("list[object]", ids) if isinstance(each, str) and each.isdigit()]
+        numbers = [each for each in cast("list[object]", ids) if isinstance(each, str) and each.isdigit()][:_MOST]
         if ids and not numbers:
             raise ProviderError.bad_content(self.name, "its results are not article numbers")
         if not numbers:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import string
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
+from urllib.parse import quote
 
 import httpcore2
 
@@ -185,11 +187,21 @@ def _failure_message(error: BaseException) -> str:
     return f"The connection failed ({type(error).__name__})."
 
 
+def _read_location(value: bytes) -> str:
+    """Return the address of a redirect; spaces and bytes that are no UTF-8 are escaped, as browsers do."""
+    try:
+        return value.decode().strip().replace(" ", "%20")
+    except UnicodeDecodeError:
+        return quote(value.strip(), safe=string.printable[:94])
+
+
 def _read_headers(answer: httpcore2.Response) -> Mapping[str, str]:
     """Return the headers as text; repeated ones are joined, as HTTP says."""
     found: dict[str, str] = {}
     for raw_name, raw_value in answer.headers:
         name = raw_name.decode("latin-1").lower()
         value = " ".join(raw_value.decode("utf-8", "replace").split())[:_HEADER_CHARS]
+        if name == "location":
+            value = _read_location(raw_value)
         found[name] = f"{found[name]}, {value}"[:_HEADER_CHARS] if name in found else value
     return found

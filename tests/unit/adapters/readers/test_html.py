@@ -42,6 +42,7 @@ DATES = {
         "<article>", "<article><p>In 2024 all</p>"
     ): "",  # a year in the text is not the date of the page
     PAGE.replace("2020-01-02", "2024-03"): "2024",
+    PAGE.replace("2020-01-02", "2024-02-30").replace("<article>", "<article><p>Part 1 of many</p>"): "2024",
     PAGE.replace('<meta name="date" content="2020-01-02">', "").replace(
         "<article>", '<article><p class="date">1 January 2024</p>'
     ): "2024-01-01",

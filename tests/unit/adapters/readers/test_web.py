@@ -226,6 +226,31 @@ async def test_h04_types_and_character_sets(
     assert text in document.text
 
 
+@pytest.mark.parametrize("type_", ["application/octet-stream", "binary/octet-stream", "application/x-download"])
+async def test_a_file_of_no_type_is_read_by_its_name_or_not_at_all(
+    type_: str, library: PostgresLibrary, parser: ParserProcess
+):
+    async def respond(request: Request) -> Response:
+        return Response(404) if request.path == "/robots.txt" else Response(200, BRIDGE.encode(), type_)
+
+    async with HttpServer(respond) as server:
+        reader = _reader(server, parser, library)
+        names = ("/b.html?download=1", "/b", "/b.exe")
+        assert [await _outcome(reader, f"{server.url}{name}") for name in names] == ["read", *["unsupported"] * 2]
+
+
+@pytest.mark.parametrize("coding", ["none", "UTF-8", "binary"])
+async def test_words_that_are_no_codings_keep_no_page_from_being_read(
+    coding: str, library: PostgresLibrary, parser: ParserProcess
+):
+    async def respond(request: Request) -> Response:
+        coded = {"content-encoding": coding}
+        return Response(404) if request.path == "/robots.txt" else Response(200, BRIDGE.encode(), "text/html", coded)
+
+    async with HttpServer(respond) as server:
+        assert await _outcome(_reader(server, parser, library), f"{server.url}/b") == "read"
+
+
 async def test_h21_noai_in_the_page_itself_is_heeded(library: PostgresLibrary, parser: ParserProcess):
     markup = '<html><head><meta content="index, noai" name="robots"><title>N</title></head><body><p>text here</p>'
     async with LoopbackWeb([WebPage.of_html("/n.html", markup)]) as web:

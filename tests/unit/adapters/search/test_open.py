@@ -262,6 +262,25 @@ async def test_a_searxng_none_of_whose_engines_answers_has_failed():
     assert (await ask(SearXNG, b'{"results": [], "unresponsive_engines": []}'))[0] == []
 
 
+@pytest.mark.parametrize("kind", [SearXNG, Wikipedia, ArXiv], ids=lambda kind: kind.name)
+async def test_a_refusal_where_no_key_was_sent_is_not_told_as_one_of_a_key(kind: type[KeyedProvider]):
+    async def refuse(_: Request) -> Response:
+        return Response(403)
+
+    async with HttpServer(refuse) as server:
+        with pytest.raises(ProviderError, match="search.formats" if kind is SearXNG else r"sources\.contact") as caught:
+            await make(kind, server.url, key="").search(Query("iron"), limit=5)
+    assert (caught.value.code, "key" in str(caught.value)) == ("provider_refused", False)
+
+
+async def test_pubmed_describes_no_more_articles_than_it_was_asked_for():
+    found = json.dumps({"esearchresult": {"idlist": [str(n) for n in range(5_000)]}}).encode()
+    told = json.dumps({"result": {str(n): {"uid": str(n), "title": "T"} for n in range(20)}}).encode()
+    hits, sent = await ask(PubMed, found, told)
+    assert len(hits) == 5
+    assert len(sent[1].path) < 500
+
+
 def test_searxng_needs_an_address_and_others_no_key():
     with pytest.raises(UserError, match="address is not set"):
         make(SearXNG, "")

@@ -178,6 +178,19 @@ async def test_an_allowed_endpoint_is_never_reached_by_a_redirect_nor_under_an_a
         assert await outcome(visitor(inner), f"{inner.url}/to?url={quote(f'{inner.url}/page')}") == "read"
 
 
+@pytest.mark.parametrize(
+    ("location", "path"),
+    [("/a b", "/a%20b"), ("/\u00e4?q=\u00fc", "/%E4?q=%FC"), ("/\u00c3\u00a4", "/%C3%A4"), ("/%e4%zz", "/%e4%zz")],
+)
+async def test_a_redirect_that_is_not_escaped_leads_where_a_browser_goes(location: str, path: str):
+    async def respond(request: Request) -> Response:
+        moved = Response(302, headers={"location": location})  # its letters are bytes of the wire
+        return moved if request.path == "/moved" else Response(200, request.path.encode(), "text/plain")
+
+    async with HttpServer(respond) as server:
+        assert (await fetch(visitor(server), f"{server.url}/moved")).body.decode() == path
+
+
 async def test_f07_a_redirect_from_https_to_http_is_refused():
     from corrobora.adapters.web.fetcher import _next_hop
 

@@ -81,9 +81,7 @@ def ask(shell: Any, model: str, *flags: str) -> Any:
     return shell(QUESTION, "-l", "docs", "-m", model, "-s", "max_rounds=1", "--json", *flags)
 
 
-def ask_speechless(
-    shell: Any, does: Any, protocol: str, *flags: str, hangs_up: bool = False
-) -> tuple[Any, str, int]:
+def ask_speechless(shell: Any, does: Any, protocol: str, *flags: str, hangs_up: bool = False) -> tuple[Any, str, int]:
     """Ask at an address where no model answers; return the result, the address, and how many calls it had."""
     shell.setenv(ANTHROPIC_API_KEY="sk-test")
     server = SpeechlessServer()
