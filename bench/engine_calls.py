@@ -34,7 +34,7 @@ from pathlib import Path
 import httpx2
 import psutil
 
-from bench.synthetic import Texts
+from bench.synthetic import Texts, run_command
 from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
 from corrobora.app.libraries import ingest_files
@@ -273,11 +273,8 @@ def until_first_search(home: Path, *arguments: str) -> float:
 def command(home: Path, *arguments: str) -> tuple[float, float, float]:
     """Run the command; return its CPU seconds, wall seconds, and the most memory it had (MB)."""
     began = time.perf_counter()
-    process = subprocess.Popen([*COMMAND, *arguments], env=environment(home), stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0, arguments
-    return used.ru_utime + used.ru_stime, time.perf_counter() - began, used.ru_maxrss / 1024
+    cpu, memory = run_command(environment(home), *COMMAND, *arguments)
+    return cpu, time.perf_counter() - began, memory
 
 
 def rss() -> float:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -18,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench import fts5
-from bench.synthetic import Texts, postmaster, server_cpu
+from bench.synthetic import Texts, postmaster, run_command, server_cpu
 from corrobora.domain.evidence import Source, SourceId
 from corrobora.ports import IngestItem
 from corrobora.storage.index.catalog import Catalog
@@ -98,18 +97,8 @@ def _add_text(text: str) -> float:
         path = Path(folder) / "text.txt"
         path.write_text(text, encoding="utf-8")
         environment = os.environ | {"CORROBORA_HOME": str(Path(folder) / "home")}
-        command = [sys.executable, "-m", "corrobora", "library", "add", "bench", str(path)]
-        highest = 0
-        with subprocess.Popen(
-            command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        ) as process:
-            while process.poll() is None:
-                status = Path(f"/proc/{process.pid}/status").read_text()
-                highest = max(highest, int(status.partition("VmHWM:")[2].split()[0]) if "VmHWM" in status else 0)
-                time.sleep(0.01)
-        if process.returncode:
-            raise SystemExit(f"library add ended with {process.returncode}")
-    return highest / 1_024
+        command = (sys.executable, "-m", "corrobora", "library", "add", "bench", str(path))
+        return run_command(environment, *command)[1]
 
 
 if __name__ == "__main__":

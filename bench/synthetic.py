@@ -6,7 +6,9 @@ Knows a Zipf law over a made-up vocabulary and a fixed seed. Says nothing about 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from corrobora.storage.postgres import Database
@@ -15,6 +17,27 @@ VOCABULARY = 200_000
 NAMES_FROM = 2_000
 WORDS = 106  # of an average passage in the measured real sets
 _SYLLABLES = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
+
+
+_LAUNCH = """
+import os, sys
+quiet = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+child = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=quiet)
+_, status, used = os.wait4(child, 0)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+def run_command(environment: Mapping[str, str], *command: str) -> tuple[float, float]:
+    """Run a command; return its CPU seconds and the most memory that it had in MB.
+
+    A small process starts it: the kernel adds what a process held before it became the command, a copy of its parent.
+    """
+    small = (sys.executable, "-I", "-S", "-c", _LAUNCH)
+    done = subprocess.run([*small, *command], env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    cpu, memory = map(float, done.stdout.split())
+    return cpu, memory
 
 
 class Texts:

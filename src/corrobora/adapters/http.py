@@ -1,8 +1,8 @@
 """HTTP: the TLS context of this process, how long a server asks to be left alone, and bodies decoded within bounds.
 
 Knows which certificates are trusted, Retry-After in seconds and as a date, gzip and deflate with one limit for the wire
-and one for what comes out, and odd JSON. The HTTP library's own decoding is not used: it turns 1.6 KB into 2 GB before anybody counts. Does
-not know who is asked.
+and one for what comes out, and odd JSON. The HTTP library's own decoding is not used: it turns 1.6 KB into 2 GB before
+anybody counts. Does not know who is asked.
 """
 
 from __future__ import annotations

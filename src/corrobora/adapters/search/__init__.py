@@ -8,7 +8,6 @@ not know the fields of any provider: the modules below do.
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
