@@ -1,8 +1,8 @@
-"""HTTP: the TLS context of this process, how long a server asks to be left alone, and bodies decoded within bounds.
+"""HTTP: the TLS context of this process, dates and times as servers write them, and bodies decoded within bounds.
 
-Knows which certificates are trusted, Retry-After in seconds and as a date, gzip and deflate with one limit for the wire
-and one for what comes out, and odd JSON. The HTTP library's own decoding is not used: it turns 1.6 KB into 2 GB before
-anybody counts. Does not know who is asked.
+Knows which certificates are trusted, Retry-After in seconds and as a date, dates that are none, odd JSON, and gzip and
+deflate with one limit for the wire and one for what comes out. The HTTP library's own decoding is not used: it turns
+1.6 KB into 2 GB before anybody counts. Does not know who is asked.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import ssl
 import zlib
 from collections.abc import AsyncIterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any
@@ -78,6 +78,40 @@ def parse_retry_after(value: str, now: str, *, most: float = LIMITS.retry_after_
         return None
     wait = seconds.total_seconds()
     return min(wait, most) if wait > 0 else None
+
+
+_FIRST_YEAR = 1500  # earlier dates of web pages are fillers, as is the epoch
+_EPOCH = date(1970, 1, 1)
+_YEAR = re.compile(r"([0-9]{4})(?:-(?:0[1-9]|1[0-2]))?\Z")  # of a month without a day the year is kept
+_NO_YEAR = re.compile(r"(?<![+-])\b0[0-9]{3}\b")  # a filler that is read as a year of this century
+
+
+def parse_published(value: object, now: str) -> str:
+    """Return an ISO date or a year; "" for what is no date, lies in the future, or is a filler (bad-input S11, H28).
+
+    `now` is the ISO time that "future" is measured from; a day is granted for time zones.
+    """
+    text = value.strip() if isinstance(value, str) else ""
+    today = datetime.fromisoformat(now).date()
+    if found := _YEAR.match(text):
+        return found[1] if _FIRST_YEAR <= int(found[1]) <= today.year else ""
+    day = _parse_day(text)
+    if day is None or day.year < _FIRST_YEAR or day == _EPOCH or day > today + timedelta(days=1):
+        return ""
+    return day.isoformat()
+
+
+def _parse_day(text: str) -> date | None:
+    if not text or len(text) > 64:  # noqa: PLR2004 - no date is longer
+        return None
+    try:
+        return datetime.fromisoformat(text).date()
+    except ValueError:
+        pass
+    try:
+        return None if _NO_YEAR.search(text) else parsedate_to_datetime(text).date()
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None
 
 
 _LONG = 1_000  # digits: then a float will do

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
+from corrobora.adapters.http import parse_published
 from corrobora.adapters.library import store_page
 from corrobora.adapters.readers.parser import ParserProcess, map_types
-from corrobora.adapters.search import parse_published
 from corrobora.adapters.search.keyed import Firecrawl, ScrapedPage
 from corrobora.adapters.search.mcp_server import IDENTIFIER, NAME, McpSearch
 from corrobora.adapters.web import BadUrl, check_url, host_of, normalize_url

@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
-from email.utils import parsedate_to_datetime
 from typing import TypeGuard, cast
 
 import httpx2
@@ -25,6 +22,7 @@ from corrobora.adapters.http import (
     TruncatedBody,
     find_tls_error,
     load_json,
+    parse_published,
     parse_retry_after,
     read_body,
     tls_context,
@@ -284,10 +282,6 @@ class ProviderApi:
 SNIPPET_MAX_CHARS = 4_000
 TITLE_MAX_CHARS = 300
 _IDENTIFIER_CHARS = 200
-_FIRST_YEAR = 1500  # earlier dates of web pages are fillers, as is the epoch
-_EPOCH = date(1970, 1, 1)
-_YEAR = re.compile(r"([0-9]{4})(?:-(?:0[1-9]|1[0-2]))?\Z")  # of a month without a day the year is kept
-_NO_YEAR = re.compile(r"(?<![+-])\b0[0-9]{3}\b")  # a filler that is read as a year of this century
 _UNWANTED = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 127], " ")  # control characters but tab and line ends
 
 
@@ -382,31 +376,3 @@ def parse_score(value: object) -> float:
     except OverflowError:
         return 0.0
     return number if math.isfinite(number) else 0.0
-
-
-def parse_published(value: object, now: str) -> str:
-    """Return an ISO date or a year; "" for what is no date, lies in the future, or is a filler (bad-input S11, H28).
-
-    `now` is the ISO time that "future" is measured from; a day is granted for time zones.
-    """
-    text = value.strip() if isinstance(value, str) else ""
-    today = datetime.fromisoformat(now).date()
-    if found := _YEAR.match(text):
-        return found[1] if _FIRST_YEAR <= int(found[1]) <= today.year else ""
-    day = _parse_day(text)
-    if day is None or day.year < _FIRST_YEAR or day == _EPOCH or day > today + timedelta(days=1):
-        return ""
-    return day.isoformat()
-
-
-def _parse_day(text: str) -> date | None:
-    if not text or len(text) > 64:  # noqa: PLR2004 - no date is longer
-        return None
-    try:
-        return datetime.fromisoformat(text).date()
-    except ValueError:
-        pass
-    try:
-        return None if _NO_YEAR.search(text) else parsedate_to_datetime(text).date()
-    except (ValueError, TypeError, OverflowError, IndexError):
-        return None

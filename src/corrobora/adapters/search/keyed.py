@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import cast
 from urllib.parse import urlsplit
 
+from corrobora.adapters.http import parse_published
 from corrobora.adapters.search import (
     KeyedProvider,
     ResultRow,
     clean_line,
     clean_text,
     is_mapping,
-    parse_published,
 )
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Hit, Query

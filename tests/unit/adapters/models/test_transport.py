@@ -109,13 +109,10 @@ async def test_a_packed_answer_is_read_within_its_limit(coding: str, pack: Calla
         assert await events(url) == [b"{}", b"[]"]
         with pytest.raises(OversizedAnswerError):
             await fetch(url, limit=1_000)
-    async with talking(says(answer + body[:-6] + bytes(6))) as url:
-        with pytest.raises(BrokenAnswerError, match=coding):
-            await fetch(url)
 
 
-@pytest.mark.parametrize("coding", ["br", "zstd", "gzip, gzip"])
-async def test_a_coding_that_is_not_read_is_named(coding: str):
+@pytest.mark.parametrize("coding", ["br", "zstd", "gzip, gzip", "gzip", "deflate"])
+async def test_a_coding_that_is_not_read_or_not_there_is_named(coding: str):
     answer = f"HTTP/1.1 200 OK\r\ncontent-encoding: {coding}\r\ncontent-length: 4\r\n\r\nnope"
     async with talking(says(answer.encode())) as url:
         with pytest.raises(BrokenAnswerError, match=coding):

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corrobora.adapters.http import parse_published
 from corrobora.adapters.search import (
     ResultRow,
     build_hits,
     clean_line,
     clean_text,
-    parse_published,
     parse_score,
 )
 from corrobora.adapters.web import normalize_url
