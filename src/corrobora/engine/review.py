@@ -17,7 +17,6 @@ from corrobora.domain.evidence import Document, Fact, ReadOutcome, SourceId
 from corrobora.domain.report import Critique, Draft, Findings, Report, SentenceCheck, Support, Verdict, iter_threads
 from corrobora.engine.inputs import MAX_FACTS_WRITTEN
 from corrobora.engine.session import Session
-from corrobora.policies.grading import find_notice
 from corrobora.ports import Library
 from corrobora.reporting.evidence import build_evidence
 from corrobora.reporting.render import CitedSource, render_conflicts, render_gaps
@@ -29,6 +28,7 @@ from corrobora.text.claims import NAMED_NUMBER
 from corrobora.text.derivations import ReadDocument, ReadingSet, find_mention, is_about_reading
 from corrobora.text.markdown import LEAD, MARKER, is_row, iter_cited_sentences
 from corrobora.text.measures import find_measures
+from corrobora.text.notices import find_notice
 from corrobora.text.operations import DerivationKind
 from corrobora.text.phrases import TELLS_RESEARCH, format_count, is_written_by_code, list_frames
 from corrobora.text.reading import is_stated_result

@@ -1,8 +1,8 @@
 """Grading: which passages say the same, who says it independently, and what that is worth.
 
-Knows quotes, origins and publishers, by the table that comes with the package and what a user adds to it, and how
-publishers word that a source is retracted, withdrawn or corrected: a grade depends on who says something and who else
-says it, never on a model's opinion of its own findings. Does not know who found the facts or what they answer.
+Knows quotes, origins and publishers, by the table that comes with the package and what a user adds to it: a grade
+depends on who says something and who else says it, never on a model's opinion of its own findings. Does not know who
+found the facts or what they answer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from corrobora.text.answer_match import AnswerCheck, check_answer, may_give_numb
 from corrobora.text.measures import find_measures
 from corrobora.text.mentions import strip_to_alphanumeric
 from corrobora.text.quantities import remove_known_series, remove_releases
-from corrobora.text.tokens import split_words, stem_text
+from corrobora.text.tokens import fold_text, split_words, stem_text
 from corrobora.text.vocabulary import Equivalence
 
 GRADE_RANK: Mapping[Grade, int] = MappingProxyType({Grade.UNVERIFIED: 0, Grade.PLAUSIBLE: 1, Grade.VERIFIED: 2})
@@ -199,6 +199,26 @@ class _Groups:
         return at
 
 
+SAME_CLAIM_SHARE = 0.7  # share of common word pairs above which two claims are one
+_NEGATIONS = frozenset("no not never none neither nor without cannot".split())
+
+
+@lru_cache(maxsize=4_000)  # a claim is compared with every other one of its origin
+def claim_pairs(claim: str) -> frozenset[str]:
+    """Return the word pairs of a claim, and its numbers and negations, which must match exactly."""
+    found = split_words(claim)
+    return frozenset(f"{a} {b}" for a, b in pairwise(found)) | frozenset(
+        f"={word}" for word in found if word in _NEGATIONS or any(letter.isdigit() for letter in word)
+    )
+
+
+def is_same_claim(a: frozenset[str], b: frozenset[str]) -> bool:
+    """True if two claims share most word pairs and all numbers and negations."""
+    both = len(a & b)
+    alike = both >= SAME_CLAIM_SHARE * (len(a) + len(b) - both) and bool(both)
+    return alike and {each for each in a if each[0] == "="} == {each for each in b if each[0] == "="}
+
+
 _OFFICIAL_LABELS = frozenset({"gov", "mil", "edu", "int", "gob", "gouv", "govt"})
 _BELOW_COUNTRY = frozenset({"ac", "edu", "gov", "gob", "gouv", "govt", "mil"})  # gov.uk, ac.jp
 _MIN_NAME = 3  # letters of a name that a host may be called after
@@ -220,6 +240,8 @@ class PublisherTable:
     credible: frozenset[str]
     hosted_by_subdomain: frozenset[str]
     hosted_by_path: frozenset[str]
+    hosted_by_author: frozenset[str]
+    hosted_by_page: frozenset[str]
 
 
 @cache
@@ -227,9 +249,14 @@ def load_publishers() -> PublisherTable:
     """Read the table of the package (`data/publishers.toml`)."""
     table = tomllib.loads(resources.files("corrobora.data").joinpath("publishers.toml").read_text("utf-8"))
     credible = frozenset(host for hosts in table["credible"].values() for host in hosts)
-    hosting = table["hosting"]
+    hosting = {key: frozenset(hosts) for key, hosts in table["hosting"].items()}
     return PublisherTable(
-        frozenset(table["official"]), credible, frozenset(hosting["by_subdomain"]), frozenset(hosting["by_path"])
+        frozenset(table["official"]),
+        credible,
+        hosting["by_subdomain"],
+        hosting["by_path"],
+        hosting["by_author"],
+        hosting["by_page"] | frozenset(table["credible"]["scholarship"]),
     )
 
 
@@ -270,10 +297,27 @@ def judge_publisher(fact: Fact, names: Iterable[str] = (), credible: Sequence[st
     return PublisherStanding.CREDIBLE if _is_own_publisher(host, fact.url, names) else PublisherStanding.UNKNOWN
 
 
+@lru_cache(maxsize=4_000)  # after each round every pair of facts is compared
+def find_site(url: str) -> str:
+    """Return the site that publishes an address, "" if it has no host: "docs.x.org" and "www.x.org" are one.
+
+    Where a host serves many publishers, the subdomain or the first part of the path belongs to the site; where each
+    page has its own authors, as at a journal, the whole address.
+    """
+    host, table = read_host(url), load_publishers()
+    if _is_listed(host, table.hosted_by_page):
+        return url
+    if host in table.hosted_by_path or host in table.hosted_by_author:
+        return "/".join((host, *urlsplit(url).path.strip("/").split("/")[:1]))
+    shared = _is_listed(host, table.hosted_by_subdomain) or _is_listed(host, table.hosted_by_author)
+    return host if shared else _find_registered_name(host)
+
+
 def identify_witness(fact: Fact) -> str:
-    """Name the independent source of a fact: its web host, else the origin of its text (TRUTH-4)."""
-    host = read_host(fact.url) if fact.kind == "web" else ""
-    return f"host:{host}" if host else f"origin:{fact.origin or fact.source}"
+    """Name the independent source of a fact: its site, else the publisher it states, else its text (TRUTH-4)."""
+    if site := find_site(fact.url):
+        return f"host:{site}"
+    return f"publisher:{fold_text(fact.publisher)}" if fact.publisher else f"origin:{fact.origin or fact.source}"
 
 
 def _is_listed(host: str, hosts: Collection[str]) -> bool:
@@ -285,6 +329,15 @@ def _is_listed(host: str, hosts: Collection[str]) -> bool:
     return True
 
 
+def _find_registered_name(host: str) -> str:
+    """Return the part of a host that somebody registered: two labels, three below "co.uk"; an IP address is whole."""
+    labels = host.split(".")
+    if labels[-1].isdigit() or ":" in host:
+        return host
+    shared = len(labels) > 2 and len(labels[-1]) == 2 and len(labels[-2]) <= _MIN_NAME  # noqa: PLR2004 - co.uk
+    return ".".join(labels[-3 if shared else -2 :])
+
+
 def _is_own_publisher(host: str, url: str, names: Iterable[str]) -> bool:
     """True if a host is called after one of the names; of a hosting site, its subdomain or the path is."""
     table = load_publishers()
@@ -294,70 +347,9 @@ def _is_own_publisher(host: str, url: str, names: Iterable[str]) -> bool:
     elif _is_listed(host, table.hosted_by_subdomain):
         called = labels[:1]
     else:
-        called = labels[-2:-1] if len(labels) < 3 or len(labels[-2]) > _MIN_NAME else labels[-3:-2]  # noqa: PLR2004 - co.uk
+        called = _find_registered_name(host).split(".")[:-1][:1]
     own = {strip_to_alphanumeric(each) for each in called if len(each) >= _MIN_NAME}
     return bool(own) and any(strip_to_alphanumeric(name) in own for name in names)
-
-
-SAME_CLAIM_SHARE = 0.7  # share of common word pairs above which two claims are one
-_NEGATIONS = frozenset("no not never none neither nor without cannot".split())
-
-
-@lru_cache(maxsize=4_000)  # a claim is compared with every other one of its origin
-def claim_pairs(claim: str) -> frozenset[str]:
-    """Return the word pairs of a claim, and its numbers and negations, which must match exactly."""
-    found = split_words(claim)
-    return frozenset(f"{a} {b}" for a, b in pairwise(found)) | frozenset(
-        f"={word}" for word in found if word in _NEGATIONS or any(letter.isdigit() for letter in word)
-    )
-
-
-def is_same_claim(a: frozenset[str], b: frozenset[str]) -> bool:
-    """True if two claims share most word pairs and all numbers and negations."""
-    both = len(a & b)
-    alike = both >= SAME_CLAIM_SHARE * (len(a) + len(b) - both) and bool(both)
-    return alike and {each for each in a if each[0] == "="} == {each for each in b if each[0] == "="}
-
-
-_HEAD_CHARS = 3_000  # of a text: a notice stands above it, and further down another document may be meant
-_TITLE = re.compile(
-    r"(?i)^\W{0,3}(?:retracted|retraction|withdrawn|withdrawal|corrigendum|erratum|correction|author correction"
-    r"|publisher correction|expression of concern|removed)\b(?:\s+(?:article|paper|chapter|notice|note))?"
-    r"\s*(?::|to\b|$)"
-)
-_SUBJECT = (
-    r"(?:article|paper|study|chapter|document|publication|report|standard|preprint|version|manuscript|work|page|rfc)"
-)
-_SAID = re.compile(
-    rf"(?i)\bth(?:is|e) (?:\w+ ){{0,3}}?{_SUBJECT} "
-    r"(?:has been|have been|was|is|is being|is now|has now been) (?:\w+ ){0,2}?"
-    r"(?:retracted|withdrawn|corrected|superseded|rescinded|removed)\b"
-    r"|\b(?:retraction|withdrawal|erratum|corrigendum|correction|expression of concern) "
-    rf"(?:notice|note|to this {_SUBJECT})\b"
-    rf"|\bth(?:is|e) {_SUBJECT} is subject to an? (?:expression of concern|retraction)\b"
-)
-_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
-_NOTICE_CHARS = 240
-
-
-def find_notice(title: str, text: str) -> str:
-    """Return the notice that a source states about itself, literally from its title or the head of its text; or "".
-
-    Example:
-        >>> find_notice("RETRACTED: Cold fusion in jars", ""), find_notice("Jars", "This paper has been withdrawn.")
-        ('RETRACTED: Cold fusion in jars', 'This paper has been withdrawn.')
-    """
-    if _TITLE.search(title):
-        return title.strip()[:_NOTICE_CHARS]
-    head = text[:_HEAD_CHARS]
-    lines = head.lstrip().split("\n", 1)
-    if _TITLE.match(lines[0].strip("# ")):
-        return lines[0].strip("# ")[:_NOTICE_CHARS]
-    if (found := _SAID.search(head)) is None:
-        return ""
-    start = max((each.end() for each in _SENTENCE_END.finditer(head, 0, found.start())), default=0)
-    stop = _SENTENCE_END.search(head, found.end())
-    return head[start : stop.end() if stop else len(head)].strip()[:_NOTICE_CHARS]
 
 
 class EvidenceView:

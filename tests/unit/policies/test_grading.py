@@ -13,7 +13,6 @@ from corrobora.domain.evidence import Grade
 from corrobora.policies.assessment import merge_facts
 from corrobora.policies.grading import (
     combine_confidence,
-    find_notice,
     grade_facts,
     group_statements,
     identify_witness,
@@ -59,6 +58,7 @@ def test_triplet_verified_by_independent_agreement() -> None:
         ("same source", web(AGREES, "example.com", "S1")),
         ("same origin", web(AGREES, "example.org", "S2", origin="origin of S1")),
         ("same site", web(AGREES, "www.example.com", "S2")),
+        ("another host of the same name", web(AGREES, "news.example.com", "S2")),
         ("other number", web("In 1875 the Ardal harbour opened for its first steamers.", "example.org", "S2")),
         ("no number", web("The Ardal harbour was opened to steamers early.", "example.org", "S2")),
         ("other stance", web("In 1874 the Ardal harbour was not opened to steamers.", "example.org", "S2")),
@@ -68,6 +68,39 @@ def test_triplet_verified_by_independent_agreement() -> None:
 def test_what_is_no_independent_agreement(why: str, other) -> None:
     one = web(QUOTE, "example.com", "S1")
     assert grade_first(one, other) is Grade.UNVERIFIED, why
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("https://docs.ardal.org/a", "https://www.ardal.org/b", True),
+        ("https://news.ardal.co.uk/a", "https://ardal.co.uk/b", True),
+        ("https://news.abc.com/a", "https://docs.abc.com/b", True),
+        ("https://ardal.co.uk/a", "https://bergen.co.uk/a", False),
+        ("https://ardal.github.io/a", "https://bergen.github.io/a", False),
+        ("https://github.com/ardal/harbour", "https://github.com/bergen/harbour", False),
+        ("https://github.com/ardal/harbour", "https://github.com/ardal/boats", True),
+        ("https://ardal.wordpress.com/a", "https://bergen.wordpress.com/a", False),
+        ("https://medium.com/@ardal/a", "https://medium.com/@bergen/a", False),
+        ("https://doi.org/10.1/a", "https://doi.org/10.1/b", False),
+        ("https://arxiv.org/abs/1", "https://arxiv.org/abs/2", False),
+        ("http://127.0.0.1/a", "http://127.0.0.2/a", False),
+        ("http://[::1]/a", "http://[::1]/b", True),
+    ],
+)
+def test_truth_4_pages_of_one_publisher_are_one_witness(one: str, other: str, same: bool) -> None:
+    said = (fact(QUOTE, source="S1", kind="web", url=one), fact(AGREES, source="S2", kind="web", url=other))
+    assert (len({identify_witness(each) for each in said}) == 1) is same
+
+
+def test_truth_4_files_that_state_one_publisher_or_site_are_one_witness() -> None:
+    one, other, third = fact(QUOTE, source="S1"), fact(AGREES, source="S2"), fact(AGREES, source="S3")
+    assert grade_first(one, other) is Grade.VERIFIED
+    press = [replace(each, publisher=name) for each, name in ((one, "Ardal Press"), (other, "ARDAL press"))]
+    assert grade_first(*press) is Grade.PLAUSIBLE
+    site = [replace(each, url=f"https://{host}.ardal.org/") for each, host in ((one, "docs"), (other, "www"))]
+    assert grade_first(*site) is Grade.PLAUSIBLE
+    assert grade_first(*site, third) is Grade.VERIFIED
 
 
 def test_truth_4_copied_sentences_are_one_witness() -> None:
@@ -257,34 +290,3 @@ def test_a_user_adds_credible_publishers() -> None:
     page = fact(QUOTE, kind="web", url="https://news.example.org/1")
     assert grade_facts([page])[0][0].grade is Grade.UNVERIFIED
     assert grade_facts([page], credible=("example.org",))[0][0].grade is Grade.PLAUSIBLE
-
-
-@pytest.mark.parametrize(
-    ("title", "text", "notice"),
-    [
-        ("RETRACTED: Cold jars", "", "RETRACTED: Cold jars"),
-        ("Retraction Note to: Cold jars", "", "Retraction Note to: Cold jars"),
-        ("Erratum", "x", "Erratum"),
-        ("Jars", "# Withdrawn: Jars\n\nIt is cold.", "Withdrawn: Jars"),
-        ("Jars", "Title.\nThis article has been retracted by its authors. Read on.",
-         "This article has been retracted by its authors."),
-        ("SP 1", "This publication was withdrawn on 1 August and superseded.",
-         "This publication was withdrawn on 1 August and superseded."),
-    ],
-)  # fmt: skip
-def test_a_notice_is_found_literally(title: str, text: str, notice: str) -> None:
-    assert find_notice(title, text) == notice
-    assert notice in f"{title}\n{text}"
-
-
-@pytest.mark.parametrize(
-    ("title", "text"),
-    [
-        ("Retractions in science", "Many papers were retracted last year."),
-        ("Withdrawal symptoms", "The troops were withdrawn from Ardal."),
-        ("Correction factors of lenses", "The value is corrected for age."),
-        ("Jars", f"{'It is long. ' * 400}This article has been retracted."),
-    ],
-)
-def test_a_text_about_retraction_is_no_notice(title: str, text: str) -> None:
-    assert find_notice(title, text) == ""
