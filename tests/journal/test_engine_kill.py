@@ -8,7 +8,7 @@ import pytest
 from tests.journal.engine_kill import kills_change_nothing
 
 
-@pytest.mark.parametrize("n_points", [6, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_points", [4, pytest.param(60, marks=pytest.mark.slow)])
 async def test_engine_5_kill_points_of_a_whole_run_repeat_nothing_and_give_the_same_report(
     database_url: str, tmp_path: Path, n_points: int
 ) -> None:

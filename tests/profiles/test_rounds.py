@@ -234,7 +234,7 @@ def test_thoughts_come_before_searches_and_searches_before_reads(whole: tuple[We
 # State survives a kill between any two steps (phase 1, checkpointing)
 
 
-@pytest.mark.parametrize("points", [4, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("points", [2, pytest.param(30, marks=pytest.mark.slow)])
 async def test_checkpointing_a_kill_in_any_round_changes_nothing(database_url: str, tmp_path: Path, points: int):
     await kills_change_nothing(database_url, tmp_path, n_points=points, profile="rounds")
 
