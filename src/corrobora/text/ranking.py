@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from corrobora.text.quantities import Releases, find_asked_releases, find_date_prefixes
-from corrobora.text.tokens import find_identifiers, split_words, stem_text
+from corrobora.text.tokens import find_identifiers, find_stems, split_words, stem_text
 
 if TYPE_CHECKING:
     from rapidfuzz.distance import Opcodes
@@ -214,7 +214,7 @@ def join_meaning(found: Candidates) -> dict[int, float]:
     return {id_: found.words.get(id_, 0.0) / best + weight * found.nearness.get(id_, 0.0) for id_ in ids}
 
 
-def weighted_share(wanted: Mapping[str, float], text: frozenset[str] | set[str]) -> float:
+def weighted_share(wanted: Mapping[str, float], text: Container[str]) -> float:
     """Return the weighted share of the words `wanted` that `text` contains, 0 to 1."""
     total = sum(wanted.values())
     return sum(weight for word, weight in wanted.items() if word in text) / total if total else 0.0
@@ -322,9 +322,9 @@ def find_agreed_names(passages: Sequence[ScoredPassage], question: str) -> dict[
     }
 
 
-def measure_lead(text: str, weights: Mapping[str, float]) -> float:
-    """Return the share of the question's weighted stems among the first words of a passage."""
-    return weighted_share(weights, set(stem_text(text[:_LEAD_CHARS])))
+def measure_leads(texts: Sequence[str], weights: Mapping[str, float]) -> list[float]:
+    """Return for each passage the share of the question's weighted stems among its first words."""
+    return [weighted_share(weights, held) for held in find_stems([each[:_LEAD_CHARS] for each in texts], weights)]
 
 
 def apply_feedback(scores: Mapping[int, float], spoken: Mapping[int, float]) -> dict[int, float]:

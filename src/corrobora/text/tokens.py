@@ -137,15 +137,26 @@ def stem_text(text: str) -> tuple[str, ...]:
     return tuple(filter(None, map(stem_word, split_words(text))))
 
 
+def find_stems(texts: Sequence[str], wanted: Collection[str]) -> list[set[str]]:
+    """Return those stems of each text that are among those wanted; a word is stemmed only if it begins like one."""
+    starts, first = _list_starts(wanted)
+    return [
+        {
+            stem
+            for word in split_words(text)
+            if (word[:_START] in starts or word[0] in first) and (stem := stem_word(word)) in wanted
+        }
+        for text in texts
+    ]
+
+
 def count_stems(texts: Sequence[str], wanted: Collection[str]) -> list[Counter[str]]:
     """Count the stems of each text that are among those wanted.
 
     A word is stemmed once for all texts, and only if it begins like a stem that is wanted, or like another spelling.
     """
     words = [Counter(split_words(text)) for text in texts]
-    starts = {stem[:_START] for stem in wanted if len(stem) > _START}
-    starts |= {start for stem in wanted for start in _read_other_starts().get(stem, ())}
-    first = {stem[:1] for stem in wanted if len(stem) <= _START}
+    starts, first = _list_starts(wanted)
     likely = {word for word in set[str]().union(*words) if word[:_START] in starts or word[0] in first}
     forms = {word: stem for word in likely if (stem := stem_word(word)) in wanted and stem}
     found = [Counter[str]() for _ in words]
@@ -154,6 +165,13 @@ def count_stems(texts: Sequence[str], wanted: Collection[str]) -> list[Counter[s
             if word in forms:
                 counts[forms[word]] += count
     return found
+
+
+def _list_starts(wanted: Collection[str]) -> tuple[set[str], set[str]]:
+    """Return how words of some stems begin: the first letters of long stems, the first letter of short ones."""
+    starts = {stem[:_START] for stem in wanted if len(stem) > _START}
+    starts |= {start for stem in wanted for start in _read_other_starts().get(stem, ())}
+    return starts, {stem[:1] for stem in wanted if len(stem) <= _START}
 
 
 _WORDS_OF_LANGUAGE = {

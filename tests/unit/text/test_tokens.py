@@ -16,6 +16,7 @@ from corrobora.text.tokens import (
     count_stems,
     escape_text,
     find_identifiers,
+    find_stems,
     fold_whitespace,
     is_table_row,
     read_inline,
@@ -98,6 +99,7 @@ def test_wanted_stems_are_counted_as_if_every_word_was_stemmed(texts, wanted):
     stems = frozenset(stem_text(wanted))
     counted = [Counter(stem for stem in stem_text(text) if stem in stems) for text in texts]
     assert count_stems(texts, stems) == counted
+    assert find_stems(texts, stems) == [set(each) for each in counted]
 
 
 def test_an_identifier_is_one_word_and_an_option_another_one() -> None:

@@ -115,10 +115,8 @@ class Search:
         asked = {stem: frequencies.get(term_id(stem), 0) for stem in stem_text(self._text)}
         weights = {stem: bm25.idf(postings.n_docs, frequency) for stem, frequency in asked.items() if frequency}
         whole = ranking.LEAD_WEIGHT * max((each.score for each in found), default=0.0)
-        raised = [
-            each._replace(score=each.score + whole * ranking.measure_lead(self._bodies.get(each.row.id, ""), weights))
-            for each in found[:_COMPARED]
-        ]
+        shares = ranking.measure_leads([self._bodies.get(each.row.id, "") for each in found[:_COMPARED]], weights)
+        raised = [each._replace(score=each.score + whole * share) for each, share in zip(found, shares, strict=False)]
         return sorted((*raised, *found[_COMPARED:]), key=_found_order)
 
     async def compare_meaning(
