@@ -151,7 +151,7 @@ async def check_servers(targets: Targets) -> None:
             async with asyncio.timeout(_CONNECT_SECONDS):
                 _, writer = await asyncio.open_connection(host, port)
         except (OSError, TimeoutError):
-            raise ModelSilent.nobody_listens(model, f"{host}:{port}") from None
+            raise ModelSilent.nobody_listens(model, f"[{host}]:{port}" if ":" in host else f"{host}:{port}") from None
         writer.close()
 
 

@@ -25,6 +25,10 @@ from corrobora.testing.server import MODELS, ModelServer
         ("openai:gpt-x", {"OPENAI_API_KEY": "k"}, "openai:gpt-x", "https://api.openai.com/v1"),
         ("ollama:llama3:8b", {}, "ollama:llama3:8b", "http://127.0.0.1:11434/v1"),
         ("ollama:m", {"OLLAMA_HOST": "10.0.0.5:9000"}, "ollama:m", "http://10.0.0.5:9000/v1"),
+        ("ollama:m", {"OLLAMA_HOST": "0.0.0.0"}, "ollama:m", "http://0.0.0.0:11434/v1"),
+        ("ollama:m", {"OLLAMA_HOST": ":9000"}, "ollama:m", "http://127.0.0.1:9000/v1"),
+        ("ollama:m", {"OLLAMA_HOST": "[::1]"}, "ollama:m", "http://[::1]:11434/v1"),
+        ("ollama:m", {"OLLAMA_HOST": "https://box"}, "ollama:m", "https://box/v1"),
         ("lmstudio:m", {}, "lmstudio:m", "http://127.0.0.1:1234/v1"),
         ("vllm:org/m", {}, "vllm:org/m", "http://127.0.0.1:8000/v1"),
         ("llamacpp:m", {}, "llamacpp:m", "http://127.0.0.1:8080/v1"),
@@ -47,7 +51,10 @@ def test_a_model_is_named_by_provider_and_name(text: str, env: dict[str, str], i
         ("openai:gpt-4", {}, "model_no_key"),
         ("anthropic:claude", {"ANTHROPIC_API_KEY": " "}, "model_no_key"),
         ("openai-compatible:m", {}, "model_no_address"),
-        ("openai-compatible:m", {"OPENAI_BASE_URL": "ftp://x"}, "model_no_address"),
+        *(
+            ("openai-compatible:m", {"OPENAI_BASE_URL": f"{address}/v1"}, "model_no_address")
+            for address in ("ftp://x", "http://[::1", "http://h:99999", "http://h:x", "http://a..b", "http://a b")
+        ),
     ],
 )
 def test_a_model_that_cannot_be_asked_is_refused_with_a_next_step(text: str, env: dict[str, str], code: str):
@@ -55,6 +62,11 @@ def test_a_model_that_cannot_be_asked_is_refused_with_a_next_step(text: str, env
         parse_target(text, env)
     assert raised.value.code == code
     assert raised.value.next_step
+
+
+def test_an_address_that_cannot_be_asked_is_told_with_the_variable_that_holds_it():
+    with pytest.raises(UserError, match=r"\(http://::1\).*Set OLLAMA_HOST"):
+        parse_target("ollama:m", {"OLLAMA_HOST": "::1"})
 
 
 def test_a_key_is_never_shown():

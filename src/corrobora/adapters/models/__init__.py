@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import metadata
@@ -205,22 +206,41 @@ def parse_target(text: str, env: Mapping[str, str], *, base_url: str = "", key: 
 
 
 def _find_address(provider: Provider, given: str, env: Mapping[str, str]) -> str:
-    named = next((env[name].strip() for name in provider.base_url_settings if env.get(name, "").strip()), "")
-    address = (given or named or provider.base_url).rstrip("/")
+    names = sorted(provider.base_url_settings, key=lambda name: not env.get(name, "").strip())  # first what is set
+    names = names or ["its address"]
+    address = (given or env.get(names[0], "").strip() or provider.base_url).rstrip("/")
     if not address and not provider.base_url_settings:
         return ""  # it knows its own way
     if address and "://" not in address:
-        address = f"http://{address}"  # OLLAMA_HOST is written without a scheme
-    parts = urlsplit(address)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+        address = f"http://{_complete_host(address, provider)}"
+    if not _is_usable(address):
         raise UserError(
             "model_no_address",
             f"The provider {provider.name} has no usable address ({address[:100] or 'none'}).",
-            next_step=f"Set {provider.base_url_settings[0]} to something like http://127.0.0.1:8000/v1.",
+            next_step=f"Set {names[0]} to something like http://127.0.0.1:8000/v1.",
         )
-    if provider.local and parts.path in ("", "/"):
+    if provider.local and urlsplit(address).path in ("", "/"):
         address = f"{address.rstrip('/')}/v1"
     return address
+
+
+def _complete_host(address: str, provider: Provider) -> str:
+    """Return an address without a scheme with host and port: OLLAMA_HOST may be "0.0.0.0", ":11434" or "box:11434"."""
+    usual = urlsplit(provider.base_url)
+    host, slash, path = address.partition("/")
+    host = f"{usual.hostname}{host}" if host.startswith(":") and host[1:].isdigit() else host
+    port = f":{usual.port}" if provider.local and not re.search(r":\d+$", host) else ""
+    return f"{host}{port}{slash}{path}"
+
+
+def _is_usable(address: str) -> bool:
+    """True for an address of the web whose host and port can be asked."""
+    try:
+        parts = urlsplit(address)
+        host = (parts.hostname or "").encode("idna")
+        return parts.scheme in ("http", "https") and bool(host) and parts.port != 0 and address.split() == [address]
+    except ValueError:  # of brackets, ports and names
+        return False
 
 
 def _find_key(provider: Provider, given: str, env: Mapping[str, str], *, own_address: bool) -> str:
