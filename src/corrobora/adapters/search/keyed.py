@@ -109,8 +109,9 @@ class Firecrawl(KeyedProvider):
             answer = await self._request_object("GET", f"/v2/crawl/{id_}")
         if answer.get("status") != "completed":
             raise ProviderError.request_failed(self.name, why="the crawl did not complete")
-        pages = self._read_pages(answer, url)
-        while (further := _next_path(answer)) and len(pages) < limit:
+        pages, seen = self._read_pages(answer, url), {""}
+        while (further := _next_path(answer)) not in seen and len(pages) < limit:
+            seen.add(further)
             answer = await self._request_object("GET", further)
             more = self._read_pages(answer, url)
             if not more:

@@ -68,12 +68,13 @@ async def test_recorded_crawl_waits_until_it_is_completed():
     assert [path for path, _ in replay.asked][:2] == ["/v2/crawl", "/v2/crawl/9352ed1c-88bf-4258-a466-d29911ebcbe4"]
 
 
-async def test_s21_the_next_page_of_a_crawl_is_asked_of_the_base_address_only():
+@pytest.mark.parametrize("last", ["http://evil.example/steal", "/v2/crawl/1?skip=1"], ids=["elsewhere", "itself"])
+async def test_s21_the_next_page_of_a_crawl_is_asked_of_the_base_address_only_and_once(last: str):
     asked: list[str] = []
     page = {"markdown": "text", "metadata": {"sourceURL": "https://a.example/", "statusCode": 200}}
     done = {"success": True, "status": "completed", "data": [page]}
     next_ = "http://evil.example/v2/crawl/1?skip=1"
-    answers = [{"success": True, "id": "1"}, {**done, "next": next_}, {**done, "next": "http://evil.example/steal"}]
+    answers = [{"success": True, "id": "1"}, {**done, "next": next_}, {**done, "next": last}]
 
     async def respond(request: Request) -> Response:
         asked.append(request.path)
