@@ -166,7 +166,12 @@ class Settings:
     ] = "auto"
     language: Annotated[
         Line | None,
-        Setting("language", "Ask, search and report in this language: a tag or a file.", "--language", "TAG|FILE"),
+        Setting(
+            "language",
+            "Ask, search and report in this language, a tag or a file; else in that of the question.",
+            "--language",
+            "TAG|FILE",
+        ),
     ] = None
     libraries: Annotated[
         Names,

@@ -15,6 +15,7 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request, RequestOption
 from corrobora.registry import load_part
 from corrobora.text.phrases import dump_frame
+from corrobora.text.tokens import detect_language
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +104,12 @@ def _check_sources(settings: Settings, sources: Sequence[str]) -> None:
 def _build_metadata(
     settings: Settings, question: Question, artifact_dir: str, *, model_required: bool
 ) -> tuple[tuple[str, str], ...]:
-    """Return the limits of the run, what was removed from the question (bad-input Q12) and where artifacts go."""
+    """Return limits, language, what was removed from the question (bad-input Q12) and where artifacts go.
+
+    A language that nobody sets is that of the question.
+    """
     language, translation = resolve_language(settings)
+    language = language or detect_language(question.text)
     given = (
         (RequestOption.LANGUAGE, language or None),
         (RequestOption.TRANSLATION, dump_frame(translation) if translation else None),

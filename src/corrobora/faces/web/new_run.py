@@ -45,7 +45,9 @@ class NewRun(BaseModel):
     allow_egress: bool = Field(default=False, description="Allow words of private documents in web queries.")
     show_queries: bool = Field(default=False, description="Pause to show the web searches of a round.")
     language: str | None = Field(
-        default=None, pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$", description="Tag of the language, such as `de`."
+        default=None,
+        pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$",
+        description="Tag of the language, such as `de`; by default that of the question.",
     )
     max_cost: float | None = Field(default=None, ge=0, le=100_000, description="US dollars; 0 makes only the plan.")
     accept_unknown_price: bool = Field(default=False, description="Allow models without a known price.")

@@ -58,6 +58,26 @@ def test_a_german_report_says_so_and_verifies_in_every_format(filled: Any) -> No
     assert json.loads(shell("verify", "bare.md", "--json").out)["statements"] == counts["statements"]
 
 
+@pytest.mark.parametrize(
+    ("question", "flags", "language"),
+    [
+        ("Wann wurde die Bridge at Arnholm opened und wie lang ist sie?", (), "de"),
+        ("Wann wurde die Bridge at Arnholm opened und wie lang ist sie?", ("--language", "en"), "en"),
+        ("Quand est-ce que le Bridge at Arnholm opened dans la ville ?", (), "fr"),
+        (QUESTION, (), "en"),
+        ("Who built 'Der Mann und das Meer' at Arnholm, and when was it opened?", (), "en"),
+    ],
+)
+def test_a_report_is_in_the_language_of_its_question_unless_one_is_set(
+    filled: Any, question: str, flags: tuple[str, ...], language: str
+) -> None:
+    run = json.loads(filled(question, "-l", "docs", *flags, "--json", "-q").out)["run_id"]
+    filled("export", run, "-f", "md,json", "-o", ".", "--force")
+    assert json.loads((filled.folder / "report.json").read_text())["language"] == language
+    assert ("## Quellen" in (filled.folder / "report.md").read_text()) is (language == "de")
+    assert filled("verify", "report.md").code == 0
+
+
 def test_one_changed_letter_of_a_german_report_is_found(filled: Any) -> None:
     shell = filled
     text = shell(QUESTION, "-l", "docs", "--language", "de", "-q").out
