@@ -33,7 +33,7 @@ from corrobora.engine.session import Session
 from corrobora.engine.session.journal import get_type_adapter
 from corrobora.policies import Profile
 from corrobora.policies.feasibility import repair_plan
-from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES, check_question, guess_complexity, read_suggested
+from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES, check_question, read_suggested
 from corrobora.policies.queries import MAX_THREAD_QUESTIONS
 from corrobora.reporting.thread_json import build_estimate
 from corrobora.roles.clarify import Asking, Scoping
@@ -67,7 +67,7 @@ def plan_input(query: Brief, number: int, scoping: Scoping, profile: Profile, *,
         max_leaves=max(profile.max_leaves, MAX_DYNAMIC_LEAVES) if profile.dynamic_angles else profile.max_leaves,
         max_depth=profile.max_depth,
         max_rounds=profile.max_rounds,
-        complexity_hint=scoping.complexity_hint or guess_complexity(query.question),
+        complexity_hint=scoping.complexity_hint,
         dynamic_angles=profile.dynamic_angles,
         discovery=profile.discovery,
         suggested_plan=query.suggested_plan,

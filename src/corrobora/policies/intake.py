@@ -1,4 +1,4 @@
-"""Intake: whether a text may be asked, how complex it looks, the seven canonical angles, and plans that people hand in.
+"""Intake: whether a text may be asked, how long it is, the seven canonical angles, and plans that people hand in.
 
 Knows characters, lengths, rough counts in any script, the number of sub-agents for each tier, and the fields of a
 suggested plan and how few of them a person must write. Does not know meaning, does not judge feasibility and does not
@@ -26,20 +26,11 @@ _UNSPACED = re.compile(
 )
 _IDEOGRAPH = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_JOINING = frozenset(
-    "and or versus vs compared between but while whereas plus und oder aber zwischen et ou mais entre y e o ou pero "
-    "ed ma tra и или но".split()
-)
 _SMALL_TALK = frozenset(
     "ok okay yes yeah yep sure right fine good great perfect nice cool looks sounds seems agreed agree correct exactly "
     "thanks thank thx please go ahead start begin run proceed continue execute authorize authorise authorized "
     "authorised execution let lets hello hi hey bye goodbye morning evening now do it just well very much lot".split()
 )
-_JOINING_SIGNS = re.compile("[,;、，；和与及或と]")
-_QUESTION_SIGNS = re.compile("[?？؟]")
-_SIMPLE_WORDS = 12
-_COMPLEX_WORDS = 40
-_COMPLEX_PARTS = 4
 
 
 def check_question(text: str, *, least: int | None = None) -> str:
@@ -105,17 +96,6 @@ def count_words(text: str) -> int:
     ideographs = len(_IDEOGRAPH.findall(text))
     letters = sum(1 for c in _UNSPACED.findall(text) if c.isalpha()) - ideographs
     return len(spaced) + (ideographs + 1) // 2 + (max(0, letters) + 3) // 4
-
-
-def guess_complexity(question: str) -> str:
-    """Guess simple, moderate or complex from words and conjunctions: a hint, never the decision (ANGLES-4)."""
-    count = count_words(question)
-    words = [word.lower() for word in _WORD.findall(question)]
-    parts = sum(1 for word in words if word in _JOINING) + len(_JOINING_SIGNS.findall(question))
-    asked = len(_QUESTION_SIGNS.findall(question))
-    if count > _COMPLEX_WORDS or parts >= _COMPLEX_PARTS or asked > 2:  # noqa: PLR2004 - three questions in one
-        return "complex"
-    return "simple" if count <= _SIMPLE_WORDS and parts == 0 and asked <= 1 else "moderate"
 
 
 def _is_invisible(char: str) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Brief, Focus, Subject, SubQuestion
-from corrobora.policies.intake import is_small_talk
+from corrobora.policies.intake import count_words, is_small_talk
 from corrobora.roles.clarify import Asking, Scoping
 from corrobora.text.questions import find_alternatives, find_compared_sides, find_subjects, find_topic_stems
 from corrobora.text.segmentation import split_sentences
@@ -74,7 +74,7 @@ def _merge_dialogue(given: Asking) -> str:
 
 def estimate_complexity(question: str) -> str:
     """Return simple, moderate or complex from the number of words, parts and conjunctions (ANGLES-4)."""
-    count, several = len(question.split()), len(split_question(question, limit=20))
+    count, several = count_words(question), len(split_question(question, limit=20))
     if several >= _COMPLEX_PARTS or count > _COMPLEX_WORDS:
         return "complex"
     moderate = several >= _MODERATE_PARTS or count > _MODERATE_WORDS or find_compared_sides(question)
