@@ -288,13 +288,20 @@ def judge_publisher(fact: Fact, names: Iterable[str] = (), credible: Sequence[st
         names: what the research is about; a host of such a name is the subject's own publisher.
         credible: hosts that the user counts as credible.
     """
-    if fact.primary or is_official(fact.url):
+    if fact.primary:
         return PublisherStanding.OFFICIAL
-    host = read_host(fact.url)
-    known = fact.kind != "web" or _is_listed(host, load_publishers().credible)
-    if known or _is_listed(host, {each.lower() for each in credible}):
-        return PublisherStanding.CREDIBLE  # a document that the user gave is at least that
-    return PublisherStanding.CREDIBLE if _is_own_publisher(host, fact.url, names) else PublisherStanding.UNKNOWN
+    standing = judge_address(fact.url, names, credible)
+    given = fact.kind != "web" and standing is PublisherStanding.UNKNOWN
+    return PublisherStanding.CREDIBLE if given else standing  # a document that the user gave is at least that
+
+
+def judge_address(url: str, names: Iterable[str] = (), credible: Sequence[str] = ()) -> PublisherStanding:
+    """Judge who publishes at an address; `names` and `credible` as for a fact."""
+    if is_official(url):
+        return PublisherStanding.OFFICIAL
+    host = read_host(url)
+    listed = _is_listed(host, load_publishers().credible) or _is_listed(host, {each.lower() for each in credible})
+    return PublisherStanding.CREDIBLE if listed or _is_own_publisher(host, url, names) else PublisherStanding.UNKNOWN
 
 
 @lru_cache(maxsize=4_000)  # after each round every pair of facts is compared

@@ -17,8 +17,9 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import SubQuestion
 from corrobora.domain.thread import Phase, Proposal, ThreadState
 from corrobora.text.quantities import find_years
+from corrobora.text.questions import split_content_words
 from corrobora.text.ranking import jaccard_similarity
-from corrobora.text.tokens import STOP_WORDS, fold_text, stem_text
+from corrobora.text.tokens import fold_text, stem_text
 
 DUPLICATE_SHARE = 0.8  # shared terms over all terms
 REFORMULATED_SHARE = 0.5  # TRIPLET-32
@@ -131,16 +132,6 @@ def add_query(queries: Sequence[str], extra: str, past: Sequence[str], *, most: 
     if not extra.strip() or any(is_near_duplicate(extra, each) for each in (*queries, *past)):
         return tuple(queries)
     return (*queries[: max(1, most - 1)], extra)
-
-
-def split_content_words(text: str) -> list[str]:
-    """Return the distinct content words of a text, as spelled."""
-    kept: dict[str, None] = {}
-    for raw in text.split():
-        word = raw.strip("?.,;:!()\"'“”‘’[]")
-        if word and fold_text(word) not in STOP_WORDS and stem_text(word):
-            kept[word] = None
-    return list(kept)
 
 
 LATEST = "latest"

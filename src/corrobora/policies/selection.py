@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import TypeVar
@@ -217,17 +217,7 @@ _SATURATION = 1.2  # BM25's k1
 def score_passages(passages: Sequence[Passage], query: str, snippet: str = "") -> list[float]:
     """Score the passages of one document by the words, rare in it, that they share with query and snippet."""
     wanted = dict.fromkeys(stem_text(snippet), _SNIPPET_WEIGHT) | dict.fromkeys(stem_text(query), 1.0)
-    texts = count_stems([f"{passage.heading} {passage.text}" for passage in passages], wanted)
-    spread = Counter(word for text in texts for word in text)
-    weights = {
-        word: weight * math.log(1 + (len(texts) - spread[word] + 0.5) / (spread[word] + 0.5))
-        for word, weight in wanted.items()
-        if spread[word]
-    }
-    return [
-        sum(weight * text[word] / (text[word] + _SATURATION) for word, weight in weights.items() if text[word])
-        for text in texts
-    ]
+    return _cover_words(passages, [wanted])[0]
 
 
 def measure_coverage(passages: Sequence[Passage], queries: Sequence[str]) -> list[float]:
@@ -237,19 +227,26 @@ def measure_coverage(passages: Sequence[Passage], queries: Sequence[str]) -> lis
 
 
 def _cover_queries(passages: Sequence[Passage], queries: Sequence[str], *, once: bool = False) -> list[list[float]]:
-    """Return for each query how much of what it asks for each passage of a document holds.
+    """Return for each query how much of what it asks for each passage of a document holds."""
+    return _cover_words(passages, [dict.fromkeys(stem_text(query), 1.0) for query in queries], once=once)
+
+
+def _cover_words(
+    passages: Sequence[Passage], asked: Sequence[Mapping[str, float]], *, once: bool = False
+) -> list[list[float]]:
+    """Return for each set of words, with their weights, how much of it each passage of a document holds.
 
     1 is each of its words once, weighted by how rare it is in the document; a word that the document lacks is rarest.
     A word that is repeated counts more, unless each counts `once`.
     """
-    asked = [frozenset(stem_text(query)) for query in queries]
-    texts = count_stems([f"{passage.heading} {passage.text}" for passage in passages], frozenset[str]().union(*asked))
+    every = set[str]().union(*asked)
+    texts = count_stems([f"{passage.heading} {passage.text}" for passage in passages], every)
     spread = Counter(word for text in texts for word in text)
+    rarity = {word: math.log(1 + (len(texts) - spread[word] + 0.5) / (spread[word] + 0.5)) for word in every}
     covered: list[list[float]] = []
     for words in asked:
-        weights = {w: math.log(1 + (len(texts) - spread[w] + 0.5) / (spread[w] + 0.5)) for w in words}
-        whole, more = sum(weights.values()), 0.0 if once else _SATURATION
-        shares = {w: (1 + more) * weight / whole for w, weight in weights.items() if whole}
+        whole, more = sum(own * rarity[w] for w, own in words.items()), 0.0 if once else _SATURATION
+        shares = {w: (1 + more) * own * rarity[w] / whole for w, own in words.items() if whole}
         covered.append([sum(n * text[w] / (text[w] + more) for w, n in shares.items() if text[w]) for text in texts])
     return covered
 

@@ -93,6 +93,19 @@ def find_framing_stems(question: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=1_000)
+def split_content_words(text: str) -> list[str]:
+    """Return the distinct content words of a text, as spelled."""
+    words = (raw.strip("?.,;:!()\"'“”‘’[]") for raw in text.split())
+    return list(dict.fromkeys(word for word in words if stem_text(word)))
+
+
+def find_topic_words(text: str, *, without: frozenset[str] = frozenset()) -> str:
+    """Return the words of a text that name its topic, as spelled, but for those of the stems `without`."""
+    light = find_framing_stems(text)
+    named = ((word, set(stem_text(word))) for word in split_content_words(text))
+    return " ".join(word for word, stems in named if not stems <= light and not stems <= without)
+
+
 def find_attributions(question: str) -> tuple[str, ...]:
     """Return the names a question attributes statements to: documents, outlets, issuing bodies.
 

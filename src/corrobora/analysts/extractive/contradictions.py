@@ -28,7 +28,7 @@ from corrobora.text.comparison import (
     list_statements,
 )
 from corrobora.text.mentions import MentionKind, find_mentions
-from corrobora.text.quantities import MONTH_NAMES, MONTHS, find_years
+from corrobora.text.quantities import MONTH_NAMES, find_date_prefixes, find_years
 from corrobora.text.questions import asks_to_compare, weigh_terms
 from corrobora.text.tokens import fold_text, fold_whitespace, stem_text
 from corrobora.text.vocabulary import Equivalence, add_aliased_stems, map_aliases
@@ -204,8 +204,6 @@ def _rate_severity(differs: Difference) -> Severity:
 _VERSION_NUMBER = re.compile(
     r"\b(?:revision|rev|version|ver|edition|release|v|draft|part|r)\.?\s?(\d{1,4})(?:\.(\d{1,4}))?"
 )
-_MONTH = re.compile(rf"\b({'|'.join(name[:3] for name in MONTH_NAMES)})[a-z]{{0,6}}\b")
-_ISO = re.compile(r"^(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?")
 
 VersionKey = tuple[int, int, int, int, int]
 
@@ -215,14 +213,9 @@ def make_version_key(version: str, published: str) -> VersionKey:
     folded = fold_text(version)
     numbered = _VERSION_NUMBER.search(folded)
     major, minor = (int(numbered.group(1)), int(numbered.group(2) or 0)) if numbered else (0, 0)
-    iso = _ISO.match(published)
-    if iso is not None:
-        return int(iso.group(1)), int(iso.group(2) or 0), int(iso.group(3) or 0), major, minor
-    stated = find_years(version)
-    if stated:
-        month = _MONTH.search(folded)
-        return stated[0], MONTHS[month.group(1)] if month else 0, 0, major, minor
-    return 0, 0, 0, major, minor
+    dates = [each for text in (published, version) for each in (*find_date_prefixes(text), *map(str, find_years(text)))]
+    year, month, day = (*map(int, dates[0].split("-") if dates else ()), 0, 0, 0)[:3]
+    return year, month, day, major, minor
 
 
 def compare_versions(a: tuple[str, str], b: tuple[str, str]) -> int:

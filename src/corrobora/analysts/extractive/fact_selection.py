@@ -15,6 +15,7 @@ from functools import lru_cache
 from corrobora.analysts.extractive.lines import is_turn, split_joined_names, stem_heading, stem_term
 from corrobora.analysts.extractive.ranker import Ranked, Sentence, find_exchanges, rank_sentences
 from corrobora.domain.evidence import Fact, read_file_name
+from corrobora.policies.grading import PublisherStanding, judge_address
 from corrobora.roles.scope import Candidate, Shortlist, Shortlisted, Sweep
 from corrobora.text.answers import FITS_KIND
 from corrobora.text.entries import read_terms
@@ -154,8 +155,7 @@ def _fact_edition(one: RankedFact) -> str:
     return one.fact.version or one.fact.published
 
 
-_OFFICIAL = (".gov", ".edu", ".mil", ".int", ".europa.eu", ".ac.uk", "doi.org", "rfc-editor.org", "iso.org", "w3.org")
-_OPINION = ("reddit.", "quora.", "medium.com", "forum", "blogspot.", "/blog", "stackexchange.", "twitter.", "x.com/")
+_AUTHORITY = {PublisherStanding.OFFICIAL: 0.9, PublisherStanding.CREDIBLE: 0.7}
 _IRRELEVANT = 0.08
 _WEIGHTS = (0.2, 0.15, 0.65)  # authority, recency, coverage
 _MOST_AGE = 12.0
@@ -229,13 +229,9 @@ def _stem_share(wanted: frozenset[str], own: frozenset[str]) -> float:
 
 
 def _rate_authority(candidate: Candidate) -> float:
-    """Rate an address: official ones high, forums and blogs low; a named publisher helps."""
-    address = f"{candidate.reference} {candidate.publisher}".casefold()
-    if any(part in address for part in _OFFICIAL):
-        return 0.9
-    if any(part in address for part in _OPINION):
-        return 0.3
-    return 0.6 if candidate.publisher else 0.5
+    """Rate who publishes a candidate as grades do: official ones high; a named publisher helps."""
+    standing = judge_address(candidate.reference)
+    return _AUTHORITY.get(standing, 0.6 if candidate.publisher else 0.5)
 
 
 def _stated_year(candidate: Candidate) -> int:

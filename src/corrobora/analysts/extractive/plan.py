@@ -14,19 +14,17 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Brief, Criteria, Gate, Node, Plan, Subject, SubQuestion, TaskSpec, collect_leaves
 from corrobora.policies.intake import TIERS, Angle, angle_range, read_suggested
-from corrobora.policies.queries import is_near_duplicate
+from corrobora.policies.queries import select_fresh_queries
 from corrobora.roles.forms import shorten_title
 from corrobora.roles.plan import Planning
 from corrobora.roles.refine import Refinement, Shortfall
 from corrobora.text.phrases import format_count
-from corrobora.text.questions import find_compared_sides, find_framing_stems, find_topic_stems
-from corrobora.text.ranking import jaccard_similarity
-from corrobora.text.tokens import STOP_WORDS, fold_text, stem_text, stem_word
+from corrobora.text.questions import find_compared_sides, find_topic_stems, find_topic_words
+from corrobora.text.tokens import fold_text, stem_text
 
 _THEME_SIZE = 3  # sub-questions below one inner node of a tree
 _QUERIES_OF_A_LEAF = 4
 _TOPIC_WORDS = 4  # of the question in an angle's query, or all angles would ask the same
-_SAME = 0.85  # two queries as alike as this are one
 
 
 def make_plan(given: Planning) -> Plan:
@@ -175,13 +173,12 @@ def _plan_angles(given: Planning, tier: str) -> Node:
         return _make_leaf(given.path, brief.question, brief, brief.sub_questions, given)
     asked: list[str] = []
     children: list[Node] = []
-    topic = " ".join(_topic_text(brief.question).split()[:_TOPIC_WORDS])
+    topic = " ".join(topic_text(brief.question).split()[:_TOPIC_WORDS])
     for number, angle in enumerate(chosen, start=1):
         guided = [f"{topic} {angle.title}", *(f"{topic} {part}" for part in _narrow_directions(angle))]
         if number == 1:
             guided.insert(0, brief.question)
-        fresh = [text for text in distinct_queries(guided, asked) if not any(is_near_duplicate(text, q) for q in asked)]
-        queries = tuple(fresh[:_QUERIES_OF_A_LEAF]) or (angle.title,)
+        queries = distinct_queries(guided, asked)[:_QUERIES_OF_A_LEAF] or (angle.title,)
         asked += queries
         others = "; ".join(other.title for other in chosen if other.slug != angle.slug)
         children.append(
@@ -237,23 +234,17 @@ def _derive_angles(brief: Brief) -> list[Angle]:
     """Derive an angle from each part of the question and each compared side (`--angles dynamic`)."""
     found: dict[str, Angle] = {}
     for text in (*(part.text for part in brief.sub_questions), *find_compared_sides(brief.question)):
-        title = _topic_text(text)
+        title = topic_text(text)
         slug = "-".join(stem_text(title)[:6])
         if slug and slug not in found:
             found[slug] = Angle(slug, title[:1].upper() + title[1:], f"Everything that answers: {text}")
     return list(found.values()) if len(found) > 1 else []
 
 
-def _topic_text(question: str) -> str:
-    """Return the topic words of a question as spelled, without framing and question words."""
-    light = find_framing_stems(question)
-    kept: list[str] = []
-    for word in question.split():
-        bare = word.strip("?.,;:!()\"'“”‘’")
-        folded = fold_text(bare)
-        if bare and folded not in STOP_WORDS and stem_word(folded) not in light and (stem_text(bare) or bare.isdigit()):
-            kept.append(bare)
-    return " ".join(kept)[: LIMITS.query_max_chars // 2].strip() or question[: LIMITS.query_max_chars // 2].strip("? ")
+def topic_text(question: str) -> str:
+    """Return the topic words of a question as spelled, or, if it has none, the question."""
+    most = LIMITS.query_max_chars // 2
+    return find_topic_words(question)[:most].strip() or question[:most].strip("? ")
 
 
 def _narrow_directions(angle: Angle) -> list[str]:
@@ -265,16 +256,8 @@ def _narrow_directions(angle: Angle) -> list[str]:
 
 def distinct_queries(texts: Sequence[str], asked: Sequence[str]) -> tuple[str, ...]:
     """Return the texts that are no near-copies of each other or of `asked`, cut to the limit of a query."""
-    seen = [frozenset(stem_text(text)) for text in asked]
-    kept: list[str] = []
-    for text in texts:
-        query = " ".join(text.split())[: LIMITS.query_max_chars].strip()
-        own = frozenset(stem_text(query))
-        if not own or any(own == other or jaccard_similarity(own, other) >= _SAME for other in seen):
-            continue
-        seen.append(own)
-        kept.append(query)
-    return tuple(kept)
+    queries = (" ".join(text.split())[: LIMITS.query_max_chars].strip() for text in texts)
+    return select_fresh_queries(filter(stem_text, queries), asked)
 
 
 def _adopt_suggestion(given: Planning) -> Node | str:
@@ -334,9 +317,9 @@ def refine_plan(given: Shortfall) -> Refinement:
         gaps = [gap for gap in given.gaps if not gap.target or gap.target in own or len(below) == 1]
         texts = [gap.text for gap in gaps]
         texts += [
-            f"{_topic_text(part.text)} {extra}" for part in leaf.sub_questions for extra in _search_words(given.unmet)
+            f"{topic_text(part.text)} {extra}" for part in leaf.sub_questions for extra in _search_words(given.unmet)
         ]
-        texts += [_topic_text(part.text) for part in leaf.sub_questions]
+        texts += [topic_text(part.text) for part in leaf.sub_questions]
         fresh = distinct_queries([_gap_topic(text) for text in texts], asked)[:3]
         asked += fresh
         if fresh:
@@ -357,7 +340,7 @@ def _search_words(unmet: Sequence[str]) -> list[str]:
         if "corrobor" in folded or "confidence" in folded or "contradict" in folded:
             found.append("confirmed evidence")
         elif stem_text(text):
-            found.append(_topic_text(text))
+            found.append(topic_text(text))
     return found
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from corrobora.analysts.extractive.plan import distinct_queries
+from corrobora.analysts.extractive.plan import distinct_queries, topic_text
 from corrobora.domain.evidence import Query
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.thread import Escape, Intent, ScopeInput
+from corrobora.policies.queries import reword_query
 from corrobora.roles.forms import drop_duplicates
 from corrobora.text.mentions import find_mentions, find_names
 from corrobora.text.phrases import describe_code
@@ -22,11 +23,11 @@ from corrobora.text.questions import (
     find_anchors,
     find_attributions,
     find_compared_sides,
-    find_framing_stems,
     find_topic_stems,
+    find_topic_words,
     is_relational,
 )
-from corrobora.text.tokens import STOP_WORDS, fold_text, stem_text, stem_word
+from corrobora.text.tokens import fold_text, stem_text
 from corrobora.text.vocabulary import collect_equivalences, format_equivalence, parse_equivalence, weigh_stem
 
 _TELLING = 6  # words of a statement that are searched for
@@ -65,7 +66,8 @@ def scope_round(given: ScopeInput) -> Intent:
 def _candidate_queries(given: ScopeInput) -> list[str]:
     """List possible queries, most wanted first."""
     if given.forced_subject:
-        return [_join_phrases(given.forced_subject, _topic_words(given)), given.forced_subject, *_next_queries(given)]
+        about = _join_phrases(given.forced_subject, topic_text(given.question))
+        return [about, given.forced_subject, *_next_queries(given)]
     if given.escape is not None:
         return [*_escape_queries(given, given.escape), *_next_queries(given)]
     if given.round <= 1:
@@ -77,7 +79,8 @@ def _first_queries(given: ScopeInput) -> list[str]:
     """Return the planner's query or the question, then its parts and compared sides."""
     broad = given.suggested[0] if given.suggested else given.question
     parts = [part.text if is_relational(part.text) else _core_topic(part.text) for part in given.open_questions]
-    core = "" if is_relational(given.question) else _content_words(given.question, without=_side_stems(given.question))
+    sides = _side_stems(given.question)
+    core = "" if is_relational(given.question) else find_topic_words(given.question, without=sides)
     compared = [_join_phrases(side, core) for side in find_compared_sides(given.question)]
     if find_alternatives(given.question):
         return [broad, *compared, *parts]
@@ -101,7 +104,7 @@ def _next_queries(given: ScopeInput) -> list[str]:
         found = [*counterparts, *(names if find_anchors(given.question) else [])]
         new = list(distinct_queries(reworded, given.past_queries))
         queries = _alternate(new, found, 1 if counterparts else min(len(texts), _LEADING), _LEADING) + topic
-    subjects = [_join_phrases(subject.name, _topic_words(given)) for subject in given.uncovered]
+    subjects = [_join_phrases(subject.name, topic_text(given.question)) for subject in given.uncovered]
     return [*queries, *given.suggested, *subjects]
 
 
@@ -117,7 +120,7 @@ def _is_statement(term: str) -> bool:
 
 def _pick_telling_words(statement: str) -> str:
     """Return the rarest words of a statement as a query for its counterpart elsewhere, in its order."""
-    words = [word for word in _content_words(statement).split() if word.isalpha()]
+    words = [word for word in find_topic_words(statement).split() if word.isalpha()]
     rare = sorted(words, key=lambda word: -max(map(weigh_stem, stem_text(word))))[:_TELLING]
     return " ".join(word for word in words if word in rare)
 
@@ -145,8 +148,8 @@ def _translate_terms(core: str, given: ScopeInput) -> str:
 def _core_topic(text: str) -> str:
     """Return the topic words of a question without compared sides and attributions."""
     aside = _side_stems(text) | frozenset(s for name in find_attributions(text) for s in stem_text(name))
-    core = _content_words(text, without=aside)
-    return core if len(stem_text(core)) > 1 else _content_words(text) or text.strip("? ")
+    core = find_topic_words(text, without=aside)
+    return core if len(stem_text(core)) > 1 else find_topic_words(text) or text.strip("? ")
 
 
 def _learned_terms(given: ScopeInput) -> dict[str, str]:
@@ -192,17 +195,17 @@ def _follow_names(given: ScopeInput) -> list[str]:
 
 def _anchor_name(given: ScopeInput) -> str:
     """Return the first named subject of the question, else its topic."""
-    return next(iter(find_anchors(given.question)), "") or _topic_words(given)
+    return next(iter(find_anchors(given.question)), "") or topic_text(given.question)
 
 
 def _escape_queries(given: ScopeInput, escape: Escape) -> list[str]:
-    topic = _topic_words(given)
+    topic = topic_text(given.question)
     match escape:
         case Escape.REFORMULATE:
-            return _reformulate_query(given)
+            return [_reformulate_query(given)]
         case Escape.SHIFT_SOURCES:
             kinds = " ".join(hint for hint in given.phase.query_hints if not hint.startswith("site:"))
-            return [_join_phrases(_content_words(part.text), kinds) for part in given.open_questions] or [topic]
+            return [_join_phrases(find_topic_words(part.text), kinds) for part in given.open_questions] or [topic]
         case Escape.LATERAL:
             return [*(name.split("  ")[0] for name in _related_names(given)), *_plain_terms(given)]
         case Escape.NEGATIVE:
@@ -228,48 +231,18 @@ def _related_names(given: ScopeInput) -> list[str]:
     return [name for line in given.known for name in find_names(line) if not set(stem_text(name)) <= asked]
 
 
-def _reformulate_query(given: ScopeInput) -> list[str]:
-    """Replace at least half of the last query's terms by learned ones; its longest words stay."""
+def _reformulate_query(given: ScopeInput) -> str:
+    """Return the last query in other words: learned ones, and names of the findings."""
     last = given.past_queries[-1] if given.past_queries else given.question
-    old = list(dict.fromkeys(word for word in _content_words(last).split()))
-    gone = set(stem_text(last))
-    pool = [*_learned_terms(given).values(), *_plain_terms(given), *_related_names(given)]
-    fresh: list[str] = []
-    for term in pool:
-        new = [word for word in term.split() if not set(stem_text(word)) & gone and stem_text(word)]
-        fresh += [word for word in new if word not in fresh]
-    if not fresh:
-        fresh = [
-            word for word in ("overview", "facts", "definition", "history", "details") if stem_word(word) not in gone
-        ]
-    kept = sorted(old, key=lambda word: (-len(word), word))[: max(1, min(len(old) // 2, len(fresh)))]
-    return [
-        " ".join((*kept, *fresh[at : at + max(len(kept), 2)])) for at in range(0, min(len(fresh), 6), max(len(kept), 2))
-    ]
+    learned = (*_learned_terms(given).values(), *_plain_terms(given), *_related_names(given))
+    return reword_query(find_topic_words(last) or last, given.past_queries, learned)
 
 
 def _spare_queries(given: ScopeInput) -> list[str]:
-    topic = _topic_words(given)
+    topic = topic_text(given.question)
     extra = ("overview", "definition", "details", "evidence", "exceptions", "history", "criticism", "comparison")
-    own = [_content_words(part.text) for part in given.open_questions]
+    own = [find_topic_words(part.text) for part in given.open_questions]
     return [topic, *own, *(f"{topic} {word}" for word in extra)]
-
-
-def _topic_words(given: ScopeInput) -> str:
-    return _content_words(given.question) or given.question.strip("? ")
-
-
-def _content_words(text: str, *, without: frozenset[str] = frozenset()) -> str:
-    """Return the words of `text` that name its topic, as spelled."""
-    light = find_framing_stems(text)
-    kept: dict[str, None] = {}
-    for raw in text.split():
-        word = raw.strip("?.,;:!()\"'“”‘’[]")
-        folded = fold_text(word)
-        own = set(stem_text(word))
-        if word and folded not in STOP_WORDS and own and not own <= light and not own <= without:
-            kept[word] = None
-    return " ".join(kept)
 
 
 def _side_stems(question: str) -> frozenset[str]:
