@@ -67,12 +67,14 @@ def is_reformulated(query: str, past: Iterable[str]) -> bool:
     return changed_share(query, past) >= REFORMULATED_SHARE
 
 
-def select_fresh_queries(queries: Iterable[str], past: Iterable[str]) -> tuple[str, ...]:
-    """Return the queries that are no near-duplicates of past ones or of each other, in order."""
+def select_fresh_queries(
+    queries: Iterable[str], past: Iterable[str], *, share: float = DUPLICATE_SHARE
+) -> tuple[str, ...]:
+    """Return the queries that share fewer terms with each past one and with each other, in order."""
     seen = list(past)
     kept: list[str] = []
     for query in queries:
-        if extract_terms(query) and not any(is_near_duplicate(query, each) for each in seen):
+        if extract_terms(query) and not any(compare_terms(query, each) >= share for each in seen):
             kept.append(query)
             seen.append(query)
     return tuple(kept)

@@ -24,6 +24,7 @@ from corrobora.text.tokens import fold_text, stem_text
 
 _THEME_SIZE = 3  # sub-questions below one inner node of a tree
 _QUERIES_OF_A_LEAF = 4
+_SAME = 0.85  # share of common terms from which two queries of one thread are one
 _TOPIC_WORDS = 4  # of the question in an angle's query, or all angles would ask the same
 
 
@@ -178,7 +179,7 @@ def _plan_angles(given: Planning, tier: str) -> Node:
         guided = [f"{topic} {angle.title}", *(f"{topic} {part}" for part in _narrow_directions(angle))]
         if number == 1:
             guided.insert(0, brief.question)
-        queries = distinct_queries(guided, asked)[:_QUERIES_OF_A_LEAF] or (angle.title,)
+        queries = select_fresh_queries(distinct_queries(guided, ()), asked)[:_QUERIES_OF_A_LEAF] or (angle.title,)
         asked += queries
         others = "; ".join(other.title for other in chosen if other.slug != angle.slug)
         children.append(
@@ -257,7 +258,7 @@ def _narrow_directions(angle: Angle) -> list[str]:
 def distinct_queries(texts: Sequence[str], asked: Sequence[str]) -> tuple[str, ...]:
     """Return the texts that are no near-copies of each other or of `asked`, cut to the limit of a query."""
     queries = (" ".join(text.split())[: LIMITS.query_max_chars].strip() for text in texts)
-    return select_fresh_queries(filter(stem_text, queries), asked)
+    return select_fresh_queries(filter(stem_text, queries), asked, share=_SAME)
 
 
 def _adopt_suggestion(given: Planning) -> Node | str:
