@@ -13,7 +13,6 @@ from corrobora.analysts.extractive.plan import distinct_queries, topic_text
 from corrobora.domain.evidence import Query
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.thread import Escape, Intent, ScopeInput
-from corrobora.policies.queries import reword_query
 from corrobora.roles.forms import drop_duplicates
 from corrobora.text.mentions import find_mentions, find_names
 from corrobora.text.phrases import describe_code
@@ -27,7 +26,7 @@ from corrobora.text.questions import (
     find_topic_words,
     is_relational,
 )
-from corrobora.text.tokens import fold_text, stem_text
+from corrobora.text.tokens import fold_text, stem_text, stem_word
 from corrobora.text.vocabulary import collect_equivalences, format_equivalence, parse_equivalence, weigh_stem
 
 _TELLING = 6  # words of a statement that are searched for
@@ -202,7 +201,7 @@ def _escape_queries(given: ScopeInput, escape: Escape) -> list[str]:
     topic = topic_text(given.question)
     match escape:
         case Escape.REFORMULATE:
-            return [_reformulate_query(given)]
+            return _reformulate_query(given)
         case Escape.SHIFT_SOURCES:
             kinds = " ".join(hint for hint in given.phase.query_hints if not hint.startswith("site:"))
             return [_join_phrases(find_topic_words(part.text), kinds) for part in given.open_questions] or [topic]
@@ -231,11 +230,24 @@ def _related_names(given: ScopeInput) -> list[str]:
     return [name for line in given.known for name in find_names(line) if not set(stem_text(name)) <= asked]
 
 
-def _reformulate_query(given: ScopeInput) -> str:
-    """Return the last query in other words: learned ones, and names of the findings."""
+def _reformulate_query(given: ScopeInput) -> list[str]:
+    """Replace at least half of the last query's terms by learned ones; its longest words stay."""
     last = given.past_queries[-1] if given.past_queries else given.question
-    learned = (*_learned_terms(given).values(), *_plain_terms(given), *_related_names(given))
-    return reword_query(find_topic_words(last) or last, given.past_queries, learned)
+    old = find_topic_words(last).split()
+    gone = set(stem_text(last))
+    pool = [*_learned_terms(given).values(), *_plain_terms(given), *_related_names(given)]
+    fresh: list[str] = []
+    for term in pool:
+        new = [word for word in term.split() if not set(stem_text(word)) & gone and stem_text(word)]
+        fresh += [word for word in new if word not in fresh]
+    if not fresh:
+        fresh = [
+            word for word in ("overview", "facts", "definition", "history", "details") if stem_word(word) not in gone
+        ]
+    kept = sorted(old, key=lambda word: (-len(word), word))[: max(1, min(len(old) // 2, len(fresh)))]
+    return [
+        " ".join((*kept, *fresh[at : at + max(len(kept), 2)])) for at in range(0, min(len(fresh), 6), max(len(kept), 2))
+    ]
 
 
 def _spare_queries(given: ScopeInput) -> list[str]:
