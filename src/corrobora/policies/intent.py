@@ -134,9 +134,13 @@ def _follow_topic(queries: Queries, given: ScopeInput, thread: ThreadState) -> Q
     ruled = given.forced_subject or thread.escape is not None or thread.steer or given.phase.max_queries == 1
     if not topic or ruled or _asks_for(queries, topic):
         return queries
-    texts = add_query([query.text for query in queries], topic, thread.past_queries, most=given.phase.max_queries)
+    return _add_text(queries, topic, topic, given, thread)
+
+
+def _add_text(queries: Queries, text: str, intent: str, given: ScopeInput, thread: ThreadState) -> Queries:
+    texts = add_query([query.text for query in queries], text, thread.past_queries, most=given.phase.max_queries)
     known = {query.text: query for query in queries}
-    return tuple(known.get(text) or Query(text, intent=topic) for text in texts)
+    return tuple(known.get(each) or Query(each, intent=intent) for each in texts)
 
 
 def _add_steering(queries: Queries, hint: str) -> Queries:
@@ -175,9 +179,7 @@ def _retry_failed_question(queries: Queries, intent: Intent, given: ScopeInput, 
     if failed is None or any(_looks_anew(query.text, failed, thread) for query in queries):
         return queries
     extra = make_fallback_query(failed.text, choose_strategy(failed.attempts), given.terms)
-    texts = add_query([query.text for query in queries], extra, thread.past_queries, most=given.phase.max_queries)
-    known = {query.text: query for query in queries}
-    return tuple(known.get(text) or Query(text, intent=failed.text) for text in texts)
+    return _add_text(queries, extra, failed.text, given, thread)
 
 
 def _looks_anew(query: str, failed: SubQuestion, thread: ThreadState) -> bool:

@@ -19,7 +19,7 @@ from corrobora.text.clauses import parse_clause
 from corrobora.text.markdown import escape_markdown, is_heading
 from corrobora.text.mentions import find_claim_words
 from corrobora.text.phrases import find_frame
-from corrobora.text.segmentation import split_sentences
+from corrobora.text.segmentation import list_sentences
 from corrobora.text.tokens import fold_text, sanitize_text, stem_text
 
 _MOST_CHARS = 300  # of words that a sentence of a source goes on with
@@ -65,7 +65,7 @@ def _list_cut_words(piece: Piece, now: Piece) -> Iterator[Loss]:
 def list_breaks(said: str, quotes: Sequence[str]) -> Iterator[Loss]:
     """List the words with which a sentence of a source goes on where a copy of it breaks off."""
     texts = (" ".join(quote.split()) for quote in quotes)
-    ends = [find_break(said, text[span.start : span.end]) for text in texts for span in split_sentences(text)]
+    ends = [find_break(said, each) for text in texts for each in list_sentences(text)]
     found = [end for end in ends if end is not None]
     if found and all(found):
         yield Loss("words", f"{found[0][:_MOST_CHARS]} (of the sentence of its source)")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from corrobora.text.segmentation import split_sentences
+from corrobora.text.segmentation import list_sentences
 from corrobora.text.tokens import stem_text
 
 _BLOCK = re.compile(r"<data-([0-9a-f]{6})>\n?(.*?)\n?</data-\1>", re.DOTALL)
@@ -234,8 +234,7 @@ def _extract_pick_quotes(page: ParsedPrompt) -> Mapping[str, object]:
 
 def _pick_quotes(passage: str, text: str, wanted: Mapping[str, set[str]], whole: set[str]) -> list[dict[str, object]]:
     ranked: list[tuple[int, str, set[str]]] = []
-    for span in split_sentences(text):
-        sentence = text[span.start : span.end].strip()
+    for sentence in list_sentences(text):
         if _MIN_QUOTE <= len(sentence) <= _MAX_QUOTE:
             words = set(stem_text(sentence))
             ranked.append((len(words & whole), sentence, words))

@@ -19,7 +19,7 @@ from corrobora.text.measures import find_measures, find_unit
 from corrobora.text.quantities import MONTH_NAMES, find_dates
 from corrobora.text.ranking import count_edits, list_edits
 from corrobora.text.reading import Discrepancy
-from corrobora.text.segmentation import split_sentences
+from corrobora.text.segmentation import list_sentences
 from corrobora.text.tokens import stem_word
 from corrobora.text.vocabulary import is_near
 
@@ -90,7 +90,7 @@ def find_slices(sentence: str, quote: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(maxsize=4_000)  # every sentence is compared with the same quotes
 def _fold_sentences(quote: str) -> tuple[str, ...]:
-    return tuple(" ".join(fold_typography(quote[span.start : span.end]).split()) for span in split_sentences(quote))
+    return tuple(" ".join(fold_typography(each).split()) for each in list_sentences(quote))
 
 
 def _begins(text: str, at: int) -> bool:

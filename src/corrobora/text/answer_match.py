@@ -39,7 +39,7 @@ from corrobora.text.questions import (
     find_subjects,
     weigh_terms,
 )
-from corrobora.text.segmentation import split_sentences
+from corrobora.text.segmentation import list_sentences
 from corrobora.text.tokens import detect_language, is_same_family, stem_text
 from corrobora.text.vocabulary import (
     Aliases,
@@ -143,7 +143,7 @@ def measure_standing(question: str, statements: tuple[tuple[str, str], ...]) -> 
     first = sorted(range(len(said)), key=lambda at: -ranks[at])[:_FIRST]
     held_first = len(topic & (said[first[0]] | headed[first[0]])) / len(topic)
     quotes = (statements[at][0] for at in first)
-    fits = (score_answer_fit(quote[span.start : span.end], kind) for quote in quotes for span in split_sentences(quote))
+    fits = (score_answer_fit(each, kind) for quote in quotes for each in list_sentences(quote))
     fit = max(fits, default=0.0) if kind.kinds or kind.duty else 1.0
     return Standing(max(shares), apart, held_first, fit)
 
@@ -283,7 +283,7 @@ def _is_answered_by_heading(context: str, needs: _Needs, releases: Releases) -> 
 def _check_kind(question: str, statement: str) -> tuple[bool, bool]:
     """Say whether a statement gives what is asked for, and whether one of its sentences fits that kind well."""
     needs = _read_needs(question)
-    sentences = [statement[span.start : span.end] for span in split_sentences(statement)]
+    sentences = list_sentences(statement)
     of_kind = not needs.kind_in_words or any(_is_of_kind(each, needs) for each in sentences)
     fits = bool(needs.kind.kinds) and any(score_answer_fit(each, needs.kind) >= FITS_KIND for each in sentences)
     return of_kind, fits

@@ -16,7 +16,7 @@ from corrobora.text.clauses import Clause, find_opposites, parse_clause, split_s
 from corrobora.text.measures import Measure, find_identifiers, find_measures
 from corrobora.text.mentions import MentionKind, find_mentions
 from corrobora.text.quantities import MONTH_NAMES, find_date_prefixes, find_days, find_years
-from corrobora.text.segmentation import split_sentences
+from corrobora.text.segmentation import list_sentences
 from corrobora.text.tokens import split_words, stem_text, stem_word
 
 
@@ -109,8 +109,7 @@ def list_statements(text: str) -> tuple[ParsedStatement, ...]:
     """Return the sentences of a text, parsed; items of a list are read together with the line that leads them in."""
     lead = ""
     found: list[ParsedStatement] = []
-    for span in split_sentences(text):
-        said = text[span.start : span.end]
+    for said in list_sentences(text):
         item = _ITEM.match(said)
         found.append(parse_statement(said[item.end() :] if item else said, lead if item else ""))
         lead = said if said.rstrip().endswith(":") else lead if item else ""

@@ -15,7 +15,7 @@ from corrobora.text.claims import CitedEvidence
 from corrobora.text.operations import Derivation, DerivationKind, execute_operation
 from corrobora.text.phrases import format_count
 from corrobora.text.quantities import NUMBER_WORDS
-from corrobora.text.segmentation import split_sentences
+from corrobora.text.segmentation import list_sentences
 from corrobora.text.support import check_support
 from corrobora.text.tokens import fold_text, stem_text
 
@@ -124,7 +124,7 @@ def is_about_reading(text: str) -> bool:
 
 def _split_plain(text: str) -> list[str]:
     lines = (line.lstrip("-*> ") for line in text.split("\n"))
-    return [line[span.start : span.end] for line in lines for span in split_sentences(line)]
+    return [each for line in lines for each in list_sentences(line)]
 
 
 def _find_absence(sentence: str) -> re.Match[str] | None:
@@ -145,11 +145,11 @@ def find_mention(text: str, words: str) -> str:
     wanted = stem_text(literal.group(1) if literal else words)
     if not wanted:
         return ""
-    for span in split_sentences(text):
-        said = stem_text(text[span.start : span.end])
+    for sentence in list_sentences(text):
+        said = stem_text(sentence)
         found = f" {' '.join(wanted)} " in f" {' '.join(said)} " if literal else frozenset(wanted) <= frozenset(said)
         if found:
-            return " ".join(text[span.start : span.end].split())
+            return " ".join(sentence.split())
     return ""
 
 

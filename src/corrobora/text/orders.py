@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from corrobora.text.segmentation import split_sentences
+from corrobora.text.segmentation import list_sentences
 
 _TOOL = (
     r"(?:AIs?|A\.I\.|LLMs?|(?:large |AI )?language models?|chat ?bots?|"
@@ -127,5 +127,4 @@ def drop_orders(text: str) -> str:
     """Return a text without the sentences that order the tool that reads it: what they want said, they do not state."""
     if not find_order(text):
         return text
-    sentences = [text[span.start : span.end] for span in split_sentences(text)]
-    return "\n".join(each for each in sentences if not find_order(each))
+    return "\n".join(each for each in list_sentences(text) if not find_order(each))

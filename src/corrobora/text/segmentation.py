@@ -63,6 +63,11 @@ _CONTINUING_WORDS = frozenset(
 )
 
 
+def list_sentences(text: str) -> list[str]:
+    """Return the sentences of a text as they stand there, in order."""
+    return [text[span.start : span.end] for span in split_sentences(text)]
+
+
 def split_sentences(text: str) -> tuple[Span, ...]:
     """Split `text` into sentences; return their spans in order, trimmed and without overlap.
 

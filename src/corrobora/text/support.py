@@ -28,7 +28,7 @@ from corrobora.text.measures import find_measures
 from corrobora.text.orders import drop_orders, find_order
 from corrobora.text.quantities import find_dates
 from corrobora.text.reading import Discrepancy, ParsedEvidence, read_evidence
-from corrobora.text.segmentation import split_sentences
+from corrobora.text.segmentation import list_sentences
 from corrobora.text.tokens import (
     LIST_ITEM,
     detect_language,
@@ -260,7 +260,7 @@ def compare_evidence(sentence: str, evidence: Sequence[Evidence]) -> Comparison 
         problems += [] if None in cuts else [cut for cut in cuts[:1] if cut]
     reading = read_units(evidence)
     units = [unit.text for unit in reading.units]
-    copies = [align_copy(sentence[span.start : span.end], units) for span in split_sentences(sentence)]
+    copies = [align_copy(each, units) for each in list_sentences(sentence)]
     copied = bool(copies) and all(copy.nearness >= NEAR_COPY for copy in copies)
     problems += [*find_foreign_names(sentence, reading), *compare_sentence(sentence, reading)]
     listed = " ".join(each.words.lower() for each in problems)
@@ -286,7 +286,7 @@ def _split_units(evidence: Evidence) -> list[str]:
         for is_row, lines in groupby(map(str.strip, text.split("\n")), key=is_table_row):
             part = list(lines)
             plain = " ".join(" ".join(part).split())
-            found += part if is_row else [plain[span.start : span.end] for span in split_sentences(plain)]
+            found += part if is_row else list_sentences(plain)
     return [LIST_ITEM.sub("", unit, count=1) if LIST_ITEM.match(unit) else unit for unit in found]
 
 

@@ -14,7 +14,7 @@ from corrobora.domain.plan import Brief, Focus, Subject, SubQuestion
 from corrobora.policies.intake import count_words, is_small_talk
 from corrobora.roles.clarify import Asking, Scoping
 from corrobora.text.questions import find_alternatives, find_compared_sides, find_subjects, find_topic_stems
-from corrobora.text.segmentation import split_sentences
+from corrobora.text.segmentation import list_sentences
 from corrobora.text.tokens import STOP_WORDS, fold_text, split_words, stem_text
 
 _BOUNDLESS = re.compile(  # as what is asked for, not as part of a question: "Does it say anything about masts?"
@@ -112,7 +112,7 @@ def _refuse_question(given: Asking, question: str, hint: str) -> Scoping | None:
 
 def _group_parts(question: str, texts: list[str], limit: int) -> tuple[str, ...]:
     """Group the parts into narrower questions of at most `limit` parts each."""
-    pieces = [question[s.start : s.end] for s in split_sentences(question)]
+    pieces = list_sentences(question)
     groups: list[str] = []
     for piece in pieces if len(pieces) > 1 else texts:
         joined = f"{groups[-1]} {piece}" if groups else piece
@@ -144,7 +144,7 @@ def _topic_phrase(question: str) -> str:
 
 def _group_sentences(question: str) -> list[str]:
     """Group the sentences of a question; one that refers back or shares a topic word joins the one before."""
-    asked = [question[s.start : s.end] for s in split_sentences(question)]
+    asked = list_sentences(question)
     if sum(s.endswith("?") for s in asked) < 2 or any(not s.endswith("?") for s in asked):  # noqa: PLR2004 - one query
         return [question]
     groups: list[str] = []
@@ -261,7 +261,7 @@ def split_question(question: str, *, limit: int = 7) -> tuple[str, ...]:
     """
     found: list[str] = []
     text = question.strip()
-    said = [text[span.start : span.end] for span in split_sentences(text)]
+    said = list_sentences(text)
     asked = [sentence for sentence in said if sentence.endswith("?")] or said
     context = [sentence for sentence in said if sentence not in asked]
     for sentence in _join_fragments(asked):

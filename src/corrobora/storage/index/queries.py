@@ -31,7 +31,7 @@ from corrobora.storage.index.search import FoundPassage, Search
 from corrobora.storage.index.tokenizer import Tokenizer, term_id
 from corrobora.storage.postgres import array_literal
 from corrobora.text.questions import weigh_terms
-from corrobora.text.segmentation import split_sentences
+from corrobora.text.segmentation import list_sentences
 
 if TYPE_CHECKING:
     from corrobora.storage.index.catalog import Catalog
@@ -258,8 +258,8 @@ class CoverageRater:
         asked: list[tuple[list[int], NDArray[Any]]] = []
         for id_, source, body in drawn:
             own = siblings[source] if 2 * len(siblings[source]) < postings.n_docs else [id_]
-            sentences = [body[each.start : each.end] for each in split_sentences(body)]
-            said = [terms for terms in self._tokenizer.query_terms_batch(sentences) if len(terms) >= SIZES[0]]
+            numbered = self._tokenizer.query_terms_batch(list_sentences(body))
+            said = [terms for terms in numbered if len(terms) >= SIZES[0]]
             if said:
                 asked.append((chance.choice(said), np.array(own)))
         terms = sorted({term for said, _ in asked for term in said})
