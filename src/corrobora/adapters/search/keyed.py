@@ -91,7 +91,7 @@ class Firecrawl(KeyedProvider):
         return self._read_page(await self._request_data("/v2/scrape", {"url": url, **_PAGES}), url)
 
     async def crawl_site(self, url: str, *, limit: int, max_seconds: float = 180.0) -> Sequence[ScrapedPage]:
-        """Return at most `limit` pages reached from `url` on its own site.
+        """Return at most `limit` pages with text reached from `url` on its own site, as far as they came.
 
         Raises:
             ProviderError: refused, failed, cancelled there, or not done within `max_seconds`.
@@ -112,8 +112,13 @@ class Firecrawl(KeyedProvider):
         pages, seen = self._read_pages(answer, url), {""}
         while (further := _next_path(answer)) not in seen and len(pages) < limit:
             seen.add(further)
-            answer = await self._request_object("GET", further)
-            more = self._read_pages(answer, url)
+            try:
+                answer = await self._request_object("GET", further)
+                more = self._read_pages(answer, url)
+            except ProviderError:
+                if not pages:
+                    raise
+                break  # the pages that came are paid for
             if not more:
                 break
             pages += more
@@ -139,7 +144,8 @@ class Firecrawl(KeyedProvider):
         data = answer.get("data")
         if not isinstance(data, list):
             raise ProviderError.bad_content(self.name, "the pages of a crawl are not a list")
-        return [self._read_page(row, url) for row in cast("list[object]", data) if is_mapping(row)]
+        rows = [row for row in cast("list[object]", data) if is_mapping(row)]
+        return [self._read_page(row, url) for row in [row for row in rows if row.get("markdown")] or rows]
 
     def _read_page(self, data: Mapping[str, object], url: str) -> ScrapedPage:
         given = data.get("metadata")

@@ -85,6 +85,18 @@ async def test_s21_the_next_page_of_a_crawl_is_asked_of_the_base_address_only_an
     assert asked == ["/v2/crawl", "/v2/crawl/1", "/v2/crawl/1?skip=1"]
 
 
+async def test_pages_of_a_crawl_that_came_stay_where_others_have_no_text_or_fail():
+    page = {"markdown": "text", "metadata": {"sourceURL": "https://a.example/", "statusCode": 200}}
+    done = {"success": True, "status": "completed", "data": [{"markdown": None}, page], "next": "/v2/crawl/1?skip=2"}
+    answers = [{"success": True, "id": "1"}, done, {"success": False}]
+
+    async def respond(_: Request) -> Response:
+        return Response(body=json.dumps(answers.pop(0)).encode())
+
+    async with HttpServer(respond) as server:
+        assert len(await _make(server.url).crawl_site("https://a.example/", limit=9)) == 1
+
+
 @pytest.mark.parametrize(
     "answers",
     [
