@@ -266,6 +266,9 @@ def main():
         print("usage: python check_bundle.py FILE.zip")
         return 2
     path = Path(sys.argv[1])
+    if not path.is_file():
+        print(f"there is no file {path}")
+        return 2
     if path.stat().st_size > LARGEST:
         print("wrong: (end): end")
         return 1

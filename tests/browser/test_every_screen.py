@@ -81,6 +81,14 @@ def test_a_screen_is_accessible_and_no_wider_than_its_window(
     assert not find_violations(page)
 
 
+def test_the_place_where_one_is_stays_marked_in_forced_colours(open_page: OpenPage, site: Site) -> None:
+    """Backgrounds and shadows are taken away there."""
+    page = open_page(f"/runs/{site.run}", forced_colors="active")
+    for chosen in (".masthead [aria-current]", ".tabs [aria-current]", '[aria-pressed="true"]', ".filters :checked"):
+        mark = "each => getComputedStyle(each.closest('label') ?? each).textDecorationLine"
+        assert page.locator(chosen).first.evaluate(mark) == "underline", chosen
+
+
 def test_a_text_from_right_to_left_begins_at_the_right(open_page: OpenPage, site: Site) -> None:
     run = run_aside(_store(site, "متى اكتمل برج المياه في خليج كيستريل؟"))
     page = open_page(f"/runs/{run}")

@@ -6,6 +6,7 @@ where it goes.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -181,7 +182,8 @@ def _dump_json(value: object) -> bytes:
 
 async def _export_document(write: Callable[[str, Sequence[TextBlock]], bytes], workspace: Workspace, run: str) -> bytes:
     report = await _load_cited_report(workspace, run, also_empty=True)
-    return write(report.title, read_document(report.markdown, [each.number for each in report.citations]))
+    numbers = [each.number for each in report.citations]
+    return await asyncio.to_thread(lambda: write(report.title, read_document(report.markdown, numbers)))
 
 
 async def _export_references(write: Callable[[Sequence[CitedWork]], str], workspace: Workspace, run: str) -> bytes:

@@ -6,6 +6,7 @@ anything is compared, edited or printed.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -38,9 +39,8 @@ async def compare_runs(workspace: Workspace, before: str, after: str) -> RunComp
     """
     runs = [RunId(await find_reported(workspace, each)) for each in (before, after)]
     reports = [await require_report(workspace, run) for run in runs]
-    return compare_reports(
-        reports[0], reports[1], (runs[0], runs[1]), await list_unchanged(workspace, runs[0], *reports)
-    )
+    unchanged = await list_unchanged(workspace, runs[0], *reports)
+    return await asyncio.to_thread(compare_reports, reports[0], reports[1], (runs[0], runs[1]), unchanged)
 
 
 async def find_origins(workspace: Workspace, rows: Sequence[RunRow]) -> Mapping[str, RunId]:

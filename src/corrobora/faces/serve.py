@@ -21,7 +21,7 @@ from corrobora.config import Settings, read_small_file
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import DEMO, RunId, RunStatus
 from corrobora.faces.cli.new_run import DEMO_QUESTION
-from corrobora.faces.cli.options import Flags, add_options, config_option, open_settings, with_workspace
+from corrobora.faces.cli.options import Flags, GroupedCommand, add_options, config_option, open_settings, with_workspace
 from corrobora.faces.cli.screen import write_stderr
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def server_options(port: int, condition: str = "") -> Callable[[F], F]:
     )
 
 
-@click.command()
+@click.command(cls=GroupedCommand, example="corrobora serve --demo --open")
 @server_options(SERVE_PORT)
 @click.option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
 @click.option("--demo", is_flag=True, help="Show the report of the shipped question; research it first if need be.")
@@ -94,7 +94,7 @@ def serve(**flags: Any) -> None:
     run_server(create_app(settings, tokens=listener.tokens, allowed_hosts=listener.hosts), listener)
 
 
-@click.command()
+@click.command(cls=GroupedCommand, example="corrobora mcp --http --port 8766")
 @click.option("--http", is_flag=True, help="Serve HTTP at /mcp instead of stdin and stdout.")
 @server_options(MCP_PORT, "With --http")
 @config_option

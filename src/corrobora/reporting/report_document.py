@@ -253,7 +253,7 @@ def _quote(text: str) -> str:
     return f'"{"".join(written)}"'
 
 
-_STYLES = {"quote": "Intense Quote", "code": "No Spacing", "paragraph": "Normal"}
+_STYLES = {"quote": "Intense Quote", "code": "No Spacing"}  # of a kind of block; the others have the default style
 _LINK = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/hyperlink"
 _DATE = datetime(2000, 1, 1, tzinfo=UTC)  # of the file: a report says itself what it is of
 
@@ -286,12 +286,20 @@ def _add_block(document: Any, block: TextBlock, number: int) -> None:
             document.add_paragraph("* * *").alignment = 1  # in the middle
             return
         case "item":
-            paragraph = document.add_paragraph(style="List Number" if block.number else "List Bullet")
+            paragraph = _add_paragraph(document, "List Number" if block.number else "List Bullet")
         case _:
-            paragraph = document.add_paragraph(style=_STYLES[block.kind])
+            paragraph = _add_paragraph(document, _STYLES.get(block.kind, ""))
     if block.source:
         _add_bookmark(paragraph, block.source, number)
     _add_runs(paragraph, block.runs)
+
+
+def _add_paragraph(document: Any, style: str) -> Any:
+    """Add a paragraph with a style by its id: python-docx would read all styles for each paragraph."""
+    paragraph = document.add_paragraph()
+    if style:
+        paragraph._p.style = document.styles[style].style_id  # noqa: SLF001 - its XML element
+    return paragraph
 
 
 def _add_table(document: Any, block: TextBlock) -> None:

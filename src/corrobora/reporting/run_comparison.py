@@ -7,7 +7,7 @@ missed. Does not know where runs are stored, or who asked for the comparison.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 
@@ -23,6 +23,7 @@ from corrobora.text.support import check_support
 from corrobora.text.tokens import fold_text, fold_whitespace, token_overlap
 
 _NEAR = 0.5  # share of the words of one statement that another must hold to speak of the same thing
+_MOST_NEAR = 8  # statements that are asked whether they carry another one
 _CHARS = 400  # of a statement, as it is printed
 
 
@@ -174,8 +175,7 @@ def _list_read(found: Findings) -> Iterator[str]:
 def _compare_statements(old: _Side, new: _Side) -> Iterator[ReportChange]:
     left = list(old.statements)
     fresh: list[tuple[Fact, ...]] = []
-    for said in new.statements:
-        twins = [each for each in old.statements if _is_same(said, each)]
+    for said, twins in _find_twins(old.statements, new.statements):
         if twins:
             left = [each for each in left if each not in twins]
             if new.cites(said) or old.cites(*twins):
@@ -208,12 +208,32 @@ def _describe_loss(said: tuple[Fact, ...], new: _Side) -> ReportChange:
     return ReportChange(ChangeKind.GONE, _word(said), note=why, sources=_list_addresses(said), news=gone)
 
 
-def _is_same(said: Sequence[Fact], other: Sequence[Fact]) -> bool:
-    """True if another statement says all of this: the same quotes, or one that carries one of its quotes."""
-    quotes = {_fold(fact.quote) for fact in other}
-    if any(_fold(fact.quote) in quotes for fact in said):
-        return True
-    return any(_carries(one, two) for one in said for two in other if token_overlap(one.quote, two.quote) >= _NEAR)
+def _find_twins(
+    old: Sequence[tuple[Fact, ...]], new: Sequence[tuple[Fact, ...]]
+) -> Iterator[tuple[tuple[Fact, ...], list[tuple[Fact, ...]]]]:
+    """Yield each new statement with the old ones that say all of it: the same quotes, or one that carries its quote.
+
+    A pair in which both have their literal twin is not compared again, and of the quotes that speak of the same thing
+    the nearest ones are asked whether they carry it: in a report of many like sentences nearly all of them do.
+    """
+    quoted: dict[str, list[tuple[Fact, ...]]] = {}
+    for each in old:
+        for quote in {_fold(fact.quote) for fact in each}:
+            quoted.setdefault(quote, []).append(each)
+    literal = [list(dict.fromkeys(each for fact in said for each in quoted.get(_fold(fact.quote), ()))) for said in new]
+    matched = {each for twins in literal for each in twins}
+    other = [each for each in old if each not in matched]
+    for said, twins in zip(new, literal, strict=True):
+        near = _rank_near(said, other if twins else old)
+        yield said, [*twins, *(each for each in near if any(_carries(one, two) for one in said for two in each))]
+
+
+def _rank_near(said: Sequence[Fact], others: Iterable[tuple[Fact, ...]]) -> list[tuple[Fact, ...]]:
+    """Return the statements that share most words with this one, the nearest first."""
+    shared = {
+        each: max((token_overlap(one.quote, two.quote) for one in said for two in each), default=0.0) for each in others
+    }
+    return [each for each in sorted(shared, key=lambda each: -shared[each])[:_MOST_NEAR] if shared[each] >= _NEAR]
 
 
 def _carries(one: Fact, two: Fact) -> bool:

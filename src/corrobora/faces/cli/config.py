@@ -23,7 +23,7 @@ from corrobora.config.settings import DATABASE_URL, list_settings
 from corrobora.config.trust import TrustStore, split_harmless
 from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.faces.cli import FILE_PATH, CommandGroup
-from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json
+from corrobora.faces.cli.options import GroupedCommand, config_option, json_option, open_settings, print_json
 from corrobora.faces.cli.screen import is_terminal, one_line
 from corrobora.policies import dump_profile
 from corrobora.text.phrases import format_count
@@ -119,7 +119,7 @@ def list_profiles(*, as_json: bool = False, config_file: Path | None = None) -> 
         click.echo(f"{mark} {name:<10} {one_line(summary, 160)}")
 
 
-@profiles.command(name="show")
+@profiles.command(cls=GroupedCommand, name="show", example="corrobora profiles show timed")
 @click.argument("name")
 @json_option
 @config_option
@@ -137,7 +137,7 @@ def show_profile(*, name: str, as_json: bool, config_file: Path | None) -> None:
 _LONGEST = 100_000  # characters of a value that are shown: nothing may be trusted unseen
 
 
-@click.command()
+@click.command(cls=GroupedCommand, example="corrobora trust ./project")
 @click.argument("folder", required=False, type=FILE_PATH)
 @click.option("--list", "listed", is_flag=True, help="List the trusted files and exit.")
 @click.option("--revoke", is_flag=True, help="Stop trusting the folder.")
@@ -221,4 +221,5 @@ def completion(context: click.Context, shell: str) -> None:
     found = get_completion_class(shell)
     if found is None:
         raise click.UsageError(f"No completion is known for {shell}.", context)
-    click.echo(found(context.find_root().command, {}, "corrobora", "_CORROBORA_COMPLETE").source())
+    script = found(context.find_root().command, {}, "corrobora", "_CORROBORA_COMPLETE").source()
+    click.echo(script.replace('string split ","', 'string split --max 1 ","'))  # fish: a help text may have commas

@@ -17,7 +17,9 @@ import click
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.faces.cli import FILE_PATH
 from corrobora.faces.cli.options import (
+    GroupedCommand,
     add_options,
+    complete_names,
     config_option,
     json_option,
     open_settings,
@@ -57,13 +59,15 @@ _target_options = add_options(
 )
 
 
-@click.command()
+@click.command(cls=GroupedCommand, example="corrobora export last --format pdf,bib -o out")
 @run_argument
 @click.option(
     "-f",
     "--format",
     "formats",
     multiple=True,
+    metavar="NAME,..",
+    shell_complete=complete_names(EXPORT_FILES),
     default=(",".join(REPORT_FILES),),
     show_default=True,
     help="Formats, with commas; repeatable.",
@@ -118,12 +122,14 @@ def _split_names(given: Sequence[str], known: Sequence[str] | Mapping[str, str],
     return wanted
 
 
-@click.command()
+@click.command(cls=GroupedCommand, example="corrobora plot last --kind timeline -o time.svg")
 @run_argument
 @click.option(
     "--kind",
     "kinds",
     multiple=True,
+    metavar="NAME,..",
+    shell_complete=complete_names(_PLOTS),
     default=(",".join(_PLOTS),),
     show_default=True,
     help="Plots, with commas; repeatable.",
@@ -163,7 +169,7 @@ def plot(  # noqa: PLR0913 - one parameter for each flag, all by name
         click.echo(str(path))
 
 
-@click.command()
+@click.command(cls=GroupedCommand, example="corrobora schema report > report.schema.json")
 @click.argument("name", type=click.Choice(["report", "events", "plan"]))
 def schema(name: str) -> None:
     """Print the JSON Schema (2020-12) of report.json, of one event of the log, or of a plan."""
@@ -182,7 +188,7 @@ class _Found:
     quotes: Sequence[StoredQuote]
 
 
-@click.command(name="source")
+@click.command(cls=GroupedCommand, name="source", example="corrobora source last S186:C4575")
 @click.argument("names", nargs=-1, required=True, metavar="[RUN] SOURCE")
 @json_option
 @config_option

@@ -18,7 +18,7 @@ import click
 from corrobora.config import Settings
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import RunId, RunStatus
-from corrobora.faces.cli import Exit
+from corrobora.faces.cli import Exit, print_notice
 from corrobora.faces.cli.options import (
     Flags,
     GroupedCommand,
@@ -261,9 +261,10 @@ async def _conduct_edit(workspace: Workspace, run: RunId, wanted: OutputOptions)
     shown = replace(wanted, as_json=wanted.as_json and said is not None, expected=_WAITS if asks else "")
     code = await conduct_run(workspace, run, shown)
     row = await workspace.runs.get(run)
-    if row.status is not RunStatus.PAUSED or row.outcome != _WAITS:
-        return code
     found = await read_changes(workspace, run)
+    if row.status is not RunStatus.PAUSED or row.outcome != _WAITS:
+        _tell_refused(found, said)
+        return code
     if wanted.as_json:
         print_json({"run_id": run, "status": _WAITS, **found})
         return Exit.NEEDS_HUMAN
@@ -275,6 +276,16 @@ async def _conduct_edit(workspace: Workspace, run: RunId, wanted: OutputOptions)
         return Exit.NEEDS_HUMAN
     await accept_changes(workspace, run, chosen)
     return await conduct_run(workspace, run, wanted)
+
+
+def _tell_refused(found: Mapping[str, Any], accept: str | None) -> None:
+    """Say which changes were asked for and not made, where nobody was shown them."""
+    changes = found.get("changes", ()) if accept is not None else ()
+    refused = [each for each in changes if each["refused"]]
+    for each in refused:
+        edit = each["edit"]
+        what = f"{edit['action']} {edit['target'] or edit['place']}".rstrip()
+        print_notice(f"Not done, the text stays: {what}: {each['refused']}.")
 
 
 _ANSWERS = {"y": "y", "yes": "y", "n": "n", "no": "n", "q": "q", "quit": "q"}  # anything else is asked again

@@ -22,6 +22,7 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.run import DEMO
 from corrobora.faces.cli import FILE_PATH, CommandGroup
 from corrobora.faces.cli.options import (
+    GroupedCommand,
     config_option,
     json_option,
     open_settings,
@@ -107,7 +108,7 @@ def library() -> None:
     """Fill, list and search libraries of documents."""
 
 
-@library.command(name="add")
+@library.command(cls=GroupedCommand, name="add", example="corrobora library add papers ./papers ./more/notes.md")
 @click.argument("name")
 @click.argument("paths", nargs=-1, type=FILE_PATH, metavar="[PATH...]")
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
@@ -180,7 +181,7 @@ async def show_libraries(workspace: Workspace, *, as_json: bool) -> None:
         write_stderr("There are no libraries yet. Add one: corrobora library add NAME PATH")
 
 
-@library.command(name="show")
+@library.command(cls=GroupedCommand, name="show", example="corrobora library show papers")
 @click.argument("name")
 @json_option
 @workspace_command
@@ -196,7 +197,7 @@ async def show_library(workspace: Workspace, *, name: str, as_json: bool) -> Non
         click.echo(one_line(file, 1_000))
 
 
-@library.command(name="search")
+@library.command(cls=GroupedCommand, name="search", example='corrobora library search papers "memory consolidation"')
 @click.argument("name")
 @click.argument("text")
 @click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True, help="At most this many passages.")
@@ -221,7 +222,7 @@ async def search_library(workspace: Workspace, *, name: str, text: str, limit: i
         write_stderr("Nothing found.")
 
 
-@library.command(name="rename")
+@library.command(cls=GroupedCommand, name="rename", example="corrobora library rename papers-4007971e05 papers")
 @click.argument("name")
 @click.argument("new")
 @workspace_command
@@ -236,7 +237,7 @@ async def rename_stored(workspace: Workspace, *, name: str, new: str) -> None:
     click.echo(f"renamed {one_line(name)} to {new}")
 
 
-@library.command(name="rm")
+@library.command(cls=GroupedCommand, name="rm", example="corrobora library rm papers")
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @workspace_command
 async def remove_libraries(workspace: Workspace, *, names: tuple[str, ...]) -> None:

@@ -121,20 +121,23 @@ anyway_option = click.option(
 
 _LAST_GROUP = "Display and settings"  # also of options that are named in no group
 _GROUPS = {  # of the options in help
-    "Question and sources": "question_file language source refresh libraries providers library provider offline",
+    "Question and sources": "question_file language source refresh libraries providers library provider offline sources"
+    " fetch",
     "Method": "profile time deep max_rounds angles fields plan plan_only yes words",
     "Model and limits": "model max_cost accept_unknown_price max_tokens max_searches",
     "Edits": "drop reword add move shorten research accept accept_losses outline versions restore",
     "Stored runs and stages": "run_id resume listed forget from_stage until_stage",
     "Schedule": "cron name",
-    "Report": "output force follow_symlinks artifacts as_json deliver deliver_anyway strict min_score",
+    "Server": "http host port token_file allow_host open_page demo",
+    "Report": "formats kinds output force follow_symlinks artifacts as_json as_sarif deliver deliver_anyway strict"
+    " min_score",
     _LAST_GROUP: "display quiet no_input config_file verbose no_color help",
 }
 _READ_ON = "Guides and reference: docs/ in the source tree; begin with docs/guides/start.md."
 
 
 class GroupedCommand(click.Command):
-    """A command whose help lists its options in groups, then an example and where to read on."""
+    """A command whose help lists its options in groups, then an example that can be run and where to read on."""
 
     def __init__(self, *args: Any, example: str = "", **more: Any) -> None:
         epilog = "\n\n".join(filter(None, (f"Example: {example}" if example else "", _READ_ON)))
@@ -142,9 +145,12 @@ class GroupedCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         groups: dict[str, list[tuple[str, str]]] = {}
+        own = {parameter.name for parameter in self.get_params(ctx)}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             title = next((title for title, names in _GROUPS.items() if parameter.name in names.split()), _LAST_GROUP)
+            if parameter.name == "as_json" and not own & {"output", "strict"}:  # of a list, not of a report
+                title = _LAST_GROUP
             if record is not None and isinstance(parameter, click.Option):
                 groups.setdefault(title, []).append(record)
         for title in _GROUPS:
@@ -159,9 +165,13 @@ def stage_option(flag: str, about: str) -> Callable[[F], F]:
     return click.option(flag, type=click.Choice(STAGES), metavar="STAGE", help=f"{about} Stages: {names}.")
 
 
-def check_ids(_context: click.Context, _parameter: click.Parameter, value: str | tuple[str, ...]) -> object:
+def check_ids(context: click.Context, _parameter: click.Parameter, value: str | tuple[str, ...]) -> object:
     """Return an argument that names runs. Raises `UserError` for what can be no id, before the database is opened."""
     for each in (value,) if isinstance(value, str) else value:
+        if " " in each.strip() and isinstance(value, str):
+            command = context.command_path
+            message = f"{each[:80]!r} is no run: {command} takes a run first, its id or `last`."
+            raise UserError("run_id", message, next_step=f'Such as: {command} last "..."')
         validate_id(each)
     return value
 
@@ -287,6 +297,16 @@ def _complete(
         found = [CompletionItem(name) for name in list_names() if name.startswith(incomplete)]
         is_path = paths == "also" or (paths == "else" and not found)
         return [*found, CompletionItem(incomplete, type="file")] if is_path else found
+
+    return complete
+
+
+def complete_names(names: Iterable[str]) -> Complete:
+    """Return a completion of a list with commas, of which the last name is completed."""
+
+    def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        before, comma, start = incomplete.rpartition(",")
+        return [CompletionItem(f"{before}{comma}{name}") for name in names if name.startswith(start)]
 
     return complete
 

@@ -97,7 +97,7 @@ async def list_runs(workspace: Workspace, *, limit: int, search: str, as_json: b
         write_stderr("No run's question contains that." if search else "No runs yet.")
 
 
-@runs.command(name="resend")
+@runs.command(cls=GroupedCommand, name="resend", example="corrobora runs resend last")
 @run_argument
 @click.argument("delivery", required=False, default="")
 @workspace_command
@@ -112,7 +112,7 @@ async def resend_webhook(workspace: Workspace, *, run: str, delivery: str) -> No
     click.echo(f"{sent.id} is due now; a running `corrobora serve` or `worker` with WEBHOOK_SECRET sends it")
 
 
-@runs.command()
+@runs.command(cls=GroupedCommand, example="corrobora runs compare r_7k2q last")
 @click.argument("before", callback=check_ids)
 @click.argument("after", callback=check_ids)
 @json_option
@@ -165,7 +165,7 @@ def list_score_changes(rows: Sequence[RunRow], scores: Mapping[str, float]) -> d
     return changes
 
 
-@runs.command(name="show")
+@runs.command(cls=GroupedCommand, name="show", example="corrobora runs show last")
 @run_argument
 @json_option
 @workspace_command
@@ -215,7 +215,7 @@ def _describe_run(row: RunRow) -> dict[str, str]:
     return {name: text for name, text in found.items() if text}
 
 
-@runs.command(name="rm")
+@runs.command(cls=GroupedCommand, name="rm", example="corrobora runs rm r_7k2q")
 @runs_argument
 @workspace_command
 async def remove_runs(workspace: Workspace, *, names: tuple[str, ...]) -> None:
@@ -235,7 +235,7 @@ async def remove_runs(workspace: Workspace, *, names: tuple[str, ...]) -> None:
         raise UserError("run_unknown", f"There is no run {', '.join(missing)}.", next_step="See: corrobora runs list")
 
 
-@click.command(name="cancel")
+@click.command(cls=GroupedCommand, name="cancel", example="corrobora cancel last")
 @run_argument
 @workspace_command
 async def cancel(workspace: Workspace, *, run: str) -> None:
@@ -250,7 +250,7 @@ async def cancel(workspace: Workspace, *, run: str) -> None:
         click.echo(f"cancelled {row.id}")
 
 
-@click.command(name="steer")
+@click.command(cls=GroupedCommand, name="steer", example='corrobora steer last "Read the minutes of 2019 first"')
 @run_argument
 @click.argument("hint")
 @workspace_command
@@ -261,7 +261,7 @@ async def steer(workspace: Workspace, *, run: str, hint: str) -> None:
     click.echo(f"Continue: corrobora resume {name}")
 
 
-@click.command(cls=GroupedCommand, example="corrobora resume RUN -o report.md")
+@click.command(cls=GroupedCommand, example="corrobora resume last -o report.md")
 @run_argument
 @stage_option("--from-stage", "Run again from this stage on.")
 @stage_option("--until-stage", "Pause after this stage; `corrobora resume` continues.")
@@ -276,7 +276,7 @@ def resume(**flags: Any) -> int:
     return resume_run(settings, flags["run"], stage, wanted)
 
 
-@click.command(cls=GroupedCommand, example='corrobora authorize RUN --words "Authorized to execute"')
+@click.command(cls=GroupedCommand, example='corrobora authorize last --words "Authorized to execute"')
 @run_argument
 @click.option("--words", metavar="TEXT", help="The exact phrase, where nobody can type it.")
 @no_input_option

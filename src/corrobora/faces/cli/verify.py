@@ -20,6 +20,7 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.run import validate_id
 from corrobora.faces.cli import FILE_PATH, Exit, print_notice
 from corrobora.faces.cli.options import (
+    GroupedCommand,
     config_option,
     json_option,
     open_settings,
@@ -42,12 +43,13 @@ _SEALS = {
     "delivered": "this is the report that run {run} delivered",
     "changed": "this is NOT the report that run {run} delivered: {changes}",
     "unknown_here": "its run is not known here: the seal proves only that nothing was changed after sealing",
+    "bundled": "it fits the text: nothing was changed after sealing; a bundle is checked without a database",
     "broken": "BROKEN: the text was changed after it was sealed",
     "none": "none, and no stored report resembles it",
 }
 
 
-@click.command()
+@click.command(cls=GroupedCommand, example="corrobora verify report.md --strict")
 @click.argument("what", metavar="FILE|RUN")
 @click.option(
     "--sources",
@@ -134,7 +136,7 @@ def _print_result(
                 "not checked who sealed it: anybody who rebuilds all members can put in another run, question or "
                 "status; compare the digest with one from another place"
             )
-        _print_summary(result)
+        _print_summary(result, bundled=bundle is not None)
 
 
 _BUNDLE_PROBLEMS = {
@@ -272,7 +274,7 @@ def list_findings(result: RecheckResult) -> dict[str, object]:
     }
 
 
-def _print_summary(result: RecheckResult) -> None:
+def _print_summary(result: RecheckResult, *, bundled: bool) -> None:
     """Print the seal and the counts, then everything that does not hold, with the line and the reason."""
     from corrobora.reporting.references import CitationStatus  # noqa: PLC0415 - the engine is loaded where it is needed
 
@@ -280,7 +282,8 @@ def _print_summary(result: RecheckResult) -> None:
     fates = ", ".join(f"{count} {found.value.replace('_', ' ')}" for found, count in statuses.items() if count)
     if result.ours or result.run:
         changes = format_count(len(result.changes), "difference")
-        click.echo(f"seal        {_SEALS[result.seal.value].format(run=result.run, changes=changes)}")
+        seal = "bundled" if bundled and result.seal.value == "unknown_here" else result.seal.value
+        click.echo(f"seal        {_SEALS[seal].format(run=result.run, changes=changes)}")
     click.echo(f"statements  {len(result.statements)}, {result.cited} cited (coverage {result.coverage:.0%})")
     click.echo(f"citations   {fates or 'none'}")
     checkable = format_count(result.checkable, "statement")
@@ -295,7 +298,8 @@ def _print_summary(result: RecheckResult) -> None:
         click.echo(f"not checked {result.not_checkable} of {result.cited}: their sources could not be looked up")
     if result.not_compared:
         what = "lines about the run (status, gaps, account, methodology)"
-        click.echo(f"not checked {result.not_compared} {what}: not checkable, because the run is not stored here")
+        why = "a bundle is checked without a database" if bundled else "the run is not stored here"
+        click.echo(f"not checked {result.not_compared} {what}: not checkable, because {why}")
     if result.never_cited or result.duplicates:
         click.echo(f"references  {len(result.never_cited)} never cited, {result.duplicates} twice")
     for line in _describe_findings(result):

@@ -19,6 +19,7 @@ from corrobora.domain.errors import UserError
 from corrobora.faces.cli import CommandGroup
 from corrobora.faces.cli.library import resolve_libraries
 from corrobora.faces.cli.options import (
+    GroupedCommand,
     config_option,
     deliver_option,
     fields_option,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("corrobora")
 
 
-@click.command()
+@click.command(cls=GroupedCommand, example="corrobora worker --concurrency 4 --log json")
 @click.option("--concurrency", metavar="N", help="Maximum number of concurrent runs.  [default: 16]")
 @click.option(
     "--log", "form", type=click.Choice(LOG_FORMS), default="plain", show_default=True, help="Format of the log."
@@ -83,7 +84,11 @@ def schedule() -> None:
     """Add, list or remove scheduled runs."""
 
 
-@schedule.command(name="add")
+@schedule.command(
+    cls=GroupedCommand,
+    name="add",
+    example='corrobora schedule add monday "What changed?" --cron weekly -l papers',
+)
 @click.argument("name")
 @click.argument("question")
 @click.option(
@@ -129,7 +134,7 @@ async def list_schedules(workspace: Workspace, *, as_json: bool) -> None:
         click.echo(f"{each['id']}  {each['cron']}  next {each['next_at']}  last {each['last_run'] or '-'}  {asked}")
 
 
-@schedule.command(name="rm")
+@schedule.command(cls=GroupedCommand, name="rm", example="corrobora schedule rm monday")
 @click.argument("name")
 @workspace_command
 async def remove_schedule(workspace: Workspace, *, name: str) -> None:

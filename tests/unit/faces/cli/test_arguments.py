@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -74,3 +75,10 @@ def test_a_delivery_folder_without_a_name_is_refused() -> None:
     assert parse_deliveries(["folder:out", "webhook"]) == (("folder", str(Path("out").absolute())), ("webhook", ""))
     with pytest.raises(UserError, match="names no folder"):
         parse_deliveries(["folder:"])
+
+
+@pytest.mark.parametrize("command", ["ask", "edit"])
+def test_words_in_the_place_of_a_run_are_told_what_comes_first(shell: Any, command: str) -> None:
+    result = shell(command, "Who says so?", "x")
+    assert result.code == 2
+    assert f'takes a run first, its id or `last`. Such as: corrobora {command} last "..."' in result.complaint

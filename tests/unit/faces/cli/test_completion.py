@@ -14,6 +14,10 @@ def test_completion(shell: Any, name: str) -> None:
     assert shell("completion", "tcsh").code == 2
 
 
+def test_fish_shows_a_description_beyond_its_first_comma(shell: Any) -> None:
+    assert 'string split --max 1 ","' in shell("completion", "fish").out
+
+
 ASKED = {
     "lib": {"library"},
     "runs ": {"list", "show", "rm", "compare", "resend"},
@@ -24,6 +28,8 @@ ASKED = {
     "schedule add n q --provider e": {"exa"},
     "research --display j": {"jsonl"},
     "research --library de": {"demo", "de"},
+    "export last --format html,b": {"html,bib", "html,bundle"},
+    "plot last --kind s": {"saturation", "spend"},
     '"What is" --libr': {"--library"},
     "reserch ": set(),
 }

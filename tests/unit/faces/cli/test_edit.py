@@ -93,6 +93,16 @@ def test_all_takes_the_loss_of_a_sentence_that_was_named_to_be_dropped(finished:
     assert (dropped.code, OPENED in dropped.out.split("## Sources")[0]) == (0, False)
 
 
+def test_what_was_asked_for_and_not_done_is_said_where_nobody_was_shown_it(finished: tuple[Any, str]) -> None:
+    shell, run = finished
+    flags = ("--drop", "9.9", "--drop", "0.1", "--accept-losses", "-q")
+    result = shell("edit", run, *flags)
+    assert result.code == 0
+    assert result.complaint.startswith("corrobora: Not done, the text stays: drop 9.9: ")
+    waiting = shell("edit", run, *flags[:4], "-q", "--no-input")
+    assert (waiting.code, "Not done" in waiting.err) == (3, False)
+
+
 def test_a_version_names_the_changes_that_were_accepted_and_no_other(finished: tuple[Any, str]) -> None:
     shell, run = finished
     one, other = [each["id"] for each in json.loads(shell("edit", run, "--outline", "--json").out)["sentences"]][:2]

@@ -97,8 +97,12 @@ def build_side(report: Report) -> Side:
     """Return verdicts, conflicts and gaps of a report; what claims nothing is no statement."""
     claims = [check for check in report.checks if check.support is not Support.UNCITED]
     checked = [check for check in claims if check.support is not Support.NOT_CHECKABLE]
+    facts: dict[str, Fact] = {fact.id: fact for fact in report.findings.facts}
+    markers = dict[str, list[MarkerEvidence]]()
+    for each in report.evidence:
+        markers.setdefault(fold_letters(each.sentence), []).append(each)
     return Side(
-        sentences=tuple(_describe_sentence(check, report) for check in claims),
+        sentences=tuple(_describe_sentence(check, facts, markers) for check in claims),
         checked=len(checked),
         claims=len(claims),
         supported=sum(check.support is Support.SUPPORTED for check in checked),
@@ -107,11 +111,12 @@ def build_side(report: Report) -> Side:
     )
 
 
-def _describe_sentence(check: SentenceCheck, report: Report) -> SentenceView:
+def _describe_sentence(
+    check: SentenceCheck, facts: Mapping[str, Fact], said: Mapping[str, Sequence[MarkerEvidence]]
+) -> SentenceView:
     sign, verdict, tone, letter = VERDICTS[check.support]
-    cited = [fact for fact in report.findings.facts if fact.id in check.facts]
-    said = fold_letters(check.sentence)
-    markers = tuple(each for each in report.evidence if fold_letters(each.sentence) == said)
+    cited = [facts[name] for name in check.facts if name in facts]
+    markers = tuple(said.get(fold_letters(check.sentence), ()))
     return SentenceView(
         text=check.sentence,
         sign=sign,
