@@ -219,10 +219,27 @@ async def stream(  # noqa: PLR0913 - as `aresearch`
     asked = start(
         question, library=library, profile=profile, model=model, authorized=authorized, settings=settings, **fields
     )
-    async with asked as run, aclosing(run.events()) as events:
-        async for event in events:
+    passed = asyncio.Queue[Event | None]()
+
+    async def follow() -> None:
+        try:
+            async with asked as run, aclosing(run.events()) as events:
+                async for event in events:
+                    passed.put_nowait(event)
+                await run.refuse_waiting()
+        finally:
+            passed.put_nowait(None)
+
+    work = asyncio.create_task(
+        follow()
+    )  # who leaves the loop at once would close all generators inside at the same time
+    try:
+        while (event := await passed.get()) is not None:
             yield event
-        await run.refuse_waiting()
+        await work
+    finally:
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
 
 
 class Conversation:

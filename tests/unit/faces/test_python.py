@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import gc
 import inspect
 import signal
 import subprocess
@@ -60,6 +61,20 @@ async def test_a_listener_may_leave_early(made: Made, mill: Path) -> None:
         assert event.type is EventType.RUN_STARTED
         break
     await events.aclose()
+
+
+def test_a_program_that_leaves_a_stream_and_ends_is_told_nothing(made: Made, mill: Path) -> None:
+    """Python closes all open generators of a loop at once, and one that is inside another one complained."""
+    told = list[str]()
+
+    async def leave() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _loop, context: told.append(context["message"]))
+        async for _ in corrobora.stream(QUESTION, library=mill, settings=made()):
+            break
+
+    asyncio.run(leave())
+    gc.collect()
+    assert told == []
 
 
 async def test_tree_a_plan_that_waits_for_a_person_is_needs_human(made: Made, mill: Path) -> None:
