@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("corrobora")
 _SWITCHES = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+_CONSOLE = "console"  # spans as JSON on stderr: stdout is the report
 _FLUSH_MILLISECONDS = 5_000
 _PATH = "corrobora.path"
 Attributes = Mapping[str, str | int | float | bool]
@@ -49,9 +51,10 @@ class TraceSpan:
 def is_enabled(env: Mapping[str, str] | None = None) -> bool:
     """True if the environment names where spans go and does not switch them off."""
     given = os.environ if env is None else env
-    if given.get("OTEL_SDK_DISABLED", "").lower() == "true" or given.get("OTEL_TRACES_EXPORTER", "otlp") != "otlp":
+    if given.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return False
-    return any(given.get(name) for name in _SWITCHES)
+    exporter = given.get("OTEL_TRACES_EXPORTER") or "otlp"
+    return exporter == _CONSOLE or (exporter == "otlp" and any(given.get(name) for name in _SWITCHES))
 
 
 async def export_attempt(workspace: Workspace, run: str, epoch: int) -> None:
@@ -157,11 +160,14 @@ def _open_provider() -> TracerProvider:
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415 - an extra
     from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
     from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter  # noqa: PLC0415
 
+    console = os.environ.get("OTEL_TRACES_EXPORTER") == _CONSOLE
     named = {} if os.environ.get("OTEL_SERVICE_NAME") else {"service.name": "corrobora"}
     provider = TracerProvider(resource=Resource.create({**named, "service.version": version("corrobora")}))
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    provider.add_span_processor(
+        BatchSpanProcessor(ConsoleSpanExporter(out=sys.stderr) if console else OTLPSpanExporter())
+    )
     return provider
 
 

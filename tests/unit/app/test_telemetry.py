@@ -84,6 +84,14 @@ def test_a_collector_that_is_away_costs_a_line_and_not_the_run(filled: Any) -> N
     assert "1931" in done.out
 
 
+def test_spans_are_shown_on_stderr_where_the_console_is_named(filled: Any) -> None:
+    done = filled.process("research", QUESTION, "-l", "docs", "-q", env=_environment(OTEL_TRACES_EXPORTER="console"))
+    assert done.code == 0
+    assert done.out.startswith("# ")
+    assert '"name": "invoke_workflow corrobora"' in done.err
+    assert "Arnholm" not in done.err
+
+
 @pytest.mark.parametrize(
     ("env", "on"),
     [
@@ -92,6 +100,8 @@ def test_a_collector_that_is_away_costs_a_line_and_not_the_run(filled: Any) -> N
         ({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:4318/v1/traces"}, True),
         ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318", "OTEL_SDK_DISABLED": "true"}, False),
         ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318", "OTEL_TRACES_EXPORTER": "none"}, False),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318", "OTEL_TRACES_EXPORTER": ""}, True),
+        ({"OTEL_TRACES_EXPORTER": "console", "OTEL_SDK_DISABLED": "true"}, False),
     ],
 )
 def test_the_standard_environment_decides(env: dict[str, str], on: bool) -> None:
