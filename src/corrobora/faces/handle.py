@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager, aclosing
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import run_here
@@ -119,6 +119,33 @@ class RunHandle:
         if self._work is not None:
             await self._work
         return await load_final_report(self._workspace, self.id)
+
+
+async def follow_run(opened: AbstractAsyncContextManager[RunHandle]) -> AsyncGenerator[Event]:
+    """Yield the events of a run that is held only meanwhile; raise as `refuse_waiting` after the last one.
+
+    It is followed by a task of its own: whoever leaves early and ends the loop would close this generator and those
+    inside it at the same time.
+    """
+    passed = asyncio.Queue[Event | None]()
+
+    async def follow() -> None:
+        try:
+            async with opened as run, aclosing(run.events()) as events:
+                async for event in events:
+                    passed.put_nowait(event)
+                await run.refuse_waiting()
+        finally:
+            passed.put_nowait(None)
+
+    work = asyncio.create_task(follow())
+    try:
+        while (event := await passed.get()) is not None:
+            yield event
+        await work
+    finally:
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
 
 
 async def load_final_report(workspace: Workspace, run: str) -> Report:

@@ -12,7 +12,7 @@ import json
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -201,7 +201,7 @@ async def _ask_run(run: str, question: str, *, search: bool, settings: Settings 
         return await handle.ask(question, search=search)
 
 
-async def stream(  # noqa: PLR0913 - as `aresearch`
+def stream(  # noqa: PLR0913 - as `aresearch`
     question: str,
     *,
     library: str | Path | Sequence[str | Path] = (),
@@ -216,30 +216,12 @@ async def stream(  # noqa: PLR0913 - as `aresearch`
     Raises:
         UserError, NeedsHuman: as `research`, after the events until then.
     """
+    from corrobora.faces.handle import follow_run  # noqa: PLC0415 - as above
+
     asked = start(
         question, library=library, profile=profile, model=model, authorized=authorized, settings=settings, **fields
     )
-    passed = asyncio.Queue[Event | None]()
-
-    async def follow() -> None:
-        try:
-            async with asked as run, aclosing(run.events()) as events:
-                async for event in events:
-                    passed.put_nowait(event)
-                await run.refuse_waiting()
-        finally:
-            passed.put_nowait(None)
-
-    work = asyncio.create_task(
-        follow()
-    )  # who leaves the loop at once would close all generators inside at the same time
-    try:
-        while (event := await passed.get()) is not None:
-            yield event
-        await work
-    finally:
-        work.cancel()
-        await asyncio.gather(work, return_exceptions=True)
+    return follow_run(asked)
 
 
 class Conversation:

@@ -213,8 +213,7 @@ def _find_twins(
 ) -> Iterator[tuple[tuple[Fact, ...], list[tuple[Fact, ...]]]]:
     """Yield each new statement with the old ones that say all of it: the same quotes, or one that carries its quote.
 
-    A pair in which both have their literal twin is not compared again, and of the quotes that speak of the same thing
-    the nearest ones are asked whether they carry it: in a report of many like sentences nearly all of them do.
+    What has a literal twin on both sides is not compared again, and only the nearest of the others are checked.
     """
     quoted: dict[str, list[tuple[Fact, ...]]] = {}
     for each in old:
@@ -230,9 +229,7 @@ def _find_twins(
 
 def _rank_near(said: Sequence[Fact], others: Iterable[tuple[Fact, ...]]) -> list[tuple[Fact, ...]]:
     """Return the statements that share most words with this one, the nearest first."""
-    shared = {
-        each: max((token_overlap(one.quote, two.quote) for one in said for two in each), default=0.0) for each in others
-    }
+    shared = {each: max(token_overlap(one.quote, two.quote) for one in said for two in each) for each in others}
     return [each for each in sorted(shared, key=lambda each: -shared[each])[:_MOST_NEAR] if shared[each] >= _NEAR]
 
 

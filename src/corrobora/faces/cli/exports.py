@@ -24,12 +24,11 @@ from corrobora.faces.cli.options import (
     json_option,
     open_settings,
     print_json,
-    print_text,
     run_argument,
     with_workspace,
 )
 from corrobora.faces.cli.report import check_target
-from corrobora.faces.cli.screen import one_line
+from corrobora.faces.cli.screen import one_line, print_text
 from corrobora.reporting.report_format import REPORT_FILES
 
 if TYPE_CHECKING:

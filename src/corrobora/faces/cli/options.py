@@ -12,7 +12,6 @@ import io
 import json
 import logging
 import os
-import shutil
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -28,10 +27,9 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import STAGE_ALIASES, Stage, validate_id
 from corrobora.faces.cli import FILE_PATH, print_notice
-from corrobora.faces.cli.screen import can_draw, set_up_logs
+from corrobora.faces.cli.screen import set_up_logs
 from corrobora.faces.request import Question, parse_question
 from corrobora.registry import list_parts
-from corrobora.text.tokens import sanitize_text
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -41,7 +39,6 @@ T = TypeVar("T")
 Flags: TypeAlias = Mapping[str, Any]  # what click hands a command, by the names of its options
 _MAX_INPUT_BYTES = 4 * LIMITS.question_max_chars + 4  # UTF-8 needs at most four bytes a character
 _MAX_PLAN_BYTES = 1_000_000
-_MAX_COLUMNS = 100  # of a formatted report: longer lines are hard to read
 STAGES = tuple(stage.value for stage in Stage) + tuple(STAGE_ALIASES)
 
 
@@ -376,23 +373,6 @@ def open_settings(
 def print_json(value: object) -> None:
     """Print one JSON document to stdout."""
     click.echo(json.dumps(value, indent=2, default=str))
-
-
-def print_report(markdown: str) -> None:
-    """Print a report to stdout: formatted on a terminal that can, as Markdown anywhere else."""
-    if not can_draw(sys.stdout, os.environ, shutil.get_terminal_size().columns):
-        print_text(markdown)
-        return
-    from rich.console import Console  # noqa: PLC0415 - loaded only where something is drawn
-    from rich.markdown import Markdown  # noqa: PLC0415 - likewise
-
-    console = Console(highlight=False, emoji=False, width=min(shutil.get_terminal_size().columns, _MAX_COLUMNS))
-    console.print(Markdown(sanitize_text(markdown), hyperlinks=False))
-
-
-def print_text(text: str) -> None:
-    """Print text to stdout without terminal control sequences."""
-    sys.stdout.write(sanitize_text(text).rstrip("\n") + "\n")
 
 
 def workspace_command(work: Callable[..., Awaitable[object]]) -> Callable[..., object]:

@@ -54,21 +54,6 @@ def read_members(bundle: Path) -> tuple[str, Members]:
     return run, members
 
 
-def test_the_command_says_of_a_bundle_that_no_database_is_asked(bundle: Path) -> None:
-    result = run_command(bundle.parent, "verify", str(bundle))
-    assert result.returncode == 0
-    assert "seal        it fits the text" in result.stdout
-    assert "because a bundle is checked without a database" in result.stdout
-    assert "not stored here" not in result.stdout
-
-
-def test_the_second_checker_names_a_file_that_is_not_there(bundle: Path) -> None:
-    command = [sys.executable, str(ROOT / "tools" / "check_bundle.py"), str(bundle.with_name("none.zip"))]
-    result = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
-    assert (result.returncode, result.stderr) == (2, "")
-    assert "there is no file" in result.stdout
-
-
 @pytest.mark.covers("export --format")
 def test_a_bundle_holds_all_that_is_needed(bundle: Path) -> None:
     with zipfile.ZipFile(bundle) as archive:  # any program can open it

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 import rispy
+from bench.flip_bundles import ROOT
 from bibtexparser.entrypoint import parse_string
 
 from corrobora.adapters.readers.office import read_docx
@@ -30,6 +33,17 @@ def test_export_to_stdout_is_one_format_and_makes_no_file(readable: tuple[Any, s
     assert shell("export", run, "-o", "-").code == 2
     assert shell("research", "--run-id", run, "-o", "-", "-q").out.startswith("# ")
     assert not (shell.folder / "-").exists()
+
+
+def test_a_bundle_is_said_to_need_no_database_and_a_missing_one_is_named(readable: tuple[Any, str]) -> None:
+    shell, run = readable
+    assert shell("export", run, "-f", "bundle", "-o", "report.zip").code == 0
+    result = shell("verify", "report.zip")
+    assert "because a bundle is checked without a database" in result.out
+    assert "not stored here" not in result.out
+    command = [sys.executable, str(ROOT / "tools" / "check_bundle.py"), "none.zip"]
+    missing = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, cwd=shell.folder)
+    assert (missing.returncode, missing.stderr, missing.stdout) == (2, "", "there is no file none.zip\n")
 
 
 @pytest.mark.covers("plot --kind", "plot --output", "plot --force", "plot --follow-symlinks")
