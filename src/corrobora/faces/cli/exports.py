@@ -24,11 +24,12 @@ from corrobora.faces.cli.options import (
     json_option,
     open_settings,
     print_json,
+    print_text,
     run_argument,
     with_workspace,
 )
 from corrobora.faces.cli.report import check_target
-from corrobora.faces.cli.screen import one_line, print_text
+from corrobora.faces.cli.screen import one_line
 from corrobora.reporting.report_format import REPORT_FILES
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ _target_options = add_options(
     "formats",
     multiple=True,
     metavar="NAME,..",
-    shell_complete=complete_names(EXPORT_FILES),
+    shell_complete=complete_names(lambda: EXPORT_FILES, joined=True),
     default=(",".join(REPORT_FILES),),
     show_default=True,
     help="Formats, with commas; repeatable.",
@@ -128,7 +129,7 @@ def _split_names(given: Sequence[str], known: Sequence[str] | Mapping[str, str],
     "kinds",
     multiple=True,
     metavar="NAME,..",
-    shell_complete=complete_names(_PLOTS),
+    shell_complete=complete_names(lambda: _PLOTS, joined=True),
     default=(",".join(_PLOTS),),
     show_default=True,
     help="Plots, with commas; repeatable.",

@@ -30,6 +30,7 @@ from corrobora.faces.cli.options import (
     parse_deliveries,
     parse_fields,
     print_json,
+    print_text,
     read_question,
     run_argument,
     with_workspace,
@@ -41,7 +42,7 @@ from corrobora.faces.cli.request import (
     output_options,
     run_settings,
 )
-from corrobora.faces.cli.screen import is_terminal, one_line, print_text, read_typed_line, write_stderr
+from corrobora.faces.cli.screen import is_terminal, one_line, read_typed_line, write_stderr
 from corrobora.faces.cli.worker import CRON_NAMES, check_schedule_name
 from corrobora.roles.edit import Edit, EditAction, EditRequest, cut_common_words
 

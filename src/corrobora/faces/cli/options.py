@@ -30,6 +30,7 @@ from corrobora.faces.cli import FILE_PATH, print_notice
 from corrobora.faces.cli.screen import set_up_logs
 from corrobora.faces.request import Question, parse_question
 from corrobora.registry import list_parts
+from corrobora.text.tokens import sanitize_text
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -285,34 +286,25 @@ def parse_fields(given: Sequence[str]) -> tuple[tuple[str, str], ...]:
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
-def _complete(
-    list_names: Callable[[], Iterable[str]], *, paths: Literal["never", "else", "also"] = "never"
+def complete_names(
+    list_names: Callable[[], Iterable[str]], *, paths: Literal["never", "else", "also"] = "never", joined: bool = False
 ) -> Complete:
-    """Return a completion with names, and with a path where no name fits or beside the names."""
+    """Return a completion with names, and with a path where none fits or beside them; `joined` ones have commas."""
 
     def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        found = [CompletionItem(name) for name in list_names() if name.startswith(incomplete)]
+        before, comma, start = incomplete.rpartition(",") if joined else ("", "", incomplete)
+        found = [CompletionItem(f"{before}{comma}{name}") for name in list_names() if name.startswith(start)]
         is_path = paths == "also" or (paths == "else" and not found)
         return [*found, CompletionItem(incomplete, type="file")] if is_path else found
 
     return complete
 
 
-def complete_names(names: Iterable[str]) -> Complete:
-    """Return a completion of a list with commas, of which the last name is completed."""
-
-    def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        before, comma, start = incomplete.rpartition(",")
-        return [CompletionItem(f"{before}{comma}{name}") for name in names if name.startswith(start)]
-
-    return complete
-
-
 _COMPLETIONS = {
-    "profile": _complete(lambda: list_parts("profiles"), paths="else"),
-    "libraries": _complete(lambda: ("demo",), paths="also"),  # stored ones would need the database: too slow
-    "providers": _complete(lambda: list_parts("search")),
-    "display": _complete(lambda: DISPLAYS),
+    "profile": complete_names(lambda: list_parts("profiles"), paths="else"),
+    "libraries": complete_names(lambda: ("demo",), paths="also"),  # stored ones would need the database: too slow
+    "providers": complete_names(lambda: list_parts("search")),
+    "display": complete_names(lambda: DISPLAYS),
 }
 
 
@@ -373,6 +365,11 @@ def open_settings(
 def print_json(value: object) -> None:
     """Print one JSON document to stdout."""
     click.echo(json.dumps(value, indent=2, default=str))
+
+
+def print_text(text: str) -> None:
+    """Print text to stdout without terminal control sequences."""
+    sys.stdout.write(sanitize_text(text).rstrip("\n") + "\n")
 
 
 def workspace_command(work: Callable[..., Awaitable[object]]) -> Callable[..., object]:

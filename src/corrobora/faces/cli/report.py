@@ -1,4 +1,4 @@
-"""Reports of runs: where `-o` writes one, and what its status and outcome mean to the shell.
+"""Reports of runs: where `-o` writes one, how a terminal shows it, what status and outcome mean to the shell.
 
 Knows paths, links, permissions, free space, thresholds and `--strict`. Does not render: the stored files of a run are
 its report.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,16 +21,20 @@ from corrobora.domain.report import Outcome
 from corrobora.domain.run import RunRow, RunStatus, Stage
 from corrobora.domain.thread import StopReason
 from corrobora.faces.cli import Exit, find_full_disk
+from corrobora.faces.cli.options import print_text
+from corrobora.faces.cli.screen import can_draw
 from corrobora.faces.event_text import object_field, object_list
 from corrobora.files import write_whole
 from corrobora.reporting.report_format import REPORT_FILES
 from corrobora.text.phrases import describe_code
+from corrobora.text.tokens import sanitize_text
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
 
 SUFFIX_FORMATS = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".json": "json"}
 _MIN_FREE_BYTES = 1_000_000
+_MAX_COLUMNS = 100  # of a formatted report: longer lines are hard to read
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,3 +321,15 @@ def describe_resumption(row: RunRow, stage: Stage | None, *, steered: bool) -> s
             return "goes on where it ended; what failed is tried again"
         case _:
             return "goes on where its program ended; nothing that was answered is asked again"
+
+
+def print_report(markdown: str) -> None:
+    """Print a report to stdout: formatted on a terminal that can, as Markdown anywhere else."""
+    if not can_draw(sys.stdout, os.environ, shutil.get_terminal_size().columns):
+        print_text(markdown)
+        return
+    from rich.console import Console  # noqa: PLC0415 - loaded only where something is drawn
+    from rich.markdown import Markdown  # noqa: PLC0415 - likewise
+
+    console = Console(highlight=False, emoji=False, width=min(shutil.get_terminal_size().columns, _MAX_COLUMNS))
+    console.print(Markdown(sanitize_text(markdown), hyperlinks=False))

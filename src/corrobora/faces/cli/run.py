@@ -36,7 +36,7 @@ from corrobora.domain.run import Event, EventType, Request, RunId, RunRow, RunSt
 from corrobora.faces.cli import Exit, print_notice
 from corrobora.faces.cli.display import Display, choose_display
 from corrobora.faces.cli.library import resolve_libraries
-from corrobora.faces.cli.options import with_workspace
+from corrobora.faces.cli.options import print_text, with_workspace
 from corrobora.faces.cli.report import (
     OutputTarget,
     RunExit,
@@ -44,19 +44,12 @@ from corrobora.faces.cli.report import (
     describe_resumption,
     has_body,
     low_score_exit,
+    print_report,
     read_report_texts,
     run_exit,
     run_taken_error,
 )
-from corrobora.faces.cli.screen import (
-    ask_authorization,
-    is_terminal,
-    one_line,
-    plan_lines,
-    print_report,
-    print_text,
-    write_stderr,
-)
+from corrobora.faces.cli.screen import ask_authorization, is_terminal, one_line, plan_lines, write_stderr
 from corrobora.faces.event_text import count_noun, estimate_text, object_field
 from corrobora.reporting.report_format import REPORT_FILES
 from corrobora.text.phrases import describe_code, describe_stop

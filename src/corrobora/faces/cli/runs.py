@@ -24,6 +24,7 @@ from corrobora.faces.cli.options import (
     json_option,
     open_settings,
     print_json,
+    print_text,
     run_argument,
     runs_argument,
     stage_option,
@@ -37,7 +38,7 @@ from corrobora.faces.cli.request import (
     run_settings,
 )
 from corrobora.faces.cli.run import resume_run
-from corrobora.faces.cli.screen import is_terminal, one_line, print_text, write_stderr
+from corrobora.faces.cli.screen import is_terminal, one_line, write_stderr
 from corrobora.text.phrases import describe_code, format_count
 
 if TYPE_CHECKING:

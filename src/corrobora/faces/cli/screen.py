@@ -11,7 +11,6 @@ import json
 import logging
 import os
 import select
-import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -23,7 +22,6 @@ from corrobora.faces.event_text import estimate_text, object_field, object_list,
 from corrobora.text.phrases import format_count
 from corrobora.text.tokens import sanitize_text
 
-_MAX_COLUMNS = 100  # of a formatted report: longer lines are hard to read
 MIN_WIDTH = 60  # columns below which the live display gives way to lines
 
 
@@ -207,20 +205,3 @@ class _JsonLines(logging.Formatter):
         if record.exc_info:
             value["traceback"] = self.formatException(record.exc_info)
         return json.dumps(value)
-
-
-def print_report(markdown: str) -> None:
-    """Print a report to stdout: formatted on a terminal that can, as Markdown anywhere else."""
-    if not can_draw(sys.stdout, os.environ, shutil.get_terminal_size().columns):
-        print_text(markdown)
-        return
-    from rich.console import Console  # noqa: PLC0415 - loaded only where something is drawn
-    from rich.markdown import Markdown  # noqa: PLC0415 - likewise
-
-    console = Console(highlight=False, emoji=False, width=min(shutil.get_terminal_size().columns, _MAX_COLUMNS))
-    console.print(Markdown(sanitize_text(markdown), hyperlinks=False))
-
-
-def print_text(text: str) -> None:
-    """Print text to stdout without terminal control sequences."""
-    sys.stdout.write(sanitize_text(text).rstrip("\n") + "\n")
