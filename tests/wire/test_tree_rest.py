@@ -127,3 +127,21 @@ async def test_tree_26_a_task_that_a_refinement_leaves_alone_rests_and_a_changed
     assert "must be inspected every 12 months" not in after, "what it has read is not sent twice"
     found = " ".join(fact.quote for fact in done.report.findings.facts)
     assert all(words in found for words in ("12 months", "35 tonnes", "1874")), "what the others found stands"
+
+
+async def test_numbers_in_quotes_are_read_and_no_answer_is_asked_for_again():
+    """Of a plan, whose unknown fields are refused, and of a reading, whose confidence would be lost."""
+    phases = [{"name": "sure", "corroboration": "2", "minimum_confidence": "0.75", "max_iterations": "1"}]
+
+    quote = "Harbour cranes of Brenhaven must be inspected every 12 months."
+
+    def extract(page: ParsedPrompt) -> dict[str, Any]:
+        found = [name for name, said in page.passages() if quote in said]
+        return {"quotes": [{"passage": name, "quote": quote, "confidence": "0.85"} for name in found]}
+
+    answers = {"plan": make_flat_plan(phases=phases), "extract": extract}
+    done = await run_over_wire("tree", answers, documents={"rules.md": f"# Crane rules of Brenhaven\n\n{quote}"})
+    [gate] = done.json("plan.json")["root"]["gates"]
+    assert (gate["criteria"]["corroboration"], gate["criteria"]["minimum_confidence"]) == (2, 0.75)
+    assert {fact.confidence for fact in done.report.findings.facts} == {0.85}
+    assert not [each for each in done.asked if each.turns]

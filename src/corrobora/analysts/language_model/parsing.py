@@ -27,6 +27,7 @@ _MARKDOWN_FENCE = re.compile(
 )
 _TITLE = re.compile(r"^#[ \t]+(\S.{0,400})$", re.MULTILINE)
 _MARKER = re.compile(r"\[S\d{1,9}:C\d{1,9}")
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,15})(?:\.\d{1,15})?")
 _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")  # a character that no text of a database may hold
 
 
@@ -87,7 +88,7 @@ def unwrap_object(text: str, fields: Container[str]) -> str:
 
 
 def fill_form(adapter: TypeAdapter[Any], text: str, schema: Mapping[str, Any], *, last: bool = False) -> Any:
-    """Fill in a role's form, strictly: a number in quotes is none. A field left `null` counts as left out.
+    """Fill in a role's form, strictly. A field left `null` counts as left out, a number in quotes is read as one.
 
     A text that is left out is empty, and what an answer can do without is dropped where it does not fit: whatever has
     a default, and of an answer that is the `last` one items of any list. Forms that forbid further fields, because all
@@ -105,10 +106,24 @@ def fill_form(adapter: TypeAdapter[Any], text: str, schema: Mapping[str, Any], *
         except ValidationError as error:
             refused = error
     places = [tuple(each["loc"]) for each in refused.errors(include_url=False, include_context=False)]
+    if (unquoted := _unquote_numbers(cleaned, places, schema)) is not None:
+        return fill_form(adapter, unquoted, schema, last=last)
     mended = None if schema.get("additionalProperties") is False else _mend_form(cleaned, places, schema, last=last)
     if mended is None:
         raise refused
     return adapter.validate_json(mended, strict=True)
+
+
+def _unquote_numbers(text: str, places: Iterable[_Place], schema: Mapping[str, Any]) -> str | None:
+    """Return JSON text with the numbers in quotes at these places as numbers; None if there is none."""
+    value, found = json.loads(text), False
+    for place in places:
+        holder, wanted = _find_value(value, place[:-1]), _find_schema(schema, place)
+        said = _find_said(holder, place[-1])
+        kinds = {each.get("type") for each in (wanted, *wanted.get("anyOf", ()))}
+        if isinstance(said, str) and _NUMBER.fullmatch(said) and kinds & {"number", "integer"}:
+            holder[place[-1]], found = json.loads(said), True
+    return json.dumps(value, ensure_ascii=False) if found else None
 
 
 def _mend_form(text: str, places: Iterable[_Place], schema: Mapping[str, Any], *, last: bool) -> str | None:
@@ -161,6 +176,13 @@ def _find_value(value: Any, place: _Place) -> Any:
     for key in place:
         value = value[key]
     return value
+
+
+def _find_said(holder: Any, key: Any) -> Any:
+    try:
+        return holder[key]
+    except KeyError:  # it is left out
+        return None
 
 
 def _is_plain_text(schema: Mapping[str, Any]) -> bool:

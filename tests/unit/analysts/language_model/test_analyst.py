@@ -206,7 +206,16 @@ async def test_an_answer_that_is_cut_twice_is_truncated(kind: str):
 
 
 @pytest.mark.parametrize(
-    ("text", "ok"), [("1.0", True), ("1.7", False), ("-0.1", False), ('"0.9"', False), ("null", False)]
+    ("text", "ok"),
+    [
+        ("1.0", True),
+        ("1.7", False),
+        ("-0.1", False),
+        ('"1.0"', True),
+        ('"1.7"', False),
+        ('"high"', False),
+        ("null", False),
+    ],
 )
 async def test_scores_of_a_judge_must_be_numbers_between_0_and_1(text: str, ok: bool):
     names = ("factual_accuracy", "citation_accuracy", "completeness", "source_quality")

@@ -111,7 +111,7 @@ def test_an_unfit_quote_is_asked_for_again_and_the_last_answer_keeps_all_that_fi
     made = _make_form(extract)
     fit, unfit = (
         {"passage": "C1", "quote": "It is open.", "confidence": 0.7},
-        {"quote": "It is shut.", "confidence": "0.7"},
+        {"quote": "It is shut.", "confidence": "sure"},
     )
 
     def fill(*quotes: object, last: bool) -> list[str]:
