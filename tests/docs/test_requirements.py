@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+from bench import sabotage
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "methods" / "requirements.md"
 ROW = re.compile(r"^\| \[([A-Z]+-\d+)\]\([\w.#-]+\) \| ([^|]+) \| ([^|]+) \| ([^|]*) \|$", re.MULTILINE)
@@ -34,6 +37,15 @@ def test_every_requirement_has_its_code_and_its_test() -> None:
     listed = [line for line in text.splitlines() if line.startswith("| [") and "::" in line]
     assert len(ROW.findall(text)) == len(listed)
     assert problems(text) == []
+
+
+@pytest.mark.parametrize("table", [sabotage.TABLE, sabotage.SCREENS], ids=lambda path: path.stem)
+def test_every_fault_of_the_sabotage_can_be_made(table: Path) -> None:
+    """A fault that the source has outgrown proves nothing any more."""
+    faults = sabotage.read_faults(table)
+    assert {each.id: why for each in faults.values() if (why := sabotage.explain_unusable(each))} == {}
+    if table == sabotage.TABLE:
+        assert set(sabotage.read_requirements()) <= set(faults)
 
 
 def test_a_bad_row_is_noticed() -> None:
