@@ -23,7 +23,7 @@ from corrobora.adapters.models import (
     read_text,
     write_arguments,
 )
-from corrobora.adapters.models.framing import BrokenAnswerError, RejectedError
+from corrobora.adapters.models.framing import BrokenAnswerError, RejectedError, UnfinishedAnswerError
 from corrobora.adapters.models.transport import HttpEndpoint
 from corrobora.analysts.language_model import Effort, Ending
 
@@ -209,9 +209,9 @@ class _Answer:
             self.size += len(self._blocks[index].parts[-1])
 
     def make_completion(self) -> Completion:
-        """Return the whole answer. Raises `BrokenAnswerError` if the stream ended before its end."""
+        """Return the whole answer. Raises `UnfinishedAnswerError` if the stream ended before its end."""
         if not (self.finished or self.reason):
-            raise BrokenAnswerError("the answer ended early")
+            raise UnfinishedAnswerError("the answer ended early")
         blocks = self._blocks.values()
         calls = [(block.name, "".join(block.parts) or "{}") for block in blocks if block.name]
         text = choose_text(calls, self.tool, "".join(part for block in blocks if block.is_text for part in block.parts))

@@ -25,7 +25,7 @@ from corrobora.adapters.models import (
     read_text,
     write_arguments,
 )
-from corrobora.adapters.models.framing import BrokenAnswerError, RejectedError
+from corrobora.adapters.models.framing import BrokenAnswerError, RejectedError, UnfinishedAnswerError
 from corrobora.adapters.models.transport import HttpEndpoint
 from corrobora.analysts.language_model import Ending
 
@@ -177,7 +177,7 @@ class _Answer:
         if self.reason == "error":
             raise RejectedError(200, {}, b"it ended with an error")
         if not (self.reason or self.finished):
-            raise BrokenAnswerError("the answer ended early")
+            raise UnfinishedAnswerError("the answer ended early")
         calls = [(name, "".join(parts)) for name, *parts in self._calls.values()]
         text, thought = choose_text(calls, self.tool, "".join(self._texts)), "".join(self._thoughts)
         if self._refusals and not text.strip():

@@ -34,6 +34,12 @@ class BrokenAnswerError(TransportError):
     reached = False
 
 
+class UnfinishedAnswerError(BrokenAnswerError):
+    """The answer of a model ended early: a model server is there."""
+
+    reached = True
+
+
 class ForeignAnswerError(BrokenAnswerError):
     """The answer is whole, but no model server gives such a one: its address is probably another."""
 

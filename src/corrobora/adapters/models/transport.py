@@ -28,6 +28,7 @@ from corrobora.adapters.models.framing import (
     OversizedAnswerError,
     RejectedError,
     TransportError,
+    UnfinishedAnswerError,
     UnreachableError,
     split_body,
     split_stream,
@@ -265,7 +266,9 @@ async def _read_answer(reply: HttpAnswer, make_answer: Callable[[bool], Streamed
                 return answer
             if reply.is_stream and answer.finished:
                 whole, reply.idle_seconds = True, _END_SECONDS
-    except TransportError:
+    except TransportError as error:
+        if number and not whole and isinstance(error, BrokenAnswerError):
+            raise UnfinishedAnswerError(str(error)) from error
         if not whole:
             raise
     return halved if paired and number > _LEAST_PAIRED else answer
