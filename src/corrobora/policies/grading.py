@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, lru_cache
@@ -71,7 +71,7 @@ def group_statements(
         credible: further hosts that count as credible.
     """
     ordered = sorted({fact.id: fact for fact in facts}.values(), key=lambda fact: fact.id)
-    groups = _group_quotes(tuple((fact.quote, frozenset(fact.subjects), identify_witness(fact)) for fact in ordered))
+    groups = _group_quotes(tuple((fact.quote, frozenset(fact.subjects), _name_text(fact)) for fact in ordered))
     return tuple(_make_statement([ordered[at] for at in members], names, credible) for members in groups)
 
 
@@ -109,11 +109,11 @@ def sort_by_grade(facts: Iterable[Fact]) -> tuple[Fact, ...]:
 def combine_confidence(facts: Iterable[Fact]) -> float:
     """Combine the confidence of facts about one thing into a value in [0, 1] (TREE-18).
 
-    Independent sources add up (one minus the product of doubts); of each source only the most confident fact counts.
+    Texts add up (one minus the product of doubts), two editions too; of each only the most confident fact counts.
     """
     held = tuple(facts)
     doubt = 1.0
-    for members in group_witnesses(held):
+    for members in _group_facts(held, _name_text):
         doubt *= 1.0 - min(1.0, max(0.0, *(held[at].confidence for at in members)))
     return 1.0 - doubt
 
@@ -131,17 +131,21 @@ def _make_statement(facts: Sequence[Fact], names: Sequence[str], credible: Seque
 
 def group_witnesses(facts: Sequence[Fact]) -> Sequence[Sequence[int]]:
     """Group facts, by their places, into independent witnesses: publishers, origins and copies count once."""
+    return _group_facts(facts, identify_witness)
+
+
+def _group_facts(facts: Sequence[Fact], name: Callable[[Fact], str]) -> Sequence[Sequence[int]]:
     independent = _Groups(len(facts))
     for at, fact in enumerate(facts):
         for before, other in enumerate(facts[:at]):
-            if _is_one_witness(other, fact):
+            if name(other) == name(fact) or _is_copy(other, fact):
                 independent.join(before, at)
     return independent.list_groups()
 
 
-def _is_one_witness(one: Fact, other: Fact) -> bool:
-    """True if two facts come from one publisher or origin, or if one quote was copied from the other."""
-    if identify_witness(one) == identify_witness(other) or (one.origin and one.origin == other.origin):
+def _is_copy(one: Fact, other: Fact) -> bool:
+    """True if two facts have one origin, or if one quote was copied from the other."""
+    if one.origin and one.origin == other.origin:
         return True
     mine, yours = _read_features(one.quote).stems, _read_features(other.quote).stems
     shorter, both = min(len(mine), len(yours)), len(mine | yours)
@@ -249,15 +253,9 @@ def load_publishers() -> PublisherTable:
     """Read the table of the package (`data/publishers.toml`)."""
     table = tomllib.loads(resources.files("corrobora.data").joinpath("publishers.toml").read_text("utf-8"))
     credible = frozenset(host for hosts in table["credible"].values() for host in hosts)
-    hosting = {key: frozenset(hosts) for key, hosts in table["hosting"].items()}
-    return PublisherTable(
-        frozenset(table["official"]),
-        credible,
-        hosting["by_subdomain"],
-        hosting["by_path"],
-        hosting["by_author"],
-        hosting["by_page"] | frozenset(table["credible"]["scholarship"]),
-    )
+    hosting = {f"hosted_{key}": frozenset(hosts) for key, hosts in table["hosting"].items()}
+    hosting["hosted_by_page"] |= frozenset(table["credible"]["scholarship"])
+    return PublisherTable(frozenset(table["official"]), credible, **hosting)
 
 
 @lru_cache(maxsize=4_000)  # after each round every statement of a thread is graded again
@@ -306,11 +304,7 @@ def judge_address(url: str, names: Iterable[str] = (), credible: Sequence[str] =
 
 @lru_cache(maxsize=4_000)  # after each round every pair of facts is compared
 def find_site(url: str) -> str:
-    """Return the site that publishes an address, "" if it has no host: "docs.x.org" and "www.x.org" are one.
-
-    Where a host serves many publishers, the subdomain or the first part of the path belongs to the site; where each
-    page has its own authors, as at a journal, the whole address.
-    """
+    """Return the site of an address, with what names the publisher on a host of many; "" if it has no host."""
     host, table = read_host(url), load_publishers()
     if _is_listed(host, table.hosted_by_page):
         return url
@@ -324,7 +318,13 @@ def identify_witness(fact: Fact) -> str:
     """Name the independent source of a fact: its site, else the publisher it states, else its text (TRUTH-4)."""
     if site := find_site(fact.url):
         return f"host:{site}"
-    return f"publisher:{fold_text(fact.publisher)}" if fact.publisher else f"origin:{fact.origin or fact.source}"
+    return f"publisher:{fold_text(fact.publisher)}" if fact.publisher else _name_text(fact)
+
+
+def _name_text(fact: Fact) -> str:
+    """Name the text of a fact: of the web a whole site, of what a user gave each document."""
+    site = find_site(fact.url) if fact.kind == "web" else ""
+    return f"host:{site}" if site else f"origin:{fact.origin or fact.source}"
 
 
 def _is_listed(host: str, hosts: Collection[str]) -> bool:
@@ -348,11 +348,10 @@ def _find_registered_name(host: str) -> str:
 def _is_own_publisher(host: str, url: str, names: Iterable[str]) -> bool:
     """True if a host is called after one of the names; of a hosting site, its subdomain or the path is."""
     table = load_publishers()
-    labels = host.split(".")
     if _is_listed(host, table.hosted_by_path):
         called = urlsplit(url).path.strip("/").split("/")[:2]
     elif _is_listed(host, table.hosted_by_subdomain):
-        called = labels[:1]
+        called = host.split(".")[:1]
     else:
         called = _find_registered_name(host).split(".")[:-1][:1]
     own = {strip_to_alphanumeric(each) for each in called if len(each) >= _MIN_NAME}
