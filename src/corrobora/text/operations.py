@@ -75,6 +75,7 @@ class Derivation:
 _NEGATED = re.compile(r"\b(?:not|never|no|nor|neither|without|cannot)\b|n['’]t\b")
 _CLOSE = 0.05  # relative error that "about" allows
 _MOST_FOREIGN = 0.4  # share of words that the evidence need not have
+_CONCLUSION = re.compile(r"[,;:(–—]")
 _NAME = re.compile(r"(?<=[\w,(] )[A-Z]\w+")
 
 
@@ -95,14 +96,30 @@ def execute_operation(sentence: str, cited: Sequence[CitedEvidence]) -> Derivati
         return Derivation.refuse(kind, f"not in its quotes: {', '.join(missing)}", withholds=False)
     if claim.operator in ("sum", "average"):
         return _execute_over_all(claim, kind, cited)
-    borders = split_sides(hidden, claim.operands)
+    turn = _find_turn(hidden, claim)
+    borders = split_sides(hidden[: turn or None], claim.operands)
     pair = _find_pair(tuple(sentence[start:end] for start, end in borders), claim, quoted)
     if isinstance(pair, str):
         return Derivation.refuse(kind, pair, withholds=False) if pair == _SWAPPED else Derivation.leave_open(kind, pair)
     if any(claim.counted and claim.counted not in each.words | each.number.unit for each in pair):
         return Derivation.refuse(kind, "its operands count something else", withholds=False)
-    done = _execute_pair(claim, kind, *pair)
+    done = _execute_pair(claim, kind, *(pair[::-1] if turn else pair))
     return Derivation.leave_open(kind, _BEYOND, *done.steps) if done.holds and _says_more(sentence, cited) else done
+
+
+def _find_turn(sentence: str, claim: Claim) -> int:
+    """Return where a conclusion begins that names the sides in the other order ("A has 3 and B 6, so B ..."); or 0."""
+    if len(claim.operands) != 2:  # noqa: PLR2004 - a pair
+        return 0
+    begun = _CONCLUSION.search(sentence, claim.operands[-1].end)
+    turn = begun.start() if begun else 0
+    if not turn or (at := sentence.find(claim.cue, turn)) < 0:
+        return 0
+    one, other = (name_words(sentence[start:end]) for start, end in split_sides(sentence[:turn], claim.operands))
+    sides = (one - other, other - one)
+    told = [name_words(text) for text in (sentence[turn:at], sentence[at + len(claim.cue) :])]
+    turned = sum(len(told[i] & sides[1 - i]) - len(told[i] & sides[i]) for i in (0, 1)) > 0
+    return turn if turned else 0
 
 
 _BEYOND = "it says more than its operands"

@@ -81,6 +81,29 @@ def test_trends_and_comparisons_know_their_direction_sides_and_years(older: int,
         assert is_executed(said.replace("characters", "minutes"), cited, DerivationKind.COMPARISON) is not True
 
 
+@given(st.integers(2, 99), st.integers(2, 9), st.booleans())
+def test_a_conclusion_behind_both_operands_is_computed_in_its_own_order(one: int, factor: int, reverse: bool) -> None:
+    low, high = ("ResumeTimeout", "SuspendTimeout") if reverse else ("SuspendTimeout", "ResumeTimeout")
+    amounts = {low: one, high: one * factor}
+    cited = [
+        cite(f"{name}: by default {amounts[name]} seconds.", "Manual", "", f"S{at}") for at, name in enumerate(amounts)
+    ]
+    stated = " and ".join(
+        f"{name} has a default of {amounts[name]} seconds" for name in ("SuspendTimeout", "ResumeTimeout")
+    )
+    more = one * factor - one
+    for said, kind in (
+        (f"the default of {{0}} is {factor} times as long as that of {{1}}", DerivationKind.COMPARISON),
+        ("the default of {0} is longer than that of {1}", DerivationKind.COMPARISON),
+        ("the default of {1} is shorter than that of {0}", DerivationKind.COMPARISON),
+        (f"the default of {{0}} is {more} seconds longer than that of {{1}}", DerivationKind.ARITHMETIC),
+        (f"the default of {{0}} is {100 * (factor - 1)} % longer than that of {{1}}", DerivationKind.ARITHMETIC),
+    ):
+        right, wrong = (f"{stated}, so {said.format(*pair)}." for pair in ((high, low), (low, high)))
+        assert is_executed(right, cited, kind) is True, right
+        assert is_executed(wrong, cited, kind) is False, wrong
+
+
 @given(NUMBERS, NUMBERS)
 def test_a_number_before_is_higher_than_is_compared_and_no_difference(one: int, other: int) -> None:
     cited = [
