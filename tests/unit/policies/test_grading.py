@@ -15,6 +15,7 @@ from corrobora.policies.grading import (
     combine_confidence,
     grade_facts,
     group_statements,
+    group_witnesses,
     identify_witness,
     is_official,
     sort_by_grade,
@@ -191,6 +192,14 @@ def test_confidence_adds_over_witnesses_and_not_over_copies() -> None:
     assert combine_confidence([one, other]) == 0.75
     assert combine_confidence([one, copy]) == 0.5
     assert combine_confidence([]) == 0.0
+
+
+def test_confidence_adds_over_two_documents_of_one_site_and_not_over_its_pages() -> None:
+    said = ((QUOTE, "S1", "docs"), (AGREES, "S2", "www"))
+    for kind, most in (("document", 0.75), ("web", 0.5)):
+        found = [fact(text, source=each, kind=kind, url=f"https://{host}.ardal.org/") for text, each, host in said]
+        assert combine_confidence(found) == pytest.approx(most), kind
+        assert len(group_witnesses(found)) == 1
 
 
 def test_the_best_come_first() -> None:
