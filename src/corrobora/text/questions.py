@@ -92,7 +92,6 @@ def find_framing_stems(question: str) -> frozenset[str]:
     return light if len(light) < len({stem_word(word) for word in topic}) else frozenset()
 
 
-@lru_cache(maxsize=1_000)
 def split_content_words(text: str) -> list[str]:
     """Return the distinct content words of a text, as spelled."""
     words = (raw.strip("?.,;:!()\"'“”‘’[]") for raw in text.split())
@@ -106,6 +105,7 @@ def find_topic_words(text: str, *, without: frozenset[str] = frozenset()) -> str
     return " ".join(word for word, stems in named if not stems <= light and not stems <= without)
 
 
+@lru_cache(maxsize=1_000)
 def find_attributions(question: str) -> tuple[str, ...]:
     """Return the names a question attributes statements to: documents, outlets, issuing bodies.
 
