@@ -34,7 +34,7 @@ def test_the_flags_that_every_command_has_take_effect(shell: Shell, command: str
         "library search": ["docs", CLEAR],
         "library show": ["docs"], "profiles show": ["timed"], "research": [CLEAR], "resume": ["r_1"],
         "runs compare": ["r_1", "r_2"],
-        "runs resend": ["r_1", "whd_1"], "runs rm": ["r_1"], "runs show": ["r_1"],
+        "runs rm": ["r_1"], "runs show": ["r_1"],
         "schedule add": ["weekly", CLEAR, "--cron", "weekly"],
         "schedule rm": ["weekly"], "source": ["S1"], "steer": ["r_1", "north"], "verify": ["r_1"],
     }  # fmt: skip

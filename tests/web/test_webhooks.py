@@ -181,41 +181,6 @@ def test_a_receiver_that_wants_no_more_or_never_recovers_is_given_up(own: Settin
     assert len(sink.received) == 2
 
 
-def test_a_delivery_is_sent_once_more_by_hand_whatever_became_of_it(own: Settings, shell: Shell) -> None:
-    assert own.database_url is not None
-    with open_sink(500, 410) as sink, serve_with(own, sink) as url:
-        shell.setenv(CORROBORA_DATABASE_URL=own.database_url.reveal())
-        shell.setenv(CORROBORA_DELIVERY_WEBHOOK_HOSTS=f"127.0.0.1:{sink.port}")
-        run = ask(url, sink.url).json()["id"]
-        wait_for_state(url, run, "waiting", 1)
-        assert "is due now" in shell("runs", "resend", run).out  # it need not wait for the schedule
-        entry = wait_for_state(url, run, "given_up", 2)
-        send = f"{url}/api/v1/runs/{run}/webhooks/{entry['id']}/send"
-        assert httpx2.post(send).status_code == 202
-        wait_for_state(url, run, "delivered", 3)
-        assert httpx2.post(send).status_code == 202
-        again = wait_for_state(url, run, "delivered", 4)
-        missing = httpx2.post(f"{url}/api/v1/runs/{run}/webhooks/none/send")
-        assert (missing.status_code, missing.json()["code"]) == (404, "webhook_unknown")
-        shell.setenv(CORROBORA_DELIVERY_WEBHOOK_HOSTS="hooks.example.org")
-        refused = shell("runs", "resend", run, entry["id"])
-        assert (refused.code, "allows no webhook" in refused.err) == (2, True)
-    assert [each["result"] for each in again["attempts"]] == ["HTTP 500", "HTTP 410", "HTTP 200", "HTTP 200"]
-    assert again["next_at"] is None
-    assert len({(each.headers["webhook-id"], each.body) for each in sink.received}) == 1
-    assert len(sink.received) == 4
-
-
-def test_an_attempt_that_is_under_way_is_not_doubled_by_hand(own: Settings) -> None:
-    with open_sink(HANG) as sink, serve_with(own, sink) as url:
-        run = ask(url, sink.url).json()["id"]
-        sink.wait_for(1)
-        send = f"{url}/api/v1/runs/{run}/webhooks/{read_log(url, run)[0]['id']}/send"
-        assert httpx2.post(send).json()["code"] == "webhook_sending"
-        time.sleep(2)
-        assert len(sink.received) == 1
-
-
 def test_a_receiver_that_hangs_does_not_delay_the_others(own: Settings) -> None:
     with open_sink(*[HANG] * 4) as slow, open_sink() as quick, serve_with(own, slow, quick) as url:
         for _ in range(4):

@@ -22,7 +22,7 @@ from corrobora.adapters.delivery import (
     post_webhook,
 )
 from corrobora.config import Settings
-from corrobora.domain.errors import JournalError, UserError
+from corrobora.domain.errors import JournalError
 from corrobora.storage.postgres import cancel_tasks
 
 if TYPE_CHECKING:
@@ -78,28 +78,6 @@ async def _send_one(workspace: Workspace, due: DueWebhook, key: bytes) -> None:
         log.warning("webhook %s: %s", due.id, error)
         return
     log.info("webhook %s: attempt %d: %s", due.id, due.attempt, result.told, extra={"run": due.run})
-
-
-async def send_webhook_again(workspace: Workspace, run: str, identity: str = "") -> WebhookRecord:
-    """Make a delivery of a run due now, the last one if none is named; it keeps its id, body and log.
-
-    A process that works on runs and has the key sends it.
-
-    Raises:
-        UserError: `webhook_unknown`: the run has no such delivery; `webhook_refused`: its host is no longer allowed;
-            `webhook_sending`: an attempt is under way.
-    """
-    found = [each for each in await workspace.webhooks.list(run) if identity in ("", each.id)]
-    if not found:
-        raise UserError(
-            "webhook_unknown",
-            f"Run {run} has no webhook delivery{f' {identity[:80]!r}' if identity else ''}.",
-            next_step="A run has one when it was started with a webhook and has ended.",
-        )
-    check_webhook(found[-1].url, workspace.settings.webhook_hosts)
-    if not await workspace.webhooks.send_again(found[-1].id):
-        raise UserError("webhook_sending", "An attempt is under way.", next_step="Look again in a minute.")
-    return found[-1]
 
 
 def describe_webhook(record: WebhookRecord) -> dict[str, Any]:

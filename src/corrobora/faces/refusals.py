@@ -8,76 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
 from corrobora.domain.errors import CorroboraError
+from corrobora.files import read_table
 
-
-class _Steps(NamedTuple):
-    page: str
-    api: str
-    tool: str  # of an assistant
-
-
-_STEPS = {
-    "run_unknown": _Steps("All runs lists what is stored.", "List them: GET /api/v1/runs", "Call runs."),
-    "run_ambiguous": _Steps("All runs lists them.", "Write more of the id: GET /api/v1/runs", "Call runs."),
-    "run_id": _Steps("All runs lists what is stored.", "List them: GET /api/v1/runs", "Call runs."),
-    "run_active": _Steps("Stop it first.", "First: POST /api/v1/runs/RUN/cancel", "Call cancel first."),
-    "not_waiting": _Steps(
-        "Open the run: it says where it stands.",
-        "Its state: GET /api/v1/runs/RUN; one that stopped goes on with POST /api/v1/runs/RUN/resume",
-        "Call status; one that stopped goes on with resume.",
-    ),
-    "dialogue_unknown": _Steps("Begin one under Chat.", "Begin a new one.", "Begin a new one."),
-    "sources_missing": _Steps(
-        "Choose a library or a web search.", "Name some in `libraries` or `providers`.", "Name some in `libraries`."
-    ),
-    "question_empty": _Steps("Write a question.", "Write it in `question`.", "Write it in `question`."),
-    "report_missing": _Steps(
-        "Open the run: it says why.", "Its state: GET /api/v1/runs/RUN", "Call status: it says where the run stands."
-    ),
-    "source_unknown": _Steps(
-        "The report lists its sources.",
-        "List them: GET /api/v1/runs/RUN/sources",
-        "Call report: it lists its passages.",
-    ),
-    "passage_unknown": _Steps(
-        "The report lists its sources.",
-        "Read the source: GET /api/v1/runs/RUN/sources/SOURCE",
-        "Name the source alone.",
-    ),
-    "question_too_long": _Steps(*("Shorten it, or add the long text to a library.",) * 3),
-    "read_not_found": _Steps(
-        "Search the library again.", "Search the library again.", "Call search: it lists the ids."
-    ),
-    "report_json": _Steps(*("Export the report again.",) * 3),
-    "edit_missing": _Steps(
-        "Write what should change, or mark sections and sentences.",
-        "Name `edits`, write `feedback`, or name a `version`.",
-        "Name `edits`, pass on `feedback`, or name a `version`.",
-    ),
-    "edit_no_model": _Steps(
-        "Mark sections and sentences, or configure a model on the server.",
-        "Name `edits`, or configure a model on the server.",
-        "Name `edits`; outline lists the ids.",
-    ),
-    "edit_nothing": _Steps(
-        "Mark other sections or sentences.", "The ids: GET /api/v1/runs/RUN/outline", "Call outline: it lists the ids."
-    ),
-    "edit_version": _Steps("", "List them: GET /api/v1/runs/RUN/versions", "Name an earlier one."),
-    "edit_not_waiting": _Steps(
-        "Open the run: it says where it stands.", "Its state: GET /api/v1/runs/RUN", "Call status."
-    ),
-    "run_exists": _Steps("", *("Send another Idempotency-Key, or the same request as before.",) * 2),
-    "price_unknown": _Steps(
-        "State its price in the settings of the server.",
-        "State its price in the settings of the server, or send `accept_unknown_price`.",
-        "The operator states its price in the settings of the server.",
-    ),
-}
 _COMMAND = re.compile(r" [^.:]*: corrobora \w.*", re.DOTALL)  # the last sentence of a reason
 _TYPED = re.compile(r"\bcorrobora [a-z]|(?<!\w)--\w")  # a command or a flag: nobody types one at these faces
 _WORDS = {"missing": "it is missing", "extra_forbidden": "there is no such field", "string_too_short": "it is empty"}
@@ -87,9 +24,9 @@ _NO_OBJECT = ("model_attributes_type", "dict_type", "json_invalid")
 
 def choose_next_step(error: CorroboraError | Problem, face: Literal["page", "api", "tool"]) -> str:
     """Return what a person or program at this face can do next."""
-    steps = _STEPS.get(error.code)
+    steps = read_table("next_steps.toml").get(error.code)
     if steps is not None:
-        return getattr(steps, face)
+        return steps[face]
     return "" if _TYPED.search(error.next_step) else error.next_step
 
 

@@ -8,18 +8,17 @@ found the facts or what they answer.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, lru_cache
-from importlib import resources
 from itertools import pairwise
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from corrobora.domain.evidence import Fact, Grade, Statement
+from corrobora.files import read_table
 from corrobora.text.answer_match import AnswerCheck, check_answer, may_give_number
 from corrobora.text.measures import find_measures
 from corrobora.text.mentions import strip_to_alphanumeric
@@ -251,7 +250,7 @@ class PublisherTable:
 @cache
 def load_publishers() -> PublisherTable:
     """Read the table of the package (`data/publishers.toml`)."""
-    table = tomllib.loads(resources.files("corrobora.data").joinpath("publishers.toml").read_text("utf-8"))
+    table = read_table("publishers.toml")
     credible = frozenset(host for hosts in table["credible"].values() for host in hosts)
     hosting = {f"hosted_{key}": frozenset(hosts) for key, hosts in table["hosting"].items()}
     hosting["hosted_by_page"] |= frozenset(table["credible"]["scholarship"])

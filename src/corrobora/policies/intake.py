@@ -17,6 +17,7 @@ from typing import Any, cast
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Criteria, Gate, Node, TaskSpec
+from corrobora.files import read_table
 from corrobora.text.tokens import STOP_WORDS, sanitize_text, split_words
 
 _JOINERS = frozenset("\u200c\u200d")  # joiners are letters of some scripts and of emoji
@@ -129,50 +130,7 @@ class Angle:
     guidance: str
 
 
-CANONICAL_ANGLES: tuple[Angle, ...] = (
-    Angle(
-        "latest-developments",
-        "Latest developments and announcements",
-        "What changed most recently: announcements, releases, decisions, drafts and dates. Begin with the newest "
-        "state of the topic, then narrow to what replaced what, and when.",
-    ),
-    Angle(
-        "technical-methods",
-        "Technical methods and implementation details",
-        "How it works and how it is done: methods, components, procedures, parameters and requirements. Begin with an "
-        "overview of the approach, then narrow to single steps and design choices.",
-    ),
-    Angle(
-        "limitations-risks",
-        "Limitations, risks, and failure modes",
-        "What it cannot do and what goes wrong: known limits, hazards, incidents, criticism and trade-offs. Begin "
-        "with reported problems, then narrow to causes, conditions and remedies.",
-    ),
-    Angle(
-        "ecosystem-implications",
-        "Business, product, and ecosystem implications",
-        "Who is affected and how: organisations, products, markets, users, cost, adoption and regulation. Begin with "
-        "the parties involved, then narrow to the consequences for each.",
-    ),
-    Angle(
-        "quantitative-claims",
-        "Notable quantitative claims and benchmarks",
-        "Numbers with their units, dates and conditions: measurements, benchmarks, statistics and comparisons. Begin "
-        "with headline figures, then narrow to how they were obtained and whether others confirm them.",
-    ),
-    Angle(
-        "open-questions",
-        "Open questions and unresolved debates",
-        "Where sources disagree or say that they do not know: disputes, missing evidence, future work. Begin with "
-        "stated disagreements, then narrow to the strongest argument of each side.",
-    ),
-    Angle(
-        "background",
-        "Background and prior work",
-        "What came before: definitions, history, origins and earlier work that the topic builds on. Begin with the "
-        "standard account, then narrow to the steps that led to the present state.",
-    ),
-)
+CANONICAL_ANGLES = tuple(Angle(**each) for each in read_table("angles.toml")["angles"])
 
 ANGLE_SLUGS: tuple[str, ...] = tuple(angle.slug for angle in CANONICAL_ANGLES)
 

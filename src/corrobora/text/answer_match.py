@@ -7,16 +7,15 @@ them). Does not know who says a statement, and does not know whether it is true.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
-from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
+from corrobora.files import read_table
 from corrobora.text.answers import (
     FITS_KIND,
     AnswerKind,
@@ -89,7 +88,7 @@ def read_ratings() -> tuple[float, AnswerWeights, AnswerWeights]:
     Returns the rating of a question from which passages of a library are near it, and how answers are rated with that
     rating and without one.
     """
-    stored = json.loads(resources.files("corrobora.data").joinpath("abstention.json").read_text("ascii"))
+    stored = read_table("abstention.json")
     kinds = [
         AnswerWeights(each["intercept"], tuple(each["weights"][name] for name in names), each["answered"])
         for each, names in ((stored["rated"], RATED), (stored["unrated"], UNRATED))

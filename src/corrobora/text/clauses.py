@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from itertools import product
+from typing import Any, NamedTuple
 
 from corrobora.domain.evidence import fold_typography
+from corrobora.files import read_table
 from corrobora.text.tokens import is_english, split_words, stem_word
 
 
@@ -46,32 +48,14 @@ def _list_words(words: str) -> str:
     return "|".join(word.replace("_", r"\s+") for word in words.split())
 
 
+_TABLES: dict[str, dict[str, Any]] = read_table("claims.toml")
 _BE = r"(?:(?:is|are|was|were|be|been|being|'s|'re)\s+)?"
 _NO = r"(?:no|nothing)\s+(?:(?!(?:and|but|it|you|we|they)\s)[\w/.-]+\s+){0,4}?"  # "no key and should": two predicates
-_FORCES = {  # the first that matches at a place decides
-    "forbidden": r"""NO(?:may|shall|must|can)\b (?:must|shall)_(?:be_)?avoid(?:ed)?
-        (?:must|shall|may|can)\s?(?:not|n['’]t)\b
-        (?:must|shall|may|can|should)_never (?:mustn|can)['’]t
-        BE(?:not_)(?:be_)?(?:permitted|allowed|acceptable) forbids?
-        BE(?:prohibit(?:ed|s)?|forbidden|bann?(?:s|ed)|barred|disallow(?:ed|s))""",
-    "discouraged": r"""NOshould\b should(?:_not|n['’]t) should_(?:be_)?avoid(?:ed)?
-        ought_not
-        BE(?:not_)(?:be_)?(?:recommended|advised|encouraged)
-        BE(?:recommended|advised|encouraged)_(?:that_(?:[\w/.-]+_){1,4}?(?:do(?:es)?_)?)?not\b
-        BE(?:discouraged|advised_against)""",
-    "needless": r"""need(?:_not|n['’]t) no_longer_requires?
-        (?:does|do|did|will)(?:_not|n['’]t)_(?:have_to|need|require) optional voluntary
-        BE(?:not|no_longer)_(?:be_)?(?:required|mandatory|needed|obliged|compulsory|necessary)""",
-    "required": r"""must shall (?:has|have|had)_to needs?_to requires? BE(?:required|obliged)
-        (?:is|are|was|were|be)_bound_to(?!_(?:an?|the|its|their)\b) mandatory compulsory
-        obligatory""",
-    "recommended": r"should ought_to recommends? advises? encourages? BE(?:recommended|advised|encouraged)",
-    "permitted": r"may BE(?:permitted|allowed|free_to) permits? allows?",
-}
 _DUTY = re.compile(
     r"\b(?:"
     + "|".join(
-        f"(?P<{name}>{_list_words(words).replace('NO', _NO).replace('BE', _BE)})" for name, words in _FORCES.items()
+        f"(?P<{name}>{_list_words(words).replace('NO', _NO).replace('BE', _BE)})"
+        for name, words in _TABLES["duties"].items()
     )
     + r")(?!\w)"
 )
@@ -81,112 +65,29 @@ _DUTY_HINTS = (  # one of them stands in every match: looked for first, because 
 ).split()
 _NEGATION = re.compile(
     r"\b(?:"
-    + _list_words(
-        r"""non(?=-) not(?!_(?:only|just|merely|necessarily)\b) cannot \w+n['’]t
-        no(?!_(?:more|less|fewer|later|longer_than|doubt|other)\b)
-        never(?!_(?:\w+_){0,2}?(?:more|less|fewer)_than_\d) out_of(?=_(?:service|order|date|use|stock|print|reach)\b)
-        none neither nor nobody nothing without hardly scarcely barely fail(?:s|ed|ing)?_to lack(?:s|ed|ing)? unable_to
-        instead_of rather_than absence_of free_of
-"""
-    )
+    + _list_words(_TABLES["negation"]["english"])
     + "|(?P<foreign>"
-    + _list_words(
-        r"""nicht kein(?:e|en|em|er|es)? nie niemals weder ohne
-        n(?:e_|['’])(?:\w+_){1,2}?(?:pas|plus|jamais|aucune?|rien|guère)\b jamais aucune? sans
-        nunca jamás sin ningún ninguna ninguno tampoco"""
-    )
+    + _list_words(_TABLES["negation"]["foreign"])
     + r"))(?!\w)"
 )
 _DENYING_OBJECTS = ("nothing", "nobody", "none")  # they may deny the verb before them: "shares nothing"
 _ABSENCE = re.compile(r"without|lack|absence|free|instead|rather|ohne|sans|sin\b")
-_FAMILIES = {
-    "quantifier": {
-        "all": r"""all both(?!_\w+_and\b) (?:every|each)(?!_(?:\d|(?:day|hour|minute|second|week|month|year)\b))
-            entire(?:ly)? everyone""",
-        "ever": r"always any(?!_(?:more|longer)) at_any_time in_every_case under_all_circumstances",
-        "most": r"""(?<!the\s)most(?=_of\b|_(?:\w+_)?\w+s\b) (?:the|a)_majority mostly usually generally typically
-            mainly largely""",
-        "some": r"""some(?!_[$€£¥]?\d) several certain sometimes occasionally partly partially a_few a_number_of
-            (?:half|thirds?|quarters?)(?=_of)""",
-        "many": r"many often frequently numerous",
-        "few": r"(?<!a\s)few rarely seldom a_minority",
-        "only": r"""(?<!not\s)only solely exclusively nur lediglich ausschließlich seulement uniquement solamente
-            únicamente""",
-    },
-    "relation": {
-        "cause": r"""caus(?:e|es|ed|ing) le(?:ads?|d|ading)_to result(?:s|ed|ing)?_in trigger(?:s|ed)?
-            prevent(?:s|ed|ing)?
-            cur(?:e|es|ed) prov(?:e|es|ed|en) because_of due_to brought_about produc(?:e|es|ed) driven_by drives? makes?
-            made""",
-        "link": r"""associat(?:ed|ion) link(?:s|ed)? correlat(?:e|es|ed|ion) related_to tied_to went_with goes?_with
-            coincid(?:e|es|ed)""",
-    },
-    "hedge": {
-        "may": r"""whether may(?!_\d) might could possibly (?<!as\s)possible(?!_to)
-            potentially perhaps likely appear(?:s|ed)?_to seem(?:s|ed)?
-            suspected
-            suggest(?:s|ed|ing)? probabl[ey] presumably preliminary tentative(?:ly)? plan(?:s|ned)?_to estimated
-            can
-            (?:expect(?:s|ed)?|projected|forecasts?|predict(?:s|ed)?|scheduled|proposed|intended)(?:_by_(?:[\w.]+_){1,3}?to\b)?""",
-    },
-    "attribution": {
-        "said": r"""according_to claim(?:s|ed)?(?=_(?:that|to)\b) sa(?:ys|id) argu(?:es|ed) believ(?:es?|ed) told wrote
-            alleg(?:es|ed|edly) reportedly critics assert(?:s|ed) in_the_(?:view|opinion)_of announced state[sd]
-            report(?:s|ed)(?=_that)""",
-    },
-    "condition": {
-        "if": r"""if provided(?:_that)? as_(?:long|soon)_as on_condition whenever in_case when once where(?!as)
-            subject_to wenn falls sofern""",
-        "unless": r"unless unlike except(?:_for)? excluding until other_than apart_from außer sauf salvo excepto",
-    },
-    "population": {
-        "animals": r"mice mouse rats? murine animals? dogs? monkeys rabbits? pigs? in_vitro cell_lines?",
-        "men": r"men man males? boys?",
-        "women": r"women woman females? girls?",
-        "young": r"child(?:ren)? infants? adolescents? teenagers? newborns? pupils",
-        "adults": r"adults? elderly seniors? older_people pensioners?",
-    },
-}
 _SHADES = re.compile(
     r"(?<![\w-])(?:"
-    + "|".join(f"(?P<{f}_{k}>{_list_words(words)})" for f, kinds in _FAMILIES.items() for k, words in kinds.items())
+    + "|".join(
+        f"(?P<{f}_{k}>{_list_words(words)})" for f, kinds in _TABLES["families"].items() for k, words in kinds.items()
+    )
     + r")(?![\w-])"
 )
-_OPPOSITES = """
-    increase decrease | rise fall | rose fell | grow shrink | grew shrank | gain loss | more less | more fewer |
-    higher lower | high low | greater smaller | larger smaller | largest smallest | highest lowest | longer
-    shorter | longest shortest | faster slower | fastest slowest | older younger | oldest newest | oldest
-    youngest | better worse | best worst | improve worsen | strong weak | stronger weaker | before after | earlier
-    later | first last | earliest latest | above below | over under | maximum minimum | north south | northern
-    southern | east west | eastern western | left right | accept reject | approve reject | include exclude | open
-    close | enable disable | begin end | start end | buy sell | bought sold | positive negative | public private |
-    internal external | support oppose | win lose | won lost | hot cold | warmer cooler | cheaper dearer | safe danger |
-    success failure | succeed fail | export import | allow forbid | double halve | wider narrow | deeper shallow |
-    heavier lighter | inner outer | upper lower | exceed undercut | up down | minor major | raise lower | reduce
-    increase | reduce raise | expand contract | lengthen shorten | tighten loosen | add remove | ascend descend |
-    nearest farthest | permit prohibit | surplus deficit | profit loss | appoint dismiss | hire fire | manual
-    automatic | synchronous asynchronous | easier harder | easy difficult | inside outside | same differ |
-    same distinct | identical differ | sudden gradual | abrupt gradual | severe mild | most least |
-    often never | often rare | often seldom | always never | fast slow | quick slow | quicker slower |
-    long short | big small | large small | big little | early late | rich poor | full empty |
-    common rare | old new | young old | hard soft | dry wet |
-    true false | correct wrong | active inactive | keep discard | refuse accept | present absent |
-    inherit disinherit | attack defend | lend borrow | remain vanish
-"""
-_MORE = "more much dearer greater high higher highest larger longer bigger greatest largest maximum maxim above".split()
-_LESS = "less fewer cheaper low lower lowest smaller shorter little fewest smallest minimum minim below".split()
-_RISES = "increase rise rose risen grow grew grown climb gain raise surge jump soar accelerate double triple".split()
-_FALLS = (
-    "decrease decline drop fall fell fallen shrink shrank reduce lower sink sank slump dwindle diminish halve".split()
-)
+_OPPOSED: dict[str, str] = _TABLES["opposites"]
+_RISING, _FALLING = (f"{_OPPOSED[a]} {_OPPOSED[b]}".split() for a, b in (("more", "rises"), ("less", "falls")))
 OPPOSITES: dict[str, frozenset[str]] = {}
-for _pair in (*map(str.split, _OPPOSITES.split("|")),
-              *([more, less] for more in (*_MORE, *_RISES) for less in (*_LESS, *_FALLS))):  # fmt: skip
+for _pair in (*map(str.split, _OPPOSED["pairs"].split("|")), *product(_RISING, _FALLING)):
     _terms = [stem_word(word) or word for word in _pair]
     for _one, _other in (_terms, _terms[::-1]):
         OPPOSITES[_one] = OPPOSITES.get(_one, frozenset()) | {_other}
 SUPERLATIVES = frozenset(
-    stem_word(word) or word for word in _OPPOSITES.split() if word.endswith(("est", "worst")) and word != "west"
+    stem_word(word) or word for word in _OPPOSED["pairs"].split() if word.endswith(("est", "worst")) and word != "west"
 )
 _THAN = r"\b[^.,;]{0,60}?\bthan\b"
 _ORDER = re.compile(

@@ -18,10 +18,8 @@ from importlib import resources
 from typing import cast
 
 from corrobora.domain.errors import UserError
-from corrobora.domain.evidence import ReadOutcome
-from corrobora.domain.report import Outcome
-from corrobora.domain.run import RunStatus
-from corrobora.domain.thread import Escape, StopReason
+from corrobora.domain.thread import StopReason
+from corrobora.files import read_table
 
 NO_EVIDENCE = "No sufficient evidence was found"
 NEAREST = "The nearest statements that were read follow; they do not answer the question"
@@ -94,88 +92,6 @@ def is_near_miss(gap: str) -> bool:
     return gap.startswith((UNNAMED, UNSTATED, _FORMER_UNLIKELY)) and not gap.startswith(OTHER_SIDE)
 
 
-_WORDS: dict[str, str] = {
-    "question_infeasible": "the question was refused",
-    Outcome.PASSAGES: "passages near the question",
-    Outcome.NO_EVIDENCE: "no sufficient evidence was found",
-    Outcome.INACCESSIBLE: "evidence was found but could not be read",
-    Outcome.LIMIT_REACHED: "a limit was reached before the question was answered",
-    Outcome.PROVIDER_DOWN: "the search providers could not be reached",
-    StopReason.CRITERIA_MET: "everything that was asked for was found",
-    StopReason.GAPS_EMPTY: "no gaps were left",
-    StopReason.MODEL_DONE: "nothing more was worth looking for",
-    StopReason.ITERATION_CAP: "all rounds were used",
-    StopReason.TIME_RESERVE: "only the time for writing was left",
-    StopReason.ALL_EXHAUSTED: "every open question had been tried as often as allowed",
-    StopReason.UNLIKELY: "what is searched tells no more of what is still open",
-    StopReason.PLATEAU: "further rounds brought nothing new",
-    StopReason.LIMIT: "a limit of tokens, money, calls or searches, or of its own task, was reached",
-    StopReason.ERROR: "an error occurred",
-    ReadOutcome.DRIFTED: "off the subject",
-    ReadOutcome.REFUSED: "not allowed",
-    ReadOutcome.ROBOTS: "refused by robots.txt",
-    ReadOutcome.UNSUPPORTED: "of an unknown format",
-    ReadOutcome.TIMEOUT: "timed out",
-    ReadOutcome.NOT_CONTENT: "without content",
-    ReadOutcome.CUT: "cut off by the time limit",
-    Escape.REFORMULATE: "other words",
-    Escape.SHIFT_SOURCES: "other kinds of sources",
-    Escape.LATERAL: "neighbouring subjects",
-    Escape.NEGATIVE: "a search for the opposite",
-    Escape.COMMUNITY: "communities",
-    Escape.FRACTAL: "a closer look at one part",
-    RunStatus.AWAITING: "waiting for authorization",  # also an outcome
-    "plan_not_authorized": "waiting for authorization",
-    "stage_reached": "paused after a stage",
-    "finished_early": "ended before anything was found",
-    "edit_nothing": "nothing was edited",
-    "edit_unclear": "feedback not understood",
-    "ask": "follow-up",
-    # tasks of an analyst, as a note names them
-    "clarify": "checking the question",
-    "plan": "planning",
-    "scope": "choosing what to search for",
-    "scout": "choosing sources",
-    "extract": "reading statements out of sources",
-    "reflect": "judging what is missing",
-    "refine": "changing the plan",
-    "synthesize": "writing",
-    "critique": "reviewing the report",
-    "revise": "revising the report",
-    "judge": "scoring the report",
-    # why another analyst did a task
-    "provider_down": "the provider was down",
-    "provider_unreachable": "the provider could not be reached",
-    "provider_timeout": "the provider did not answer in time",
-    "provider_busy": "the provider allowed no more calls",
-    "provider_failed": "the provider failed",
-    "provider_bad_content": "the provider gave no whole answer",
-    "provider_foreign": "what answered was no model server",
-    "provider_rejected": "the provider rejected the request",
-    "provider_refused": "the provider refused the key",
-    "provider_quota": "the provider's quota was used up",
-    "model_not_found": "the provider does not know the model",
-    "model_effort": "the provider refused the effort that is set for its tier",
-    "model_context": "the prompt was too long for the model",
-    "too_slow": "the model was too slow for the time of the run",
-    "nothing_cited": "the draft cited nothing that holds",
-    "limit_tokens": "the limit of tokens was reached",
-    "limit_time": "too little time was left for a call of the model",
-    "no_usable_answer": "there was no usable answer before",
-    "process_ended": "it was in flight when its process ended",
-    "limit_sends": "a prompt was sent too often without an answer",
-    "limit_dollars": "the limit of money was reached",
-    "limit_calls": "the limit of calls was reached",
-    "refusal": "the model refused",
-    "empty_output": "the answer was empty",
-    "json_invalid": "the answer was not valid JSON",
-    "json_too_deep": "the answer was nested too deeply",
-    "output_invalid": "the answer did not have the form that was asked for",
-    "output_truncated": "the answer was cut off at its limit of length",
-    "output_too_large": "the answer was too long",
-}
-
-
 def describe_code(code: object) -> str:
     """Return a stored code in words; one without words of its own with spaces for underscores, a sentence as it is.
 
@@ -184,7 +100,7 @@ def describe_code(code: object) -> str:
         ('all rounds were used', 'too large')
     """
     text = str(code)
-    return _WORDS.get(text, text if " " in text else text.replace("_", " "))
+    return read_table("codes.toml").get(text, text if " " in text else text.replace("_", " "))
 
 
 def describe_stop(code: object) -> str:

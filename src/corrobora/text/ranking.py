@@ -6,14 +6,13 @@ Knows clauses, named publishers, dates and capitalised names. Does not know any 
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from functools import lru_cache
-from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from corrobora.files import read_table
 from corrobora.text.quantities import Releases, find_asked_releases, find_date_prefixes
 from corrobora.text.tokens import find_identifiers, find_stems, split_words, stem_text
 
@@ -191,7 +190,7 @@ class Candidates(NamedTuple):
 @lru_cache(maxsize=1)
 def read_meaning_weights() -> tuple[float, ...]:
     """Return the fitted intercept and the weights of `MEANING`."""
-    stored = json.loads(resources.files("corrobora.data").joinpath("meaning.json").read_text("ascii"))
+    stored = read_table("meaning.json")
     return (stored["intercept"], *(stored["weights"][name] for name in MEANING))
 
 

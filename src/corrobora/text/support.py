@@ -9,17 +9,16 @@ evidence is stored or which source to believe.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from importlib.resources import files
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from corrobora.domain.report import Support
+from corrobora.files import read_table
 from corrobora.text.alignment import NEAR_COPY, align_copy, find_cut, find_slices, find_substitute
 from corrobora.text.bindings import find_foreign_names, find_rebindings
 from corrobora.text.clauses import Clause, split_statement
@@ -62,7 +61,7 @@ class Weights:
 @lru_cache(maxsize=1)
 def load_weights() -> Weights:
     """Read the weights that ship with the package."""
-    stored = json.loads(files("corrobora.data").joinpath("support.json").read_text(encoding="utf-8"))
+    stored = read_table("support.json")
     weights = tuple(stored["weights"][name] for name in FEATURES)
     return Weights(stored["bias"], weights, stored["supported"], stored["unsupported"])
 

@@ -12,7 +12,7 @@ import contextlib
 import ipaddress
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -22,50 +22,14 @@ from corrobora.adapters.http import tls_context
 from corrobora.adapters.proxy import END_OF_HEAD, Proxy, ProxyRefused, find_proxy
 from corrobora.adapters.web import DEFAULT_PORTS, BadUrl, check_host, parse_ip
 from corrobora.domain.limits import LIMITS
+from corrobora.files import read_table
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-BLOCKED_NETWORKS: Sequence[tuple[str, str]] = (
-    ("0.0.0.0/8", "this network"),
-    ("10.0.0.0/8", "private"),
-    ("100.64.0.0/10", "shared by carriers"),
-    ("127.0.0.0/8", "this machine"),
-    ("168.63.129.16/32", "cloud metadata (Azure)"),
-    ("169.254.0.0/16", "link-local and cloud metadata"),
-    ("172.16.0.0/12", "private"),
-    ("192.0.0.0/24", "protocol assignments and cloud metadata (Oracle)"),
-    ("192.0.2.0/24", "documentation"),
-    ("192.31.196.0/24", "AS112"),
-    ("192.52.193.0/24", "AMT"),
-    ("192.88.99.0/24", "6to4 relays"),
-    ("192.168.0.0/16", "private"),
-    ("192.175.48.0/24", "AS112"),
-    ("198.18.0.0/15", "benchmarks"),
-    ("198.51.100.0/24", "documentation"),
-    ("203.0.113.0/24", "documentation"),
-    ("224.0.0.0/4", "multicast"),
-    ("240.0.0.0/4", "reserved and broadcast"),
-    ("::/96", "unspecified, this machine, or IPv4 in a form out of use"),
-    ("::ffff:0:0/96", "IPv4 written as IPv6"),
-    ("::ffff:0:0:0/96", "IPv4 translated"),
-    ("64:ff9b::/96", "IPv4 behind NAT64"),
-    ("64:ff9b:1::/48", "IPv4 behind local NAT64"),
-    ("100::/64", "discarded"),
-    ("100:0:0:1::/64", "dummy prefix"),
-    ("2001::/23", "protocol assignments, Teredo among them"),
-    ("2001:db8::/32", "documentation"),
-    ("2002::/16", "6to4"),
-    ("2620:4f:8000::/48", "AS112"),
-    ("3fff::/20", "documentation"),
-    ("5f00::/16", "segment routing"),
-    ("fc00::/7", "unique local, cloud metadata among them"),
-    ("fe80::/10", "link-local"),
-    ("fec0::/10", "site-local"),
-    ("ff00::/8", "multicast"),
-)
+BLOCKED_NETWORKS: Mapping[str, str] = read_table("networks.toml")
 _PARSED_NETWORKS: tuple[tuple[Network, str], ...] = tuple(
-    (ipaddress.ip_network(text), why) for text, why in BLOCKED_NETWORKS
+    (ipaddress.ip_network(text), why) for text, why in BLOCKED_NETWORKS.items()
 )
 _GLOBAL_V6 = ipaddress.ip_network("2000::/3")  # all that IANA has allocated for public use
 

@@ -7,15 +7,14 @@ The weights lie in `corrobora/data/ranker.json`; `python -m bench.fit_ranker --d
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from itertools import groupby, pairwise
 
+from corrobora.files import read_table
 from corrobora.text.answers import AnswerKind, ExpectedAnswer, classify_question, find_place, score_answer_fit
 from corrobora.text.quantities import Releases, find_asked_releases, find_releases
 from corrobora.text.questions import asks_to_compare, weigh_terms
@@ -244,7 +243,7 @@ def _heads_release(place: str) -> bool:
 @lru_cache(maxsize=1)
 def read_weights() -> dict[str, tuple[float, ...]]:
     """Return the fitted weights of prose and of dialogue, an intercept first, in the order of `FEATURES`."""
-    stored = json.loads(resources.files("corrobora.data").joinpath("ranker.json").read_text("ascii"))
+    stored = read_table("ranker.json")
     return {
         form: (stored[form]["intercept"], *(stored[form]["weights"][name] for name in FEATURES))
         for form in ("prose", "dialogue")

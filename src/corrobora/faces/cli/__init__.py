@@ -174,7 +174,7 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "demo": ("new_run:demo", "Research a question over the documents that ship with the package."),
     },
     "Runs": {
-        "runs": ("runs:runs", "List, show, compare and remove runs; send a webhook again."),
+        "runs": ("runs:runs", "List, show, compare and remove runs."),
         "resume": ("runs:resume", "Continue a run."),
         "authorize": ("runs:authorize", "Authorize the waiting plan of a run and continue the run."),
         "steer": ("runs:steer", "Give a paused run a hint for its next round; `corrobora resume` continues it."),

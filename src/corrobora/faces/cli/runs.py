@@ -56,7 +56,7 @@ _SHORT = 10  # characters of an id in a list: 40 bits beside its prefix
 
 @click.group(cls=CommandGroup)
 def runs() -> None:
-    """List, show, compare and remove runs; send a webhook again."""
+    """List, show, compare and remove runs."""
 
 
 @runs.command(name="list")
@@ -95,21 +95,6 @@ async def list_runs(workspace: Workspace, *, limit: int, search: str, as_json: b
         write_stderr(f"These are the newest {limit}; older ones: corrobora runs list --limit {min(10_000, 10 * limit)}")
     if not found:
         write_stderr("No run's question contains that." if search else "No runs yet.")
-
-
-@runs.command(cls=GroupedCommand, name="resend", example="corrobora runs resend last")
-@run_argument
-@click.argument("delivery", required=False, default="")
-@workspace_command
-async def resend_webhook(workspace: Workspace, *, run: str, delivery: str) -> None:
-    """Send the webhook of a run that has ended again, with the same id.
-
-    DELIVERY is an id that `runs show` prints; without it, it is the last end of the run. `serve` or `worker` sends it.
-    """
-    from corrobora.app.webhooks import send_webhook_again  # noqa: PLC0415 - only here
-
-    sent = await send_webhook_again(workspace, await workspace.runs.find_id(run), delivery)
-    click.echo(f"{sent.id} is due now; a running `corrobora serve` or `worker` with WEBHOOK_SECRET sends it")
 
 
 @runs.command(cls=GroupedCommand, example="corrobora runs compare r_7k2q last")

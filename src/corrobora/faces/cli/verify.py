@@ -30,6 +30,7 @@ from corrobora.faces.cli.options import (
 )
 from corrobora.faces.cli.report import missing_report_error
 from corrobora.faces.cli.screen import one_line
+from corrobora.files import read_table
 from corrobora.text.phrases import describe_code, format_count
 
 if TYPE_CHECKING:
@@ -139,33 +140,6 @@ def _print_result(
         _print_summary(result, bundled=bundle is not None)
 
 
-_BUNDLE_PROBLEMS = {
-    "end": "the file does not end as a bundle of its members does",
-    "manifest": "the list of members is not the one that the bundle was sealed with",
-    "content": "its content was changed",
-    "header": "its header was changed",
-    "directory": "its entry in the directory was changed",
-    "json": "it is not JSON",
-    "text": "it is not UTF-8, or the page has other words than report.md",
-    "hiding": "it has markup that may show other words than its text",
-    "title": "its title is not that of report.md",
-    "decisions": "its question or outcome is not that of the decisions of the run",
-    "snapshot": "it does not have the hash that is its name",
-    "shape": "it does not have the form of a report",
-    "markdown": "it is not the text of report.json",
-    "numbers": "its citations are not numbered from 1 on",
-    "uncovered": "it cites a source whose text is not in the bundle",
-    "quote": "a quote is not in the stored text of its source",
-    "reference": "a source of report.json is not listed",
-    "uncited": "nothing cites it",
-    "source": "it does not agree with the citations of the report",
-    "claim": "a claim cites what its line does not cite",
-    "seal": "the seal does not fit the text",
-    "crate": "it does not list the members",
-    "differs": "it is not what a check of the sentences finds",
-}
-
-
 def _check_bundle(path: Path) -> BundleVerdict:
     from corrobora.reporting.bundle import MAX_BYTES  # noqa: PLC0415 - the engine is loaded where it is needed
     from corrobora.reporting.bundle_check import check_bundle  # noqa: PLC0415 - as above
@@ -194,7 +168,8 @@ def _report_broken(found: BundleVerdict, *, as_json: bool) -> int:
     assert found.problem is not None, "only a broken bundle is reported as one"
     if as_json:
         print_json({"bundle": _summarize_bundle(found), "passed": False})
-    print_notice(f"Not verified: {found.problem.member}: {_BUNDLE_PROBLEMS[found.problem.code]}.")
+    problems = read_table("bundle_problems.toml")
+    print_notice(f"Not verified: {found.problem.member}: {problems[found.problem.code]}.")
     return Exit.INCOMPLETE
 
 

@@ -165,7 +165,6 @@ _NOT_FOUND = frozenset(  # codes of bad input that name something which does not
         "source_unknown",
         "dialogue_unknown",
         "schedule_unknown",
-        "webhook_unknown",
         "unknown_profile",
         "passage_unknown",
         "source_not_cited",
@@ -182,7 +181,6 @@ _CONFLICT = frozenset(
         "edit_not_waiting",
         "run_ended",
         "not_running",
-        "webhook_sending",
     }
 )
 _HTTP_CODES = {400: "body_unreadable", 404: "not_found", 405: "method_not_allowed", 413: "body_too_large"}

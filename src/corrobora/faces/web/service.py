@@ -32,7 +32,7 @@ from corrobora.app.runs import (
     submit_run,
     suggest_plan,
 )
-from corrobora.app.webhooks import describe_webhook, send_webhook_again, send_webhooks
+from corrobora.app.webhooks import describe_webhook, send_webhooks
 from corrobora.config import Settings
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.run import DEMO, Event, EventType, RunId, RunRow, RunStatus
@@ -184,13 +184,6 @@ async def list_webhooks(workspace: Workspace, run: str) -> Sequence[Mapping[str,
     """Return the deliveries of the end of a run to its webhook, as JSON values; oldest first."""
     row = await read_run(workspace, run)
     return [describe_webhook(each) for each in await workspace.webhooks.list(row.id)]
-
-
-async def resend_webhook(workspace: Workspace, run: str, delivery: str) -> Sequence[Mapping[str, Any]]:
-    """Send a delivery of a run once more, now, and return all of its deliveries. Raises as `send_webhook_again`."""
-    row = await read_run(workspace, run)
-    await send_webhook_again(workspace, row.id, delivery)
-    return await list_webhooks(workspace, row.id)
 
 
 async def remove(workspace: Workspace, run: str) -> None:

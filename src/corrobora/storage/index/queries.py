@@ -12,19 +12,18 @@ weights lie in `corrobora/data/abstention.json`; `python -m bench.fit_abstention
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import random
 from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corrobora.domain.evidence import Hit, PassageId, SourceId
+from corrobora.files import read_table
 from corrobora.storage.index.bm25 import QueryPostings, Scorer
 from corrobora.storage.index.posting_cache import PostingCache
 from corrobora.storage.index.search import FoundPassage, Search
@@ -211,7 +210,7 @@ def measure_coverage(places: TermPlaces, asked: Mapping[int, float], without: ND
 @lru_cache(maxsize=1)
 def read_weights() -> tuple[float, Floats]:
     """Return the fitted intercept and the weights of `FEATURES`."""
-    stored = json.loads(resources.files("corrobora.data").joinpath("abstention.json").read_text("ascii"))
+    stored = read_table("abstention.json")
     return stored["intercept"], np.array([stored["weights"][name] for name in FEATURES])
 
 

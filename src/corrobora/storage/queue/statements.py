@@ -267,14 +267,6 @@ SELECT d.id, d.url, d.status, d.ended_at, d.next_at, d.delivered_at, a.at, a.res
 FROM webhook_delivery d LEFT JOIN webhook_attempt a ON a.delivery = d.id
 WHERE d.run = %s ORDER BY d.ended_at, d.id, a.number
 """
-_SEND_AGAIN: LiteralString = """
-UPDATE webhook_delivery d SET next_at = clock_timestamp(), delivered_at = NULL
-WHERE d.id = %s AND NOT EXISTS (
-    SELECT FROM webhook_attempt a
-    WHERE a.delivery = d.id AND a.number = d.attempts AND a.result = '' AND d.next_at > clock_timestamp()
-)
-RETURNING d.id
-"""
 DeliveryState = Literal["waiting", "delivered", "given_up"]
 
 
@@ -341,11 +333,6 @@ class Webhooks:
         """
         values = {"id": due.id, "number": due.attempt, "result": result, "delivered": delivered, "again": again}
         await self._database.execute(_STORE, values, where="storing the result of a webhook")
-
-    async def send_again(self, identity: str) -> bool:
-        """Make a delivery due now, also one that has ended; False if an attempt is under way, or there is none."""
-        row = await self._database.fetch_one(_SEND_AGAIN, [identity], where="sending a webhook again")
-        return row is not None
 
     async def list(self, run: str) -> Sequence[WebhookRecord]:
         """Return the deliveries of a run with their attempts, oldest first."""

@@ -20,7 +20,7 @@ def test_fish_shows_a_description_beyond_its_first_comma(shell: Any) -> None:
 
 ASKED = {
     "lib": {"library"},
-    "runs ": {"list", "show", "rm", "compare", "resend"},
+    "runs ": {"list", "show", "rm", "compare"},
     "research --pro": {"--profile", "--provider"},
     "research --profile t": {"timed", "tree", "triplet"},
     "chat --profile ro": {"rounds"},

@@ -1,19 +1,10 @@
-"""`corrobora runs resend`: what it says where there is nothing to send; tests/web/test_webhooks.py sends."""
+"""How `corrobora runs show` tells what became of a webhook; tests/web/test_webhooks.py sends."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import pytest
 
 from corrobora.faces.cli.runs import describe_delivery
-
-
-def test_a_run_that_was_started_without_a_webhook_has_nothing_to_send_again(finished: tuple[Any, str]) -> None:
-    shell, run = finished
-    refused = shell("runs", "resend", run)
-    assert refused.code == 2
-    assert f"Run {run} has no webhook delivery. A run has one when it was started with a webhook" in refused.err
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,6 @@ RunName = Annotated[
 ]
 WholeRunName = Annotated[str, Path(pattern="^[a-z0-9_-]{1,64}$", description="The whole id of a run.")]
 SourceName = Annotated[str, Path(pattern="^S[0-9]{1,9}$", description="Id of a source, as a report shows it: S186.")]
-DeliveryName = Annotated[str, Path(pattern="^[a-z0-9_-]{1,80}$", description="Id of a delivery: its webhook-id.")]
 LibraryName = Annotated[str, Path(pattern="^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$", description="Name of a library.")]
 
 

@@ -25,7 +25,6 @@ from corrobora.faces.web.api.models import (
     Acceptance,
     Authorization,
     ComparisonInfo,
-    DeliveryName,
     EditBody,
     FollowUpQuestion,
     Hint,
@@ -211,12 +210,6 @@ async def steer_run(run: RunName, body: Hint, workspace: Opened) -> RunInfo:
 async def list_webhooks(run: RunName, workspace: Opened) -> list[WebhookInfo]:
     """List the deliveries of the end of a run to its webhook, with every attempt; empty before its end."""
     return [WebhookInfo.model_validate(each) for each in await service.list_webhooks(workspace, run)]
-
-
-@router.post("/{run}/webhooks/{delivery}/send", status_code=202)
-async def send_webhook(run: RunName, delivery: DeliveryName, workspace: Opened) -> list[WebhookInfo]:
-    """Send a delivery once more, now, under its old id; also one that was delivered or given up."""
-    return [WebhookInfo.model_validate(each) for each in await service.resend_webhook(workspace, run, delivery)]
 
 
 async def _ask_attempt(workspace: Opened, run: str, topic: str) -> RunInfo:

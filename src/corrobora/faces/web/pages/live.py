@@ -262,8 +262,6 @@ async def control_run(request: Request, run: str, workspace: Opened, form: SentF
                 await followups.accept_edit(workspace, row.id, ",".join(form.texts("change")) or "none")
             case "finish":
                 await ask_attempt(workspace, row.id, FINISH_TOPIC)
-            case "send":
-                await service.resend_webhook(workspace, row.id, form.text("delivery"))
             case "stop":
                 await service.cancel(workspace, run)
             case other:
