@@ -29,8 +29,7 @@ from urllib.parse import urlsplit
 import httpcore2
 import httpx2
 
-from corrobora.adapters.http import parse_retry_after, tls_context
-from corrobora.adapters.proxy import find_proxy_url
+from corrobora.adapters.http import find_proxy_url, parse_retry_after, tls_context
 from corrobora.adapters.web import DEFAULT_PORTS, BadUrl, parse_url
 from corrobora.adapters.web.network import AllowList, ConnectionBlocked, NameUnresolved, VettedNetwork
 from corrobora.adapters.web.transport import USER_AGENT

@@ -22,8 +22,7 @@ import httpx2
 import numpy as np
 from numpy.typing import NDArray
 
-from corrobora.adapters.http import parse_retry_after, tls_context
-from corrobora.adapters.proxy import find_proxy_url
+from corrobora.adapters.http import find_proxy_url, parse_retry_after, tls_context
 from corrobora.domain.errors import ProviderError, UserError
 from corrobora.text.phrases import format_count
 

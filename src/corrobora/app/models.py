@@ -15,11 +15,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from corrobora.adapters.http import check_certificates
+from corrobora.adapters.http import check_certificates, find_proxy, list_proxies
 from corrobora.adapters.models import Target, choose_targets, find_price, has_price, parse_target
 from corrobora.adapters.models.connection import ModelConnection
 from corrobora.adapters.pacing import CallGate, Pace
-from corrobora.adapters.proxy import find_proxy, list_proxies
 from corrobora.analysts.language_model import TIERS, Tier
 from corrobora.config import Settings
 from corrobora.domain.errors import ModelSilent, UserError

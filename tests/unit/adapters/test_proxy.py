@@ -9,9 +9,9 @@ import pytest
 from tests.plugins.tunnel import TunnelProxy
 from tests.unit.adapters.web.loopback import fetch, outcome, visitor
 
+from corrobora.adapters.http import find_proxy
 from corrobora.adapters.models.framing import UnreachableError
 from corrobora.adapters.models.transport import HttpEndpoint
-from corrobora.adapters.proxy import find_proxy
 from corrobora.domain.errors import ReadError
 from corrobora.testing.http_server import HttpServer, Request, Response
 

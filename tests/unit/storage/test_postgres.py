@@ -28,10 +28,11 @@ from corrobora.storage.postgres import (
     Database,
     complete_conninfo,
     describe_database,
+    explain_error,
     require_version,
+    translate_errors,
 )
 from corrobora.storage.postgres.embedded import server_status, stop_server
-from corrobora.storage.postgres.errors import explain_error, translate_errors
 from corrobora.storage.postgres.processes import is_running
 
 

@@ -19,7 +19,17 @@ from typing import Protocol, TypeVar
 from urllib.parse import quote, urlsplit
 from weakref import WeakKeyDictionary
 
-from corrobora.adapters.http import BadEncoding, BodyTooLarge, PlainDecoder, TruncatedBody, make_decoder, tls_context
+from corrobora.adapters.http import (
+    END_OF_HEAD,
+    BadEncoding,
+    BodyTooLarge,
+    PlainDecoder,
+    ProxyRefused,
+    TruncatedBody,
+    find_proxy,
+    make_decoder,
+    tls_context,
+)
 from corrobora.adapters.models.framing import (
     BrokenAnswerError,
     ChunkDecoder,
@@ -33,7 +43,6 @@ from corrobora.adapters.models.framing import (
     split_body,
     split_stream,
 )
-from corrobora.adapters.proxy import END_OF_HEAD, ProxyRefused, find_proxy
 from corrobora.domain.limits import LIMITS, CallOptions
 
 STREAM_MAX_BYTES = 32_000_000  # a stream takes some 250 bytes for each token

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import bz2
 import contextlib
+import gzip
 import json
 import lzma
 import os
@@ -18,11 +19,12 @@ import sys
 import zlib
 from asyncio import StreamReader
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from io import BytesIO
 from pathlib import PurePosixPath
-from typing import Any, Protocol, Self
+from typing import IO, Any, Self
 
 from corrobora.adapters.readers.declared import date_by_releases
 from corrobora.domain.errors import ReadError
@@ -344,19 +346,8 @@ def load_parsed(raw: dict[str, Any]) -> ParsedDocument:
     )
 
 
-ENDINGS = (".gz", ".bz2", ".xz")
-
-
-class Unpacker(Protocol):
-    """What the three modules of the standard library have in common."""
-
-    @property
-    def eof(self) -> bool: ...
-
-    @property
-    def unused_data(self) -> bytes: ...
-
-    def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
+_OPENERS: Mapping[str, Callable[[BytesIO], IO[bytes]]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+ENDINGS = tuple(_OPENERS)
 
 
 def strip_ending(name: str) -> str:
@@ -373,28 +364,12 @@ def unpack_bytes(name: str, data: bytes) -> bytes:
     """
     limit = LIMITS.file_max_bytes
     try:
-        found, whole = _unpack_pieces(name, data, limit + 1)
+        with _OPENERS[PurePosixPath(name.lower()).suffix](BytesIO(data)) as packed:
+            found = packed.read(limit + 1)
+    except EOFError:
+        raise ReadError(ReadOutcome.BROKEN, "It cannot be unpacked whole: it ends early.") from None
     except (zlib.error, lzma.LZMAError, OSError) as error:
         raise ReadError(ReadOutcome.BROKEN, f"It cannot be unpacked ({error}).") from error
     if len(found) > limit:
         raise ReadError(ReadOutcome.TOO_LARGE, f"Unpacked it has more than {limit} bytes, the limit.")
-    if not whole:
-        raise ReadError(ReadOutcome.BROKEN, "It cannot be unpacked whole: it ends early.")
     return found
-
-
-def _unpack_pieces(name: str, data: bytes, most: int) -> tuple[bytes, bool]:
-    """Return at most so many bytes of the packed pieces that follow each other, and whether the last is whole."""
-    found, whole = b"", True
-    while data and len(found) < most:
-        unpacker = _make_unpacker(name)
-        found += unpacker.decompress(data, most - len(found))
-        whole = unpacker.eof
-        data = unpacker.unused_data.lstrip(b"\0") if whole else b""
-    return found, whole
-
-
-def _make_unpacker(name: str) -> Unpacker:
-    if name.lower().endswith(".gz"):
-        return zlib.decompressobj(zlib.MAX_WBITS | 16)  # with the head that gzip writes
-    return bz2.BZ2Decompressor() if name.lower().endswith(".bz2") else lzma.LZMADecompressor()

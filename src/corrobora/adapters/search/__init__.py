@@ -20,6 +20,7 @@ from corrobora.adapters.http import (
     BadEncoding,
     BodyTooLarge,
     TruncatedBody,
+    find_proxy_url,
     find_tls_error,
     load_json,
     parse_published,
@@ -27,7 +28,6 @@ from corrobora.adapters.http import (
     read_body,
     tls_context,
 )
-from corrobora.adapters.proxy import find_proxy_url
 from corrobora.adapters.web import BadUrl, normalize_url, page_key
 from corrobora.domain.errors import ProviderError, UserError
 from corrobora.domain.evidence import Hit, Query

@@ -18,8 +18,7 @@ from typing import cast
 
 import httpcore2
 
-from corrobora.adapters.http import tls_context
-from corrobora.adapters.proxy import END_OF_HEAD, Proxy, ProxyRefused, find_proxy
+from corrobora.adapters.http import END_OF_HEAD, Proxy, ProxyRefused, find_proxy, tls_context
 from corrobora.adapters.web import DEFAULT_PORTS, BadUrl, check_host, parse_ip
 from corrobora.domain.limits import LIMITS
 from corrobora.files import read_table

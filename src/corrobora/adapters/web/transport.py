@@ -19,12 +19,12 @@ from corrobora.adapters.http import (
     ACCEPT_ENCODING,
     BadEncoding,
     BodyTooLarge,
+    ProxyRefused,
     TruncatedBody,
     find_tls_error,
     read_body,
     tls_context,
 )
-from corrobora.adapters.proxy import ProxyRefused
 from corrobora.adapters.web import DEFAULT_PORTS, BadUrl, parse_url
 from corrobora.adapters.web.network import ConnectionBlocked, NameUnresolved, VettedNetwork
 from corrobora.domain.errors import ReadError

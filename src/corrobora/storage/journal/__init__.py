@@ -33,8 +33,7 @@ from corrobora.storage.journal.commits import (
     require_storable,
     verify_entry,
 )
-from corrobora.storage.postgres import OUTAGE_SECONDS, STOPPED_SECONDS, Connection, Database
-from corrobora.storage.postgres.errors import explain_error
+from corrobora.storage.postgres import OUTAGE_SECONDS, STOPPED_SECONDS, Connection, Database, explain_error
 
 _MAX_ROWS = 1_000
 _MAX_CHARACTERS = 8_000_000

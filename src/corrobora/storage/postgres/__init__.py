@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import re
 import time
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, LiteralString, Self, TypeAlias
 
@@ -18,10 +19,10 @@ import psycopg
 from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
-from psycopg_pool import AsyncConnectionPool, PoolTimeout
+from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from corrobora.domain.errors import JournalError
-from corrobora.storage.postgres.errors import DOWN, GIVEN_UP, translate_errors
+from corrobora.files import read_table
 from corrobora.storage.postgres.pending import GivenUp, PendingStatements, WatchedConnection
 from corrobora.storage.postgres.schema import apply_migrations
 
@@ -304,3 +305,40 @@ async def cancel_tasks(*tasks: asyncio.Task[Any]) -> None:
         for task in ended:
             if not task.cancelled():
                 task.exception()  # retrieved, so that asyncio does not log it
+
+
+@contextlib.contextmanager
+def translate_errors(where: str) -> Generator[None]:
+    """Turn every error of PostgreSQL in the block into a `JournalError` that says what, where and the next step."""
+    try:
+        yield
+    except (psycopg.Error, PoolTimeout, PoolClosed) as error:
+        raise explain_error(error, where) from error
+
+
+def explain_error(error: Exception, where: str) -> JournalError:
+    """Return the error for what PostgreSQL refused while doing `where`."""
+    said = _first_line(error)
+    state = (error.sqlstate or "") if isinstance(error, psycopg.Error) else ""
+    for each in read_table("database_errors.toml")["meanings"]:
+        states, words = tuple(each["states"]), each["words"]
+        if state.startswith(states) if state and states else words and re.search(words, said):
+            return JournalError(each["code"], f"{each['what']} ({where}: {said}).", next_step=each["next_step"])
+    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError | PoolTimeout | PoolClosed):
+        return JournalError("database_down", f"The database does not answer ({where}: {said}).", next_step=DOWN)
+    return JournalError(
+        "database_error",
+        f"The database refused a statement ({where}: {state} {said}).",
+        next_step="This is a bug; please report it with this line.",
+    )
+
+
+GIVEN_UP = "The database does not answer, and is not waited for any more."
+DOWN = "Start it, or check CORROBORA_DATABASE_URL; then run the same command again, nothing committed is lost."
+PASSING = frozenset(  # codes of what ends without a change of the run
+    {"database_down", "database_busy", "database_closed", "database_full", "database_read_only", "journal_closed"}
+)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

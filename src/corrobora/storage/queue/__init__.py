@@ -29,8 +29,7 @@ from corrobora.storage.journal.runs import (
     new_run_id,
     validate_id,
 )
-from corrobora.storage.postgres import Database, cancel_tasks
-from corrobora.storage.postgres.errors import PASSING
+from corrobora.storage.postgres import PASSING, Database, cancel_tasks
 from corrobora.storage.postgres.processes import has_ended, this_process
 from corrobora.storage.queue import statements as sql
 from corrobora.storage.queue.heartbeats import DEAD_AFTER_SECONDS, WorkerWatch

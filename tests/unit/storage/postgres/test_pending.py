@@ -8,8 +8,7 @@ import pytest
 from tests.plugins.proxy import open_proxy
 
 from corrobora.domain.errors import JournalError
-from corrobora.storage.postgres import Database, open_connection
-from corrobora.storage.postgres.errors import translate_errors
+from corrobora.storage.postgres import Database, open_connection, translate_errors
 from corrobora.storage.postgres.pending import PendingStatements, WatchedConnection
 
 HANG_SECONDS = 60.0
