@@ -1,22 +1,10 @@
-"""Files: written as a whole or not at all, so that nobody sees half of one, and the tables that the package ships."""
+"""Files that are written as a whole or not at all: whoever reads one never sees half of it."""
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
-import tomllib
-from functools import cache
-from importlib import resources
 from pathlib import Path
-from typing import Any
-
-
-@cache
-def read_table(name: str) -> Any:
-    """Return a table of the folder `data` of the package: words, messages or fitted weights, as TOML or JSON."""
-    text = (resources.files("corrobora") / "data" / name).read_text("utf-8")
-    return json.loads(text) if name.endswith(".json") else tomllib.loads(text)
 
 
 def write_whole(path: Path, content: bytes, *, mode: int | None = None) -> None:

@@ -1,18 +1,29 @@
-"""Limits, the reading of the meter (seconds, tokens, money, calls), and how a field of a value declares its range.
+"""Limits, the reading of the meter (seconds, tokens, money, calls), how a field declares its range, shipped tables.
 
-Knows the defaults (docs/reference/limits.md), what a meter shows at one moment, and the marks beside those of
-`annotated_types`. Does not know the clock, and does not check values: whoever reads text into a value does.
+Knows the defaults (docs/reference/limits.md), what a meter shows at one moment, the marks beside those of
+`annotated_types`, and where the tables of the package lie. Does not know what they hold, nor the clock, and does not
+check values: whoever reads text into a value does.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Annotated, Literal
+from functools import cache
+from importlib import resources
+from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, GroupedMetadata, Gt, Le, MaxLen, Predicate, doc
+
+
+@cache
+def read_table(name: str) -> Any:
+    """Return a table of the folder `data` of the package: words, messages or fitted weights, as TOML or JSON."""
+    text = (resources.files("corrobora") / "data" / name).read_text("utf-8")
+    return json.loads(text) if name.endswith(".json") else tomllib.loads(text)
 
 
 @dataclass(frozen=True, slots=True)

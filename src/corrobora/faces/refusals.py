@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from corrobora.domain.errors import CorroboraError
-from corrobora.files import read_table
+from corrobora.domain.limits import read_table
 
 _COMMAND = re.compile(r" [^.:]*: corrobora \w.*", re.DOTALL)  # the last sentence of a reason
 _TYPED = re.compile(r"\bcorrobora [a-z]|(?<!\w)--\w")  # a command or a flag: nobody types one at these faces

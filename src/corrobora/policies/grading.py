@@ -18,7 +18,7 @@ from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from corrobora.domain.evidence import Fact, Grade, Statement
-from corrobora.files import read_table
+from corrobora.domain.limits import read_table
 from corrobora.text.answer_match import AnswerCheck, check_answer, may_give_number
 from corrobora.text.measures import find_measures
 from corrobora.text.mentions import strip_to_alphanumeric

@@ -15,9 +15,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, cast
 
 from corrobora.domain.errors import UserError
-from corrobora.domain.limits import LIMITS
+from corrobora.domain.limits import LIMITS, read_table
 from corrobora.domain.plan import Criteria, Gate, Node, TaskSpec
-from corrobora.files import read_table
 from corrobora.text.tokens import STOP_WORDS, sanitize_text, split_words
 
 _JOINERS = frozenset("\u200c\u200d")  # joiners are letters of some scripts and of emoji

@@ -15,7 +15,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from corrobora.files import read_table
+from corrobora.domain.limits import read_table
 from corrobora.text.answers import (
     FITS_KIND,
     AnswerKind,

@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from corrobora.domain.evidence import fold_typography
-from corrobora.files import read_table
+from corrobora.domain.limits import read_table
 from corrobora.text.tokens import is_english, split_words, stem_word
 
 

@@ -18,8 +18,8 @@ from importlib import resources
 from typing import cast
 
 from corrobora.domain.errors import UserError
+from corrobora.domain.limits import read_table
 from corrobora.domain.thread import StopReason
-from corrobora.files import read_table
 
 NO_EVIDENCE = "No sufficient evidence was found"
 NEAREST = "The nearest statements that were read follow; they do not answer the question"

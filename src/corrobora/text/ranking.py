@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from corrobora.files import read_table
+from corrobora.domain.limits import read_table
 from corrobora.text.quantities import Releases, find_asked_releases, find_date_prefixes
 from corrobora.text.tokens import find_identifiers, find_stems, split_words, stem_text
 

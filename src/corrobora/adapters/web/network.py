@@ -20,8 +20,7 @@ import httpcore2
 
 from corrobora.adapters.http import END_OF_HEAD, Proxy, ProxyRefused, find_proxy, tls_context
 from corrobora.adapters.web import DEFAULT_PORTS, BadUrl, check_host, parse_ip
-from corrobora.domain.limits import LIMITS
-from corrobora.files import read_table
+from corrobora.domain.limits import LIMITS, read_table
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network

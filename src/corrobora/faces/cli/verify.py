@@ -17,6 +17,7 @@ from corrobora import __version__
 from corrobora.config import read_small_file
 from corrobora.config.values import read_small_bytes
 from corrobora.domain.errors import UserError
+from corrobora.domain.limits import read_table
 from corrobora.domain.run import validate_id
 from corrobora.faces.cli import FILE_PATH, Exit, print_notice
 from corrobora.faces.cli.options import (
@@ -30,7 +31,6 @@ from corrobora.faces.cli.options import (
 )
 from corrobora.faces.cli.report import missing_report_error
 from corrobora.faces.cli.screen import one_line
-from corrobora.files import read_table
 from corrobora.text.phrases import describe_code, format_count
 
 if TYPE_CHECKING:

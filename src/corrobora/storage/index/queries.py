@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corrobora.domain.evidence import Hit, PassageId, SourceId
-from corrobora.files import read_table
+from corrobora.domain.limits import read_table
 from corrobora.storage.index.bm25 import QueryPostings, Scorer
 from corrobora.storage.index.posting_cache import PostingCache
 from corrobora.storage.index.search import FoundPassage, Search

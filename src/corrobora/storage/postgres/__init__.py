@@ -22,7 +22,7 @@ from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from corrobora.domain.errors import JournalError
-from corrobora.files import read_table
+from corrobora.domain.limits import read_table
 from corrobora.storage.postgres.pending import GivenUp, PendingStatements, WatchedConnection
 from corrobora.storage.postgres.schema import apply_migrations
 
