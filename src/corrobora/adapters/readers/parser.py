@@ -22,9 +22,9 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from io import BytesIO
+from io import BufferedIOBase, BytesIO
 from pathlib import PurePosixPath
-from typing import IO, Any, Self
+from typing import Any, Self
 
 from corrobora.adapters.readers.declared import date_by_releases
 from corrobora.domain.errors import ReadError
@@ -346,7 +346,11 @@ def load_parsed(raw: dict[str, Any]) -> ParsedDocument:
     )
 
 
-_OPENERS: Mapping[str, Callable[[BytesIO], IO[bytes]]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_OPENERS: Mapping[str, Callable[[BytesIO], BufferedIOBase]] = {
+    ".gz": lambda packed: gzip.GzipFile(fileobj=packed),
+    ".bz2": bz2.BZ2File,
+    ".xz": lzma.LZMAFile,
+}
 ENDINGS = tuple(_OPENERS)
 
 
