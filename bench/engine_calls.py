@@ -35,6 +35,7 @@ import httpx2
 import psutil
 
 from bench.synthetic import Texts, run_command
+from corrobora.__main__ import collect_rarely
 from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
 from corrobora.app.libraries import ingest_files
@@ -120,6 +121,7 @@ async def engine(  # noqa: PLR0913, PLR0917 - what one measurement needs
 ) -> bool:
     """Measure runs at once: CPU for each call of a model, and at N = 1 the wall clock over the critical path."""
     good = True
+    collect_rarely()  # as the program does
     async with Workspace.open(settings) as workspace:
         await ingest_files(workspace.database, LIBRARY, (home / "documents",), lambda *_: None)
         await research(workspace, url, profile, [10_000])  # loads what is loaded once

@@ -149,7 +149,8 @@ async def _synthesize_node(node: Node, found: Findings, run: Session) -> Finding
 async def _reconsider_part(part: Findings, run: Session) -> Findings:
     """Reconsider the open questions of a leaf; if that fails, what it found is kept (ENGINE-4)."""
     try:
-        return drop_unproven(await reconsider_questions(part, run), run)
+        again = await reconsider_questions(part, run)
+        return again if again.summary == part.summary else drop_unproven(again, run)
     except RUN_ERRORS:
         raise
     except Exception as error:  # noqa: BLE001 - as for any other part

@@ -165,11 +165,12 @@ _SYNONYM = 0.7  # reached by 76 % of WordNet's synonyms and by 12 % of the words
 
 @dataclass(frozen=True, slots=True)
 class WordVectors:
-    """The table: rows of unit vectors by stem, the last row all zeros for stems that have none."""
+    """The table: rows of small whole numbers by stem, the last row all zeros for stems that have none."""
 
     rows: dict[str, int]
-    vectors: Matrix
-    ranks: Sequence[int]
+    vectors: NDArray[np.int8]
+    lengths: Matrix
+    ranks: NDArray[np.uint16]
     common: frozenset[str]
 
 
@@ -180,11 +181,11 @@ def load_words() -> WordVectors:
 
     with files("corrobora.data").joinpath("words.npz").open("rb") as file, np.load(file) as stored:
         stems = stored["stems"].tobytes().decode().split(" ")
-        vectors = np.vstack([stored["vectors"], np.zeros((1, stored["vectors"].shape[1]))]).astype(np.float32)
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-9
+        vectors = np.pad(stored["vectors"], ((0, 1), (0, 0)))
+        lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float32))  # the squares are exact
         common = frozenset(stem for stem, plain in zip(stems, stored["common"].tolist(), strict=True) if plain)
         rows = {stem: row for row, stem in enumerate(stems)}
-        return WordVectors(rows, vectors, stored["ranks"].tolist(), common)
+        return WordVectors(rows, vectors, lengths[:, None] + np.float32(1e-9), stored["ranks"], common)
 
 
 @lru_cache(maxsize=50_000)
@@ -194,7 +195,7 @@ def weigh_stem(stem: str) -> float:
     row = table.rows.get(stem)
     if row is None:
         return 1.0
-    rank = (table.ranks[row] + _COMMON_WORDS) / _COMMON_WORDS
+    rank = (int(table.ranks[row]) + _COMMON_WORDS) / _COMMON_WORDS
     return max(_LEAST, min(1.0, math.log(rank) / math.log(_ALL_WORDS / _COMMON_WORDS)))
 
 
@@ -206,9 +207,12 @@ def weigh_stems(stems: Sequence[str]) -> Matrix:
 
 
 def list_vectors(stems: Sequence[str]) -> Matrix:
-    """Return a row for each stem, of zeros for one without a vector."""
+    """Return a unit vector for each stem, zeros for one without a vector."""
+    import numpy as np  # noqa: PLC0415 - as above
+
     table = load_words()
-    return table.vectors[[table.rows.get(stem, len(table.rows)) for stem in stems]]
+    rows = [table.rows.get(stem, len(table.rows)) for stem in stems]
+    return np.divide(table.vectors[rows], table.lengths[rows], dtype=np.float32)
 
 
 def compare_stems(wanted: Sequence[str], held: Sequence[str]) -> Matrix:

@@ -139,7 +139,7 @@ class ReadBatch:
     parts: dict[int, ReadPart] = field(default_factory=dict[int, ReadPart])
     places: int = 0  # that were given to documents
     waiting: set[int | str] = field(default_factory=set[int | str])  # places, and threads that still search
-    calls: list[list[int]] | None = None  # places of the documents that share a call
+    neighbours: dict[int, tuple[ReadPart, ...]] | None = None  # by place: the documents that share its call
     full: asyncio.Event = field(default_factory=asyncio.Event)
 
     def join(self, count: int, thread: str) -> int:
@@ -167,10 +167,12 @@ class ReadBatch:
         What is being read for a sibling takes no room. Those that name more of the run's question come first, not those
         that one task found first: whichever task sends them, its prompt is the same.
         """
-        if self.calls is None:
-            self.calls = self._share_calls()
-        call = next(call for call in self.calls if place in call)
-        return tuple(sorted((self.parts[each] for each in call), key=self._rank))
+        if self.neighbours is None:
+            calls = [
+                (call, sorted((self.parts[each] for each in call), key=self._rank)) for call in self._share_calls()
+            ]
+            self.neighbours = {each: tuple(parts) for call, parts in calls for each in call}
+        return self.neighbours[place]
 
     def _share_calls(self) -> list[list[int]]:
         calls: list[list[int]] = []

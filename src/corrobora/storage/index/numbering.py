@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from corrobora.text.tokens import fold_to_ascii
 
-_BITS = 19  # of a slot's number: a library has some hundred thousand words
+_BITS = 16  # of a slot's number at first
+_MOST_BITS = 19  # a library has some hundred thousand words
 _STEP = 65_536  # words looked up together; what one step adds to the table is found by the next
 _HALF = 8  # bytes compared at once; a word has two halves, and a longer word is looked up by itself
 _MIX = (np.uint64(0x9E37_79B9_7F4A_7C15), np.uint64(0xC2B2_AE3D_27D4_EB4F))
-_SHIFT = np.uint64(64 - _BITS)
 _MASKS = np.array([(1 << 8 * n) - 1 for n in range(_HALF + 1)], np.uint64)
 _IN_WORD = bytes(chr(byte) in "abcdefghijklmnopqrstuvwxyz0123456789" for byte in range(256))
 
@@ -31,10 +31,11 @@ class NumberedWords(NamedTuple):
 
 
 class WordTable:
-    """A hash table from words to numbers, vectorised. A collision is never taken for a match."""
+    """A hash table from words to numbers, vectorised, that grows. A collision is never taken for a match."""
 
     def __init__(self, number: Callable[[str], int]) -> None:
         self._number = number
+        self._bits, self._held = _BITS, 0
         self._halves = np.zeros((2, 1 << _BITS), np.uint64)  # the letters of the word in each slot
         self._numbers = np.zeros(1 << _BITS, np.int32)
 
@@ -61,7 +62,7 @@ class WordTable:
         second = np.zeros(len(starts), np.uint64)
         longer = np.flatnonzero(lengths > _HALF)
         second[longer] = letters[starts[longer] + _HALF] & _MASKS[np.minimum(lengths[longer] - _HALF, _HALF)]
-        slots = ((first * _MIX[0]) ^ (second * _MIX[1])) >> _SHIFT
+        slots = self._find_slots(first, second)
         numbers = self._numbers[slots]
         here = (self._halves[0][slots] == first) & (self._halves[1][slots] == second) & (lengths <= 2 * _HALF)
         new = np.flatnonzero(~here)
@@ -70,7 +71,22 @@ class WordTable:
         new = new[(self._halves[0][slots[new]] == 0) & (lengths[new] <= 2 * _HALF)]
         slot = slots[new]  # the first word keeps the slot: common words come early
         self._halves[0][slot], self._halves[1][slot], self._numbers[slot] = first[new], second[new], numbers[new]
+        self._held += len(slot)
+        if self._bits < _MOST_BITS and 2 * self._held > len(self._numbers):
+            self._grow()
         return numbers
+
+    def _find_slots(self, first: NDArray[np.uint64], second: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        return ((first * _MIX[0]) ^ (second * _MIX[1])) >> np.uint64(64 - self._bits)
+
+    def _grow(self) -> None:
+        """Double the table; no two words of it meet in one slot, because a slot becomes two."""
+        held = np.flatnonzero(self._halves[0])
+        halves, numbers = self._halves[:, held], self._numbers[held]
+        self._bits += 1
+        slots = self._find_slots(halves[0], halves[1])
+        self._halves, self._numbers = np.zeros((2, 1 << self._bits), np.uint64), np.zeros(1 << self._bits, np.int32)
+        self._halves[:, slots], self._numbers[slots] = halves, numbers
 
 
 class NumberedTexts(NamedTuple):
