@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 import httpx2
 import numpy as np
@@ -129,7 +130,8 @@ class OpenAICompatibleEmbedder:
     def __init__(self, base_url: str, model: str, *, key: str = "") -> None:
         self.name = model
         self.dimensions = 0
-        self._url = base_url.rstrip("/") + "/embeddings"
+        parts = urlsplit(base_url)
+        self._url = parts._replace(path=f"{parts.path.rstrip('/')}/embeddings").geturl()
         self._headers = {"Authorization": f"Bearer {key}"} if key else {}
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:

@@ -211,7 +211,8 @@ def _require_possible(report: Report, wanted: EditRequest) -> None:
 async def accept_changes(workspace: Workspace, run: str, accept: str) -> None:
     """Store which changes of a waiting edit its reader accepts.
 
-    Raises `UserError`: the run is no waiting edit, or no change with such a number may be accepted; it waits on.
+    Raises `UserError`: the run is no waiting edit, another choice was made before, or no change with such a number may
+    be accepted; it waits on.
     """
     row = await workspace.runs.get(run)
     if not row.request.edits or row.status is not RunStatus.PAUSED:
@@ -221,7 +222,9 @@ async def accept_changes(workspace: Workspace, run: str, accept: str) -> None:
     proposed = await workspace.runs.read_text(run, "edits.json")
     if proposed is not None:
         accept_named(decode(Proposed, proposed, key="edits.json"), accept)
-    await workspace.runs.store_answer(run, ACCEPT_TOPIC, accept)
+    if (before := await workspace.runs.store_answer(run, ACCEPT_TOPIC, accept, once=True)) != accept:
+        problem = f"Other changes of run {run} were accepted a moment ago: {before!r}."
+        raise UserError("edit_accepted", problem, next_step=f"What they make of the report: corrobora runs show {run}")
 
 
 async def read_changes(workspace: Workspace, run: str) -> dict[str, Any]:

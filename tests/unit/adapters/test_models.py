@@ -13,6 +13,7 @@ from corrobora.adapters.models import (
     parse_target,
     provider_names,
 )
+from corrobora.adapters.models.transport import HttpEndpoint
 from corrobora.domain.errors import UserError
 from corrobora.testing.http_server import HttpServer, Request, Response
 from corrobora.testing.server import MODELS, ModelServer
@@ -67,6 +68,38 @@ def test_a_model_that_cannot_be_asked_is_refused_with_a_next_step(text: str, env
 def test_an_address_that_cannot_be_asked_is_told_with_the_variable_that_holds_it():
     with pytest.raises(UserError, match=r"\(http://::1\).*Set OLLAMA_HOST"):
         parse_target("ollama:m", {"OLLAMA_HOST": "::1"})
+
+
+def test_a_user_name_in_an_address_is_refused_without_being_shown():
+    with pytest.raises(UserError) as raised:
+        parse_target("openai-compatible:m@http://me:hunter2@127.0.0.1:9/v1", {})
+    assert raised.value.code == "model_no_address"
+    assert "user name" in raised.value.message
+    assert "hunter2" not in f"{raised.value.message} {raised.value.next_step}"
+
+
+def test_a_query_of_an_address_is_kept():
+    assert parse_target("openai-compatible:m@http://h/v1?api-version=2", {}).base_url == "http://h/v1?api-version=2"
+    assert parse_target("ollama:m", {"OLLAMA_HOST": "http://h:1/?a=b"}).base_url == "http://h:1/v1?a=b"
+
+
+async def test_the_query_of_an_address_is_sent_with_every_request():
+    sent: list[str] = []
+
+    async def respond(request: Request) -> Response:
+        sent.append(request.path)
+        return Response(body=b"{}")
+
+    async with HttpServer(respond) as server:
+        endpoint = HttpEndpoint(f"{server.url}/v1/?api-version=2026-01&x=a b")
+        async with endpoint.request("POST", "/chat/completions", b"{}") as answer:
+            await answer.read_body(100)
+        await endpoint.aclose()
+    assert sent == ["/v1/chat/completions?api-version=2026-01&x=a%20b"]
+
+
+async def test_an_address_that_cannot_be_asked_hides_no_other_local_server():
+    assert isinstance(await find_local_servers({"OLLAMA_HOST": "http://[::1"}), tuple)
 
 
 def test_a_key_is_never_shown():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Callable
@@ -187,6 +188,19 @@ async def test_changes_wait_for_their_reader_and_versions_are_kept_and_restored(
     assert texts[0] == texts[1] == texts[2]
     assert (await verify_report(workspace, await markdown(workspace, again))).passed
     assert [each.run for each in await list_versions(workspace, again)] == [run, made, back, again]
+
+
+async def test_of_two_choices_at_one_moment_one_is_made_and_the_other_refused(workspace: Workspace) -> None:
+    run = await research(workspace)
+    pieces = [each.id or "0.1" for each in (await read_outline(workspace, run)).pieces]
+    made = await edit(workspace, run, EditRequest(tuple(Edit(EditAction.DROP, each) for each in pieces[:2])), "")
+    possible = [str(each["number"]) for each in (await read_changes(workspace, made))["changes"]]
+    choices = [accept_changes(workspace, made, each) for each in (possible[0], ", ".join(possible))]
+    refused = [each for each in await asyncio.gather(*choices, return_exceptions=True) if each is not None]
+    assert [each.code for each in refused if isinstance(each, UserError)] == ["edit_accepted"]
+    kept = (await workspace.runs.read_answers(made))["edits"]
+    await accept_changes(workspace, made, kept)  # the same again changes nothing
+    assert (await workspace.runs.read_answers(made))["edits"] == kept
 
 
 async def test_a_part_that_is_researched_again_gains_what_the_library_holds(workspace: Workspace) -> None:

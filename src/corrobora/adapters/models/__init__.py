@@ -13,6 +13,7 @@ import functools
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from typing import Any, Protocol, cast
@@ -213,15 +214,20 @@ def _find_address(provider: Provider, given: str, env: Mapping[str, str]) -> str
         return ""  # it knows its own way
     if address and "://" not in address:
         address = f"http://{_complete_host(address, provider)}"
+    if "@" in address.partition("://")[2].partition("/")[0]:
+        raise UserError(  # the address is not repeated: it may hold a password
+            "model_no_address",
+            f"The address of {provider.name} holds a user name, which would be stored and shown with every run.",
+            next_step=f"Write it without, and set {provider.key or 'a key'} to what its server asks for.",
+        )
     if not _is_usable(address):
         raise UserError(
             "model_no_address",
             f"The provider {provider.name} has no usable address ({address[:100] or 'none'}).",
             next_step=f"Set {names[0]} to something like http://127.0.0.1:8000/v1.",
         )
-    if provider.local and urlsplit(address).path in ("", "/"):
-        address = f"{address.rstrip('/')}/v1"
-    return address
+    parts = urlsplit(address)
+    return parts._replace(path="/v1").geturl() if provider.local and parts.path in ("", "/") else address
 
 
 def _complete_host(address: str, provider: Provider) -> str:
@@ -293,7 +299,10 @@ async def find_local_servers(
     `addresses` (provider -> base URL) replaces the default ports.
     """
     local = [p for name in provider_names() if (p := find_provider(name)) is not None and p.local]
-    known = addresses or {p.name: _find_address(p, "", env or {}) for p in local}
+    known = dict(addresses or {})
+    for provider in () if addresses else local:
+        with suppress(UserError):  # at an address that cannot be asked there is no server
+            known[provider.name] = _find_address(provider, "", env or {})
     found = await asyncio.gather(*(_list_models(name, url) for name, url in known.items()))
     return tuple(server for server in found if server is not None)
 

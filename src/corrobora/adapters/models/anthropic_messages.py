@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 from corrobora.adapters.http import load_json
 from corrobora.adapters.models import (
@@ -46,7 +47,9 @@ class AnthropicMessages:
     def __init__(self, target: Target) -> None:
         key = {"x-api-key": target.key} if target.key else {}
         headers = {"content-type": "application/json", "accept": "text/event-stream", "anthropic-version": _VERSION}
-        self._http = HttpEndpoint(target.base_url.removesuffix("/v1"), headers | key, target.options)
+        parts = urlsplit(target.base_url)
+        base = parts._replace(path=parts.path.removesuffix("/v1")).geturl()
+        self._http = HttpEndpoint(base, headers | key, target.options)
         self._target = target
         self._level: Effort | None = target.level
         self._budgeted = bool(_WITH_BUDGET.match(target.model))

@@ -98,6 +98,7 @@ class HttpEndpoint:
         self._host = parts.hostname or ""
         self._port = parts.port or (443 if self._tls else 80)
         self._path = quote(parts.path.rstrip("/"), safe="/%:@!$&'()*+,;=~")
+        self._query = parts.query and "?" + quote(parts.query, safe="/?%:@!$&'()*+,;=~")
         self._idle_seconds = (options and options.idle_seconds) or IDLE_SECONDS
         self._total_seconds = (options and options.total_seconds) or CALL_SECONDS
         self._connect_seconds = (options and options.connect_seconds) or CONNECT_SECONDS
@@ -125,7 +126,7 @@ class HttpEndpoint:
         answer: HttpAnswer | None = None
         try:
             length = f"content-length: {len(body)}\r\n" if body else ""
-            head = f"{method} {self._path}{path} HTTP/1.1\r\n{self._head}{length}\r\n"
+            head = f"{method} {self._path}{path}{self._query} HTTP/1.1\r\n{self._head}{length}\r\n"
             connection.writer.write(head.encode("latin-1") + body)
             async with _bound_step(_WRITE_SECONDS):
                 await connection.writer.drain()

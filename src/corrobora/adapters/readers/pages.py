@@ -10,7 +10,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
@@ -22,7 +22,7 @@ from corrobora.adapters.search.mcp_server import IDENTIFIER, NAME, McpSearch
 from corrobora.adapters.web import BadUrl, check_url, host_of, normalize_url
 from corrobora.adapters.web.fetcher import PageFetcher
 from corrobora.adapters.web.network import blocked_reason
-from corrobora.adapters.web.transport import Bounds, PageReply
+from corrobora.adapters.web.transport import USER_AGENT, Bounds, PageReply
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import Document, Hit, ReadOutcome, SourceId
 from corrobora.domain.limits import LIMITS, Limits
@@ -37,6 +37,8 @@ _NOTHING = frozenset({204, 205})
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _UNTYPED = re.compile(r"(?:application|binary|unknown)/(?:octet-stream|(?:x-|force-)?download|unknown)")
 _NO_AI = re.compile(r"(?:^|[\s,:])noai(?:$|[\s,])", re.IGNORECASE)
+_ROBOT = re.compile(r"\s*([^\s:,]+)\s*:(?=\s*(?:no|all|index|follow|max-|unavailable))", re.IGNORECASE)
+_OUR_NAME = USER_AGENT.partition("/")[0].lower()
 _META = re.compile(rb"<meta[^>]{0,200}name\s*=\s*[\"']?robots[\"']?[^>]{0,200}>", re.IGNORECASE)
 _META_BYTES = 50_000
 
@@ -168,10 +170,21 @@ def _site_name(url: str) -> str:
 
 def _forbids_ai(reply: PageReply) -> bool:
     """True if header or head of the page say `noai` (bad-input H21)."""
-    if _NO_AI.search(reply.get_header("x-robots-tag")):
+    if any(_NO_AI.search(line) for line in _list_directives(reply.get_header("x-robots-tag"))):
         return True
     metas = _META.findall(reply.body[:_META_BYTES])
     return any(_NO_AI.search(meta.decode("latin-1").replace('"', " ").replace("'", " ")) for meta in metas)
+
+
+def _list_directives(header: str) -> Iterator[str]:
+    """Yield what a header says to every robot or to ours; a name holds to the end of its line, or to the next name."""
+    for line in header.splitlines():
+        ours = True
+        for part in line.split(","):
+            if (named := _ROBOT.match(part)) is not None:
+                ours = named[1].lower() in ("*", _OUR_NAME)
+            if ours:
+                yield part
 
 
 _FIRST_ERROR = 400

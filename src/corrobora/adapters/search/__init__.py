@@ -262,9 +262,9 @@ class ProviderApi:
         return ProviderError.request_failed(self.name, why=f"the connection{through} failed ({type(error).__name__})")
 
     def _parse_answer(self, data: bytes) -> object:
-        """Return the value of a JSON text. Raises `ProviderError` also for an error that came with the status 200."""
+        """Return the value of a JSON text. Raises `ProviderError` for an error that came alone with the status 200."""
         answer = self.parse_json(data)
-        if is_mapping(answer) and (answer.get("error") or answer.get("errors")):
+        if is_mapping(answer) and (answer.get("error") or answer.get("errors")) and not _holds_rows(answer):
             raise ProviderError.request_failed(self.name, why="it answered with an error")
         return answer
 
@@ -277,6 +277,13 @@ class ProviderApi:
             if not text or (text[:1] in b"{[" and text[-1:] not in b"}]"):
                 raise ProviderError.request_failed(self.name, why="the answer was cut") from error
             raise ProviderError.bad_content(self.name, "the answer is not JSON") from error
+
+
+def _holds_rows(answer: Mapping[str, object]) -> bool:
+    """True if results stand beside an error: some engines failed, and the others are paid for."""
+    parts = [value for name, value in answer.items() if name not in ("error", "errors")]
+    parts += [value for part in parts if is_mapping(part) for value in part.values()]
+    return any(isinstance(part, list) and any(is_mapping(row) and "url" in row for row in part) for part in parts)
 
 
 SNIPPET_MAX_CHARS = 4_000

@@ -81,14 +81,15 @@ class SearXNG(OpenProvider):
     calls_per_second = 2.0
     refused = "Its settings must list json under search.formats, and its limiter must let this machine through."
 
-    def __init__(self, key: str, **more: object) -> None:
-        if not more.get("base_url"):
+    def __init__(self, key: str, *, base_url: str = "", **more: object) -> None:
+        if not base_url:
             raise UserError(
                 "provider_address",
                 "SearXNG is a server of your own, and its address is not set.",
                 next_step="Set sources.searxng_url, such as http://127.0.0.1:8888.",
             )
-        super().__init__(key, **more)  # pyright: ignore[reportArgumentType]
+        base_url = base_url.rstrip("/").removesuffix("/search")  # as a browser shows it
+        super().__init__(key, base_url=base_url, **more)  # pyright: ignore[reportArgumentType]
 
     async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
         language = {"language": query.language} if query.language else {}

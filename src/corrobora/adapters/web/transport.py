@@ -196,12 +196,13 @@ def _read_location(value: bytes) -> str:
 
 
 def _read_headers(answer: httpcore2.Response) -> Mapping[str, str]:
-    """Return the headers as text; repeated ones are joined, as HTTP says."""
+    """Return the headers as text; repeated ones are joined, as HTTP says, or lines where a name in one holds for it."""
     found: dict[str, str] = {}
     for raw_name, raw_value in answer.headers:
         name = raw_name.decode("latin-1").lower()
         value = " ".join(raw_value.decode("utf-8", "replace").split())[:_HEADER_CHARS]
         if name == "location":
             value = _read_location(raw_value)
-        found[name] = f"{found[name]}, {value}"[:_HEADER_CHARS] if name in found else value
+        between = "\n" if name == "x-robots-tag" else ", "
+        found[name] = f"{found[name]}{between}{value}"[:_HEADER_CHARS] if name in found else value
     return found

@@ -260,19 +260,18 @@ class Runs:
         if not changed:
             raise Stale(f"A newer attempt owns run {run}.")
 
-    async def store_answer(self, run: str, topic: str, text: str) -> None:
-        """Store what a person decided ("plan": yes or no; a pause: a hint). The last answer to a topic counts.
-
-        It does not start the run: submit it again afterwards.
-        """
-        await self._database.execute(
+    async def store_answer(self, run: str, topic: str, text: str, *, once: bool = False) -> str:
+        """Store what a person decided; return which answer counts: the last, with `once` the first. Starts no run."""
+        row = await self._database.fetch_one(
             """WITH answered AS (
                 INSERT INTO run_answer (run, topic, answer) SELECT id, %s, %s FROM runs WHERE id = %s
-                ON CONFLICT (run, topic) DO UPDATE SET answer = excluded.answer, at = clock_timestamp() RETURNING run
-            ) SELECT pg_notify(%s, %s) FROM answered""",
-            [topic, text, validate_id(run), STATUS_CHANNEL, answer_mark(run)],
+                ON CONFLICT (run, topic) DO UPDATE SET at = clock_timestamp(),
+                    answer = CASE WHEN %s THEN run_answer.answer ELSE excluded.answer END RETURNING answer
+            ) SELECT answer, pg_notify(%s, %s) FROM answered""",
+            [topic, text, validate_id(run), once, STATUS_CHANNEL, answer_mark(run)],
             where="storing an answer",
         )
+        return str(row[0]) if row is not None else text
 
     async def read_answers(self, run: str) -> dict[str, str]:
         """Return what people decided, by topic."""

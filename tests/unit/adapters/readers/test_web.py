@@ -258,6 +258,30 @@ async def test_h21_noai_in_the_page_itself_is_heeded(library: PostgresLibrary, p
 
 
 @pytest.mark.parametrize(
+    ("said", "outcome"),
+    [
+        (["otherbot: noai"], "read"),
+        (["otherbot: noindex, noai", "max-snippet: 5"], "read"),
+        (["otherbot: noindex, corrobora: noai"], "robots"),
+        (["*: noai"], "robots"),
+        (["otherbot: none", "noai"], "robots"),
+        (["unavailable_after: 25 Jun 2030 15:00:00 PST, noai"], "robots"),
+    ],
+)
+async def test_h21_a_header_for_another_robot_is_not_for_this_one(
+    said: list[str], outcome: str, library: PostgresLibrary, parser: ParserProcess
+):
+    names: tuple[str, ...] = ("x-robots-tag", "X-Robots-Tag")  # each a line of its own
+    lines = dict[str, str](zip(names, said, strict=False))
+
+    async def respond(request: Request) -> Response:
+        return Response(404) if request.path == "/robots.txt" else Response(200, BRIDGE.encode(), "text/html", lines)
+
+    async with HttpServer(respond) as server:
+        assert await _outcome(_reader(server, parser, library), f"{server.url}/b") == outcome
+
+
+@pytest.mark.parametrize(
     "url", ["file:///etc/passwd", "ftp://a.example/", "http://user@a.example/", "x", "", "http://[::1"]
 )
 async def test_f02_what_is_no_web_address_is_refused(url: str, library: PostgresLibrary, parser: ParserProcess):

@@ -262,6 +262,30 @@ async def test_a_searxng_none_of_whose_engines_answers_has_failed():
     assert (await ask(SearXNG, b'{"results": [], "unresponsive_engines": []}'))[0] == []
 
 
+async def test_the_address_of_searxng_may_be_that_of_its_search_page():
+    sent: list[str] = []
+
+    async def respond(request: Request) -> Response:
+        sent.append(urlsplit(request.path).path)
+        return Response(body=b'{"results": []}')
+
+    async with HttpServer(respond) as server:
+        for path in ("", "/", "/search", "/search/"):
+            assert await make(SearXNG, server.url + path).search(Query("iron"), limit=5) == []
+    assert set(sent) == {"/search"}
+
+
+async def test_results_that_stand_beside_an_error_are_kept():
+    row = {"url": "https://a.example/1", "title": "Iron"}
+    for kind, found in ((SearXNG, {"results": [row]}), (Brave, {"web": {"results": [row]}})):
+        (hit,), _ = await ask(
+            kind, json.dumps({**found, "errors": [{"engine": "x", "url": "y"}], "error": "x"}).encode()
+        )
+        assert hit.url == row["url"]
+        with pytest.raises(ProviderError, match="answered with an error"):
+            await ask(kind, b'{"error": "x", "results": [], "errors": [{"url": "y"}]}')
+
+
 @pytest.mark.parametrize("kind", [SearXNG, Wikipedia, ArXiv], ids=lambda kind: kind.name)
 async def test_a_refusal_where_no_key_was_sent_is_not_told_as_one_of_a_key(kind: type[KeyedProvider]):
     async def refuse(_: Request) -> Response:
