@@ -11,10 +11,10 @@ from corrobora.adapters.models import (
     find_local_servers,
     find_provider,
     parse_target,
-    provider_names,
 )
 from corrobora.adapters.models.transport import HttpEndpoint
 from corrobora.domain.errors import UserError
+from corrobora.registry import list_parts
 from corrobora.testing.http_server import HttpServer, Request, Response
 from corrobora.testing.server import MODELS, ModelServer
 
@@ -129,18 +129,18 @@ async def test_running_local_servers_are_found_and_silence_and_nonsense_are_not(
 
     async with ModelServer() as good, HttpServer(nonsense) as odd, HttpServer(broken) as bad:
         found = await find_local_servers(
-            addresses={
-                "ollama": f"{good.url}/v1",
-                "vllm": f"{odd.url}/v1",
-                "lmstudio": f"{bad.url}/v1",
-                "llamacpp": "http://127.0.0.1:9/v1",
+            {
+                "OLLAMA_BASE_URL": f"{good.url}/v1",
+                "VLLM_BASE_URL": f"{odd.url}/v1",
+                "LMSTUDIO_BASE_URL": f"{bad.url}/v1",
+                "LLAMACPP_BASE_URL": "http://127.0.0.1:9/v1",
             }
         )
     assert [(server.provider, server.models) for server in found] == [("ollama", MODELS)]
 
 
 def test_every_local_provider_has_a_default_address_on_this_machine():
-    found = [provider for name in provider_names() if (provider := find_provider(name)) is not None]
+    found = [provider for name in list_parts("models") if (provider := find_provider(name)) is not None]
     local = [provider for provider in found if provider.local]
     assert len({provider.base_url for provider in local}) == len(local) == 4
     assert all(provider.base_url.startswith("http://127.0.0.1:") and not provider.key for provider in local)

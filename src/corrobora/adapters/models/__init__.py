@@ -9,13 +9,11 @@ point of the group `corrobora.models` that names a `Provider`; the built-in ones
 from __future__ import annotations
 
 import asyncio
-import functools
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from importlib import metadata
 from typing import Any, Protocol, cast
 from urllib.parse import urlsplit
 
@@ -24,8 +22,7 @@ from corrobora.adapters.models.transport import HttpEndpoint
 from corrobora.analysts.language_model import TIERS, Correction, Effort, Ending, OutputForm, Prompt, Tier
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import CallOptions, OutputMode, Price, Usage
-
-GROUP = "corrobora.models"
+from corrobora.registry import list_parts, load_part
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,17 +166,9 @@ class ModelWire(Protocol):
         ...
 
 
-@functools.cache
-def provider_names() -> tuple[str, ...]:
-    """Return the names of all installed providers."""
-    return tuple(dict.fromkeys(entry.name for entry in metadata.entry_points(group=GROUP)))
-
-
-@functools.cache
 def find_provider(name: str) -> Provider | None:
     """Load a provider by its name; None if no installed package has it."""
-    entry = next(iter(metadata.entry_points(group=GROUP, name=name)), None)
-    return cast("Provider", entry.load()) if entry is not None else None
+    return load_part("models", name) if name in list_parts("models") else None
 
 
 def parse_target(text: str, env: Mapping[str, str], *, base_url: str = "", key: str = "") -> Target:
@@ -193,7 +182,7 @@ def parse_target(text: str, env: Mapping[str, str], *, base_url: str = "", key: 
         raise UserError(
             "model_unknown_provider",
             f"The model {text.strip()[:80]!r} names no known provider.",
-            next_step=f"Write PROVIDER:MODEL with one of: {', '.join(provider_names())}.",
+            next_step=f"Write PROVIDER:MODEL with one of: {', '.join(list_parts('models'))}.",
         )
     model, _, address = rest.strip().partition("@http")
     if not model.strip():
@@ -291,18 +280,13 @@ class LocalServer:
     models: tuple[str, ...]
 
 
-async def find_local_servers(
-    env: Mapping[str, str] | None = None, *, addresses: Mapping[str, str] | None = None
-) -> tuple[LocalServer, ...]:
-    """Ask the known local ports which models they have (`GET /v1/models`); silence and nonsense mean "not there".
-
-    `addresses` (provider -> base URL) replaces the default ports.
-    """
-    local = [p for name in provider_names() if (p := find_provider(name)) is not None and p.local]
-    known = dict(addresses or {})
-    for provider in () if addresses else local:
+async def find_local_servers(env: Mapping[str, str]) -> tuple[LocalServer, ...]:
+    """Ask the known local ports which models they have (`GET /v1/models`); silence and nonsense mean "not there"."""
+    local = [provider for name in list_parts("models") if (provider := find_provider(name)) and provider.local]
+    known: dict[str, str] = {}
+    for provider in local:
         with suppress(UserError):  # at an address that cannot be asked there is no server
-            known[provider.name] = _find_address(provider, "", env or {})
+            known[provider.name] = _find_address(provider, "", env)
     found = await asyncio.gather(*(_list_models(name, url) for name, url in known.items()))
     return tuple(server for server in found if server is not None)
 
