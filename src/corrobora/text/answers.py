@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
+from corrobora.domain.limits import read_table
 from corrobora.text.measures import find_quantities
 from corrobora.text.mentions import MentionKind, find_mentions
 from corrobora.text.quantities import NUMBER_WORDS, SCALES, find_days, find_releases, find_years
@@ -62,50 +63,17 @@ def _read_kinds(names: str) -> frozenset[AnswerKind]:
 
 
 _NUMBERS = _read_kinds("extent duration age frequency count money share amount")
-_DEGREES = tuple(
-    (words, _read_kinds(kinds))
-    for words, kinds in (
-        ("long", "extent duration"),
-        ("often|frequently|regularly", "frequency"),
-        ("soon|quickly|fast", "duration date amount"),
-        ("old", "age date"),
-        ("far|tall|wide|deep|high|thick|short|large|big|heavy|small|strong|hot|cold|warm|close", "extent amount"),
-        ("expensive|costly|cheap", "money"),
-        ("much", "money share amount"),
-    )
-)
+
+
+def _read_rows(name: str) -> tuple[tuple[str, frozenset[AnswerKind]], ...]:
+    return tuple((words, _read_kinds(kinds)) for words, kinds in read_table("answer_kinds.toml")[name])
+
+
+_DEGREES = _read_rows("degrees")
 _HOW = re.compile(rf"\bhow ({'|'.join(each for each, _ in _DEGREES)})\b")
 _HOW_MANY = re.compile(r"\b(?:how many|wie ?viele[nr]?)((?: \w+){1,4})")
-_GERMAN = tuple(
-    (re.compile(rf"\b(?:{asks})\b"), _read_kinds(kinds))
-    for asks, kinds in (
-        ("wie lange?", "duration extent"),
-        ("wie (?:oft|häufig)", "frequency"),
-        ("wie alt|welche[mns] alter", "age date amount"),
-        ("wie ?viel|wie (?:hoch|teuer)|was kosten?|was kostet|was zahlt|was zahlen", "money share amount"),
-        ("wie (?:große?|groß|breit|tief|weit|schwer|dick|lang|klein|warm|heiß|kalt|stark|schnell)", "extent amount"),
-        ("wann", "date clock"),
-        ("wer|wem|wen|wessen", "person"),
-        ("wo|wohin|woher", "place"),
-        ("warum|weshalb|wieso|weswegen", "reason"),
-    )
-)
-_NOUNS = tuple(
-    (nouns, _read_kinds(kinds))
-    for nouns, kinds in (
-        ("length|height|width|depth|distance|size|dimensions|weight|area|volume", "extent amount"),
-        ("duration|timeout|lifetime|period|deadline|delay|age|interval", "duration frequency"),
-        ("frequency", "frequency"),
-        ("price|costs?|fees?|fine|salary|budget|revenue|turnover|profit|rent", "money share amount"),
-        ("percentage|percent|proportion|share|rate", "share amount"),
-        ("numbers?|amount|quantity|limit|limits|minimum|maximum|speed|temperature|capacity|threshold|score", "amount"),
-        (r"time(?! (?:limits?|outs?|spans?|frames?|windows?|steps?|zones?)\b)", "clock"),
-        ("date|year|month|day", "date"),
-        ("releases?|versions?", "release"),
-        ("address|city|town|country|location|place|venue|street", "place"),
-        ("reason|reasons|rationale|cause|causes|purpose", "reason"),
-    )
-)
+_GERMAN = tuple((re.compile(rf"\b(?:{asks})\b"), kinds) for asks, kinds in _read_rows("german"))
+_NOUNS = _read_rows("nouns")
 _OPENS_NOUN = (
     r"\b(?:what|which)(?: (?:is|are|was|were|has been|will be))?(?: (?:the|a|an|its|their|his|her))?"
     r"(?: (?!(?:between|of|for|in|on|to|from|with)\b)\w+){0,2}? "

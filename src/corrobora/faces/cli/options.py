@@ -101,18 +101,12 @@ fields_option = click.option(
 )
 
 
-class DeliverOption(click.Option):
-    """`--deliver`, whose help names the installed channels; they are looked up only when help is printed."""
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the option and its help, with the channels of this installation."""
-        forms = {"folder": "folder:DIR", "email": "email:ADDRESS"}
-        channels = ", ".join(forms.get(name, name) for name in sorted(list_parts("delivery")))
-        self.help = f"Deliver the report through a channel: {channels}. Repeatable."
-        return super().get_help_record(ctx)
-
-
-deliver_option = click.option("--deliver", cls=DeliverOption, multiple=True, metavar="CHANNEL[:TARGET]")
+deliver_option = click.option(
+    "--deliver",
+    multiple=True,
+    metavar="CHANNEL[:TARGET]",
+    help="Deliver the report: folder:DIR, email:ADDRESS, webhook, or a channel that a package adds. Repeatable.",
+)
 anyway_option = click.option(
     "--deliver-anyway", is_flag=True, help="Deliver the report even if its verification failed."
 )
