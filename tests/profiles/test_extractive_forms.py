@@ -126,6 +126,22 @@ FILES: dict[str, dict[str, str]] = {
         "yaochang.txt": "东窑厂参观须知\n\n窑厂每天上午十点开门，下午五点关门，星期二休息。参观者不得触摸作品。"
         "门票为二十元。\n",
     },
+    "scripts": {
+        "biblioteka.md": "# Правила библиотеки\n\n## Читательские билеты\n\nЧитательский билет стоит двести рублей в "
+        "год. Билеты выдаёт дежурный библиотекарь.\n\n## Книги\n\nНовую книгу разрешается держать дома четырнадцать "
+        "дней. Каталогом новых книг заведует Анна Рогова.\n\n## Зал\n\nВ читальном зале нельзя разговаривать.\n",
+        "toshokan.txt": "図書館の利用案内\n\n開館時間は午前九時から午後七時までです。月曜日は休館です。"
+        "Orchidの端末は二階にあります。\n",
+        "doseogwan.txt": "도서관 이용 안내\n\n도서관은 아침 아홉 시에 문을 엽니다. 대출증은 만 원입니다. 새 책은 "
+        "두 주 동안 빌릴 수 있습니다.\n",
+        "maktaba.txt": "دليل المكتبة\n\nتفتح المكتبة أبوابها في التاسعة صباحا. تدوم إعارة الكتب أسبوعين. "
+        "تباع البطاقات عند المدخل.\n",
+        "pustakalay.txt": "पुस्तकालय के नियम\n\nपुस्तकालय सुबह नौ बजे खुलता है। नई पुस्तकें चौदह दिन तक रखी जा सकती हैं। "
+        "कार्ड का शुल्क सौ रुपये है।\n",
+        "reglement.txt": "Règlement de la salle\n\nQui peut entrer ? Les membres peuvent entrer à toute heure. Les "
+        "clés sont rendues : le soir.\n",
+        "shuoming.txt": "展览说明\n\n馆长说（请注意！），展厅内禁止拍照。门票在入口处出售。\n",
+    },
 }  # fmt: skip
 FIRST = (  # library, question, what the opening says
     ("oven", "What must be done before the door is opened?",
@@ -160,6 +176,15 @@ FIRST = (  # library, question, what the opening says
     ("abroad", "Combien coûte l'inscription à l'atelier ?", "L'inscription coûte 40 euros par an."),
     ("abroad", "¿Cuánto cuesta la entrada del taller?", "La entrada cuesta 5 euros"),
     ("abroad", "窑厂几点开门？", "窑厂每天上午十点开门"),
+    ("scripts", "Сколько стоят читательские билеты?", "Читательский билет стоит двести рублей в год."),
+    ("scripts", "Кто заведует каталогами новых книг?", "Каталогом новых книг заведует Анна Рогова."),
+    ("scripts", "開館時間は何時からですか?", "開館時間は午前九時から午後七時までです。"),
+    ("scripts", "Orchid の端末はどこにありますか?", "Orchidの端末は二階にあります。"),
+    ("scripts", "도서관은 몇 시에 문을 여나요?", "도서관은 아침 아홉 시에 문을 엽니다."),
+    ("scripts", "كم تدوم إعارة كتاب؟", "تدوم إعارة الكتب أسبوعين."),
+    ("scripts", "पुस्तकालय कितने बजे खुलता है?", "पुस्तकालय सुबह नौ बजे खुलता है।"),
+    ("scripts", "Quand rend-on les clés de la salle ?", "Les clés sont rendues : le soir."),
+    ("scripts", "展厅内禁止拍照吗？", "馆长说（请注意！），展厅内禁止拍照。"),
 )  # fmt: skip
 NEAR = (  # questions in few words of the documents: which passages are shown all the same
     ("gate", "Who may borrow mine for a day while I am away, if it is a passkey?",
@@ -171,6 +196,7 @@ ABSENT = (
     ("oven", "Which composer wrote the opera Jenufa?"),
     ("values", "How many inhabitants has Buenos Aires?"),
     ("abroad", "Wie viele Einwohner hat Hamburg?"),
+    ("scripts", "Кто написал оперу «Енуфа»?"),
 )
 OTHERS = (
     ("quarters", "How many people does the company employ?"),
@@ -229,6 +255,9 @@ def test_a_report_answers_in_whole_sentences(
     assert -1 not in places, said
     assert places == sorted(places), said
     assert report.outcome in (Outcome.COMPLETE, Outcome.PARTIAL), "words alone may not tell that it is the answer"
+    if library == "scripts":
+        assert report.outcome is Outcome.PARTIAL, "the rating that makes a report complete knows English"
+        assert {check.follows for check in report.checks if check.facts} == {"quote"}
 
 
 @pytest.mark.parametrize(("library", "question", "passage"), NEAR)

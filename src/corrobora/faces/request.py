@@ -15,7 +15,7 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request, RequestOption
 from corrobora.registry import load_part
 from corrobora.text.phrases import dump_frame
-from corrobora.text.tokens import detect_language
+from corrobora.text.vocabulary import detect_language
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,8 @@ from corrobora.text.answer_match import AnswerCheck, Lack, covers_both_sides, is
 from corrobora.text.mentions import find_names
 from corrobora.text.phrases import format_count
 from corrobora.text.questions import asks_to_compare, split_parts
-from corrobora.text.tokens import detect_language, fold_text
-from corrobora.text.vocabulary import Equivalence, collect_equivalences
+from corrobora.text.tokens import fold_text
+from corrobora.text.vocabulary import Equivalence, collect_equivalences, detect_language
 
 CHANGE_SHARE = 0.5  # of a question's topic that both statements of a difference must hold to answer it
 

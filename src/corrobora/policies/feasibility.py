@@ -18,7 +18,8 @@ from corrobora.policies.gates import add_default_criterion
 from corrobora.policies.intake import TIERS, angle_range
 from corrobora.policies.queries import is_near_duplicate, query_core, select_fresh_queries
 from corrobora.text.phrases import format_count
-from corrobora.text.tokens import find_function_words, fold_text, split_words, stem_word
+from corrobora.text.tokens import fold_text, split_words, stem_word
+from corrobora.text.vocabulary import find_function_words
 
 MAX_ITERATIONS = 7  # the larger cap of TIMED-4 also applies to gates
 PRIORITIES = range(1, 11)

@@ -39,12 +39,13 @@ from corrobora.text.questions import (
     weigh_terms,
 )
 from corrobora.text.segmentation import list_sentences
-from corrobora.text.tokens import detect_language, is_same_family, stem_text
+from corrobora.text.tokens import is_same_family, stem_text
 from corrobora.text.vocabulary import (
     Aliases,
     Equivalence,
     add_aliased_stems,
     compare_stems,
+    detect_language,
     map_names,
     weigh_stem,
 )

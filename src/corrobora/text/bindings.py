@@ -17,16 +17,8 @@ from corrobora.text.measures import Measure, find_identifiers, find_measures, fi
 from corrobora.text.mentions import Mention, MentionKind, find_mentions, strip_to_alphanumeric
 from corrobora.text.quantities import find_dates, is_calendar_name
 from corrobora.text.reading import Discrepancy, ParsedEvidence, find_nearest
-from corrobora.text.tokens import (
-    STOP_WORDS,
-    find_function_words,
-    fold_text,
-    is_same_family,
-    split_words,
-    stem_text,
-    stem_word,
-)
-from corrobora.text.vocabulary import is_akin, is_common, is_known, weigh_stem
+from corrobora.text.tokens import STOP_WORDS, fold_text, is_same_family, split_words, stem_text, stem_word
+from corrobora.text.vocabulary import find_function_words, is_akin, is_common, is_known, weigh_stem
 
 _PART = re.compile(r"[,;]\s(?!\d)|\s(?:and|but|while|whereas)\s")
 _BETWEEN = frozenset(

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from corrobora.domain.evidence import fold_typography
 from corrobora.domain.limits import read_table
-from corrobora.text.tokens import is_english, split_words, stem_word
+from corrobora.text.tokens import split_words, stem_word
+from corrobora.text.vocabulary import is_english
 
 
 class Shade(NamedTuple):

@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from corrobora.text.measures import find_quantities
 from corrobora.text.quantities import find_years
-from corrobora.text.tokens import FUNCTION_WORDS, STOP_WORDS, WORD, detect_language, fold_text, split_words, stem_text
+from corrobora.text.tokens import STOP_WORDS, WORD, fold_text, split_words, stem_text
+from corrobora.text.vocabulary import detect_language, read_function_words
 
 
 class MentionKind(StrEnum):
@@ -311,7 +312,7 @@ _LEFT_OPEN = re.compile(  # said of the reading: whatever else is not found, ope
 
 def _has_joined_capitals(text: str) -> bool:
     """True for two capitalized words side by side: in German every noun has a capital, so one alone is no name."""
-    capital = [word[0].isupper() and fold_text(word) not in FUNCTION_WORDS["de"] for word in text.split()]
+    capital = [word[0].isupper() and fold_text(word) not in read_function_words()["de"] for word in text.split()]
     return any(one and other for one, other in pairwise(capital))
 
 

@@ -13,7 +13,8 @@ from itertools import pairwise
 
 from corrobora.text.mentions import MentionKind, find_mentions
 from corrobora.text.quantities import is_calendar_name, remove_releases
-from corrobora.text.tokens import detect_language, find_function_words, split_words, stem_text, stem_word
+from corrobora.text.tokens import split_words, stem_text, stem_word
+from corrobora.text.vocabulary import detect_language, find_function_words
 
 _BETWEEN = re.compile(
     r"(?i)\bbetween\s+(.{2,120}?)\s+and\s+(.{2,120}?)(?=[?.;,:]|$|\s+(?:in|on|with|regarding|for|"

@@ -46,8 +46,11 @@ _OPENERS = frozenset(
     "however there here its his her their our my after before since because although though then thus what who why "
     "how where which some many most both each all one another such during under over until also".split()
 )
-_STOP = re.compile(r"[.!?…]+|[。！？]+|\n\s*")  # every alternative succeeds where it starts: linear on any text
-_CLOSERS = "\"'”’)]»›*_"
+QUESTION_MARKS = ("?", "？", "؟")
+STOPS = "。．｡！？।॥؟۔։።៕"  # of other scripts: no white space need follow
+_STOP = re.compile(rf"[.!?…]+|[{STOPS}]+|\n\s*")  # every alternative succeeds where it starts: linear on any text
+_CLOSERS = "\"'”’)]»›*_」』）】》〉］"
+_WITHIN = "，、；："  # a stop before one of these stands in brackets or a quotation
 _MARKER = re.compile(r"(?:[-*•‣◦–+#>|]|(?<=  )o|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[\d[\d:./ T-]{3,24}\])(?=\s)")
 _GOES_ON = frozenset(",-–—'\"’”()/&")
 _SHORT_LINE = 40
@@ -190,9 +193,11 @@ def _read_indentation(line: str) -> str:
 
 def _stop_ends(text: str, begin: int, line: int, start: int, end: int) -> bool:
     """True if the punctuation `text[start:end]` ends the sentence that began at `begin`."""
-    if end >= len(text) or text[start] in "。！？":
+    if end >= len(text):
         return True
     follow = text[end]
+    if text[start] in STOPS:
+        return follow not in _WITHIN and not (text[start] == "．" and follow.isdigit())
     if not follow.isspace():
         return False
     at = end + 1

@@ -28,15 +28,9 @@ from corrobora.text.orders import drop_orders, find_order
 from corrobora.text.quantities import find_dates
 from corrobora.text.reading import Discrepancy, ParsedEvidence, read_evidence
 from corrobora.text.segmentation import list_sentences
-from corrobora.text.tokens import (
-    LIST_ITEM,
-    detect_language,
-    fold_text,
-    is_table_row,
-    stem_text,
-)
+from corrobora.text.tokens import LIST_ITEM, fold_text, is_table_row, stem_text
 from corrobora.text.typed import compare_sentence
-from corrobora.text.vocabulary import compare_stems, weigh_stem, weigh_stems
+from corrobora.text.vocabulary import compare_stems, detect_language, weigh_stem, weigh_stems
 
 if TYPE_CHECKING:
     from corrobora.text.vocabulary import Matrix

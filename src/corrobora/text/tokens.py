@@ -1,10 +1,9 @@
 """Tokens: the terms of a text that search and analysis share, and its signs: list items, citations, Markdown, controls.
 
-Knows case and accent folding, stop words, the Porter stem, British and American spellings, irregular verbs, scripts
-without spaces, and the function words of German, French, Spanish, Italian, Portuguese and Dutch; one version number
-stamps it all. Knows which characters CommonMark and citation markers give a meaning, and which a terminal obeys:
-readers, storage, reports and the terminal call it at their borders. Does not know any index and does not translate: the
-same text always gives the same terms.
+Knows case and accent folding, stop words, the Porter stem, British and American spellings, irregular verbs, the stems
+and vowel signs of other scripts, and scripts without spaces; one version number stamps it all. Knows which characters
+CommonMark and citation markers give a meaning, and which a terminal obeys: readers, storage, reports and the terminal
+call it at their borders. Does not know any index and does not translate: the same text always gives the same terms.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ import Stemmer
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-TOKENIZER_VERSION = 3
+TOKENIZER_VERSION = 4
 _START = 2  # letters of a word that its stem keeps; a stem of no more letters keeps the first: "eying", "ei"
 
 STOP_WORDS = frozenset(
@@ -37,7 +36,8 @@ STOP_WORDS = frozenset(
     "you your yours yourself yourselves".split()
 )
 
-_MARKS = re.compile("[\u0300-\u036f]+")
+# Accents, and the vowel points of Hebrew and Arabic; the breve of a Russian letter makes it another one.
+_MARKS = re.compile("(?<![\u0418\u0438])\u0306|[\u0300-\u0305\u0307-\u036f\u0591-\u05c7\u0640\u064b-\u065f\u0670]+")
 WORD = re.compile(r"([^\W_]+)(?:['’ʼ](?:s|t|d|m|re|ve|ll)(?![^\W_]))?")
 _PLAIN_WORD = re.compile(r"[a-z0-9]+")  # the same words, three times as fast
 # letters that stems of one family share at least, and letters in which they may differ
@@ -45,7 +45,23 @@ FAMILY_LETTERS, _ENDING_LETTERS = 5, 3
 _ENDING = re.compile(r"(?<=[a-z0-9])'(?:s|t|d|m|re|ve|ll)(?![a-z0-9])")
 _TWO_ENDINGS = re.compile(r"'(?:s|t|d|m|re|ve|ll)'")
 _FOREIGN = re.compile(r"[^\W_\x00-\x7f]")  # a letter or digit that folding does not make ASCII
-_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_UNSPACED_LETTERS = (  # of Thai, Lao, Burmese, Khmer, Chinese, Japanese, and Korean, whose words take endings
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+)
+_UNSPACED = re.compile(f"[{_UNSPACED_LETTERS}]")
+_RUNS = re.compile(f"[{_UNSPACED_LETTERS}]+|[^{_UNSPACED_LETTERS}]+")
+_VOWELS = "".join(chr(at) for at in range(0x0900, 0x1B00) if unicodedata.category(chr(at)).startswith("M"))
+_VOWEL = re.compile(f"[{_VOWELS}]")  # a vowel of an Indic script, Thai or Burmese, that is written as part of a letter
+_SIGNED_WORD = re.compile(rf"(?:[^\W_]|[{_VOWELS}])+")
+LAST_LATIN = "\u036f"
+_STEMMERS = {  # by the first word of the Unicode names of the letters of a script
+    "ARABIC": "arabic",
+    "ARMENIAN": "armenian",
+    "CYRILLIC": "russian",
+    "DEVANAGARI": "hindi",
+    "GREEK": "greek",
+    "TAMIL": "tamil",
+}
 _stemmer = Stemmer.Stemmer("porter", 0)  # without a cache of its own: `stem_word` has one
 
 
@@ -77,10 +93,12 @@ def split_words(text: str) -> list[str]:
     plain = fold_text(text)
     if plain.isascii() and "'" not in plain:
         return _PLAIN_WORD.findall(plain)
-    found: list[str] = WORD.findall(plain)
-    if plain.isascii() or _UNSPACED.search(plain) is None:
+    if plain.isascii():
+        return WORD.findall(plain)
+    found: list[str] = (WORD if _VOWEL.search(plain) is None else _SIGNED_WORD).findall(plain)
+    if _UNSPACED.search(plain) is None:
         return found
-    return [part for word in found for part in _character_pairs(word)]
+    return [part for word in found for run in _RUNS.findall(word) for part in _character_pairs(run)]
 
 
 def fold_to_ascii(text: str) -> str | None:
@@ -95,22 +113,32 @@ def fold_to_ascii(text: str) -> str | None:
     return None if _TWO_ENDINGS.search(folded) is not None else _ENDING.sub(" ", folded)
 
 
-def _character_pairs(word: str) -> list[str]:
-    if len(word) == 1 or _UNSPACED.search(word) is None:
-        return [word]
-    return [word[at : at + 2] for at in range(len(word) - 1)]
+def _character_pairs(run: str) -> list[str]:
+    if len(run) == 1 or _UNSPACED.match(run) is None:
+        return [run]
+    return [run[at : at + 2] for at in range(len(run) - 1)]
 
 
 @lru_cache(maxsize=200_000)
 def stem_word(word: str) -> str:
-    """Return the Porter stem of a folded word, or "" for a stop word.
+    """Return the stem of a folded word by the script of its first letter, or "" for a stop word.
 
-    It is that of the American spelling, or of the verb of which the word is an irregular form, if there is one.
+    It is Porter's, that of the American spelling or of the verb of which the word is an irregular form, if there is
+    one; and Snowball's for the language that most people write in another script.
     """
     if word in STOP_WORDS:
         return ""
+    if word[0] > LAST_LATIN:
+        other = _find_stemmer(word[0])
+        return word if other is None else other.stemWord(word)
     stem = _stemmer.stemWord(word)
     return _read_spellings().get(stem, stem)
+
+
+@lru_cache(maxsize=2_000)
+def _find_stemmer(letter: str) -> Stemmer.Stemmer | None:
+    name = _STEMMERS.get(unicodedata.name(letter, "").partition(" ")[0])
+    return Stemmer.Stemmer(name, 0) if name else None
 
 
 @cache
@@ -138,13 +166,14 @@ def stem_text(text: str) -> tuple[str, ...]:
 
 
 def find_stems(texts: Sequence[str], wanted: Collection[str]) -> list[set[str]]:
-    """Return those stems of each text that are among those wanted; a word is stemmed only if it begins like one."""
+    """Return those stems of each text that are among those wanted; see `count_stems` for which words are stemmed."""
     starts, first = _list_starts(wanted)
     return [
         {
             stem
             for word in split_words(text)
-            if (word[:_START] in starts or word[0] in first) and (stem := stem_word(word)) in wanted
+            if (word[:_START] in starts or word[0] in first or word[0] > LAST_LATIN)
+            and (stem := stem_word(word)) in wanted
         }
         for text in texts
     ]
@@ -153,11 +182,14 @@ def find_stems(texts: Sequence[str], wanted: Collection[str]) -> list[set[str]]:
 def count_stems(texts: Sequence[str], wanted: Collection[str]) -> list[Counter[str]]:
     """Count the stems of each text that are among those wanted.
 
-    A word is stemmed once for all texts, and only if it begins like a stem that is wanted, or like another spelling.
+    A word is stemmed once for all texts, and only if it begins like a stem that is wanted, or like another spelling;
+    in other scripts than Latin, stemming may change how a word begins.
     """
     words = [Counter(split_words(text)) for text in texts]
     starts, first = _list_starts(wanted)
-    likely = {word for word in set[str]().union(*words) if word[:_START] in starts or word[0] in first}
+    likely = {
+        word for word in set[str]().union(*words) if word[:_START] in starts or word[0] in first or word[0] > LAST_LATIN
+    }
     forms = {word: stem for word in likely if (stem := stem_word(word)) in wanted and stem}
     found = [Counter[str]() for _ in words]
     for counts, each in zip(found, words, strict=True):
@@ -172,79 +204,6 @@ def _list_starts(wanted: Collection[str]) -> tuple[set[str], set[str]]:
     starts = {stem[:_START] for stem in wanted if len(stem) > _START}
     starts |= {start for stem in wanted for start in _read_other_starts().get(stem, ())}
     return starts, {stem[:1] for stem in wanted if len(stem) <= _START}
-
-
-_WORDS_OF_LANGUAGE = {
-    "de": "der die das den dem des ein eine einen einem einer eines und oder aber nicht kein keine mit von vom zu "
-    "zum zur im in am an auf aus bei beim nach seit vor für über unter um durch gegen ohne bis ist sind war "
-    "waren wird werden wurde wurden worden hat haben hatte kann können muss müssen darf dürfen soll sollen "
-    "sollte er sie es ihr ihre sein seine sich man wir ich du dass daß weil wenn ob als wie wer was wann wo "
-    "warum wieso welche welcher welches welchen wem wen wozu womit viel viele lange hoch groß weit oft alt "
-    "auch nur noch schon so dieser diese dieses alle allem allen aller alles also ander andere anderem "
-    "anderen anderer anderes anderm andern anderr anders bin bist da damit dann derselbe derselben denselben "
-    "desselben demselben dieselbe dieselben dasselbe dazu dein deine deinem deinen deiner deines denn derer "
-    "dessen dich dir dies diesem diesen doch dort einig einige einigem einigen einiger einiges einmal ihn "
-    "ihm etwas euer eure eurem euren eurer eures gewesen hab habe hatten hier hin hinter mich mir ihrem "
-    "ihren ihrer ihres euch indem ins jede jedem jeden jeder jedes jene jenem jenen jener jenes jetzt keinem "
-    "keinen keiner keines könnte manche manchem manchen mancher manches mein meine meinem meinen meiner "
-    "meines musste nichts nun sehr seinem seinen seiner seines selbst ihnen solche solchem solchen solcher "
-    "solches sondern sonst uns unsere unserem unseren unser unseres während warst weiter welchem werde "
-    "wieder will wirst wollen wollte würde würden zwar zwischen ab weshalb vielen wieviel jemand niemand "
-    "mehr",
-    "fr": "le la les l un une des du de d et ou mais ne pas plus à au aux en dans par pour sur sous avec sans chez "
-    "est sont était étaient sera a ont avait être avoir peut peuvent doit doivent il elle ils elles on nous vous je "
-    "se ce cette ces cet son sa ses leur leurs que qui quoi quel quelle quels quelles quand où comment pourquoi "
-    "combien y qu s n si très aussi",
-    "es": "el la los las un una unos unas y o pero no ni de del al a en con sin por para sobre entre desde hasta es "
-    "son era eran fue fueron será está están ha han había ser puede pueden debe deben se su sus lo le les que qué "
-    "quién quiénes cuál cuáles cuándo dónde cómo cuánto cuántos cuánta cuántas más muy también si este esta estos "
-    "estas",
-    "it": "il lo la i gli le un uno una e o ma non di del della dei delle a al alla in nel nella con su per tra fra "
-    "da dal dalla è sono era erano ha hanno essere può possono deve devono si che chi cosa quale quali quando dove "
-    "come perché quanto quanti quante più anche questo questa",
-    "pt": "o a os as um uma uns umas e ou mas não de do da dos das em no na nos nas com sem por para sobre entre é "
-    "são era eram foi foram será está estão há ser pode podem deve devem se seu sua que quem qual quais quando onde "
-    "como quanto quantos quantas mais também este esta",
-    "nl": "de het een en of maar niet geen van in op aan met zonder voor door over onder uit bij naar tot is zijn was "
-    "waren wordt worden werd heeft hebben kan kunnen moet moeten mag mogen hij zij ze het men wij we ik dat die dit "
-    "deze wie wat wanneer waar waarom hoe welk welke hoeveel ook nog als om te er",
-}
-FUNCTION_WORDS = {language: frozenset(fold_text(text).split()) for language, text in _WORDS_OF_LANGUAGE.items()}
-_ALL_FUNCTION_WORDS = STOP_WORDS | {
-    word for own in FUNCTION_WORDS.values() for word in own if len(word) > 1
-}  # no initials
-_MIN_FUNCTION_WORDS = 2  # of a language, not shared with English, before a text counts as written in it
-
-
-@lru_cache(maxsize=2_000)
-def detect_language(text: str) -> str:
-    """Return the language code of a short text, or "" for English and if nothing indicates another language."""
-    said = split_words(text)
-    english = sum(word in STOP_WORDS for word in said)
-    most, name = max((sum(word in own for word in said), name) for name, own in FUNCTION_WORDS.items())
-    own = sum(word in FUNCTION_WORDS[name] and word not in STOP_WORDS for word in said)
-    return name if own >= _MIN_FUNCTION_WORDS and most > english else ""
-
-
-def is_english(text: str) -> bool:
-    """True if a short text has function words of English and does not seem to be in another language."""
-    return not detect_language(text) and any(word in STOP_WORDS for word in split_words(text))
-
-
-def find_function_words(text: str) -> frozenset[str]:
-    """Return the folded function words of a short text's language; empty for English or an unknown language."""
-    return FUNCTION_WORDS.get(detect_language(text), frozenset())
-
-
-def function_word_share(said: Sequence[str]) -> float:
-    """Return the share of folded words that are function words of any known language, 0.0 without words."""
-    return sum(word in _ALL_FUNCTION_WORDS for word in said) / len(said) if said else 0.0
-
-
-def lacks_word_spaces(text: str) -> bool:
-    """True if much of a text is in a script without spaces between words."""
-    letters = len(_UNSPACED.findall(text))
-    return letters > 0 and 2 * letters >= sum(not c.isspace() for c in text)
 
 
 def is_same_family(one: str, other: str) -> bool:

@@ -1,6 +1,7 @@
-"""Vocabulary: other names of what was asked, and how near two words are in meaning.
+"""Vocabulary: function words and languages, other names of what was asked, and how near two words are in meaning.
 
-Knows how texts declare two names equal ("commonly referred to as", "see Y"), and a small table of English
+Knows scripts and the function words of some languages (data/function_words.toml), which tell in which language a text is
+written; how texts declare two names equal ("commonly referred to as", "see Y"); and a small table of English
 (data/words.npz, made by `python -m bench.distill_words`) in which synonyms are near and antonyms are not. Words of one
 kind that exclude each other ("snow" and "rain") are near as well, so that nearness may raise a score and never proves
 anything.
@@ -10,15 +11,19 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from corrobora.domain.limits import read_table
 from corrobora.text.tokens import (
     FAMILY_LETTERS,
+    LAST_LATIN,
     STOP_WORDS,
     fold_text,
     is_same_family,
@@ -247,3 +252,94 @@ def is_known(stem: str) -> bool:
 def is_common(stem: str) -> bool:
     """True if a dictionary writes a stem's word in lower case, so that a capital does not make it a name."""
     return stem in load_words().common
+
+
+_MIN_FUNCTION_WORDS = 2  # of a language, not shared with English, before a text counts as written in it
+_SCRIPT_SHARE = 0.25  # of the letters of a text in a script before it counts as written in one of its languages
+# The language that most people write in a script, by the first word of the Unicode names of its letters.
+_LANGUAGE_OF_SCRIPT = {
+    "ARABIC": "ar",
+    "ARMENIAN": "hy",
+    "BENGALI": "bn",
+    "CJK": "zh",
+    "CYRILLIC": "ru",
+    "DEVANAGARI": "hi",
+    "GEORGIAN": "ka",
+    "GREEK": "el",
+    "HANGUL": "ko",
+    "HEBREW": "he",
+    "HIRAGANA": "ja",
+    "KATAKANA": "ja",
+    "TAMIL": "ta",
+    "THAI": "th",
+}
+_UKRAINIAN = frozenset("ґєії")  # letters that Russian does not have
+
+
+@cache
+def read_function_words() -> Mapping[str, frozenset[str]]:
+    """Return the folded function words of each language other than English by its code."""
+    table = read_table("function_words.toml")
+    return {code: frozenset(fold_text(words).split()) for code, words in table.items()}
+
+
+@cache
+def read_all_function_words() -> frozenset[str]:
+    """Return the function words of all languages without initials."""
+    return STOP_WORDS.union(*({word for word in own if len(word) > 1} for own in read_function_words().values()))
+
+
+@lru_cache(maxsize=2_000)
+def detect_language(text: str) -> str:
+    """Return the language code of a short text, or "" for English and if nothing indicates another language.
+
+    A script that several languages share stands for the one that most people write in it.
+    """
+    said = split_words(text)
+    english = sum(word in STOP_WORDS for word in said)
+    if not text.isascii() and not english and (written := _find_script(text)):
+        return written
+    most, name = max((sum(word in own for word in said), name) for name, own in read_function_words().items())
+    own = sum(word in read_function_words()[name] and word not in STOP_WORDS for word in said)
+    return name if own >= _MIN_FUNCTION_WORDS and most > english else ""
+
+
+def _find_script(text: str) -> str:
+    """Return the language of the script, other than Latin, of a good part of the letters of a text, or ""."""
+    letters = [letter for letter in text.lower() if letter.isalpha()]
+    scripts = Counter(map(_find_language, letters))
+    del scripts[""]
+    if scripts["ja"]:  # Japanese is written in Chinese characters as well
+        scripts["ja"] += scripts.pop("zh", 0)
+    written, count = max(scripts.items(), key=lambda pair: pair[1], default=("", 0))
+    if count < max(2, _SCRIPT_SHARE * len(letters)):
+        return ""
+    return "uk" if written == "ru" and not _UKRAINIAN.isdisjoint(letters) else written
+
+
+@lru_cache(maxsize=2_000)
+def _find_language(letter: str) -> str:
+    return _LANGUAGE_OF_SCRIPT.get(unicodedata.name(letter, "").partition(" ")[0], "") if letter > LAST_LATIN else ""
+
+
+def is_english(text: str) -> bool:
+    """True if a short text has function words of English and does not seem to be in another language."""
+    return not detect_language(text) and any(word in STOP_WORDS for word in split_words(text))
+
+
+def find_function_words(text: str) -> frozenset[str]:
+    """Return the folded function words of a short text's language; empty for English or an unknown language."""
+    return read_function_words().get(detect_language(text), frozenset())
+
+
+def function_word_share(said: Sequence[str]) -> float:
+    """Return the share of folded words that are function words of any known language, 0.0 without words."""
+    return sum(word in read_all_function_words() for word in said) / len(said) if said else 0.0
+
+
+def is_in_other_script(text: str) -> bool:
+    """True if much of a text is in another script than Latin."""
+    if text.isascii():
+        return False
+    signs = [sign for sign in fold_text(text) if not sign.isspace()]
+    return 2 * sum(sign > LAST_LATIN and sign.isalpha() for sign in signs) >= max(1, len(signs))

@@ -190,7 +190,7 @@ class TextWriter:
             cells = [" ".join(cell.split()) for cell in row]
             names = [" ".join(name.split()) for name in head] if len(head) == len(row) else []
             named = [
-                f"{name.rstrip(' :')}: {cell}" if name else cell
+                f"{name.rstrip(' :：')}: {cell}" if name else cell
                 for name, cell in zip(names, cells, strict=False)
                 if cell
             ]

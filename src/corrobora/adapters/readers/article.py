@@ -347,10 +347,10 @@ class _ArticleWriter:
         item.tail, last = None, item.tail
         text, kind = " ".join(f"{_element_text(item)} {after}".split()), item.get("rend", "")[:2]
         if kind == "dt":
-            self._terms += [term] if (term := text.rstrip(":, ")) else []
+            self._terms += [term] if (term := text.rstrip(":：,，、 ")) else []
         elif kind == "dd" and text and self._terms:
             terms, self._terms = ", ".join(self._terms), []
-            self._add_block(f"{terms}{'' if terms[-1] in '.!?' else ':'} {text}", bullet="- ")
+            self._add_block(f"{terms}{'' if terms[-1] in '.!?。！？' else ':'} {text}", bullet="- ")
         else:
             self._end_terms()
             self._add_block(text, bullet="- ", depth=depth)

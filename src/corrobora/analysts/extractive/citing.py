@@ -15,12 +15,13 @@ from corrobora.analysts.extractive.lines import is_command, is_turn
 from corrobora.domain.evidence import Fact
 from corrobora.text.entries import find_entries, find_term, is_numbered_heading, measure_depth
 from corrobora.text.measures import find_quantities
-from corrobora.text.segmentation import Span, split_sentences
+from corrobora.text.segmentation import STOPS, Span, split_sentences
 from corrobora.text.tokens import LIST_ITEM, escape_text, fold_whitespace, skip_item_mark
 
 ITEM = "\n  - "  # before an item of a list among the sentences of a fact
 _SHORT_WORDS = 40  # of a quote that is printed whole
-_ENDED = re.compile(r"[.!?…。！？][\"'”’)\]»]*$")
+_LAST_STOP = re.compile(r"(?<=\S)[.!?:]$")  # moves behind the marker; one after a space stays, as the source has it
+_ENDED = re.compile(rf"[.!?:…：{STOPS}][\"'”’)\]»」』）]*$")
 _SECTION = re.compile(r"^(?:\d+(?:\.\d+)*\.?|(?:§|[^\W\d_]{2,10}) \d{1,3}[.:)]?)\s")  # "4.1 ", "§ 4 ", "Chapter 2: "
 _NUMBERED = re.compile(r"(?<![A-Za-z\d])\d")
 _COUNTS = re.compile(r"\d+(?:\.\d+)?\s")  # "5 GB" and "1.5 GB" may count something, "6.15.7. Inspection" does not
@@ -130,7 +131,7 @@ def _is_label(fact: Fact, span: Span, core: str) -> bool:
     below = len(fact.quote) - len(rest.lstrip())
     if LIST_ITEM.match(fact.quote, below) is not None or find_term(fact.quote, span.start) > span.start:
         return False
-    alone = own != core and rest.startswith("\n") and own.rstrip()[-1] not in ".!?:;…。！？" and not is_command(own)
+    alone = own != core and rest.startswith("\n") and own.rstrip()[-1] not in f".!?:;…{STOPS}" and not is_command(own)
     named = _SECTION.sub("", own)
     return (alone and not _NUMBERED.search(own if _COUNTS.match(own) else named)) or (
         is_heading_of(fact, own) and not _NUMBERED.search(named)
@@ -144,11 +145,13 @@ def normalize_sentence(sentence: str) -> str:
 
 def _append_marker(sentence: str, marker: str, *, bold: bool = False) -> str:
     """Write a sentence as Markdown with its marker before the full stop, key figures in bold (ANGLES-27)."""
-    body = sentence.rstrip(";:, ")
-    ended = _ENDED.search(body)
-    stop = body[-1] if body[-1] in ".!?" else "" if ended else ":" if sentence.endswith(":") else "."
-    text = escape_text(body[:-1] if body[-1] in ".!?" else body)
+    body = sentence.rstrip(";,；，、 ")
+    stop = _LAST_STOP.search(body)
+    if stop is not None:
+        body = body[: stop.start()]
+    text = escape_text(body)
     figures = dict.fromkeys(quantity.text for quantity in find_quantities(sentence)) if bold else ()
     for figure in map(escape_text, figures):
         text = text.replace(figure, f"**{figure}**", 1)
-    return f"{text} {marker}{stop}"
+    ended = stop is None and _ENDED.search(body) is not None
+    return f"{text} {marker}{'' if ended else stop.group() if stop is not None else '.'}"

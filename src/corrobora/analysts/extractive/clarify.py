@@ -14,7 +14,7 @@ from corrobora.domain.plan import Brief, Focus, Subject, SubQuestion
 from corrobora.policies.intake import count_words, is_small_talk
 from corrobora.roles.clarify import Asking, Scoping
 from corrobora.text.questions import find_alternatives, find_compared_sides, find_subjects, find_topic_stems
-from corrobora.text.segmentation import list_sentences
+from corrobora.text.segmentation import QUESTION_MARKS, list_sentences
 from corrobora.text.tokens import STOP_WORDS, fold_text, split_words, stem_text
 
 _BOUNDLESS = re.compile(  # as what is asked for, not as part of a question: "Does it say anything about masts?"
@@ -65,7 +65,7 @@ def _merge_dialogue(given: Asking) -> str:
     turns = [turn.removeprefix("user: ").strip() for turn in given.dialogue if turn.startswith("user: ")]
     since = max((at for at, said in enumerate(turns, 1) if said == question), default=0)
     for said in turns[since:]:
-        if (said.endswith("?") and stem_text(said)) or is_small_talk(question):
+        if (said.endswith(QUESTION_MARKS) and stem_text(said)) or is_small_talk(question):
             question = said
         elif (stem_text(said) and not is_small_talk(said)) or _refuse_question(given, question, "") is not None:
             question = f"{question} {said}"
@@ -145,7 +145,7 @@ def _topic_phrase(question: str) -> str:
 def _group_sentences(question: str) -> list[str]:
     """Group the sentences of a question; one that refers back or shares a topic word joins the one before."""
     asked = list_sentences(question)
-    if sum(s.endswith("?") for s in asked) < 2 or any(not s.endswith("?") for s in asked):  # noqa: PLR2004 - one query
+    if sum(s.endswith(QUESTION_MARKS) for s in asked) < 2 or any(not s.endswith(QUESTION_MARKS) for s in asked):  # noqa: PLR2004 - one query
         return [question]
     groups: list[str] = []
     for sentence in asked:
@@ -262,7 +262,7 @@ def split_question(question: str, *, limit: int = 7) -> tuple[str, ...]:
     found: list[str] = []
     text = question.strip()
     said = list_sentences(text)
-    asked = [sentence for sentence in said if sentence.endswith("?")] or said
+    asked = [sentence for sentence in said if sentence.endswith(QUESTION_MARKS)] or said
     context = [sentence for sentence in said if sentence not in asked]
     for sentence in _join_fragments(asked):
         for clause in _split_by_clause(sentence):
@@ -303,7 +303,7 @@ def _split_by_clause(sentence: str) -> list[str]:
     asks = _ASKS.match(main) or _CIRCUMSTANCE.match(main)
     if not stem_text(main) or not asks or not (len(stem_text(main)) > 1 or _VERB.search(main)):
         return [sentence]
-    first = main if main.endswith("?") or not rest else f"{main}?"
+    first = main if main.endswith(QUESTION_MARKS) or not rest else f"{main}?"
     return [*_split_contrast(first), *(_complete_fragment(piece, main) for piece in rest)]
 
 

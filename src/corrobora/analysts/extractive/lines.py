@@ -23,14 +23,13 @@ from corrobora.text.tokens import (
     IDENTIFIER,
     LIST_ITEM,
     fold_whitespace,
-    function_word_share,
     is_table_row,
     join_identifier,
-    lacks_word_spaces,
     skip_item_mark,
     split_words,
     stem_text,
 )
+from corrobora.text.vocabulary import function_word_share, is_in_other_script
 
 _HEADING_CHARS = 120
 INNER_CHARS = 240  # of an item that is quoted with the list inside it
@@ -255,7 +254,7 @@ def _states_nothing(text: str) -> bool:
     """True for references, titles, bare addresses (hardly any function words), a shell's dialogue and drawn lines."""
     if text.startswith(("[", ">>>")) or _DRAWN.search(text):
         return True
-    if _LABELLED.match(text) or is_table_row(text) or lacks_word_spaces(text):
+    if _LABELLED.match(text) or is_table_row(text) or is_in_other_script(text):
         return False
     said = split_words(_LITERAL.sub(" ", _ADDRESS.sub(" ", text)))
     return function_word_share(said) < max(1 / max(1, len(said)), _FUNCTION_WORDS)

@@ -41,7 +41,7 @@ _OF_LOGS = frozenset((AnswerKind.DATE, AnswerKind.RELEASE))
 _NUMBERED = re.compile(r"\d+(?:\.\d+)*\.?\s+[^\W\d_]")
 _OTHER_TERM = 0.6  # what a statement counts about a term that the question does not name; the inverse if it does
 _QUESTION_CHARS = 300  # of a paragraph that asks
-_ASKS = re.compile(r"\?[^\w.!]*$")
+_ASKS = re.compile(r"[?？؟][^\w.!]*$")
 
 
 @dataclass(frozen=True, slots=True)

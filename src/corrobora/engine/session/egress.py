@@ -24,8 +24,8 @@ from corrobora.engine.session.journal import FAILED, decode, hash_parts, iter_en
 from corrobora.policies.queries import LIBRARY_PROVIDER
 from corrobora.ports import WordFinder
 from corrobora.text.phrases import format_count
-from corrobora.text.tokens import FUNCTION_WORDS, STOP_WORDS, split_words, stem_word
-from corrobora.text.vocabulary import is_common
+from corrobora.text.tokens import split_words, stem_word
+from corrobora.text.vocabulary import is_common, read_all_function_words
 
 if TYPE_CHECKING:
     from corrobora.domain.thread import Round, ThreadState
@@ -50,9 +50,6 @@ _NUMBERS = frozenset(
     "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion trillion "
     "dozen half double triple".split()
 )
-_FUNCTION_WORDS = {
-    word for own in (STOP_WORDS, *FUNCTION_WORDS.values()) for word in own if len(word) > 1 or word == "a"
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +145,7 @@ class Egress:
 
     def is_open(self, word: str) -> bool:
         """True for a function word, and for a word that an open origin used in any form."""
-        return word in _FUNCTION_WORDS or stem_word(word) in self._stems
+        return _is_function_word(word) or stem_word(word) in self._stems
 
     def clear(self, query: Query) -> Cleared:
         """Return a query without the words that may not be sent."""
@@ -183,7 +180,7 @@ class Egress:
         return {
             at
             for (word, at), before, after in zip(words, (False, *known), (*known, False), strict=False)
-            if _is_short(word) and word not in _FUNCTION_WORDS and not (before or after)
+            if _is_short(word) and not _is_function_word(word) and not (before or after)
         }
 
     def _find_joined(self, words: Sequence[tuple[str, int]]) -> set[int]:
@@ -196,6 +193,11 @@ class Egress:
             if hidden and any(_is_short(word) or not self.is_open(word) for word, _ in span):
                 found.update(at for _, at in span)
         return found
+
+
+def _is_function_word(word: str) -> bool:
+    """True for a function word of any language; a single letter other than "a" may spell out something."""
+    return (len(word) > 1 or word == "a") and word in read_all_function_words()
 
 
 def _is_short(word: str) -> bool:

@@ -15,6 +15,10 @@ from corrobora.analysts.extractive.clarify import split_question
     [
         ("How does heat move?", ("How does heat move?",)),
         (
+            "我们刚买了一座新窑。窑的门什么时候可以打开？石头可以洗吗？",
+            ("窑的门什么时候可以打开？", "石头可以洗吗？"),
+        ),
+        (
             "How did the guild's rules on kiln loading, glaze safety and cooling change since 1990?",
             (
                 "How did the guild's rules on kiln loading change since 1990?",
