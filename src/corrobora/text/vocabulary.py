@@ -1,6 +1,6 @@
 """Vocabulary: function words and languages, other names of what was asked, and how near two words are in meaning.
 
-Knows scripts and the function words of some languages (data/function_words.toml), which tell in which language a text is
+Knows scripts and the function words of some languages (data/function_words.toml): in which language a text is
 written; how texts declare two names equal ("commonly referred to as", "see Y"); and a small table of English
 (data/words.npz, made by `python -m bench.distill_words`) in which synonyms are near and antonyms are not. Words of one
 kind that exclude each other ("snow" and "rain") are near as well, so that nearness may raise a score and never proves
