@@ -301,12 +301,12 @@ async def _extract_passages(
     task = name_reading_task(thread, run, own)
     while True:
         free, held = run.claims.split_claimed(task, document.passages)
+        if not free and all(claim.done.is_set() for claim in held):
+            break
         if free:
             await _send_passages(together, thread, run)
-        for claim in held:
+        for claim in held:  # what its owner gives back another one may claim before this one wakes
             await claim.done.wait()
-        if not run.claims.list_free(task, document.passages):
-            break
     whole = run.claims.find_extractions(task, document.passages)
     return [part for each in whole for part in each.list_parts(document.source.id)]
 

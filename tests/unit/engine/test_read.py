@@ -19,6 +19,7 @@ from corrobora.domain.run import EventType
 from corrobora.domain.thread import ThreadState
 from corrobora.engine.read import make_read_key, read_hit, read_hits
 from corrobora.engine.sections import QUOTE_MAX_PLACES
+from corrobora.engine.session.reading import ANY_TASK, PassageClaims
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.ports import Library
 from corrobora.roles.extract import Extraction, Quote
@@ -121,6 +122,29 @@ async def test_a_passage_whose_extraction_failed_is_free_for_the_next_reader() -
         await read_hit(HIT, thread(run), run.session)
     run.session.outside = replace(run.session.outside, analysts=(quoting(SENTENCE),))
     assert (await read_hit(HIT, thread(run), run.session)).facts
+
+
+async def test_who_waits_for_a_passage_that_is_given_back_waits_for_the_next_one_who_reads_it() -> None:
+    """The task whose tokens are spent gives its passages back, and a sibling may claim them at once."""
+    analyst = quoting(SENTENCE)
+    run = made(analyst)
+    first = await read_hit(HIT, thread(run), run.session)
+    claims = run.session.claims = PassageClaims()
+    pairs = [(ANY_TASK, each) for each in await run.session.library.passages(first.passages)]
+    place = next(each.id for _, each in pairs if SENTENCE in each.text)
+    given_back = claims.claim_passages(pairs)
+    waiting = asyncio.create_task(read_hit(HIT, replace(thread(run), path="root/2"), run.session))
+    for _ in range(99):
+        await asyncio.sleep(0)
+    claims.release(pairs)
+    given_back.settle(None)
+    taken = claims.claim_passages(pairs)
+    for _ in range(9):
+        await asyncio.sleep(0)
+    assert not waiting.done(), "nothing was read yet"
+    taken.settle(Extraction((Quote(place, SENTENCE, SENTENCE, 0.9, ("sq-1",)),)))
+    assert (await waiting).facts == first.facts
+    assert len(analyst.given("extract")) == 1
 
 
 async def test_triplet_what_drifts_is_not_extracted() -> None:

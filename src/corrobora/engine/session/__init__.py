@@ -262,8 +262,8 @@ class Session:
 
     def _tell_repeat(self, key: str, role: Role[Any, Any], number: int, why: str = "no_usable_answer") -> None:
         """Tell that the same prompt is sent again."""
-        data = {"role": role.name, "why": why, "attempt_number": number}
-        self.emit(EventType.RETRY, "root", data, part=f"{key}/{self.journal.epoch}.{number}")
+        data, part = {"role": role.name, "why": why, "attempt_number": number}, f"{key}/{self.journal.epoch}.{number}"
+        self.emit(EventType.RETRY, "root", data, part=part)
 
     def _write_bill(self, key: str, cost: Usage) -> None:
         """Journal what a call has cost without an answer so far, beside the answers: nothing ever looks it up."""
@@ -295,10 +295,11 @@ class Session:
             return await analyst.play(role, given)
         if (spent := self.budget.read_meter().exhausted_limit) in ("tokens", "dollars", "calls"):
             raise LimitReached(spent, value=1, limit=1, scope="run")
-        patience = await self.budget.wait_turn(writer=role.name == WRITER, then=role.name in BEFORE_READING)
-        if patience <= 0:
+        tokens, reading, then = estimate_call_tokens(text), role.name == READER, role.name in BEFORE_READING
+        await self.budget.wait_tokens(tokens, reading=reading)
+        if (patience := await self.budget.wait_turn(writer=role.name == WRITER, then=then)) <= 0:
             raise LimitReached("time", value=1, limit=1, scope="part")
-        with self.budget.reserve_tokens(estimate_call_tokens(text), reading=role.name == READER):
+        with self.budget.reserve_tokens(tokens, reading=reading):
             async with self.budget.limit_call(patience):
                 return await self.call_with_retries(lambda: analyst.play(role, given))
 
@@ -385,8 +386,7 @@ class Session:
         self, kind: EventType, path: str, data: Mapping[str, object], *, number: int | None = None, part: str = ""
     ) -> None:
         """Append an event; it appears once in a run, however often the run is resumed."""
-        key = f"{kind}@{path}/{part}" if part else f"{kind}@{path}"
-        self.journal.emit(Event(kind, key, path, number, data))
+        self.journal.emit(Event(kind, f"{kind}@{path}/{part}" if part else f"{kind}@{path}", path, number, data))
 
 
 async def run_parallel(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:

@@ -202,6 +202,8 @@ class Budget:
         ends = math.inf if _writing.get() else _scope.get()
         call = OpenCall(began, len(self._calls), limit, min(ends, began + self._ledgers_left()))
         self._calls.append(call)
+        for ledger in (ledgers := _ledgers.get()):
+            ledger.calls += 1
         try:
             async with limit:
                 yield
@@ -212,6 +214,8 @@ class Budget:
         finally:
             behind = self._calls[self._calls.index(call) + 1 :]
             self._calls.remove(call)
+            for ledger in ledgers:
+                ledger.calls -= 1
             self._ended.set()
             self._ended = asyncio.Event()
         self.record_answer(self._clock.now() - began, ahead=call.ahead)
@@ -293,6 +297,14 @@ class Budget:
         finally:
             _ledgers.reset(token)
 
+    async def wait_tokens(self, tokens: int, *, reading: bool = False) -> None:
+        """Wait while only calls in flight leave a part of the run too few tokens: most take less than is reserved."""
+        while any(
+            ledger.calls and 0 < ledger.find_lack(tokens, reading=reading) <= ledger.reserved
+            for ledger in _ledgers.get()
+        ):
+            await self._ended.wait()
+
     @contextmanager
     def reserve_tokens(self, tokens: int, *, reading: bool = False) -> Generator[None]:
         """Keep the tokens that a call may take free in every ledger that is open here (TREE-39).
@@ -301,9 +313,9 @@ class Budget:
         """
         limits = [ledger for ledger in _ledgers.get() if ledger.tokens is not None or ledger.ends < math.inf]
         for ledger in limits:
-            value = ledger.used + ledger.reserved + tokens
-            if ledger.tokens is not None and value > ledger.tokens - (ledger.kept if reading else 0):
+            if ledger.tokens is not None and ledger.find_lack(tokens, reading=reading) > 0:
                 ledger.refused = True
+                value = ledger.used + ledger.reserved + tokens
                 raise LimitReached("tokens", value=value, limit=ledger.tokens, scope="part")
             if self._clock.now() >= ledger.ends:
                 raise LimitReached("time", value=1, limit=1, scope="part")

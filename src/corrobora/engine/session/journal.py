@@ -164,11 +164,16 @@ class UsageLedger:
     reserved: int = 0  # tokens of calls that are not answered yet
     kept: int = 0  # tokens that reading leaves to who judges what was read
     refused: bool = False  # some call, for want of tokens
+    calls: int = 0  # in flight
 
     @property
     def used(self) -> int:
         """Input and output tokens."""
         return self.usage.input_tokens + self.usage.output_tokens
+
+    def find_lack(self, tokens: int, *, reading: bool) -> int:
+        """Return how many tokens it has too few for a call, beside those in flight; 0 or less if it has them."""
+        return 0 if self.tokens is None else self.used + self.reserved + tokens - self.tokens + self.kept * reading
 
     @property
     def is_spent(self) -> bool:

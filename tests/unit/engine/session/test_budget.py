@@ -243,3 +243,23 @@ def test_reading_leaves_a_part_of_the_tokens_of_a_task_to_who_judges_what_was_re
             pass
     with ledger.track_usage(tokens=1_000), ledger.reserve_tokens(800, reading=True):
         pass
+
+
+async def test_a_call_waits_where_only_calls_in_flight_leave_a_task_too_few_tokens() -> None:
+    """A call is reserved with its longest answer, and most take far less."""
+    ledger, clock = budget(None)
+    sent: list[str] = []
+
+    async def call(name: str) -> None:
+        await ledger.wait_tokens(600)
+        with ledger.reserve_tokens(600):
+            sent.append(name)
+            async with ledger.limit_call(math.inf):
+                await clock.sleep(1.0)
+            ledger.add_usage(Usage(input_tokens=200, output_tokens=100, calls=1))
+
+    with ledger.track_usage(tokens=1_000) as own:
+        await asyncio.gather(call("first"), call("second"))
+        assert (sent, own.used, own.calls) == (["first", "second"], 600, 0)
+        with pytest.raises(LimitReached):
+            await call("third")  # nothing is in flight: it would not fit
