@@ -69,3 +69,34 @@ async def test_a_refinement_that_cannot_be_used_ends_in_a_report_with_all_findin
         found = await harness.run(server, "tree")
         await good(found, harness)
     assert count_sources(found) >= 2
+
+
+async def test_what_an_inner_node_made_of_its_tasks_stands_when_the_node_above_it_goes_on(database_url: str):
+    """The planner of the root is shown the tasks as they are, and a task that it changes keeps what it was asked."""
+    oil, spec = "Which oil do the sluice gates take?", {"questions": ["Which oil?"], "expected_format": "a name"}
+    phase = {"corroboration": 9, "max_iterations": 2}
+    tasks = [
+        make_task("mill", "", "Orrin mill", sub_questions=[], queries=[], phases=[phase]),
+        make_task("gates", "mill", ASKED[0]),
+        make_task("pond", "", ASKED[1]),
+    ]
+    inner: dict[str, object] = {"queries": ["oil of sluice gates"], "sub_questions": [oil], "specs": [spec]}
+    outer: dict[str, object] = {"queries": ["grease of mill gates"], "sub_questions": [], "specs": []}
+
+    def answer(asked: WireRequest) -> str:
+        if is_role(asked, "plan"):
+            return json.dumps({"tier": "moderate", "tasks": tasks, "phases": [phase]})
+        if is_role(asked, "refine"):
+            [task, *_] = re.findall(r"^(root/1\S*/1\S*) \|", asked.user, re.MULTILINE)
+            change = outer if "root/2" in asked.user else inner
+            return json.dumps({"changes": [{"task": task, "sources": [], **change}], "why": "w", "synthesis": ""})
+        return answer_prompt(asked.system, asked.user)
+
+    async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
+        await good(await harness.run(server, "tree"), harness)
+    above = [asked.user for asked in server.asked if is_role(asked, "refine") and "root/2" in asked.user]
+    assert above
+    assert all(oil in user and "question: Which oil?" in user for user in above)
+    last = [asked.user for asked in server.asked if is_role(asked, "reflect") and "grease of mill gates" in asked.user]
+    assert last
+    assert all(oil in user for user in last)

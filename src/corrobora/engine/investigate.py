@@ -22,7 +22,7 @@ from corrobora.domain.thread import Gap, StopReason, ThreadState
 from corrobora.engine.discover import make_phase_scout, share_shortlist, sweep_sources
 from corrobora.engine.inputs import merge_part_contradictions, merge_questions, node_synthesis_input
 from corrobora.engine.knowledge import spread_facts
-from corrobora.engine.planning import refine_input, refine_node
+from corrobora.engine.planning import keep_refinements, refine_input, refine_node
 from corrobora.engine.pursue import pursue, reconsider_questions
 from corrobora.engine.review import drop_unproven
 from corrobora.engine.session import RUN_ERRORS, Session, run_parallel
@@ -53,7 +53,7 @@ async def investigate(node: Node, run: Session) -> Findings:
 
 async def execute_node(node: Node, run: Session) -> Findings:
     """Work through the phases of an inner node; if something fails, what was found before is kept (TREE-17)."""
-    gates = node.gates or (Gate(),)
+    gates, run.refined[strip_iterations(node.path)] = node.gates or (Gate(),), node
     opened = await run.record_meter(f"{node.path}/open")
     turn = 1
     findings = await _run_children(node, gates[0], turn, run, None)
@@ -66,6 +66,7 @@ async def execute_node(node: Node, run: Session) -> Findings:
                 missing = find_unmet_criteria(gate, findings)
                 if not missing or find_spent_phase_limit(gate, opened, meter) or run.budget.finishing:
                     break
+                node = keep_refinements(node, run.refined)
                 lacking = replace(refine_input(node, turn, missing, findings), record=run.record)
                 turn += 1
                 change = await run.call(refine, lacking)
@@ -107,7 +108,7 @@ async def _iterate_node(
 ) -> tuple[Node, Findings]:
     """Change what a node's leaves look for and gather again; an iteration that improves nothing is left out."""
     turn = lacking.iteration + 1
-    node = refine_node(lacking.node, change, turn)
+    node = run.refined[strip_iterations(lacking.node.path)] = refine_node(lacking.node, change, turn)
     run.settled |= list_settled(node, change, run)
     after = await _run_children(node, gate, turn, run, findings)
     log = f"{gate.name}, iteration {turn}: {describe_delta(gate, findings, after)} Why: {change.why}"

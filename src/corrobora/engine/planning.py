@@ -7,7 +7,7 @@ role does; does not judge a plan: `policies.feasibility` does.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -34,6 +34,7 @@ from corrobora.engine.session.journal import get_type_adapter
 from corrobora.policies import Profile
 from corrobora.policies.feasibility import repair_plan
 from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES, check_question, read_suggested
+from corrobora.policies.outcome import strip_iterations
 from corrobora.policies.queries import MAX_THREAD_QUESTIONS
 from corrobora.reporting.thread_json import build_estimate
 from corrobora.roles.clarify import Asking, Scoping
@@ -299,6 +300,21 @@ def _collect_questions(plan: Plan, brief: Brief) -> tuple[SubQuestion, ...]:
     for question in (*brief.sub_questions, *(q for leaf in collect_leaves(plan.root) for q in leaf.sub_questions)):
         found.setdefault(question.id, question)
     return tuple(found.values())
+
+
+def keep_refinements(node: Node, refined: Mapping[str, Node]) -> Node:
+    """Return a node with what the inner nodes below it made of their own tasks: a later iteration goes on from it."""
+
+    def restore_node(child: Node) -> Node:
+        own = refined.get(strip_iterations(child.path))
+        if own is None:
+            return replace(child, children=tuple(map(restore_node, child.children)))
+        latest = {strip_iterations(each.path): each for each in own.children}
+        pairs = ((each, latest.get(strip_iterations(each.path), each)) for each in child.children)
+        children = tuple(restore_node(replace(new, path=old.path, children=old.children)) for old, new in pairs)
+        return replace(child, children=children, output_format=own.output_format)
+
+    return replace(node, children=tuple(map(restore_node, node.children)))
 
 
 def refine_node(node: Node, change: Refinement, turn: int) -> Node:

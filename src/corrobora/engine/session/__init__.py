@@ -131,6 +131,7 @@ class Session:
     leaves: int = 1  # of the plan; several share what any of them reads
     named: frozenset[str] = frozenset()  # subjects that a leaf of the plan covers: no other one must
     worked: dict[str, Findings] = field(default_factory=dict[str, Findings])  # what each task of the plan found so far
+    refined: dict[str, Node] = field(default_factory=dict[str, Node])  # each inner node as it was worked on last
     threads: dict[str, ThreadState] = field(default_factory=dict[str, ThreadState])  # that ended, by path
     settled: set[str] = field(default_factory=set[str])  # leaves that a refinement left alone
     shared: dict[FactId, Fact] = field(default_factory=dict[FactId, Fact])  # what finished threads stored for siblings
@@ -276,8 +277,7 @@ class Session:
 
     def _forget_bill(self, task: asyncio.Task[Entry]) -> None:
         self._bills.discard(task)
-        if not task.cancelled():
-            task.exception()  # whoever writes next meets it as well
+        _ = task.cancelled() or task.exception()  # whoever writes next meets it as well
 
     async def write_bills(self) -> None:
         """Wait until every cost that was booked is journaled. Raises `Stale` or `JournalError`."""
