@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 
-from tests.integration.harness import Ended, good, open_harness
+from tests.integration.harness import DOCUMENTS, Ended, good, open_harness
 
 from corrobora.domain.report import iter_threads
 from corrobora.testing.protocols import WireRequest
@@ -100,3 +100,39 @@ async def test_what_an_inner_node_made_of_its_tasks_stands_when_the_node_above_i
     last = [asked.user for asked in server.asked if is_role(asked, "reflect") and "grease of mill gates" in asked.user]
     assert last
     assert all(oil in user for user in last)
+
+
+async def test_a_further_pass_reads_of_what_was_read_only_what_its_queries_find(database_url: str):
+    """With a new specification a task is another one: all that stands around its results was sent again."""
+    rows = [
+        f"In year {at} the sluice gates of Orrin mill were greased {at} times by keeper {at}. {'It was calm. ' * 9}"
+        for at in range(60)
+    ]
+    rows[30] = "The oil of the sluice gates is Brenhaven amber."
+    log = "# Log of Orrin mill\n\n" + "\n\n".join(rows)
+    spec = {"questions": ["Which oil?"], "expected_format": "a name"}
+    phase = {"corroboration": 9, "max_iterations": 2}
+
+    def answer(asked: WireRequest) -> str:
+        if is_role(asked, "plan"):
+            tasks = [make_task("gates", "", ASKED[0]), make_task("pond", "", ASKED[1])]
+            return json.dumps({"tier": "moderate", "tasks": tasks, "phases": [phase]})
+        if is_role(asked, "refine"):
+            change = {"queries": ["Brenhaven amber oil"], "sources": [], "sub_questions": [], "specs": [spec]}
+            return json.dumps({"changes": [{"task": "root/1", **change}], "why": "w", "synthesis": ""})
+        return answer_prompt(asked.system, asked.user)
+
+    async with (
+        ModelServer(answers=answer) as server,
+        open_harness(database_url, {**DOCUMENTS, "log.md": log}) as harness,
+    ):
+        found = await harness.run(server, "tree")
+        await good(found, harness)
+    assert found.report is not None
+    leaves = {leaf.path: leaf for leaf in iter_threads(found.report.findings)}
+    read = {path: [r for done in leaf.rounds for r in done.readings] for path, leaf in leaves.items()}
+    before = {each for reading in read["root/1"] for each in reading.passages}
+    results = {hit.passage for done in leaves["root/1~2"].rounds for hit in done.hits}
+    again = {each for reading in read["root/1~2"] if not reading.again for each in reading.passages} & before
+    assert len(before) > 10
+    assert again <= results, again - results

@@ -266,7 +266,7 @@ async def test_tree_20_a_shortlist_reaches_the_leaves_below_its_neighbours_with_
     own = re.compile(rf"This line of research:\n<data-\w+>{re.escape(INSPECTED)}</data")
     assert len(done.prompts("scope")) == 1, "for the sweep; what it saw is no surprise, and the leaves have queries"
     first = next(page for page in done.prompts("reflect") if own.search(page))
-    assert "must be inspected every 12 months" in first.partition("before this line of research began")[2], (
+    assert "must be inspected every 12 months" in first.partition("or found for other tasks")[2], (
         "the thread begins with what the scout saw for it"
     )
     titles = [

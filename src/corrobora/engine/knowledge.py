@@ -28,7 +28,6 @@ from corrobora.policies.outcome import list_unread_requests, take_shared_facts
 from corrobora.policies.queries import EVIDENCE_PROVIDER, LIBRARY_PROVIDER
 from corrobora.ports import Entry
 from corrobora.roles.forms import drop_duplicates, name_place, select_best_facts
-from corrobora.text.phrases import format_count
 from corrobora.text.tokens import token_overlap
 
 MAX_RECALLED = 20  # stored facts that are looked at
@@ -361,7 +360,6 @@ def _iter_told(reading: Reading) -> Iterator[str]:
     yield from (f"its reader asks for {name}, not read for this task" for name in wanted)
     if reading.note and (reading.outcome is ReadOutcome.SKIPPED or reading.again):
         yield reading.note
-    yield from ([f"{format_count(len(reading.others), 'fact', 'facts')} for other tasks"] if reading.others else [])
     yield from (f"names {link.reference}: {link.context}" for link in reading.linked)
     yield from (f"its reader asked for {name}, which was not found" for name in reading.missing)
     yield from (f"asks {each.question}" for each in reading.follow_ups)

@@ -21,7 +21,7 @@ from corrobora.domain.errors import (
     ReadError,
     RoleError,
 )
-from corrobora.domain.evidence import Fact, PassageId, ReadOutcome, SourceId
+from corrobora.domain.evidence import Fact, PassageId, SourceId
 from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Draft, Findings, Report, Verdict, iter_threads
 from corrobora.domain.run import EventType, Request, RequestOption, Stage
@@ -232,7 +232,7 @@ def begin_synthesis(findings: Findings, run: Session) -> None:
     run.enter_stage(Stage.SYNTHESIZE)
     rounds = [done for leaf in iter_threads(findings) for done in leaf.rounds]
     results = format_count(len({hit.url for done in rounds for hit in done.hits}), "result was", "results were")
-    read = {each.hit.url for done in rounds for each in done.readings if each.outcome is ReadOutcome.READ}
+    read = find_read_sources(findings)
     counted = f"{results} found, {format_count(len(read), 'source')} read"
     text = f"Synthesizing the findings of {format_count(len(rounds), 'round')}: {counted}."
     if not rounds and findings.facts:

@@ -213,7 +213,7 @@ async def widen_reading(
     """Return the document with all that is to be read of it in one call, and what could be read next.
 
     `found` are all results of the round: what of them lies in this document comes first. What this thread has read of
-    it in an earlier round is left out.
+    it in an earlier round is left out, and what its earlier passes have read around their own results.
     """
     everything = await run.library.source_passages(document.source.id)
     searched = tuple(dict.fromkeys((hit.query, *(each.query for each in found))))
@@ -231,8 +231,10 @@ async def widen_reading(
             near, asked = near or find_best_passages(everything, asked), ()
         asked, alone = tuple(dict.fromkeys((*asked, *needs))), shared and document.source.kind == "web"
         chosen = select_sections(everything, near, asked, alone=alone)
-    fresh = tuple(passage for passage in chosen if passage.id not in thread.read_passages)
-    known = {*thread.read_passages, *(passage.id for passage in fresh)}
+    before = {each for done in thread.earlier for reading in done.readings for each in reading.passages}
+    before -= {each.passage for each in (hit, *found)}  # of an earlier pass only what is found is read anew
+    fresh = tuple(each for each in chosen if each.id not in thread.read_passages | before)
+    known = {*thread.read_passages, *before, *(each.id for each in fresh)}
     others = list_other_sections(everything, known, MAX_SECTIONS_LISTED, needs or searched)
     return replace(document, passages=fresh), others
 

@@ -297,10 +297,16 @@ def describe_limits(leaves: Sequence[Findings], rounds: Sequence[Round], exhaust
 
 
 def list_unread_requests(rounds: Sequence[Round]) -> tuple[Hit, ...]:
-    """List the sections and documents that readers asked for and that no reading of these rounds has opened."""
-    readings = [reading for done in rounds for reading in done.readings]
-    read = {each for one in readings for each in (one.hit.key, *one.passages)}
-    asked = {hit.passage or hit.key: hit for reading in readings for hit in reading.asks}
+    """List the sections and documents that readers asked for and that no reading of these rounds has opened.
+
+    Of another document than the reader's own, whatever a later round has read is enough.
+    """
+    read = {each for done in rounds for one in done.readings for each in (one.hit.key, *one.passages)}
+    asked: dict[str, Hit] = {}
+    for done in rounds:
+        opened = {reading.source for reading in done.readings}
+        asked = {name: hit for name, hit in asked.items() if hit.linked_from == hit.title or hit.source not in opened}
+        asked |= {hit.passage or hit.key: hit for reading in done.readings for hit in reading.asks}
     return tuple(hit for name, hit in asked.items() if name not in read and hit.key not in read)
 
 

@@ -176,8 +176,17 @@ def _show_names(subjects: Sequence[Subject]) -> Shown:
     return quote_rows(("", (s.name, ", ".join(s.aliases))) for s in subjects)
 
 
-def _show_gaps(gaps: Sequence[Gap], parts: Sequence[Part] = ()) -> Shown:
-    return quote_rows(("", (g.text, g.target)) for g in gaps if not any(g.text in part.gaps for part in parts))
+def _show_gaps(gaps: Sequence[Gap]) -> Shown:
+    return quote_rows(("", (gap.text, gap.target)) for gap in gaps)
+
+
+def _list_other_gaps(gaps: Sequence[Gap], told: Sequence[str]) -> list[Gap]:
+    """List the gaps that none of some texts names: nothing is shown twice."""
+    return [gap for gap in gaps if not any(gap.text in each for each in told)]
+
+
+def _list_gaps_of_no_part(gaps: Sequence[Gap], parts: Sequence[Part]) -> list[Gap]:
+    return [gap for gap in gaps if not any(gap.text in part.gaps for part in parts)]
 
 
 def _show_facts(facts: Sequence[Fact]) -> Shown:
@@ -284,9 +293,10 @@ def _show_passages(passages: Sequence[Passage], first: Sequence[Passage], beside
 
 
 def _show_contradictions(contradictions: Sequence[Contradiction]) -> Shown:
-    return quote_rows(
-        (f"{c.a} {c.relation.value} {c.b} {c.severity.value}", (c.claim, c.difference, c.scope)) for c in contradictions
+    rows = (
+        (f"{c.a} {c.relation.value} {c.b} {c.severity.value}{', resolved' * c.resolved}", c) for c in contradictions
     )
+    return quote_rows((label, (c.claim, c.difference, c.scope)) for label, c in rows)
 
 
 def _show_links(linked: Sequence[LinkedSource]) -> Shown:
@@ -375,6 +385,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "subjects_of": _show_subjects,
     "names_of": _show_names,
     "gaps_of": _show_gaps,
+    "list_other_gaps": _list_other_gaps,
+    "list_gaps_of_no_part": _list_gaps_of_no_part,
     "facts_of": _show_facts,
     "found_of": _show_found,
     "origins_of": _show_origins,

@@ -160,12 +160,12 @@ FROZEN = {
     "edit": "edit@ac2476979001.0f35ec11",
     "clarify": "clarify@42a0b5b23ef0.2343b163",
     "plan": "plan@54495e188578.e413ebe5",
-    "refine": "refine@395ba462137d.411a1166",
-    "scope": "scope@688f402228c0.63700b1e",
+    "refine": "refine@71ee7f7e1297.411a1166",
+    "scope": "scope@45d73ba5d010.63700b1e",
     "scout": "scout@bff1af2b38aa.09b806af",
     "extract": "extract@8d8db6e37a39.e4e9fe6a",
-    "reflect": "reflect@5ea1bc71d3b3.4ad22743",
-    "synthesize": "synthesize@609163150443.7999585e",
+    "reflect": "reflect@c7c01572e66f.4ad22743",
+    "synthesize": "synthesize@07702beefa07.7999585e",
     "summarize": "summarize@8e9e6e297350.e062b737",
     "confirm": "confirm@da595c2be53d.bb752e7b",
     "critique": "critique@e005b3892a45.00539e47",
@@ -194,6 +194,34 @@ def test_the_synthesis_has_a_template_of_its_own():
         assert (prompt.system == SYNTHESIS_SYSTEM) == (role.prompt == "synthesize")
     assert SYNTHESIS_USER_TEMPLATE in read_prompt_file("synthesize")
     assert read_prompt_file("summarize").partition("<!-- brief -->")[2].strip() != SYNTHESIS_USER_TEMPLATE
+
+
+def test_a_planner_is_told_each_gap_once():
+    given = next(given for role, given in SAMPLES if role is refine)
+    assert isinstance(given, Shortfall)
+    told = replace(given, unmet=tuple(f"not answered yet: Which? Still missing: {gap.text}" for gap in given.gaps))
+    user = render_prompt(refine, told).user
+    assert given.gaps
+    assert all(user.count(gap.text) == 1 for gap in given.gaps)
+    assert "Open gaps:" in render_prompt(refine, given).user
+
+
+def test_gaps_that_parts_name_leave_no_empty_list_for_the_writer():
+    role, given = next((role, given) for role, given in SAMPLES if role.prompt == "synthesize")
+    named = tuple(replace(part, gaps=tuple(gap.text for gap in given.gaps)) for part in given.parts)
+    user = render_prompt(role, replace(given, parts=(*named, *named))).user
+    assert given.gaps
+    assert "Open gaps" not in user
+
+
+def test_a_contradiction_that_is_resolved_is_shown_as_such():
+    """Else a model takes it for open in every later round."""
+    given = next(given for role, given in SAMPLES if role is reflect)
+    shown = []
+    for resolved in (False, True):
+        known = tuple(replace(each, resolved=resolved) for each in given.contradictions)
+        shown.append(", resolved |" in render_prompt(reflect, replace(given, contradictions=known)).user)
+    assert (bool(given.contradictions), shown) == (True, [False, True])
 
 
 def test_words_that_stand_in_several_sources_are_shown_once_with_all_their_markers():
