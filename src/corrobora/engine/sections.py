@@ -28,7 +28,6 @@ from corrobora.policies.selection import (
     SITE_SUFFIX,
     drop_subjects,
     find_best_passages,
-    find_entry,
     find_section,
     interleave,
     list_given_sites,
@@ -156,6 +155,12 @@ async def resolve_requests(
 
 def _name_section(passages: Sequence[Passage], wanted: PassageId) -> str:
     return next(each.heading.rpartition(" > ")[2] for each in passages if each.id == wanted)
+
+
+def find_entry(passages: Sequence[Passage], name: str) -> PassageId | None:
+    """Return the passage that has a name as a line of its own, as entries of a long list begin; None if none has."""
+    line = re.compile(rf"^\W*{re.escape(name.strip())}\W*$", re.IGNORECASE | re.MULTILINE)
+    return next((passage.id for passage in passages if line.search(passage.text)), None)
 
 
 def _has_number(name: str, passage: Passage) -> bool:

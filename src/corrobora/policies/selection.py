@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import TypeVar
 
 from corrobora.domain.evidence import OPENED, Hit, Passage, PassageId, Reading, ReadOutcome, SourceId
@@ -360,10 +360,11 @@ def list_other_sections(
 ) -> tuple[Passage, ...]:
     """Return the first passage of each section, or of each part of one, that was not read, in reading order.
 
-    Of more than `most`, those that hold most of what one of the queries asks for.
+    Who asks for a long section is given its beginning only: each further part has a line of its own. Of more than
+    `most`, those that hold most of what one of the queries asks for.
     """
     sections = [tuple(run) for _, run in groupby(passages, key=lambda each: (each.heading, each.id in read))]
-    unread = [section for section in sections if section[0].id not in read]
+    unread = [part for section in sections if section[0].id not in read for part in _split_section(section)]
     if len(unread) > most:
         shares = dict(zip((each.id for each in passages), measure_coverage(passages, queries), strict=True))
         best = sorted(unread, key=lambda section: -max(shares[each.id] for each in section))[:most]
@@ -371,17 +372,18 @@ def list_other_sections(
     return tuple(section[0] for section in unread)
 
 
+def _split_section(section: Sequence[Passage]) -> list[list[Passage]]:
+    """Split a section into what `read_section` returns of it from its beginning, and from each later part on."""
+    ends = zip(accumulate(len(each.text) for each in section), section, strict=True)
+    parts = groupby(ends, key=lambda pair: -(-max(0, pair[0] - READ_CHARS) // SECTION_CHARS))
+    return [[each for _, each in part] for _, part in parts]
+
+
 def find_section(passages: Sequence[Passage], name: str) -> PassageId | None:
     """Return the passage at which the section or chapter of this name begins, None if no heading is called so."""
     rated = ((measure_name(name, *passage.heading.split(" > ")), passage.id) for passage in passages)
     share, found = max(rated, key=lambda each: each[0], default=(0.0, None))
     return found if share >= NAMED_SHARE else None
-
-
-def find_entry(passages: Sequence[Passage], name: str) -> PassageId | None:
-    """Return the passage that has a name as a line of its own, as entries of a long list begin; None if none has."""
-    line = re.compile(rf"^\W*{re.escape(name.strip())}\W*$", re.IGNORECASE | re.MULTILINE)
-    return next((passage.id for passage in passages if line.search(passage.text)), None)
 
 
 def read_section(passages: Sequence[Passage], first: PassageId) -> tuple[Passage, ...]:

@@ -7,11 +7,20 @@ from dataclasses import replace
 import pytest
 from tests.unit.policies.threads import fact, one_round
 
-from corrobora.domain.evidence import Contradiction, Fact, ReadOutcome, Relation
+from corrobora.domain.evidence import (
+    Contradiction,
+    Fact,
+    Hit,
+    PassageId,
+    Reading,
+    ReadOutcome,
+    Relation,
+    SourceId,
+)
 from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Findings, Outcome
 from corrobora.domain.thread import Gap, Intent, StopReason
-from corrobora.policies.outcome import decide_outcome, describe_limits, explain_refusal
+from corrobora.policies.outcome import decide_outcome, describe_limits, explain_refusal, list_unread_requests
 from corrobora.text import phrases
 from corrobora.text.phrases import find_frame
 
@@ -118,3 +127,15 @@ def test_a_limit_that_a_later_pass_of_a_task_got_over_is_not_told():
     capped = Findings("root/1", "Cranes", gaps=(Gap("the load", "sq-1"),), stop=StopReason.ITERATION_CAP)
     assert describe_limits([capped], (), None)
     assert not describe_limits([capped, Findings("root/1~2", "Cranes", stop=StopReason.GAPS_EMPTY)], (), None)
+
+
+def test_a_document_that_a_later_round_opened_is_not_told_as_unread():
+    """A search found it after all, at another passage than the one that its reader had asked for."""
+    named = Hit("5.html", "5. Commands", source=SourceId("S5"), passage=PassageId("C50"), linked_from="54. Utilities")
+    own = replace(named, title="54. Utilities", source=SourceId("S54"), passage=PassageId("C54"), snippet="10. Times")
+    asking = Reading(Hit("54.html", "54. Utilities"), ReadOutcome.READ, SourceId("S54"), asks=(named, own))
+    first = replace(one_round(1), readings=(asking,))
+    opened = Reading(Hit("5.html", "5. Commands"), ReadOutcome.READ, SourceId("S5"), (PassageId("C51"),))
+    assert list_unread_requests((first,)) == (named, own)
+    later = replace(one_round(2), readings=(opened, replace(asking, asks=())))
+    assert list_unread_requests((first, later)) == (own,), "of its own page another section is another thing"

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from corrobora.domain.evidence import Passage, PassageId, SourceId
+from corrobora.engine.sections import find_entry
 from corrobora.policies.selection import (
     READ_CHARS,
     SECTION_CHARS,
-    find_entry,
     find_section,
     list_other_sections,
     read_section,
@@ -134,6 +134,18 @@ def test_a_word_that_is_repeated_holds_no_more_of_a_query() -> None:
     asked = ("Which ferry crosses at dawn in winter?", "What are the fares of the ferry?")
     chosen = {each.id for each in select_sections(passages, (PassageId("C2"),), asked, most=9_000)}
     assert ("C12" in chosen, "C33" in chosen) == (True, False)
+
+
+def test_each_part_of_a_long_section_has_a_line_of_its_own_that_is_read_if_it_is_asked_for() -> None:
+    """The options of a command are one section of a manual: whoever asks for it is given its beginning."""
+    passages = document(("options", 60))
+    passages[45] = replace(passages[45], text=f"- -Mf: marks messages as frozen. {passages[45].text}")
+    listed = [each.id for each in list_other_sections(passages, (), 9, ("Which option marks messages as frozen?",))]
+    assert listed[0] == "C0"
+    assert len(listed) > 2
+    parts = {each: {p.id for p in read_section(passages, each)} for each in listed}
+    assert "C45" in set().union(*(parts[each] for each in listed[1:]))
+    assert "C45" not in parts[PassageId("C0")]
 
 
 def test_of_many_unread_sections_the_nearest_to_what_is_asked_are_listed_in_reading_order() -> None:

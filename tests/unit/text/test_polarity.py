@@ -145,3 +145,26 @@ def test_a_verb_whose_object_is_nothing_is_denied_and_what_its_sources_deny_is_n
         "particular, they must not share the same hall shelf if they use the same hall."
     )
     assert not check(said, quote).withholds
+
+
+def test_truth_4_a_word_said_beside_its_denial_and_what_something_is_independent_of_prove_nothing_false() -> None:
+    queued = (
+        "If a message has been on the queue for longer than the cutoff time of any applicable retry rule for a given "
+        "address, a delivery is attempted for that address, even if it is not yet time, and if this delivery fails, "
+        "the address is timed out."
+    )
+    said = (
+        "If a message has been on the queue for longer than the cutoff time, a delivery is attempted even if it is not "
+        "yet time, and if it fails, the address is timed out."
+    )
+    assert not check(said, queued).withholds
+    counted = (
+        "Reaching the retry cutoff is independent of how long any specific message has been failing; it is the length "
+        "of continuous failure for the recipient address that counts."
+    )
+    said = (
+        "What counts is the length of continuous failure for the recipient address, not how long a message has been "
+        "failing."
+    )
+    assert not check(said, counted).withholds
+    assert check("The bells ring at night.", "The bells must not ring at night.").withholds
