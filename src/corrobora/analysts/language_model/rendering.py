@@ -180,13 +180,10 @@ def _show_gaps(gaps: Sequence[Gap]) -> Shown:
     return quote_rows(("", (gap.text, gap.target)) for gap in gaps)
 
 
-def _list_other_gaps(gaps: Sequence[Gap], told: Sequence[str]) -> list[Gap]:
-    """List the gaps that none of some texts names: nothing is shown twice."""
-    return [gap for gap in gaps if not any(gap.text in each for each in told)]
-
-
-def _list_gaps_of_no_part(gaps: Sequence[Gap], parts: Sequence[Part]) -> list[Gap]:
-    return [gap for gap in gaps if not any(gap.text in part.gaps for part in parts)]
+def _list_other_gaps(gaps: Sequence[Gap], told: Sequence[str | Part]) -> list[Gap]:
+    """List the gaps that none of some texts or parts names: nothing is shown twice."""
+    named = [each.gaps if isinstance(each, Part) else each for each in told]
+    return [gap for gap in gaps if not any(gap.text in each for each in named)]
 
 
 def _show_facts(facts: Sequence[Fact]) -> Shown:
@@ -314,16 +311,10 @@ def _show_facts_of_part(parts: Sequence[Part], at: int) -> Shown:
 
 
 def _show_leaves(node: Node) -> Shown:
-    return quote_rows(
-        (
-            leaf.path,
-            (
-                *(leaf.title, leaf.objective, *(question.text for question in leaf.sub_questions)),
-                *(f"spec: {spec.text}" for spec in leaf.specs),
-            ),
-        )
-        for leaf in collect_leaves(node)
-    )
+    leaves = collect_leaves(node)
+    asked = [(leaf.title, leaf.objective, *(question.text for question in leaf.sub_questions)) for leaf in leaves]
+    specs = [[f"spec: {spec.text}" for spec in leaf.specs] for leaf in leaves]
+    return quote_rows((leaf.path, (*a, *s)) for leaf, a, s in zip(leaves, asked, specs, strict=True))
 
 
 def _number_quotes(doubts: Sequence[Doubt]) -> dict[tuple[str, str, str], str]:
@@ -386,7 +377,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "names_of": _show_names,
     "gaps_of": _show_gaps,
     "list_other_gaps": _list_other_gaps,
-    "list_gaps_of_no_part": _list_gaps_of_no_part,
     "facts_of": _show_facts,
     "found_of": _show_found,
     "origins_of": _show_origins,
