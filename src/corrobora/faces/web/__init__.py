@@ -73,7 +73,7 @@ def create_app(
         app.include_router(part.router)
     add_error_handlers(app)
     app.openapi = partial(build_openapi, app)
-    app.add_middleware(SecurityMiddleware, access=access, traffic=app.state.traffic)
+    app.add_middleware(SecurityMiddleware, access=access, traffic=app.state.traffic, refuse=pages.login.refuse_browser)
     return app
 
 

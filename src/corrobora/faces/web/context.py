@@ -101,13 +101,13 @@ def split_hits(text: str, words: str) -> list[tuple[str, bool]]:
 def render_page(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     """Render a template as a page; it knows `request`, `csrf` (for forms), `version` and `signed_in` too."""
     text, access = load_templates().get_template(template), get_access(request)
-    shown = text.render(
-        request=request,
-        csrf=access.make_form_token(request.scope),
-        version=__version__,
-        signed_in=bool(access.tokens) and access.identify(request.scope) is not None,
-        **values,
-    )
+    frame = {
+        "request": request,
+        "csrf": access.make_form_token(access.read_cookie(request.scope)),
+        "version": __version__,
+        "signed_in": bool(access.tokens) and access.identify(request.scope) is not None,
+    }
+    shown = text.render(frame | values)
     return HTMLResponse(shown, status_code=status)
 
 
@@ -140,10 +140,16 @@ class Form:
         return {name.removeprefix(prefix): value for name, value in pairs if isinstance(value, str)}
 
 
+def keep_fields(data: FormData) -> list[tuple[str, str]]:
+    """Return what a person chose and typed in a form, without its files and its token."""
+    return [(name, text) for name, text in data.multi_items() if isinstance(text, str) and name != FORM_FIELD]
+
+
 async def read_form(request: Request, access: Allowed) -> AsyncGenerator[Form]:
     """Read the form of a request. Raises `UserError` `form_stale` if no page of this server sent it."""
     async with request.form(max_files=_MAX_FILES, max_fields=_MAX_FIELDS) as data:
         given = data.get(FORM_FIELD)
+        request.state.sent = keep_fields(data)  # shown again if it is refused
         access.check_form_token(request.scope, given if isinstance(given, str) else "")
         yield Form(data)
 
@@ -154,6 +160,11 @@ SentForm = Annotated[Form, Depends(read_form)]
 def go_to(path: str) -> RedirectResponse:
     """Answer a form with the page to show next, so that a reload does not send it again."""
     return RedirectResponse(path, status_code=303)
+
+
+def keep_here(path: str) -> str:
+    """Return a path of this server as it is, and the start page in place of any other address."""
+    return path if path.startswith("/") and not path.startswith(("//", "/\\")) else "/"
 
 
 log = logging.getLogger("corrobora")

@@ -27,14 +27,16 @@ from corrobora.domain.errors import UserError
 from corrobora.faces.refusals import PROBLEM_TYPE, Problem, make_problem
 from corrobora.files import write_whole
 
-COOKIE = "corrobora"
 FORM_FIELD = "csrf"
 MAX_BODY_BYTES = 2_000_000
 MAX_UPLOAD_BYTES = 32_000_000
 _UPLOADS = ("/api/v1/libraries/", "/libraries/")
-_OPEN = ("/login", "/healthz", "/readyz", "/static/")  # answered without a token
-_OWN = ("/logout", "/appearance")  # they change nothing but the browser of whoever asks
+_OPEN = (  # answered without a token; the first three change nothing but the browser of whoever asks
+    *("/login", "/logout", "/appearance"),
+    *("/healthz", "/readyz", "/static/"),
+)
 _SAFE = ("GET", "HEAD", "OPTIONS")
+_TOLD_AS_PAGE = ("token_missing", "scope_missing", "body_too_large")  # not what another site or name asked for
 _SECRET_BYTES = 32
 MIN_TOKEN_CHARS = 16
 HEADERS: Mapping[str, str] = {
@@ -106,7 +108,7 @@ def is_open(path: str) -> bool:
 
 def required_scope(method: str, path: str) -> Scope:
     """Return the scope that a request needs."""
-    if method in _SAFE or path in _OWN:
+    if method in _SAFE:
         return Scope.READ
     if path == "/mcp":  # its DELETE ends a session
         return Scope.RUN
@@ -168,17 +170,22 @@ class Access:
         equal = [each for each in self.tokens if hmac.compare_digest(given.encode(), each.text.encode())]
         return equal[0] if equal else None
 
+    @property
+    def cookie_name(self) -> str:
+        """The name of the cookie: another server of this machine has another one, as ports do not part cookies."""
+        return f"corrobora-{self._sign('name of the cookie')[:12]}"
+
     def make_cookie(self, token: Token) -> str:
         """Return the value of the cookie of a browser that has shown a token."""
         return f"{token.name}.{self._sign(f'cookie {token.name} {token.text}')}"
 
-    def make_form_token(self, scope: ConnectionScope) -> str:
+    def make_form_token(self, cookie: str) -> str:
         """Return what the forms of a page must send back, so that no other site can send them."""
-        return self._sign(f"form {read_cookie(scope)}")
+        return self._sign(f"form {cookie}")
 
     def check_form_token(self, scope: ConnectionScope, given: str) -> None:
         """Refuse a form that is not from a page of this server. Raises `UserError` `form_stale`."""
-        if not hmac.compare_digest(given.encode(), self.make_form_token(scope).encode()):
+        if not hmac.compare_digest(given.encode(), self.make_form_token(self.read_cookie(scope)).encode()):
             raise UserError("form_stale", "This form is not valid any more.", next_step="Open the page again.")
 
     def identify(self, scope: ConnectionScope) -> Token | None:
@@ -188,10 +195,18 @@ class Access:
         kind, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
             return self.find_token(given.strip())
-        cookie = read_cookie(scope).encode()
+        cookie = self.read_cookie(scope).encode()
         return next(
             (each for each in self.tokens if hmac.compare_digest(cookie, self.make_cookie(each).encode())), None
         )
+
+    def read_cookie(self, scope: ConnectionScope) -> str:
+        """Return the cookie of the page that a request brings, "" without one."""
+        try:
+            found = SimpleCookie(Headers(scope=scope).get("cookie", "")).get(self.cookie_name)
+        except CookieError:
+            return ""
+        return found.value if found else ""
 
     def _sign(self, text: str) -> str:
         return hmac.new(self.secret, text.encode(), hashlib.sha256).hexdigest()
@@ -205,21 +220,18 @@ class Traffic:
     answered: Counter[int] = field(default_factory=Counter[int])  # by status
 
 
-def read_cookie(scope: ConnectionScope) -> str:
-    """Return the cookie of the page that a request brings, "" without one."""
-    try:
-        found = SimpleCookie(Headers(scope=scope).get("cookie", "")).get(COOKIE)
-    except CookieError:
-        return ""
-    return found.value if found else ""
+Refuse = Callable[[ConnectionScope, Receive, Problem], Awaitable[ASGIApp]]
 
 
 class SecurityMiddleware:
     """Lets a request pass if its host, origin, token and size are allowed, and sets the headers of every answer."""
 
-    def __init__(self, app: ASGIApp, *, access: Access, traffic: Traffic | None = None) -> None:
+    def __init__(
+        self, app: ASGIApp, *, access: Access, traffic: Traffic | None = None, refuse: Refuse | None = None
+    ) -> None:
         self._app = app
         self._access = access
+        self._refuse = refuse  # makes the answer that a person reads in a browser
         self._traffic = traffic or Traffic()
 
     async def __call__(self, scope: ConnectionScope, receive: Receive, send: Send) -> None:
@@ -240,13 +252,13 @@ class SecurityMiddleware:
 
         refusal = self._find_refusal(scope)
         if refusal is not None:
-            await _send_problem(scope, send_safely, refusal)
+            await self._send_problem(scope, receive, send_safely, refusal)
             return
         if scope["method"] == "HEAD":  # the server that calls this leaves out the body
             scope = {**scope, "method": "GET"}
         limit = MAX_UPLOAD_BYTES if str(scope["path"]).startswith(_UPLOADS) else MAX_BODY_BYTES
         if int(_read_number(Headers(scope=scope).get("content-length", "0"))) > limit:
-            await _send_problem(scope, send_safely, _too_large(limit))
+            await self._send_problem(scope, receive, send_safely, _too_large(limit))
             return
         self._traffic.open += 1
         try:
@@ -275,6 +287,19 @@ class SecurityMiddleware:
             text = f"The token {token.name} may {token.scope}; this needs {wanted}."
             return make_problem("scope_missing", text, 403, next_step="Use a token with this scope.")
         return None
+
+    async def _send_problem(self, scope: ConnectionScope, receive: Receive, send: Send, refusal: Problem) -> None:
+        """Refuse: whoever opened a page of this server gets a page, everything else a problem document."""
+        wants_page = "text/html" in Headers(scope=scope).get("accept", "") and refusal.code in _TOLD_AS_PAGE
+        if self._refuse and wants_page and not str(scope["path"]).startswith(("/api/", "/v1/")):
+            limited = _limit_body(receive, MAX_BODY_BYTES)
+            await (await self._refuse(scope, limited, refusal))(scope, limited, send)
+            return
+        headers = [(b"content-type", PROBLEM_TYPE.encode())]
+        if refusal.status == 401:  # noqa: PLR2004 - HTTP
+            headers.append((b"www-authenticate", b"Bearer"))
+        await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+        await send({"type": "http.response.body", "body": refusal.model_dump_json(exclude_defaults=True).encode()})
 
     def _is_own_origin(self, headers: Headers) -> bool:
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
@@ -307,17 +332,3 @@ def _limit_body(receive: Receive, limit: int) -> Callable[[], Awaitable[Message]
         return message
 
     return receive_limited
-
-
-async def _send_problem(scope: ConnectionScope, send: Send, refusal: Problem) -> None:
-    """Refuse: a browser that opens a page is led to the login, everything else gets a problem document."""
-    wants_page = "text/html" in Headers(scope=scope).get("accept", "") and scope["method"] == "GET"
-    if refusal.status == 401 and wants_page and not str(scope["path"]).startswith(("/api/", "/v1/")):  # noqa: PLR2004 - HTTP
-        await send({"type": "http.response.start", "status": 303, "headers": [(b"location", b"/login")]})
-        await send({"type": "http.response.body", "body": b""})
-        return
-    headers = [(b"content-type", PROBLEM_TYPE.encode())]
-    if refusal.status == 401:  # noqa: PLR2004 - HTTP
-        headers.append((b"www-authenticate", b"Bearer"))
-    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
-    await send({"type": "http.response.body", "body": refusal.model_dump_json(exclude_defaults=True).encode()})

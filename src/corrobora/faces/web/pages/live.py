@@ -203,7 +203,7 @@ async def stream_panels(  # noqa: PLR0913 - what the request brings
     """
     row = await service.read_run(workspace, run)
     shown = max(after, int(last_event_id) if last_event_id.isdecimal() else 0)
-    csrf = access.make_form_token(request.scope)
+    csrf = access.make_form_token(access.read_cookie(request.scope))
     return StreamingResponse(
         _write_patches(workspace, row.id, shown, csrf),
         media_type="text/event-stream",

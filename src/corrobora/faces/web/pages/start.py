@@ -25,7 +25,7 @@ from corrobora.domain.run import DEMO, RunRow, RunStatus
 from corrobora.faces.cli.runs import list_score_changes
 from corrobora.faces.refusals import describe_fault
 from corrobora.faces.web import service
-from corrobora.faces.web.context import Form, Opened, SentForm, go_to, render_page
+from corrobora.faces.web.context import Form, Opened, SentForm, go_to, keep_here, render_page
 from corrobora.faces.web.libraries import list_libraries, list_profiles
 from corrobora.faces.web.new_run import NewRun, make_request
 from corrobora.reporting.thread_json import describe_estimate
@@ -76,7 +76,7 @@ async def find_icon() -> RedirectResponse:
 async def set_appearance(form: SentForm) -> RedirectResponse:
     """Remember whether pages are light, dark or as the system says."""
     back, theme = form.text("back", "/"), form.text("theme")
-    answer = go_to(back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/")
+    answer = go_to(keep_here(back))
     if theme in _THEMES:
         answer.set_cookie("theme", theme, max_age=_YEAR_SECONDS, samesite="strict", httponly=True)
     return answer

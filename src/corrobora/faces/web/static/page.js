@@ -50,10 +50,11 @@ function parseElement(html) {
 const SPOKEN_EVERY = 15_000; // milliseconds between two sentences for screen readers
 const LOST_AFTER = 3_000; // milliseconds without a connection before the page says so
 
-function makeNotice() {
-  return parseElement(
-    '<p class="notice warn">The connection to the server is lost. What stands here may be old; it goes on by itself.</p>',
-  );
+function makeNotice(isLoggedOut) {
+  const text = isLoggedOut
+    ? 'You are logged out. What stands here may be old. <a href="">Log in</a>'
+    : "The connection to the server is lost. What stands here may be old; it goes on by itself.";
+  return parseElement(`<p class="notice warn">${text}</p>`);
 }
 
 /** Follow one run: patches replace panels by their id; the cursor survives reloads, sleep and hidden tabs. */
@@ -92,7 +93,7 @@ class LiveView {
   tellLost(isLost) {
     if (isLost && this.losing) return;
     clearTimeout(this.losing);
-    this.losing = isLost ? setTimeout(() => this.lost?.replaceChildren(makeNotice()), LOST_AFTER) : 0;
+    this.losing = isLost ? setTimeout(() => this.lost?.replaceChildren(makeNotice(this.isLoggedOut)), LOST_AFTER) : 0;
     if (!isLost) this.lost?.replaceChildren();
   }
 
@@ -101,12 +102,15 @@ class LiveView {
     this.close();
   }
 
-  /** The browser retries a broken connection itself; one that the server refused is opened again here. */
-  retry() {
+  /** The browser retries a broken connection itself; one that the server refused is opened again here, or needs a login. */
+  async retry() {
     this.tellLost(true);
     if (this.source?.readyState !== EventSource.CLOSED) return;
     this.source = null;
-    setTimeout(() => this.open(), 3_000);
+    const answer = await fetch(location.href).catch(() => null);
+    if (answer?.status === 401 && !this.isLoggedOut) this.lost?.replaceChildren(makeNotice(true));
+    this.isLoggedOut = answer?.status === 401;
+    setTimeout(() => this.open(), LOST_AFTER);
   }
 
   /** The run changed its state, so that other panels and buttons are needed. */
