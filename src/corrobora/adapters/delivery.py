@@ -221,7 +221,7 @@ class WebhookDelivery:
 
     def __init__(self, url: str, secret: str, *, clock: Clock, seconds: float = POST_SECONDS) -> None:
         self._url = url
-        self._key = parse_signing_key(secret)
+        self._keys = parse_signing_keys(secret)
         self._clock = clock
         self._seconds = seconds
 
@@ -244,7 +244,7 @@ class WebhookDelivery:
         wall, data = self._clock.utc_time(), {"id": delivery, "title": title, "files": texts}
         body = json.dumps({"type": "report.completed", "timestamp": wall, "data": data}, ensure_ascii=False).encode()
         stamp = str(int(datetime.fromisoformat(wall).timestamp()))
-        headers = {"Content-Type": "application/json", **sign_payload(self._key, delivery, stamp, body)}
+        headers = {"Content-Type": "application/json", **sign_payload(self._keys, delivery, stamp, body)}
         client = httpx2.AsyncClient(
             trust_env=False, proxy=find_proxy_url(self._url), timeout=self._seconds, verify=tls_context()
         )
@@ -269,23 +269,25 @@ class WebhookDelivery:
         )
 
 
-def parse_signing_key(secret: str) -> bytes:
-    """Read `whsec_BASE64`. Raises `UserError` for anything else."""
+def parse_signing_keys(secret: str) -> tuple[bytes, ...]:
+    """Read `whsec_BASE64`, or several: while a secret is changed, all of them sign. Raises `UserError` otherwise."""
     try:
-        key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
+        keys = tuple(base64.b64decode(each.removeprefix("whsec_"), validate=True) for each in secret.split())
     except (binascii.Error, ValueError):
-        key = b""
-    if not secret.startswith("whsec_") or len(key) < 16:  # noqa: PLR2004 - bytes that cannot be guessed
+        keys = ()
+    strong = all(len(key) >= 16 for key in keys)  # noqa: PLR2004 - bytes that cannot be guessed
+    if not keys or not strong or not all(each.startswith("whsec_") for each in secret.split()):
         problem = "The secret of the webhook must be whsec_ and the Base64 of at least 16 bytes."
         raise UserError("delivery_secret", problem, next_step="Make one: openssl rand -base64 32")
-    return key
+    return keys
 
 
-def sign_payload(key: bytes, identity: str, stamp: str, body: bytes) -> dict[str, str]:
-    """Return the headers of Standard Webhooks: id, timestamp, and HMAC-SHA-256 over both and the body."""
+def sign_payload(keys: Sequence[bytes], identity: str, stamp: str, body: bytes) -> dict[str, str]:
+    """Return the headers of Standard Webhooks: id, timestamp, and by each key an HMAC-SHA-256 of all."""
     signed = b".".join((identity.encode(), stamp.encode(), body))
-    signature = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
-    return {"webhook-id": identity, "webhook-timestamp": stamp, "webhook-signature": f"v1,{signature}"}
+    signatures = (base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode() for key in keys)
+    given = " ".join(f"v1,{each}" for each in signatures)
+    return {"webhook-id": identity, "webhook-timestamp": stamp, "webhook-signature": given}
 
 
 ANYWHERE = "*"  # in the list of hosts: every public one
@@ -352,13 +354,13 @@ def check_webhook(url: str, hosts: Sequence[str]) -> None:
 
 
 async def post_webhook(
-    url: str, message: WebhookMessage, *, key: bytes, hosts: Sequence[str], seconds: float = WEBHOOK_SECONDS
+    url: str, message: WebhookMessage, *, keys: Sequence[bytes], hosts: Sequence[str], seconds: float = WEBHOOK_SECONDS
 ) -> PostResult:
-    """Post a message, signed with `key`, to an address that `hosts` allow; what goes wrong is in the result."""
+    """Post a message, signed with `keys`, to an address that `hosts` allow; what goes wrong is in the result."""
     try:
         check_webhook(url, hosts)
         async with asyncio.timeout(seconds):
-            return await _send(url, message, key, parse_hosts(hosts))
+            return await _send(url, message, keys, parse_hosts(hosts))
     except UserError as error:
         return PostResult(error.message)
     except (ConnectionBlocked, NameUnresolved) as error:
@@ -369,7 +371,7 @@ async def post_webhook(
         return PostResult(f"the connection failed ({type(error).__name__})")
 
 
-async def _send(url: str, message: WebhookMessage, key: bytes, allow: AllowList) -> PostResult:
+async def _send(url: str, message: WebhookMessage, keys: Sequence[bytes], allow: AllowList) -> PostResult:
     target = parse_url(url)
     host = target.raw_host.rstrip(b".")
     headers = {
@@ -378,7 +380,7 @@ async def _send(url: str, message: WebhookMessage, key: bytes, allow: AllowList)
         "Content-Type": "application/json",
         "Content-Length": str(len(message.body)),
         "Connection": "close",
-        **sign_payload(key, message.id, str(message.at), message.body),
+        **sign_payload(keys, message.id, str(message.at), message.body),
     }
     request = httpcore2.Request(
         "POST",

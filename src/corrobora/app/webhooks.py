@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 import random
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from corrobora.adapters.delivery import (
     WebhookMessage,
     check_webhook,
     find_host,
-    parse_signing_key,
+    parse_signing_keys,
     post_webhook,
 )
 from corrobora.config import Settings
@@ -39,14 +40,18 @@ _AT_ONCE = 8
 def check_request_webhook(settings: Settings, url: str) -> None:
     """Refuse a webhook that could not be sent. Raises `UserError`: no key, or an address that is not allowed."""
     check_webhook(url, settings.webhook_hosts)
-    parse_signing_key(settings.key("webhook").reveal())
+    parse_signing_keys(settings.key("webhook").reveal())
 
 
 async def send_webhooks(workspace: Workspace) -> None:
-    """Send what is due, until cancelled; a process without a key leaves it to others."""
+    """Send what is due, until cancelled; a process without a usable key leaves it to others."""
     if not workspace.settings.key("webhook").set:
         return
-    key = parse_signing_key(workspace.settings.key("webhook").reveal())
+    try:
+        keys = parse_signing_keys(workspace.settings.key("webhook").reveal())
+    except UserError as error:
+        log.warning("no webhook is sent: %s", error.message)
+        return
     sending: set[asyncio.Task[None]] = set()
     try:
         while True:
@@ -57,7 +62,7 @@ async def send_webhooks(workspace: Workspace) -> None:
                 log.warning("looking for due webhooks: %s", error)
                 found = ()
             for due in found:
-                task = asyncio.create_task(_send_one(workspace, due, key), name=f"webhook {due.id}")
+                task = asyncio.create_task(_send_one(workspace, due, keys), name=f"webhook {due.id}")
                 sending.add(task)
                 task.add_done_callback(sending.discard)
             await asyncio.sleep(POLL_SECONDS)
@@ -65,9 +70,9 @@ async def send_webhooks(workspace: Workspace) -> None:
         await cancel_tasks(*sending)
 
 
-async def _send_one(workspace: Workspace, due: DueWebhook, key: bytes) -> None:
+async def _send_one(workspace: Workspace, due: DueWebhook, keys: Sequence[bytes]) -> None:
     message = WebhookMessage(due.id, write_body(due), int(datetime.now(UTC).timestamp()))
-    result = await post_webhook(due.url, message, key=key, hosts=workspace.settings.webhook_hosts)
+    result = await post_webhook(due.url, message, keys=keys, hosts=workspace.settings.webhook_hosts)
     again = None
     if not (result.delivered or result.gone) and due.attempt <= len(RETRY_SECONDS):
         pause = max(RETRY_SECONDS[due.attempt - 1], result.wait)

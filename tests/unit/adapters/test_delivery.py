@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Self
 
 import pytest
+from standardwebhooks import Webhook, WebhookVerificationError
 from tests.unit.adapters.smtp import SmtpServer
 
 from corrobora.adapters.delivery import EmailDelivery, FolderDelivery, MailServer, WebhookDelivery
+from corrobora.adapters.pacing import SystemClock
 from corrobora.domain.errors import ProviderError, UserError
 from corrobora.testing import FakeClock
 
@@ -166,6 +168,24 @@ async def test_angles_delivery_to_a_webhook_is_signed_as_standard_webhooks():
     assert headers["webhook-signature"] == f"v1,{expected}"
     assert headers["webhook-id"] == "r_1-abc"
     assert json.loads(body)["data"]["files"]["report.md"] == FILES["report.md"].decode()
+
+
+async def test_a_delivery_while_the_secret_is_changed_is_valid_by_the_old_and_the_new_one():
+    other = "whsec_" + base64.b64encode(b"fedcba9876543210fedcba9876543210").decode()
+    async with Hook() as hook:
+        both = WebhookDelivery(hook.url, f"{other} {SECRET}\n", clock=SystemClock())
+        await both.send("T", FILES, delivery="r_1-abc")
+    headers, body = hook.requests[0]
+    for secret in (SECRET, other):
+        assert Webhook(secret).verify(body, headers)["type"] == "report.completed"
+    with pytest.raises(WebhookVerificationError):
+        Webhook("whsec_" + base64.b64encode(bytes(32)).decode()).verify(body, headers)
+
+
+@pytest.mark.parametrize("secret", ["", " ", "whsec_", f"{SECRET} short", f"{SECRET} whsec_YWJj", SECRET[6:]])
+def test_a_secret_of_which_one_part_is_weak_is_refused(secret: str):
+    with pytest.raises(UserError, match="at least 16 bytes"):
+        WebhookDelivery("http://127.0.0.1:1/", secret, clock=FakeClock())
 
 
 @pytest.mark.parametrize(("status", "retryable"), [(500, True), (429, True), (400, False), (302, False)])

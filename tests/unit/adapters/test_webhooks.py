@@ -54,14 +54,14 @@ async def test_a_private_address_is_reached_only_if_it_is_written_down() -> None
     with open_sink() as sink:
         name, address = f"localhost:{sink.port}", f"127.0.0.1:{sink.port}"
         by_name = f"http://{name}/hook"
-        refused = await post_webhook(by_name, MESSAGE, key=KEY, hosts=(name,))
+        refused = await post_webhook(by_name, MESSAGE, keys=(KEY,), hosts=(name,))
         assert (refused.delivered, "this machine" in refused.told) == (False, True)
-        refused = await post_webhook("https://127.0.0.1/hook", MESSAGE, key=KEY, hosts=("*",))
+        refused = await post_webhook("https://127.0.0.1/hook", MESSAGE, keys=(KEY,), hosts=("*",))
         assert (refused.delivered, "this machine" in refused.told) == (False, True)
-        refused = await post_webhook(by_name, MESSAGE, key=KEY, hosts=("*",))
+        refused = await post_webhook(by_name, MESSAGE, keys=(KEY,), hosts=("*",))
         assert (refused.delivered, "allows no webhook" in refused.told) == (False, True)
         assert not sink.received
-        assert (await post_webhook(by_name, MESSAGE, key=KEY, hosts=(name, address))).delivered
+        assert (await post_webhook(by_name, MESSAGE, keys=(KEY,), hosts=(name, address))).delivered
         assert sink.received[0].headers["webhook-id"] == "r_1-1"
 
 
@@ -70,7 +70,7 @@ async def test_a_private_address_is_reached_only_if_it_is_written_down() -> None
 )
 async def test_only_a_status_of_success_is_a_delivery(status: int, *, delivered: bool, gone: bool) -> None:
     with open_sink(status) as sink:
-        result = await post_webhook(sink.url, MESSAGE, key=KEY, hosts=(f"127.0.0.1:{sink.port}",))
+        result = await post_webhook(sink.url, MESSAGE, keys=(KEY,), hosts=(f"127.0.0.1:{sink.port}",))
     assert (result.told, result.delivered, result.gone) == (f"HTTP {status}", delivered, gone)
     assert len(sink.received) == 1  # a redirect is not followed
 
@@ -78,9 +78,9 @@ async def test_only_a_status_of_success_is_a_delivery(status: int, *, delivered:
 async def test_a_receiver_that_hangs_or_is_gone_is_told_apart() -> None:
     with open_sink(HANG) as sink:
         hosts = (f"127.0.0.1:{sink.port}",)
-        result = await post_webhook(sink.url, MESSAGE, key=KEY, hosts=hosts, seconds=0.5)
+        result = await post_webhook(sink.url, MESSAGE, keys=(KEY,), hosts=hosts, seconds=0.5)
         assert (result.told, result.delivered) == ("no answer within 0.5 s", False)
-    result = await post_webhook(sink.url, MESSAGE, key=KEY, hosts=hosts)
+    result = await post_webhook(sink.url, MESSAGE, keys=(KEY,), hosts=hosts)
     assert (result.told, result.delivered) == ("the connection failed (ConnectError)", False)
 
 
@@ -97,6 +97,6 @@ async def test_a_receiver_that_hangs_or_is_gone_is_told_apart() -> None:
 )
 async def test_a_receiver_that_asks_for_a_pause_gets_it_up_to_a_day(status: int, asked: str, wait: float) -> None:
     with open_sink((status, asked)) as sink:
-        result = await post_webhook(sink.url, MESSAGE, key=KEY, hosts=(f"127.0.0.1:{sink.port}",))
+        result = await post_webhook(sink.url, MESSAGE, keys=(KEY,), hosts=(f"127.0.0.1:{sink.port}",))
     assert (result.wait, result.delivered) == (wait, False)
     assert result.told == (f"HTTP {status}, asks for {wait} s" if wait else f"HTTP {status}")
