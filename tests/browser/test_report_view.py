@@ -42,13 +42,29 @@ def test_the_view_shows_what_its_host_passes_on_and_runs_nothing_of_it(browser: 
     page.on("request", lambda request: asked.append(request.url))
     page.evaluate(HOST, VIEW)
     page.wait_for_function("() => window.said.some((each) => each.method === 'ui/initialize')")
-    page.evaluate(SEND, {"jsonrpc": "2.0", "id": 1, "result": {}})
+    page.evaluate(SEND, {"jsonrpc": "2.0", "id": 1, "result": {"hostContext": {"theme": "dark"}}})
     page.wait_for_function("() => window.said.some((each) => each.method === 'ui/notifications/initialized')")
     inside = page.frame_locator("iframe")
     report = httpx2.get(f"{site.url}/api/v1/runs/{site.run}/report.html", timeout=60).text
     page.evaluate(SEND, result(report))
     expect(inside.locator("h1").first).to_be_visible(timeout=MINUTE)
     expect(inside.locator("#report")).to_contain_text("Verifiers", timeout=MINUTE)
+    assert inside.locator("html").evaluate("each => getComputedStyle(each).colorScheme") == "dark"
+    page.wait_for_function(
+        "() => window.said.some((each) => each.method?.endsWith('size-changed') && each.params.height > 900)"
+    )
+    link = inside.locator("a[href^=http]").first
+    link.click()  # the host opens it: the frame may open no window, and stays where it is
+    page.wait_for_function("() => window.said.some((each) => each.method === 'ui/open-link')")
+    opened = page.evaluate("() => window.said.find((each) => each.method === 'ui/open-link')")
+    assert opened["params"] == {"url": link.get_attribute("href")}
+    for number, (method, answer) in enumerate(
+        {"ping": "result", "ui/resource-teardown": "result", "x": "error"}.items(), 50
+    ):
+        page.evaluate(SEND, {"jsonrpc": "2.0", "id": number, "method": method, "params": {}})
+        page.wait_for_function(
+            "([id, kind]) => window.said.some((each) => each.id === id && kind in each)", arg=[number, answer]
+        )
     page.evaluate(SEND, result(HOSTILE))
     expect(inside.locator("h1")).to_have_text("Planted", timeout=MINUTE)
     inside.get_by_text("press").click()
@@ -56,4 +72,7 @@ def test_the_view_shows_what_its_host_passes_on_and_runs_nothing_of_it(browser: 
     assert [url for url in asked if url.startswith("http")] == []
     page.evaluate(SEND, {**result(""), "params": {"structuredContent": {"text": "# Plain <b>text</b>"}}})
     expect(inside.locator("pre")).to_have_text("# Plain <b>text</b>", timeout=MINUTE)
+    failed = {"isError": True, "content": [{"type": "text", "text": "report_missing: There is no report."}]}
+    page.evaluate(SEND, {**result(""), "params": failed})
+    expect(inside.locator("pre")).to_have_text("report_missing: There is no report.", timeout=MINUTE)
     context.close()
