@@ -88,6 +88,7 @@ class RunHandle:
         if work is not None:
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
+            await self._workspace.queue.leave(self.id)
 
     async def cancel(self) -> None:
         """End the run without a report."""
@@ -118,6 +119,8 @@ class RunHandle:
         """
         if self._work is not None:
             await self._work
+        else:  # another process may be at work on it
+            await self._workspace.queue.wait_for_runs([self.id])
         return await load_final_report(self._workspace, self.id)
 
 

@@ -24,7 +24,7 @@ from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.domain.evidence import Hit
 from corrobora.domain.report import Report
 from corrobora.domain.run import Event, Request, RunStatus
-from corrobora.faces.request import Question, build_request
+from corrobora.faces.request import Question, build_request, check_arguments, list_libraries
 from corrobora.policies.intake import check_question
 
 if TYPE_CHECKING:
@@ -141,6 +141,7 @@ async def start(  # noqa: PLR0913 - as `aresearch`
     """
     from corrobora.app import Workspace  # noqa: PLC0415 - importing corrobora must stay cheap
 
+    check_arguments(question=question, profile=profile, model=model, settings=settings, fields=fields)
     chosen = settings or load_settings()
     language = str(fields.pop("language", "")) or chosen.language
     async with Workspace.open(replace(chosen, language=language)) as workspace:
@@ -164,6 +165,7 @@ async def open_run(run: str, *, settings: Settings | None = None) -> AsyncGenera
     """
     from corrobora.app import Workspace  # noqa: PLC0415 - as above
 
+    check_arguments(run=run, settings=settings)
     async with (
         Workspace.open(settings or load_settings()) as workspace,
         _hold_run(workspace, await workspace.runs.find_id(run)) as handle,
@@ -192,7 +194,8 @@ def ask(run: str | Report, question: str, *, search: bool = True, settings: Sett
         UserError: there is no such run, or the question cannot be used.
         NoEvidence: the run has no report, or nothing answers.
     """
-    identity = run if isinstance(run, str) else run.run
+    identity = run.run if isinstance(run, Report) else run
+    check_arguments(run=identity, question=question, settings=settings)
     return run_blocking(_ask_run(identity, question, search=search, settings=settings))
 
 
@@ -336,7 +339,7 @@ async def chat(
 
 
 async def ahybrid_search(
-    text: str, *, library: str | Sequence[str], limit: int = 10, settings: Settings | None = None
+    text: str, *, library: str | Path | Sequence[str | Path], limit: int = 10, settings: Settings | None = None
 ) -> Sequence[Hit]:
     """Search stored libraries by BM25, title links and boosts, and by vectors if there are any (ANGLES-13).
 
@@ -346,14 +349,11 @@ async def ahybrid_search(
         UserError: `library_unknown`: a library does not exist.
     """
     from corrobora.app import Workspace  # noqa: PLC0415 - as above
-    from corrobora.app.libraries import list_libraries, open_library, unknown_library_error  # noqa: PLC0415
+    from corrobora.app.libraries import open_library, resolve_libraries  # noqa: PLC0415 - as above
 
+    check_arguments(text=text, limit=limit, settings=settings)
     async with Workspace.open(settings or load_settings()) as workspace:
-        names = (library,) if isinstance(library, str) else tuple(library)
-        known = await list_libraries(workspace)
-        if missing := set(names) - {space.name for space in known}:
-            raise unknown_library_error(min(missing), known)
-        opened = open_library(workspace, names)
+        opened = open_library(workspace, await resolve_libraries(workspace, list_libraries(library)))
         hits = await opened.hybrid_search(text, limit=limit)
         if opened.vector_problem:
             log.warning("%s", opened.vector_problem)
@@ -374,12 +374,11 @@ async def _resolve_request(  # noqa: PLR0913 - the arguments of the public calls
 ) -> Request:
     """Build the request from the arguments, which take precedence over the settings, and read its libraries."""
     own = workspace.settings
-    given = (library,) if isinstance(library, str | Path) else tuple(library)
     settings = replace(
         own,
-        libraries=tuple(map(str, given)) or own.libraries,
+        libraries=list_libraries(library) or own.libraries,
         providers=() if own.offline else own.providers,
-        profile=profile or own.profile,
+        profile=str(profile) or own.profile,
         models=dict.fromkeys(TIERS, model) if model else own.models,
     )
     changes = tuple((name, json.dumps(value, ensure_ascii=False)) for name, value in fields.items())

@@ -6,9 +6,11 @@ asked the question.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypedDict, Unpack
+from pathlib import Path
+from types import MappingProxyType
+from typing import TypedDict, Unpack, cast
 
 from corrobora.config import Settings, resolve_language
 from corrobora.domain.errors import UserError
@@ -125,3 +127,30 @@ def _build_metadata(
         (RequestOption.MODEL_REQUIRED, "yes" if model_required else None),
     )
     return tuple((name.value, str(value)) for name, value in given if value is not None)
+
+
+_KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {  # what programs pass: types, and in words
+    "settings": ((Settings, type(None)), "what load_settings returns"),
+    "limit": ((int,), "a whole number"),
+    "profile": ((str, Path), "a text"),
+}
+_VALUES = (bool, int, float, str)
+
+
+def check_arguments(*, fields: Mapping[str, object] = MappingProxyType({}), **given: object) -> None:
+    """Refuse values of other kinds than a program may pass. Raises `UserError` `argument_kind`."""
+    wanted = {name: (value, *_KINDS.get(name, ((str,), "a text"))) for name, value in given.items()}
+    wanted |= {name: (value, _VALUES, "a text, a number, True or False") for name, value in fields.items()}
+    for name, (value, types, words) in wanted.items():
+        if not isinstance(value, types):
+            raise UserError("argument_kind", f"{name} is {value!r:.60}; it must be {words}.", next_step="Correct it.")
+
+
+def list_libraries(given: object) -> tuple[str, ...]:
+    """Return the names and paths of libraries that a program gave, one or several. Raises `UserError`."""
+    one = isinstance(given, str | Path) or not isinstance(given, Iterable)
+    several = (given,) if one else tuple(cast("Iterable[object]", given))
+    if not all(isinstance(each, str | Path) for each in several):
+        problem = f"library is {given!r:.60}; it must be a name or a path, or several."
+        raise UserError("argument_kind", problem, next_step='For example: library="demo", or library="./papers"')
+    return tuple(map(str, several))

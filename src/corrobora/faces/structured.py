@@ -17,6 +17,7 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Fact
 from corrobora.domain.report import Report, iter_threads
 from corrobora.faces.python import aresearch, make_blocking
+from corrobora.faces.request import check_arguments
 from corrobora.text.answers import classify_question, score_answer_fit
 from corrobora.text.measures import find_measures, find_quantities
 from corrobora.text.quantities import find_days, find_years
@@ -130,6 +131,7 @@ async def aextract_fields(question: str, *, schema: Schema, **options: Unpack[Re
         >>> extract_fields("What is known of the bridge?", schema=schema, library="docs").values  # doctest: +SKIP
         {'length': 412.0}
     """
+    check_arguments(question=question)
     fields: dict[str, Any] = dict(options)
     return fill_schema(await aresearch(ask_fields(question, schema), **fields), schema)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,27 @@ async def test_a_handle_that_was_left_says_how_to_hold_the_run_again(made: Made,
 
 def test_a_notebook_completes_the_public_names() -> None:
     assert set(dir(corrobora)) == set(corrobora.__all__) > {"start", "open_run", "research"}
+
+
+async def test_a_run_that_is_paused_or_left_before_it_began_is_interrupted(made: Made, mill: Path) -> None:
+    """It stayed queued for ever, and who followed its events waited for ever."""
+    async with corrobora.start(QUESTION, library=mill, settings=made()) as run:
+        await run.pause()
+        assert await run.read_status() is RunStatus.INTERRUPTED
+        async with asyncio.timeout(20):
+            assert [event async for event in run.events()] == []
+        await run.resume()
+        assert (await run.report()).citations
+    async with corrobora.start(QUESTION, library=mill, settings=made()) as left:
+        pass
+    async with corrobora.open_run(left.id, settings=made()) as again:
+        assert await again.read_status() is RunStatus.INTERRUPTED
+        with pytest.raises(NeedsHuman, match="was interrupted"):
+            await again.report()
+
+
+async def test_the_report_of_a_run_of_another_holder_is_waited_for(made: Made, mill: Path) -> None:
+    async with corrobora.start(QUESTION, library=mill, settings=made()) as run:
+        async with corrobora.open_run(run.id, settings=made()) as other:
+            report = await other.report()
+        assert report.markdown == (await run.report()).markdown

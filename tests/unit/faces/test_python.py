@@ -277,3 +277,33 @@ async def test_an_interrupted_cell_cancels_its_work() -> None:
     finally:
         signal.signal(signal.SIGINT, before)
     assert ended == ["cancelled"]
+
+
+@pytest.mark.parametrize(
+    ("call", "given"),
+    [
+        (corrobora.research, {"question": 7}),
+        (corrobora.research, {"question": QUESTION, "library": 5}),
+        (corrobora.research, {"question": QUESTION, "library": [5]}),
+        (corrobora.research, {"question": QUESTION, "library": None}),
+        (corrobora.research, {"question": QUESTION, "profile": 7}),
+        (corrobora.research, {"question": QUESTION, "model": b"m"}),
+        (corrobora.research, {"question": QUESTION, "minutes": object()}),
+        (corrobora.research, {"question": QUESTION, "settings": 5}),
+        (corrobora.extract_fields, {"question": 7, "schema": {"properties": {"a": {"type": "string"}}}}),
+        (corrobora.hybrid_search, {"text": 7, "library": "docs"}),
+        (corrobora.hybrid_search, {"text": "x", "library": 7}),
+        (corrobora.hybrid_search, {"text": "x", "library": "docs", "limit": "a"}),
+        (corrobora.ask, {"run": 5, "question": QUESTION}),
+        (corrobora.ask, {"run": "last", "question": 5}),
+    ],
+)
+def test_a_value_of_another_kind_is_an_error_of_ours(made: Made, call: Any, given: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match=r" is .*; it must be ") as refused:
+        call(**{"settings": made()} | given)
+    assert refused.value.code == "argument_kind"
+
+
+def test_files_are_searched_as_they_are_researched(made: Made, mill: Path) -> None:
+    (hit, *_) = corrobora.hybrid_search("How often are gates greased?", library=mill, settings=made())
+    assert "every 14 days" in hit.snippet

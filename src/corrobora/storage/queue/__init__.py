@@ -181,6 +181,11 @@ class Queue:
         row = await self._database.fetch_one(sql.SUBMIT_RUN, values, where="submitting a run")
         return row is not None and row[1] > 0
 
+    async def leave(self, run: str) -> None:
+        """Give up a run of this process that is not worked on: one that had not begun counts as interrupted."""
+        values = self._with_defaults({"run": run, "queue": own_queue_name(run), "owner": this_process()})
+        await self._database.fetch_one(sql.LEAVE_RUN, values, where="leaving a run")
+
     async def cancel(self, run: str) -> bool:
         """Ask to cancel a run; False if it is final or unknown. A live attempt is cancelled within milliseconds."""
         row = await self._database.fetch_one(

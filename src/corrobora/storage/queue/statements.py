@@ -57,6 +57,17 @@ FROM freed r WHERE j.lock = r.id
     AND (j.status = 'doing' OR (j.status = 'todo' AND j.queue_name = %(queue)s))  -- it died before it began
 """
 
+# A command or program that leaves its run before it began: the run waits for its person, as one that was interrupted.
+LEAVE_RUN: LiteralString = """
+WITH gone AS (
+    UPDATE runs SET status = 'interrupted', updated_at = clock_timestamp()
+    WHERE id = %(run)s AND status = 'queued' AND queue = %(queue)s AND owner = %(owner)s RETURNING id
+), jobs AS (
+    UPDATE procrastinate_jobs j SET status = 'cancelled' FROM gone WHERE j.lock = gone.id AND j.status = 'todo'
+)
+SELECT pg_notify(%(channel)s, id) FROM gone
+"""
+
 CANCEL_RUN: LiteralString = """
 WITH wanted AS (
     UPDATE runs r SET cancel_requested = true, updated_at = clock_timestamp(), outcome = 'cancelled', reason = '',
