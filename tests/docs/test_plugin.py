@@ -16,6 +16,7 @@ from corrobora.faces.cli import cli
 
 PLUGIN = Path(__file__).resolve().parents[2] / "plugin"
 PAGES = sorted(PLUGIN.rglob("*.md"))
+SOURCE = PLUGIN.parent / "src" / "corrobora"
 BLOCK = re.compile(r"^ *```bash\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 
 
@@ -62,4 +63,18 @@ def test_its_files_say_what_they_are() -> None:
         head = page.read_text().split("---\n")[1]
         assert "description: " in head
         assert page.stem != "research" or 'argument-hint: "[--time N|unlimited] [--deep] QUESTION"' in head
+    shop = json.loads((PLUGIN / ".claude-plugin" / "marketplace.json").read_text())
+    (offered,) = shop["plugins"]
+    assert (shop["name"], bool(shop["owner"]["name"])) == ("corrobora", True)
+    assert (offered["name"], offered["source"]) == (manifest["name"], "./")
     assert "only" in (PLUGIN / "commands" / "research.md").read_text()
+
+
+def test_the_tools_that_a_command_may_use_are_those_of_the_server() -> None:
+    """An assistant puts the name of the plugin before that of a server which came with it."""
+    tools = (SOURCE / "faces" / "mcp" / "tools.py").read_text()
+    (line,) = re.findall(r"^allowed-tools: (.*)$", (PLUGIN / "commands" / "research.md").read_text(), re.MULTILINE)
+    allowed = {each.rpartition("__")[::2] for each in line.split(", ") if each.startswith("mcp__")}
+    assert {server for server, _ in allowed} == {"mcp__plugin_corrobora_corrobora", "mcp__corrobora"}
+    for _, name in allowed:
+        assert f"async def {name}(" in tools, name

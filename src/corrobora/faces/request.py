@@ -148,8 +148,9 @@ def check_arguments(*, fields: Mapping[str, object] = MappingProxyType({}), **gi
 
 def list_libraries(given: object) -> tuple[str, ...]:
     """Return the names and paths of libraries that a program gave, one or several. Raises `UserError`."""
-    one = isinstance(given, str | Path) or not isinstance(given, Iterable)
-    several = (given,) if one else tuple(cast("Iterable[object]", given))
+    several: tuple[object, ...] = (given,)
+    if isinstance(given, Iterable) and not isinstance(given, str):
+        several = tuple(cast("Iterable[object]", given))
     if not all(isinstance(each, str | Path) for each in several):
         problem = f"library is {given!r:.60}; it must be a name or a path, or several."
         raise UserError("argument_kind", problem, next_step='For example: library="demo", or library="./papers"')
