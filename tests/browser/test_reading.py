@@ -386,4 +386,7 @@ def test_on_paper_quotes_are_numbered_notes(
             expect(notes.nth(at).locator("mark").first).to_be_visible()
         number = "each => getComputedStyle(each.querySelector('.ev-head'), '::before').content"
         assert "Note" in notes.first.evaluate(number)
+        kept = "all => [...new Set(all.map(each => getComputedStyle(each).breakInside))]"
+        whole = {chosen: each.locator(chosen).evaluate_all(kept) for chosen in ("section, .ev, blockquote, li", "tr")}
+        assert list(whole.values()) == [["auto"], ["avoid"]], "long parts leave gaps, or rows of tables are cut"
         assert each.pdf(prefer_css_page_size=True).startswith(b"%PDF-")

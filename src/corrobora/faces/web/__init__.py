@@ -22,6 +22,7 @@ from corrobora.config import Settings
 from corrobora.faces.refusals import PROBLEM_TYPE, Problem
 from corrobora.faces.web import api, openai, pages, reader
 from corrobora.faces.web.context import add_error_handlers
+from corrobora.faces.web.pages.login import refuse_browser
 from corrobora.faces.web.security import Access, SecurityMiddleware, Token, Traffic, default_hosts, read_server_secret
 from corrobora.faces.web.service import open_service
 
@@ -73,7 +74,7 @@ def create_app(
         app.include_router(part.router)
     add_error_handlers(app)
     app.openapi = partial(build_openapi, app)
-    app.add_middleware(SecurityMiddleware, access=access, traffic=app.state.traffic, refuse=pages.login.refuse_browser)
+    app.add_middleware(SecurityMiddleware, access=access, traffic=app.state.traffic, refuse=refuse_browser)
     return app
 
 
