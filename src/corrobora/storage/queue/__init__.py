@@ -183,15 +183,13 @@ class Queue:
 
     async def leave(self, run: str) -> None:
         """Give up a run of this process that is not worked on: one that had not begun counts as interrupted."""
-        values = self._with_defaults({"run": run, "queue": own_queue_name(run), "owner": this_process()})
-        await self._database.fetch_one(sql.LEAVE_RUN, values, where="leaving a run")
+        given = self._with_defaults({"run": run, "queue": own_queue_name(run), "owner": this_process()})
+        await self._database.fetch_one(sql.LEAVE_RUN, given, where="leaving a run")
 
     async def cancel(self, run: str) -> bool:
         """Ask to cancel a run; False if it is final or unknown. A live attempt is cancelled within milliseconds."""
-        row = await self._database.fetch_one(
-            sql.CANCEL_RUN, self._with_defaults({"run": run}), where="cancelling a run"
-        )
-        return row is not None
+        values = self._with_defaults({"run": run})
+        return await self._database.fetch_one(sql.CANCEL_RUN, values, where="cancelling a run") is not None
 
     async def run_worker(
         self,
@@ -328,9 +326,8 @@ class Queue:
             if by_user:
                 await self._runs.finish(run, epoch, RunStatus.CANCELLED, outcome="cancelled")
             elif task.cancelled() or task.exception() is not None:
-                await self._database.fetch_one(
-                    sql.RELEASE_RUN, self._with_defaults({"run": run, "epoch": epoch}), where="handing a run back"
-                )
+                values = self._with_defaults({"run": run, "epoch": epoch})
+                await self._database.fetch_one(sql.RELEASE_RUN, values, where="handing a run back")
 
     async def _close_attempt(self, run: RunId, epoch: int, task: asyncio.Future[None]) -> None:
         """After the end of `execute`: an error ends the run, unless it is an outage of the database."""
