@@ -23,7 +23,7 @@ from corrobora.adapters.delivery import (
     post_webhook,
 )
 from corrobora.config import Settings
-from corrobora.domain.errors import JournalError
+from corrobora.domain.errors import JournalError, UserError
 from corrobora.storage.postgres import cancel_tasks
 
 if TYPE_CHECKING:
