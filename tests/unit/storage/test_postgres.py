@@ -336,3 +336,13 @@ def test_a_lost_connection_is_told_in_our_own_words_alone():
     script = "import logging, corrobora.storage.postgres; logging.getLogger('psycopg.pool').warning('discarding <...>')"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stderr == ""
+
+
+async def test_a_disk_that_refuses_is_not_told_as_a_role_without_rights(database: Database) -> None:
+    with pytest.raises(JournalError, match="disk of the database refuses") as caught:
+        await database.execute(
+            """DO $$ BEGIN
+                RAISE EXCEPTION 'could not write to file "x": Read-only file system' USING ERRCODE = '42501';
+            END $$"""
+        )
+    assert caught.value.code == "database_read_only"

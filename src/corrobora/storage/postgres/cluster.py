@@ -54,6 +54,7 @@ _SETTINGS = {
     "lc_messages": "C",
     "log_min_messages": "warning",
     "idle_in_transaction_session_timeout": "60s",
+    "restart_after_crash": "off",  # else one whose recovery failed answers nobody; `revive` starts anew
 }
 
 
