@@ -38,6 +38,7 @@ FOLDERS = ("guides", "methods", "code", "decisions", "reference")
 PAGES = Path(__file__).parents[1] / "docs"
 DEMO = ("When must a memorized secret be changed?", "Which composition rules hold for passwords?")
 WISHES = ("reword", "add", "reword", "drop", "reword", "move", "add", "shorten", "reword", "research")
+_OPENED = re.compile(r"(?m)^((?:- )?)\\(?=[-*+#>|])")  # how a sentence that begins with a sign opens a line
 _CITED = re.compile(r"(?<!\\)\[(\d{1,5})\](?!\(|:)")
 _CODE = re.compile(r"(?m)^## (?:Contradictions and changes|Gaps|Methodology|Account of checking|Sources)$")
 _LABEL = re.compile(r"\s*\*\([^()]*\)\*")
@@ -186,10 +187,12 @@ def read_stored(run: str, text: str = "", *, library: str) -> Stored:
     """Read a report and its outline by the command."""
     listed = json.loads(command("edit", run, "--outline", "--json")[1])
     lines = [line.strip() for line in command("edit", run, "--outline")[1].split("\n") if line.startswith("  ")]
-    raw = dict(line.split("  ", 1) for line in lines)
+    raw = {name: _OPENED.sub(r"\1", said) for name, said in (line.split("  ", 1) for line in lines)}
     assert list(raw) == [each["id"] for each in listed["sentences"]]
     text = text or command("export", run, "-f", "md", "-o", "-")[1]
-    return Stored(run, text, raw, {each["id"]: each["title"] for each in listed["sections"]}, library)
+    return Stored(
+        run, _OPENED.sub(r"\1", text), raw, {each["id"]: each["title"] for each in listed["sections"]}, library
+    )
 
 
 def edit_run(number: int, first: Stored, edits: int, model: str, tally: Tally) -> None:

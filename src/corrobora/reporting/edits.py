@@ -30,6 +30,7 @@ from corrobora.text.tokens import read_inline
 CITATION = re.compile(r"(?<!\\)\[(\d{1,5})\](?!\(|:)")
 _LABEL = re.compile(r"\s*\*\([^()*\d]{1,40}\)\*$|\s*\*\([^()*\d]{1,40}\)\*(?=\s)")
 CODE_TITLES = (phrases.CONFLICTS, "Gaps", "Methodology", phrases.ACCOUNT, "Sources")
+_LINE_MARK = re.compile(r"(?:[-*+]|#{1,6})\s|[>|]|```")  # what begins no sentence in Markdown
 _GONE = "\0"  # stands for a line whose last sentence went
 Rewrite = Callable[["Piece"], Sequence["Piece"]]
 SHORTER = 0.5  # of its words that a shortened section may keep at most
@@ -256,7 +257,7 @@ def _part_sentences(line: ReportLine, before: ReportLine, below: ReportLine | No
     made = [replace(line, pieces=line.pieces[: starts[0]], tail="")]
     for start, end in pairwise((*starts, len(texts))):
         first, *rest = line.pieces[start:end]
-        made += [ReportLine(line.section), ReportLine(line.section, (replace(first, lead=""), *rest))]
+        made += [ReportLine(line.section), ReportLine(line.section, (_open_line(first), *rest))]
     made[-1] = replace(made[-1], tail=line.tail)
     return [*made, ReportLine(line.section)] if below is not None and below.text else made
 
@@ -277,10 +278,16 @@ def _drop_place(given: EditableReport, name: str) -> EditableReport:
         if len(left) == len(line.pieces):
             lines.append(line)
         elif left:  # what now begins the line takes the mark of its item
-            lines.append(replace(line, pieces=(replace(left[0], lead=line.pieces[0].lead), *left[1:])))
+            lines.append(replace(line, pieces=(_open_line(left[0], line.pieces[0].lead), *left[1:])))
         else:
             lines.append(ReportLine(line.section, raw=_GONE))
     return replace(given, lines=tuple(_close_gap(lines)))
+
+
+def _open_line(piece: Piece, lead: str = "") -> Piece:
+    """Return a sentence as the first of its line: a sign that it begins with is no mark of a list, heading or table."""
+    shown = lead.removesuffix("\\")
+    return replace(piece, lead=f"{shown}\\" if _LINE_MARK.match(piece.text) else shown)
 
 
 def _close_gap(lines: Sequence[ReportLine]) -> list[ReportLine]:
@@ -339,7 +346,7 @@ def _find_table_end(given: EditableReport, place: str) -> int:
 
 def _insert_lines(given: EditableReport, after: int, new: Piece) -> EditableReport:
     """Insert a paragraph behind a line, with an empty line before it and one behind it."""
-    section = given.lines[max(after, 0)].section
+    section, new = given.lines[max(after, 0)].section, _open_line(new)
     added = (
         [ReportLine(section), ReportLine(section, (new,))]
         if after >= 0

@@ -141,6 +141,22 @@ def test_a_label_belongs_to_the_sentence_before_it_also_inside_a_paragraph() -> 
     assert "*(unclear)* Two piers. [1] Fish" in other
 
 
+def test_a_sentence_that_begins_with_a_dash_is_no_item_when_it_begins_a_line() -> None:
+    given = split_document(TEXT.replace("[1] It has two piers", "[1] - it has two piers"))
+    assert texts(given)["0.2"].startswith("- it has two piers")
+    edits = (
+        Edit(EditAction.DROP, "0.1"),
+        Edit(EditAction.MOVE, "0.1", after="1"),
+        Edit(EditAction.MOVE, "0.2", after="1"),
+    )
+    for edit in edits:
+        after = apply_edit(given, edit)
+        assert texts(after)["0.2"] == texts(given)["0.2"]
+        assert "\n\\- it has two piers" in f"\n{after.body}"
+    again = apply_edit(apply_edit(given, Edit(EditAction.DROP, "0.1")), Edit(EditAction.DROP, "0.2"))
+    assert "\\" not in again.body
+
+
 def test_sentences_and_sections_move_and_a_new_one_becomes_a_paragraph_of_its_section() -> None:
     moved = apply_edit(DOCUMENT, Edit(EditAction.MOVE, "2.4", after="0.1"))
     assert "in 1874. [1] Fish came in autumn. [1] It has two" in moved.text
