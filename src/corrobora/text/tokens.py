@@ -37,7 +37,8 @@ STOP_WORDS = frozenset(
 )
 
 # Accents, and the vowel points of Hebrew and Arabic; the breve of a Russian letter makes it another one.
-_MARKS = re.compile("(?<![\u0418\u0438])\u0306|[\u0300-\u0305\u0307-\u036f\u0591-\u05c7\u0640\u064b-\u065f\u0670]+")
+_MARKS = re.compile("[\u0300-\u0305\u0307-\u036f\u0591-\u05c7\u0640\u064b-\u065f\u0670]+")
+_BREVE = re.compile("(?<![\u0418\u0438])\u0306")
 WORD = re.compile(r"([^\W_]+)(?:['’ʼ](?:s|t|d|m|re|ve|ll)(?![^\W_]))?")
 _PLAIN_WORD = re.compile(r"[a-z0-9]+")  # the same words, three times as fast
 # letters that stems of one family share at least, and letters in which they may differ
@@ -82,6 +83,8 @@ def fold_text(text: str) -> str:
     if text.isascii():
         return text.lower()
     plain = _MARKS.sub("", unicodedata.normalize("NFKD", text))
+    if "\u0306" in plain:
+        plain = _BREVE.sub("", plain)
     return unicodedata.normalize("NFC", plain).lower()
 
 
