@@ -7,7 +7,7 @@ out, puts them elsewhere or puts new ones in, and all others stay as they are. D
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -33,7 +33,6 @@ CODE_TITLES = (phrases.CONFLICTS, "Gaps", "Methodology", phrases.ACCOUNT, "Sourc
 _LINE_MARK = re.compile(r"(?:[-*+]|#{1,6})\s|[>|]|```")  # what begins no sentence in Markdown
 _GONE = "\0"  # stands for a line whose last sentence went
 Rewrite = Callable[["Piece"], Sequence["Piece"]]
-SHORTER = 0.5  # of its words that a shortened section may keep at most
 
 
 class UnknownPlace(ValueError):
@@ -383,25 +382,3 @@ def _move_place(given: EditableReport, name: str, after: str) -> EditableReport:
         return given
     headed = is_heading(rest.lines[inside[0]].raw)
     return _insert_lines(rest, inside[0] if headed else inside[0] - 1, replace(piece, lead=""))
-
-
-def list_shortening(given: EditableReport, section: str, kept: Container[str] = ()) -> tuple[Edit, ...]:
-    """Return the drops that leave at most half of the words of a section, its first sentence always included.
-
-    What goes first is what is also cited elsewhere, then what cites nothing, then what comes last. Sentences that are
-    `kept`, because other edits concern them, stay.
-    """
-    pieces = given.list_pieces(section)
-    own = {each.id for each in pieces}
-    elsewhere = {number for each in given.pieces if each.id not in own for number in each.cited}
-    size = {each.id: len(each.words.split()) for each in pieces}
-    left, most = sum(size.values()), SHORTER * sum(size.values())
-    order = sorted(enumerate(pieces), key=lambda at: (bool(set(at[1].cited) - elsewhere), bool(at[1].cited), -at[0]))
-    gone: set[str] = set()
-    for at, piece in order:
-        if left <= most:
-            break
-        if at and piece.id not in kept:
-            gone.add(piece.id)
-            left -= size[piece.id]
-    return tuple(Edit(EditAction.DROP, each.id) for each in pieces if each.id in gone)

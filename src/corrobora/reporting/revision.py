@@ -20,13 +20,12 @@ from corrobora.reporting.edits import (
     Piece,
     UnknownPlace,
     apply_edit,
-    list_shortening,
     parse_document,
 )
 from corrobora.reporting.render import CitedSource, build_citations
 from corrobora.reporting.report_format import translate_body
 from corrobora.reporting.verify import CheckedDraft, Rulings, check_draft
-from corrobora.reporting.versions import lay_out_version, list_breaks, list_cited, list_losses
+from corrobora.reporting.versions import lay_out_version, list_breaks, list_cited, list_losses, list_shortening
 from corrobora.roles.edit import Change, Edit, EditAction, Loss
 from corrobora.text.markdown import MARKER, escape_markdown, iter_cited_sentences, normalize_markers
 from corrobora.text.phrases import Frame, find_frame

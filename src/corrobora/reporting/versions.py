@@ -1,4 +1,4 @@
-"""Versions of an edited report: what a new one no longer says, and how it is laid out.
+"""Versions of an edited report: what a shorter one leaves out, what a new one no longer says, and how it is laid out.
 
 Knows the sentences of two versions by their ids, quotes, and which sections code writes anew. Does not know checks,
 models or who accepts a loss.
@@ -7,12 +7,12 @@ models or who accepts a loss.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from corrobora.domain.report import Citation, Report
 from corrobora.reporting.edits import CITATION, EditableReport, Piece
 from corrobora.reporting.render import render_account, render_gaps, render_methodology, render_sources, render_status
-from corrobora.roles.edit import Loss
+from corrobora.roles.edit import Edit, EditAction, Loss
 from corrobora.text import phrases
 from corrobora.text.alignment import find_break
 from corrobora.text.clauses import parse_clause
@@ -119,3 +119,28 @@ def _add_note(old: str, new: str) -> str:
 
 def _escape_text(text: str) -> str:
     return sanitize_text(escape_markdown(text))
+
+
+SHORTER = 0.5  # of its words that a shortened section may keep at most
+
+
+def list_shortening(given: EditableReport, section: str, kept: Container[str] = ()) -> tuple[Edit, ...]:
+    """Return the drops that leave at most half of the words of a section, its first sentence always included.
+
+    What goes first is what is also cited elsewhere, then what cites nothing, then what comes last. Sentences that are
+    `kept`, because other edits concern them, stay.
+    """
+    pieces = given.list_pieces(section)
+    own = {each.id for each in pieces}
+    elsewhere = {number for each in given.pieces if each.id not in own for number in each.cited}
+    size = {each.id: len(each.words.split()) for each in pieces}
+    left, most = sum(size.values()), SHORTER * sum(size.values())
+    order = sorted(enumerate(pieces), key=lambda at: (bool(set(at[1].cited) - elsewhere), bool(at[1].cited), -at[0]))
+    gone: set[str] = set()
+    for at, piece in order:
+        if left <= most:
+            break
+        if at and piece.id not in kept:
+            gone.add(piece.id)
+            left -= size[piece.id]
+    return tuple(Edit(EditAction.DROP, each.id) for each in pieces if each.id in gone)

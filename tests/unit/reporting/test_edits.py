@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.reporting.edits import EditableReport, UnknownPlace, apply_edit, list_shortening, split_document
+from corrobora.reporting.edits import EditableReport, UnknownPlace, apply_edit, split_document
+from corrobora.reporting.versions import list_shortening
 from corrobora.roles.edit import Edit, EditAction
 
 TEXT = """# The harbour of Ardal
