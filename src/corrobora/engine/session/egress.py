@@ -196,8 +196,8 @@ class Egress:
 
 
 def _is_function_word(word: str) -> bool:
-    """True for a function word of any language; a single letter other than "a" may spell out something."""
-    return (len(word) > 1 or word == "a") and word in read_all_function_words()
+    """True for a function word of any language; a number in words or a letter other than "a" may spell something."""
+    return (len(word) > 1 or word == "a") and word not in _NUMBERS and word in read_all_function_words()
 
 
 def _is_short(word: str) -> bool:
