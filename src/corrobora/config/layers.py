@@ -270,7 +270,10 @@ def _suggest(name: str, known: Iterable[str], described: Mapping[str, str] = Map
         best = [max(SequenceMatcher(None, word, each).ratio() for each in others) for word in words]
         return 2 * sum(each**2 for each in best) / (len(words) + len(others))
 
-    near = max(known, key=rate)
+    def rate_head(other: str) -> float:
+        return SequenceMatcher(None, words[0], _split_name(other)[0]).ratio()
+
+    near = max(known, key=lambda other: (rate(other), rate_head(other)))
     if rate(near) <= _SAME_NAME:
         told = [each for each, text in described.items() if set(words) & set(text.lower().split())]
         near = told[0] if len(told) == 1 else ""
@@ -278,7 +281,8 @@ def _suggest(name: str, known: Iterable[str], described: Mapping[str, str] = Map
 
 
 def _split_name(name: str) -> list[str]:
-    return re.findall("[a-z0-9]+", name.lower().removeprefix(_PREFIX.lower())) or [name]
+    words = re.findall("[a-z0-9]+", name.lower().removeprefix(_PREFIX.lower())) or [name]
+    return [each.removesuffix("s") or each for each in words]  # a name in the plural is not another one
 
 
 def _find_line(text: str, key: str) -> str:

@@ -137,3 +137,9 @@ def test_a_folder_that_others_may_enter_is_not_taken_for_a_private_one(tmp_path:
 def test_a_pyproject_without_our_table_is_of_no_concern(loading: Any, content: bytes) -> None:
     (loading.folder / "pyproject.toml").write_bytes(content)
     assert not loading().deep
+
+
+def test_a_variable_in_the_singular_names_those_of_the_plural(loading: Any) -> None:
+    """Not the one whose name happens to end with the same word."""
+    settings = loading("", env={"CORROBORA_MODEL": "openai:m"})
+    assert any("did you mean CORROBORA_MODELS_" in note for note in settings.notes)

@@ -14,6 +14,7 @@ import logging
 import os
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
@@ -168,8 +169,34 @@ def check_ids(context: click.Context, _parameter: click.Parameter, value: str | 
     return value
 
 
-run_argument = click.argument("run", callback=check_ids)
-runs_argument = click.argument("names", metavar="RUN...", nargs=-1, required=True, callback=check_ids)
+Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def complete_names(
+    list_names: Callable[[], Iterable[str]], *, paths: Literal["never", "else", "also"] = "never", joined: bool = False
+) -> Complete:
+    """Return a completion with names, and with a path where none fits or beside them; `joined` ones have commas."""
+
+    def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        before, comma, start = incomplete.rpartition(",") if joined else ("", "", incomplete)
+        found = [CompletionItem(f"{before}{comma}{name}") for name in list_names() if name.startswith(start)]
+        is_path = paths == "also" or (paths == "else" and not found)
+        return [*found, CompletionItem(incomplete, type="file")] if is_path else found
+
+    return complete
+
+
+def list_run_names() -> Sequence[str]:
+    """Return `last` and the ids of the runs that have a folder, the newest first: the database would take too long."""
+    with suppress(UserError, OSError):
+        folders = sorted((load_settings().home / "runs").iterdir(), key=lambda each: each.stat().st_mtime)
+        return ["last", *(each.name for each in folders[:-50:-1])]
+    return ["last"]
+
+
+OF_RUNS: Mapping[str, Any] = {"callback": check_ids, "shell_complete": complete_names(list_run_names)}
+run_argument = click.argument("run", **OF_RUNS)
+runs_argument = click.argument("names", metavar="RUN...", nargs=-1, required=True, **OF_RUNS)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 
 
@@ -239,9 +266,8 @@ def parse_deliveries(given: Sequence[str]) -> tuple[tuple[str, str], ...]:
     for text in given:
         kind, _, where = text.partition(":")
         if kind == "folder" and not where.strip():
-            raise UserError(
-                "delivery_target", f"--deliver {text!r} names no folder.", next_step="Write --deliver folder:DIR"
-            )
+            problem = f"--deliver {text!r} names no folder."
+            raise UserError("delivery_target", problem, next_step="Write --deliver folder:DIR")
         found.append((kind, str(Path(where).expanduser().absolute()) if kind == "folder" else where))
     return tuple(found)
 
@@ -256,9 +282,8 @@ def parse_models(given: Sequence[str]) -> dict[str, tuple[object, str]]:
         elif tier in TIERS:
             found[tier] = model
         else:
-            raise UserError(
-                "model_tier", f"--model {text!r}: {tier!r} is not a tier.", next_step=f"Tiers: {', '.join(TIERS)}."
-            )
+            problem = f"--model {text!r}: {tier!r} is not a tier."
+            raise UserError("model_tier", problem, next_step=f"Tiers: {', '.join(TIERS)}.")
     return {f"models.{tier}": (model, "--model") for tier, model in found.items()}
 
 
@@ -268,30 +293,10 @@ def parse_fields(given: Sequence[str]) -> tuple[tuple[str, str], ...]:
     for text in given:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
-            raise UserError(
-                "field_syntax",
-                f"-s {text!r} is not FIELD=VALUE.",
-                next_step="Such as: -s reads_per_round=8. Fields: corrobora profiles show NAME",
-            )
+            step = "Such as: -s reads_per_round=8. Fields: corrobora profiles show NAME"
+            raise UserError("field_syntax", f"-s {text!r} is not FIELD=VALUE.", next_step=step)
         pairs.append((name.strip(), value.strip()))
     return tuple(pairs)
-
-
-Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
-
-
-def complete_names(
-    list_names: Callable[[], Iterable[str]], *, paths: Literal["never", "else", "also"] = "never", joined: bool = False
-) -> Complete:
-    """Return a completion with names, and with a path where none fits or beside them; `joined` ones have commas."""
-
-    def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        before, comma, start = incomplete.rpartition(",") if joined else ("", "", incomplete)
-        found = [CompletionItem(f"{before}{comma}{name}") for name in list_names() if name.startswith(start)]
-        is_path = paths == "also" or (paths == "else" and not found)
-        return [*found, CompletionItem(incomplete, type="file")] if is_path else found
-
-    return complete
 
 
 _COMPLETIONS = {

@@ -18,9 +18,9 @@ from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.domain.run import RequestOption, RunId, RunRow, parse_stage
 from corrobora.faces.cli import CommandGroup
 from corrobora.faces.cli.options import (
+    OF_RUNS,
     GroupedCommand,
     anyway_option,
-    check_ids,
     json_option,
     open_settings,
     print_json,
@@ -98,8 +98,8 @@ async def list_runs(workspace: Workspace, *, limit: int, search: str, as_json: b
 
 
 @runs.command(cls=GroupedCommand, example="corrobora runs compare r_7k2q last")
-@click.argument("before", callback=check_ids)
-@click.argument("after", callback=check_ids)
+@click.argument("before", **OF_RUNS)
+@click.argument("after", **OF_RUNS)
 @json_option
 @workspace_command
 async def compare(workspace: Workspace, *, before: str, after: str, as_json: bool) -> None:

@@ -22,8 +22,10 @@ from corrobora.domain.run import validate_id
 from corrobora.faces.cli import FILE_PATH, Exit, print_notice
 from corrobora.faces.cli.options import (
     GroupedCommand,
+    complete_names,
     config_option,
     json_option,
+    list_run_names,
     open_settings,
     print_json,
     read_stdin_text,
@@ -51,7 +53,7 @@ _SEALS = {
 
 
 @click.command(cls=GroupedCommand, example="corrobora verify report.md --strict")
-@click.argument("what", metavar="FILE|RUN")
+@click.argument("what", metavar="FILE|RUN", shell_complete=complete_names(list_run_names, paths="also"))
 @click.option(
     "--sources",
     type=FILE_PATH,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import time
 from typing import Any
 
 import pytest
@@ -30,6 +32,10 @@ ASKED = {
     "research --library de": {"demo", "de"},
     "export last --format html,b": {"html,bib", "html,bundle"},
     "plot last --kind s": {"saturation", "spend"},
+    "runs show r_": {"r_new", "r_old"},
+    "ask la": {"last"},
+    "runs compare last r_o": {"r_old"},
+    "verify r_n": {"r_new", "r_n"},  # and files
     '"What is" --libr': {"--library"},
     "reserch ": set(),
 }
@@ -37,6 +43,9 @@ ASKED = {
 
 @pytest.mark.parametrize("line", ASKED)
 def test_what_a_shell_is_offered(shell: Any, line: str) -> None:
+    for age, name in ((9, "r_old"), (1, "r_new")):
+        (shell.home / "runs" / name).mkdir(parents=True)
+        os.utime(shell.home / "runs" / name, (time.time() - age, time.time() - age))
     words = f"corrobora {line}"
     shell.setenv(
         _CORROBORA_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(len(shlex.split(words + "|")) - 1)

@@ -82,7 +82,11 @@ class LiveState:
     def can_resume(self) -> bool:
         """True if the run goes on when it is told to."""
         stopped = (RunStatus.PAUSED, RunStatus.INTERRUPTED, RunStatus.FAILED, RunStatus.CANCELLED)
-        return self.row.status in stopped and self.row.outcome not in (CHANGES_PROPOSED, "question_infeasible")
+        return self.row.status in stopped and self.row.outcome not in (
+            CHANGES_PROPOSED,
+            "question_infeasible",
+            "edit_nothing",
+        )
 
     @property
     def reason(self) -> str:
