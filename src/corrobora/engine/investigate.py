@@ -53,7 +53,8 @@ async def investigate(node: Node, run: Session) -> Findings:
 
 async def execute_node(node: Node, run: Session) -> Findings:
     """Work through the phases of an inner node; if something fails, what was found before is kept (TREE-17)."""
-    gates, run.refined[strip_iterations(node.path)] = node.gates or (Gate(),), node
+    gates = node.gates or (Gate(),)
+    run.refined[strip_iterations(node.path)] = node
     opened = await run.record_meter(f"{node.path}/open")
     turn = 1
     findings = await _run_children(node, gates[0], turn, run, None)
