@@ -270,10 +270,11 @@ def _suggest(name: str, known: Iterable[str], described: Mapping[str, str] = Map
         best = [max(SequenceMatcher(None, word, each).ratio() for each in others) for word in words]
         return 2 * sum(each**2 for each in best) / (len(words) + len(others))
 
-    def rate_head(other: str) -> float:
-        return SequenceMatcher(None, words[0], _split_name(other)[0]).ratio()
+    def compare(other: str) -> tuple[float, bool, float]:
+        spelled = SequenceMatcher(None, name.lower(), other.lower()).ratio()
+        return rate(other), _split_name(other)[0] == words[0], spelled
 
-    near = max(known, key=lambda other: (rate(other), rate_head(other)))
+    near = max(known, key=compare)
     if rate(near) <= _SAME_NAME:
         told = [each for each, text in described.items() if set(words) & set(text.lower().split())]
         near = told[0] if len(told) == 1 else ""

@@ -281,12 +281,13 @@ PROVIDER = Provider("echo", Echo)
 USE = """
 import asyncio
 from corrobora.adapters.models.connection import ModelConnection
-from corrobora.adapters.models import parse_target, provider_names
+from corrobora.adapters.models import parse_target
 from corrobora.adapters.pacing import CallGate
 from corrobora.analysts.language_model import OutputForm, Prompt
+from corrobora.registry import list_parts
 
 async def main():
-    assert "echo" in provider_names()
+    assert "echo" in list_parts("models")
     connection = ModelConnection(parse_target("echo:hello", {}), CallGate("g"))
     reply = await connection.ask(Prompt("s", ("b",), "t"), OutputForm("f", "d", {}), max_tokens=5)
     print(reply.text, reply.usage.output_tokens, reply.usage.priced)
