@@ -139,7 +139,7 @@ FILES: dict[str, dict[str, str]] = {
         "pustakalay.txt": "पुस्तकालय के नियम\n\nपुस्तकालय सुबह नौ बजे खुलता है। नई पुस्तकें चौदह दिन तक रखी जा सकती हैं। "
         "कार्ड का शुल्क सौ रुपये है।\n",
         "reglement.txt": "Règlement de la salle\n\nQui peut entrer ? Les membres peuvent entrer à toute heure. Les "
-        "clés sont rendues : le soir.\n",
+        "clés sont rendues : le soir. Les enfants paient deux euros !\n",
         "shuoming.txt": "展览说明\n\n馆长说（请注意！），展厅内禁止拍照。门票在入口处出售。\n",
     },
 }  # fmt: skip
@@ -184,6 +184,7 @@ FIRST = (  # library, question, what the opening says
     ("scripts", "كم تدوم إعارة كتاب؟", "تدوم إعارة الكتب أسبوعين."),
     ("scripts", "पुस्तकालय कितने बजे खुलता है?", "पुस्तकालय सुबह नौ बजे खुलता है।"),
     ("scripts", "Quand rend-on les clés de la salle ?", "Les clés sont rendues : le soir."),
+    ("scripts", "Combien paient les enfants ?", "Les enfants paient deux euros !"),
     ("scripts", "展厅内禁止拍照吗？", "馆长说（请注意！），展厅内禁止拍照。"),
 )  # fmt: skip
 NEAR = (  # questions in few words of the documents: which passages are shown all the same

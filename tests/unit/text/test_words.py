@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.text.tokens import (
     STOP_WORDS,
+    find_stems,
     fold_text,
     fold_to_ascii,
     split_words,
@@ -33,6 +35,20 @@ def test_british_and_american_spellings_have_one_stem():
     assert stem_text(british) == stem_text(american)
     assert stem_word("advise") != stem_word("advice")
     assert stem_word("prise") != stem_word("prize")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("старый пакет", "старые пакеты"),
+        ("πακέτο", "πακέτα"),
+        ("الحزمة", "حزمة"),
+        ("नई पुस्तक", "नई पुस्तकें"),
+    ],
+)
+def test_words_of_another_script_have_the_stems_of_its_language(one: str, other: str):
+    assert stem_text(one) == stem_text(other)
+    assert find_stems([other], stem_text(one)) == [set(stem_text(one))], "also where an article begins the word"
 
 
 def test_scripts_without_spaces_give_pairs():
