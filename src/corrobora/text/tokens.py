@@ -132,16 +132,21 @@ def stem_word(word: str) -> str:
     if word in STOP_WORDS:
         return ""
     if word[0] > LAST_LATIN:
-        other = _find_stemmer(word[0])
-        return word if other is None else other.stemWord(word)
+        name = _STEMMERS.get(find_script(word[0]))
+        return word if name is None else _load_stemmer(name).stemWord(word)
     stem = _stemmer.stemWord(word)
     return _read_spellings().get(stem, stem)
 
 
 @lru_cache(maxsize=2_000)
-def _find_stemmer(letter: str) -> Stemmer.Stemmer | None:
-    name = _STEMMERS.get(unicodedata.name(letter, "").partition(" ")[0])
-    return Stemmer.Stemmer(name, 0) if name else None
+def find_script(letter: str) -> str:
+    """Return the first word of a letter's name in Unicode, which names its script; "" for plain Latin."""
+    return unicodedata.name(letter, "").partition(" ")[0] if letter > LAST_LATIN else ""
+
+
+@cache
+def _load_stemmer(name: str) -> Stemmer.Stemmer:
+    return Stemmer.Stemmer(name, 0)
 
 
 @cache

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from corrobora.text.tokens import (
     FAMILY_LETTERS,
     LAST_LATIN,
     STOP_WORDS,
+    find_script,
     fold_text,
     is_same_family,
     split_words,
@@ -297,17 +297,17 @@ def detect_language(text: str) -> str:
     """
     said = split_words(text)
     english = sum(word in STOP_WORDS for word in said)
-    if not text.isascii() and not english and (written := _find_script(text)):
+    if not text.isascii() and not english and (written := _detect_by_script(text)):
         return written
     most, name = max((sum(word in own for word in said), name) for name, own in read_function_words().items())
     own = sum(word in read_function_words()[name] and word not in STOP_WORDS for word in said)
     return name if own >= _MIN_FUNCTION_WORDS and most > english else ""
 
 
-def _find_script(text: str) -> str:
+def _detect_by_script(text: str) -> str:
     """Return the language of the script, other than Latin, of a good part of the letters of a text, or ""."""
     letters = [letter for letter in text.lower() if letter.isalpha()]
-    scripts = Counter(map(_find_language, letters))
+    scripts = Counter(_LANGUAGE_OF_SCRIPT.get(find_script(letter), "") for letter in letters)
     del scripts[""]
     if scripts["ja"]:  # Japanese is written in Chinese characters as well
         scripts["ja"] += scripts.pop("zh", 0)
@@ -315,11 +315,6 @@ def _find_script(text: str) -> str:
     if count < max(2, _SCRIPT_SHARE * len(letters)):
         return ""
     return "uk" if written == "ru" and not _UKRAINIAN.isdisjoint(letters) else written
-
-
-@lru_cache(maxsize=2_000)
-def _find_language(letter: str) -> str:
-    return _LANGUAGE_OF_SCRIPT.get(unicodedata.name(letter, "").partition(" ")[0], "") if letter > LAST_LATIN else ""
 
 
 def is_english(text: str) -> bool:

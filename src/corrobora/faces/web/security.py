@@ -31,10 +31,8 @@ FORM_FIELD = "csrf"
 MAX_BODY_BYTES = 2_000_000
 MAX_UPLOAD_BYTES = 32_000_000
 _UPLOADS = ("/api/v1/libraries/", "/libraries/")
-_OPEN = (  # answered without a token; the first three change nothing but the browser of whoever asks
-    *("/login", "/logout", "/appearance"),
-    *("/healthz", "/readyz", "/static/"),
-)
+# Answered without a token; the first three change nothing but the browser of whoever asks.
+_OPEN = ("/login", "/logout", "/appearance", "/healthz", "/readyz", "/static/")
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _TOLD_AS_PAGE = ("token_missing", "scope_missing", "body_too_large")  # not what another site or name asked for
 _SECRET_BYTES = 32

@@ -71,9 +71,7 @@ async def refuse_browser(scope: Scope, receive: Receive, problem: Problem) -> AS
     if request.method in ("GET", "HEAD"):
         return go_to("/login" if back == "/" else f"/login?{urlencode({'back': back})}")
     sent: list[tuple[str, str]] = []
-    if request.headers.get("content-type", "").startswith(
-        _FORM
-    ):  # files of a stranger are not read; the libraries take them
+    if request.headers.get("content-type", "").startswith(_FORM):  # files of a stranger are not read
         async with request.form(max_fields=_MAX_FIELDS) as data:
             sent = keep_fields(data)
     return render_page(request, "login.html", status=401, page_path=back if sent else "/libraries", sent=sent)
