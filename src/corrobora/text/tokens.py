@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import string
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
 TOKENIZER_VERSION = 4
+_LETTERS = string.ascii_lowercase + string.digits
 _START = 2  # letters of a word that its stem keeps; a stem of no more letters keeps the first: "eying", "ei"
 
 STOP_WORDS = frozenset(
@@ -40,7 +42,7 @@ STOP_WORDS = frozenset(
 _MARKS = re.compile("[\u0300-\u0305\u0307-\u036f\u0591-\u05c7\u0640\u064b-\u065f\u0670]+")
 _BREVE = re.compile("(?<![\u0418\u0438])\u0306")
 WORD = re.compile(r"([^\W_]+)(?:['’ʼ](?:s|t|d|m|re|ve|ll)(?![^\W_]))?")
-_PLAIN_WORD = re.compile(r"[a-z0-9]+")  # the same words, three times as fast
+_PLAIN_WORDS = bytes(ord(chr(at).lower() if chr(at).isalnum() else " ") for at in range(128)).ljust(256)  # ASCII
 # letters that stems of one family share at least, and letters in which they may differ
 FAMILY_LETTERS, _ENDING_LETTERS = 5, 3
 _ENDING = re.compile(r"(?<=[a-z0-9])'(?:s|t|d|m|re|ve|ll)(?![a-z0-9])")
@@ -93,9 +95,10 @@ def split_words(text: str) -> list[str]:
 
     Scripts without spaces between words give overlapping pairs of characters.
     """
-    plain = fold_text(text)
+    plain = text if text.isascii() else fold_text(text)
     if plain.isascii() and "'" not in plain:
-        return _PLAIN_WORD.findall(plain)
+        return plain.encode().translate(_PLAIN_WORDS).decode().split()
+    plain = plain.lower()
     if plain.isascii():
         return WORD.findall(plain)
     found: list[str] = (WORD if _VOWEL.search(plain) is None else _SIGNED_WORD).findall(plain)
@@ -174,44 +177,38 @@ def stem_text(text: str) -> tuple[str, ...]:
 
 
 def find_stems(texts: Sequence[str], wanted: Collection[str]) -> list[set[str]]:
-    """Return those stems of each text that are among those wanted; see `count_stems` for which words are stemmed."""
-    starts, first = _list_starts(wanted)
+    """Return those stems of each text that are among those wanted; see `_list_starts` for which words are stemmed."""
+    starts = _list_starts(wanted)
     return [
         {
             stem
             for word in split_words(text)
-            if (word[:_START] in starts or word[0] in first or word[0] > LAST_LATIN)
-            and (stem := stem_word(word)) in wanted
+            if (word[:_START] in starts or word > LAST_LATIN) and (stem := stem_word(word)) in wanted
         }
         for text in texts
     ]
 
 
 def count_stems(texts: Sequence[str], wanted: Collection[str]) -> list[Counter[str]]:
-    """Count the stems of each text that are among those wanted.
-
-    A word is stemmed once for all texts, and only if it begins like a stem that is wanted, or like another spelling;
-    in other scripts than Latin, stemming may change how a word begins.
-    """
-    words = [Counter(split_words(text)) for text in texts]
-    starts, first = _list_starts(wanted)
-    likely = {
-        word for word in set[str]().union(*words) if word[:_START] in starts or word[0] in first or word[0] > LAST_LATIN
-    }
-    forms = {word: stem for word in likely if (stem := stem_word(word)) in wanted and stem}
+    """Count the stems of each text that are among those wanted."""
+    words, starts = [Counter(split_words(text)) for text in texts], _list_starts(wanted)
+    likely = (word for word in set[str]().union(*words) if word[:_START] in starts or word > LAST_LATIN)
+    forms = {word: stem for word in likely if (stem := stem_word(word)) in wanted}
     found = [Counter[str]() for _ in words]
     for counts, each in zip(found, words, strict=True):
-        for word, count in each.items():
-            if word in forms:
-                counts[forms[word]] += count
+        for word in forms.keys() & each.keys():
+            counts[forms[word]] += each[word]
     return found
 
 
-def _list_starts(wanted: Collection[str]) -> tuple[set[str], set[str]]:
-    """Return how words of some stems begin: the first letters of long stems, the first letter of short ones."""
-    starts = {stem[:_START] for stem in wanted if len(stem) > _START}
+def _list_starts(wanted: Collection[str]) -> set[str]:
+    """Return how words begin whose stem is wanted, by two letters of it or of another spelling, of short stems by one.
+
+    In other scripts than Latin, stemming may change how a word begins.
+    """
+    starts = {stem[:_START] for stem in wanted}
     starts |= {start for stem in wanted for start in _read_other_starts().get(stem, ())}
-    return starts, {stem[:1] for stem in wanted if len(stem) <= _START}
+    return starts | {stem[0] + letter for stem in wanted if 0 < len(stem) <= _START for letter in _LETTERS}
 
 
 def is_same_family(one: str, other: str) -> bool:
