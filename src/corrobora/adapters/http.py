@@ -24,6 +24,8 @@ from functools import cache
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from pydantic_core import from_json
+
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
 
@@ -127,6 +129,8 @@ def load_json(data: bytes) -> Any:
 
     Raises `ValueError` or `RecursionError`.
     """
+    with suppress(ValueError):
+        return from_json(data)  # several times as fast, and stricter
     try:
         return json.loads(data)
     except json.JSONDecodeError:

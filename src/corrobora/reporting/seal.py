@@ -17,6 +17,8 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import NamedTuple
 
+from pydantic_core import from_json, to_json
+
 from corrobora.domain.evidence import fold_typography
 from corrobora.reporting.html_reader import html_to_markdown
 from corrobora.reporting.report_parser import Block, split_blocks
@@ -41,7 +43,7 @@ _RULE = re.compile(r"[-=_*|:+> ]*")  # a line or row of dashes
 _SHOWN = 40  # characters from a sign on, in a message
 _MARKS = re.compile(r"(?:\[\d{1,4}\]\s*)+")
 _ESCAPE = re.compile(r"\\(?=[^\w\s]|_)")
-_APART = re.compile(r" (?:(?<!\w )|(?!\w))")  # a space that parts no two words
+_APART = re.compile(r" (?!(?<=\w )\w)")  # a space that parts no two words
 
 
 class SealStatus(StrEnum):
@@ -74,7 +76,6 @@ class TextChange:
 def fold_layout(text: str) -> str:
     """Fold what re-formatting changes: white space, marks of layout and code, the shape of quotation marks, dashes."""
     plain = _LAYOUT.sub(" ", fold_typography(_ESCAPE.sub("", text).replace("`", "")))
-    plain = plain.replace('": ', '":').replace(', "', ',"')  # of JSON: most of its spaces, the fast way
     return _APART.sub("", " ".join(plain.split())).replace("\x00", " ")
 
 
@@ -106,15 +107,17 @@ def seal_files(files: Mapping[str, str], run: str) -> tuple[dict[str, str], str]
 
     Markdown and HTML get a last line, the JSON a field.
     """
-    markdown, page, fields = files["report.md"], files["report.html"], json.loads(files["report.json"])
+    markdown, page, fields = files["report.md"], files["report.html"], from_json(files["report.json"])
     tag = fields["language"]
     markdown = f"{markdown.rstrip()}\n\n{format_seal(run, markdown, tag)}\n"
     shown = format_seal(run, html_to_markdown(page, normal=True), tag).replace("`", "").strip("*")
-    seal = format_seal(run, canonical_json({**fields, "markdown": markdown})).strip("*")
+    fields = {**fields, "markdown": markdown, "seal": ""}
+    compact = json.dumps(fields, sort_keys=True, ensure_ascii=False, separators=(",", ":"))  # to be folded: no spaces
+    seal = format_seal(run, compact).strip("*")
     sealed = {
         "report.md": markdown,
         "report.html": page.replace("</main>", f'<p class="meta">{shown}</p>\n</main>'),
-        "report.json": json.dumps({**fields, "markdown": markdown, "seal": seal}, ensure_ascii=False),
+        "report.json": to_json({**fields, "seal": seal}).decode(),
     }
     return {**files, **sealed}, seal
 

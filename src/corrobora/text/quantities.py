@@ -72,10 +72,11 @@ _FORMS = (
 _DATES, _ANY_CASE = re.compile(_FORMS), re.compile(_FORMS, re.IGNORECASE)  # "may" without a year is a verb
 
 
-def find_dates(text: str) -> tuple[list[Date], str]:
+@lru_cache(maxsize=2_000)  # what surrounds a quote is read for each sentence that cites it
+def find_dates(text: str) -> tuple[tuple[Date, ...], str]:
     """Return the dates of a text and the text without them, so that their digits are no numbers."""
     matches = list(_DATES.finditer(text))
-    return list(map(_read_date, matches)), _DATES.sub(lambda match: "~" * len(match.group()), text)
+    return tuple(map(_read_date, matches)), _DATES.sub(lambda match: "~" * len(match.group()), text)
 
 
 def _read_date(match: re.Match[str]) -> Date:

@@ -58,7 +58,7 @@ def read_evidence(units: tuple[str, ...], context: str) -> ParsedEvidence:
     stated = (each for unit in units for each in find_measures(unit) if not YEAR.fullmatch(each.text))
     operands = tuple(each for each in stated if each.text not in _SCALES)[:_MOST_OPERANDS]
     clauses = tuple(map(parse_clause, units))
-    return ParsedEvidence(clauses, everything, stems, find_measures(rest), tuple(dates), frozenset(years), operands)
+    return ParsedEvidence(clauses, everything, stems, find_measures(rest), dates, frozenset(years), operands)
 
 
 def find_nearest(clause: Clause, units: Sequence[Clause]) -> list[Clause]:

@@ -68,6 +68,7 @@ _STEMMERS = {  # by the first word of the Unicode names of the letters of a scri
 _stemmer = Stemmer.Stemmer("porter", 0)  # without a cache of its own: `stem_word` has one
 
 
+@cache
 def tokenizer_fingerprint() -> str:
     """Identify the tokenizer: indexes with different fingerprints must never be mixed."""
     parts = (*sorted(STOP_WORDS), *(f"{stem} {other}" for stem, other in sorted(_read_spellings().items())))

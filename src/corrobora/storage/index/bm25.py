@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -74,8 +75,6 @@ class Scorer:
         self._scores = np.empty(1024, np.float32)
         self._size = 0  # of the part used by the last question, which starts at passage `_lowest`
         self._lowest = 0
-        self._average = -1.0
-        self._table = np.empty(0, np.float32)
 
     def rank(self, postings: QueryPostings, *, limit: int) -> RankedPassages:
         """Return the `limit` best documents by BM25 over all terms, exactly.
@@ -90,7 +89,7 @@ class Scorer:
         blobs = sorted(postings.blobs, key=lambda blob: (frequencies[blob.term], blob.term))
         weights = {term: idf(postings.n_docs, frequency) for term, frequency in frequencies.items()}
         self._reserve_buffers(postings.highest - postings.lowest + 1, sum(frequencies.values()))
-        table = self._impact_table(postings.total_length / max(1, postings.n_docs))
+        table = compute_impacts(postings.total_length / max(1, postings.n_docs))
         end = 0
         for blob in blobs:
             part = slice(end, end := end + len(blob.docs))
@@ -112,16 +111,10 @@ class Scorer:
             self._places, self._scores = np.empty(int(n * 1.25), np.intp), np.empty(int(n * 1.25), np.float32)
         self._size = span
 
-    def _impact_table(self, average: float) -> Scores:
-        """Return the table for an average length; it is the same until something is written."""
-        if average != self._average:
-            self._average, self._table = average, compute_impacts(average)
-        return self._table
-
     def weighted_sums(self, postings: QueryPostings, weights: Mapping[int, float], ids: Sequence[int]) -> list[float]:
         """Return for `ids` the sum of BM25 times the weight of each term; `last_scores` is not affected."""
         frequencies = postings.frequencies
-        table = self._impact_table(postings.total_length / max(1, postings.n_docs))
+        table = compute_impacts(postings.total_length / max(1, postings.n_docs))
         wanted = np.array(ids, np.int32)
         order = np.argsort(wanted)
         rising = wanted[order]
@@ -172,6 +165,7 @@ def idf(n_docs: int, frequency: int) -> float:
     return float(max(1e-6, np.log((n_docs - frequency + 0.5) / (frequency + 0.5)))) if frequency < n_docs else 1e-6
 
 
+@lru_cache(maxsize=8)  # an average is the same until something is written; a table takes 256 kB
 def compute_impacts(average: float) -> Scores:
     """Saturated term frequency for every code, at this average length: 65,536 entries."""
     norm = K1 * (1 - B + B * LENGTHS / max(average, 1e-9))
