@@ -253,11 +253,6 @@ async def write_fallback_draft(material: Material, run: Session) -> Draft:
     return decode(Draft, await run.call_once(key, write_fallback, paid=False), key=key)
 
 
-def make_empty_draft(findings: Findings) -> CheckedDraft:
-    """Make the draft of a run that found no statement; no writer is called for it."""
-    return CheckedDraft(Draft(findings.title, ""), ())
-
-
 async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, findings: Findings, run: Session) -> Report:
     """Assemble the report, write its files, store its facts and emit the final event."""
     run.enter_stage(Stage.DELIVER)
@@ -389,7 +384,7 @@ def _build_files(report: Report, run: Session) -> dict[str, str]:
         for leaf in (each for each in leaves if each.rounds):
             state = build_research_state(leaf.rounds, iterative_complete=True, complete=True)
             files[name_state_file(leaf.path)] = format_json(state)
-    files["report.json"] = encode(Report, report)
+    files["report.json"] = encode_input(report)
     files["report.md"] = report.markdown or explain_no_report(report)
     if report.markdown:
         files["report.html"] = render_html(report)

@@ -26,7 +26,6 @@ from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Draft, Findings, Report, Verdict, iter_threads
 from corrobora.domain.run import EventType, Request, RequestOption, Stage
 from corrobora.domain.thread import StopReason
-from corrobora.engine.deliver import deliver_report, make_empty_draft, write_fallback_draft
 from corrobora.engine.inputs import fit_length, report_input, shorten_material
 from corrobora.engine.investigate import investigate
 from corrobora.engine.knowledge import begin_record
@@ -109,7 +108,7 @@ async def research(brief: Brief, run: Session) -> Report:
         )
     async with run.budget.use_reserve():  # time kept for writing
         if not findings.facts:
-            return await _deliver(make_empty_draft(findings), None, findings, run)
+            return await _deliver(CheckedDraft(Draft(findings.title, ""), ()), None, findings, run)
         begin_synthesis(findings, run)
         material = await prepare_material(brief, findings, run)
         draft = await run.call(synthesize, material)
@@ -120,6 +119,8 @@ async def research(brief: Brief, run: Session) -> Report:
         run.enter_stage(Stage.VERIFY)
         checked = await repair_draft(draft, findings, run, told)  # what the check withholds, once
         if run.has_model and not find_cited_markers(checked.draft, findings):
+            from corrobora.engine.deliver import write_fallback_draft  # noqa: PLC0415 - see `_deliver`
+
             checked = await check_whole_draft(await write_fallback_draft(material, run), findings, run)
         verdict = await judge_draft(checked, findings, run)
         return await _deliver(checked, verdict, findings, run)
@@ -317,6 +318,8 @@ def _has_time(run: Session) -> bool:
 
 async def _deliver(checked: CheckedDraft, verdict: Verdict | None, findings: Findings, run: Session) -> Report:
     """Deliver the report. Raises `ModelSilent` if a named model was asked and never answered: it asked for no other."""
+    from corrobora.engine.deliver import deliver_report  # noqa: PLC0415 - the first search does not wait for it
+
     usage = run.budget.read_meter().usage
     if run.is_silent and usage.calls + usage.refused:
         raise ModelSilent.from_failure(f"{describe_code(find_fallback(run.journal) or 'too_slow')}.")

@@ -162,6 +162,7 @@ def find_unit(word: str) -> Unit | None:
     return {"kb": units["kB"], "mb": units["MB"], "gb": units["GB"], "tb": units["TB"]}.get(low)
 
 
+@lru_cache(maxsize=4_000)  # as `find_measures`
 def find_identifiers(text: str) -> tuple[str, ...]:
     """Return what joins letters and digits: "COVID-19", "800-63B", "v1.2.3"; their digits are no numbers."""
     found = [match.group() for match in _IDENTIFIER.finditer(text)]
