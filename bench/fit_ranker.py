@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from bench.eval_answers import WORDS
 from bench.eval_retrieval import SUITES, fill, rows
-from corrobora.analysts.extractive.lines import read_lines, split_joined_names
-from corrobora.analysts.extractive.ranker import FEATURES, Sentence, measure_features
+from corrobora.analysts.extractive.lines import read_lines
+from corrobora.analysts.extractive.ranker import FEATURES, Sentence, measure_features, split_joined_names
 from corrobora.app.libraries import ingest_files
 from corrobora.data import demo_documents
 from corrobora.domain.evidence import Passage

@@ -39,7 +39,7 @@ from corrobora.text.questions import (
     weigh_terms,
 )
 from corrobora.text.segmentation import list_sentences
-from corrobora.text.tokens import is_same_family, stem_text
+from corrobora.text.tokens import find_literals, holds_literal, is_same_family, stem_text
 from corrobora.text.vocabulary import (
     Aliases,
     Equivalence,
@@ -119,17 +119,17 @@ _COMMON = 0.05  # weight of a word that tells nothing
 def measure_standing(question: str, statements: tuple[tuple[str, str], ...]) -> Standing:
     """Return how statements stand to a question; each is a quote with its title and headings."""
     read = weigh_terms(question)
-    asked, topic = read.weights, read.topic
-    terms = sorted(asked)
-    weights = [asked[term] * (_COMMON + weigh_stem(term)) for term in terms]
+    asked, code = read.weights, find_literals(question)
+    topic, terms = read.topic | frozenset(code), sorted(asked)
+    weights = [asked[term] * (_COMMON + weigh_stem(term)) for term in terms] + [_COMMON + 1.0] * len(code)
     total = sum(weights)
     if not total or not statements:
         return Standing(0.0, 0.0, 0.0, 0.0)
-    said = [frozenset(stem_text(quote)) for quote, _ in statements]
-    headed = [frozenset(stem_text(context)) for _, context in statements]
+    said = [_read_stems(quote, code) for quote, _ in statements]
+    headed = [_read_stems(context, code) for _, context in statements]
     shares, ranks = [0.0] * len(said), [0.0] * len(said)
     held = sorted(frozenset[str]().union(*said, *headed))
-    place, near = {stem: at for at, stem in enumerate(held)}, compare_stems(terms, held)
+    place, near = {stem: at for at, stem in enumerate(held)}, _compare_terms(terms, code, held)
     for at, (own, above) in enumerate(zip(said, headed, strict=True)):
         mine, over = (_cover(near, [place[stem] for stem in each]) for each in (own, above))
         shares[at] = sum(w for w, value in zip(weights, mine, strict=True) if value >= 1.0) / total
@@ -146,6 +146,18 @@ def measure_standing(question: str, statements: tuple[tuple[str, str], ...]) -> 
     fits = (score_answer_fit(each, kind) for quote in quotes for each in list_sentences(quote))
     fit = max(fits, default=0.0) if kind.kinds or kind.duty else 1.0
     return Standing(max(shares), apart, held_first, fit)
+
+
+def _read_stems(text: str, code: Sequence[str]) -> frozenset[str]:
+    return frozenset((*stem_text(text), *(each for each in code if holds_literal(text, each))))
+
+
+def _compare_terms(terms: Sequence[str], code: Sequence[str], held: Sequence[str]) -> Matrix:
+    """Return how near each term and each piece of code is to what is held; code is near to itself alone."""
+    near = compare_stems([*terms, *code], held)
+    for row, each in enumerate(code, start=len(terms)):
+        near[row] = [float(each == other) for other in held]
+    return near
 
 
 _HEADED = 0.6  # what a word in a title or heading counts against one in the statement
@@ -169,11 +181,36 @@ def is_answered(question: str, statements: tuple[tuple[str, str], ...], likely: 
     A comparison is not answered by single statements, which are all that is rated: it takes a difference. A question
     in another language than English cannot be rated.
     """
-    if asks_to_compare(question) or detect_language(question):
+    if asks_to_compare(question) or detect_language(question) or not _speaks_of_code(question, statements):
         return False
     _, rated, unrated = read_ratings()
     rating = unrated if likely is None else rated
     return rating.rate(list_features(measure_standing(question, statements), likely)) >= rating.answered
+
+
+_ASKS_WHAT = re.compile(r"(?i)\s*what (?:does|do) (?:\S+ ){1,9}(?:do|mean)\b")
+_OPENING_WORDS = 2  # of a sentence, among which the code stands that it is about: "The -e option", "-e, --exit"
+
+
+def _speaks_of_code(question: str, statements: Sequence[tuple[str, str]]) -> bool:
+    """True if one statement holds all code that a question names, and is about it if it is asked what it does.
+
+    The words of "What does the set -e option do?" stand below every other option as well.
+    """
+    code = find_literals(question)
+    about = bool(_ASKS_WHAT.match(question)) or AnswerKind.DEFINITION in classify_question(question).kinds
+    return not code or any(
+        all(
+            holds_literal(context, each) or (_opens_with(quote, each) if about else holds_literal(quote, each))
+            for each in code
+        )
+        for quote, context in statements
+    )
+
+
+def _opens_with(quote: str, literal: str) -> bool:
+    openings = (" ".join(each.removeprefix("- ").split()[:_OPENING_WORDS]) for each in list_sentences(quote))
+    return any(holds_literal(opening, literal) for opening in openings)
 
 
 class Lack(StrEnum):

@@ -84,7 +84,10 @@ _CHANGED = tuple(
     for nouns, kinds in _NOUNS[:6]
 )
 _WHEN = re.compile(r"\bwhen (?:is|are|was|were|do|does|did|has|have|had|can|could|should|shall|will|would|may|must)\b")
-_PERSON = re.compile(r"\b(?:who|whom|whose|which (?:\w+ )?(?:person|people|author|company|team|player|character))\b")
+_PERSON = re.compile(  # "who may use it?" asks for a rule that names nobody
+    r"\b(?:who(?! (?:may|can|could|must|shall|should|ought|needs?|has to|is (?:allowed|permitted|obliged|required)))|"
+    r"whom|whose|which (?:\w+ )?(?:person|people|author|company|team|player|character))\b"
+)
 _DEFINITION_QUESTION = re.compile(
     r"^(?:what (?:is|are) (?:an? |the )?([\w .'/-]{2,60}?)|what (?:does|do) (?:an? |the )?([\w .'/-]{2,60}?) "
     r"(?:mean|stand for)|define ([\w .'/-]{2,60}?))\W*$"

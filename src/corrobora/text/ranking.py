@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from corrobora.domain.limits import read_table
 from corrobora.text.quantities import Releases, find_asked_releases, find_date_prefixes
-from corrobora.text.tokens import find_identifiers, find_stems, split_words, stem_text
+from corrobora.text.tokens import find_literals, find_stems, holds_literal, split_words, stem_text
 
 if TYPE_CHECKING:
     from rapidfuzz.distance import Opcodes
@@ -115,7 +115,7 @@ _HELD = 0.05  # added to the share of words that the best passage holds, as it m
 SOURCE_BOOST = 2.0
 DATE_BOOST = 2.0
 RELEASE_BOOST = 4.0
-NAME_BOOST = 4.0
+NAME_BOOST = 3.0  # added for a token of code in a heading; 1.0 for one in the text below it
 LINK_SEEDS = 3
 CLAUSE_WEIGHT = 0.5
 REPEAT_DAMPING = 0.95
@@ -126,12 +126,12 @@ _TITLE_SEPARATOR = re.compile(r" [|–—-] |: ")
 
 
 class SourceHints(NamedTuple):
-    """What a question says about its sources: its words as one string; dates, releases and identifiers it names."""
+    """What a question says about its sources: its words as one string; dates, releases and tokens of code it names."""
 
     joined: str
     dates: tuple[str, ...]
     releases: Releases
-    identifiers: tuple[str, ...] = ()
+    literals: tuple[str, ...] = ()
 
     @classmethod
     def from_question(cls, question: str) -> SourceHints:
@@ -140,18 +140,19 @@ class SourceHints(NamedTuple):
             f" {' '.join(split_words(question))} ",
             find_date_prefixes(question),
             find_asked_releases(question),
-            find_identifiers(question),
+            find_literals(question),
         )
 
-    def boost_factor(self, publisher: str, published: str, heading: str = "") -> float:
+    def boost_factor(self, publisher: str, published: str, heading: str = "", body: str = "") -> float:
         """Return the weight of a passage: more if the question names its source, date, release or subject."""
         factor = SOURCE_BOOST if names_publisher(self.joined, publisher) else 1.0
         if published and any(published.startswith(each) for each in self.dates):
             factor *= DATE_BOOST
         if self.releases and self.releases.is_named_in(heading):
             factor *= RELEASE_BOOST
-        if self.identifiers and not frozenset(self.identifiers).isdisjoint(find_identifiers(heading)):
-            factor *= NAME_BOOST
+        if self.literals:
+            held = (NAME_BOOST if holds_literal(heading, each) else holds_literal(body, each) for each in self.literals)
+            factor *= 1.0 + sum(held) / len(self.literals)
         return factor
 
 

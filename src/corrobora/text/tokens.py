@@ -226,10 +226,6 @@ def token_overlap(sentence: str, evidence: str) -> float:
     return len(wanted & frozenset(stem_text(evidence))) / len(wanted) if wanted else 0.0
 
 
-IDENTIFIER = re.compile(  # a name of a program's things: `mail_check`, `std::sort`, `--infer-equity`, `CVE-2021-1`
-    r"--[a-z][\w-]+|(?<![\w.:/@-])[A-Za-z]\w*(?:(?:_|::|\.(?=[A-Za-z]\w{2}))\w+)+"
-    r"|(?<![\w.:/@-])[A-Z]\w*(?:-\w+)*-\d\w*"
-)
 _SIGNS = re.compile(r"[\W_]")
 _COMPOUND = re.compile(r"--[a-z][\w-]*\w|[^\W_]+(?:(?:_+|::)[^\W_]+)+")
 
@@ -239,9 +235,35 @@ def join_identifier(name: str) -> str:
     return f"{'option' if name[0] == '-' else ''}{_SIGNS.sub('', name).lower()}"
 
 
-def find_identifiers(text: str) -> tuple[str, ...]:
-    """Return the identifiers of a text, each as one word."""
-    return tuple(dict.fromkeys(map(join_identifier, IDENTIFIER.findall(text))))
+_EDGES = "\"'`“”‘’«»()[]{},;:!?"
+_CODE = re.compile(  # an option; a file; a standard with its number; a letter alone; what holds a sign of code
+    r"--?[A-Za-z]\w*(?:-\w+)*|[A-Za-z_-]{2,}\.[a-z]\w*|[A-Z]\w*-\d\w*|[b-zB-HJ-Z]"
+    r"|(?![a-z]+(?:/[a-z]+)*\Z)(?=.*[A-Za-z])\S*(?:\w[_/\\+*@#$^&|=~]|[/~$%\\]\.?\w|::)\S*"
+)
+
+
+@lru_cache(maxsize=1_000)
+def find_literals(text: str) -> tuple[str, ...]:
+    """Return the tokens of a question that are spelled as code is: whoever writes them means these signs and no others.
+
+    Example:
+        >>> find_literals("Does set -e end on HTTP/2, and/or the key g?")
+        ('-e', 'HTTP/2', 'g')
+    """
+    tokens = (raw.strip(_EDGES) for raw in text.split())
+    plain = (each.rstrip(".") if len(each) > 2 else each for each in tokens)  # noqa: PLR2004 - "J." is an initial
+    return tuple(dict.fromkeys(each for each in plain if "://" not in each and _CODE.fullmatch(each)))
+
+
+def holds_literal(text: str, literal: str) -> bool:
+    """True if a text holds a token of code as it is spelled; the case counts in one letter alone."""
+    return _match_literal(literal).search(text) is not None
+
+
+@lru_cache(maxsize=1_000)
+def _match_literal(literal: str) -> re.Pattern[str]:
+    short = sum(map(str.isalnum, literal)) == 1
+    return re.compile(rf"(?<![\w-]){re.escape(literal)}(?![\w-])", re.NOFLAG if short else re.IGNORECASE)
 
 
 def append_names(text: str) -> str:

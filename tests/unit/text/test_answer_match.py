@@ -78,6 +78,15 @@ def test_a_question_is_answered_by_a_statement_that_stands_above_the_others() ->
     assert not is_answered(ASKED, (), 0.99)
 
 
+def test_no_question_on_code_is_answered_by_what_is_said_of_other_code() -> None:
+    asked, above = "What does the set -e option of the mill shell do?", "Options of the set command of the mill shell"
+    own = ("-e Exit the mill shell if a command does not set its wheel.", above)
+    others = tuple((f"If the {each} option is set, the mill shell does what -e does.", above) for each in ("-a", "-b"))
+    assert is_answered(asked, (own, *others, *ASIDE), 0.99)
+    assert not is_answered(asked, (*others, *ASIDE), 0.99)
+    assert not is_answered("Does the mill shell obey TIDE/2?", (("The mill shell obeys TIDE.", above), *ASIDE), 0.99)
+
+
 def test_where_nothing_rates_a_question_the_statement_must_hold_most_of_it() -> None:
     assert is_answered(ASKED, (ANSWER,), None)
     assert not is_answered("Wie hoch ist der Turm der Burg von Oldby?", (ANSWER, *ASIDE), 0.99), "no English, no rating"

@@ -40,6 +40,7 @@ from corrobora.text.answers import AnswerKind, classify_question, find_place, sc
         ("Who was against the bridge?", "M. Lindqvist was against it.", "Lindqvist was against it."),
         ("Whom do I ask about a lost key?", "Then write to keys@mill.example.", "Then ask for another key."),
         ("Which numbers of trays are allowed?", "The limit is 64.", "Trays are allowed."),
+        ("Who may use the kiln?", "Everyone of age may use it.", "Marta Lindqvist has a kiln."),
         ("Which tools are needed?", "A saw, a file, and a clamp are needed.", "Tools are needed."),
     ],
 )

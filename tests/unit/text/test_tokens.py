@@ -15,9 +15,10 @@ from corrobora.reporting.verify import normalize_markers
 from corrobora.text.tokens import (
     count_stems,
     escape_text,
-    find_identifiers,
+    find_literals,
     find_stems,
     fold_whitespace,
+    holds_literal,
     is_table_row,
     read_inline,
     sanitize_json,
@@ -102,9 +103,13 @@ def test_wanted_stems_are_counted_as_if_every_word_was_stemmed(texts, wanted):
     assert find_stems(texts, stems) == [set(each) for each in counted]
 
 
-def test_an_identifier_is_one_word_and_an_option_another_one() -> None:
-    found = find_identifiers("Set mail_check and --mail-check (CVE-2021-1), not e-mail, i.e. ordinary words.")
-    assert found == ("mailcheck", "optionmailcheck", "cve20211")
+def test_code_is_told_from_words_as_it_is_spelled() -> None:
+    found = find_literals("Do set -e, mail_check (--mail-check) and ~/.millrc obey the key g on HTTP/2 or UTF-8?")
+    assert found == ("-e", "mail_check", "--mail-check", "~/.millrc", "g", "HTTP/2", "UTF-8")
+    assert find_literals("Is J. Vetch a he/she, i.e. 3rd of 24/7 e-mail, and at https://mill.example/a_b?") == ()
+    assert holds_literal("The -e, --end option", "-e")
+    assert not holds_literal("The -E, --mail-e option of e", "-e")
+    assert not holds_literal("HTTP/20", "HTTP/2")
 
 
 def test_an_irregular_form_has_the_stem_of_its_verb_and_is_counted_as_one() -> None:

@@ -23,6 +23,7 @@ from corrobora.text.tokens import TERM_GAP, sanitize_text
 
 _CONVERT, _UNPACK = "Save it as PDF, DOCX, HTML or text.", "Unpack it and add what it holds."
 _RECOGNIZE, _TRANSCRIBE = "Run text recognition (OCR) on it.", "Add a transcript of it."
+_PAGE_BYTES = 50_000  # of a picture that may be a page with text: a smaller one decorates
 _MAGIC = (
     (b"%PDF-", "a PDF file", "Name it .pdf."),
     (b"{\\rtf", "an RTF file", _CONVERT),
@@ -70,7 +71,8 @@ def decode_text(data: bytes, declared: str = "") -> str:
     """
     for magic, what, next_step in _MAGIC:
         if data.startswith(magic) and (magic != b"MZ" or b"\x00" in data[:512]):
-            raise ReadError(ReadOutcome.UNSUPPORTED, f"It is {what}, not text.", next_step=next_step)
+            helps = next_step != _RECOGNIZE or len(data) >= _PAGE_BYTES
+            raise ReadError(ReadOutcome.UNSUPPORTED, f"It is {what}, not text.", next_step=next_step if helps else "")
     if data[257:262] == b"ustar":
         raise ReadError(ReadOutcome.UNSUPPORTED, "It is a TAR archive, not text.", next_step=_UNPACK)
     text = _decode_bytes(data, declared)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, islice
 
 from corrobora.analysts.extractive.contradictions import add_insights
-from corrobora.analysts.extractive.lines import INNER_CHARS, Line, find_inner_items, read_lines, split_joined_names
-from corrobora.analysts.extractive.ranker import Ranked, is_question, rank_sentences
+from corrobora.analysts.extractive.lines import INNER_CHARS, Line, find_inner_items, read_lines
+from corrobora.analysts.extractive.ranker import Ranked, is_question, rank_sentences, split_joined_names
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import SubQuestion
 from corrobora.roles.extract import Excerpt, Extraction, Quote

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from corrobora.analysts.extractive.lines import is_turn, split_joined_names, stem_heading, stem_term
-from corrobora.analysts.extractive.ranker import Ranked, Sentence, find_exchanges, rank_sentences
+from corrobora.analysts.extractive.lines import is_turn, stem_heading
+from corrobora.analysts.extractive.ranker import Ranked, Sentence, find_exchanges, rank_sentences, split_joined_names
 from corrobora.domain.evidence import Fact, read_file_name
 from corrobora.policies.grading import PublisherStanding, judge_address
 from corrobora.roles.scope import Candidate, Shortlist, Shortlisted, Sweep
@@ -68,7 +68,7 @@ def _split_fact(fact: Fact, *, spoken: bool) -> tuple[Sentence, ...]:
             score=fact.score,
             heading=heading,
             place=fact.heading,
-            term=stem_term(terms[at]),
+            term=terms[at],
         )
         for at, text in enumerate(texts)
     )

@@ -13,18 +13,16 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from corrobora.analysts.extractive.ranker import Sentence, find_exchanges, is_question
+from corrobora.analysts.extractive.ranker import Sentence, find_exchanges, is_question, split_joined_names
 from corrobora.domain.evidence import Passage
 from corrobora.roles.extract import Excerpt
 from corrobora.text.entries import find_entries, is_numbered_heading, measure_depth, read_terms
 from corrobora.text.segmentation import Span, is_entry, split_sentences
 from corrobora.text.tokens import (
     COMMENT,
-    IDENTIFIER,
     LIST_ITEM,
     fold_whitespace,
     is_table_row,
-    join_identifier,
     skip_item_mark,
     split_words,
     stem_text,
@@ -34,7 +32,6 @@ from corrobora.text.vocabulary import function_word_share, is_in_other_script
 _HEADING_CHARS = 120
 INNER_CHARS = 240  # of an item that is quoted with the list inside it
 _FUNCTION_WORDS = 0.08  # share of stop words below which a line states nothing
-_TAKEN = re.compile(r"[=\[<({][^,]*")
 _COMMAND = re.compile(r"(?:[$#%>] )?(?:sudo )?[a-z][\w.+-]*(?: \S+)*? (?:--?[A-Za-z]|[~.]{0,2}/\S|[<$]\w)")
 _ANSWER_MARK = re.compile(r"[^\W\d_]{1,8}:\s")
 _ADDRESS = re.compile(r"\S+://\S+")
@@ -96,12 +93,7 @@ def _read_with_questions(lines: list[Line]) -> list[Line]:
 
 def stem_heading(heading: str) -> frozenset[str]:
     """Return the stems of the innermost heading of a path of headings."""
-    return frozenset(stem_text(_JOINED_NAMES.sub(" ", heading.rsplit(" > ", 1)[-1])))
-
-
-def stem_term(term: str) -> frozenset[str]:
-    """Return the stems of a term without letters alone and what it takes: of "-c, --chunk=SIZE" those of "chunk"."""
-    return frozenset(stem for stem in stem_text(_JOINED_NAMES.sub(" ", _TAKEN.sub(" ", term))) if len(stem) > 1)
+    return frozenset(stem_text(split_joined_names(heading.rsplit(" > ", 1)[-1])))
 
 
 class _PassageReader:
@@ -171,7 +163,7 @@ class _PassageReader:
         bare = bare or any(begin <= span.start < end for begin, end in self._headers)
         stems, heading = stem_text(split_joined_names(read)), stem_heading(self._local or self._passage.heading)
         name, place = str(self._passage.id), self._passage.heading
-        return Sentence(read, stems, above, name, turn >= 0, item, bare, 0.0, heading, place, stem_term(term))
+        return Sentence(read, stems, above, name, turn >= 0, item, bare, 0.0, heading, place, term)
 
 
 def _read_with_comments(lines: list[Line]) -> list[Line]:
@@ -265,8 +257,6 @@ _TURN = re.compile(
     r"<?([A-Z][\w.'’-]{0,30}(?: [A-Z(][\w.'’)-]{0,30}){0,3}|@?[a-z][\w.-]{1,30})>?:[ \t]+(?=\S)"
 )
 _LABEL = re.compile(r"^[ \t]{0,4}([A-Z][A-Za-z ]{1,20}):[ \t]+(\S[^\n]{0,160})$")
-_JOINED_NAMES = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
-_OPTION = re.compile(r"(?<![\w-])-([A-Za-z])(?![\w-])")
 _TURNS, _SHARE = 3, 0.5
 _LABELS = frozenset("QA")  # of questions with their answers, which nobody speaks
 _MAX_LABEL_LINES = 6  # lines at the top that may be labels
@@ -320,25 +310,3 @@ def read_labels(text: str) -> str:
         if match is not None and not match.group(2).rstrip().endswith((".", "!", "?")):
             said.append(match.group(2))
     return " ".join(said)
-
-
-def split_joined_names(text: str) -> str:
-    """Split names joined by capitals, and add to an option or another identifier a word that stands for all of it.
-
-    `-V` is not `-v`, nor "v"; `--keep-within` is neither `--keep-daily` nor "keep".
-
-    Example:
-        >>> split_joined_names("AnnMiller uses -V with --keep-within")
-        'Ann Miller uses -V optionVu with --keep-within optionkeepwithin'
-    """
-    text = IDENTIFIER.sub(_add_joined, text)
-    return _OPTION.sub(
-        lambda found: f"{found[0]} option{found[1]}{'lu'[found[1].isupper()]}", _JOINED_NAMES.sub(" ", text)
-    )
-
-
-def _add_joined(found: re.Match[str]) -> str:
-    """Add to an identifier itself as one word, and what follows its last dot: `Box.mail_check` is a `mail_check`."""
-    last = found[0].rpartition(".")[2]
-    names = dict.fromkeys(join_identifier(each) for each in (found[0], *([last] if "_" in last else [])))
-    return f"{found[0]} {' '.join(names)}"

@@ -18,7 +18,7 @@ from corrobora.domain.limits import read_table
 from corrobora.text.answers import AnswerKind, ExpectedAnswer, classify_question, find_place, score_answer_fit
 from corrobora.text.quantities import Releases, find_asked_releases, find_releases
 from corrobora.text.questions import asks_to_compare, weigh_terms
-from corrobora.text.tokens import FAMILY_LETTERS, is_same_family
+from corrobora.text.tokens import FAMILY_LETTERS, find_literals, holds_literal, is_same_family, stem_text
 from corrobora.text.vocabulary import Aliases
 
 FEATURES = (
@@ -40,6 +40,8 @@ _LOGGED = 0.6  # what a statement of a change log counts where none is asked abo
 _OF_LOGS = frozenset((AnswerKind.DATE, AnswerKind.RELEASE))
 _NUMBERED = re.compile(r"\d+(?:\.\d+)*\.?\s+[^\W\d_]")
 _OTHER_TERM = 0.6  # what a statement counts about a term that the question does not name; the inverse if it does
+_JOINED_NAMES = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
+_TAKEN = re.compile(r"[=\[<({][^,]*")
 _QUESTION_CHARS = 300  # of a paragraph that asks
 _ASKS = re.compile(r"[?？؟][^\w.!]*$")
 
@@ -58,7 +60,7 @@ class Sentence:
     score: float = 0.0  # of its passage in the search; 0.0 if unknown
     heading: frozenset[str] = frozenset()  # stems of the heading right above it
     place: str = ""  # the path of headings above it
-    term: frozenset[str] = frozenset()  # stems of the term that it defines, or below which it stands
+    term: str = ""  # that it defines, or below which it stands
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,21 @@ def is_question(text: str) -> bool:
     return _ASKS.search(text) is not None
 
 
+def stem_term(term: str) -> frozenset[str]:
+    """Return the stems of a term without letters alone and what it takes: of "-c, --chunk=SIZE" those of "chunk"."""
+    return frozenset(stem for stem in stem_text(_JOINED_NAMES.sub(" ", _TAKEN.sub(" ", term))) if len(stem) > 1)
+
+
+def split_joined_names(text: str) -> str:
+    """Split names joined by capitals.
+
+    Example:
+        >>> split_joined_names("AnnMiller uses mailCheck")
+        'Ann Miller uses mailCheck'
+    """
+    return _JOINED_NAMES.sub(" ", text)
+
+
 def find_exchanges(rows: Sequence[tuple[str, tuple[int, int]]]) -> dict[int, range]:
     """Map each sentence of a paragraph that follows a question to the sentences of the paragraph that asks it.
 
@@ -100,23 +117,26 @@ class QuestionTerms:
     """The words of a question as bits, with their weights among some sentences."""
 
     def __init__(self, question: str, sentences: Sequence[Sentence], aliases: Aliases) -> None:
-        read = weigh_terms(question)
-        self.terms = tuple(read.weights)
+        read, self._literals = weigh_terms(question), find_literals(question)
+        self._words = len(read.weights)
+        self.terms = (*read.weights, *self._literals)
         self._bits = {term: 1 << at for at, term in enumerate(self.terms)}
         self._families: dict[str, list[str]] = {}  # the terms by what all of a family begin with
-        for term in self.terms:
+        for term in read.weights:
             self._families.setdefault(term[:FAMILY_LETTERS], []).append(term)
         self._names = [
             (name, self._bits[term]) for term, names in aliases.items() if term in self._bits for name in names
         ]
         vocabulary = {stem for one in sentences for stem in one.stems}.union(*(one.above for one in sentences))
         self._known = {stem: bits for stem in vocabulary if (bits := self._match(stem))}
-        self.topic = self.read(read.topic) | sum(self._bits[term] for term in read.topic if term in self._bits)
-        self.own = [self.read(one.stems) for one in sentences]
-        self.above = [self.read(one.above) for one in sentences]
+        self.topic = self.read(read.topic) | sum(
+            self._bits[term] for term in (*read.topic, *self._literals) if term in self._bits
+        )
+        self.own = [self.read(one.stems) | self._read_code(one.text) for one in sentences]
+        self.above = [self.read(one.above) | self._read_code(f"{one.place} {one.term}") for one in sentences]
         count = [sum(mask >> at & 1 for mask in self.own) for at in range(len(self.terms))]
         rare = [math.log(1 + (len(sentences) - n + 0.5) / (n + 0.5)) for n in count]
-        self._weights = [read.weights[term] * each for term, each in zip(self.terms, rare, strict=True)]
+        self._weights = [read.weights.get(term, 1.0) * each for term, each in zip(self.terms, rare, strict=True)]
         self._mass = sum(self._weights) or 1.0
         self.near: list[
             int
@@ -139,6 +159,17 @@ class QuestionTerms:
                     found |= bit
         return found
 
+    def _read_code(self, text: str) -> int:
+        return sum(self._bits[each] for each in self._literals if holds_literal(text, each))
+
+    def weigh_entry(self, term: str) -> float:
+        """Return what the entry of a term counts: more if the question names the term, less if it names another."""
+        head, name = _TAKEN.sub(" ", term), stem_term(term)
+        options = any(each[0] == "-" for each in self._literals) and any(each[0] == "-" for each in find_literals(head))
+        if self._read_code(head):
+            return 1 / _OTHER_TERM
+        return _OTHER_TERM ** (1 - 2 * (0.0 if options else self.cover_name(name))) if options or name else 1.0
+
     def share(self, mask: int) -> float:
         """Return the weighted share of the question that some of its words hold."""
         found = self._shares.get(mask)
@@ -157,7 +188,7 @@ class QuestionTerms:
 
     def count_pairs(self, stems: Sequence[str]) -> float:
         """Return the share of neighbouring words of the question that stand close together, in order, in a sentence."""
-        if len(self.terms) < 2:  # noqa: PLR2004 - a pair
+        if self._words < 2:  # noqa: PLR2004 - a pair
             return 0.0
         places = [(at, bits) for at, stem in enumerate(stems) if (bits := self._known.get(stem, 0))]
         met = 0
@@ -165,7 +196,7 @@ class QuestionTerms:
             for other, second in places[place : place + _CLOSE]:
                 if other - at < _CLOSE:
                     met |= (first << 1) & second
-        return met.bit_count() / (len(self.terms) - 1)
+        return met.bit_count() / (self._words - 1)
 
 
 def measure_features(
@@ -262,7 +293,7 @@ def rank_sentences(question: str, sentences: Sequence[Sentence], aliases: Aliase
         total = intercept + sum(weight * value for weight, value in zip(fitted, row, strict=True))
         own, above = asked.own[at] & asked.topic, asked.above[at] & asked.topic
         fits = counted.get(one.place, 1.0)
-        counts = fits * (_OTHER_TERM ** (1 - 2 * asked.cover_name(one.term)) if one.term else 1.0)
+        counts = fits * asked.weigh_entry(one.term)
         found.append(
             Ranked(
                 min(1.0, counts / (1 + math.exp(-max(-30.0, min(30.0, total))))),

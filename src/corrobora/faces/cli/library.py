@@ -36,10 +36,12 @@ from corrobora.text.phrases import format_count
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
+    from corrobora.app.ingest import IngestReport
     from corrobora.storage.index.catalog import SpaceInfo
 
 Progress = Callable[[int, int, str], None]
-_MAX_LISTED = 50  # skipped files listed by name; `--json` lists all
+_MAX_LISTED = 50  # reasons for which files were skipped; `--json` lists all
+_MAX_NAMED = 3  # files that were skipped for one reason
 
 
 async def ingest_paths(workspace: Workspace, name: str, paths: Sequence[Path], *, show: bool) -> dict[str, object]:
@@ -57,14 +59,25 @@ async def ingest_paths(workspace: Workspace, name: str, paths: Sequence[Path], *
         write_stderr(f"vectors  {one_line(result.vector_problem, 500)}")
     elif show and result.embedded:
         write_stderr(f"vectors  {result.embedded} computed")
-    for each in result.skipped[:_MAX_LISTED]:
-        write_stderr(f"skipped  {one_line(each.path, 300)}: {one_line(each.reason, 200)}")
-    if len(result.skipped) > _MAX_LISTED:
-        write_stderr(f"skipped  and {len(result.skipped) - _MAX_LISTED} more; --json lists all")
+    _list_skipped(result)
     libraries.require_documents(result, paths)
     found = asdict(result)
     counts = {"added": len(found.pop("stored")), "unchanged": len(result.unchanged), "removed": len(result.removed)}
     return {"library": name, **found, **counts}
+
+
+def _list_skipped(result: IngestReport) -> None:
+    """Print which files were skipped, those of one reason together: a folder may hold hundreds of pictures."""
+    paths: dict[str, list[str]] = {}
+    for each in result.skipped:
+        paths.setdefault(each.reason, []).append(one_line(each.path, 300))
+    for reason, own in list(paths.items())[:_MAX_LISTED]:
+        named = ", ".join(own if len(own) <= _MAX_NAMED else own[:1])
+        more = f" and {len(own) - 1} more" if len(own) > _MAX_NAMED else ""
+        write_stderr(f"skipped  {named}{more}: {one_line(reason, 200)}")
+    if len(paths) > _MAX_LISTED:
+        rest = sum(map(len, list(paths.values())[_MAX_LISTED:]))
+        write_stderr(f"skipped  and {rest} more; --json lists all")
 
 
 @contextmanager

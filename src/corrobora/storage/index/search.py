@@ -95,7 +95,7 @@ class Search:
         """Rank, boost, follow links; return the best `limit` of what was found among `depth` or more, best first."""
         read = await self._kept.read(self._connection, terms, sorted(list_alias_prefixes(self._text)))
         self._named = links.sources_named_in(self._text, read.bearers)
-        deeper = _DEEPER if self._asked.releases or self._asked.identifiers else 1
+        deeper = _DEEPER if self._asked.releases or self._asked.literals else 1
         scores, parts = self.rank_by_words(read.postings, depth * deeper)
         fitting = ranking.select_feedback_passages(scores, parts) if len(parts) >= ranking.MIN_FEEDBACK_CLAUSES else {}
         if self.near is not None:
@@ -141,9 +141,9 @@ class Search:
         )
 
     def _may_boost(self, publishers: PublisherNames | None) -> bool:
-        """True if a candidate may be boosted: the question names a date, release, identifier, or a publisher here."""
+        """True if a candidate may be boosted: the question names a date, release, code, or a publisher here."""
         return (
-            bool(self._asked.dates or self._asked.releases or self._asked.identifiers)
+            bool(self._asked.dates or self._asked.releases or self._asked.literals)
             or publishers is None
             or publishers.any_in(self._asked.joined)
         )
@@ -154,7 +154,10 @@ class Search:
         rows = await self._fetch_rows(ids, ids, likely=(*ids[: limit + _MORE], *fitting))
         scores = await self._apply_feedback(scores, fitting, rows)
         boost, found = self._asked.boost_factor, ((id_, rows[id_]) for id_ in ids if id_ in rows)
-        boosted = {id_: scores[id_] * boost(row.publisher, row.published, row.heading) for id_, row in found}
+        boosted = {
+            id_: scores[id_] * boost(row.publisher, row.published, row.heading, self._bodies.get(id_, ""))
+            for id_, row in found
+        }
         ordered = sorted(boosted.items(), key=_by_score)
         final = ranking.damp_repeated_sources(ordered, {id_: row.publisher for id_, row in rows.items()}, self._asked)
         return sorted((FoundPassage(rows[id_], score) for id_, score in final.items()), key=_found_order), scores

@@ -73,6 +73,13 @@ def test_h02_what_is_no_text_is_unsupported(data):
     assert caught.value.outcome == "unsupported"
 
 
+def test_text_recognition_is_advised_for_a_picture_that_may_be_a_page_and_for_no_small_one():
+    for size, helps in ((60_000, True), (2_000, False)):
+        with pytest.raises(ReadError, match="It is a PNG image") as caught:
+            decode_text(b"\x89PNG\r\n" + bytes(size))
+        assert ("OCR" in caught.value.next_step) == helps
+
+
 def test_an_archive_of_several_files_is_named_with_what_to_do():
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.analysts.extractive.lines import find_speaker_turns, read_labels, split_joined_names
+from corrobora.analysts.extractive.lines import find_speaker_turns, read_labels
+from corrobora.analysts.extractive.ranker import split_joined_names
 
 CHAT = "Date: 3 May\n\n[10:02] Ann Miller: Shall we meet?\n[10:03] Bo: At six.\n[10:04] Ann Miller: Fine.\n"
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from tests.unit.analysts.extractive.samples import OLD_DOCUMENT, document, excerpt, facts_of
 
 from corrobora.analysts.extractive.citing import cite_fact
-from corrobora.analysts.extractive.lines import is_command, read_lines, split_joined_names, stem_heading, stem_term
+from corrobora.analysts.extractive.lines import is_command, read_lines, stem_heading
+from corrobora.analysts.extractive.ranker import stem_term
 from corrobora.domain.evidence import Fact
 from corrobora.text.tokens import stem_text
 
@@ -91,17 +92,6 @@ def test_an_item_is_read_below_the_item_around_it_and_one_above_a_long_list_stat
     assert not read["Naming Ann Vetch as keeper"].bare
 
 
-def test_an_option_of_one_letter_is_told_from_the_other_case_of_it():
-    one, other = lines_of("Set -V to leave the check out.\n\nSet -v to hear more of it.")
-    assert set(stem_text(split_joined_names("What does -V do?"))) & set(one.sentence.stems) - set(other.sentence.stems)
-
-
-def test_a_long_option_is_told_from_others_that_share_its_words():
-    one, other = lines_of("The --keep-within option takes a time span.\n\nThe --keep-last option takes a number.")
-    asked = set(stem_text(split_joined_names("What does --keep-within do?")))
-    assert asked & set(one.sentence.stems) - set(other.sentence.stems)
-
-
 def test_a_bar_of_progress_states_nothing():
     bar, sentence = lines_of("Writing | ########## | 100% of it is done.\n\nThe write is done in a second.")
     assert bar.sentence.bare
@@ -162,11 +152,6 @@ def test_a_setting_is_read_with_the_comment_above_it():
     assert (comment.text, setting.text) == ("seconds that the fitter waits", "delay 40")
     assert "fitter" in setting.sentence.above
     assert all("fitter" not in other.sentence.above for other in others)
-
-
-def test_a_name_in_a_name_is_a_word_of_its_own():
-    assert split_joined_names("Kiln.tray_limit") == "Kiln.tray_limit kilntraylimit traylimit"
-    assert split_joined_names("kiln.trays") == "kiln.trays kilntrays"
 
 
 def test_words_that_a_program_handles_state_nothing_and_quoted_words_of_a_sentence_do():

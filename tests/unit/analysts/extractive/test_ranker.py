@@ -74,8 +74,19 @@ def test_what_a_change_log_says_counts_less_unless_its_question_is_about_changes
 def test_what_defines_the_term_that_is_asked_about_comes_before_what_mentions_it() -> None:
     text = "It sets the size of the bowl for all chunks."
     defining, plain, other = (
-        replace(sentence(text, passage), term=frozenset(stem_text(term)))
+        replace(sentence(text, passage), term=term)
         for passage, term in (("C1", "chunk-size"), ("C2", ""), ("C3", "layout"))
     )
     first, second, third = worths("What is the chunk size?", defining, plain, other)
     assert first > second > third
+
+
+def test_code_counts_as_it_is_spelled_and_an_entry_by_the_option_that_it_is_about() -> None:
+    texts = ["Set -V to leave it.", "Set -v to leave it."]
+    assert worths("What does -V do?", *map(sentence, texts))[0] > worths("What does -v do?", *map(sentence, texts))[0]
+    own, other = worths(
+        "What does the option --keep-last do?",
+        replace(sentence("It keeps the last one."), term="--keep-last N"),
+        replace(sentence("It keeps the last one.", "C2"), term="--keep-within [--keep-last N]"),
+    )
+    assert own > other

@@ -23,6 +23,15 @@ def test_add_list_show_search_and_rm(folder: Any) -> None:
     assert (folder.folder / "papers" / "lakes.md").exists()
 
 
+def test_files_that_are_skipped_for_one_reason_are_told_once(folder: Any) -> None:
+    for number in range(12):
+        (folder.folder / "papers" / f"icon{number}.png").write_bytes(b"\x89PNG\r\n" + bytes(100))
+    added = folder("library", "add", "lakes", "papers")
+    (line,) = [line for line in added.err.splitlines() if "PNG image" in line]
+    assert "icon0.png and 11 more: " in line
+    assert "OCR" not in line
+
+
 def test_adding_what_a_path_made_a_library_of_gives_that_library_its_name(folder: Any) -> None:
     run = json.loads(folder("When do the lakes freeze?", "-l", "papers", "--json", "-q").out)["run_id"]
     (made,) = json.loads(folder("library", "list", "--json").out)

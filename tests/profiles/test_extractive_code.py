@@ -1,0 +1,59 @@
+"""The extractive analyst on questions about code: an option of one letter among those of other commands, a standard."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from tests.profiles.test_extractive_quality import ask, ingest_here
+
+from corrobora.app import Workspace
+from corrobora.config import load_settings
+from corrobora.domain.report import Outcome, Report
+
+COMMANDS = ("set", "cart", "read", "weigh", "shut", "bell", "loft", "door")
+EFFECT = "End the shell of the mill at once when a command fails."
+
+
+def write_manual() -> str:
+    parts = ["# The mill shell\n\nThe shell of the mill reads commands, and what set does is told below.\n"]
+    for command in COMMANDS:
+        effect = EFFECT if command == "set" else f"Wake the {command} keeper of the mill and wait for an answer."
+        parts.append(
+            f"## The {command} command\n\nThe {command} command of the mill shell takes these options.\n\n"
+            f"- -a: Ask the {command} of the mill for all it has.\n- -e: {effect}\n"
+            f"- -x: Show each {command} of the mill shell before it is done.\n\n"
+            + f"What the {command} does in the mill shell is set by the miller. "
+            * 20
+        )
+    parts.append(
+        "## Questions\n\nDoes the mill support TIDE/2?\n\nThe mill does not obey TIDE/2 but lets it pass.\n\n"
+        "Does the mill support TIDE on Sunday?\n\nThe mill supports TIDE in two ways on each day but Sunday.\n"
+    )
+    return "\n\n".join(parts)
+
+
+def research(tmp_path: Path, *questions: str) -> list[Report]:
+    (tmp_path / "manual.md").write_text(write_manual())
+
+    async def ask_all() -> list[Report]:
+        async with Workspace.open(load_settings({"home": (str(tmp_path / "home"), "--home")})) as workspace:
+            await ingest_here(workspace.database, "mill", tmp_path / "manual.md")
+            return [await ask(workspace, question, "mill") for question in questions]
+
+    return asyncio.run(ask_all())
+
+
+def test_an_option_a_standard_and_what_no_text_speaks_of(tmp_path: Path) -> None:
+    option, standard, other = research(
+        tmp_path,
+        "What does the set -e option of the mill shell do?",
+        "Does the mill support TIDE/2?",
+        "What does the set -q option of the mill shell do?",
+    )
+    body = option.markdown.partition("\n## ")[0]
+    assert f"-e: {EFFECT}" in body
+    assert "Wake the" not in body.partition(EFFECT)[0], "an option of another command"
+    assert "does not obey TIDE/2" in standard.markdown.partition("\n## ")[0]
+    assert "on Sunday" not in standard.markdown.partition("\n## ")[0].partition("*\n\n")[2][:120]
+    assert other.outcome is not Outcome.COMPLETE, "another option is no answer"
