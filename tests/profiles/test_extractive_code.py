@@ -1,4 +1,4 @@
-"""The extractive analyst on questions about code: an option of one letter among those of other commands, a standard."""
+"""The extractive analyst on what a question names by signs: an option, a standard, the number of a section."""
 
 from __future__ import annotations
 
@@ -33,8 +33,19 @@ def write_manual() -> str:
     return "\n\n".join(parts)
 
 
-def research(tmp_path: Path, *questions: str) -> list[Report]:
-    (tmp_path / "manual.md").write_text(write_manual())
+def write_rules() -> str:
+    chapters = [f"# {at}. Chapter of {name}\n" for at, name in ((48, "ropes"), (49, "bells"), (50, "boats"))]
+    for at in range(3):
+        chapters[at] += "".join(
+            f"\n## {number}. Of the keeper\n\nWhat the section requires of the keeper of part {at} is rule "
+            f"{(48 + at) * 10 + number} of the harbour.\n"
+            for number in range(1, 9)
+        )
+    return "\n".join(chapters)
+
+
+def research(tmp_path: Path, *questions: str, text: str) -> list[Report]:
+    (tmp_path / "manual.md").write_text(text)
 
     async def ask_all() -> list[Report]:
         async with Workspace.open(load_settings({"home": (str(tmp_path / "home"), "--home")})) as workspace:
@@ -50,6 +61,7 @@ def test_an_option_a_standard_and_what_no_text_speaks_of(tmp_path: Path) -> None
         "What does the set -e option of the mill shell do?",
         "Does the mill support TIDE/2?",
         "What does the set -q option of the mill shell do?",
+        text=write_manual(),
     )
     body = option.markdown.partition("\n## ")[0]
     assert f"-e: {EFFECT}" in body
@@ -57,3 +69,8 @@ def test_an_option_a_standard_and_what_no_text_speaks_of(tmp_path: Path) -> None
     assert "does not obey TIDE/2" in standard.markdown.partition("\n## ")[0]
     assert "on Sunday" not in standard.markdown.partition("\n## ")[0].partition("*\n\n")[2][:120]
     assert other.outcome is not Outcome.COMPLETE, "another option is no answer"
+
+
+def test_a_section_is_found_by_its_number_where_headings_carry_its_last_part_alone(tmp_path: Path) -> None:
+    (report,) = research(tmp_path, "What does section 49.2 require of the keeper?", text=write_rules())
+    assert "is rule 492 of the harbour" in report.markdown.partition("\n## ")[0].partition(". [1]")[0]

@@ -154,6 +154,31 @@ def find_asked_releases(question: str) -> Releases:
     return Releases(numbers, 0 < len(numbers) <= 2 and _RANGE.search(question) is not None)  # noqa: PLR2004 - two ends
 
 
+_NUMBERED_PART = (
+    r"(?i)(?:§§?|\b(?:sections?|sec\.|chapters?|clause|article|paragraph|abschnitt|kapitel|artikel|ziffer))\s*"
+    r"(\d{1,4}(?:\.\d{1,4})*)(?![\w.]*\d)"
+)
+_ASKED_SECTION = re.compile(_NUMBERED_PART)
+_HEADED = re.compile(rf"{_NUMBERED_PART}|(\d{{1,4}}(?:\.\d{{1,4}})*)[.)]?(?:\s|$)")
+
+
+def find_asked_sections(question: str) -> tuple[str, ...]:
+    """Return the numbers of the sections that a question names."""
+    return tuple(dict.fromkeys(_ASKED_SECTION.findall(question)))
+
+
+@lru_cache(maxsize=10_000)
+def is_in_section(place: str, number: str) -> bool:
+    """True if a path of headings lies in the section of a number: "49. Bells > 2. Ropes" is section 49.2."""
+    path = ""
+    for part in place.split(" > "):
+        found = _HEADED.match(part)
+        if found is not None:
+            own = found[1] or found[2]
+            path = own if not path or own.startswith(f"{path}.") else f"{path}.{own}"
+    return f"{path}.".startswith(f"{number}.")
+
+
 def remove_known_series(question: str, text: str) -> str:
     """Return a question without its releases if a text names one of their series: a manual of 2.3.1 is one of 2.3."""
     asked, held = find_asked_releases(question).numbers, find_releases(text)

@@ -13,7 +13,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from corrobora.domain.limits import read_table
-from corrobora.text.quantities import Releases, find_asked_releases, find_date_prefixes
+from corrobora.text.quantities import (
+    Releases,
+    find_asked_releases,
+    find_asked_sections,
+    find_date_prefixes,
+    is_in_section,
+)
 from corrobora.text.tokens import find_literals, find_stems, holds_literal, split_words, stem_text
 
 if TYPE_CHECKING:
@@ -132,6 +138,12 @@ class SourceHints(NamedTuple):
     dates: tuple[str, ...]
     releases: Releases
     literals: tuple[str, ...] = ()
+    sections: tuple[str, ...] = ()
+
+    @property
+    def names_parts(self) -> bool:
+        """True if it names what stands in few passages, in words that stand in many."""
+        return bool(self.releases or self.literals or self.sections)
 
     @classmethod
     def from_question(cls, question: str) -> SourceHints:
@@ -141,6 +153,7 @@ class SourceHints(NamedTuple):
             find_date_prefixes(question),
             find_asked_releases(question),
             find_literals(question),
+            find_asked_sections(question),
         )
 
     def boost_factor(self, publisher: str, published: str, heading: str = "", body: str = "") -> float:
@@ -149,6 +162,8 @@ class SourceHints(NamedTuple):
         if published and any(published.startswith(each) for each in self.dates):
             factor *= DATE_BOOST
         if self.releases and self.releases.is_named_in(heading):
+            factor *= RELEASE_BOOST
+        if any(is_in_section(heading, each) for each in self.sections):
             factor *= RELEASE_BOOST
         if self.literals:
             held = (NAME_BOOST if holds_literal(heading, each) else holds_literal(body, each) for each in self.literals)

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.text.quantities import find_asked_releases, find_releases, remove_releases
+from corrobora.text.quantities import (
+    find_asked_releases,
+    find_asked_sections,
+    find_releases,
+    is_in_section,
+    remove_releases,
+)
 
 
 @pytest.mark.parametrize(
@@ -55,3 +61,12 @@ def test_the_digits_of_a_version_are_no_words_of_the_question():
 @given(st.text(max_size=200))
 def test_any_text_has_versions_or_none(text):
     assert all(number in text.lower() for number in find_releases(text))
+
+
+def test_a_section_lies_below_the_headings_whose_numbers_make_its_own() -> None:
+    assert find_asked_sections("What do section 49.2 and § 3 say, and what was the section of 2019?") == ("49.2", "3")
+    for place in ("Rules > 49. Bells > 2. Ropes", "49. Bells > 49.2. Ropes > 1. Length", "§ 49 Bells > § 2"):
+        assert is_in_section(place, "49.2")
+    assert not any(
+        is_in_section(place, "49.2") for place in ("2. Bells > 2. Ropes", "49. Bells > 20. Ropes", "49. Bells")
+    )

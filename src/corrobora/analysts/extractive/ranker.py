@@ -16,7 +16,13 @@ from itertools import groupby, pairwise
 
 from corrobora.domain.limits import read_table
 from corrobora.text.answers import AnswerKind, ExpectedAnswer, classify_question, find_place, score_answer_fit
-from corrobora.text.quantities import Releases, find_asked_releases, find_releases
+from corrobora.text.quantities import (
+    Releases,
+    find_asked_releases,
+    find_asked_sections,
+    find_releases,
+    is_in_section,
+)
 from corrobora.text.questions import asks_to_compare, weigh_terms
 from corrobora.text.tokens import FAMILY_LETTERS, find_literals, holds_literal, is_same_family, stem_text
 from corrobora.text.vocabulary import Aliases
@@ -250,11 +256,15 @@ def _score_kind(one: Sentence, kind: ExpectedAnswer, releases: Releases) -> floa
 
 
 def _weigh_releases(question: str, sentences: Sequence[Sentence]) -> Mapping[str, float]:
-    """Return what sentences count below each heading: 1 below the release asked about, 0 below another one.
+    """Return what sentences count below each heading: 1 below the release or section asked about, less below another.
 
     Empty if no heading names it. Where no release is asked about, what a change log says need not hold any more.
     """
     asked, places = find_asked_releases(question), {one.place for one in sentences}
+    sections = find_asked_sections(question)
+    inside = {place for place in places if any(is_in_section(place, each) for each in sections)}
+    if inside:
+        return {place: 1.0 if place in inside else _OTHER_RELEASE for place in places}
     if not asked:
         past = bool(classify_question(question).kinds & _OF_LOGS) or asks_to_compare(question)
         return {} if past else {place: _LOGGED for place in places if _heads_release(place)}

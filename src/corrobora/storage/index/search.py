@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from corrobora.storage.index.tokenizer import Tokenizer
     from corrobora.storage.postgres import Connection
 
-_DEEPER = 5  # times as many candidates where a release or identifier is named, whose parts are common words
+_DEEPER = 5  # times as many candidates where a release, section or code is named, whose parts are common words
 # Rows of passages, with the texts of the likeliest; the candidates from sources that the question names; the links from
 # those and from the first. The planner does not look at an array in a subselect, so one plan serves all questions.
 _ROW: LiteralString = """select p.id, p.source, p.title, s.url, s.publisher, s.published, p.heading, {body}, 0,
@@ -95,7 +95,7 @@ class Search:
         """Rank, boost, follow links; return the best `limit` of what was found among `depth` or more, best first."""
         read = await self._kept.read(self._connection, terms, sorted(list_alias_prefixes(self._text)))
         self._named = links.sources_named_in(self._text, read.bearers)
-        deeper = _DEEPER if self._asked.releases or self._asked.literals else 1
+        deeper = _DEEPER if self._asked.names_parts else 1
         scores, parts = self.rank_by_words(read.postings, depth * deeper)
         fitting = ranking.select_feedback_passages(scores, parts) if len(parts) >= ranking.MIN_FEEDBACK_CLAUSES else {}
         if self.near is not None:
@@ -141,9 +141,9 @@ class Search:
         )
 
     def _may_boost(self, publishers: PublisherNames | None) -> bool:
-        """True if a candidate may be boosted: the question names a date, release, code, or a publisher here."""
+        """True if a candidate may be boosted: the question names a date, release, section, code or publisher."""
         return (
-            bool(self._asked.dates or self._asked.releases or self._asked.literals)
+            bool(self._asked.dates or self._asked.names_parts)
             or publishers is None
             or publishers.any_in(self._asked.joined)
         )
