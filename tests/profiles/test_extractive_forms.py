@@ -189,7 +189,7 @@ FIRST = (  # library, question, what the opening says
 )  # fmt: skip
 NEAR = (  # questions in few words of the documents: which passages are shown all the same
     ("gate", "Who may borrow mine for a day while I am away, if it is a passkey?",
-     "Members write a passkey on the hand."),
+     "A passkey of a member must not be lent."),
     ("abroad", "Warum sollte jemand abends die Werkstatt benutzen?", "Die Werkstatt ist von 9 bis 17 Uhr geöffnet."),
     ("abroad", "Welche Kurse dauern länger und weshalb?", "Für Kurse gelten z. B. andere Zeiten."),
 )  # fmt: skip

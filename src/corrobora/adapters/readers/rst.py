@@ -29,11 +29,16 @@ _TARGETED = re.compile(r"^[~!]?(.*?)(?: ?<[^>\n]{1,400}>)?$")
 _DIRECTIVE = re.compile(r"^\.\. ([A-Za-z][\w:-]{0,60})::(?: (.*))?$")
 _NOTE = re.compile(r"^\.\. (\[[^\]\s]{1,60}\])(?: +(.*)|()$)")
 _FIELD = re.compile(r":[A-Za-z][\w -]{0,40}:(?: |$)")
+_PARAMETER = re.compile(
+    r":(?:(?:param|parameter|arg|argument|key|keyword|ivar|cvar|var|type) (?:(\w\S*) )?(?=\S+:)"
+    r"|(?=(?:returns?|rtype|raises?)\b))([^:]+): *(?=\S)"
+)
 _OPTION = re.compile(r"^\s+:[A-Za-z][\w-]{0,40}:(?: .*)?$")
 _SKIPPED = frozenset(
     "image figure include toctree raw index contents highlight default-role currentmodule module meta "
     "only autoclass automodule autofunction automethod".split()
 )
+_CALLED = frozenset(("function", "class", "method", "classmethod", "staticmethod", "exception", "macro", "decorator"))
 _LISTED_OPTION = re.compile(r"((?:--?|/)\w\S*(?:,? \S+){0,5}?) {2,}(?=\S)")
 _BORDER = re.compile(r"^\s*(?:[=+-]{2,}[ =+-]*|\+[-=+]+\+)\s*$")
 
@@ -48,11 +53,11 @@ def read_rst(data: bytes, charset: str = "") -> ParsedDocument:
 class _LineWriter:
     """Walks lines in order; every line is looked at once."""
 
-    def __init__(self, lines: Sequence[str], writer: TextWriter) -> None:
+    def __init__(self, lines: Sequence[str], writer: TextWriter, level: int = 0) -> None:
         self._lines = lines
         self._writer = writer
         self._styles: list[str] = []  # adornments in order of first use: their levels
-        self._level = 0  # of the last heading that is marked as one
+        self._level = level  # of the last heading that is marked as one
         self._term_depth = -1  # of the term whose definition goes on while lines are indented deeper; -1: none
 
     def write_lines(self) -> None:
@@ -104,17 +109,27 @@ class _LineWriter:
             self._writer.add_block(strip_inline(f"{note[1]} {text}"))
         if match is None or match[1].lower() in _SKIPPED:
             return end
-        body = [line for line in self._lines[at + 1 : end] if not _OPTION.match(line)]
+        first = next((n for n in range(at + 1, end) if not self._lines[n].strip()), end)
+        options = [line for line in self._lines[at + 1 : first] if not _OPTION.match(line)]
+        body = [*options, *self._lines[first:end]]
         if _defines_term(match[2] or "", body):
             _LineWriter([match[2], *body[1:]], self._writer).write_flat()
             return end
+        inner = _LineWriter(dedent("\n".join(body)).split("\n"), self._writer, self._level)
         if match[2] and match[1].lower() not in {"code-block", "code", "sourcecode", "literalinclude"}:
+            if self._level and (":" in match[1] or match[1] in _CALLED) and "(" in match[2]:
+                inner.open_section(match[2].partition("(")[0])
             self._writer.add_block(strip_inline(match[2]))
         if match[1].lower() in {"code-block", "code", "sourcecode"}:
             self._writer.add_verbatim("\n".join(body))
         else:
-            _LineWriter(_outdent_lines(body), self._writer).write_flat()
+            inner.write_flat()
         return end
+
+    def open_section(self, name: str) -> None:
+        """Write the name of what a directive describes as a heading: what is said below does not repeat it."""
+        self._level += 1
+        self._writer.add_heading(strip_inline(name.strip()), self._level)
 
     def _find_outside(self, at: int, depth: int = 0) -> int:
         """Return the first line from `at` on that is neither blank nor indented by more than `depth`."""
@@ -123,10 +138,13 @@ class _LineWriter:
         return at
 
     def write_flat(self) -> None:
-        """Write the lines of a directive as paragraphs: headings and directives inside stay text."""
+        """Write the lines of a directive as paragraphs: headings inside stay text."""
         at = 0
         while at < len(self._lines):
-            at = self._write_paragraph(at) if self._lines[at].strip() else at + 1
+            if self._lines[at].startswith(".. "):
+                at = self._write_explicit(at)
+            else:
+                at = self._write_paragraph(at) if self._lines[at].strip() else at + 1
 
     def _write_paragraph(self, at: int) -> int:
         end = at
@@ -165,13 +183,19 @@ def _join_items(block: Sequence[str]) -> list[str]:
         if option is not None:
             items.append([f"- {option[1]}: {plain[option.end() :]}"])
         elif not items or _starts_item(plain) or (before and not inner):
-            items.append([plain])
+            items.append([_name_field(plain)])
         else:
             said = items[-1]
             if inner and not before and said[-1][-1] not in ".:!?,;" and not _starts_item(" ".join(said[:2])):
                 items[-1] = said = [f"- {' '.join(said)}:"]
             said.append(plain)
     return [" ".join(said) for said in items]
+
+
+def _name_field(line: str) -> str:
+    """Return a field of a function as it is shown: ":param int trays: How many." is "- trays (int): How many."."""
+    named = _PARAMETER.match(line)
+    return f"- {named[2]}{f' ({named[1]})' if named[1] else ''}: {line[named.end() :]}" if named else line
 
 
 def _defines_term(argument: str, body: Sequence[str]) -> bool:

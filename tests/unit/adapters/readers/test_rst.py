@@ -110,6 +110,28 @@ def test_notes_quotes_definitions_and_literal_blocks_keep_their_text_and_form():
     ]
 
 
+def test_what_a_directive_describes_is_a_section_and_what_stands_in_it_is_read_as_elsewhere() -> None:
+    parsed = read_rst(
+        b"Kilns\n=====\n\n.. py:class:: Kiln(trays[, door=None])\n\n   :param int trays: How many it holds.\n"
+        b"   :returns: The kiln.\n\n   A box that is fired.\n\n   .. note:: It is hot.\n\n"
+        b"   .. py:method:: fire(hours=2)\n\n      Fires it.\n\n   .. comment:: x\n\nDone.\n"
+    )
+    assert [(each.level, each.title) for each in parsed.headings] == [(1, "Kilns"), (2, "Kiln"), (3, "fire")]
+    assert parsed.text.split("\n\n") == [
+        "Kilns",
+        "Kiln",
+        "Kiln(trays[, door=None])",
+        "- trays (int): How many it holds.\n- returns: The kiln.",
+        "A box that is fired.",
+        "It is hot.",
+        "fire",
+        "fire(hours=2)",
+        "Fires it.",
+        "x",
+        "Done.",
+    ]
+
+
 def test_a_bold_line_of_its_own_is_a_heading_below_another():
     parsed = read_rst(b"History\n=======\n\n**2.1**\n\n- a **bold** word\n\n**Note:**\n\nText.\n")
     assert [(each.level, each.title) for each in parsed.headings] == [(1, "History"), (2, "2.1")]
