@@ -13,7 +13,7 @@ from tests.plugins.serving import Site
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import run_here
-from corrobora.app.runs import submit_run
+from corrobora.app.runs import PAUSE_TOPIC, ask_attempt, authorize_run, submit_run
 from corrobora.domain.run import Request
 
 HANDS = pytest.mark.parametrize("hand", ["mouse", "keyboard"])
@@ -143,6 +143,59 @@ def test_pause_steer_and_finish_a_run_of_another_process(open_page: OpenPage, si
     press(page.get_by_role("button", name="Go on with the hint"), hand)
     see(page, "Read the report")
     expect(page.get_by_role("status").filter(has_text=re.compile("Complete|Partial"))).to_have_count(1, timeout=5_000)
+
+
+def test_an_update_moves_nobody_from_where_they_are(open_page: OpenPage, site: Site) -> None:
+    """The focus stays on its button while others come and go, and in its panel when the button itself is gone."""
+    run = run_aside(_store_run(site))
+    page = open_page(f"/runs/{run}")
+    stop = page.get_by_role("button", name="Stop")
+    focus_by_tab(page.get_by_role("button", name="Finish now"))
+    page.evaluate("window.held = document.activeElement")
+    run_aside(_pause(site, run))
+    expect(page.get_by_role("button", name="Pause")).to_have_count(0)
+    assert page.evaluate("held === document.activeElement && held.value") == "finish", "another button took its place"
+    run_aside(_work(site, run))
+    hint = page.get_by_label("Hint for the next round")
+    expect(hint).to_be_visible(timeout=MINUTE)
+    assert page.evaluate("[held.value, document.activeElement.id]") == ["finish", "status"]
+    page.keyboard.press("Tab")
+    expect(stop).to_be_focused()
+    sent = list[str]()
+    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    hint.fill("the ferry of Arnholm")
+    twice = "each => { each.form.requestSubmit(each); each.form.requestSubmit(each); }"
+    page.get_by_role("button", name="Go on with the hint").evaluate(twice)  # the form came with an update
+    see(page, "Read the report")
+    assert len(sent) == 1, "a form was sent twice"
+
+
+async def _pause(site: Site, run: str) -> None:
+    async with Workspace.open(site.settings) as workspace:
+        await ask_attempt(workspace, run, PAUSE_TOPIC)
+
+
+def test_an_update_leaves_closed_what_was_closed(open_page: OpenPage, site: Site) -> None:
+    async def store() -> str:
+        async with Workspace.open(site.settings) as workspace:
+            question = "When was the bridge at Arnholm opened? Who built the ferry at Lund?"
+            asked = Request(question, "tree", libraries=("docs",), overrides=(("authorize", '"human"'),))
+            run = await submit_run(workspace, asked, deferred=False)
+            await run_here(workspace, run)
+            return run
+
+    async def go_on(run: str) -> None:
+        async with Workspace.open(site.settings) as workspace:
+            await authorize_run(workspace, run, PHRASE)
+            await run_here(workspace, run)
+
+    run = run_aside(store())
+    page = open_page(f"/runs/{run}")
+    page.locator("#tree summary").first.click()
+    run_aside(go_on(run))
+    see(page, "Read the report")
+    expect(page.locator("#tree")).to_contain_text("searches")
+    expect(page.locator("#tree li li").first).to_be_hidden()
 
 
 @HANDS

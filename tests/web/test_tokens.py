@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +11,11 @@ import httpx2
 import pytest
 from tests.plugins.serving import Site, serve_settings
 
+from corrobora.app import Workspace
+from corrobora.app.runs import submit_run
 from corrobora.config import Settings
 from corrobora.domain.errors import UserError
+from corrobora.domain.run import Request
 from corrobora.faces.web import create_app
 from corrobora.faces.web.security import Scope, parse_tokens, read_server_secret
 
@@ -95,6 +99,38 @@ def test_a_browser_logs_in_once_and_logs_out(guarded: str) -> None:
         assert client.post("/api/v1/runs", json={"question": "What is it?"}).json()["code"] == "scope_missing"
         client.post("/logout")
         assert client.get("/api/v1/runs").status_code == 401
+
+
+@pytest.mark.parametrize("path", ["/runs/{run}/stream", "/api/v1/runs/{run}/events"])
+def test_a_logout_ends_what_other_windows_follow_and_no_other_login(site: Site, guarded: str, path: str) -> None:
+    address = path.format(run=asyncio.run(_store_run(site)))
+    with httpx2.Client(base_url=guarded, timeout=5) as one, httpx2.Client(base_url=guarded, timeout=5) as other:
+        for each in (one, other, one):  # in a second window too: the forms of the first go on
+            held = dict(one.cookies)
+            each.post("/login", data={"token": HOLDERS["reader"]})
+        assert held == dict(one.cookies) != dict(other.cookies)
+        with one.stream("GET", address) as stream, other.stream("GET", address) as goes_on:
+            assert stream.status_code == goes_on.status_code == 200
+            one.post("/logout")
+            for _ in stream.iter_lines():  # until it ends; to wait for more than five seconds fails
+                pass
+            httpx2.post(f"{guarded}/logout")  # somebody who never logged in ends nothing
+            with pytest.raises(httpx2.ReadTimeout):  # it goes on, in silence
+                list(goes_on.iter_lines())
+        assert other.get("/api/v1/runs").status_code == 200
+        assert httpx2.get(f"{guarded}/api/v1/runs", cookies=held).status_code == 401, "the old cookie still opens it"
+
+
+async def _store_run(site: Site) -> str:
+    async with Workspace.open(site.settings) as workspace:
+        return await submit_run(workspace, Request("When was it?", "timed", libraries=("docs",)), deferred=False)
+
+
+def test_a_token_may_have_a_name_in_any_script(site_settings: Settings) -> None:
+    with serve_settings(site_settings, tokens=parse_tokens("read 0123456789abcdef \u6a4b"), work=False) as url:
+        with httpx2.Client(base_url=url, timeout=60) as client:
+            assert client.post("/login", data={"token": "0123456789abcdef"}).status_code == 303
+            assert client.get("/api/v1/runs").status_code == 200
 
 
 @pytest.mark.parametrize(

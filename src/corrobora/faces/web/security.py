@@ -6,6 +6,7 @@ without a token. Of the routes it knows only those that must be open: the login,
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import ipaddress
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -160,6 +162,8 @@ class Access:
     tokens: tuple[Token, ...]
     hosts: tuple[str, ...]
     secret: bytes = field(repr=False)
+    ended: set[str] = field(default_factory=set[str], repr=False)  # cookies whose holders logged out
+    _followers: WeakValueDictionary[str, asyncio.Event] = field(default_factory=WeakValueDictionary, repr=False)
 
     def find_token(self, given: str) -> Token | None:
         """Return the token that was given, in a time that reveals nothing about it; anybody if there are none."""
@@ -173,9 +177,22 @@ class Access:
         """The name of the cookie: another server of this machine has another one, as ports do not part cookies."""
         return f"corrobora-{self._sign('name of the cookie')[:12]}"
 
-    def make_cookie(self, token: Token) -> str:
-        """Return the value of the cookie of a browser that has shown a token."""
-        return f"{token.name}.{self._sign(f'cookie {token.name} {token.text}')}"
+    def make_cookie(self, token: Token, login: str = "") -> str:
+        """Return the value of the cookie of one login of somebody who has shown a token."""
+        login = login or secrets.token_hex(16)
+        return f"{login}.{self._sign(f'cookie {token.name} {login} {token.text}')}"
+
+    def end_login(self, cookie: str) -> None:
+        """Accept a cookie no more, and end what is being sent to its holder; do nothing if it is none."""
+        if self.find_login(cookie) is None:
+            return
+        self.ended.add(cookie)
+        if (follower := self._followers.get(cookie)) is not None:
+            follower.set()
+
+    def follow_login(self, cookie: str) -> asyncio.Event:
+        """Return what is set when the holder of a cookie logs out."""
+        return self._followers.setdefault(cookie, asyncio.Event())
 
     def make_form_token(self, cookie: str) -> str:
         """Return what the forms of a page must send back, so that no other site can send them."""
@@ -193,10 +210,14 @@ class Access:
         kind, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
             return self.find_token(given.strip())
-        cookie = self.read_cookie(scope).encode()
-        return next(
-            (each for each in self.tokens if hmac.compare_digest(cookie, self.make_cookie(each).encode())), None
-        )
+        return self.find_login(self.read_cookie(scope))
+
+    def find_login(self, cookie: str) -> Token | None:
+        """Return the token whose login a cookie stands for, None if there is none or it was ended."""
+        if cookie in self.ended:
+            return None
+        made = ((each, self.make_cookie(each, cookie.partition(".")[0])) for each in self.tokens)
+        return next((each for each, own in made if hmac.compare_digest(cookie.encode(), own.encode())), None)
 
     def read_cookie(self, scope: ConnectionScope) -> str:
         """Return the cookie of the page that a request brings, "" without one."""
@@ -238,7 +259,11 @@ class SecurityMiddleware:
             await self._app(scope, receive, send)
             return
 
+        unfinished = False
+
         async def send_safely(message: Message) -> None:
+            nonlocal unfinished
+            unfinished = message["type"] == "http.response.start" or bool(message.get("more_body"))
             if message["type"] == "http.response.start":
                 self._traffic.answered[message["status"]] += 1
                 headers = MutableHeaders(scope=message)
@@ -259,8 +284,13 @@ class SecurityMiddleware:
             await self._send_problem(scope, receive, send_safely, _too_large(limit))
             return
         self._traffic.open += 1
+        ended = self._access.follow_login(self._access.read_cookie(scope))
+        if scope["method"] in _SAFE:  # it has no body to read: what is sent for long is ended
+            receive = _receive_until(receive, ended)
         try:
             await self._app(scope, _limit_body(receive, limit), send_safely)
+            if unfinished and ended.is_set():
+                await send({"type": "http.response.body"})
         finally:
             self._traffic.open -= 1
 
@@ -316,6 +346,21 @@ def _too_large(limit: int) -> Problem:
 
 def _read_number(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() else 0
+
+
+def _receive_until(receive: Receive, ended: asyncio.Event) -> Receive:
+    """Let a stream end, as if its reader had gone, when its login ends."""
+
+    async def receive_or_end() -> Message:
+        waiting = [asyncio.ensure_future(receive()), asyncio.ensure_future(ended.wait())]
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            return {"type": "http.disconnect"} if ended.is_set() else await waiting[0]
+        finally:
+            for each in waiting:
+                each.cancel()
+
+    return receive_or_end
 
 
 def _limit_body(receive: Receive, limit: int) -> Callable[[], Awaitable[Message]]:

@@ -41,22 +41,25 @@ async def log_in(request: Request, access: Allowed) -> Response:
         form = Form(data)
         sent = [(name.removeprefix(_KEPT), text) for name, text in keep_fields(data) if name.startswith(_KEPT)]
     back, token = keep_here(form.text("back", "/")), access.find_token(form.text("token"))
+    cookie = access.read_cookie(request.scope)
+    if token is not None and access.find_login(cookie) != token:  # else another window has logged in: its forms hold
+        cookie = access.make_cookie(token)
     if token is None:
         answer = render_page(request, "login.html", status=403, refused=True, page_path=back, sent=sent or None)
     elif not sent:
         answer = go_to(back)
     else:
-        answer = _show_again(request, back, sent, csrf=access.make_form_token(access.make_cookie(token)))
+        answer = _show_again(request, back, sent, csrf=access.make_form_token(cookie))
     if token is not None and access.tokens:
         secure = request.url.scheme == "https"
-        value = access.make_cookie(token)
-        answer.set_cookie(access.cookie_name, value, _COOKIE_SECONDS, httponly=True, samesite="strict", secure=secure)
+        answer.set_cookie(access.cookie_name, cookie, _COOKIE_SECONDS, httponly=True, samesite="strict", secure=secure)
     return answer
 
 
 @router.post("/logout")
-async def log_out(access: Allowed) -> Response:
-    """Take the cookie back, also one that is not valid any more."""
+async def log_out(request: Request, access: Allowed) -> Response:
+    """Take the cookie back, also one that is not valid any more; what other windows follow by it ends."""
+    access.end_login(access.read_cookie(request.scope))
     answer = go_to("/login")
     answer.delete_cookie(access.cookie_name, httponly=True, samesite="strict")
     return answer

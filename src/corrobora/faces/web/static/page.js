@@ -9,26 +9,32 @@ function morph(old, next) {
     return;
   }
   if (old.isEqualNode(next)) return;
-  for (const { name, value } of next.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  const isTheReaders = (name) => name === "open" && old.nodeName === "DETAILS";
+  for (const { name, value } of next.attributes) {
+    if (old.getAttribute(name) !== value && !isTheReaders(name)) old.setAttribute(name, value);
+  }
   for (const { name } of [...old.attributes]) {
-    const isTheReaders = name === "open" && old.nodeName === "DETAILS";
-    if (!next.hasAttribute(name) && !isTheReaders) old.removeAttribute(name);
+    if (!next.hasAttribute(name) && !isTheReaders(name)) old.removeAttribute(name);
   }
   if (old.matches("input, textarea, select")) return; // what a person typed stays
   morphChildren(old, next);
 }
 
-/** Children with an id are matched by it, the others by their place. */
+/** What an element is known by: a button never becomes another button, nor a link another link, under somebody's hand. */
+const nameOf = (each) => each.id || each.getAttribute?.("href") || (each.nodeName === "BUTTON" && each.value) || "";
+
+/** Children with a name are matched by it, the others by their place. */
 function morphChildren(old, next) {
-  const named = new Map([...old.children].filter((each) => each.id).map((each) => [each.id, each]));
+  const named = new Map([...old.children].filter(nameOf).map((each) => [nameOf(each), each]));
   let place = old.firstChild;
   for (const wanted of [...next.childNodes]) {
-    const same = wanted.id ? named.get(wanted.id) : null;
+    const same = named.get(nameOf(wanted));
     if (same) {
-      if (same !== place) old.insertBefore(same, place);
-      else place = place.nextSibling;
+      if (same === place) place = place.nextSibling;
+      else if (old.moveBefore) old.moveBefore(same, place); // keeps the focus
+      else old.insertBefore(same, place);
       morph(same, wanted);
-    } else if (place && !wanted.id && !place.id && place.nodeName === wanted.nodeName) {
+    } else if (place && !nameOf(wanted) && !nameOf(place) && place.nodeName === wanted.nodeName) {
       const current = place;
       place = place.nextSibling;
       morph(current, wanted);
@@ -45,6 +51,12 @@ function morphChildren(old, next) {
 
 function parseElement(html) {
   return new DOMParser().parseFromString(html, "text/html").body.firstElementChild;
+}
+
+/** After a part was replaced: the focus stays, or goes to the panel whose button or link is gone, never to the page. */
+function keepFocus(focused, panel) {
+  if (!focused.isConnected) panel.tabIndex = -1;
+  (focused.isConnected ? focused : panel).focus({ preventScroll: true });
 }
 
 const SPOKEN_EVERY = 15_000; // milliseconds between two sentences for screen readers
@@ -128,7 +140,9 @@ class LiveView {
     if (target === "spoken") return this.speak(old, next);
     const list = old.querySelector("[data-follow]");
     const follows = list && document.querySelector("#follow")?.checked !== false;
+    const focused = old.contains(document.activeElement) ? document.activeElement : null;
     morph(old, next);
+    if (focused && document.activeElement !== focused) keepFocus(focused, old);
     if (follows) list.scrollTop = list.scrollHeight;
   }
 
@@ -162,22 +176,22 @@ function acceptDrops(zone) {
 }
 
 /** A form is sent once: a second press while the answer is awaited does nothing, and the button says that it works. */
-function sendOnce(form) {
-  form.addEventListener("submit", (event) => {
-    if (form.dataset.sent) return event.preventDefault();
-    form.dataset.sent = "yes";
-    event.submitter?.setAttribute("aria-busy", "true");
-  });
-}
+let sent = new WeakSet();
+addEventListener("submit", (event) => {
+  if (event.target.method !== "post") return;
+  if (sent.has(event.target)) return event.preventDefault();
+  sent.add(event.target);
+  event.submitter?.setAttribute("aria-busy", "true");
+});
 addEventListener("pageshow", () => {
-  for (const each of document.querySelectorAll("form[data-sent]")) delete each.dataset.sent;
+  sent = new WeakSet();
   for (const each of document.querySelectorAll("[aria-busy]")) each.removeAttribute("aria-busy");
 });
+addEventListener("click", (event) => {
+  const asked = event.target.closest("[data-confirm]");
+  if (asked && !confirm(asked.dataset.confirm)) event.preventDefault();
+});
 
-for (const each of document.querySelectorAll("form[method=post]")) sendOnce(each);
 for (const each of document.querySelectorAll("[data-stream]")) new LiveView(each);
 for (const each of document.querySelectorAll(".drop")) acceptDrops(each);
 for (const each of document.querySelectorAll("[data-follow]")) each.scrollTop = each.scrollHeight;
-for (const each of document.querySelectorAll("[data-confirm]")) {
-  each.addEventListener("click", (event) => confirm(each.dataset.confirm) || event.preventDefault());
-}
