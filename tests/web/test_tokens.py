@@ -127,10 +127,10 @@ async def _store_run(site: Site) -> str:
 
 
 def test_a_token_may_have_a_name_in_any_script(site_settings: Settings) -> None:
-    with serve_settings(site_settings, tokens=parse_tokens("read 0123456789abcdef \u6a4b"), work=False) as url:
-        with httpx2.Client(base_url=url, timeout=60) as client:
-            assert client.post("/login", data={"token": "0123456789abcdef"}).status_code == 303
-            assert client.get("/api/v1/runs").status_code == 200
+    tokens = parse_tokens("read 0123456789abcdef \u6a4b")
+    with serve_settings(site_settings, tokens=tokens, work=False) as url, httpx2.Client(base_url=url) as client:
+        assert client.post("/login", data={"token": "0123456789abcdef"}, timeout=60).status_code == 303
+        assert client.get("/api/v1/runs", timeout=60).status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -259,11 +259,7 @@ class SecurityMiddleware:
             await self._app(scope, receive, send)
             return
 
-        unfinished = False
-
         async def send_safely(message: Message) -> None:
-            nonlocal unfinished
-            unfinished = message["type"] == "http.response.start" or bool(message.get("more_body"))
             if message["type"] == "http.response.start":
                 self._traffic.answered[message["status"]] += 1
                 headers = MutableHeaders(scope=message)
@@ -285,12 +281,8 @@ class SecurityMiddleware:
             return
         self._traffic.open += 1
         ended = self._access.follow_login(self._access.read_cookie(scope))
-        if scope["method"] in _SAFE:  # it has no body to read: what is sent for long is ended
-            receive = _receive_until(receive, ended)
         try:
-            await self._app(scope, _limit_body(receive, limit), send_safely)
-            if unfinished and ended.is_set():
-                await send({"type": "http.response.body"})
+            await _serve_until(ended, self._app)(scope, _limit_body(receive, limit), send_safely)
         finally:
             self._traffic.open -= 1
 
@@ -348,19 +340,34 @@ def _read_number(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() else 0
 
 
-def _receive_until(receive: Receive, ended: asyncio.Event) -> Receive:
-    """Let a stream end, as if its reader had gone, when its login ends."""
+def _serve_until(ended: asyncio.Event, app: ASGIApp) -> ASGIApp:
+    """Let what is sent for long end, as if its reader had gone, when its login ends."""
 
-    async def receive_or_end() -> Message:
-        waiting = [asyncio.ensure_future(receive()), asyncio.ensure_future(ended.wait())]
-        try:
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            return {"type": "http.disconnect"} if ended.is_set() else await waiting[0]
-        finally:
-            for each in waiting:
-                each.cancel()
+    async def serve(scope: ConnectionScope, receive: Receive, send: Send) -> None:
+        if scope["method"] not in _SAFE:  # its body is read
+            await app(scope, receive, send)
+            return
+        unfinished = False
 
-    return receive_or_end
+        async def receive_or_end() -> Message:
+            waiting = [asyncio.ensure_future(receive()), asyncio.ensure_future(ended.wait())]
+            try:
+                await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                return {"type": "http.disconnect"} if ended.is_set() else await waiting[0]
+            finally:
+                for each in waiting:
+                    each.cancel()
+
+        async def send_and_note(message: Message) -> None:
+            nonlocal unfinished
+            unfinished = message["type"] == "http.response.start" or bool(message.get("more_body"))
+            await send(message)
+
+        await app(scope, receive_or_end, send_and_note)
+        if unfinished and ended.is_set():
+            await send({"type": "http.response.body"})
+
+    return serve
 
 
 def _limit_body(receive: Receive, limit: int) -> Callable[[], Awaitable[Message]]:
