@@ -30,6 +30,22 @@ def test_a_head_is_answered_as_its_get_without_a_body(site: Site) -> None:
     assert httpx2.head(site.url, headers={"Host": "evil.example"}).status_code == 421
 
 
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [
+        ("/api/v1/runs", "GET, HEAD, POST"),
+        ("/api/v1/runs/r_x", "DELETE, GET, HEAD"),
+        ("/api/v1/runs/r_x/plan", "GET, HEAD, PUT"),
+        ("/api/v1/runs/r_x/cancel", "POST"),
+        ("/login", "GET, HEAD, POST"),
+        ("/v1/models", "GET, HEAD"),
+    ],
+)
+def test_a_refused_method_is_told_all_that_its_path_knows(site: Site, path: str, methods: str) -> None:
+    answer = httpx2.patch(site.url + path)
+    assert (answer.status_code, answer.headers["allow"]) == (405, methods)
+
+
 def test_a_foreign_host_or_origin_is_refused(site: Site) -> None:
     assert httpx2.get(f"{site.url}/healthz", headers={"Host": "evil.example:80"}).status_code == 421
     body = {"question": "When was the bridge at Arnholm opened?", "libraries": ["docs"]}

@@ -20,6 +20,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from corrobora import __version__
 from corrobora.app import Workspace
@@ -237,6 +238,14 @@ def respond_with(request: Request, problem: Problem) -> Response:
     return RENDERERS[longest](request, problem)
 
 
+def _list_methods(request: Request) -> list[str]:
+    """Return all methods of a path: each route of it knows its own alone."""
+    routes = request.app.routes
+    scopes = {method: {**request.scope, "method": method} for method in ("DELETE", "GET", "HEAD", "POST", "PUT")}
+    scopes["HEAD"] = scopes["GET"]
+    return [name for name, scope in scopes.items() if any(each.matches(scope)[0] is Match.FULL for each in routes)]
+
+
 def add_error_handlers(app: FastAPI) -> None:
     """Let every error of the application be answered as a problem."""
 
@@ -256,6 +265,8 @@ def add_error_handlers(app: FastAPI) -> None:
         found = make_problem(code, title, error.status_code, next_step=step)
         answer = respond_with(request, found)
         answer.headers.update(error.headers or {})
+        if code == "method_not_allowed":
+            answer.headers["Allow"] = ", ".join(_list_methods(request))
         return answer
 
     async def answer_bug(request: Request, error: Exception) -> Response:
