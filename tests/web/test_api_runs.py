@@ -232,6 +232,13 @@ def test_what_is_wrong_is_said_as_a_problem_document(site: Site) -> None:
     assert "corrobora runs" not in page.text
 
 
+def test_a_filter_that_takes_several_values_takes_them(site: Site) -> None:
+    several = httpx2.get(f"{site.url}/api/v1/runs?status=failed&status=done&limit=200").json()
+    assert site.run in [each["id"] for each in several["runs"]]
+    twice = httpx2.get(f"{site.url}/api/v1/runs?limit=1&limit=2").json()
+    assert twice["title"] == "query.limit: it is given twice."
+
+
 @pytest.mark.parametrize(
     ("path", "body", "code", "words"),
     [

@@ -163,7 +163,9 @@ class Access:
     hosts: tuple[str, ...]
     secret: bytes = field(repr=False)
     ended: set[str] = field(default_factory=set[str], repr=False)  # cookies whose holders logged out
-    _followers: WeakValueDictionary[str, asyncio.Event] = field(default_factory=WeakValueDictionary, repr=False)
+    _followers: WeakValueDictionary[str, asyncio.Event] = field(
+        default_factory=WeakValueDictionary[str, asyncio.Event], repr=False
+    )
 
     def find_token(self, given: str) -> Token | None:
         """Return the token that was given, in a time that reveals nothing about it; anybody if there are none."""
@@ -350,13 +352,13 @@ def _serve_until(ended: asyncio.Event, app: ASGIApp) -> ASGIApp:
         unfinished = False
 
         async def receive_or_end() -> Message:
-            waiting = [asyncio.ensure_future(receive()), asyncio.ensure_future(ended.wait())]
+            reading, leaving = asyncio.ensure_future(receive()), asyncio.ensure_future(ended.wait())
             try:
-                await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-                return {"type": "http.disconnect"} if ended.is_set() else await waiting[0]
+                await asyncio.wait((reading, leaving), return_when=asyncio.FIRST_COMPLETED)
+                return {"type": "http.disconnect"} if ended.is_set() else await reading
             finally:
-                for each in waiting:
-                    each.cancel()
+                reading.cancel()
+                leaving.cancel()
 
         async def send_and_note(message: Message) -> None:
             nonlocal unfinished

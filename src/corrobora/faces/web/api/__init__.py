@@ -40,10 +40,10 @@ from corrobora.faces.web.context import Opened
 async def refuse_unread(request: Request) -> None:
     """Refuse what nothing reads, or only the last of: parameters, bodies and fields. A misspelt filter lists all."""
     operation = request.app.openapi()["paths"][request.scope["route"].path_format][request.method.lower()]
-    known = {each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"}
+    known = {each["name"]: json.dumps(each) for each in operation.get("parameters", ()) if each["in"] == "query"}
     names = [name for name, _ in request.query_params.multi_items()]
     refused = [("extra_forbidden", "query", each) for each in names if each not in known]
-    refused += [("twice", "query", each) for each in find_repeated(names)]
+    refused += [("twice", "query", each) for each in find_repeated(names) if '"array"' not in known.get(each, "")]
     taken = operation.get("requestBody", {}).get("content", {})
     if not taken and await request.body() not in (b"", b"{}", b"null"):
         refused.append(("unread", "body", ""))

@@ -14,6 +14,7 @@ from fastapi import APIRouter, Header, Path, Request, Response
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Fact
 from corrobora.domain.report import Citation, Report, SentenceCheck
+from corrobora.faces.cli.exports import EXPORT_FILES
 from corrobora.faces.web import evidence, service
 from corrobora.faces.web.api.models import (
     ContradictionInfo,
@@ -73,7 +74,7 @@ def _list_accepted(request: Request) -> list[str]:
 )
 async def export_report(
     run: RunName,
-    form: Annotated[str, Path(pattern="^[a-z.]{1,16}$", description="md, html, json, csl, bib, ris, bundle, ...")],
+    form: Annotated[str, Path(pattern="^[a-z.]{1,16}$", json_schema_extra={"enum": [*EXPORT_FILES]})],
     workspace: Opened,
     if_none_match: Annotated[str | None, Header(max_length=200)] = None,
 ) -> Response:

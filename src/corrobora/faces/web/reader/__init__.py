@@ -20,6 +20,7 @@ from corrobora.domain.errors import CorroboraError, NoEvidence, UserError
 from corrobora.domain.report import Report
 from corrobora.domain.run import RunRow, RunStatus
 from corrobora.faces.web import evidence, followups, service
+from corrobora.faces.web.api.models import RunName
 from corrobora.faces.web.context import Opened, SentForm, go_to, render_page
 from corrobora.faces.web.reader import views
 from corrobora.reporting.edits import parse_document
@@ -231,7 +232,7 @@ async def ask_edit(request: Request, run: str, workspace: Opened, form: SentForm
 
 
 @router.get("/api/v1/runs/{run}/ratings", tags=["evidence"])
-async def export_ratings(run: str, workspace: Opened) -> dict[str, Any]:
+async def export_ratings(run: RunName, workspace: Opened) -> dict[str, Any]:
     """Return the ratings of a run by people, and the judge's scores beside them."""
     row, report = await _load(workspace, run)
     judge = views.dump_verdict(report)
