@@ -180,10 +180,14 @@ def _dump_json(value: object) -> bytes:
     return (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace")
 
 
-async def _export_document(write: Callable[[str, Sequence[TextBlock]], bytes], workspace: Workspace, run: str) -> bytes:
+async def _export_document(
+    write: Callable[[str, Sequence[TextBlock], str], bytes], workspace: Workspace, run: str
+) -> bytes:
     report = await _load_cited_report(workspace, run, also_empty=True)
     numbers = [each.number for each in report.citations]
-    return await asyncio.to_thread(lambda: write(report.title, read_document(report.markdown, numbers)))
+    return await asyncio.to_thread(
+        lambda: write(report.title, read_document(report.markdown, numbers), report.language)
+    )
 
 
 async def _export_references(write: Callable[[Sequence[CitedWork]], str], workspace: Workspace, run: str) -> bytes:

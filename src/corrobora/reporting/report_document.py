@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import io
 import re
+import unicodedata
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import import_module
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from corrobora.domain.errors import UserError
@@ -29,8 +31,9 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 BlockKind = Literal["heading", "paragraph", "item", "quote", "code", "table", "rule"]
-_CITATION = re.compile(r"\[(\d{1,5})\]")
+_LINKED = re.compile(r"\[(\d{1,5})\]|(https?://[^\s<>\"]*[^\s<>\".,;:)])")
 _REFERENCE = re.compile(r"\[(\d{1,5})\] .*`sha256:[0-9a-f]{2,64}`")  # an entry of the list of sources
+_LANGUAGE = re.compile("[a-z]{2,3}(?:-|$)")
 _INVALID = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]")  # in XML
 
 
@@ -66,11 +69,18 @@ class _Reading:
     quoted: int = 0
     numbers: list[int] = field(default_factory=list[int])  # of the open lists: the next number, 0 without numbers
     first: bool = False  # the next paragraph begins an item
+    addresses: bool = False  # become links: those of the list of sources, not those that a source or a model wrote
 
 
 def strip_invalid(text: str) -> str:
     """Return a text without characters that no document may hold."""
     return _INVALID.sub("", sanitize_text(text))
+
+
+def _runs_leftwards(runs: Sequence[Run]) -> bool:
+    """True if the first letter of a text belongs to a script that is written from right to left."""
+    classes = (unicodedata.bidirectional(letter) for run in runs for letter in run.text)
+    return next((each for each in classes if each in ("L", "R", "AL")), "L") != "L"
 
 
 def read_document(markdown: str, numbers: Sequence[int]) -> tuple[TextBlock, ...]:
@@ -125,7 +135,7 @@ def _make_paragraph(inline: Token, reading: _Reading) -> TextBlock:
     found = None if reading.quoted else _REFERENCE.fullmatch(inline.content)
     number = int(found.group(1)) if found else 0
     if number in reading.sources:
-        return TextBlock("paragraph", _read_inline(inline, _Reading(frozenset())), source=number)
+        return TextBlock("paragraph", _read_inline(inline, _Reading(frozenset(), addresses=True)), source=number)
     if reading.quoted:  # what a source says cites nothing of this report
         return TextBlock("quote", _read_inline(inline, _Reading(frozenset())))
     runs = _read_inline(inline, reading)
@@ -167,17 +177,18 @@ def _read_inline(inline: Token, reading: _Reading) -> tuple[Run, ...]:
                 runs.append(Run(" "))
             case _:
                 plain = Run(child.content, bold=bold > 0, italic=italic > 0, href=href)
-                runs += _split_citations(plain, reading.sources)
+                runs += _split_links(plain, reading)
     return tuple(run for run in runs if run.text)
 
 
-def _split_citations(run: Run, sources: frozenset[int]) -> Iterator[Run]:
-    """Yield a run in pieces, each `[n]` that leads to a source as a piece of its own."""
+def _split_links(run: Run, reading: _Reading) -> Iterator[Run]:
+    """Yield a run in pieces, each `[n]` that leads to a source, and each address, as a piece of its own."""
     at = 0
-    for found in _CITATION.finditer(run.text if not run.href else ""):
-        if int(found.group(1)) in sources:
+    for found in _LINKED.finditer(run.text if not run.href else ""):
+        number, address = int(found.group(1) or 0), found.group(2) or ""
+        if number in reading.sources or (address and reading.addresses):
             yield Run(run.text[at : found.start()], run.bold, run.italic)
-            yield Run(found.group(), run.bold, run.italic, source=int(found.group(1)))
+            yield Run(found.group(), run.bold, run.italic, href=address, source=number)
             at = found.end()
     yield Run(run.text[at:], run.bold, run.italic, href=run.href)
 
@@ -195,20 +206,27 @@ _HEAD = """#set page(paper: "a4", margin: (x: 24mm, y: 22mm), numbering: "1")
 """
 
 
-def write_pdf(title: str, blocks: Sequence[TextBlock]) -> bytes:
+def write_pdf(title: str, blocks: Sequence[TextBlock], language: str = "en") -> bytes:
     """Return the PDF. Raises `UserError` `export_extra` where typst is not installed."""
     try:
         import typst  # noqa: PLC0415 - an extra
     except ImportError as error:
         raise UserError.missing_extra("export_extra", error, "export") from None
-    return typst.compile(write_typst(title, blocks).encode())
+    return typst.compile(write_typst(title, blocks, language).encode())
 
 
-def write_typst(title: str, blocks: Sequence[TextBlock]) -> str:
+def write_typst(title: str, blocks: Sequence[TextBlock], language: str = "en") -> str:
     """Return the document in the markup of Typst."""
     known = {block.source for block in blocks}
     about = f"#set document(title: {_quote(strip_invalid(title))}, author: {_quote('Corrobora')}, date: none)\n"
-    return about + _HEAD + "\n\n".join(_write_block(block, known) for block in blocks) + "\n"
+    if _LANGUAGE.match(language):
+        about += f"#set text(lang: {_quote(language.partition('-')[0])}, dir: ltr)\n"
+    return about + _HEAD + "\n\n".join(_write_turned(block, known) for block in blocks) + "\n"
+
+
+def _write_turned(block: TextBlock, known: set[int]) -> str:
+    written = _write_block(block, known)
+    return f"#[#set text(dir: rtl)\n{written}]" if _runs_leftwards(block.runs) else written
 
 
 def _write_block(block: TextBlock, known: set[int]) -> str:
@@ -227,8 +245,8 @@ def _write_block(block: TextBlock, known: set[int]) -> str:
         case "table":
             columns = max((len(row) for row in block.rows), default=1)
             filled = [(*row, *([()] * (columns - len(row)))) for row in block.rows]
-            cells = ", ".join(f"[{_write_runs(cell, known)}]" for row in filled for cell in row)
-            return f"#table(columns: {columns}, {cells})"
+            head, *body = (", ".join(f"[{_write_runs(cell, known)}]" for cell in row) for row in filled or [()])
+            return f"#table(columns: {columns}, {', '.join((f'table.header({head})', *body))})"
         case _:
             label = f" <source{block.source}>" if block.source else ""
             return f"#block[{inner}]{label}" if label else f"#par[{inner}]"
@@ -253,12 +271,14 @@ def _quote(text: str) -> str:
     return f'"{"".join(written)}"'
 
 
-_STYLES = {"quote": "Intense Quote", "code": "No Spacing"}  # of a kind of block; the others have the default style
+_STYLES = {"quote": "Quote", "code": "No Spacing"}  # of a kind of block; the others have the default style
 _LINK = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/hyperlink"
+_LINK_COLOUR = "0A5AA8"
+_INDENT = 360_000  # of a quote, in the unit of Word: 1 cm
 _DATE = datetime(2000, 1, 1, tzinfo=UTC)  # of the file: a report says itself what it is of
 
 
-def write_docx(title: str, blocks: Sequence[TextBlock]) -> bytes:
+def write_docx(title: str, blocks: Sequence[TextBlock], language: str = "en") -> bytes:
     """Return the document. Raises `UserError` `export_extra` where python-docx is not installed."""
     try:
         import docx  # noqa: PLC0415 - an extra
@@ -268,11 +288,22 @@ def write_docx(title: str, blocks: Sequence[TextBlock]) -> bytes:
     about = document.core_properties
     about.title, about.author, about.comments = strip_invalid(title)[:255], "Corrobora", ""
     about.created = about.modified = _DATE.replace(tzinfo=None)
+    document.styles["Quote"].paragraph_format.left_indent = _INDENT
+    _set_language(document, language)
     for number, block in enumerate(blocks):
         _add_block(document, block, number)
     out = io.BytesIO()
     document.save(out)
     return _fix_dates(out.getvalue())
+
+
+def _set_language(document: Any, language: str) -> None:
+    """Say in which language the document is: its spelling is checked, and it is read aloud, in this one."""
+    document.core_properties.language = language
+    names: Any = import_module("docx.oxml.ns")
+    (default,) = document.styles.element.xpath("w:docDefaults/w:rPrDefault/w:rPr/w:lang")
+    for script in ("val", "eastAsia", "bidi"):
+        default.set(names.qn(f"w:{script}"), language)
 
 
 def _add_block(document: Any, block: TextBlock, number: int) -> None:
@@ -289,6 +320,8 @@ def _add_block(document: Any, block: TextBlock, number: int) -> None:
             paragraph = _add_paragraph(document, "List Number" if block.number else "List Bullet")
         case _:
             paragraph = _add_paragraph(document, _STYLES.get(block.kind, ""))
+    if _runs_leftwards(block.runs):
+        _append(paragraph._p.get_or_add_pPr(), "w:bidi")  # noqa: SLF001 - its XML element
     if block.source:
         _add_bookmark(paragraph, block.source, number)
     _add_runs(paragraph, block.runs)
@@ -305,6 +338,8 @@ def _add_paragraph(document: Any, style: str) -> Any:
 def _add_table(document: Any, block: TextBlock) -> None:
     columns = max((len(row) for row in block.rows), default=1)
     table = document.add_table(rows=len(block.rows), cols=columns, style="Table Grid")
+    for row in table.rows[:1]:  # on each page, and named to who hears it
+        _append(row._tr.get_or_add_trPr(), "w:tblHeader")  # noqa: SLF001 - its XML element
     for row, cells in enumerate(block.rows):
         for column, runs in enumerate(cells):
             _add_runs(table.cell(row, column).paragraphs[0], runs, bold=row == 0)
@@ -316,32 +351,37 @@ def _add_runs(paragraph: Any, runs: Sequence[Run], *, bold: bool = False) -> Non
         parent = _open_link(paragraph, run) if run.href or run.source else paragraph._p  # noqa: SLF001 - its XML element
         added = paragraph.add_run(run.text)
         added.bold, added.italic = run.bold or bold or None, run.italic or None
+        added.font.rtl = _runs_leftwards((run,)) or None
         if run.code:
             added.font.name = "Consolas"
         if parent is not paragraph._p:  # noqa: SLF001 - as above
+            added.font.color.rgb = import_module("docx.shared").RGBColor.from_string(_LINK_COLOUR)
+            added.underline = bool(run.href) or None
             parent.append(added._r)  # noqa: SLF001 - as above
 
 
 def _open_link(paragraph: Any, run: Run) -> Any:
     """Add a link, to a bookmark of this document or to an address, and return it."""
     if run.source:
-        return _append(paragraph, "w:hyperlink", {"w:anchor": f"source{run.source}"})
-    return _append(paragraph, "w:hyperlink", {"r:id": paragraph.part.relate_to(run.href, _LINK, is_external=True)})
+        return _append(paragraph._p, "w:hyperlink", {"w:anchor": f"source{run.source}"})  # noqa: SLF001 - as above
+    address = paragraph.part.relate_to(run.href, _LINK, is_external=True)
+    return _append(paragraph._p, "w:hyperlink", {"r:id": address})  # noqa: SLF001 - as above
 
 
 def _add_bookmark(paragraph: Any, source: int, number: int) -> None:
-    _append(paragraph, "w:bookmarkStart", {"w:id": str(number), "w:name": f"source{source}"})
-    _append(paragraph, "w:bookmarkEnd", {"w:id": str(number)})
+    parent = paragraph._p  # noqa: SLF001 - its XML element
+    _append(parent, "w:bookmarkStart", {"w:id": str(number), "w:name": f"source{source}"})
+    _append(parent, "w:bookmarkEnd", {"w:id": str(number)})
 
 
-def _append(paragraph: Any, tag: str, attributes: Mapping[str, str]) -> Any:
+def _append(parent: Any, tag: str, attributes: Mapping[str, str] = MappingProxyType({})) -> Any:
     """Append an element for which python-docx has no method."""
     oxml: Any = import_module("docx.oxml")
     names: Any = import_module("docx.oxml.ns")
     element = oxml.OxmlElement(tag)
     for name, value in attributes.items():
         element.set(names.qn(name), value)
-    paragraph._p.append(element)  # noqa: SLF001 - its XML element
+    parent.append(element)
     return element
 
 

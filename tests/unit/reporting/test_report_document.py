@@ -129,7 +129,41 @@ def test_equal_reports_give_equal_word_documents() -> None:
     ]
     assert opened.core_properties.author == "Corrobora"
     links = [each.target_ref for each in opened.part.rels.values() if each.is_external]
-    assert links == ["https://a.example/x?y=1&z=2"]
+    assert links == ["https://a.example/x?y=1&z=2", "https://a.example"]
+
+
+LEFTWARDS = "# مبنى?\n\nبني عام 1931 [1]\n\nBuilt in 1931.\n\n| a | b |\n|---|---|\n| c | d |\n\n> اقتباس\n"
+
+
+def test_the_address_of_a_source_is_a_link_and_one_in_a_text_is_not() -> None:
+    text = "# T\n\nSee https://a.example/ [1]\n\n[1] **B.** (https://b.example/x_y.html). `S1:C1` `sha256:00aa`\n"
+    addresses = [run.href for block in read_document(text, [1]) for run in block.runs if run.href]
+    assert addresses == ["https://b.example/x_y.html"]
+
+
+def test_a_word_document_says_its_language_direction_and_the_head_of_a_table() -> None:
+    data = write_docx("T", read_document(LEFTWARDS, [1]), "de-AT")
+    members = zipfile.ZipFile(io.BytesIO(data))
+    written = members.read("word/document.xml").decode()
+    turned = [paragraph.partition("</w:p>")[0] for paragraph in written.split("<w:p>")[1:]]
+    assert ["<w:bidi/>" in each for each in turned] == [True, True, *[False] * 5, True]
+    assert turned[1].count("<w:rtl/>") == 1  # not the number behind it
+    assert written.count("<w:tblHeader/>") == 1
+    assert 'w:val="de-AT"' in members.read("word/styles.xml").decode()
+    opened: Any = docx.Document(io.BytesIO(data))
+    assert opened.core_properties.language == "de-AT"
+    assert str(opened.paragraphs[1]._p.xpath("w:hyperlink//w:color/@w:val")) == "['0A5AA8']"
+
+
+def test_a_pdf_sets_a_text_from_right_to_left_at_the_right() -> None:
+    blocks = read_document(LEFTWARDS, [1])
+    page = pypdfium2.PdfDocument(write_pdf("T", blocks, "ar"))[0].get_textpage()
+    whole = page.get_text_range()
+    middle = 595 / 2
+    assert page.get_charbox(whole.index("?"))[0] > middle
+    assert page.get_charbox(whole.index("Built"))[0] < middle
+    assert '#set text(lang: "ar", dir: ltr)' in write_typst("T", blocks, "ar")
+    assert write_pdf("T", blocks, "no language").startswith(b"%PDF")
 
 
 def test_markup_of_typst_in_a_report_is_text() -> None:
