@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from corrobora.domain.report import Citation
 from corrobora.roles.forms import shorten_title
@@ -21,7 +21,7 @@ from corrobora.text.authors import clean_authors, join_authors, split_name
 from corrobora.text.phrases import ENGLISH, Frame
 from corrobora.text.tokens import sanitize_text
 
-_DOI = re.compile(r"(?i)(?:\bdoi:\s*|doi\.org/)(10\.\d{4,9}/[^\s;]+)")
+_DOI = re.compile(r"(?i)(?:\bdoi:\s*|doi\.org/)(10\.\d{4,9}/\S+)")
 _ARXIV = re.compile(
     r"(?i)(?:\barxiv:\s*|arxiv\.org/(?:abs|pdf|html)/)((?:[a-z-]+(?:\.[a-z]{2})?/\d{7}|\d{4}\.\d{4,5})(?:v\d+)?)"
 )
@@ -68,8 +68,11 @@ class CitedWork:
 
     @property
     def doi(self) -> str:
-        """The DOI, without the address of a resolver."""
-        return self._find(_DOI).rstrip(".,)")
+        """The DOI, without the address of a resolver and the signs around it: its own may be brackets and semicolons."""
+        found = unquote(self._find(_DOI)).rstrip(".,;")
+        while found.endswith(")") and found.count(")") > found.count("("):
+            found = found[:-1].rstrip(".,;")
+        return found
 
     @property
     def arxiv(self) -> str:
@@ -258,7 +261,7 @@ def _list_ris(work: CitedWork) -> Iterable[tuple[str, str]]:
         ("ET", work.version),
         ("DO", work.doi),
         ("AN", "; ".join(filter(None, numbers))),
-        ("UR", work.url if work.is_web else ""),
+        ("UR", work.url.replace(";", "%3B") if work.is_web else ""),  # readers part addresses there
         ("N1", "" if work.is_web else work.url),
         ("Y2", _make_ris_date(work.accessed)),
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 import rispy
@@ -79,7 +80,7 @@ def test_a_paper_has_its_numbers_and_dates_in_all_three() -> None:
     (item,) = json.loads(write_csl([work]))
     check_csl(item)
     assert item["type"] == "article-journal"
-    assert (item["DOI"], item["PMID"], item["number"]) == ("10.1000/182(a", "12345", "arXiv:2301.00001v2")
+    assert (item["DOI"], item["PMID"], item["number"]) == ("10.1000/182(a)", "12345", "arXiv:2301.00001v2")
     assert item["issued"] == {"date-parts": [[2023, 4, 5]]}
     assert item["accessed"] == {"date-parts": [[2026, 11, 22]]}
     bib = read_bibtex(write_bibtex([work]))
@@ -129,6 +130,13 @@ def test_a_persons_name_without_a_comma_is_parted_in_all_three() -> None:
     ("url", "doi", "arxiv", "pmid"),
     [
         ("https://doi.org/10.1038/s41586-020-2649-2", "10.1038/s41586-020-2649-2", "", ""),
+        (
+            "https://doi.org/10.1002/(SICI)1097-4571(199806)49:8%3C693::AID-ASI4%3E3.0.CO;2-O",
+            "10.1002/(SICI)1097-4571(199806)49:8<693::AID-ASI4>3.0.CO;2-O",
+            "",
+            "",
+        ),
+        ("(see https://doi.org/10.1000/a(b).)", "10.1000/a(b)", "", ""),
         ("https://arxiv.org/abs/hep-th/9901001", "", "hep-th/9901001", ""),
         ("https://arxiv.org/pdf/2301.12345", "", "2301.12345", ""),
         ("https://pubmed.ncbi.nlm.nih.gov/30049270/", "", "", "30049270"),
@@ -138,6 +146,8 @@ def test_a_persons_name_without_a_comma_is_parted_in_all_three() -> None:
 def test_the_numbers_stand_in_the_address_too(url: str, doi: str, arxiv: str, pmid: str) -> None:
     work = make_work(url=url)
     assert (work.doi, work.arxiv, work.pmid) == (doi, arxiv, pmid)
+    if work.is_web:
+        assert [unquote(each) for each in read_ris(write_ris([work]))["urls"]] == [unquote(url)]
 
 
 def test_a_file_has_no_address_and_an_unknown_date_stays_as_it_is_said() -> None:
