@@ -6,7 +6,7 @@ import re
 
 import pytest
 from playwright.sync_api import expect
-from tests.browser.conftest import MINUTE, SIDEWAYS, OpenPage, find_violations, run_aside
+from tests.browser.conftest import MINUTE, SIDEWAYS, OpenPage, find_violations, focus_by_tab, run_aside
 from tests.paths.starts import CLEAR
 from tests.plugins.reading import ingest_here
 from tests.plugins.serving import Site, serve_settings
@@ -87,6 +87,30 @@ def test_the_place_where_one_is_stays_marked_in_forced_colours(open_page: OpenPa
     for chosen in (".masthead [aria-current]", ".tabs [aria-current]", '[aria-pressed="true"]', ".filters :checked"):
         mark = "each => getComputedStyle(each.closest('label') ?? each).textDecorationLine"
         assert page.locator(chosen).first.evaluate(mark) == "underline", chosen
+
+
+def test_a_long_list_of_sources_scrolls_in_its_panel_and_is_printed_whole(open_page: OpenPage, site: Site) -> None:
+    page = open_page(f"/runs/{site.run}")
+    sources = page.locator("#sources ul")
+    sources.evaluate("""each => { for (let n = 0; n < 6; n++)
+        each.append(...[...each.children].map(one => one.cloneNode(true))); }""")
+    measure = "each => each.clientHeight"
+    assert sources.evaluate(measure) < 600
+    assert not find_violations(page)
+    focus_by_tab(sources)
+    page.emulate_media(media="print")
+    assert sources.evaluate(measure) > 5_000
+    expect(page.get_by_role("link", name="Read the report")).to_be_hidden()
+
+
+def test_no_word_of_a_name_is_broken_where_there_is_room(open_page: OpenPage, site: Site) -> None:
+    page = open_page(f"/runs/{site.run}/audit", viewport={"width": 320, "height": 640})
+    broken = """each => { const word = document.createElement('th'); word.scope = 'row'; word.textContent = 'completeness';
+        each.innerHTML = '<table class="scores"><tr></tr></table>'; const row = each.querySelector('tr');
+        row.append(word, ...[1, 2].map(() => document.createElement('td'))); row.lastChild.textContent = '0.85';
+        const range = document.createRange(); range.selectNodeContents(word);
+        return range.getClientRects().length; }"""
+    assert page.locator("section.panel").nth(1).evaluate(broken) == 1
 
 
 def test_a_text_from_right_to_left_begins_at_the_right(open_page: OpenPage, site: Site) -> None:

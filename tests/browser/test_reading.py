@@ -277,6 +277,8 @@ def test_the_audit_shows_what_stands_on_what(open_page: OpenPage, site: Site, re
     table = page.get_by_role("group", name="Table of statements by sources")
     claims = [each for each in report["checks"] if each["support"] != "uncited"]
     assert table.get_by_role("row").count() == len({each["sentence"] for each in claims}) + 1
+    cited = len({each["source"] for each in report["citations"]})
+    expect(table.locator("caption")).to_contain_text(f", {cited} source{'s' * (cited > 1)}")
     repeated = Counter(each["sentence"] for each in claims).most_common(1)[0]
     expect(table.get_by_role("row", name=repeated[0]).first).to_contain_text(f"({repeated[1]} times)")
     plots = page.get_by_role("group", name=re.compile("^Plot: "))

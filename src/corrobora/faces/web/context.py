@@ -65,6 +65,7 @@ def load_templates() -> Environment:
         "one_line": one_line,
         "next_step": partial(choose_next_step, face="page"),
         "words": _describe_code,
+        "capital": _begin_with_capital,
         "stop": describe_stop,
         "clock": format_clock,
         "arrows": _set_arrows,
@@ -83,7 +84,10 @@ def _cut_change(change: Mapping[str, Any]) -> tuple[Sequence[str], Sequence[str]
 
 def _describe_code(code: str) -> str:
     """Return a stored code in words, with a capital letter."""
-    text = describe_code(code)
+    return _begin_with_capital(describe_code(code))
+
+
+def _begin_with_capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
