@@ -105,7 +105,8 @@ def test_a_long_list_of_sources_scrolls_in_its_panel_and_is_printed_whole(open_p
 
 def test_no_word_of_a_name_is_broken_where_there_is_room(open_page: OpenPage, site: Site) -> None:
     page = open_page(f"/runs/{site.run}/audit", viewport={"width": 320, "height": 640})
-    broken = """each => { const word = document.createElement('th'); word.scope = 'row'; word.textContent = 'completeness';
+    broken = """each => {
+        const word = document.createElement('th'); word.scope = 'row'; word.textContent = 'completeness';
         each.innerHTML = '<table class="scores"><tr></tr></table>'; const row = each.querySelector('tr');
         row.append(word, ...[1, 2].map(() => document.createElement('td'))); row.lastChild.textContent = '0.85';
         const range = document.createRange(); range.selectNodeContents(word);

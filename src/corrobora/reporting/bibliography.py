@@ -68,7 +68,7 @@ class CitedWork:
 
     @property
     def doi(self) -> str:
-        """The DOI, without the address of a resolver and the signs around it: its own may be brackets and semicolons."""
+        """The DOI without the address of a resolver and signs around it; its own may be brackets and semicolons."""
         found = unquote(self._find(_DOI)).rstrip(".,;")
         while found.endswith(")") and found.count(")") > found.count("("):
             found = found[:-1].rstrip(".,;")
