@@ -216,6 +216,7 @@ async def test_a_short_quote_of_an_entry_is_a_fact_with_the_words_around_it_and_
     assert any("128" in user and "Type of value: Lamps that may burn" in user for user in prompts(server, "reflect"))
     assert all("129" not in user for user in prompts(server, "reflect"))
     assert re.search(r"each with a literal quote; 2 quotes refused: .*no single place", report)
+    assert "2 of its reader's quotes refused: not in it" in prompts(server, "reflect")[0]
 
 
 @pytest.mark.parametrize(
@@ -236,3 +237,54 @@ async def test_a_manual_page_is_found_by_its_name_and_one_word_of_a_heading_open
         await harness.run(server, "timed", overrides=(("max_rounds", "1"),))
     read = {title for user in prompts(server, "extract") for title in list_sources(user)}
     assert read & {"ZIMTCTL manual page", "PEPPER.CONF manual page", "Birds"} == {opened} - {""}
+
+
+async def test_a_quote_without_the_permalink_sign_of_its_term_is_a_fact(database_url: str):
+    """Generators of documentation put a sign of a font behind each term: nobody copies it."""
+    sign = '<a class="headerlink" href="#lamps" title="Permalink to this definition">\uf0c1</a>'
+    term = f"<dl><dt id=lamps>--lamps{sign}</dt><dd>The number of lamps that the keeper sets; 4 by default.</dd></dl>"
+    quote = "--lamps: The number of lamps that the keeper sets; 4 by default."
+
+    def answer(asked: WireRequest) -> str:
+        said = json.loads(answer_prompt(asked.system, asked.user))
+        if is_role(asked, "extract"):
+            shown = re.findall(r"^Passage (C\d+)", asked.user, re.MULTILINE)[0]
+            own = {"passage": shown, "quote": quote, "claim": "", "confidence": 0.9, "answers": ["sq-1"]}
+            said["quotes"] = [own | {"subjects": []}]
+        return json.dumps(said)
+
+    text = f"<p>The lamp of the Orrin lighthouse is set by the keeper.</p>{term}<p>It is set in spring.</p>"
+    async with ModelServer(answers=answer) as server:
+        await run_on_web(server, database_url, [write_page("settings", "Settings of the lighthouse", text)])
+    assert quote in prompts(server, "reflect")[0]
+
+
+async def test_each_query_has_a_document_read_though_two_providers_answer_all_of_them(database_url: str):
+    """The results of the last query's providers stood behind those of all others, and a round ended before them."""
+    names, question = ("lamp", "rope", "bell"), "Where does the bell hang?"
+    pages = [
+        write_page(f"{name}{at}", f"The {name} {at}", f"<p>The {name} {at} hangs.</p>")
+        for name in names
+        for at in (1, 2)
+    ]
+    stored = {
+        f"{name}-{at}.md": f"# The {name} {at} of the store\n\nThe {name} {at} is old.\n"
+        for name in names
+        for at in (1, 2)
+    }
+
+    def answer(asked: WireRequest) -> str:
+        said = json.loads(answer_prompt(asked.system, asked.user))
+        for task in said.get("tasks", []):
+            task["queries"] = [question.replace("bell", name) for name in names]
+        return json.dumps(said)
+
+    async with (
+        ModelServer(answers=answer) as server,
+        LoopbackWeb(pages) as web,
+        open_harness(database_url, documents=stored, settings=name_web(web)) as harness,
+    ):
+        options = (("max_rounds", "1"), ("reads_per_round", "3"))
+        await harness.run(server, "timed", question=question, overrides=options, providers=("tavily",))
+    [sources] = re.findall(r"What came of its documents:\n(.*?)\n</data", prompts(server, "reflect")[0], re.DOTALL)
+    assert all(f"The {name}" in sources for name in names)

@@ -341,7 +341,8 @@ def _build_sources(readings: Sequence[Reading], unread: Sequence[Hit]) -> tuple[
 def _join_readings(one: Reading, other: Reading) -> Reading:
     """Join what two readings of a source gave, each thing once."""
     names = ("facts", "others", "linked", "missing", "asks", "follow_ups", "gaps")
-    return replace(one, **{each: tuple(dict.fromkeys((*getattr(one, each), *getattr(other, each)))) for each in names})
+    joined = {each: tuple(dict.fromkeys((*getattr(one, each), *getattr(other, each)))) for each in names}
+    return replace(one, **joined, dropped_quotes=one.dropped_quotes + other.dropped_quotes)
 
 
 def _build_source(reading: Reading, copies: Sequence[str], unread: Sequence[Hit]) -> SourceYield:
@@ -356,6 +357,8 @@ def _build_source(reading: Reading, copies: Sequence[str], unread: Sequence[Hit]
 
 
 def _iter_told(reading: Reading) -> Iterator[str]:
+    if reading.dropped_quotes:
+        yield f"{reading.dropped_quotes} of its reader's quotes refused: not in it, or at no single place of it"
     wanted = (each.snippet if each.source == reading.source else each.title for each in reading.asks)
     yield from (f"its reader asks for {name}, not read for this task" for name in wanted)
     if reading.note and (reading.outcome is ReadOutcome.SKIPPED or reading.again):

@@ -37,12 +37,17 @@ def select_hits(hits: Sequence[Hit], thread: ThreadState, *, whole: bool = False
     The address that was proposed after the last round comes first (TIMED-12), then given sources, then what readers of
     the last round asked for, then the best of all queries together. A passage of a library also counts as read if it
     was read as a neighbour. With `whole`, as a model reads, passages of a document are one reading, less those `again`.
+    Where sources are counted, a further section of one that was read takes no place of a new one (ROUNDS-30).
     """
     given = (*list_given_hits(thread), *(each for each in hits if each.provider == GIVEN_PROVIDER))
     asked = [hit for reading in (thread.last.readings if thread.last else ()) for hit in reading.asks]
     fused, most = fuse_hits(_list_fresh(hits, thread) if whole else hits, equal=whole), _count_reads(thread)
     named = _choose_fresh((*_list_proposed_hits(hits, thread), *given, *asked), thread, most, whole=whole)
-    most = min(most, len(named) + max(1, _count_reads(thread, narrow=whole) - again))
+    if whole and thread.course.whole_documents and count_reads_left(thread) is None:
+        read = {reading.source for done in thread.rounds for reading in done.readings}
+        most += sum(hit.source in read for hit in named)
+    else:
+        most = min(most, len(named) + max(1, _count_reads(thread, narrow=whole) - again))
     return _choose_fresh((*named, *fused), thread, most, whole=whole)
 
 
@@ -132,14 +137,18 @@ def fuse_hits(hits: Sequence[Hit], *, equal: bool = False) -> tuple[Hit, ...]:
     """Merge the ranked lists of a round's queries by reciprocal rank (Cormack et al. 2009).
 
     The first query of a round states its whole intent and counts in full, the others are parts of it; if they are
-    `equal`, as a model words them, each looks for something of its own and gives its best documents in its turn.
+    `equal`, as a model words them, each looks for something of its own and gives its best documents in its turn, the
+    first of them from another provider than the query before: none waits until each provider has answered all others.
     """
     if equal:
-        lanes: dict[tuple[str, str], dict[str, Hit]] = {}
+        lanes, found = dict[str, dict[str, dict[str, None]]](), dict[str, Hit]()  # by query and provider
         for hit in hits:
-            lanes.setdefault((hit.query, hit.provider), {}).setdefault(hit.source or hit.key, hit)
-        found = {name: hit for lane in reversed(lanes.values()) for name, hit in lane.items()}
-        return tuple(found[name] for name in interleave([*lane] for lane in lanes.values()))
+            name = hit.source or hit.key
+            lanes.setdefault(hit.query, {}).setdefault(hit.provider, {})[name] = None
+            found.setdefault(name, hit)
+        turns = [[list(lane) for lane in each.values()] for each in lanes.values()]
+        firsts = ([*each[at % len(each) :], *each[: at % len(each)]] for at, each in enumerate(turns))
+        return tuple(found[name] for name in interleave(map(interleave, firsts)))
     ranks = Counter[tuple[str, str]]()
     scores: dict[tuple[str, str | None], float] = {}
     first: dict[tuple[str, str | None], Hit] = {}
@@ -236,13 +245,15 @@ def _cover_words(
 ) -> list[list[float]]:
     """Return for each set of words, with their weights, how much of it each passage of a document holds.
 
-    1 is each of its words once, weighted by how rare it is in the document; a word that the document lacks is rarest.
+    1 is each of its words once, weighted by how rare it is in the document; a word that the document lacks counts like
+    one of a single passage: a query that words one thing in another way than the document still finds its passage.
     A word that is repeated counts more, unless each counts `once`.
     """
     every = set[str]().union(*asked)
     texts = count_stems([f"{passage.heading} {passage.text}" for passage in passages], every)
     spread = Counter(word for text in texts for word in text)
-    rarity = {word: math.log(1 + (len(texts) - spread[word] + 0.5) / (spread[word] + 0.5)) for word in every}
+    held = {word: max(1, spread[word]) + 0.5 for word in every}
+    rarity = {word: math.log(1 + max(0.5, len(texts) + 1 - held[word]) / held[word]) for word in every}
     covered: list[list[float]] = []
     for words in asked:
         whole, more = sum(own * rarity[w] for w, own in words.items()), 0.0 if once else _SATURATION

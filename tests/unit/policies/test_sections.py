@@ -172,3 +172,10 @@ def test_a_section_or_chapter_is_found_by_its_name(name: str, found: str | None)
         "12. Upgrades of the mill > 12.2 Upgrading the wheel",
     )
     assert find_section(document(*((heading, 1) for heading in headings)), name) == found
+
+
+def test_a_passage_that_holds_the_rare_word_of_a_query_is_read_though_the_document_words_the_rest_otherwise() -> None:
+    passages = document(("a", 20), ("b", 20), text="The worker and its connection. " * 30)
+    passages[35] = replace(passages[35], text="A keepalive goes to each worker hourly.", heading="b > Keepalive")
+    chosen = {each.id for each in select_sections(passages, (PassageId("C1"),), ("worker keepalive lost",))}
+    assert "C35" in chosen

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from corrobora.domain.evidence import Hit, PassageId, Reading, ReadOutcome, SourceId
 from corrobora.domain.plan import Brief, Node
 from corrobora.domain.thread import Assessment, Course, Intent, Phase, Round, ThreadState
-from corrobora.policies.selection import cluster_copies, fuse_hits, select_hits
+from corrobora.policies.selection import ASKED_PROVIDER, cluster_copies, fuse_hits, select_hits
 
 
 def hit(name: str, query: str = "q", provider: str = "p") -> Hit:
@@ -113,3 +115,14 @@ def test_tree_pages_that_share_the_menu_of_their_host_are_no_copies() -> None:
     pages = [f"{title} {menu}" for title in ("Hooks", "Logging", "Lease expiration", "Lease expiration")]
     found = [*((page, "manual.example") for page in pages), (pages[0], "mirror.example")]
     assert cluster_copies(found) == (0, 1, 2, 2, 0)
+
+
+def test_rounds_30_where_sources_are_counted_a_further_section_takes_no_place_of_a_new_one() -> None:
+    section = Hit("doc/a", "a", source=SourceId("S1"), passage=PassageId("C9"), provider=ASKED_PROVIDER)
+    first = Reading(hit("a", "one"), ReadOutcome.READ, SourceId("S1"), (PassageId("C1"),), asks=(section,))
+    found = [hit(name, "two") for name in "bcd"]
+    for counted, read in ((True, ["doc/a", "doc/b", "doc/c"]), (False, ["doc/a", "doc/b"])):
+        state = thread(reads=2)
+        state = after(replace(state, course=replace(state.course, whole_documents=counted)), first)
+        assert [each.url for each in select_hits(found, state, whole=True)] == read
+        assert len(select_hits(found, state, whole=True, again=1)) == len(read)

@@ -35,6 +35,7 @@ _HOST = re.compile(r"https?://(?:www\.|w[0-9]+\.)?([^/]+)")
 _CLAIM = re.compile(r"(?i)\(?(?:copyright|©|\(c\)\s)")  # says who owns a page, in place of its name
 _EDGE = "\ue000"  # of private use
 _WORD = re.compile(r"\w+")
+_SIGN = re.compile("[¶§#🔗∞\ue001-\uf8ff]")  # of a permalink; the last ones are drawn by a font of icons
 _NEAR = 20  # elements within a block among which its first text is looked for
 _TRIES = 200  # headings among which one is looked for
 _PROBE = 60  # letters by which a block is found in its page
@@ -161,11 +162,13 @@ def _extract_body(tree: Element) -> Element | None:
 
 
 def _free_headings(tree: Element) -> None:
-    """Take buttons, permalink signs and the links around words out of the headings.
+    """Take buttons and the links around words out of the headings, and permalink signs out of the whole page.
 
-    Generators of documentation make every heading a link.
+    Generators of documentation make every heading a link, and put a sign behind each term that they define.
     """
-    for part in {part: None for heading in tree.iter(*HEADINGS) for part in heading.iter("a", "button")}:
+    signs = (link for link in tree.iter("a") if _SIGN.fullmatch(_element_text(link)))
+    parts = (part for heading in tree.iter(*HEADINGS) for part in heading.iter("a", "button"))
+    for part in dict.fromkeys([*signs, *parts]):
         named = part.tag == "a" and re.search(r"\w", _element_text(part))
         part.drop_tag() if named else part.drop_tree()
 
@@ -186,19 +189,16 @@ def _free_listed_links(tree: Element) -> None:
 
 def _is_text(element: Element) -> bool:
     """True for words of which not all are links."""
-    linked = sum(len(piece) for link in element.iter("a") for piece in link.itertext())
-    return sum(map(len, element.itertext())) > linked
+    return sum(map(len, element.itertext())) > sum(len(each) for link in element.iter("a") for each in link.itertext())
 
 
 def _has_prose(element: Element) -> bool:
-    return any(
-        each.tag == "p" and _is_text(each) and sum(map(len, each.itertext())) >= _PROSE_CHARS for each in element
-    )
+    return any(each.tag == "p" and _is_text(each) and len("".join(each.itertext())) >= _PROSE_CHARS for each in element)
 
 
 def _is_menu(element: Element) -> bool:
-    named = _MENU.search(f"{element.get('class') or ''} {element.get('id') or ''} {element.get('role') or ''}")
-    return element.tag in _ASIDE or named is not None
+    named = " ".join(element.get(each) or "" for each in ("class", "id", "role"))
+    return element.tag in _ASIDE or _MENU.search(named) is not None
 
 
 def _keep_spaces(tree: Element) -> None:
