@@ -221,16 +221,24 @@ async def test_a_short_quote_of_an_entry_is_a_fact_with_the_words_around_it_and_
 
 @pytest.mark.parametrize(
     ("name", "opened"),
-    [("zimtctl(8)", "ZIMTCTL manual page"), ("pepper.conf(5)", "PEPPER.CONF manual page"), ("GEESE", "")],
+    [
+        ("zimtctl(8)", "ZIMTCTL manual page"),
+        ("pepper.conf(5)", "PEPPER.CONF manual page"),
+        ("GEESE", ""),
+        ("Grey geese", "Birds"),
+        ("Section 49.2", "Birds"),
+        ("Purring cats", "Birds"),
+    ],
 )
-async def test_a_manual_page_is_found_by_its_name_and_one_word_of_a_heading_opens_nothing(
+async def test_a_document_or_section_is_found_by_its_name_or_number_and_one_word_of_a_heading_opens_nothing(
     database_url: str, name: str, opened: str
 ):
     documents = {
         **DOCUMENTS,
         "a.md": "# ZIMTCTL manual page\n\n## NAME\n\nStirs porridge.\n",
         "b.md": "# PEPPER.CONF manual page\n\n## NAME\n\nLists spices.\n",
-        "c.md": "# Birds\n\n## Geese\n\nThey stay.\n\n## Cats\n\nTwo purr.\n",
+        "c.md": f"# Birds\n\n## Geese\n\nThey stay.\n\n## 7.1.3. Grey geese\n\n{'Zib zab. ' * 60}\n\n"
+        f"## 49. Pets\n\n### 2. Tortoises\n\n{'Zub zob. ' * 60}\n\n7.2. Purring cats\n\nThey sleep.\n",
     }
     changes = {"extract": {"read_next": [name]}, "reflect": UNSATISFIED}
     async with ModelServer(answers=answer_with(changes)) as server, open_harness(database_url, documents) as harness:

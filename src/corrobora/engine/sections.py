@@ -126,6 +126,7 @@ def _emit_crawl_failure(key: str, url: str, why: str, thread: ThreadState, run: 
 
 NAMED_DEPTH = 50  # passages that are looked at for a document that a source names
 _PAGE_SECTION = re.compile(r"(?<=[\w.])\s?\(\d\w?\)(?=\W*$)")  # of a manual page, as in "crontab(5)"
+_LEVEL = re.compile(r"\W*(?:[^\W\d]+\s)?(\d{1,3})[.:)]?\s")  # of a heading: "49. Ropes", "Chapter 49: Ropes"
 _SECTION_NUMBER = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){1,4}(?![\d.]*\d)")  # of 5.2.5, not of a year
 
 
@@ -158,8 +159,11 @@ def _name_section(passages: Sequence[Passage], wanted: PassageId) -> str:
 
 
 def find_entry(passages: Sequence[Passage], name: str) -> PassageId | None:
-    """Return the passage that has a name as a line of its own, as entries of a long list begin; None if none has."""
-    line = re.compile(rf"^\W*{re.escape(name.strip())}\W*$", re.IGNORECASE | re.MULTILINE)
+    """Return the passage that has a name as a line of its own, as entries of a long list begin; None if none has.
+
+    So do short sections that share a passage: its heading is the one above all of them.
+    """
+    line = re.compile(rf"^\W*(?:\d[\d.]*\s+)?{re.escape(name.strip())}\W*$", re.IGNORECASE | re.MULTILINE)
     return next((passage.id for passage in passages if line.search(passage.text)), None)
 
 
@@ -168,8 +172,10 @@ def _has_number(name: str, passage: Passage) -> bool:
     numbers = _SECTION_NUMBER.findall(name)
     if not numbers:
         return False
-    begins = re.search(rf"^\W{{0,8}}{re.escape(numbers[-1])}\s", passage.text, re.MULTILINE)
-    return begins is not None or numbers[-1] in _SECTION_NUMBER.findall(passage.heading.rpartition(" > ")[2])
+    path = passage.heading.split(" > ")
+    begins = re.search(rf"^\W{{0,8}}{re.escape(numbers[-1])}\.?\s", passage.text, re.MULTILINE)
+    levels = ".".join(found[1] for each in path if (found := _LEVEL.match(each)))  # each has the number of its own
+    return begins is not None or numbers[-1] in (*_SECTION_NUMBER.findall(path[-1]), levels)
 
 
 async def _find_named_document(name: str, asking: SourceId, run: Session) -> Hit | None:
@@ -187,7 +193,9 @@ async def _find_named_document(name: str, asking: SourceId, run: Session) -> Hit
         if numbered or _SECTION_NUMBER.search(name):
             return tuple(numbered[:1])
         single = len(stem_text(name)) == 1  # a heading of one word says little, a title that alone has it much
-        stored = [(hit, (hit.title, *(() if single else each.heading.split(" > ")))) for hit, each in read]
+        lines = {each.id: () if single or find_entry((each,), name) is None else (name,) for _, each in read}
+        headings = {each.id: () if single else (*each.heading.split(" > "), *lines[each.id]) for _, each in read}
+        stored = [(hit, (hit.title, *headings[each.id])) for hit, each in read]
         pages = [(hit, (hit.title,)) for hit in run.found.values() if hit.source is None]
         rated: dict[str, tuple[float, Hit]] = {}
         for hit, called in (*stored, *pages):

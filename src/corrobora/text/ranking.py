@@ -25,6 +25,7 @@ from corrobora.text.tokens import find_literals, find_stems, holds_literal, spli
 if TYPE_CHECKING:
     from rapidfuzz.distance import Opcodes
 
+_HEADING_NUMBER = re.compile(r"^\W*\d[\d.]*\s+")
 T = TypeVar("T")
 
 
@@ -50,10 +51,13 @@ def jaccard_similarity(a: frozenset[str], b: frozenset[str]) -> float:
 
 
 def measure_name(name: str, *called: str) -> float:
-    """Return how far a name is one of what something is called: 0 if a number of it, as in "Part 2", is another one."""
+    """Return how far a name is one of what something is called: 0 if a number of it, as in "Part 2", is another one.
+
+    The number before a heading is no part of its name: nobody who names "Locks" knows that it is "2.5.12. Locks".
+    """
     wanted = frozenset(stem_text(name))
     numbers = frozenset(word for word in wanted if any(letter.isdigit() for letter in word))
-    others = (frozenset(stem_text(each)) for each in called)
+    others = (frozenset(stem_text(each if numbers else _HEADING_NUMBER.sub("", each))) for each in called)
     return max((jaccard_similarity(wanted, each) for each in others if numbers <= each), default=0.0)
 
 
