@@ -127,6 +127,17 @@ async def test_what_stands_before_a_quote_is_not_shown_again_where_a_quote_above
     assert f"Q1 …) | {MAPS}" in ruled
 
 
+async def test_each_sentence_of_a_long_report_is_ruled_on():
+    """The first eighty were; a report of 4,000 words has twice as many, and what is false may stand in the last one."""
+    names = [f"{one}{other}" for one in "bdfgklmnpr" for other in "aeiouvwxyz"]
+    said = [f"The {each} archive holds letters for 12 years [Letters]." for each in names]
+    done = await write_over_wire(" ".join(said) + "\n", refused=f"The {names[-1]} archive")
+    ruled = done.prompts("confirm")[:3]
+    assert all(any(f"The {each} archive" in prompt for prompt in ruled) for each in names)
+    assert f"The {names[-1]} archive" not in done.report.markdown
+    assert f"The {names[-2]} archive" in done.report.markdown
+
+
 async def test_the_number_in_the_name_that_a_question_asks_about_is_left_to_a_model():
     """No rule of the archive says "Wexmoor 2": whoever reads the sentence can tell; another number stays false."""
     said = "Letters of Wexmoor {} are kept for 12 years."

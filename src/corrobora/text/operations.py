@@ -77,6 +77,9 @@ _CLOSE = 0.05  # relative error that "about" allows
 _MOST_FOREIGN = 0.4  # share of words that the evidence need not have
 _CONCLUSION = re.compile(r"[,;:(–—]")
 _NAME = re.compile(r"(?<=[\w,(] )[A-Z]\w+")
+_EITHER_WAY = re.compile(
+    r"(?i)\bdiffer\w* by\b|\b(?:factor|ratio)\b.*\bbetween\b|\bapart\b"
+)  # which side is which, is not said
 
 
 def execute_operation(sentence: str, cited: Sequence[CitedEvidence]) -> Derivation | None:
@@ -104,11 +107,17 @@ def execute_operation(sentence: str, cited: Sequence[CitedEvidence]) -> Derivati
     if any(claim.counted and claim.counted not in each.words | each.number.unit for each in pair):
         return Derivation.refuse(kind, "its operands count something else", withholds=False)
     done = _execute_pair(claim, kind, *(pair[::-1] if turn else pair))
+    if claim.operator == "ratio" and not done.holds and not claim.direction and _EITHER_WAY.search(hidden):
+        other = _execute_pair(claim, kind, *pair[::-1])
+        done = other if other.holds else done
     return Derivation.leave_open(kind, _BEYOND, *done.steps) if done.holds and _says_more(sentence, cited) else done
 
 
 def _find_turn(sentence: str, claim: Claim) -> int:
-    """Return where a conclusion begins that names the sides in the other order ("A has 3 and B 6, so B ..."); or 0."""
+    """Return where a conclusion begins that speaks of the last amount first ("A has 3 and B 6, so B ..."); or 0.
+
+    So does one that names neither side: "3 and 6, twice as many".
+    """
     if len(claim.operands) != 2:  # noqa: PLR2004 - a pair
         return 0
     begun = _CONCLUSION.search(sentence, claim.operands[-1].end)
@@ -118,8 +127,9 @@ def _find_turn(sentence: str, claim: Claim) -> int:
     one, other = (name_words(sentence[start:end]) for start, end in split_sides(sentence[:turn], claim.operands))
     sides = (one - other, other - one)
     told = [name_words(text) for text in (sentence[turn:at], sentence[at + len(claim.cue) :])]
-    turned = sum(len(told[i] & sides[1 - i]) - len(told[i] & sides[i]) for i in (0, 1)) > 0
-    return turn if turned else 0
+    turned = sum(len(told[i] & sides[1 - i]) - len(told[i] & sides[i]) for i in (0, 1))
+    nameless = claim.operator == "ratio" and not claim.over_time and not any(each & (one | other) for each in told)
+    return turn if turned > 0 or (nameless and not re.search(r"ratio|factor", claim.cue)) else 0
 
 
 _BEYOND = "it says more than its operands"

@@ -104,6 +104,22 @@ def test_a_conclusion_behind_both_operands_is_computed_in_its_own_order(one: int
         assert is_executed(wrong, cited, kind) is False, wrong
 
 
+@given(st.integers(20, 99), st.integers(3, 9))
+def test_a_conclusion_without_a_name_is_of_the_last_amount_and_one_that_differs_has_no_order(
+    one: int, factor: int
+) -> None:
+    few, many = (f"the {side} depot has {amount} cars" for side, amount in (("north", one), ("south", one * factor)))
+    cited = [cite(f"{each.capitalize()}.", "Depots", "", f"S{at}") for at, each in enumerate((few, many))]
+    kind, times = DerivationKind.COMPARISON, f"{factor} times as many"
+    assert is_executed(f"{few.capitalize()} and {many}, {times}.", cited, kind) is True
+    assert is_executed(f"{many.capitalize()} and {few}, {times}.", cited, kind) is False
+    assert is_executed(f"The depots have {one} cars and {one * factor} cars, {times}.", cited, kind) is True
+    for pair in ((one, one * factor), (one * factor, one)):
+        said = "The {} cars of one depot and the {} cars of the other differ by a factor of {}."
+        assert is_executed(said.format(*pair, factor), cited, kind) is True
+        assert is_executed(said.format(*pair, factor + 1), cited, kind) is False
+
+
 @given(NUMBERS, NUMBERS)
 def test_a_number_before_is_higher_than_is_compared_and_no_difference(one: int, other: int) -> None:
     cited = [

@@ -145,12 +145,11 @@ def _read_date(value: object) -> str:
     return "-".join(filter(None, (year, month, day)))
 
 
-_ISO_DATE = re.compile(  # and releases such as 1.1.18, which are no days
-    r"(?<!\d)\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?|(?<![\d.])\d{1,2}\.\d{1,2}\.\d\d(?![\d])"
-)
+_NUMBER = re.compile(r"(?<![\d.])\d{1,2}\.\d{1,2}\.\d\d(?!\d)")  # of a release or chapter, which is no day
+_ISO_DATE = re.compile(rf"(?<!\d)\d{{4}}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?|{_NUMBER.pattern}")
 _DATED = frozenset({"head", "script", "time", "abbr", "footer", "address"})  # where a date is one of the page
 _CLAIMED = frozenset({"footer", "div", "p", "small", "span", "address"})  # where copyright is claimed
-_TEXTS = "//text()[not(parent::script or parent::style or parent::title)]"
+_TEXTS = "//text()[not(parent::script or parent::style)]"
 _MAYBE = re.compile(r"\d\s?[-–—.]")  # begins with what `re` finds fast
 _MARKED = re.compile(
     r"(?i)(?<![a-z])(?:date|time|publi|post(?:ed)?-?(?:on|info|meta)|byline|updated|created|modified|meta)"
@@ -183,7 +182,9 @@ def drop_quoted_dates(tree: Element) -> None:
     for text in filter(_MAYBE.search, tree.xpath(_TEXTS)):
         holder = text.getparent() if text.is_text else text.getparent().getparent()
         plain = _SPAN.sub("", text) if holder.tag in _CLAIMED else text
-        if _ISO_DATE.search(plain) and not any(map(_is_dated, (holder, *holder.iterancestors()))):
+        if holder.tag == "title":
+            plain = _NUMBER.sub("", plain)
+        elif _ISO_DATE.search(plain) and not any(map(_is_dated, (holder, *holder.iterancestors()))):
             plain = _ISO_DATE.sub("", plain)
         if plain != text:
             setattr(text.getparent(), "text" if text.is_text else "tail", plain)
