@@ -127,6 +127,14 @@ async def test_what_stands_before_a_quote_is_not_shown_again_where_a_quote_above
     assert f"Q1 …) | {MAPS}" in ruled
 
 
+async def test_who_repairs_a_report_is_told_the_length_that_its_writer_was_told():
+    done = await write_over_wire(
+        "The archive holds letters for 13 years [Letters]. It holds maps for 30 years [Maps].\n"
+    )
+    [written], [repaired] = done.prompts("synthesize"), done.prompts("revise")
+    assert re.findall(r"at most (\d+) words", written) == re.findall(r"at most (\d+) words", repaired)
+
+
 async def test_each_sentence_of_a_long_report_is_ruled_on():
     """The first eighty were; a report of 4,000 words has twice as many, and what is false may stand in the last one."""
     names = [f"{one}{other}" for one in "bdfgklmnpr" for other in "aeiouvwxyz"]

@@ -139,7 +139,7 @@ async def _synthesize_node(node: Node, found: Findings, run: Session) -> Finding
     if node.path == "root" or alone:  # the report is the root's synthesis
         return found
     try:
-        given = replace(node_synthesis_input(node, run.brief.question, parts), today=run.record.today)
+        given = replace(node_synthesis_input(node, run.brief.question, parts), today=run.record.today, gaps=found.gaps)
         draft = await run.call(synthesize, given)
     except RUN_ERRORS:
         raise
@@ -326,8 +326,14 @@ def merge_findings(node: Node, parts: Sequence[Findings], summary: str, before: 
 
 
 def leave_out_iteration(findings: Findings, after: Findings) -> Findings:
-    """Keep what was found without an iteration that improved nothing; what it did is still counted (TRUTH-6)."""
-    return replace(findings, left_out=(*findings.left_out, *after.children[len(findings.children) :]))
+    """Keep what was found without an iteration that improved nothing; what it did is still counted (TRUTH-6).
+
+    What it asked besides and did not find stays a gap: else a report is silent on what its planner thought to matter.
+    """
+    own = {question.id for question in findings.sub_questions}
+    gaps = tuple(gap for gap in after.gaps if gap.target and gap.target not in own and gap not in findings.gaps)
+    without = (*findings.left_out, *after.children[len(findings.children) :])
+    return replace(findings, left_out=without, gaps=(*findings.gaps, *gaps))
 
 
 @dataclass(frozen=True, slots=True)

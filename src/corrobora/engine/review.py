@@ -15,7 +15,7 @@ from functools import partial
 
 from corrobora.domain.evidence import Document, Fact, ReadOutcome, SourceId
 from corrobora.domain.report import Critique, Draft, Findings, Report, SentenceCheck, Support, Verdict, iter_threads
-from corrobora.engine.inputs import MAX_FACTS_WRITTEN
+from corrobora.engine.inputs import MAX_FACTS_WRITTEN, fit_length, report_input
 from corrobora.engine.session import Session
 from corrobora.ports import Library
 from corrobora.reporting.evidence import build_evidence
@@ -236,8 +236,8 @@ def critique_input(
     shown = sum(fact.marker in draft.body or fact.id in sides for fact in findings.facts)
     most = min(MAX_FACTS_WRITTEN, shown + left_out)
     facts = select_best_facts(findings.facts, most, findings.contradictions, draft.body)
-    low, high = run.profile.words_min, run.profile.words_max
-    return Reviewing("root/critique", run.brief.question, draft, facts, low, high, list_failing(checked))
+    it = fit_length(report_input(findings, run.brief.question, run.profile))  # as its writer was told
+    return Reviewing("root/critique", it.question, draft, facts, it.words_min, it.words_max, list_failing(checked))
 
 
 def judge_input(final: CheckedDraft, findings: Findings, run: Session) -> Reviewing:
