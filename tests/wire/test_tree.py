@@ -390,13 +390,3 @@ async def test_tree_27_a_refinement_may_name_a_task_without_the_number_of_its_pa
     done = await run_over_wire("tree", {"plan": make_flat_plan(phases=[NEVER]), "refine": change})
     assert len(done.prompts("refine")) == 2
     assert not [each for each in done.asked if each.turns], "no answer is asked for again"
-
-
-async def test_tree_26_what_an_iteration_asked_besides_in_vain_is_told_to_the_writer_though_it_is_left_out():
-    """Else a report is silent on what its planner thought to matter, and nobody knows that it was looked for."""
-    asked = "Which paint do submarines of the harbour need?"
-    change = {"changes": [{"task": "root/1", "queries": ["submarines"], "sub_questions": [asked]}], "why": "the phase"}
-    done = await run_over_wire("tree", {"plan": make_flat_plan(phases=[NEVER]), "refine": change})
-    assert done.report.findings.left_out
-    [prompt] = [each for each in done.prompts("synthesize") if "written: report" in each]
-    assert asked in prompt

@@ -145,3 +145,13 @@ async def test_numbers_in_quotes_are_read_and_no_answer_is_asked_for_again():
     assert (gate["criteria"]["corroboration"], gate["criteria"]["minimum_confidence"]) == (2, 0.75)
     assert {fact.confidence for fact in done.report.findings.facts} == {0.85}
     assert not [each for each in done.asked if each.turns]
+
+
+async def test_tree_26_what_an_iteration_asked_besides_in_vain_is_told_to_the_writer_though_it_is_left_out():
+    """Else a report is silent on what its planner thought to matter, and nobody knows that it was looked for."""
+    asked = "Which paint do submarines of the harbour need?"
+    change = {"changes": [{"task": "root/1", "queries": ["submarines"], "sub_questions": [asked]}], "why": "the phase"}
+    done = await run_over_wire("tree", {"plan": make_flat_plan(phases=[NEVER]), "refine": change})
+    assert done.report.findings.left_out
+    [prompt] = [each for each in done.prompts("synthesize") if "written: report" in each]
+    assert asked in prompt

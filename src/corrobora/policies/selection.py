@@ -43,11 +43,10 @@ def select_hits(hits: Sequence[Hit], thread: ThreadState, *, whole: bool = False
     asked = [hit for reading in (thread.last.readings if thread.last else ()) for hit in reading.asks]
     fused, most = fuse_hits(_list_fresh(hits, thread) if whole else hits, equal=whole), _count_reads(thread)
     named = _choose_fresh((*_list_proposed_hits(hits, thread), *given, *asked), thread, most, whole=whole)
-    if whole and thread.course.whole_documents and count_reads_left(thread) is None:
-        read = {reading.source for done in thread.rounds for reading in done.readings}
-        most += sum(hit.source in read for hit in named)
-    else:
-        most = min(most, len(named) + max(1, _count_reads(thread, narrow=whole) - again))
+    read = {reading.source for done in thread.rounds for reading in done.readings}
+    counted = whole and thread.course.whole_documents and count_reads_left(thread) is None
+    left = min(most, len(named) + max(1, _count_reads(thread, narrow=whole) - again))
+    most = most + sum(hit.source in read for hit in named) if counted else left
     return _choose_fresh((*named, *fused), thread, most, whole=whole)
 
 
@@ -86,10 +85,7 @@ def _choose_fresh(hits: Sequence[Hit], thread: ThreadState, most: int, *, whole:
 
 
 def _count_reads(thread: ThreadState, *, narrow: bool = False) -> int:
-    """Count what the next round may read; if `narrow`, from the second round on no more than what is open calls for.
-
-    A method whose sources are counted reads as many in each round.
-    """
+    """Count what the next round may read; a later one that is `narrow` what is open calls for, if none are counted."""
     left, most = count_reads_left(thread), thread.course.reads_per_round
     if narrow and thread.rounds and not thread.course.whole_documents:
         most = min(most, READS_A_GAP * max(1, len({gap.target or gap.text for gap in thread.gaps})))
@@ -121,10 +117,7 @@ def count_reads_left(thread: ThreadState) -> int | None:
 
 
 def list_given_hits(thread: ThreadState) -> tuple[Hit, ...]:
-    """Return the sources that a plan, person or scout gave to a thread as hits that precede all others.
-
-    Whole sites are not among them: they are crawled and searched.
-    """
+    """Return the sources that a plan, person or scout gave to a thread, but whole sites: these are crawled."""
     return tuple(_make_given_hit(each, thread.objective) for each in thread.sources if not each.endswith(SITE_SUFFIX))
 
 
@@ -137,8 +130,7 @@ def fuse_hits(hits: Sequence[Hit], *, equal: bool = False) -> tuple[Hit, ...]:
     """Merge the ranked lists of a round's queries by reciprocal rank (Cormack et al. 2009).
 
     The first query of a round states its whole intent and counts in full, the others are parts of it; if they are
-    `equal`, as a model words them, each looks for something of its own and gives its best documents in its turn, the
-    first of them from another provider than the query before: none waits until each provider has answered all others.
+    `equal`, as a model words them, each gives its best documents in its turn, first from another provider each time.
     """
     if equal:
         lanes, found = dict[str, dict[str, dict[str, None]]](), dict[str, Hit]()  # by query and provider
@@ -146,8 +138,8 @@ def fuse_hits(hits: Sequence[Hit], *, equal: bool = False) -> tuple[Hit, ...]:
             name = hit.source or hit.key
             lanes.setdefault(hit.query, {}).setdefault(hit.provider, {})[name] = None
             found.setdefault(name, hit)
-        turns = [[list(lane) for lane in each.values()] for each in lanes.values()]
-        firsts = ([*each[at % len(each) :], *each[: at % len(each)]] for at, each in enumerate(turns))
+        turns = [[*map(list, each.values())] for each in lanes.values()]
+        firsts = (each[at % len(each) :] + each[: at % len(each)] for at, each in enumerate(turns))
         return tuple(found[name] for name in interleave(map(interleave, firsts)))
     ranks = Counter[tuple[str, str]]()
     scores: dict[tuple[str, str | None], float] = {}
@@ -167,12 +159,11 @@ def score_by_query(hits: Sequence[Hit]) -> list[Hit]:
     best: dict[tuple[str, str], float] = {}
     for hit in hits:
         best[hit.query, hit.provider] = max(hit.score, best.get((hit.query, hit.provider), 0.0))
-    return [
-        replace(
-            hit, score=hit.score / best[hit.query, hit.provider] if best[hit.query, hit.provider] > 0 else 1 / place
-        )
-        for place, hit in enumerate(hits, start=1)
-    ]
+    tops = [best[hit.query, hit.provider] for hit in hits]
+    rated = (
+        hit.score / top if top > 0 else 1 / place for place, (hit, top) in enumerate(zip(hits, tops, strict=True), 1)
+    )
+    return [replace(hit, score=score) for hit, score in zip(hits, rated, strict=True)]
 
 
 def _make_given_hit(reference: str, objective: str) -> Hit:
@@ -245,9 +236,8 @@ def _cover_words(
 ) -> list[list[float]]:
     """Return for each set of words, with their weights, how much of it each passage of a document holds.
 
-    1 is each of its words once, weighted by how rare it is in the document; a word that the document lacks counts like
-    one of a single passage: a query that words one thing in another way than the document still finds its passage.
-    A word that is repeated counts more, unless each counts `once`.
+    1 is each of its words once, weighted by how rare it is in the document; one that it lacks, which it may word in
+    another way, counts as if it stood in one passage. A word that is repeated counts more, unless each counts `once`.
     """
     every = set[str]().union(*asked)
     texts = count_stems([f"{passage.heading} {passage.text}" for passage in passages], every)
@@ -347,10 +337,7 @@ def find_best_passages(passages: Sequence[Passage], queries: Sequence[str]) -> t
 
 
 def _find_section(at: int, passages: Sequence[Passage], most: int) -> set[int]:
-    """Return the places of a passage, its neighbours and its section, nearest first, in at most so many characters.
-
-    Of a long section, such as a page without headings, only what stands near is taken.
-    """
+    """Return the places of a passage, its neighbours and its section, nearest first, in at most so many characters."""
     below = above = at
     while below and passages[below - 1].heading == passages[at].heading:
         below -= 1
