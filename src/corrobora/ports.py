@@ -108,7 +108,13 @@ CALL_SCOPE = "one call"  # of `LimitReached`: what is left of a limit is too lit
 
 
 class CallBook(Protocol):
-    """Where a paid call is booked before it is sent, and corrected when its end is known."""
+    """Where a paid call is booked before it is sent, and corrected when its end is known.
+
+    `refusals` are errors of this run that no second try mends, since the last answer of each model, by its name.
+    """
+
+    @property
+    def refusals(self) -> dict[str, list[ProviderError]]: ...
 
     async def reserve(self, most: Usage, prompt: int) -> Usage:
         """Book what a call may cost at most, and return what it may take: less where a limit is near.

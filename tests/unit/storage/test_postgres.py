@@ -82,6 +82,23 @@ async def test_a_server_that_was_killed_is_started_again_by_who_uses_it_and_one_
         assert not server_status(data_dir).running
 
 
+async def test_a_server_of_which_one_process_was_killed_ends_and_is_started_anew(data_dir: Path) -> None:
+    async with await Database.connect(data_dir, wait_seconds=30.0) as database:
+        before = server_status(data_dir).pid
+        row = await database.fetch_one("SELECT pg_backend_pid()")
+        assert row is not None
+        os.kill(int(row[0]), signal.SIGKILL)
+        async with asyncio.timeout(60):
+            while not await _answers(database) or server_status(data_dir).pid == before:
+                await asyncio.sleep(0.05)
+
+
+async def _answers(database: Database) -> bool:
+    with contextlib.suppress(JournalError):  # the statement that meets the outage may be lost
+        return await database.fetch_one("SELECT 1") == (1,)
+    return False
+
+
 async def test_who_waits_for_a_crashed_server_that_cannot_start_again_hears_why(data_dir: Path) -> None:
     settings = data_dir / "postgres" / "cluster" / "postgresql.conf"
     async with await Database.connect(data_dir, wait_seconds=3.0) as database:

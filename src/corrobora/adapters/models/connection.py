@@ -47,6 +47,8 @@ THINKING_ROOM: dict[Effort | None, int] = {None: 0, "low": 5_120, "medium": 10_2
 _NEXT_MODE: dict[OutputMode, OutputMode] = {"native": "tool", "tool": "prompted"}
 _BUSY = (429, 529)
 _REJECTED = (400, 404, 415, 422, 501)
+_LASTING = ("provider_refused", "provider_quota", "model_not_found")  # of all calls of this model, whatever they ask
+_MOST_REFUSALS = 2  # in a row, after which a run does not call it: one may be a mistake of a gateway
 _STRUCTURE = re.compile(
     r"response_format|json_schema|output_config|output_format|structured output|tool_choice|tools|strict", re.IGNORECASE
 )
@@ -121,6 +123,9 @@ class ModelConnection:
         book, sent = open_book.get(), sum(_count_bytes(text) for text in _list_texts(request))
         if book is None:
             return self._meter(await self._send(request, _Sending()), sent)
+        refused = book.refusals.setdefault(self.label, [])
+        if len(refused) >= _MOST_REFUSALS:
+            raise refused[-1]
         most = bound_cost(self.target, sent=sent + _count_bytes(request.form.instructions), room=request.max_tokens)
         granted = await book.reserve(most, hash(_list_texts(request)))
         sending, cost, failure = _Sending(), Usage(), None
@@ -129,9 +134,11 @@ class ModelConnection:
                 request = self._shorten_answer(request, sent, most, granted)
             reply = self._meter(await self._send(request, sending), sent)
             cost, failure, self._failure = reply.usage, "", ""
+            refused.clear()
         except BaseException as error:
             if isinstance(error, ProviderError):
                 failure = self._failure = error.code
+                refused += [error] if error.code in _LASTING else []
             elif self.gate.down:
                 failure = self._failure  # it was given up during an outage, waiting for its end or as the probe
             asked = sent // _USUAL_BYTES_PER_TOKEN

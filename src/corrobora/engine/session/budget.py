@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
-from corrobora.domain.errors import LimitReached
+from corrobora.domain.errors import LimitReached, ProviderError
 from corrobora.domain.limits import Allowance, Meter, Usage
 from corrobora.engine.session.journal import CALL_TOKENS, Bill, UsageLedger
 from corrobora.policies.budget import WRITE_MARGIN_SECONDS, CallTimes, estimate_writing_seconds, fit_reserve
@@ -83,6 +83,7 @@ class Budget:
         self._reserved = Usage()  # at most, by the calls in flight
         self._settled = asyncio.Event()
         self.short = ""  # the limit that left too little for a call
+        self.refusals: dict[str, list[ProviderError]] = {}  # final ones of each model, since its last answer
         self._searches = carried_searches
         self._open: set[asyncio.Timeout] = set()
         self._too_slow = 0  # calls in a row that outlasted their patience

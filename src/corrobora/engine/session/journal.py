@@ -17,7 +17,7 @@ from typing import Protocol, TypeVar
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
-from corrobora.domain.errors import JournalError, LimitReached
+from corrobora.domain.errors import JournalError, LimitReached, ProviderError
 from corrobora.domain.evidence import Hit, Reading
 from corrobora.domain.limits import Usage
 from corrobora.domain.report import RoleSpend
@@ -146,6 +146,8 @@ class RoundBuffer:
 class CallLedger(Protocol):
     """Where calls are booked: the budget of the run, which opens bills and so must not be imported here."""
 
+    refusals: dict[str, list[ProviderError]]
+
     async def reserve_call(self, most: Usage) -> Usage: ...
     def settle_call(self, most: Usage, cost: Usage) -> None: ...
     def add_usage(self, usage: Usage) -> None: ...
@@ -197,6 +199,10 @@ class Bill:
     unwritten: Usage = field(default_factory=Usage)
     booked: bool = False  # since the last analyst was asked
     failure: str = ""  # code of what went wrong last, until there is an answer
+
+    @property
+    def refusals(self) -> dict[str, list[ProviderError]]:
+        return self.budget.refusals
 
     async def reserve(self, most: Usage, prompt: int) -> Usage:
         """Book a call that is about to be sent; what was spent on those before it has no answer and is written."""

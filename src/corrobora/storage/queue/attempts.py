@@ -19,6 +19,7 @@ from procrastinate.jobs import Job, Status
 from procrastinate.manager import JobManager, NotificationCallback
 from psycopg_pool import PoolClosed
 
+from corrobora.domain.errors import JournalError
 from corrobora.storage.postgres import Database
 from corrobora.storage.queue.statements import ATTEMPT_TASK, POLL_SECONDS
 
@@ -88,7 +89,7 @@ class ResilientJobManager(JobManager):
         while True:
             try:
                 await super().listen_for_jobs(on_notification=on_notification, queues=queues)
-            except ConnectorException as error:
+            except (ConnectorException, JournalError) as error:  # the latter: a server that cannot be started anew
                 _log.debug("listening for jobs failed: %s", error.__cause__)  # heartbeats tell of it, less often
             await asyncio.sleep(_PAUSE_SECONDS)
 
