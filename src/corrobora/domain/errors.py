@@ -24,6 +24,11 @@ from typing import ClassVar
 from corrobora.domain.limits import Usage
 
 
+def may_pass(status: int) -> bool:
+    """True for a status of HTTP that says nothing against the same request later: 408, 421 and 499 are of connections."""
+    return status in {408, 409, 421, 425, 429, 499} or status >= 500  # noqa: PLR2004 - HTTP
+
+
 class CorroboraError(Exception):
     """Base of every error the package raises deliberately.
 
@@ -116,8 +121,8 @@ class ProviderError(CorroboraError):
     def request_failed(
         cls, provider: str, *, status: int | None = None, retry_after: float | None = None, why: str = ""
     ) -> ProviderError:
-        """The provider failed: retryable for 408, 409, 425, 429, 5xx and broken connections."""
-        retryable = status is None or status in {408, 409, 425, 429} or status >= 500  # noqa: PLR2004 - HTTP
+        """The provider failed: retryable for statuses that may pass and broken connections."""
+        retryable = status is None or may_pass(status)
         quota = status == 402  # noqa: PLR2004 - HTTP
         return cls(
             "provider_quota" if quota else "provider_failed",

@@ -42,7 +42,7 @@ def test_the_message_ends_with_the_next_step_and_nothing_was_paid() -> None:
     assert error.usage == Usage()
 
 
-@pytest.mark.parametrize("status", [None, 408, 409, 425, 429, 500, 502, 503, 529])
+@pytest.mark.parametrize("status", [None, 408, 409, 421, 425, 429, 499, 500, 502, 503, 529])
 def test_broken_connections_limits_and_server_errors_may_be_tried_again(status: int | None) -> None:
     error = ProviderError.request_failed("exa", status=status, retry_after=3.0)
     assert error.retryable

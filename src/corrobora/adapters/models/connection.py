@@ -35,7 +35,7 @@ from corrobora.adapters.models.framing import (
 from corrobora.adapters.models.transport import CALL_SECONDS
 from corrobora.adapters.pacing import CallGate, Slot
 from corrobora.analysts.language_model import Correction, Effort, OutputForm, Prompt, Reply
-from corrobora.domain.errors import CorroboraError, LimitReached, ProviderError, RoleError
+from corrobora.domain.errors import CorroboraError, LimitReached, ProviderError, RoleError, may_pass
 from corrobora.domain.limits import Usage
 from corrobora.ports import CALL_SCOPE, open_book
 
@@ -288,10 +288,9 @@ def _explain_rejection(error: RejectedError, target: Target) -> CorroboraError:
     if final is not None:
         return _make_error(target, final, _FINAL[final], message=message, status=status, wait=wait)
     busy = status in _BUSY
-    passing = status in (408, 409, 425, 429) or status >= 500  # noqa: PLR2004 - HTTP
     failed = "answered with an error" if error.status == _OK else f"failed with HTTP {status}"
     code, why = ("provider_busy", "allows no more calls now") if busy else ("provider_failed", failed)
-    again = passing and error.headers.get("x-should-retry", "").lower() != "false"
+    again = may_pass(status) and error.headers.get("x-should-retry", "").lower() != "false"
     return _make_error(target, code, why, message=message, status=status, wait=wait, retryable=again)
 
 
@@ -334,7 +333,7 @@ def _find_final(status: int, kind: str, message: str) -> str | None:
         return "model_context"
     if status == 404:  # noqa: PLR2004 - HTTP
         return "model_not_found"
-    return "provider_rejected" if status < 500 and status not in (408, 409, 425, 429) else None  # noqa: PLR2004 - HTTP
+    return None if may_pass(status) else "provider_rejected"
 
 
 def _read_rejection(body: bytes) -> tuple[str, str]:

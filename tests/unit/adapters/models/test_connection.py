@@ -258,6 +258,7 @@ class Told:
 
     def __init__(self) -> None:
         self.failures: list[str | None] = []
+        self.refusals: dict[str, list[ProviderError]] = {}
 
     async def reserve(self, most: Usage, prompt: int) -> Usage:
         return most

@@ -19,13 +19,16 @@ QUESTION = "When was the bridge at Arnholm opened?"
 
 
 class RefusingServer(ModelServer):
-    """A model server that refuses the key after some good answers."""
+    """A model server that refuses the key after some good answers, or does not know the model any more."""
 
     good = 0
+    status = 401
+    turned_away = 0
 
     async def _respond(self, request: Request) -> Response:
         if request.method == "POST" and len(self.calls) >= self.good:
-            return Response(401, b'{"error": {"message": "no such key"}}')
+            self.turned_away += 1
+            return Response(self.status, b'{"error": {"message": "no such key"}}')
         return await super()._respond(request)
 
 
@@ -163,6 +166,16 @@ def test_a_model_that_answered_before_is_replaced_and_the_report_says_why(filled
     assert (result.code, "1931" in report["markdown"]) == (0, True)
     assert "the provider refused the key" in report["markdown"]
     assert "provider_refused" not in report["markdown"]
+
+
+@pytest.mark.parametrize("status", [401, 402, 404])
+def test_a_key_or_a_model_that_ends_half_way_is_not_asked_by_every_later_call(filled: Any, status: int) -> None:
+    server = RefusingServer()
+    server.good, server.status = 1, status
+    with serve(server) as model:
+        result = ask(filled, model, "-p", "angles", "-y")
+    assert "written without the model: the provider" in json.loads(result.out)["markdown"]
+    assert 0 < server.turned_away < 4, f"{server.turned_away}: two in a row, and who was in flight"
 
 
 def test_a_model_of_the_settings_is_replaced_from_the_beginning(filled: Any) -> None:
