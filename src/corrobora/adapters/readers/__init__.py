@@ -12,6 +12,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from corrobora.adapters.readers import outline
@@ -58,12 +59,19 @@ _REFUSED = frozenset(  # one that hides tags, and those that are no character se
 )
 _BAD_SHARE = 0.05
 _FEW_LETTERS = 10  # with accents, which may stand together in any language
+_RUN = re.compile("[^\x00-\x7f]{3,}")
+_SUPERSETS = {  # what senders mean who name the smaller set, as browsers read it
+    "shift_jis": "cp932", "euc_kr": "cp949", "gb2312": "gb18030", "gbk": "gb18030", "big5": "big5hkscs",
+    "iso8859-9": "cp1254", "tis-620": "cp874",
+}
 _LINE_END = re.compile("\r\n|[\r\x0b\x0c\x85]")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 
 
-def decode_text(data: bytes, declared: str = "") -> str:
+def decode_text(data: bytes, declared: str = "", within: str = "") -> str:
     """Return the text of `data`, line ends as single line feeds.
+
+    The character set is `declared` by the sender, or else `within` the document: a server's usual set says little.
 
     Raises:
         ReadError: `unsupported` for bytes that are no text, of which more than 5 % cannot be decoded, or in a character
@@ -75,7 +83,7 @@ def decode_text(data: bytes, declared: str = "") -> str:
             raise ReadError(ReadOutcome.UNSUPPORTED, f"It is {what}, not text.", next_step=next_step if helps else "")
     if data[257:262] == b"ustar":
         raise ReadError(ReadOutcome.UNSUPPORTED, "It is a TAR archive, not text.", next_step=_UNPACK)
-    text = _decode_bytes(data, declared)
+    text = _decode_bytes(data, _choose_codec(declared) or _choose_codec(within))
     bad = text.count("�") + len(_CONTROL.findall(text))
     if bad > _BAD_SHARE * len(text):
         raise ReadError(ReadOutcome.UNSUPPORTED, f"It is not text: {bad} of {len(text)} characters are not readable.")
@@ -87,15 +95,14 @@ def _clean_text(text: str) -> str:
     return sanitize_text(text).replace("\xad", "")
 
 
-def _decode_bytes(data: bytes, declared: str) -> str:
+def _decode_bytes(data: bytes, named: str) -> str:
     for mark, name in _BOMS:
         if data.startswith(mark):
             return data[len(mark) :].decode(name, "replace")
     if data and b"\x00" in data[:4096]:
         return data.decode(_guess_utf16(data), "replace")
-    named = _choose_codec(declared)
-    if named.startswith(("iso2022", "hz")) and data.isascii():
-        return data.decode(named, "replace")
+    if data.isascii() and (named.startswith(("iso2022", "hz")) or b"\x1b$B" in data):
+        return data.decode(named or "iso2022_jp", "replace")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
@@ -106,8 +113,9 @@ def _decode_bytes(data: bytes, declared: str) -> str:
     if right > mended.count("�"):  # UTF-8 with some bytes of something else
         return mended
     text = data.decode("cp1252", "replace")
-    letters = [letter for letter in text if letter.isalpha()]
-    if sum(letter > "\x7f" for letter in letters) > max(_FEW_LETTERS, len(letters) / 2):
+    runs = (run for run in _RUN.findall(text) if len(set(run)) > 1)  # no lines of dashes
+    together = sum(map(len, runs))  # letters with accents stand alone among others
+    if together > max(_FEW_LETTERS, sum(letter > "\x7f" for letter in text) / 2):
         raise ReadError(ReadOutcome.UNSUPPORTED, "Its character set is not known.", next_step="Save it as UTF-8.")
     return text
 
@@ -128,11 +136,13 @@ def _choose_codec(declared: str) -> str:
     name = declared.strip().strip("\"'").lower()
     if not name or name in _REFUSED or name in {"utf-8", "utf8", "ascii", "us-ascii", "iso-8859-1", "latin-1"}:
         return ""
-    try:
-        info = codecs.lookup(name)
-    except (LookupError, ValueError):
-        return ""
-    return info.name if info.name.replace("_", "-") not in _REFUSED and getattr(info, "_is_text_encoding", True) else ""
+    plain = re.sub(r"^(?:x-)+|-i$", "", name)
+    for label in (name, plain, re.sub("^(?:windows|dos)-", "cp", plain)):
+        with suppress(LookupError, ValueError):
+            info = codecs.lookup(label)
+            refused = info.name.replace("_", "-") in _REFUSED or not getattr(info, "_is_text_encoding", True)
+            return "" if refused else _SUPERSETS.get(info.name, info.name)
+    return ""
 
 
 _SPACES = re.compile(r"[^\S\n]+")

@@ -199,7 +199,10 @@ MAX_ATTRIBUTES = 1_000
 MAX_DEPTH = 250
 _MAX_TREE_LINKS = 20_000  # the article finder needs 12 s for 200,000 links
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})")
-_META = re.compile(rb"<meta[^>]{0,300}?charset=[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
+_META = re.compile(
+    rb"<(?:meta[^>]{0,300}?charset|\?xml[^>]{0,100}?encoding)\s{0,9}=\s{0,9}[\"']?([A-Za-z0-9_.:-]{1,40})",
+    re.IGNORECASE,
+)
 _DATA_URI = re.compile(r"data:[a-z]{1,20}/[^\s\"'<>]{100,}", re.IGNORECASE)
 _PLACEHOLDER_PHRASES = (
     "just a moment|verify you are human|verifying you are human|are you a robot|not a robot|checking your browser|"
@@ -228,7 +231,7 @@ def read_html(data: bytes, charset: str = "") -> ParsedDocument:
             login, challenge or error page, `too_large` for a page with more tags than any reader should meet.
     """
     match = _META.search(data[:4096])
-    html = decode_text(data, charset or (match[1].decode("ascii") if match else ""))
+    html = decode_text(data, charset, match[1].decode("ascii") if match else "")
     shape = measure_shape(html)
     if shape.tags > MAX_TAGS:
         raise ReadError(ReadOutcome.TOO_LARGE, f"The page has more than {MAX_TAGS} tags.")

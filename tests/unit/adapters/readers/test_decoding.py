@@ -56,6 +56,40 @@ def test_k06_a_set_that_nobody_names_is_not_guessed(name):
 
 
 @pytest.mark.parametrize(
+    ("name", "label", "text"),
+    [
+        ("shift_jis", "x-sjis", "アルンホルムの橋"),
+        ("cp932", "Shift_JIS", "橋は①番"),
+        ("euc_jp", "x-euc-jp", "橋の長さ"),
+        ("big5", "x-x-big5", "該橋長"),
+        ("gb18030", "gb2312", "朱镕基与桥"),
+        ("cp949", "windows-949", "똠방각하의 다리"),
+        ("cp949", "EUC-KR", "똠방각하의 다리"),
+        ("cp1251", "x-cp1251", "Мост в Арнхольме"),
+        ("mac_cyrillic", "x-mac-cyrillic", "Мост в Арнхольме"),
+        ("cp1254", "iso-8859-9", "köprü – açıldı"),
+        ("iso8859_8", "iso-8859-8-i", "הגשר נפתח"),
+        ("cp874", "windows-874", "สะพาน"),
+    ],
+)
+def test_a_set_is_known_by_the_labels_of_browsers_and_read_as_they_read_it(name: str, label: str, text: str):
+    assert decode_text(text.encode(name), label) == text
+    assert decode_text(text.encode(name), "utf-8", label) == text, "the usual set of a server says little"
+
+
+def test_letters_of_other_scripts_are_not_taken_for_latin_ones_however_much_markup_is_around_them():
+    text = "阿恩霍爾姆大橋於1931年通車，每天有四百輛車通過。" * 4
+    for name in ("big5", "shift_jis", "euc_kr", "cp1251"):
+        data = (text if name == "big5" else "Мост открыт в 1931 году. " * 4).encode(
+            name
+        ) + b'<div class="x"></div>' * 99
+        with pytest.raises(ReadError, match="character set"):
+            decode_text(data)
+    assert decode_text("Où ça ? À l’été…\n————————————\n".encode("cp1252")).startswith("Où ça")
+    assert decode_text("橋の長さ".encode("iso2022_jp")) == "橋の長さ"
+
+
+@pytest.mark.parametrize(
     "data",
     [
         b"{\\rtf1\\ansi Text.}",

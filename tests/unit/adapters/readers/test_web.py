@@ -210,10 +210,20 @@ async def test_a_pdf_is_read_as_pdf_whatever_its_type_says(type_: str, library: 
         ("text/html; charset=utf-7", "<p>+AGEAYQBh grüße from the river</p>".encode(), "grüße from the river"),
         ("text/html; charset=windows-1252", "<p>Grüße from the river</p>".encode("cp1252"), "Grüße from the river"),
         ("text/html; charset=koi8-r", "<p>Река и мост</p>".encode("koi8-r"), "Река и мост"),
+        ("text/html; charset=utf-8", "<meta charset = 'koi8-r'><p>Река и мост</p>".encode("koi8-r"), "Река и мост"),
+        ("text/html", '<?xml version="1.0" encoding="koi8-r"?><p>Река и мост</p>'.encode("koi8-r"), "Река и мост"),
         ("text/plain", b"Plain text about the river.\n", "Plain text about the river."),
         ("", b"<html><body><p>No type at all, but a river.</p></body></html>", "No type at all, but a river."),
     ],
-    ids=["H04 utf-7 refused", "H04 windows-1252", "H04 koi8-r", "plain text", "H04 no type"],
+    ids=[
+        "H04 utf-7 refused",
+        "H04 windows-1252",
+        "H04 koi8-r",
+        "own set",
+        "own set as XML",
+        "plain text",
+        "H04 no type",
+    ],
 )
 async def test_h04_types_and_character_sets(
     type_: str, body: bytes, text: str, library: PostgresLibrary, parser: ParserProcess
