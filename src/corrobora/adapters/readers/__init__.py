@@ -61,8 +61,13 @@ _BAD_SHARE = 0.05
 _FEW_LETTERS = 10  # with accents, which may stand together in any language
 _RUN = re.compile("[^\x00-\x7f]{3,}")
 _SUPERSETS = {  # what senders mean who name the smaller set, as browsers read it
-    "shift_jis": "cp932", "euc_kr": "cp949", "gb2312": "gb18030", "gbk": "gb18030", "big5": "big5hkscs",
-    "iso8859-9": "cp1254", "tis-620": "cp874",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "big5": "big5hkscs",
+    "iso8859-9": "cp1254",
+    "tis-620": "cp874",
 }
 _LINE_END = re.compile("\r\n|[\r\x0b\x0c\x85]")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")

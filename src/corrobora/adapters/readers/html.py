@@ -199,7 +199,7 @@ MAX_ATTRIBUTES = 1_000
 MAX_DEPTH = 250
 _MAX_TREE_LINKS = 20_000  # the article finder needs 12 s for 200,000 links
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})")
-_META = re.compile(
+_OWN_SET = re.compile(
     rb"<(?:meta[^>]{0,300}?charset|\?xml[^>]{0,100}?encoding)\s{0,9}=\s{0,9}[\"']?([A-Za-z0-9_.:-]{1,40})",
     re.IGNORECASE,
 )
@@ -223,6 +223,12 @@ _FORWARD = re.compile(
 )
 
 
+def find_own_set(data: bytes) -> str:
+    """Return the character set that a page or an XML document states of itself, "" for none."""
+    match = _OWN_SET.search(data[:4096])
+    return match[1].decode("ascii") if match else ""
+
+
 def read_html(data: bytes, charset: str = "") -> ParsedDocument:
     """Return the article of a page. `charset` is the one of the HTTP header, if there was one.
 
@@ -230,8 +236,7 @@ def read_html(data: bytes, charset: str = "") -> ParsedDocument:
         ReadError: `unsupported` for bytes that are no text, `empty` if there is nothing to read, `not_content` for a
             login, challenge or error page, `too_large` for a page with more tags than any reader should meet.
     """
-    match = _META.search(data[:4096])
-    html = decode_text(data, charset, match[1].decode("ascii") if match else "")
+    html = decode_text(data, charset, find_own_set(data))
     shape = measure_shape(html)
     if shape.tags > MAX_TAGS:
         raise ReadError(ReadOutcome.TOO_LARGE, f"The page has more than {MAX_TAGS} tags.")

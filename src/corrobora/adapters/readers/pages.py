@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 
 from corrobora.adapters.http import parse_published
 from corrobora.adapters.library import store_page
-from corrobora.adapters.readers.parser import ParserProcess, map_types
+from corrobora.adapters.readers.parser import TEXT, ParserProcess, map_types
 from corrobora.adapters.search.keyed import Firecrawl, ScrapedPage
 from corrobora.adapters.search.mcp_server import IDENTIFIER, NAME, McpSearch
 from corrobora.adapters.web import BadUrl, check_url, host_of, normalize_url
@@ -36,6 +36,8 @@ _CLOSED = frozenset({401, 402, 403, 407, 451})
 _NOTHING = frozenset({204, 205})
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _UNTYPED = re.compile(r"(?:application|binary|unknown)/(?:octet-stream|(?:x-|force-)?download|unknown)")
+_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+")
+_PROGRAMS = ("text/css", "text/javascript", "text/ecmascript")
 _NO_AI = re.compile(r"(?:^|[\s,:])noai(?:$|[\s,])", re.IGNORECASE)
 _ROBOT = re.compile(r"\s*([^\s:,]+)\s*:(?=\s*(?:no|all|index|follow|max-|unavailable))", re.IGNORECASE)
 _OUR_NAME = USER_AGENT.partition("/")[0].lower()
@@ -123,6 +125,8 @@ class WebReader:
             return None
         type_ = _type_of(head)
         reader = map_types().get(type_ or "text/html")
+        if reader is None and type_.startswith("text/") and type_ not in _PROGRAMS:
+            reader = TEXT
         if reader is None and _UNTYPED.fullmatch(type_):
             reader = map_types().get(PurePosixPath(head.url.partition("?")[0].lower()).suffix)
         if reader is None:
@@ -133,7 +137,9 @@ class WebReader:
 
 
 def _type_of(reply: PageReply) -> str:
-    return reply.get_header("content-type").partition(";")[0].partition(",")[0].strip().lower()
+    """Return the media type, "" for none and for what is none, such as "html": then the page is taken for HTML."""
+    found = reply.get_header("content-type").partition(";")[0].partition(",")[0].strip().lower()
+    return found if _TYPE.fullmatch(found) else ""
 
 
 def _check_status(reply: PageReply) -> None:

@@ -64,7 +64,9 @@ class FormatReader:
 
 
 MARKDOWN = FormatReader(
-    "corrobora.adapters.readers.markup:read_markdown", (".md", ".markdown", ".mdown", ".mkd"), ("text/markdown",)
+    "corrobora.adapters.readers.markup:read_markdown",
+    (".md", ".markdown", ".mdown", ".mkd"),
+    ("text/markdown", "text/x-markdown", "text/x-web-markdown"),
 )
 HTML = FormatReader(
     "corrobora.adapters.readers.html:read_html", (".html", ".htm", ".xhtml"), ("text/html", "application/xhtml+xml")
@@ -77,7 +79,7 @@ XML = FormatReader(
 )
 RST = FormatReader("corrobora.adapters.readers.rst:read_rst", (".rst", ".rest"), ("text/x-rst",))
 TEXT = FormatReader("corrobora.adapters.readers:read_text", (".txt", ".text"), ("text/plain",))
-CSV = FormatReader("corrobora.adapters.readers:read_csv", (".csv", ".tsv"), ("text/csv",))
+CSV = FormatReader("corrobora.adapters.readers:read_csv", (".csv", ".tsv"), ("text/csv", "text/tab-separated-values"))
 JSON = FormatReader(
     "corrobora.adapters.readers.structured:read_json",
     (".json", ".jsonl", ".ndjson", ".ipynb"),
@@ -126,6 +128,7 @@ MANUAL = FormatReader(
 _ROFF_BYTES = 100_000  # in which the first macro of a manual page is looked for, behind what the page defines
 _ROFF = re.compile(rb"(?=[.'\\])(?:[^\n]*\n)*?[.'][ \t]*(?:TH|Dd|so)[ \t]+\S")
 _HEADERS = re.compile(rb"(?:From [^\n]{1,300}\n)?(?:[!-9;-~]{1,80}:[^\n]*\n(?:[ \t][^\n]*\n)*){3,}")
+_FEED = re.compile(rb"<(?:rss|feed|rdf:RDF)[\s>]")
 _OF_MAIL = re.compile(rb"^(?:message-id|received|mime-version):", re.IGNORECASE | re.MULTILINE)
 
 
@@ -152,7 +155,7 @@ def find_reader(name: str, data: bytes, content_type: str = "") -> FormatReader:
     declared = start.startswith(b"<?xml")
     if start.startswith((b"<!doctype html", b"<html")) or (declared and b"<html" in data[:2_048].lower()):
         found = HTML if found.whole or found is TEXT else found
-    elif declared and found is TEXT:
+    elif declared and (found is TEXT or (found is HTML and _FEED.search(data[:2_048]))):
         found = XML
     if data.startswith(b"PK\x03\x04") and (found is TEXT or found.whole):
         return next((reader for mark, reader in _PACKAGES if mark in data), found)

@@ -9,6 +9,7 @@ within the limits of expat, none from outside. Runs in the parser's process.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html.entities import html5
@@ -16,6 +17,7 @@ from typing import cast
 from xml.etree import ElementTree as ET
 
 from corrobora.adapters.readers import TextWriter, decode_text, read_text
+from corrobora.adapters.readers.html import find_own_set, read_tags
 from corrobora.adapters.readers.markup import write_markdown
 from corrobora.domain.limits import LIMITS
 from corrobora.ports import ParsedDocument
@@ -121,6 +123,8 @@ _CALLED_BY = ("name", "title", "key", "label")  # attributes by which an element
 _VERBATIM = frozenset({"programlisting", "screen", "literallayout", "synopsis", "pre", "code", "verbatim"})
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _DEEPEST = 6  # of headings
+_FEEDS = frozenset({"rss", "feed", "RDF"})
+_MARKUP = re.compile(r"</[a-zA-Z][a-zA-Z0-9]{0,20}>|<(?:br|hr|img|p)\b[^<>]{0,500}>|&[a-z]{2,8};|&#\d{1,6};")
 _TERM_CHARS = 200  # of a value that is named rather than a paragraph
 
 
@@ -130,12 +134,23 @@ def read_xml(data: bytes, charset: str = "") -> ParsedDocument:
     parser.entity.update({name.rstrip(";"): text for name, text in html5.items()})
     writer = TextWriter()
     try:
-        parser.feed(data)
-        _write_element(parser.close(), writer, 1)
+        parser.feed(decode_text(data, charset, find_own_set(data)))
+        root = parser.close()
+        if _name(root) in _FEEDS:
+            _unpack_markup(root)
+        _write_element(root, writer, 1)
     except (ET.ParseError, LookupError, ValueError, RecursionError):
         return read_text(data, charset)
     parsed = writer.build_parsed()
     return parsed if parsed.text else read_text(data, charset)
+
+
+def _unpack_markup(feed: ET.Element) -> None:
+    """Put its text in the place of HTML that an element of a feed holds as text."""
+    for element in feed.iter():
+        if len(element) == 0 and element.text and _MARKUP.search(element.text):
+            element.text = read_tags(element.text)[0].build_parsed().text
+            element.set(_SPACE, "preserve")
 
 
 def _name(element: ET.Element) -> str:

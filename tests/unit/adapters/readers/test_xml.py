@@ -93,3 +93,21 @@ def test_no_file_and_no_bomb_is_taken_in(tmp_path: Path):
 def test_every_word_of_a_paragraph_is_kept(said: list[str]):
     text = read_xml(f"<a><s>{''.join(f'<p>{escape(each)}<i/> .</p>' for each in said)}</s></a>".encode()).text
     assert text.split() == [*" . ".join(said).split(), "."]
+
+
+FEED = """<?xml version="1.0" encoding="{}"?>
+<rss version="2.0"><channel><title>News</title><item><title>The bridge</title>
+<description>&lt;p&gt;Мост &amp;amp; мельница.&lt;/p&gt;
+&lt;p&gt;A second &lt;b&gt;paragraph&lt;/b&gt;.&lt;/p&gt;</description></item></channel></rss>"""
+
+
+@pytest.mark.parametrize("name", ["utf-8", "windows-1251", "euc-jp"])
+def test_the_markup_that_a_feed_holds_as_text_is_no_text_of_it(name: str):
+    data = FEED.format(name).encode(name)
+    assert find_reader("https://x.example/feed", data, "text/html") is XML
+    parsed = read_xml(data)
+    assert parsed.text == "News\n\nThe bridge\n\nМост & мельница.\n\nA second paragraph."
+
+
+def test_the_markup_that_another_document_quotes_is_its_text():
+    assert read_xml(b"<article><para>Write &lt;p&gt;so&lt;/p&gt;.</para></article>").text == "Write <p>so</p>."
