@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
+from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Document, Fact, Hit, Insight, Passage, PassageId, Query, Source, SourceId
 from corrobora.domain.limits import Usage
 from corrobora.domain.plan import Plan

@@ -19,14 +19,33 @@ Knows messages and codes. Does not know who shows them or how.
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
 
 from corrobora.domain.limits import Usage
 
 
 def may_pass(status: int) -> bool:
-    """True for a status of HTTP that says nothing against the same request later: 408, 421 and 499 are of connections."""
+    """True for a status of HTTP that says nothing against the same request later: some tell of the connection alone."""
     return status in {408, 409, 421, 425, 429, 499} or status >= 500  # noqa: PLR2004 - HTTP
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """True if a limit of memory or processes made the error, whichever library met it."""
+    return isinstance(error, MemoryError) or bool(_NO_MEMORY.search(str(error)))
+
+
+def describe_failure(error: BaseException) -> str:
+    """Say what failed: our own message, a limit of memory, or the kind and words of an unexpected error."""
+    if isinstance(error, CorroboraError):
+        return error.message
+    words = f"{type(error).__name__}: {error}"
+    return f"{NO_MEMORY} ({words.rstrip('.: ')})." if lacks_memory(error) else words
+
+
+NO_MEMORY = "A limit of memory or of processes is reached"
+MORE_MEMORY = "close other programs or raise the limit (ulimit -v and -u, or those of the container; 500 MB are enough)"
+_NO_MEMORY = re.compile("start new thread|failed to map segment|annot allocate memory|Resource temporarily unavailable")
 
 
 class CorroboraError(Exception):

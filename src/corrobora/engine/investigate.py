@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
 
-from corrobora.domain.errors import CorroboraError
+from corrobora.domain.errors import describe_failure
 from corrobora.domain.evidence import Fact, SourceId
 from corrobora.domain.limits import Usage
 from corrobora.domain.plan import Gate, Node, SubQuestion, collect_leaves, sum_budgets, walk_nodes
@@ -271,11 +271,6 @@ async def run_isolated(work: Callable[[Node, Session], Awaitable[Findings]], nod
 def _emit_failure(node: Node, why: str, run: Session, part: str = "") -> None:
     data = {"title": node.title, "objective": node.objective, "why": why}
     run.emit(EventType.LEAF_FAILED, node.path, data, part=part)
-
-
-def describe_failure(error: Exception) -> str:
-    """Say what failed: our own message, or the kind and words of an unexpected error."""
-    return error.message if isinstance(error, CorroboraError) else f"{type(error).__name__}: {error}"
 
 
 def keep_findings(node: Node, findings: Findings, what: str, error: Exception, run: Session) -> Findings:

@@ -30,7 +30,7 @@ from typing import Any, cast
 import click
 
 from corrobora import __version__
-from corrobora.domain.errors import CorroboraError
+from corrobora.domain.errors import MORE_MEMORY, NO_MEMORY, CorroboraError, lacks_memory
 from corrobora.faces.cli.screen import one_line, prepare_streams, reset_logs, set_up_logs, silence_closed_pipe
 
 _log = logging.getLogger("corrobora")
@@ -96,15 +96,17 @@ def explain_usage(error: click.ClickException, args: Sequence[str] = ()) -> str:
     return f"{message} See: {command} --help"
 
 
-def explain_disk(error: OSError) -> str:
+def explain_disk(error: Exception) -> str:
     """Return an error of a disk or a limit as one line with the place and the next step, or "" for any other error.
 
     The first note of the error, if it has one, says how to go on. Requirement: bad-input R16.
     """
-    if error.errno not in _DISK_ERRORS:
+    again = next(iter(getattr(error, "__notes__", ())), "run the same command again")
+    if lacks_memory(error):
+        return f"{NO_MEMORY}. Finished work is saved: {MORE_MEMORY}, then {again}."
+    if not isinstance(error, OSError) or error.errno not in _DISK_ERRORS:
         return ""
     what, step = _DISK_ERRORS[error.errno]
-    again = next(iter(getattr(error, "__notes__", ())), "run the same command again")
     return f"{what}{_disk_place(error)}. Finished work is saved: {step}, then {again}."
 
 
@@ -335,9 +337,8 @@ def run_command_line(argv: Sequence[str] | None = None) -> int:
         return Exit.INTERRUPTED
     except BaseExceptionGroup as group:
         return _report_first_error(group)
-    except OSError as error:
-        problem = explain_disk(error)
-        if not problem:
+    except Exception as error:
+        if not (problem := explain_disk(error)):
             raise
         print_notice(problem)
         return Exit.BUG

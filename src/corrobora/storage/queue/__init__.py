@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from corrobora.domain.errors import CorroboraError, JournalError, Stale, UserError
+from corrobora.domain.errors import CorroboraError, JournalError, Stale, UserError, describe_failure, lacks_memory
 from corrobora.domain.run import Request, RunId, RunStatus
 from corrobora.storage.journal.events import EventLog
 from corrobora.storage.journal.runs import (
@@ -339,11 +339,10 @@ class Queue:
             level = logging.INFO if self._own and error.code == "database_full" else logging.WARNING
             _log.log(level, "run %s: attempt %d ended for now: %s", run, epoch, error)
             return
-        reason = str(error) if isinstance(error, CorroboraError) else f"{type(error).__name__}: {error}"
-        if error is None:
-            reason = "its attempt ended without a result"
-        else:
-            trace = None if isinstance(error, CorroboraError) else error
+        reason = "its attempt ended without a result"
+        if error is not None:
+            reason = str(error) if isinstance(error, CorroboraError) else describe_failure(error)
+            trace = None if isinstance(error, CorroboraError) or lacks_memory(error) else error
             _log.error("run %s: attempt %d failed: %s", run, epoch, reason, exc_info=trace)
         with contextlib.suppress(Stale, JournalError):
             if await self._runs.status_and_epoch(run) == (RunStatus.RUNNING, epoch):

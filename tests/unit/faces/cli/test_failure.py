@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from corrobora.domain.errors import describe_failure
 from corrobora.faces.cli import explain_disk
 
 
@@ -80,3 +81,31 @@ def test_c18_streams_closed_before_the_start_are_no_bug(shell: Any, closed: str)
     done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, check=False)
     assert (done.returncode, "A bug" in done.stderr) == (0, False)
     assert not (shell.home / "bugs").exists()
+
+
+def test_a_limit_of_memory_is_no_bug_and_named_with_the_next_step(shell: Any) -> None:
+    code = (
+        "import click, sys\nfrom corrobora.faces import cli\n"
+        "cli.cli = click.Command('x', callback=lambda: bytearray(1 << 60))\nsys.exit(cli.run_command_line([]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("corrobora: A limit of memory or of processes is reached. Finished work is saved: ")
+    assert "ulimit -v" in done.stderr
+    assert not (shell.home / "bugs").exists()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        RuntimeError("can't start new thread"),
+        OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)),
+        BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN)),
+        ImportError("x.so: failed to map segment from shared object"),
+    ],
+)
+def test_what_a_limit_of_memory_breaks_is_told_as_that(error: Exception) -> None:
+    assert explain_disk(error).startswith("A limit of memory or of processes is reached.")
+    assert describe_failure(error).startswith("A limit of memory or of processes is reached (")
+    assert describe_failure(ValueError("x")) == "ValueError: x"
