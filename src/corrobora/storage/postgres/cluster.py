@@ -35,6 +35,7 @@ _ORPHAN_SECONDS = 10.0  # the processes of a crashed server notice its end and e
 _PAUSE_SECONDS = 0.01
 _PID_FILE_LINES = 8
 _HERE = Path("/proc/self/cwd")  # the working folder of whoever looks, also where a folder above it is closed to them
+_PASSED_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "TMPDIR")  # no keys: the server runs longer, and as another account
 _SETTINGS = {
     "listen_addresses": "",
     "port": str(PORT),
@@ -245,7 +246,7 @@ class Cluster:
 
     def run_program(self, command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
         """Run a program of the server in a folder, as its account, in a session that no terminal's signal reaches."""
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_"))}
+        environment = {name: os.environ[name] for name in _PASSED_VARIABLES if name in os.environ}
         other: tuple[int, ...] | None = () if self.as_root else None
         return subprocess.run(  # noqa: S603 - the program is ours, the arguments are paths passed without a shell
             command,
