@@ -337,9 +337,9 @@ def meter_reply(target: Target, tokens: Tokens, *, sent: int, received: int) -> 
 
 
 def bound_cost(target: Target, *, sent: int, room: int) -> Usage:
-    """Return what one call costs at most: `sent` bytes of text, and an answer of `room` tokens."""
+    """Return what a call costs at most: `sent` bytes of text, written to a cache, and an answer of `room` tokens."""
     asked = sent // _BYTES_PER_TOKEN + 1
-    dollars = _calculate_dollars(target, Tokens(asked, room))
+    dollars = _calculate_dollars(target, Tokens(asked, room, cache_written=asked))
     return Usage(asked, room, dollars=dollars or 0.0, calls=1, priced=dollars is not None)
 
 

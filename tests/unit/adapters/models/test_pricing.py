@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.adapters.models import Tokens, meter_reply, parse_target
+from corrobora.adapters.models import Tokens, bound_cost, meter_reply, parse_target
 from corrobora.domain.limits import Price
 
 LOCAL = parse_target("ollama:m", {})
@@ -50,3 +50,12 @@ def test_counts_that_cannot_be_true_are_estimated_from_above(told_sent: int, tol
 def test_counts_that_no_call_has_are_estimated_and_use_up_no_limit():
     usage = meter_reply(HOSTED, Tokens(10**14, 10**14), sent=1_000, received=200)
     assert (usage.input_tokens, usage.output_tokens, usage.priced) == (501, 101, False)
+
+
+@pytest.mark.parametrize("model", ["anthropic:claude-sonnet-4-5", "anthropic:claude-haiku-4-5", "openai:gpt-4o"])
+@pytest.mark.parametrize("tokens", [8_000, 250_000])
+def test_no_call_costs_more_than_was_reserved_for_it(model: str, tokens: int) -> None:
+    target = parse_target(model, {"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"})
+    most = bound_cost(target, sent=2 * tokens, room=4_000)
+    for used in (Tokens(tokens, 4_000), Tokens(tokens, 4_000, tokens, 0), Tokens(tokens, 4_000, 0, tokens)):
+        assert 0 < meter_reply(target, used, sent=2 * tokens, received=1).dollars <= most.dollars
