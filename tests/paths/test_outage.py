@@ -9,11 +9,13 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 from tests.paths.conftest import Serve
 from tests.paths.starts import CLEAR
 from tests.plugins.shell import DOCUMENTS, Shell
 
+from corrobora.storage.postgres.embedded import EmbeddedServer
 from corrobora.testing.server import Latency, ModelServer
 
 
@@ -94,3 +96,18 @@ def test_a_database_that_is_started_again_at_once_costs_nothing(
     assert run.returncode == 0, said
     assert b"1931" in out
     assert len({json.dumps(each.body) for each in server.asked}) == server.received
+
+
+def test_a_run_whose_tables_a_newer_version_changed_says_so_and_loses_nothing(
+    shell: Shell, server: ModelServer, run: subprocess.Popen[bytes]
+) -> None:
+    database = EmbeddedServer.start(shell.home / "database")
+    with psycopg.connect(database.url, autocommit=True) as connection:
+        connection.execute("ALTER TABLE journal RENAME COLUMN out TO output")
+        code, said = leave(run)
+        connection.execute("ALTER TABLE journal RENAME COLUMN output TO out")
+    database.stop_if_last()
+    assert code == 1
+    assert "not those of this version" in said
+    assert "a newer one, go on: corrobora resume" in said
+    assert_goes_on(shell, server)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
+import pytest
 from procrastinate import PsycopgConnector
 from procrastinate.jobs import Job, Status
 
@@ -69,26 +71,30 @@ def test_a_worker_is_dead_after_more_than_four_heartbeats() -> None:
     assert DEAD_AFTER_SECONDS > 4 * HEARTBEAT_SECONDS
 
 
-async def test_a_listener_outlives_a_server_that_cannot_be_started_anew(scratch: Path) -> None:
+@pytest.fixture
+def data_dir(scratch: Path) -> Iterator[Path]:
+    with TemporaryDirectory(prefix="corrobora-db-", dir=scratch) as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder) / "data"
+
+
+async def test_a_listener_outlives_a_server_that_cannot_be_started_anew(data_dir: Path) -> None:
     heard = asyncio.Event()
 
     async def hear(**_: object) -> None:
         heard.set()
 
-    with TemporaryDirectory(prefix="corrobora-db-", dir=scratch) as folder:
-        Path(folder).chmod(0o755)
-        data = Path(folder) / "data"
-        settings = data / "postgres" / "cluster" / "postgresql.conf"
-        async with await Database.connect(data, wait_seconds=30.0) as database:
-            steady, text = await manager(database), settings.read_text()
-            settings.write_text(f"{text}\nno_such_setting = 1\n")
-            os.kill(int((settings.parent / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
-            listener = asyncio.create_task(steady.listen_for_jobs(on_notification=hear))
-            await asyncio.wait([listener], timeout=3.0)
-            settings.write_text(text)
-            while not heard.is_set() and not listener.done():
-                with suppress(JournalError):  # it tries less and less often
-                    await queued(database)
-                await asyncio.sleep(0.2)
-            assert heard.is_set()
-            await cancel_tasks(listener)
+    settings = data_dir / "postgres" / "cluster" / "postgresql.conf"
+    async with await Database.connect(data_dir, wait_seconds=30.0) as database:
+        steady, text = await manager(database), settings.read_text()
+        settings.write_text(f"{text}\nno_such_setting = 1\n")
+        os.kill(int((settings.parent / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+        listener = asyncio.create_task(steady.listen_for_jobs(on_notification=hear))
+        await asyncio.wait([listener], timeout=3.0)
+        settings.write_text(text)
+        while not heard.is_set() and not listener.done():
+            with suppress(JournalError):  # it tries less and less often
+                await queued(database)
+            await asyncio.wait([listener], timeout=0.2)
+        assert heard.is_set()
+        await cancel_tasks(listener)
