@@ -7,6 +7,7 @@ store anything itself: `corrobora.config` does.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -70,10 +71,18 @@ def _setting_rows(settings: Settings) -> Iterator[tuple[str, str, str]]:
         yield key, one_line(_show_value(value)), one_line(str(origin), 300)
 
 
+_SECRET_PART = re.compile(
+    r"(://)[^/\s@]+(?=@)|([?&][^=&\s]{0,40}(?:key|token|secret|sig|password)=)[^&\s#]+", re.IGNORECASE
+)
+
+
 def _show_value(value: object) -> str:
+    """Return a value for people; of an address without the user name, password or key that it holds."""
     if isinstance(value, tuple):
         return ", ".join(cast("tuple[str, ...]", value)) or "-"
-    return "-" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "-" if value is None else _SECRET_PART.sub(r"\1\2***", str(value))
 
 
 def _find_value(settings: Settings, key: str) -> Any:

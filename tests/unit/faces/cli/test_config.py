@@ -30,6 +30,17 @@ def test_config_show_names_every_origin_and_no_secret(shell: Any) -> None:
     assert {"name": "deep", "value": "false", "origin": "default"} in rows
 
 
+def test_what_an_address_holds_of_secrets_is_not_shown(shell: Any) -> None:
+    shell.setenv(
+        CORROBORA_SOURCES_SEARXNG_URL="http://user:planted-secret@10.0.0.5/search?lang=de",
+        CORROBORA_DELIVERY_WEBHOOK_URL="https://hooks.example.org/in?api_key=planted-secret&room=4",
+    )
+    shown = shell("config", "show").out
+    assert "sources.searxng_url = http://***@10.0.0.5/search?lang=de" in shown
+    assert "delivery.webhook_url = https://hooks.example.org/in?api_key=***&room=4" in shown
+    assert "planted-secret" not in shown + shell("config", "show", "--json").out
+
+
 def test_config_path(shell: Any) -> None:
     assert shell("config", "path").out.strip().endswith("config.toml")
 
