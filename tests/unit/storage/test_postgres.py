@@ -82,6 +82,15 @@ async def test_a_server_that_was_killed_is_started_again_by_who_uses_it_and_one_
         assert not server_status(data_dir).running
 
 
+async def test_the_embedded_server_is_given_no_key_of_the_environment(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TAVILY_API_KEY", "tvly-canary")
+    async with await Database.connect(data_dir):
+        environment = Path(f"/proc/{server_status(data_dir).pid}/environ")
+        assert b"canary" not in environment.read_bytes()  # noqa: ASYNC240 - a file of the kernel
+
+
 async def test_a_server_of_which_one_process_was_killed_ends_and_is_started_anew(data_dir: Path) -> None:
     async with await Database.connect(data_dir, wait_seconds=30.0) as database:
         before = server_status(data_dir).pid

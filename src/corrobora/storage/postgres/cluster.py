@@ -246,7 +246,6 @@ class Cluster:
 
     def run_program(self, command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
         """Run a program of the server in a folder, as its account, in a session that no terminal's signal reaches."""
-        environment = {name: os.environ[name] for name in _PASSED_VARIABLES if name in os.environ}
         other: tuple[int, ...] | None = () if self.as_root else None
         return subprocess.run(  # noqa: S603 - the program is ours, the arguments are paths passed without a shell
             command,
@@ -256,7 +255,7 @@ class Cluster:
             errors="replace",
             stdin=subprocess.DEVNULL,
             cwd=folder,
-            env=environment | {"LC_ALL": "C"},
+            env={name: os.environ[name] for name in _PASSED_VARIABLES if name in os.environ} | {"LC_ALL": "C"},
             start_new_session=True,
             umask=0o077,
             user=self.account.uid if self.as_root else None,

@@ -92,14 +92,6 @@ def test_it_starts_is_shared_and_stops_with_its_last_user(data_dir: Path) -> Non
     assert (state.running, state.users, state.url) == (False, (), "")
 
 
-def test_the_server_is_given_no_key_of_the_environment(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TAVILY_API_KEY", "tvly-canary")
-    server = EmbeddedServer.start(data_dir)
-    pid = server_status(data_dir).pid
-    assert b"canary" not in Path(f"/proc/{pid}/environ").read_bytes()
-    assert server.stop_if_last()
-
-
 def test_a_kept_server_outlives_its_users(data_dir: Path) -> None:
     server = EmbeddedServer.start(data_dir, keep=True)
     assert not server.stop_if_last()
