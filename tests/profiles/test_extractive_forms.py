@@ -288,7 +288,7 @@ def test_no_statement_is_a_fragment(reports: dict[tuple[str, str], Report]) -> N
         lines = body(report) if report.markdown else []
         for line, below in zip(lines, [*lines, ""][1:], strict=True):
             pieces = [piece.strip(" .-") for piece in CITED.split(line) if piece.strip(" .-")]
-            leads_in = below.lstrip().startswith("- ") or line.startswith(phrases.STATED_IN)
+            leads_in = below.lstrip().startswith(("- ", "```")) or line.startswith(phrases.STATED_IN)
             assert not any(piece.endswith((",", ";") if leads_in else (":", ",", ";")) for piece in pieces), line
             assert not any(piece.count(" | ") for piece in pieces), line
 

@@ -98,8 +98,11 @@ def list_occurrences(tokens: Sequence[Token], numbers: Container[int]) -> list[O
     """Return every citation of the text in order, each with its statement."""
     found: list[Occurrence] = []
     cells: list[str] | None = None
+    code = ""  # of the block above
     for token in tokens:
         match token.type:
+            case "fence":
+                code = " ".join(token.content.replace("[", _BRACKET).split())
             case "tr_open":
                 cells = []
             case "tr_close":
@@ -107,8 +110,9 @@ def list_occurrences(tokens: Sequence[Token], numbers: Container[int]) -> list[O
                 cells = None
             case "inline":
                 text = _show_text(token.children or [], numbers)
-                if cells is None:
-                    found += _read_sentences(text)
+                if cells is None:  # a line of marks alone cites what the code above it says
+                    found += _read_sentences(f"{code} {text}" if code and not NUMBER.sub("", text).strip() else text)
+                    code = ""
                 else:
                     cells.append(text)
             case _:

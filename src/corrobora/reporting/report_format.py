@@ -14,7 +14,7 @@ from functools import cache
 from corrobora.domain.report import Findings, SentenceCheck, Support
 from corrobora.domain.run import Request, RequestOption
 from corrobora.text import phrases
-from corrobora.text.markdown import MARKER, is_row, is_rule, join_cells, split_cells
+from corrobora.text.markdown import MARKER, is_row, is_rule, join_cells, split_cells, split_lines
 from corrobora.text.orders import find_order
 from corrobora.text.phrases import Frame, find_frame
 from corrobora.text.tokens import read_inline
@@ -25,7 +25,6 @@ _ITEM = re.compile(r"^(\s*)(?:[-*+]|\d{1,3}[.)])\s+(.*)$")
 _SOURCE_LIST = re.compile(
     r"(?i)^(?:references?|sources?|bibliography|works cited|citations|further reading|methodology|methods?)\W*$"
 )
-_FENCE = "```"
 
 
 def format_report_body(body: str) -> str:
@@ -34,7 +33,7 @@ def format_report_body(body: str) -> str:
     It begins with text, not with a heading. Sections are `##` and their parts `###`. Lists are flat, and a list of one
     item becomes a sentence. The writer's own lists of sources and sections on methods are dropped: code adds them.
     """
-    lines = _flatten_lists(_normalize_headings(_drop_source_lists(body.strip().split("\n"))))
+    lines = _flatten_lists(_normalize_headings(_drop_source_lists(split_lines(body.strip()))))
     return re.sub(r"\n{3,}", "\n\n", "\n".join(_open_with_text(lines))).strip()
 
 
@@ -60,12 +59,8 @@ def _normalize_headings(lines: list[str]) -> list[str]:
 
 
 def _flatten_lists(lines: list[str]) -> list[str]:
-    """Remove the indent of list items and the bullet of a single item; fenced code stays as it is."""
-    kept: list[str] = []
-    fenced = False
-    for line in lines:
-        fenced ^= line.lstrip().startswith(_FENCE)
-        kept.append(line.lstrip() if not fenced and _ITEM.match(line) else line)
+    """Remove the indent of list items and the bullet of a single item; code stays as it is."""
+    kept = [line.lstrip() if _ITEM.match(line) else line for line in lines]
     alone = [
         n
         for n in range(len(kept))

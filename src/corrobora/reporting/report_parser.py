@@ -67,15 +67,15 @@ class Block:
     text: str
     line: int
     starts: tuple[tuple[int, int], ...] = ()
-    code: bool = False  # a line of fenced code
+    code: bool = False  # fenced code, with its lines
 
     def line_at(self, offset: int) -> int:
         """Return the line of the file that the character at `offset` stood in."""
         return max((number for start, number in self.starts if start <= offset), default=self.line)
 
-    def append_line(self, line: str, number: int) -> Block:
+    def append_line(self, line: str, number: int, gap: str = " ") -> Block:
         """Return the block with a further line of the file, which had this number."""
-        return replace(self, text=f"{self.text} {line}", starts=(*self.starts, (len(self.text) + 1, number)))
+        return replace(self, text=f"{self.text}{gap}{line}", starts=(*self.starts, (len(self.text) + 1, number)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +159,12 @@ def _join_lines(lines: Sequence[str], quoted: str | None, frame: Frame) -> list[
     for number, (line, below) in enumerate(zip(lines, (*lines[1:], ""), strict=True), 1):
         if line.startswith("```"):
             fenced, ended = not fenced, True
+        elif fenced and not ended:
+            blocks[-1] = blocks[-1].append_line(line, number, "\n")
+            ended = len(blocks[-1].text) > _MOST_BLOCK_CHARS
         elif fenced:
-            blocks += [Block(line, number, code=True)] if line else []
+            blocks.append(Block(line, number, ((0, number),), code=True))
+            ended = False
         elif not line or (line == ">" and (not below or below.startswith(">"))):
             ended = True
         else:
@@ -222,7 +226,7 @@ def parse_report(text: str, frames: Sequence[Frame] = ()) -> ParsedReport:
     blocks = split_blocks(text, frame)
     ours = any(_OURS.match(block.text) for block in blocks)
     for block in blocks:
-        if is_heading(block.text):
+        if is_heading(block.text) and not block.code:
             section, current = _read_section(block.text, frame), 0
         listing = section in _LISTS
         found = _parse_own_reference(block) or (None if ours else _parse_foreign_reference(block, listing=listing))
@@ -262,28 +266,26 @@ def _is_status(number: int, block: Block, frame: Frame) -> bool:
 
 def _parse_own_reference(block: Block) -> Reference | None:
     match = _OURS.match(block.text)
-    if match is None:
+    if match is None or block.code:
         return None
     number, rest, source, passage, snapshot = match.groups()
     head, _, url = rest.rstrip().rpartition(" ")
     bold = _TITLE.match(head)
     title, label = (bold.group(1), f"{bold.group(1)}{head[bold.end() :]}") if bold else (head, head)
-    title, label = read_inline(title), read_inline(label)
-    url = url if "://" in url else read_inline(url)
-    return Reference(int(number), title, url, snapshot, (), label, source, passage, block.line)
+    place = (url if "://" in url else read_inline(url), snapshot, (), read_inline(label), source, passage, block.line)
+    return Reference(int(number), read_inline(title), *place)
 
 
 def _parse_foreign_reference(block: Block, *, listing: bool) -> Reference | None:
     """Return the reference of a numbered line with an address; in a list of sources a title or file name will do."""
     listed = _LISTED.match(block.text)
     found = _URL.search(block.text)
-    if listed is None or not (found or listing) or _MARK.search(listed.group(3)):
+    if block.code or listed is None or not (found or listing) or _MARK.search(listed.group(3)):
         return None
     number, linked = int(listed.group(1) or listed.group(2)), _LINKED.fullmatch(listed.group(3))
     if found is None and linked is not None:
         return Reference(number, _clean_title(linked.group(1)), linked.group(2), line=block.line)
-    url = found.group().rstrip(".,;") if found else ""
-    return Reference(number, _clean_title(listed.group(3)), url, line=block.line)
+    return Reference(number, _clean_title(listed[3]), found.group().rstrip(".,;") if found else "", line=block.line)
 
 
 def _clean_title(rest: str) -> str:
@@ -302,9 +304,10 @@ def find_statements(parsed: ParsedReport) -> list[CitedText]:
     body = _hide_numbers_of_sources(parsed.body) if parsed.ours else parsed.body
     for number, block in enumerate(body):
         line = block.text
-        if is_quiet_heading(block, parsed) or _is_status(number, block, parsed.frame) or set(line) <= set("|-: *_="):
-            continue
-        if not parsed.ours and (block.code or line.startswith(">")):  # ours quote below their references only
+        quiet = is_quiet_heading(block, parsed) or _is_status(number, block, parsed.frame)
+        quiet = quiet or (not parsed.ours and line.startswith(">"))  # ours quote below their references only
+        if block.code or quiet or set(line) <= set("|-: *_="):
+            found += [CitedText(line, line=block.line)] if block.code and parsed.ours else []
             continue
         if is_row(line):
             head = number + 1 < len(body) and is_rule(body[number + 1].text)
@@ -313,12 +316,13 @@ def find_statements(parsed: ParsedReport) -> list[CitedText]:
             cells = () if head else _parse_cells(plain, parsed.frame)
             found += [replace(said, text=said.text.replace(_BRACKET, "["), line=block.line) for said in cells]
             continue
-        for said in _split_block(block, quotes, parsed):
-            if any(c.isalpha() for c in said.text):
-                found.append(said)
-            elif found:  # a line of marks alone belongs to the sentence above
-                last = found[-1]
-                found[-1] = replace(last, numbers=last.numbers + said.numbers, urls=last.urls + said.urls)
+        if found and not any(map(str.isalnum, _MARK.sub("", line))):  # belongs to the sentence above, or to code
+            last, marks = found.pop(), _parse_piece("", _MARK.finditer(line))
+            last = replace(last, numbers=last.numbers + marks.numbers, urls=last.urls + marks.urls)
+            said = last.text.split("\n") if len(last.numbers) > 1 else [last.text]  # of several quotes each has a part
+            found += [replace(last, text=" ".join(each.split())) for each in said if any(map(str.isalpha, each))]
+            continue
+        found += [said for said in _split_block(block, quotes, parsed) if any(map(str.isalpha, said.text))]
     return [said for said in found if said.numbers or said.urls or not (parsed.ours and _is_fixed(said.text, parsed))]
 
 
@@ -331,8 +335,7 @@ def _hide_numbers_of_sources(body: Sequence[Block]) -> Sequence[Block]:
 
 def _check_mark(mark: re.Match[str]) -> str:
     """Return a mark if code may have written it so; in other digits, or as a footnote, it cites nothing."""
-    said = mark.group()
-    return said if said.isascii() and "^" not in said else _FALSE_MARK
+    return mark.group() if mark.group().isascii() and "^" not in mark.group() else _FALSE_MARK
 
 
 def _is_fixed(text: str, parsed: ParsedReport) -> bool:
@@ -346,9 +349,8 @@ def _is_fixed(text: str, parsed: ParsedReport) -> bool:
 
 def is_quiet_heading(block: Block, parsed: ParsedReport) -> bool:
     """True for a heading that only says what is asked; in our reports its numbers stand in the title or a source."""
-    if not parsed.ours or not block.text.startswith("##"):
-        return is_heading(block.text)
-    return parsed.numbers.issuperset(re.findall(r"\d+", block.text))
+    numbered = parsed.ours and block.text.startswith("##")
+    return parsed.numbers.issuperset(re.findall(r"\d+", block.text)) if numbered else is_heading(block.text)
 
 
 def _hide_brackets(match: re.Match[str]) -> str:
@@ -384,8 +386,7 @@ def _split_block(block: Block, quotes: str, parsed: ParsedReport) -> list[CitedT
 
 def _parse_piece(text: str, marks: Iterable[re.Match[str]]) -> CitedText:
     numbers = tuple(int(n) for mark in marks for n in mark.group(1).split(","))
-    urls = tuple(match.group(2) for match in _INLINE.finditer(text))
-    return CitedText(_INLINE.sub(r"\1", text), numbers, urls)
+    return CitedText(_INLINE.sub(r"\1", text), numbers, tuple(match.group(2) for match in _INLINE.finditer(text)))
 
 
 def _parse_cells(row: str, frame: Frame) -> list[CitedText]:
@@ -394,7 +395,6 @@ def _parse_cells(row: str, frame: Frame) -> list[CitedText]:
     cited = list(iter_row_statements(row, _CITED)) or [(" ".join(" ".join(split_cells(row)).split()), ())]
     found: list[CitedText] = []
     for text, marks in cited:
-        joined = " ".join(marks)
-        said = _parse_piece(joined, _MARK.finditer(joined))
+        said = _parse_piece(" ".join(marks), _MARK.finditer(" ".join(marks)))
         found.append(replace(said, text=text, cell=bool(marks)))
     return found

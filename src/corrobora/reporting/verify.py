@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
@@ -32,6 +32,7 @@ from corrobora.text.markdown import (
     iter_cited_sentences,
     normalize_markers,
     split_cells,
+    split_lines,
     strip_source_label,
 )
 from corrobora.text.mentions import describes_research, find_claim_words, is_statement
@@ -39,7 +40,6 @@ from corrobora.text.orders import drop_orders, find_order
 from corrobora.text.support import Evidence, SupportCheck, check_support, find_numbers
 from corrobora.text.tokens import read_inline, token_overlap
 
-_FENCE = re.compile(r"```[\w+-]{0,20}")
 _MOST_REPEATS = 3  # of a cited line: it may stand in a summary and in its section, a loop of a writer may not
 _MOST_PLAIN = 20  # of a line without citation, which every part of a report may have
 _CHIEF = re.compile(
@@ -112,7 +112,9 @@ def check_draft(
     body, urls = strip_addresses(normalize_markers(plain), [fact.quote for fact in facts])
     lines, checks, header = list[str](), list[SentenceCheck](), list[str]()
     markers, repeated, times = 0, 0, Counter[str]()
-    for line, after, block in _iter_blocks(body.split("\n")):
+    blocks = split_lines(body)
+    for line, after in zip(blocks, [*blocks[1:], ""], strict=True):
+        block = line.split("\n") if "\n" in line else ()  # of code
         if not block and _is_repeated(line.strip(), times):
             repeated += 1
             continue
@@ -152,21 +154,6 @@ def check_written_draft(
     return check_draft(draft, findings.facts, tuple(known), reading=reading, rulings=rulings)
 
 
-def _iter_blocks(lines: Sequence[str]) -> Iterator[tuple[str, str, Sequence[str]]]:
-    """Yield each line with the one after it; of a block of code its first line with the whole block."""
-    begin = -1
-    for at, line in enumerate(lines):
-        fence = _FENCE.fullmatch(line.strip()) is not None
-        last = at + 1 == len(lines)
-        if begin < 0 and not fence:
-            yield line, "" if last else lines[at + 1], ()
-        elif begin >= 0 and (fence or last):
-            yield lines[begin], "", lines[begin : at + 1]
-            begin = -1
-        elif begin < 0:
-            begin = at
-
-
 def _is_repeated(line: str, times: Counter[str]) -> bool:
     """Count a line and say whether it was written too often (bad-input M30); headings and tables may come again."""
     if is_heading(line) or line.startswith(("|", "```")) or not any(letter.isalpha() for letter in line):
@@ -179,7 +166,7 @@ def _check_line(line: str, header: Sequence[str], evidence: _Evidence) -> tuple[
     """Check one line; return what is printed of it, its checks, and how many markers went."""
     stripped = line.strip()
     proven_heading = is_heading(stripped) and _is_told(stripped, evidence)
-    if not stripped or proven_heading or _FENCE.fullmatch(stripped) or set(stripped) <= set("|-: "):
+    if not stripped or proven_heading or set(stripped) <= set("|-: `"):
         return line, [], 0
     if is_row(line):
         return _check_row(line, header, evidence)
@@ -207,19 +194,22 @@ def _withhold_order(check: SentenceCheck, evidence: _Evidence) -> SentenceCheck:
 
 
 def _check_block(block: Sequence[str], evidence: _Evidence) -> tuple[str, list[SentenceCheck], int]:
-    """Check a block of code line by line; below it stand the citations of what quotes have, and what is withheld."""
+    """Check a block of code, line by line if no quote has all of it.
+
+    Below it stand the citations of what quotes have, and what is withheld.
+    """
     kept: list[str] = []
     checks: list[SentenceCheck] = []
     below: dict[str, None] = {}
-    for line in block[1 : -1 if len(block) > 1 and block[-1].strip() == "```" else None]:
-        code = MARKER.sub("", line).rstrip()
+    lines = [MARKER.sub("", line).rstrip() for line in block[1 : -1 if block[-1].strip() == "```" else None]]
+    whole = _check_code("\n".join(lines), evidence)
+    if whole is not None and not _withhold_order(whole[0], evidence).withheld:
+        return "\n".join([block[0], *lines, "```", "", whole[1]]), [whole[0]], 0
+    for code in lines:
         said = " ".join(code.split())
-        held = next((fact for fact in evidence.facts if said and is_copied(said, [fact.quote])), None)
-        if held is not None:
-            check = SentenceCheck(said, (held.id,), Support.SUPPORTED, 1.0)
-            below[held.marker] = None
-        else:
-            check = _check_uncited(said, evidence)[0]
+        held = _check_code(code, evidence)
+        check = _withhold_order(held[0], evidence) if held else _check_uncited(said, evidence)[0]
+        below |= {held[1]: None} if held and not check.withheld else {}
         checks += [check] if said else []
         if check.withheld:
             below[print_sentence(said, check, ())] = None
@@ -227,6 +217,13 @@ def _check_block(block: Sequence[str], evidence: _Evidence) -> tuple[str, list[S
             kept.append(code)
     shown = [block[0], *kept, "```"] if any(kept) else []
     return "\n".join([*shown, *(["", " ".join(below)] if below else [])]), checks, 0
+
+
+def _check_code(code: str, evidence: _Evidence) -> tuple[SentenceCheck, str] | None:
+    """Return the check of code that a quote has as it stands, with its marker."""
+    said, copied = " ".join(code.split()), str(DerivationKind.QUOTE)
+    held = next((fact for fact in evidence.facts if said and is_copied(said, [fact.quote])), None)
+    return held and (SentenceCheck(said, (held.id,), Support.SUPPORTED, 1.0, follows=copied), held.marker)
 
 
 def _check_sentence(

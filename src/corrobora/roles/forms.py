@@ -32,6 +32,7 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Brief, Focus, Node, PastRound, QueryYield, Record, SourceYield, Subject, SubQuestion
 from corrobora.domain.report import Draft
 from corrobora.domain.thread import Gap
+from corrobora.text.tokens import CODE_GAP
 
 _PERCENT_FROM, _PERCENT = 10, 100  # 8 may be of ten: it is refused
 
@@ -208,11 +209,12 @@ class Shown(str):
 def clean_text(text: str, *, markers: bool = False) -> str:
     """Drop what a reader cannot see and what only our code may write: citation markers and data tags.
 
-    Invisible: controls, bidirectional overrides, zero-width and tag characters, variation selectors, lone surrogates.
+    Invisible: controls, bidirectional overrides, zero-width and tag characters, variation selectors, lone surrogates,
+    and the marks of lines of code.
     With `markers`, `[S3:C2]` stays: for drafts, whose markers are checked by code.
     """
     if not text.isascii() or _DIRTY.search(text):
-        text = _HIDDEN.sub("", _BREAK.sub("\n", text))
+        text = _HIDDEN.sub("", _BREAK.sub("\n", text)).replace(f"\n{CODE_GAP}", "\n")
     if "<" in text:
         text = _TAG.sub("data ", text)
     return text if markers or ":C" not in text else _MARKER.sub("", text)

@@ -265,6 +265,23 @@ def iter_cited_sentences(line: str, quoted: str = "") -> Iterator[tuple[str, lis
         yield each.text, [mark.group() for mark in each.marks]
 
 
+FENCE = "```"  # opens and closes a block of code
+_FENCE = re.compile(r"\s*```[\w+-]{0,20}\s*")
+
+
+def split_lines(text: str) -> list[str]:
+    """Split a text into its lines; a block of code with its fences is one of them, as no line of it is a heading."""
+    found: list[list[str]] = []
+    fenced = False
+    for line in text.split("\n"):
+        if fenced:
+            found[-1].append(line)
+        else:
+            found.append([line])
+        fenced ^= _FENCE.fullmatch(line) is not None
+    return ["\n".join(each) for each in found]
+
+
 def drop_empty_sections(lines: Sequence[str]) -> str:
     """Drop headings whose sections became empty, also one below another, and runs of blank lines; the title stays."""
     kept: list[str] = []

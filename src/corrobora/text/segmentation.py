@@ -12,7 +12,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from corrobora.text.quantities import find_days, find_releases
-from corrobora.text.tokens import TERM_GAP
+from corrobora.text.tokens import CODE_GAP, TERM_GAP, find_code
 
 if TYPE_CHECKING:
     from corrobora.ports import Heading
@@ -75,8 +75,19 @@ def split_sentences(text: str) -> tuple[Span, ...]:
     """Split `text` into sentences; return their spans in order, trimmed and without overlap.
 
     Only white space lies between two spans. A full stop ends a sentence unless it belongs to an abbreviation, an
-    initial, a list number or a decimal; a blank line, a list item or a table row always ends one.
+    initial, a list number or a decimal; a blank line, a list item, a table row or code always ends one.
     """
+    if CODE_GAP not in text:
+        return tuple(_split_prose(text))
+    found: list[Span] = []
+    begin = 0
+    for start, end in find_code(text):
+        found += (*_split_prose(text[begin:start], begin), *_trim_span(text, start, end))
+        begin = end
+    return (*found, *_split_prose(text[begin:], begin))
+
+
+def _split_prose(text: str, offset: int = 0) -> list[Span]:
     found: list[Span] = []
     begin = 0
     line = 0
@@ -95,19 +106,17 @@ def split_sentences(text: str) -> tuple[Span, ...]:
             if not _stop_ends(text, begin, line, start, end):
                 continue
             border = end
-        _add_span(found, text, begin, border)
+        found += _trim_span(text, begin, border)
         begin = border
-    _add_span(found, text, begin, len(text))
-    return tuple(found)
+    found += _trim_span(text, begin, len(text))
+    return [Span(start + offset, end + offset) for start, end in found] if offset else found
 
 
-def _add_span(found: list[Span], text: str, begin: int, border: int) -> None:
-    while begin < border and text[begin].isspace():
-        begin += 1
-    while border > begin and text[border - 1].isspace():
-        border -= 1
-    if border > begin:
-        found.append(Span(begin, border))
+def _trim_span(text: str, begin: int, border: int) -> tuple[Span, ...]:
+    """Return a span without the white space around it, none if nothing is left."""
+    part = text[begin:border]
+    start, end = border - len(part.lstrip()), begin + len(part.rstrip())
+    return (Span(start, end),) if start < end else ()
 
 
 def _skip_closers(text: str, at: int) -> int:
@@ -350,17 +359,14 @@ def iterate_sections(text: str, headings: Sequence[Heading]) -> Iterator[tuple[i
 def _iterate_units(text: str, begin: int, end: int, size: int) -> Iterator[Span]:
     """Yield a section that fits as a whole, else its short blocks, sentences, or pieces of long sentences."""
     if end - begin <= size and (text.isascii() or len(text[begin:end].encode(errors="replace")) <= size):
-        part = text[begin:end]
-        if part.strip():
-            yield Span(begin + len(part) - len(part.lstrip()), begin + len(part.rstrip()))
+        yield from _trim_span(text, begin, end)
         return
     while begin < end:
         border = text.find("\n\n", begin, end)
         border = end if border < 0 else border
         block = text[begin:border]
         if len(block) <= size // 2 and (block.isascii() or len(block) <= size // 6):
-            if block.strip():
-                yield Span(begin + len(block) - len(block.lstrip()), begin + len(block.rstrip()))
+            yield from _trim_span(text, begin, border)
         else:
             for span in split_sentences(block):
                 start, stop = span.start + begin, span.end + begin
@@ -380,11 +386,7 @@ def _split_long_span(text: str, start: int, stop: int, size: int) -> Iterator[Sp
             while at > low and not text[at].isspace():
                 at -= 1
             end = at if at > low else end
-        tail = end
-        while tail > start and text[tail - 1].isspace():
-            tail -= 1
-        if tail > start:
-            yield Span(start, tail)
+        yield from _trim_span(text, start, end)
         start = end
         while start < stop and text[start].isspace():
             start += 1

@@ -13,7 +13,7 @@ import re
 import string
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache, lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -281,8 +281,33 @@ def append_names(text: str) -> str:
 LIST_ITEM = re.compile(r"(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\(?[a-z][.)]|(?<=  )o)[ \t]+(?=\S)")
 COMMENT = re.compile(r"#+[ \t]+(?=\S)")  # of a configuration or a program
 _QUOTED = re.compile(r"(?:>[ \t]?){1,9}(?=[^\s>])")  # what a mail quotes of another
+CODE_GAP = "\u2002"  # what a reader puts before each line of a block of code, which is read and quoted as it stands
+# Lines of code; a text that was cut out of another may begin within the first one.
+_CODE = re.compile(rf"(?:\A[^\n{CODE_GAP}]*(?=\n{CODE_GAP})|^{CODE_GAP}[^\n]*)(?:\n{CODE_GAP}[^\n]*)*", re.MULTILINE)
+_CODE_CHARS = 600  # of a block of code that is quoted whole
 TERM_GAP = "\u2003"  # what a reader puts between a term and what defines it, where it writes both on one line
 _ROW = re.compile(r"(?:[^;:\n]{1,120}: [^;\n]{1,2000}(?:; |\.$|$)){2,}")
+
+
+def find_code(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where code begins and ends; a block too long for a quote in parts, cut at empty lines if it has some."""
+    for block in _CODE.finditer(text):
+        begin, end = block.span()
+        while end - begin > _CODE_CHARS:
+            border = text.rfind(f"\n{CODE_GAP}\n", begin + 1, begin + _CODE_CHARS)
+            border = border if border > 0 else text.rfind("\n", begin + 1, begin + _CODE_CHARS)
+            border = border if border > 0 else text.find("\n", begin + 1, end)
+            if border < 0:
+                break
+            yield begin, border
+            begin = border
+        yield begin, end
+
+
+def is_code(text: str, start: int, end: int) -> bool:
+    """True for a sentence that is a block of code, or a part of one."""
+    begin = text.rfind("\n", 0, start) + 1
+    return text[begin : begin + 1] == CODE_GAP or f"\n{CODE_GAP}" in text[start:end]
 
 
 def skip_item_mark(text: str, start: int) -> int:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from corrobora.domain.evidence import Document, Fact, Passage, PassageId, Source, SourceId
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.report import Draft, Support
+from corrobora.reporting.report_format import format_report_body
 from corrobora.reporting.verify import MARKER, check_draft
 from corrobora.text.markdown import normalize_markers
 
@@ -337,3 +338,16 @@ def test_a_title_or_heading_states_only_what_stands_in_a_quote_or_question() -> 
         kept = check_draft(Draft(good, body.format(good)), [_fact()], ["What is required of 77 letters?"])
         assert kept.draft.title == good
         assert kept.draft.body == body.format(good)
+
+
+def test_no_line_of_code_is_a_heading_or_a_list_of_sources() -> None:
+    """A comment of a shell was made a heading of the report, or cut off with all that stood below it."""
+    code = "```sh\n# Sources\ncurl mill/grain\n\n## 2. Grind\n- fine\n```"
+    body = f"The mill is set up so: [S1:C1]\n\n{code}\n\n[S1:C1]"
+    assert format_report_body(body) == body
+    known = _fact(
+        "The mill is set up so:\n\n\u2002# Sources\n\u2002curl mill/grain\n\u2002\n\u2002## 2. Grind\n\u2002- fine"
+    )
+    checked = check_draft(Draft("T", body.removesuffix("\n\n[S1:C1]")), [known])
+    assert code in checked.draft.body
+    assert [check.follows for check in checked.checks] == ["quote", "quote"]

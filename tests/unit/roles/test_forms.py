@@ -214,6 +214,10 @@ def test_plain_text_is_kept_as_it_is(text: str):
     assert clean_text(text) == text
 
 
+def test_a_model_reads_code_without_the_marks_of_its_lines():
+    assert "close:\n\nshut(1)\n    wait(2)\n" in quote_text("To close:\n\n\u2002shut(1)\n\u2002    wait(2)\n\nDone.")
+
+
 def test_markers_stay_where_they_are_asked_for_only():
     assert clean_text("It moves [S3:C2].") == "It moves ."
     assert clean_text("It moves [S3:C2].", markers=True) == "It moves [S3:C2]."

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests.plugins.growth import LINEAR, measure_growth
 
 from corrobora.text.segmentation import is_entry, split_sentences
+from corrobora.text.tokens import is_code
 
 _PIECES = st.lists(
     st.sampled_from(
@@ -123,3 +124,26 @@ def test_entries_of_a_list_in_two_columns_are_sentences(text, expected):
     assert [" ".join(each.split()) for each in split(text)] == expected
     entries = [is_entry(text, span.start) for span in split_sentences(text)]
     assert entries == [each.startswith("-") for each in expected]
+
+
+CODE = "\u2002if open(3):\n\u2002    close().\n\u2002\n\u2002- Stop. Go\n\u2002..."
+
+
+def test_a_block_of_code_is_one_sentence_wherever_its_text_was_cut():
+    text = f"Close the doors:\n\n{CODE}\n\nIt is done. All is well."
+    spans = split_sentences(text)
+    assert split(text) == ["Close the doors:", CODE.strip(), "It is done.", "All is well."]
+    assert [is_code(text, *span) for span in spans] == [False, True, False, False]
+    cut = text[text.index("open") :]
+    assert split(cut)[0] == CODE.strip()[3:]
+    assert is_code(cut, *split_sentences(cut)[0])
+    indented = text[: text.index("\u2002if")] + "\u2002    close()\n\nDone."
+    assert [is_code(indented, *span) for span in split_sentences(indented)] == [False, True, False]
+
+
+def test_a_long_block_of_code_is_cut_at_its_empty_lines_else_between_lines():
+    part = "\n".join(f"\u2002step_{n}(). Then." for n in range(30))
+    assert split(f"{part}\n\u2002\n{part}") == [part.strip()] * 2
+    lines = [line for each in split("\n".join([part] * 9)) for line in each.split("\n")]
+    assert [line.strip() for line in lines] == [line.strip() for line in [part] * 9 for line in line.split("\n")]
+    assert split("\u2002" + "x" * 5_000) == ["x" * 5_000]

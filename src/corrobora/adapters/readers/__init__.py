@@ -20,7 +20,8 @@ from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.ports import Heading, ParsedDocument
 from corrobora.text.authors import clean_authors
-from corrobora.text.tokens import TERM_GAP, sanitize_text
+from corrobora.text.tokens import CODE_GAP, TERM_GAP, sanitize_text, split_words
+from corrobora.text.vocabulary import function_word_share
 
 _CONVERT, _UNPACK = "Save it as PDF, DOCX, HTML or text.", "Unpack it and add what it holds."
 _RECOGNIZE, _TRANSCRIBE = "Run text recognition (OCR) on it.", "Add a transcript of it."
@@ -156,6 +157,9 @@ _TITLE_CHARS = 300
 _SNIFFED = 8_192  # characters from which the dialect of a table of values is told
 
 
+_PROSE = 0.38  # share of function words from which a block that is set as code is prose
+
+
 class TextWriter:
     """Collects blocks of readable text."""
 
@@ -227,11 +231,13 @@ class TextWriter:
         self._length += other._length
         self._kind = other._kind
 
-    def add_verbatim(self, text: str) -> None:
-        """Append a block as it is: program text, where spaces mean something."""
+    def add_verbatim(self, text: str, *, code: bool = True) -> None:
+        """Append a block as it is, where spaces mean something; each line of program text is marked as such."""
         text = _clean_text(text).strip("\n").rstrip()
         if not text.strip():
             return
+        if code and function_word_share(split_words(text)) < _PROSE:
+            text = "\n".join(f"{CODE_GAP}{line.rstrip()}" for line in text.split("\n"))
         if self._parts:
             self._append_text("\n\n")
         self._append_text(text)

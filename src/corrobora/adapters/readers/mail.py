@@ -84,7 +84,7 @@ def _write_part(part: Message, writer: TextWriter, *, level: int, depth: int) ->
     elif shown and kind == "text/html":
         read_tags(_decode_part(part), writer)
     elif shown and kind == "text/plain":
-        writer.add_verbatim(join_quoted(_decode_part(part)))
+        writer.add_verbatim(join_quoted(_decode_part(part)), code=False)
     else:
         name = _decode_words(part.get_filename() or "")
         writer.add_block(f"Attachment: {name} ({kind})" if name else f"Attachment: {kind}")

@@ -138,10 +138,10 @@ class _BlockWriter:
                 pass
 
     def _write_code(self, text: str) -> None:
-        """An indented block that holds tags is HTML which a blank line has cut from its beginning."""
+        """An indented block that begins with a tag is HTML which a blank line has cut from its beginning."""
         if self._defines:  # a further paragraph of a definition
             self._writer.add_block(" ".join(text.split()), depth=2)
-        elif any(is_element(tag) for tag in _TAG.findall(text)):
+        elif (tag := _TAG.match(text.lstrip())) is not None and is_element(tag.group()):
             read_tags(text, self._writer)
         else:
             self._writer.add_verbatim(text)

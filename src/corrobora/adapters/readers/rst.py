@@ -34,6 +34,10 @@ _PARAMETER = re.compile(
     r"|(?=(?:returns?|rtype|raises?)\b))([^:]+): *(?=\S)"
 )
 _OPTION = re.compile(r"^\s+:[A-Za-z][\w-]{0,40}:(?: .*)?$")
+_CODE_BLOCKS = frozenset(
+    "code-block code sourcecode literalinclude parsed-literal testcode testoutput doctest prompt ipython "
+    "productionlist".split()
+)
 _SKIPPED = frozenset(
     "image figure include toctree raw index contents highlight default-role currentmodule module meta "
     "only autoclass automodule autofunction automethod".split()
@@ -112,18 +116,18 @@ class _LineWriter:
         first = next((n for n in range(at + 1, end) if not self._lines[n].strip()), end)
         options = [line for line in self._lines[at + 1 : first] if not _OPTION.match(line)]
         body = [*options, *self._lines[first:end]]
+        if match[1].lower() in _CODE_BLOCKS:
+            self._writer.add_verbatim(dedent("\n".join(body)))
+            return end
         if _defines_term(match[2] or "", body):
             _LineWriter([match[2], *body[1:]], self._writer).write_flat()
             return end
         inner = _LineWriter(dedent("\n".join(body)).split("\n"), self._writer, self._level)
-        if match[2] and match[1].lower() not in {"code-block", "code", "sourcecode", "literalinclude"}:
+        if match[2]:
             if self._level and (":" in match[1] or match[1] in _CALLED) and "(" in match[2]:
                 inner.open_section(match[2].partition("(")[0])
             self._writer.add_block(strip_inline(match[2]))
-        if match[1].lower() in {"code-block", "code", "sourcecode"}:
-            self._writer.add_verbatim("\n".join(body))
-        else:
-            inner.write_flat()
+        inner.write_flat()
         return end
 
     def open_section(self, name: str) -> None:

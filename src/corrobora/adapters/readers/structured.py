@@ -110,7 +110,8 @@ def _write_notebook(notebook: Object, writer: TextWriter) -> None:
             continue
         writer.add_verbatim(source)
         for output in map(_as_object, _as_list(cell.get("outputs"))):
-            writer.add_verbatim(_join_lines(output.get("text") or _as_object(output.get("data")).get("text/plain")))
+            shown = _join_lines(output.get("text") or _as_object(output.get("data")).get("text/plain"))
+            writer.add_verbatim(shown, code=False)
 
 
 def _join_lines(value: object) -> str:

@@ -8,16 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
+from textwrap import dedent
 
 from corrobora.analysts.extractive.extract import find_context, refers_back
 from corrobora.analysts.extractive.fact_selection import is_heading_of
-from corrobora.analysts.extractive.lines import is_command, is_turn
+from corrobora.analysts.extractive.lines import is_command, is_turn, leads_in_code
 from corrobora.domain.evidence import Fact
 from corrobora.text.entries import find_entries, find_term, is_numbered_heading, measure_depth
+from corrobora.text.markdown import FENCE
 from corrobora.text.measures import find_quantities
 from corrobora.text.segmentation import STOPS, Span, split_sentences
-from corrobora.text.tokens import LIST_ITEM, escape_text, fold_whitespace, skip_item_mark
+from corrobora.text.tokens import CODE_GAP, LIST_ITEM, escape_text, fold_whitespace, is_code, skip_item_mark
 
+CODE = f"\n\n{FENCE}\n"  # before a block of code among the sentences of a fact
 ITEM = "\n  - "  # before an item of a list among the sentences of a fact
 _SHORT_WORDS = 40  # of a quote that is printed whole
 _LAST_STOP = re.compile(r"(?<=\S)[.!?:]$")  # moves behind the marker; one after a space stays, as the source has it
@@ -44,13 +47,24 @@ def cite_fact(
     if printed is not None:
         pieces = _drop_printed(pieces, printed)
     listed = len(pieces) > 1 and pieces[:1] != first  # what leads in its list stands above already
-    while pieces and pieces[-1].endswith(":"):  # what leads in a list says nothing without it
+    while (
+        pieces and pieces[-1].endswith(":") and not pieces[-1].startswith(CODE_GAP)
+    ):  # what leads in a list says nothing without it
         pieces.pop()
     text = ""
     for piece in pieces:
+        if piece.startswith(CODE_GAP):
+            text += f"{CODE}{_outdent_code(piece)}\n{FENCE}\n\n"
+            continue
         said = _append_marker(piece, marker, bold=bold)
-        text += f"{ITEM}{said}" if piece in items and (text or listed) else f" {said}"
-    return text if text.startswith(ITEM) else text.strip()
+        gap = ITEM if piece in items and (text or listed) else "" if text.endswith("\n") else " "
+        text += f"{gap}{said}"
+    return text.rstrip() if text.startswith(ITEM) else text.strip()
+
+
+def _outdent_code(piece: str) -> str:
+    """Return code as it stands in its source, without what marks its lines as code and the indent of all of them."""
+    return dedent("\n".join(line.removeprefix(CODE_GAP) for line in piece.split("\n")))
 
 
 def count_words(fact: Fact, core: str, room: int) -> int:
@@ -69,9 +83,13 @@ def _select_pieces(fact: Fact, core: str, room: int, *, goes_on: bool = False) -
         opens = find_entries(fact.quote, spans)[kept[0]]
         kept = kept if opens < 0 or opens in kept else [opens, *kept]  # what stands below a term holds for it
         kept = _go_on(raw, kept, room) if goes_on else kept
+        kept = _add_code(fact.quote, spans, kept)
     pieces: list[str] = []
     items: set[str] = set()
     for at in kept:
+        if is_code(fact.quote, *spans[at]) and FENCE not in fact.quote:
+            pieces += [f"{CODE_GAP}{fact.quote[spans[at].start : spans[at].end]}"]
+            continue
         start = skip_item_mark(fact.quote, spans[at].start)
         piece = _LEADS_ON.sub("", fold_whitespace(fact.quote[start : spans[at].end]))  # "; or" before the next item
         if any(map(str.isalnum, piece)):
@@ -90,6 +108,18 @@ def _go_on(sentences: Sequence[str], kept: Sequence[int], room: int) -> list[int
     spent = sum(len(sentences[at].split()) for at in kept)
     more = sum(spent + words <= room for words in accumulate(len(each.split()) for each in sentences[follows:]))
     return [*kept, *range(follows, follows + more)]
+
+
+def _add_code(quote: str, spans: Sequence[Span], kept: Sequence[int]) -> list[int]:
+    """Add to the sentences of a quote the code that stands below them, and what stands above code."""
+    texts = [quote[span.start : span.end] for span in spans]
+    code = [is_code(quote, *span) for span in spans]
+    first, last = kept[0], kept[-1] + 1
+    while first and code[first] and (code[first - 1] or leads_in_code(texts[first - 1], texts[first])):
+        first -= 1
+    while last < len(spans) and code[last] and (code[last - 1] or leads_in_code(texts[last - 1], texts[last])):
+        last += 1
+    return [*range(first, kept[0]), *kept, *range(kept[-1] + 1, last)]
 
 
 def _drop_printed(pieces: Sequence[str], printed: set[str]) -> list[str]:

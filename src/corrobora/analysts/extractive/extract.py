@@ -49,6 +49,7 @@ _LIST_CHARS = 900
 _INNER_ITEM_CHARS = 240  # of an item inside an item that is quoted whole
 _ANSWER_CHARS = 500  # of a question with the paragraph that answers it
 _ENTRY_CHARS = 600  # of an entry that is quoted to its end
+_CODE_CHARS = 900  # of code that is quoted with what stands before it
 _PLAIN_ITEMS = 4  # sentences after a colon where no list is marked
 
 
@@ -66,15 +67,26 @@ def grow_quote(lines: Sequence[Line], at: int) -> tuple[int, int]:
     if last == at and at + 1 < len(lines) and _LIMITS_IT.match(lines[at + 1].text):
         last = at + 1 if _same_paragraph(lines, at, at + 1) and fits_quote(lines, first, at + 1) else at
     last = max(last, _end_of_entry(lines, at, first))
+    last = _end_of_code(lines, last, first)
     while lines[last].end - lines[first].start < LIMITS.quote_min_chars and last + 1 < len(lines):
-        if lines[last + 1].opened >= 0 or not fits_quote(lines, first, last + 1):
-            break  # a heading begins something else
+        if lines[last + 1].opened >= 0 or lines[last + 1].code or not fits_quote(lines, first, last + 1):
+            break  # a heading begins something else, as does code that is not led in
         last += 1
     while first and lines[last].end - lines[first].start < LIMITS.quote_min_chars:
-        if lines[first].opened >= 0 or not fits_quote(lines, first - 1, last):
+        if lines[first].opened >= 0 or lines[first].code or not fits_quote(lines, first - 1, last):
             break
         first -= 1  # the last line of a passage or section is quoted from before it
     return _find_term_line(lines, first, last), last
+
+
+def _end_of_code(lines: Sequence[Line], at: int, first: int) -> int:
+    """Return the last line of the code that stands below a line if it can be quoted with it, else `at`."""
+    last = at
+    while last + 1 < len(lines) and lines[last + 1].shown:
+        if not fits_quote(lines, first, last + 1, _CODE_CHARS):
+            break
+        last += 1
+    return last
 
 
 def _add_comment(lines: Sequence[Line], first: int, at: int) -> tuple[int, int]:
@@ -153,6 +165,8 @@ def _extend_backward(lines: Sequence[Line], at: int) -> int:
 
 def _needs_before(lines: Sequence[Line], at: int) -> bool:
     line = lines[at]
+    if line.shown:
+        return True
     short = line.end - line.start < LIMITS.quote_min_chars
     points = refers_back(line.text)
     answers = points and is_question(lines[at - 1].text) and lines[at - 1].passage == line.passage
@@ -167,6 +181,8 @@ def _end_of_list(lines: Sequence[Line], at: int, first: int) -> int:
     if not _leads_in(lines, at):
         return at
     lines = lines[: inner + 1] if inner > at else lines
+    if at + 1 < len(lines) and lines[at + 1].code:
+        return at
     marked = at + 1 < len(lines) and lines[at + 1].item
     last = at
     while last + 1 < len(lines) and fits_quote(lines, first, last + 1, _LIST_CHARS):

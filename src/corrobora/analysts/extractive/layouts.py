@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
 
-from corrobora.analysts.extractive.citing import ITEM, cite_fact, normalize_sentence
+from corrobora.analysts.extractive.citing import CODE, ITEM, cite_fact, normalize_sentence
 from corrobora.analysts.extractive.contradictions import label_version, make_version_key
 from corrobora.domain.evidence import Contradiction, Fact, FactId
 from corrobora.domain.plan import SubQuestion
@@ -74,7 +74,9 @@ def _list_texts(texts: Iterable[str]) -> list[str]:
     """Return statements as a list; one that leads in a list of its own is a paragraph above it, as lists are flat."""
     lines: list[str] = []
     for lead, *items in (text.split(ITEM) for text in texts if text):
-        if lead and items:
+        if CODE in f"\n\n{lead}":
+            lines += [*([""] if lines and lines[-1] else []), lead, *(f"- {item}" for item in items), ""]
+        elif lead and items:
             lines += [*([""] if lines and lines[-1] else []), lead, "", *(f"- {item}" for item in items), ""]
         elif items:
             lines += [f"- {item}" for item in items]

@@ -22,12 +22,13 @@ from corrobora.text.tokens import (
     COMMENT,
     LIST_ITEM,
     fold_whitespace,
+    is_code,
     is_table_row,
     skip_item_mark,
     split_words,
     stem_text,
 )
-from corrobora.text.vocabulary import function_word_share, is_in_other_script
+from corrobora.text.vocabulary import function_word_share, is_in_other_script, read_all_function_words
 
 _HEADING_CHARS = 120
 INNER_CHARS = 240  # of an item that is quoted with the list inside it
@@ -41,6 +42,7 @@ _DRAWN = re.compile(r"([^\w\s])\1{7}")  # a rule, or a bar of progress
 _MAIL_HEADERS = re.compile(  # RFC 5322: they address a message and state nothing of what it is about
     r"(?m)(?:^(?:From|To|Cc|Bcc|Reply-To|Subject|Date|Sent|Von|An|Betreff|Datum|Gesendet):[ \t][^\n]*(?:\n|\Z)){2,}"
 )
+_NAMED = re.compile(r"[^\W\d]\w{4,}")  # long enough to be the name of something in code
 _LABELLED = re.compile(r"\(?[A-Z][\w '’/()-]{1,40}: \S")
 
 
@@ -60,6 +62,8 @@ class Line:
     depth: int = -1  # columns by which the item that it belongs to is indented; -1: none
     entry: int = -1  # where the entry of a list begins below whose term it stands; -1: none, or it begins with it
     comment: bool = False  # of a configuration or program: "# seconds to wait", above what it is about
+    code: bool = False  # a block of code
+    shown: bool = False  # code that the line before leads in
     asked: int = -1  # the line where the question begins that its paragraph answers; -1: none
 
 
@@ -74,7 +78,7 @@ def read_lines(given: Excerpt) -> list[Line]:
         above = about | frozenset(stem_text(f"{passage.heading} {read_labels(passage.text)}"))
         paragraph = found[-1].paragraph + 1 if found else 0
         lines = _PassageReader(number, passage, above, paragraph).read_lines()
-        found += _read_with_inner_items(_read_with_items(_read_with_comments(lines)))
+        found += _read_with_code(_read_with_inner_items(_read_with_items(_read_with_comments(lines))))
     return _read_with_questions(found)
 
 
@@ -120,13 +124,18 @@ class _PassageReader:
 
     def _read_span(self, span: Span, entry: int, term: str) -> Line | None:
         """Read one sentence below the entry that begins at `entry`, if at all, and defines `term`."""
-        start = skip_item_mark(self._text, span.start)
+        code = is_code(self._text, *span)
+        start = span.start if code else skip_item_mark(self._text, span.start)
         read = fold_whitespace(self._text[start : span.end])
         turn = bisect_right(self._starts, span.start) - 1
-        heads = turn < 0 and is_numbered_heading(self._text, *span)
-        item = not heads and self._is_item(span, turn)
-        comment = COMMENT.match(self._text, span.start) is not None and self._text[span.end : span.end + 2] != "\n\n"
-        plain = turn < 0 and not (item or comment)
+        heads = turn < 0 and not code and is_numbered_heading(self._text, *span)
+        item = not (heads or code) and self._is_item(span, turn)
+        comment = (
+            not code
+            and COMMENT.match(self._text, span.start) is not None
+            and self._text[span.end : span.end + 2] != "\n\n"
+        )
+        plain = turn < 0 and not (item or comment or code)
         if heads or (plain and _is_heading(self._text, span, read) and not is_question(read)):
             goes_on = self._opened >= 0
             self._local, self._opened = (f"{self._local} {read}", self._opened) if goes_on else (read, span.start)
@@ -136,7 +145,7 @@ class _PassageReader:
             return None
         sentence = self._make_sentence(span, read, turn, term, item=item)
         begins = skip_item_mark(self._text, entry) if entry >= 0 else -1
-        place = (self._paragraph, self._opened, turn, item, self._depth, begins, comment)
+        place = (self._paragraph, self._opened, turn, item, self._depth, begins, comment, code)
         self._around += [(self._depth, frozenset(sentence.stems))] if item else []
         self._opened = -1
         return Line(self._number, start, span.end, read, sentence, *place)
@@ -173,6 +182,25 @@ def _read_with_comments(lines: list[Line]) -> list[Line]:
             above = line.sentence.above | frozenset(comment.sentence.stems)
             lines[at] = replace(line, sentence=replace(line.sentence, above=above, bare=False))
     return lines
+
+
+def _read_with_code(lines: list[Line]) -> list[Line]:
+    """Let what leads in code be read with it, as it is quoted with it; the code, and what goes on below, say little."""
+    for at in range(1, len(lines)):
+        before, line = lines[at - 1], lines[at]
+        if line.code and line.opened < 0 and (before.shown or leads_in_code(before.text, line.text)):
+            said = before.sentence.above | frozenset(line.sentence.stems)
+            lines[at - 1] = replace(before, sentence=replace(before.sentence, above=said))
+            lines[at] = replace(line, sentence=replace(line.sentence, bare=True), shown=True)
+        elif before.code and line.text[:1].islower():
+            lines[at] = replace(line, sentence=replace(line.sentence, bare=True))
+    return lines
+
+
+def leads_in_code(sentence: str, code: str) -> bool:
+    """True if a sentence announces the code below it, or names what stands in it."""
+    named = set(_NAMED.findall(sentence)) - read_all_function_words()
+    return sentence.endswith(":") or not named.isdisjoint(_NAMED.findall(code))
 
 
 def _read_with_inner_items(lines: list[Line]) -> list[Line]:

@@ -106,7 +106,7 @@ def test_lines_of_a_block_of_code_stay_lines():
     text = "<p>The checks of a group are switched on and off together, by one name, on the command line.</p>" * 4
     code = "<pre><code class='language-bash'>$ build --warn naming\n$ build --warn case\n</code></pre>"
     found = read_html(f"<html><body><main><h1>Groups</h1>{text}{code}{text}</main></body></html>".encode()).text
-    assert "\n$ build --warn naming\n$ build --warn case\n" in found
+    assert "\n\u2002$ build --warn naming\n\u2002$ build --warn case\n" in found
 
 
 @pytest.mark.parametrize(
@@ -266,6 +266,6 @@ def test_links_to_other_pages_are_no_text_and_a_sample_keeps_its_lines() -> None
     <table><tr><td>{links}</td></tr></table></body></html>"""
     parsed = read_html(page.encode())
     assert "Fretted" not in parsed.text
-    assert "x = 1\nif x:\n    y = 2" in parsed.text
+    assert "\u2002x = 1\n\u2002if x:\n\u2002    y = 2" in parsed.text
     assert "What comes next in this text" in parsed.text
     assert "Copyright" not in parsed.publisher

@@ -133,7 +133,7 @@ def test_macros_become_headings_terms_and_paragraphs() -> None:
         "--speed=rate=>Litres in a second.\n\n"
         "More of pump\n\n"
         "- first\n- second shown on a screen\n\n"
-        "    pump -v 5\n      # spaces stay ©\n\n"
+        "\u2002    pump -v 5\n\u2002      # spaces stay ©\n\n"
         "Name: a b; Meaning: two lines."
     )
 

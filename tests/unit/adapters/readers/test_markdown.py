@@ -52,7 +52,7 @@ def test_the_page_reads_as_a_person_would():
         "kind: min; value: 8.",
         "- one\n- two with a wrap\n1. first",
         "A | B b\nC | D",
-        'x = "<b>"',
+        '\u2002x = "<b>"',
     ]
 
 

@@ -99,7 +99,7 @@ def test_notes_quotes_definitions_and_literal_blocks_keep_their_text_and_form():
     ).text
     assert text.split("\n\n") == [
         "The road was closed [1] near H2O works:",
-        "def cross():\n    return 7",
+        "\u2002def cross():\n\u2002    return 7",
         "Done.",
         "Nobody crosses in winter.",
         "- hut: A house of wood with one door.",

@@ -43,7 +43,7 @@ async def test_a_notebook_reads_as_its_cells():
     async with ParserProcess() as child:
         found = await child.parse_document(notebook, name="valves.ipynb")
     assert found.title == "Valves"
-    assert found.text == 'Valves\n\nThey open at 3 bar (\u201cwide\u201d).\n\nprint("a\\tb")\n\na\tb\n\n3.0'
+    assert found.text == 'Valves\n\nThey open at 3 bar (\u201cwide\u201d).\n\n\u2002print("a\\tb")\n\na\tb\n\n3.0'
 
 
 def test_lines_of_json_are_records_and_other_texts_are_read_as_they_are():

@@ -13,7 +13,7 @@ def test_blocks_lists_tables_and_headings():
     writer, title = read_tags(html)
     parsed = writer.build_parsed()
     assert title == "T & t"
-    assert parsed.text == "Head\n\nOne two three\n\n- a\n- b\n\nk: 1; v: 2.\n\nx\n  y\n\ntail"
+    assert parsed.text == "Head\n\nOne two three\n\n- a\n- b\n\nk: 1; v: 2.\n\n\u2002x\n\u2002  y\n\ntail"
     assert parsed.headings[0].title == "Head"
 
 
