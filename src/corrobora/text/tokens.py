@@ -283,7 +283,9 @@ COMMENT = re.compile(r"#+[ \t]+(?=\S)")  # of a configuration or a program
 _QUOTED = re.compile(r"(?:>[ \t]?){1,9}(?=[^\s>])")  # what a mail quotes of another
 CODE_GAP = "\u2002"  # what a reader puts before each line of a block of code, which is read and quoted as it stands
 # Lines of code; a text that was cut out of another may begin within the first one.
-_CODE = re.compile(rf"(?:\A[^\n{CODE_GAP}]*(?=\n{CODE_GAP})|^{CODE_GAP}[^\n]*)(?:\n{CODE_GAP}[^\n]*)*", re.MULTILINE)
+_CODE_LINES = re.compile(
+    rf"(?:\A[^\n{CODE_GAP}]*(?=\n{CODE_GAP})|^{CODE_GAP}[^\n]*)(?:\n{CODE_GAP}[^\n]*)*", re.MULTILINE
+)
 _CODE_CHARS = 600  # of a block of code that is quoted whole
 TERM_GAP = "\u2003"  # what a reader puts between a term and what defines it, where it writes both on one line
 _ROW = re.compile(r"(?:[^;:\n]{1,120}: [^;\n]{1,2000}(?:; |\.$|$)){2,}")
@@ -291,7 +293,7 @@ _ROW = re.compile(r"(?:[^;:\n]{1,120}: [^;\n]{1,2000}(?:; |\.$|$)){2,}")
 
 def find_code(text: str) -> Iterator[tuple[int, int]]:
     """Yield where code begins and ends; a block too long for a quote in parts, cut at empty lines if it has some."""
-    for block in _CODE.finditer(text):
+    for block in _CODE_LINES.finditer(text):
         begin, end = block.span()
         while end - begin > _CODE_CHARS:
             border = text.rfind(f"\n{CODE_GAP}\n", begin + 1, begin + _CODE_CHARS)
