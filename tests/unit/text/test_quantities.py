@@ -26,12 +26,12 @@ def test_dates_are_read_with_what_they_leave_open(text: str, date: tuple[int, in
 
 
 def test_what_may_happen_is_no_month() -> None:
-    assert find_dates("It may open on 12 sites.") == ([], "It may open on 12 sites.")
+    assert find_dates("It may open on 12 sites.") == ((), "It may open on 12 sites.")
 
 
 @pytest.mark.parametrize("text", ["Marketing 12 sites", "The Decade 2020 report", "Version 12 2023", "Juniper 2021"])
 def test_a_word_that_begins_like_a_month_is_no_date(text: str) -> None:
-    assert find_dates(text)[0] == []
+    assert find_dates(text)[0] == ()
     assert find_date_prefixes(text) == ()
 
 
