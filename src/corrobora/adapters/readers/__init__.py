@@ -98,7 +98,7 @@ def decode_text(data: bytes, declared: str = "", within: str = "") -> str:
 
 def _clean_text(text: str) -> str:
     """Return text without what is not shown of it: control characters, and hyphens where a word might be broken."""
-    return sanitize_text(text).replace("\xad", "")
+    return sanitize_text(text).replace("\xad", "").replace(CODE_GAP, " ")  # only a writer marks code
 
 
 def _decode_bytes(data: bytes, named: str) -> str:

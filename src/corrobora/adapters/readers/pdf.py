@@ -23,7 +23,7 @@ from corrobora.domain.limits import LIMITS
 from corrobora.ports import ParsedDocument
 from corrobora.text.authors import read_byline
 from corrobora.text.segmentation import split_sentences
-from corrobora.text.tokens import sanitize_text
+from corrobora.text.tokens import CODE_GAP, sanitize_text
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfTextPage
@@ -227,7 +227,9 @@ def _name_edge(line: str, page: int) -> frozenset[str]:
 
 def write_pages(pages: list[str], writer: TextWriter) -> None:
     """Write the paragraphs, and note each page at the first sentence that begins on it."""
-    whole = "\n".join(f"{_PAGE}{sanitize_text(_NOT_TEXT.sub('', page)).strip()}" for page in pages)
+    whole = "\n".join(
+        f"{_PAGE}{sanitize_text(_NOT_TEXT.sub('', page)).replace(CODE_GAP, ' ').strip()}" for page in pages
+    )
     number = 0
     waiting = False  # a page has begun whose first sentence has not
     for block in join_paragraphs(_CUT.sub("-", _HYPHEN.sub("", whole))):

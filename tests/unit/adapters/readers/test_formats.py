@@ -8,6 +8,7 @@ from corrobora.adapters.readers.parser import CSV, DOCX, HTML, MARKDOWN, PDF, RS
 from corrobora.adapters.readers.worker import parse_bytes
 from corrobora.domain.errors import ReadError
 from corrobora.registry import load_part
+from corrobora.text.segmentation import list_sentences
 
 
 @pytest.mark.parametrize(
@@ -54,3 +55,12 @@ def test_a_text_is_read(reader):
 def test_places_where_a_word_might_be_broken_are_no_text(reader):
     raw = "<p>Das Pump&shy;werk, das Wehr\xad</p>" if reader is HTML else "Das Pump\xadwerk, das Wehr\xad"
     assert parse_bytes(reader.read, raw.encode()).text == "Das Pumpwerk, das Wehr"
+
+
+@pytest.mark.parametrize("name", ["kiln.txt", "kiln.html", "kiln.md"])
+def test_a_text_that_is_set_with_the_mark_of_code_is_no_code(name: str) -> None:
+    """En spaces begin the paragraphs of many texts."""
+    lines = "\u2002The kiln is hot at noon.\n\u2002It cools by night.\n"
+    text = f"<pre>{lines}</pre>" if name.endswith("html") else lines
+    found = parse_bytes(find_reader(name, text.encode()).read, text.encode())
+    assert list_sentences(found.text) == ["The kiln is hot at noon.", "It cools by night."]
