@@ -95,11 +95,25 @@ def test_change_the_plan_and_authorize_it(open_page: OpenPage, hand: str) -> Non
     write(page.get_by_label("Type"), "please", hand)
     press(page.get_by_role("button", name="Authorize to execute"), hand)
     see(page, "does not authorize the plan")
+    expect(page.get_by_role("alert")).to_be_focused()  # whoever sees nothing hears it, and goes on from there
+    expect(page).to_have_title(re.compile("^Error: "))
     write(page.get_by_label("Type"), PHRASE, hand)
     press(page.get_by_role("button", name="Authorize to execute"), hand)
     page.wait_for_url(re.compile(r"/runs/r_\w+$"))
     see(page, "Read the report")
     expect(page.locator("#coverage tbody tr")).to_have_count(1)
+
+
+@HANDS
+def test_whoever_adds_a_part_goes_on_at_its_title(open_page: OpenPage, hand: str) -> None:
+    page = open_page("/")
+    ask(page, CLEAR, hand, review=True)
+    press(page.get_by_role("link", name="Read and authorize the plan"), hand)
+    with page.expect_navigation():
+        press(page.get_by_role("button", name="Add a part below").first, hand)
+    title = page.get_by_label("Title").and_(page.locator(":focus"))
+    expect(title).to_have_value("New part")
+    expect(title).to_be_in_viewport()
 
 
 @HANDS

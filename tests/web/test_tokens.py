@@ -126,6 +126,43 @@ async def _store_run(site: Site) -> str:
         return await submit_run(workspace, Request("When was it?", "timed", libraries=("docs",)), deferred=False)
 
 
+def test_a_login_leads_to_no_other_server_whichever_form_was_sent(guarded: str) -> None:
+    with httpx2.Client(base_url=guarded, timeout=60) as client:
+        for other in ("//evil.example/x", "https://evil.example/", "/\\evil.example", "javascript:x"):
+            assert 'name="back" value="/"' in client.get("/login", params={"back": other}).text
+            sent = client.post("/login", data={"token": HOLDERS["reader"], "back": other})
+            assert sent.headers["location"] == "/", other
+
+
+async def test_the_cookie_of_a_server_behind_tls_stays_there(site_settings: Settings) -> None:
+    app = create_app(site_settings, tokens=parse_tokens(HOLDERS["reader"]), allowed_hosts=("here",))
+    for scheme, secure in (("https", True), ("http", False)):
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url=f"{scheme}://here") as client:
+            done = await client.post("/login", data={"token": HOLDERS["reader"]})
+            assert ("secure" in done.headers["set-cookie"].lower()) is secure
+            assert "max-age=2592000" in done.headers["set-cookie"].lower()
+            assert "samesite=strict" in (await client.post("/logout")).headers["set-cookie"].lower()
+
+
+def test_what_a_stranger_sends_is_kept_and_files_are_not_read(guarded: str) -> None:
+    page = {"Accept": "text/html"}
+    with httpx2.Client(base_url=guarded, timeout=60, headers=page) as client:
+        typed = client.post("/runs", data={"question": "What is it?"})
+        assert (typed.status_code, 'name="kept:question"' in typed.text) == (401, True)
+        assert 'name="back" value="/runs"' in typed.text
+        files = client.post("/libraries/docs/add", files={"files": ("a.txt", b"x")}, data={"name": "docs"})
+        assert (files.status_code, "Choose them again" in files.text, "kept:" in files.text) == (401, True, False)
+        assert 'name="back" value="/libraries"' in files.text  # a page that can be shown
+        assert client.get("/").headers["location"] == "/login"
+
+
+async def test_a_server_without_tokens_gives_no_cookie(site_settings: Settings) -> None:
+    app = create_app(site_settings, allowed_hosts=("here",))
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://here") as client:
+        done = await client.post("/login", data={"token": "anything", "back": "/runs"})
+        assert (done.headers["location"], "set-cookie" in done.headers) == ("/runs", False)
+
+
 def test_a_token_may_have_a_name_in_any_script(site_settings: Settings) -> None:
     tokens = parse_tokens("read 0123456789abcdef \u6a4b")
     with serve_settings(site_settings, tokens=tokens, work=False) as url, httpx2.Client(base_url=url) as client:

@@ -183,7 +183,16 @@ async def change_plan(request: Request, run: str, workspace: Opened, form: SentF
             await service.authorize(workspace, row.id, form.text("words"))
     except CorroboraError as error:
         return await _render_plan(request, workspace, await service.read_run(workspace, run), error)
-    return go_to(f"/runs/{row.id}" if starts else f"/runs/{row.id}/plan")
+    return go_to(f"/runs/{row.id}" if starts else f"/runs/{row.id}/plan{await _find_place(workspace, row.id, action)}")
+
+
+async def _find_place(workspace: Workspace, run: str, action: str) -> str:
+    """Return where on the page a person goes on: at the title of the part that was added, else at the tree."""
+    verb, _, path = action.partition(" ")
+    nodes = iter_nodes(cast("Values", (await service.read_plan(workspace, run))["root"]))
+    parent = next((each for each in nodes if verb == "add" and each["path"] == path), None)
+    added = cast("list[Values]", (parent or {}).get("children") or [])
+    return f"#t-{added[-1]['path']}" if added else "#tree"
 
 
 async def _change(workspace: Workspace, run: str, form: Form, action: str) -> bool:
