@@ -6,7 +6,7 @@ from importlib import resources
 from typing import Any
 
 import httpx2
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Request, expect
 from tests.browser.conftest import MINUTE
 from tests.plugins.serving import Site
 
@@ -23,9 +23,12 @@ HOST = """(view) => {
   document.body.append(frame);
 }"""
 SEND = """(message) => document.querySelector("iframe").contentWindow.postMessage(message, "*")"""
+CHANGED = {"jsonrpc": "2.0", "method": "ui/notifications/host-context-changed"}
 HOSTILE = (
     "<title>x</title><body><h1>Planted</h1><script>parent.postMessage('ran', '*')</script>"
     "<img src='https://evil.test/x' onerror=\"parent.postMessage('ran', '*')\">"
+    "<style>body { background: url(https://evil.test/css) }</style><p style='background: url(https://evil.test/style)'>x</p>"
+    "<svg><image href='https://evil.test/svg' width=9 height=9 /></svg><video poster='https://evil.test/v'></video>"
     "<a href=\"javascript:parent.postMessage('ran', '*')\">press</a></body>"
 )
 
@@ -37,10 +40,11 @@ def result(page: str) -> dict[str, Any]:
 def test_the_view_shows_what_its_host_passes_on_and_runs_nothing_of_it(browser: Browser, site: Site) -> None:
     context = browser.new_context()
     context.set_default_timeout(MINUTE)
-    asked: list[str] = []
+    asked: list[Request] = []
     page = context.new_page()
-    page.on("request", lambda request: asked.append(request.url))
+    page.on("request", asked.append)
     page.evaluate(HOST, VIEW)
+    expect(page.frame_locator("iframe").locator("#report")).to_have_text("Waiting for a report.")
     page.wait_for_function("() => window.said.some((each) => each.method === 'ui/initialize')")
     page.evaluate(SEND, {"jsonrpc": "2.0", "id": 1, "result": {"hostContext": {"theme": "dark"}}})
     page.wait_for_function("() => window.said.some((each) => each.method === 'ui/notifications/initialized')")
@@ -53,10 +57,14 @@ def test_the_view_shows_what_its_host_passes_on_and_runs_nothing_of_it(browser: 
     page.wait_for_function(
         "() => window.said.some((each) => each.method?.endsWith('size-changed') && each.params.height > 900)"
     )
+    page.evaluate(SEND, {**CHANGED, "params": {"theme": "light"}})
+    expect(inside.locator("html")).to_have_css("color-scheme", "light")
+    inside.locator("a[href^='#']").first.dispatch_event("click")  # within the report: no address for the host
     link = inside.locator("a[href^=http]").first
     link.click()  # the host opens it: the frame may open no window, and stays where it is
     page.wait_for_function("() => window.said.some((each) => each.method === 'ui/open-link')")
     opened = page.evaluate("() => window.said.find((each) => each.method === 'ui/open-link')")
+    assert page.evaluate("() => window.said.filter((each) => each.method === 'ui/open-link').length") == 1
     assert opened["params"] == {"url": link.get_attribute("href")}
     for number, (method, answer) in enumerate(
         {"ping": "result", "ui/resource-teardown": "result", "x": "error"}.items(), 50
@@ -69,10 +77,17 @@ def test_the_view_shows_what_its_host_passes_on_and_runs_nothing_of_it(browser: 
     expect(inside.locator("h1")).to_have_text("Planted", timeout=MINUTE)
     inside.get_by_text("press").click()
     assert page.evaluate("() => window.said.filter((each) => each === 'ran')") == []
-    assert [url for url in asked if url.startswith("http")] == []
+    assert [each.url for each in asked if each.url.startswith("http") and each.failure != "csp"] == []
+    forged = {**result(""), "params": {"structuredContent": {"text": "forged"}}}
+    inside.locator("html").evaluate("(_, message) => window.postMessage(message, '*')", forged)  # not from the host
+    page.evaluate(SEND, {"jsonrpc": "2.0", "id": 77, "method": "ping", "params": {}})
+    page.wait_for_function("() => window.said.some((each) => each.id === 77)")
+    expect(inside.locator("h1")).to_have_text("Planted")
     page.evaluate(SEND, {**result(""), "params": {"structuredContent": {"text": "# Plain <b>text</b>"}}})
     expect(inside.locator("pre")).to_have_text("# Plain <b>text</b>", timeout=MINUTE)
     failed = {"isError": True, "content": [{"type": "text", "text": "report_missing: There is no report."}]}
     page.evaluate(SEND, {**result(""), "params": failed})
     expect(inside.locator("pre")).to_have_text("report_missing: There is no report.", timeout=MINUTE)
+    page.evaluate(SEND, {"jsonrpc": "2.0", "method": "ui/notifications/tool-cancelled", "params": {}})
+    expect(inside.locator("pre")).to_have_text("The report was not read: the call was cancelled.", timeout=MINUTE)
     context.close()
