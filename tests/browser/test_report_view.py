@@ -42,7 +42,7 @@ def test_the_view_shows_what_its_host_passes_on_and_runs_nothing_of_it(browser: 
     context.set_default_timeout(MINUTE)
     asked: list[Request] = []
     page = context.new_page()
-    page.on("request", asked.append)
+    page.on("request", lambda request: asked.extend([request]))
     page.evaluate(HOST, VIEW)
     expect(page.frame_locator("iframe").locator("#report")).to_have_text("Waiting for a report.")
     page.wait_for_function("() => window.said.some((each) => each.method === 'ui/initialize')")
