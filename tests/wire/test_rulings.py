@@ -135,6 +135,13 @@ async def test_who_repairs_a_report_is_told_the_length_that_its_writer_was_told(
     assert re.findall(r"at most (\d+) words", written) == re.findall(r"at most (\d+) words", repaired)
 
 
+async def test_a_sentence_that_leads_over_to_some_statements_stays_if_a_model_finds_no_claim_in_it():
+    said = "How long all is kept follows from two statements."
+    for refused in ("", "two statements"):
+        done = await write_over_wire(f"{said} {LETTERS} [Letters] {MAPS} [Maps]\n", refused=refused)
+        assert (said in done.report.markdown) is not bool(refused)
+
+
 async def test_each_sentence_of_a_long_report_is_ruled_on():
     """The first eighty were; a report of 4,000 words has twice as many, and what is false may stand in the last one."""
     names = [f"{one}{other}" for one in "bdfgklmnpr" for other in "aeiouvwxyz"]
@@ -207,10 +214,10 @@ async def test_the_writer_is_told_how_many_documents_were_read_and_may_say_that_
         **DOCUMENTS,
         "vault.md": "# The vault of Wexmoor\n\nLetters and maps of the archive lie in its vault.\n",
     }
-    said = "None of the 2 documents read mentions zebras."
-    done = await write_over_wire(f"{LETTERS} [Letters]\n\n{said}\n", documents=documents)
-    assert "2 documents were read in all." in done.prompts("synthesize")[0]
-    assert said in done.report.markdown
+    for said in ("None of the 2 documents read mentions zebras.", "Of the 2 documents read, none mentions zebras."):
+        done = await write_over_wire(f"{LETTERS} [Letters]\n\n{said}\n", documents=documents)
+        assert "2 documents were read in all." in done.prompts("synthesize")[0]
+        assert said in done.report.markdown
     shelf = "of the archive of Wexmoor"
     said = (f"# Shelf {at} {shelf}\n\nShelf {at} {shelf} keeps letters and maps {at + 2} years.\n" for at in range(40))
     many = {f"{at}.md": text for at, text in enumerate(said)}

@@ -126,7 +126,6 @@ def _emit_crawl_failure(key: str, url: str, why: str, thread: ThreadState, run: 
 
 NAMED_DEPTH = 50  # passages that are looked at for a document that a source names
 _PAGE_SECTION = re.compile(r"(?<=[\w.])\s?\(\d\w?\)(?=\W*$)")  # of a manual page, as in "crontab(5)"
-_LEVEL = re.compile(r"\W*(?:[^\W\d]+\s)?(\d{1,3})[.:)]?\s")  # of a heading: "49. Ropes", "Chapter 49: Ropes"
 _SECTION_NUMBER = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){1,4}(?![\d.]*\d)")  # of 5.2.5, not of a year
 
 
@@ -172,10 +171,8 @@ def _has_number(name: str, passage: Passage) -> bool:
     numbers = _SECTION_NUMBER.findall(name)
     if not numbers:
         return False
-    path = passage.heading.split(" > ")
     begins = re.search(rf"^\W{{0,8}}{re.escape(numbers[-1])}\.?\s", passage.text, re.MULTILINE)
-    levels = ".".join(found[1] for each in path if (found := _LEVEL.match(each)))  # each has the number of its own
-    return begins is not None or numbers[-1] in (*_SECTION_NUMBER.findall(path[-1]), levels)
+    return begins is not None or numbers[-1] in _SECTION_NUMBER.findall(passage.heading.rpartition(" > ")[2])
 
 
 async def _find_named_document(name: str, asking: SourceId, run: Session) -> Hit | None:

@@ -67,6 +67,9 @@ _ABSENCES = tuple(
         rf"^{_WHAT} {_FOUND} in none of the (?P<size>{_COUNT}) {_SET}{_READ}",
     )
 )
+_FRONTED = re.compile(  # "Of the 12 documents read, none mentions"
+    rf"(?i)^(?:of|among) (?P<all>the (?:{_COUNT}) {_SET}{_READ}),? (?P<none>none|not one|no one) "
+)
 _TOLD = (  # nouns for what documents hold: "no survivor was found" is a claim about the world
     r"(?:figures?|numbers?|counts?|dates?|prices?|values?|data|evidence|information|statements?|mentions?|sources?|documents?|stud(?:y|ies)|"
     r"comparisons?|benchmarks?|measurements?|explanations?|descriptions?|answers?|details?|definitions?|indications?|"
@@ -128,12 +131,14 @@ def _split_plain(text: str) -> list[str]:
 
 
 def _find_absence(sentence: str) -> re.Match[str] | None:
-    return next((found for form in _ABSENCES if (found := form.match(sentence)) is not None), None)
+    said = _FRONTED.sub(r"\g<none> of \g<all> ", sentence)
+    return next((found for form in _ABSENCES if (found := form.match(said)) is not None), None)
 
 
 def _find_uncounted(sentence: str) -> re.Match[str] | None:
-    found = next((found for form in _UNCOUNTED if (found := form.match(sentence)) is not None), None)
-    return None if found is None or _SAYS_MORE.search(sentence) else found
+    said = _FRONTED.sub(r"\g<none> of \g<all> ", sentence)
+    found = next((found for form in _UNCOUNTED if (found := form.match(said)) is not None), None)
+    return None if found is None or _SAYS_MORE.search(said) else found
 
 
 def find_mention(text: str, words: str) -> str:

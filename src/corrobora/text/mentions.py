@@ -326,11 +326,13 @@ def is_statement(line: str, asked: Sequence[str] = ()) -> bool:
 _OF_RESEARCH = re.compile(
     r"(?i)\b(?:(?:un)?(?:answered|covered|read)|coverage|(?:not|nothing|never) (?:\w+ )?found|(?:re)?search(?:e[ds])?|"
     r"looked for|(?:is|are|was|were|remains?|left|still) (?:open|unknown|unclear)|gaps?|partial(?:ly)?|"
-    r"in (?:part|full)|next (?:step|round)|(?:un)?beantwortet|nichts? gefunden|offen|abgedeckt|gelesen|gesucht|Lücke)\b"
+    r"in (?:part|full)|next (?:step|round)|statements?|points|Aussagen?|Punkte|"
+    r"(?:un)?beantwortet|nichts? gefunden|offen|abgedeckt|gelesen|gesucht|Lücke)\b"
 )
 _COUNTS_RESEARCH = re.compile(
     r"(?i)should|\w+ of|"
-    r"\S+ (?:sub-?)?(?:questions?|subjects?|gaps?|rounds?|topics?|(?:Teil)?fragen?|Themen|Lücken?|Runden?)"
+    r"\S+ (?:sub-?)?(?:questions?|subjects?|gaps?|rounds?|topics?|statements?|points|"
+    r"(?:Teil)?fragen?|Themen|Lücken?|Runden?|Aussagen?|Punkte)"
 )
 
 

@@ -184,6 +184,7 @@ def test_operands_may_be_found_by_their_sides() -> None:
     "sentence",
     [
         f"None of the 4 documents read mentions fingerprints{REST}",
+        f"Of the 4 documents read, none mentions fingerprints{REST}",
         f"Fingerprints were not found in the four documents read{REST}",
         f"No document of the 4 read mentions fingerprints or voices{REST}",
         "Two of the 4 documents read mention SMS or passkeys.",
