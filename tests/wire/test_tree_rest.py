@@ -155,3 +155,17 @@ async def test_tree_26_what_an_iteration_asked_besides_in_vain_is_told_to_the_wr
     assert done.report.findings.left_out
     [prompt] = [each for each in done.prompts("synthesize") if "written: report" in each]
     assert asked in prompt
+
+
+async def test_tree_27_a_planner_is_shown_no_link_to_what_was_read():
+    """A shortlist that was read is worth no further reading, and stood in each refinement again."""
+    sweep = make_task("sources", "Sources on cranes", discovery=True, queries=["harbour cranes inspected"])
+    phase = {"name": "agree", "themes": ["herring"], "max_iterations": 2}
+    plan = make_plan(sweep, make_task("inspected", INSPECTED), make_task("load", LOAD), phases=[phase])
+    done = await run_over_wire("tree", {"plan": plan, "refine": change_inspected})
+    [prompt] = done.prompts("refine")
+    shortlist = {link.reference for part in done.report.findings.children for link in part.linked}
+    rows = re.findall(r"^L\d+ \| (\S+) ", prompt, re.MULTILINE)
+    readings = [each for part in done.report.findings.children for one in part.rounds for each in one.readings]
+    assert shortlist & {each.source for each in readings}
+    assert not set(rows) & {name for each in readings for name in (each.source, each.hit.url)}

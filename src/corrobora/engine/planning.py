@@ -76,13 +76,14 @@ def plan_input(query: Brief, number: int, scoping: Scoping, profile: Profile, *,
 
 
 def refine_input(node: Node, iteration: int, missing: tuple[str, ...], findings: Findings) -> Shortfall:
-    """What a gate still misses, for the planner."""
-    asked = tuple(
-        dict.fromkeys(q.text for leaf in iter_threads(findings) for r in leaf.rounds for q in r.intent.queries)
-    )
+    """What a gate still misses, for the planner. A link to what was read is worth no further reading."""
+    rounds = [done for leaf in iter_threads(findings) for done in leaf.rounds]
+    asked = tuple(dict.fromkeys(query.text for done in rounds for query in done.intent.queries))
+    opened = {name for done in rounds for each in done.readings for name in (each.source, each.hit.url)}
+    linked = tuple(link for link in findings.linked if link.reference not in opened)
     own = drop_foreign_facts(findings.facts, findings.sub_questions)
     known = select_best_facts(own, MAX_FACTS_REFINED, findings.contradictions)
-    return Shortfall(node.path, node, iteration, missing, findings.gaps, findings.linked, asked, known=known)
+    return Shortfall(node.path, node, iteration, missing, findings.gaps, linked, asked, known=known)
 
 
 def check_suggested_plan(text: str, profile: Profile) -> None:
