@@ -38,6 +38,7 @@ from corrobora.policies.selection import (
 from corrobora.ports import Crawler, Entry
 from corrobora.roles.extract import Extraction, Quote
 from corrobora.text.comparison import find_differences
+from corrobora.text.quantities import is_in_section
 from corrobora.text.ranking import measure_name
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import stem_text, token_overlap
@@ -172,7 +173,8 @@ def _has_number(name: str, passage: Passage) -> bool:
     if not numbers:
         return False
     begins = re.search(rf"^\W{{0,8}}{re.escape(numbers[-1])}\.?\s", passage.text, re.MULTILINE)
-    return begins is not None or numbers[-1] in _SECTION_NUMBER.findall(passage.heading.rpartition(" > ")[2])
+    named = numbers[-1] in _SECTION_NUMBER.findall(passage.heading.rpartition(" > ")[2])
+    return begins is not None or named or is_in_section(passage.heading, numbers[-1])
 
 
 async def _find_named_document(name: str, asking: SourceId, run: Session) -> Hit | None:
