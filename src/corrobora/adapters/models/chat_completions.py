@@ -181,11 +181,16 @@ class _Answer:
         calls = [(name, "".join(parts)) for name, *parts in self._calls.values()]
         text, thought = choose_text(calls, self.tool, "".join(self._texts)), "".join(self._thoughts)
         if self._refusals and not text.strip():
-            return Completion(text, "refusal", self._tokens)
+            beside = _count_bytes(thought + "".join(self._refusals))
+            return Completion(text, "refusal", self._tokens, beside)
         if not text.strip():  # some servers take an answer in a form for a thought
             text, thought = thought, ""
         ending = _ENDINGS.get(str(self.reason).lower(), "stop")
-        return Completion(text, ending, self._tokens, len(thought.encode("utf-8", "replace")))
+        return Completion(text, ending, self._tokens, _count_bytes(thought))
+
+
+def _count_bytes(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
 
 
 _lenient = functools.partial(ChatCompletions, strict=False)

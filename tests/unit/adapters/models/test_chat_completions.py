@@ -136,6 +136,8 @@ async def test_thoughts_count_where_a_server_reports_no_tokens():
         chunk({"reasoning_content": "h" * 40}), chunk({"reasoning": "m" * 40}), chunk({"content": "a"}, "stop")
     )
     assert (await complete("chat", body, stream=True)).thoughts == 80
+    refused = stream(chunk({"reasoning": "h" * 40}), chunk({"refusal": "n" * 20}), chunk({}, "stop"))
+    assert (await complete("chat", refused, stream=True)).thoughts == 60, "a refusal is billed, too"
 
 
 async def test_usage_and_cached_tokens_are_read_and_nonsense_counts_as_nothing():
