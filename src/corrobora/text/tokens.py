@@ -96,20 +96,18 @@ def split_words(text: str) -> list[str]:
 
     Scripts without spaces between words give overlapping pairs of characters.
     """
-    plain = text if text.isascii() else fold_text(text)
-    if plain.isascii() and "'" not in plain:
-        return plain.encode().translate(_PLAIN_WORDS).decode().split()
-    plain = plain.lower()
-    if plain.isascii():
-        return WORD.findall(plain)
+    ready = _fold_to_ascii(text)
+    if ready is not None:
+        return ready.encode().translate(_PLAIN_WORDS).decode().split()
+    plain = fold_text(text)
     found: list[str] = (WORD if _VOWEL.search(plain) is None else _SIGNED_WORD).findall(plain)
     if _UNSPACED.search(plain) is None:
         return found
     return [part for word in found for run in _RUNS.findall(word) for part in _character_pairs(run)]
 
 
-def fold_to_ascii(text: str) -> str | None:
-    """Return an ASCII text whose runs of a-z and 0-9 equal `split_words(text)`, or None if there are other letters."""
+def _fold_to_ascii(text: str) -> str | None:
+    """Return an ASCII text whose runs of letters and digits are the words of a text; None if it has other letters."""
     folded = fold_text(text)
     if not folded.isascii():
         if _FOREIGN.search(folded) is not None:

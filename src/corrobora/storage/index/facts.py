@@ -296,8 +296,7 @@ async def renumber_terms(connection: Connection, tokenizer: Tokenizer) -> None:
     for table, key, text in _NUMBERED:
         cursor = await connection.execute(f"select jsonb_build_array({key}), {text} from {table}")  # noqa: S608
         rows = await cursor.fetchall()
-        numbered = tokenizer.query_terms_batch([words for _, words in rows])
-        given = [[row[0], sorted(set(terms))] for row, terms in zip(rows, numbered, strict=True)]
+        given = [[key_, sorted(tokenizer.query_terms(words))] for key_, words in rows]
         await connection.execute(
             f"update {table} set terms = array(select jsonb_array_elements_text(g.row -> 1)::int4)"  # noqa: S608
             f" from jsonb_array_elements(%s) as g(row) where jsonb_build_array({key}) = g.row -> 0",

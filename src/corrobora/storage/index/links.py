@@ -212,9 +212,7 @@ async def add_aliases(connection: Connection, space: int, titles: Mapping[int, s
     """
     fresh = await _insert_aliases(connection, space, titles)
     if fresh:
-        old = await find_phrase_matches(
-            connection, space, dict(zip(fresh, tokenizer.query_terms_batch(fresh), strict=True))
-        )
+        old = await find_phrase_matches(connection, space, {name: tokenizer.query_terms(name) for name in fresh})
         bodies = await _read_bodies(connection, list(old))
         naming = {id_: body for id_, body in bodies.items() if may_mention(body, old[id_])}
         await refresh_mentions(connection, space, naming)

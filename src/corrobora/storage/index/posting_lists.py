@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -50,11 +51,14 @@ class PostingBatch:
 
 def index_batch(tokenizer: Tokenizer, batch: Sequence[Fields]) -> PostingBatch:
     """Index a batch: term frequencies with the title's weight, capped at 255, and length codes."""
-    return _count_terms(*tokenizer.number_batch([text for fields in batch for text in fields]), len(batch))
+    numbered = tokenizer.number_batch([text for fields in batch for text in fields])
+    sizes = np.fromiter(map(len, numbered), np.int64, len(numbered))
+    return _count_terms(np.fromiter(chain.from_iterable(numbered), np.int32, sizes.sum()), sizes, len(batch))
 
 
-def _count_terms(terms: Ints, fields: NDArray[np.int64], sizes: NDArray[np.int64], n_docs: int) -> PostingBatch:
-    """Count the terms of fields, three for each document: `sizes[i]` of them are in the field `fields[i]`."""
+def _count_terms(terms: Ints, sizes: NDArray[np.int64], n_docs: int) -> PostingBatch:
+    """Count the terms of fields, three for each document: `sizes[i]` of them are in the field `i`."""
+    fields = np.arange(len(sizes))
     docs = fields // _FIELDS
     lengths = np.bincount(docs, sizes, n_docs).astype(np.int32)
     weight = np.where(fields % _FIELDS == 0, TITLE_WEIGHT, 1)

@@ -257,7 +257,7 @@ class CoverageRater:
         asked: list[tuple[list[int], NDArray[Any]]] = []
         for id_, source, body in drawn:
             own = siblings[source] if 2 * len(siblings[source]) < postings.n_docs else [id_]
-            numbered = self._tokenizer.query_terms_batch(list_sentences(body))
+            numbered = map(self._tokenizer.query_terms, list_sentences(body))
             said = [terms for terms in numbered if len(terms) >= SIZES[0]]
             if said:
                 asked.append((chance.choice(said), np.array(own)))

@@ -1,20 +1,15 @@
 """The tokenizer: from texts to the term numbers by which the index knows words.
 
-Knows how one word is stemmed and numbered, and keeps what it numbered. What is done in bulk is left to `numbering`,
-which is loaded with numpy when the first batch comes: a run over the web stores pages and asks the index nothing.
+Knows how one word is stemmed and numbered, and keeps what it numbered. Does not know fields or postings.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from corrobora.text.tokens import append_names, split_words, stem_word
-
-if TYPE_CHECKING:
-    from corrobora.storage.index.numbering import BatchNumbering, NumberedTexts
 
 _MEMO_WORDS = 500_000
 STOP_WORD = -1
@@ -53,34 +48,12 @@ class Tokenizer:
 
     def number_terms(self, text: str) -> list[int]:
         """Return the term number of every word in order, `STOP_WORD` for stop words; those of whole names last."""
-        return self._number_words(append_names(text))
+        return list(map(self._memo.__getitem__, split_words(append_names(text))))
 
-    def _number_words(self, text: str) -> list[int]:
-        return list(map(self._memo.__getitem__, split_words(text)))
+    def number_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the term numbers of each text."""
+        return [self.number_terms(text) for text in texts]
 
     def query_terms(self, text: str) -> list[int]:
         """Return the distinct terms of a question in order of first use, stop words dropped."""
         return [term for term in dict.fromkeys(self.number_terms(text)) if term != STOP_WORD]
-
-    def number_batch(self, texts: Sequence[str]) -> NumberedTexts:
-        """Return the term numbers of many texts, in a fraction of the time if there are many."""
-        return self._number_texts(texts)
-
-    def query_terms_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return `query_terms` of each text, in a fraction of the time if there are many."""
-        terms, places, sizes = self._number_texts(texts)
-        found: list[list[int]] = [[] for _ in texts]
-        numbers, start = terms.tolist(), 0
-        for place, size in zip(places.tolist(), sizes.tolist(), strict=True):
-            found[place] += dict.fromkeys(term for term in numbers[start : start + size] if term != STOP_WORD)
-            start += size
-        return found
-
-    def _number_texts(self, texts: Sequence[str]) -> NumberedTexts:
-        return self._numbering.number_texts([append_names(text) for text in texts])
-
-    @cached_property
-    def _numbering(self) -> BatchNumbering:
-        from corrobora.storage.index.numbering import BatchNumbering  # noqa: PLC0415 - numpy, see above
-
-        return BatchNumbering(self._memo.__getitem__, self._number_words)
