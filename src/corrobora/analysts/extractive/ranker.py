@@ -94,6 +94,7 @@ def stem_term(term: str) -> frozenset[str]:
     return frozenset(stem for stem in stem_text(_JOINED_NAMES.sub(" ", _TAKEN.sub(" ", term))) if len(stem) > 1)
 
 
+@lru_cache(maxsize=4_000)  # a sentence is read as a line and ranked as a fact
 def split_joined_names(text: str) -> str:
     """Split names joined by capitals.
 

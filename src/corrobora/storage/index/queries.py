@@ -190,18 +190,18 @@ class TermPlaces:
 def measure_coverage(places: TermPlaces, asked: Mapping[int, float], without: NDArray[Any] | None = None) -> Floats:
     """Return the features of weighted terms in the order of `FEATURES`, as if the passages `without` were gone."""
     gone = _NOWHERE if without is None else without - places.lowest
-    weights = {term: weight * places.weigh_rarity(term) for term, weight in asked.items()}
-    held, added = np.zeros(max(places.size, _RANKED)), np.zeros(places.size)
-    for term, weight in weights.items():
-        held[places.find_places(term)] += weight
+    weights = [weight * places.weigh_rarity(term) for term, weight in asked.items()]
+    lists = [places.find_places(term) for term in asked]
+    at, owner = np.concatenate((_NOWHERE, *lists)), np.repeat(np.arange(len(lists)), [len(each) for each in lists])
+    each = np.array(weights)[owner]
+    held = np.bincount(at, each, max(places.size, _RANKED))
     held[gone] = 0.0
-    best = int(held.argmax())
-    for term, weight in weights.items():
-        own = places.find_places(term)
-        if not (own == best).any():
-            added[own] += weight
+    left = np.ones(len(lists), np.bool_)
+    left[owner[at == held.argmax()]] = False
+    rest = left[owner]
+    added = np.bincount(at[rest], each[rest], places.size)
     added[gone] = 0.0
-    total = sum(weights.values()) or 1.0
+    total = sum(weights) or 1.0
     top = np.sort(np.partition(held, -_RANKED)[-_RANKED:])[::-1]
     both = top[0] + (added.max() if len(added) else 0.0)
     return np.array((top[0] / total, top[1] / total, both / total, top[-1] / (top[0] or 1.0)))
