@@ -32,6 +32,7 @@ from corrobora.text.questions import (
     asks_for_duty,
     asks_to_compare,
     find_attributions,
+    find_code,
     find_compared_sides,
     find_counted_stems,
     find_differing_sides,
@@ -39,7 +40,7 @@ from corrobora.text.questions import (
     weigh_terms,
 )
 from corrobora.text.segmentation import list_sentences
-from corrobora.text.tokens import find_literals, holds_literal, is_same_family, stem_text
+from corrobora.text.tokens import holds_literal, is_same_family, stem_text
 from corrobora.text.vocabulary import (
     Aliases,
     Equivalence,
@@ -119,7 +120,7 @@ _COMMON = 0.05  # weight of a word that tells nothing
 def measure_standing(question: str, statements: tuple[tuple[str, str], ...]) -> Standing:
     """Return how statements stand to a question; each is a quote with its title and headings."""
     read = weigh_terms(question)
-    asked, code = read.weights, find_literals(question)
+    asked, code = read.weights, find_code(question)
     topic, terms = read.topic | frozenset(code), sorted(asked)
     weights = [asked[term] * (_COMMON + weigh_stem(term)) for term in terms] + [_COMMON + 1.0] * len(code)
     total = sum(weights)
@@ -197,7 +198,7 @@ def _speaks_of_code(question: str, statements: Sequence[tuple[str, str]]) -> boo
 
     The words of "What does the set -e option do?" stand below every other option as well.
     """
-    code = find_literals(question)
+    code = find_code(question)
     about = bool(_ASKS_WHAT.match(question)) or AnswerKind.DEFINITION in classify_question(question).kinds
     return not code or any(
         all(

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from corrobora.text.mentions import MentionKind, find_mentions
 from corrobora.text.quantities import is_calendar_name, remove_releases
-from corrobora.text.tokens import split_words, stem_text, stem_word
+from corrobora.text.tokens import find_literals, split_words, stem_text, stem_word
 from corrobora.text.vocabulary import detect_language, find_function_words
 
 _BETWEEN = re.compile(
@@ -91,6 +91,14 @@ def find_framing_stems(question: str) -> frozenset[str]:
     degree = _DEGREE.search(" ".join(split_words(question)))
     light |= frozenset((stem_word(degree.group(1)),)) if degree is not None else frozenset()
     return light if len(light) < len({stem_word(word) for word in topic}) else frozenset()
+
+
+@lru_cache(maxsize=1_000)
+def find_code(question: str) -> tuple[str, ...]:
+    """Return the code that a question names; a letter that is a word of its language, as the Spanish "y", is none."""
+    found = find_literals(question)
+    words = find_function_words(question) if found else ()
+    return tuple(each for each in found if each not in words)
 
 
 def split_content_words(text: str) -> list[str]:

@@ -20,7 +20,8 @@ from corrobora.text.quantities import (
     find_date_prefixes,
     is_in_section,
 )
-from corrobora.text.tokens import find_literals, find_stems, holds_literal, split_words, stem_text
+from corrobora.text.questions import find_code
+from corrobora.text.tokens import find_stems, holds_literal, split_words, stem_text
 
 if TYPE_CHECKING:
     from rapidfuzz.distance import Opcodes
@@ -156,7 +157,7 @@ class SourceHints(NamedTuple):
             f" {' '.join(split_words(question))} ",
             find_date_prefixes(question),
             find_asked_releases(question),
-            find_literals(question),
+            find_code(question),
             find_asked_sections(question),
         )
 

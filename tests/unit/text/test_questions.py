@@ -13,6 +13,7 @@ from corrobora.text.questions import (
     find_alternatives,
     find_anchors,
     find_attributions,
+    find_code,
     find_compared_sides,
     find_differing_sides,
     find_subjects,
@@ -102,3 +103,8 @@ def test_two_things_that_differ_are_the_sides():
 )  # fmt: skip
 def test_a_question_is_split_where_it_asks_again(question: str, parts: tuple[str, ...]) -> None:
     assert split_parts(question) == parts
+
+
+def test_a_letter_that_is_a_word_of_the_language_is_no_code() -> None:
+    assert find_code("¿Qué hace la opción -e y cómo se usa la tecla g?") == ("-e", "g")
+    assert find_code("Which key is y?") == ("y",)

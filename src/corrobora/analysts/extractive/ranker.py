@@ -23,7 +23,7 @@ from corrobora.text.quantities import (
     find_releases,
     is_in_section,
 )
-from corrobora.text.questions import asks_to_compare, weigh_terms
+from corrobora.text.questions import asks_to_compare, find_code, weigh_terms
 from corrobora.text.tokens import FAMILY_LETTERS, find_literals, holds_literal, is_same_family, stem_text
 from corrobora.text.vocabulary import Aliases
 
@@ -124,7 +124,7 @@ class QuestionTerms:
     """The words of a question as bits, with their weights among some sentences."""
 
     def __init__(self, question: str, sentences: Sequence[Sentence], aliases: Aliases) -> None:
-        read, self._literals = weigh_terms(question), find_literals(question)
+        read, self._literals = weigh_terms(question), find_code(question)
         self._words = len(read.weights)
         self.terms = (*read.weights, *self._literals)
         self._bits = {term: 1 << at for at, term in enumerate(self.terms)}
