@@ -68,3 +68,17 @@ def test_prose_that_is_set_as_code_stays_prose(served: Shell) -> None:
     served("library", "add", "docs", "kiln.html")
     report = served("research", "At how many degrees does the glaze of a kiln melt?", "-l", "docs", "-q").out
     assert ("1240 degrees" in report, "```" in report) == (True, False)
+
+
+def test_a_program_is_read_by_what_its_comments_say_and_its_definitions_are_named(served: Shell) -> None:
+    """Its lines were read as prose, and a comment did not say what it is about."""
+    program = (
+        'def fire(kiln):\n    """Heat the clay in 8 hours.\n\n    The lid must be shut.\n    """\n    kiln.lid.shut()\n'
+    )
+    (served.folder / "kiln.py").write_text(f"import clay\n\n\n{program}\n\ndef cool(kiln):\n    kiln.lid.open()\n")
+    served("library", "add", "docs", "kiln.py")
+    report = served("research", "In how many hours does fire heat the clay?", "-l", "docs", "-q").out
+    opening, sources = report.partition("\n## ")[0], report.partition("\n## Sources")[2]
+    assert "Heat the clay in 8 hours. [1]" in opening
+    assert ("import clay" in opening, "kiln.lid" in opening, '"""' in report) == (False, False, False)
+    assert "fire" in sources.partition("\n\n>")[0]

@@ -125,6 +125,22 @@ MAIL = FormatReader(
 MANUAL = FormatReader(
     "corrobora.adapters.readers.manual:read_manual", (".man", ".mdoc"), ("text/troff", "application/x-troff-man")
 )
+_SOURCES = (  # of programs, by how their comments begin
+    FormatReader(
+        "corrobora.adapters.readers.source:read_hash_source",
+        tuple(".py .pyi .sh .bash .zsh .rb .pl .pm .r .jl .ex .exs .tcl .nim .cr".split()),
+        ("text/x-python", "application/x-sh"),
+    ),
+    FormatReader(
+        "corrobora.adapters.readers.source:read_slash_source",
+        tuple(
+            ".c .h .cc .cpp .cxx .hh .hpp .java .js .mjs .cjs .jsx .ts .tsx .go .rs .kt .kts .swift .scala .cs .dart "
+            ".m .mm .groovy .proto .zig".split()
+        ),
+        ("text/javascript", "application/javascript", "text/x-c", "text/x-java"),
+    ),
+    FormatReader("corrobora.adapters.readers.source:read_dash_source", (".sql", ".lua", ".hs", ".elm"), ()),
+)
 _ROFF_BYTES = 100_000  # in which the first macro of a manual page is looked for, behind what the page defines
 _ROFF = re.compile(rb"(?=[.'\\])(?:[^\n]*\n)*?[.'][ \t]*(?:TH|Dd|so)[ \t]+\S")
 _HEADERS = re.compile(rb"(?:From [^\n]{1,300}\n)?(?:[!-9;-~]{1,80}:[^\n]*\n(?:[ \t][^\n]*\n)*){3,}")
@@ -135,7 +151,7 @@ _OF_MAIL = re.compile(rb"^(?:message-id|received|mime-version):", re.IGNORECASE 
 @cache
 def map_types() -> Mapping[str, FormatReader]:
     """Return the readers of all installed formats by media type and by suffix."""
-    readers: list[FormatReader] = [load_part("readers", name) for name in reversed(list_parts("readers"))]
+    readers: list[FormatReader] = [*_SOURCES, *(load_part("readers", name) for name in reversed(list_parts("readers")))]
     return {each: reader for reader in readers for each in (*reader.types, *reader.suffixes)}
 
 

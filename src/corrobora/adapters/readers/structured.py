@@ -179,7 +179,7 @@ def _is_inline(element: ET.Element) -> bool:
 
 def _write_element(element: ET.Element, writer: TextWriter, level: int) -> None:
     if _name(element) in _VERBATIM or element.get(_SPACE) == "preserve":
-        writer.add_verbatim("".join(element.itertext()))
+        writer.add_verbatim("".join(element.itertext()), code=None if _name(element) in _VERBATIM else False)
     elif _has_own_text(element):
         _write_mixed(element, writer, level)
     elif len(element) == 0:

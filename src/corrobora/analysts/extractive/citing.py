@@ -88,7 +88,8 @@ def _select_pieces(fact: Fact, core: str, room: int, *, goes_on: bool = False) -
     items: set[str] = set()
     for at in kept:
         if is_code(fact.quote, *spans[at]) and FENCE not in fact.quote:
-            pieces += [f"{CODE_GAP}{fact.quote[spans[at].start : spans[at].end]}"]
+            begin = fact.quote.rfind("\n", 0, spans[at].start) + 1  # with the indent of its first line
+            pieces.append(f"{CODE_GAP}{fact.quote[begin : spans[at].end].removeprefix(CODE_GAP)}")
             continue
         start = skip_item_mark(fact.quote, spans[at].start)
         piece = _LEADS_ON.sub("", fold_whitespace(fact.quote[start : spans[at].end]))  # "; or" before the next item

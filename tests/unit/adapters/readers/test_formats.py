@@ -22,7 +22,7 @@ from corrobora.text.segmentation import list_sentences
         ("guide.md.txt", b"x", "text/plain; charset=utf-8", "markdown"),
         ("paper.pdf.txt", b"x", "", "text"),
         ("README", b"x", "", "text"),
-        ("a.py", b"x", "", "text"),
+        ("a.tex", b"x", "", "text"),
         ("a.txt", b"%PDF-1.4", "", "pdf"),
         ("a.pdf", b"<!DOCTYPE html><html>", "", "html"),
         ("page", b"<p>x", "text/html; charset=utf-8", "html"),
