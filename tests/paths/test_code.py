@@ -62,6 +62,18 @@ def test_code_that_no_sentence_leads_in_is_not_quoted_with_one(served: Shell) ->
     assert "```\nclose_door(4)\n```" in door
 
 
+def test_code_that_holds_a_fence_of_its_own_breaks_no_report(served: Shell) -> None:
+    inner = "```\nrotate(7)\n```"
+    (served.folder / "kiln.md").write_text(
+        f"# Kiln\n\nTo show the log of a kiln, write a fence:\n\n````\n{inner}\n````\n"
+    )
+    served("library", "add", "docs", "kiln.md")
+    assert served("research", "How do I show the log of a kiln?", "-l", "docs", "-o", "out.md", "-q").code == 0
+    report = (served.folder / "out.md").read_text()
+    assert ("rotate(7)" in report.partition("\n## ")[0], "\n```" in report) == (True, False)
+    assert served("verify", "out.md").code == 0
+
+
 def test_prose_that_is_set_as_code_stays_prose(served: Shell) -> None:
     said = "The glaze of a kiln melts at 1240 degrees, and it is not to be touched while it is hot."
     (served.folder / "kiln.html").write_text(f"<html><body><h1>Kiln</h1><pre>{said}</pre></body></html>")
@@ -81,4 +93,4 @@ def test_a_program_is_read_by_what_its_comments_say_and_its_definitions_are_name
     opening, sources = report.partition("\n## ")[0], report.partition("\n## Sources")[2]
     assert "Heat the clay in 8 hours. [1]" in opening
     assert ("import clay" in opening, "kiln.lid" in opening, '"""' in report) == (False, False, False)
-    assert "fire" in sources.partition("\n\n>")[0]
+    assert sources.strip().startswith("[1] **kiln**")

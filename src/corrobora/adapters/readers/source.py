@@ -7,6 +7,7 @@ parse a language: a definition without such a word, as of a function in C, is no
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from textwrap import dedent
 from typing import NamedTuple
 
@@ -114,5 +115,6 @@ class _SourceWriter:
             self._writer.add_block(block)
 
     def finish(self) -> ParsedDocument:
+        """Return what was written, without a title: a program is called as its file is."""
         self._end_run()
-        return self._writer.build_parsed()
+        return replace(self._writer.build_parsed(), title="")

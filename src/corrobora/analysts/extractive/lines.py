@@ -185,15 +185,13 @@ def _read_with_comments(lines: list[Line]) -> list[Line]:
 
 
 def _read_with_code(lines: list[Line]) -> list[Line]:
-    """Let what leads in code be read with it, as it is quoted with it; the code, and what goes on below, say little."""
+    """Let what leads in code be read with it, as it is quoted with it; the code alone says little."""
     for at in range(1, len(lines)):
         before, line = lines[at - 1], lines[at]
         if line.code and line.opened < 0 and (before.shown or leads_in_code(before.text, line.text)):
             said = before.sentence.above | frozenset(line.sentence.stems)
             lines[at - 1] = replace(before, sentence=replace(before.sentence, above=said))
             lines[at] = replace(line, sentence=replace(line.sentence, bare=True), shown=True)
-        elif before.code and line.text[:1].islower():
-            lines[at] = replace(line, sentence=replace(line.sentence, bare=True))
     return lines
 
 

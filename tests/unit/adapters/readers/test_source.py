@@ -108,6 +108,7 @@ def test_definitions_are_headings_comments_prose_and_the_rest_is_code(
     assert [(each.level, each.title) for each in found.headings] == headings
     assert found.text.replace("\u2002", "|").split("\n\n") == blocks
     assert all(found.text.startswith(each.title, each.start) for each in found.headings)
+    assert found.title == ""  # a program is called as its file is
 
 
 def test_a_comment_without_an_end_and_one_on_one_line_lose_nothing() -> None:
