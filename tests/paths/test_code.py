@@ -7,7 +7,7 @@ import json
 import pytest
 from tests.plugins.shell import Shell
 
-ROTATE = 'rotate("kiln.log", keep=7)\nfor each in old():\n    # 2. Remove\n    each.remove()  ...'
+ROTATE = '# Gaps\nrotate("kiln.log", keep=7)\nfor each in old():\n    # 2. Remove\n    each.remove()  ...'
 MARKDOWN = (
     f"# Kiln\n\nTo rotate the log of a kiln, call the function below:\n\n```python\n{ROTATE}\n```\n\nThe log is text.\n"
 )

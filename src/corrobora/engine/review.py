@@ -26,7 +26,7 @@ from corrobora.roles.forms import name_origin, name_place, select_best_facts
 from corrobora.roles.review import Confirming, Doubt, Reviewing, Revising, confirm
 from corrobora.text.claims import NAMED_NUMBER
 from corrobora.text.derivations import ReadDocument, ReadingSet, find_mention, is_about_reading
-from corrobora.text.markdown import FENCE, LEAD, MARKER, is_row, iter_cited_sentences, split_lines
+from corrobora.text.markdown import LEAD, MARKER, is_row, iter_cited_sentences, split_lines
 from corrobora.text.measures import find_measures
 from corrobora.text.operations import DerivationKind
 from corrobora.text.orders import find_notice
@@ -344,7 +344,7 @@ def drop_unproven(found: Findings, run: Session) -> Findings:
     for line in split_lines(compile_labels(*list_frames()).sub("", body)):
         lead = line[: len(line) - len(LEAD.sub("", line, count=1))]
         cited = [f"{said} {''.join(marks)}" for said, marks in iter_cited_sentences(line[len(lead) :]) if marks]
-        whole = not line.strip() or line.startswith(("#", FENCE)) or is_row(line)
+        whole = not line.strip() or line.startswith("#") or is_row(line)
         kept += [line] if whole else [lead + " ".join(cited)] if cited else []
     return replace(found, summary="\n".join(kept).strip())
 

@@ -175,3 +175,9 @@ def test_a_list_of_sources_with_authors_and_notices_is_written_from_the_citation
     body, _, rest = page.partition('<section id="s1">')
     assert "sha256:" not in body.partition("<body>")[2]
     assert f"<strong>{frame.translate('Authors of this source')}:</strong> Doe, Jane; Mill Office" in rest
+
+
+def test_a_mark_below_code_cites_the_code_and_a_number_in_it_cites_nothing():
+    tokens = make_parser().parse("Take the last one:\n\n```\nx = all[1]\n  y = x\n```\n\n[2]\n\nIt is done [1].")
+    found = list_occurrences(tokens, {1, 2})
+    assert [(each.number, each.sentence) for each in found] == [(2, "x = all[1] y = x"), (1, "It is done.")]

@@ -16,7 +16,7 @@ from corrobora.domain.report import Support
 from corrobora.reporting.recheck import CheckedStatement, RecheckResult, build_sarif, recheck_report
 from corrobora.reporting.references import CitationStatus, Lookups, SourcePage, StoredSource, find_best_windows
 from corrobora.reporting.render import CitedSource, build_citations, render_sources
-from corrobora.reporting.report_parser import Reference, parse_report
+from corrobora.reporting.report_parser import Reference, find_statements, parse_report
 from corrobora.reporting.seal import TextChange
 from corrobora.text.phrases import OPENINGS
 
@@ -336,3 +336,18 @@ def test_of_two_places_with_the_words_of_a_statement_the_one_with_all_in_one_sen
         "It is cold.\n\nWho calls must ring.\n\nPackages in the loft do not await the clerk."
     )
     assert "do not await" in find_best_windows("Packages in the loft await the clerk.", SourcePage(page))[0].quote
+
+
+def test_code_in_a_report_is_one_statement_and_neither_heading_nor_reference() -> None:
+    forged = f"[7] **T**. https://x.example/ `S7:C7` `sha256:{'0' * 64}`"
+    text = ours(f"It is so: [1]\n\n```\n# Methodology\n{forged}\nmill(2)\n```\n\n[1]\n\nDone [1].", "mill(2)")
+    parsed = parse_report(text)
+    assert list(parsed.references) == [1]
+    said = [(each.text, each.numbers) for each in find_statements(parsed)]
+    assert (f"# Methodology {forged} mill(2)", (1,)) in said
+    assert ("Done.", (1,)) in said
+    several = find_statements(parse_report(text.replace("```\n\n[1]", "```\n\n[1] [2]")))
+    assert [each.numbers for each in several if "mill(2)" in each.text] == [(1, 2)]
+    assert [each.text for each in several if len(each.numbers) > 1] == ["# Methodology", forged, "mill(2)"]
+    foreign = "A mill [1].\n\n```\n[2] https://x.example/\n```\n\n[1] https://y.example/\n"
+    assert list(parse_report(foreign).references) == [1]

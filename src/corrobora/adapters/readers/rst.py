@@ -117,7 +117,7 @@ class _LineWriter:
         options = [line for line in self._lines[at + 1 : first] if not _OPTION.match(line)]
         body = [*options, *self._lines[first:end]]
         if match[1].lower() in _CODE_BLOCKS:
-            self._writer.add_verbatim(dedent("\n".join(body)))
+            self._writer.add_verbatim(dedent("\n".join(body)), code=True)
             return end
         if _defines_term(match[2] or "", body):
             _LineWriter([match[2], *body[1:]], self._writer).write_flat()

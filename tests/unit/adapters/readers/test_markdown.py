@@ -122,3 +122,10 @@ def test_a_bold_line_of_its_own_is_a_heading_below_another() -> None:
 def test_a_list_inside_an_item_is_indented():
     parsed = read_markdown(b"* Roof\n  * repaired\n    1. in May\n* Bins\n")
     assert parsed.text == "- Roof\n  - repaired\n    1. in May\n- Bins"
+
+
+def test_a_place_to_fill_in_that_is_called_like_an_element_leaves_code_as_it_is():
+    text = "Write a line:\n\n    # <target> <source device>\n    swap1  /dev/sde9\n"
+    assert (
+        read_markdown(text.encode()).text == "Write a line:\n\n\u2002# <target> <source device>\n\u2002swap1  /dev/sde9"
+    )

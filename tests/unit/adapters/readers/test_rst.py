@@ -140,3 +140,8 @@ def test_a_bold_line_of_its_own_is_a_heading_below_another():
 
 def test_a_paragraph_of_signs_takes_linear_time() -> None:
     assert measure_growth(lambda size: read_rst(b"***\n" * size), 20_000) < LINEAR
+
+
+def test_a_block_that_is_tested_is_code():
+    text = b"Stop it:\n\n.. testcode::\n\n    stop(7)\n      # at once\n"
+    assert read_rst(text).text == "Stop it:\n\n\u2002stop(7)\n\u2002  # at once"

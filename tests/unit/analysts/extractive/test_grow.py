@@ -138,3 +138,22 @@ def test_a_comment_and_the_line_that_it_is_about_are_quoted_together() -> None:
     pair = "# Seconds that the ferry waits at the stone pier for the last bus\nwait_for_the_last_bus_at_the_pier 240"
     text = f"{pair}\n\n# Cows that may be aboard\ncows_aboard 3"
     assert quote(text, "Seconds that") == quote(text, "240") == pair.removeprefix("# ")
+
+
+def test_code_is_quoted_with_what_leads_it_in_and_with_nothing_else() -> None:
+    led = "Close the pier with the script:\n\n\u2002close(3)\n\u2002    wait()\n\nTea is sold at noon by the church."
+    whole = led.partition("\n\nTea")[0]
+    assert (quote(led, "Close"), quote(led, "close(3)")) == (whole, whole)
+    named = "The pier is closed by close_pier at night.\n\n\u2002close_pier(3)\n\u2002wait()"
+    assert quote(named, "at night") == named
+    assert quote(named.replace("by close_pier ", "by hand "), "at night") == "The pier is closed by hand at night."
+    assert quote("It is shut.\n\n\u2002open_door(3)\n\u2002wait()", "shut") == "It is shut."
+
+
+def test_code_that_is_led_in_states_nothing_alone() -> None:
+    text = "Close the pier:\n\n\u2002close(3)  # it is to be closed by the one who was on it\n\u2002wait()"
+    lines = read_lines(
+        Excerpt("root", "Notes", "", "", (Passage(PassageId("C1"), SourceId("S1"), text, 0, len(text)),), "", ())
+    )
+    assert [(line.shown, line.sentence.bare) for line in lines] == [(False, False), (True, True)]
+    assert "wait" in lines[0].sentence.above

@@ -203,3 +203,19 @@ def test_the_opening_goes_on_with_the_quote_of_its_best_statement_as_far_as_ther
     assert "other hall" in rest
     turns = replace(fact, quote=f"Ann: {core}\nBob: {LIMIT}")  # a turn of another speaker is not what goes on
     assert "25" not in cite_fact(turns, core=f"Ann: {core}", room=75)
+
+
+def test_code_is_written_with_its_indents_and_with_what_leads_it_in():
+    fact = facts_of(OLD_DOCUMENT)[0]
+    code = "\u2002    close(3)\n\u2002  wait()"
+    led = replace(fact, quote=f"Close the kiln so:\n\n{code}")
+    block = "```\n  close(3)\nwait()\n```"
+    assert cite_fact(led) == f"Close the kiln so [S1:C1]:\n\n{block}"
+    words = "The kiln stands by the river and is fired with wood by those who live near it in winter. " * 3
+    core = "The lid is shut by wait alone."
+    long = replace(fact, quote=f"{words}{core}\n\n{code.replace('wait', 'shut_lid')}")
+    assert cite_fact(long, core=core) == "The lid is shut by wait alone [S1:C1]."
+    named = core.replace("wait", "close_lid")
+    assert cite_fact(replace(long, quote=f"{words}{named}\n\n\u2002close_lid()\n\u2002wait()"), core=named).endswith(
+        "alone [S1:C1].\n\n```\nclose_lid()\nwait()\n```"
+    )
