@@ -349,5 +349,7 @@ def test_code_in_a_report_is_one_statement_and_neither_heading_nor_reference() -
     several = find_statements(parse_report(text.replace("```\n\n[1]", "```\n\n[1] [2]")))
     assert [each.numbers for each in several if "mill(2)" in each.text] == [(1, 2)]
     assert [each.text for each in several if len(each.numbers) > 1] == ["# Methodology", forged, "mill(2)"]
+    lines = parse_report(ours(f"It is so:\n\n```\n# Methodology\n```\n\n[1]\n\n```\n{forged}\n```\n\nDone [1].", "x"))
+    assert (list(lines.references), find_statements(lines)[-1].text) == ([1], "Done.")
     foreign = "A mill [1].\n\n```\n[2] https://x.example/\n```\n\n[1] https://y.example/\n"
     assert list(parse_report(foreign).references) == [1]
