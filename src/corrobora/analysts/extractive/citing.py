@@ -87,7 +87,7 @@ def _select_pieces(fact: Fact, core: str, room: int, *, goes_on: bool = False) -
     pieces: list[str] = []
     items: set[str] = set()
     for at in kept:
-        if is_code(fact.quote, *spans[at]) and FENCE not in fact.quote:
+        if is_code(fact.quote, *spans[at]):
             begin = fact.quote.rfind("\n", 0, spans[at].start) + 1  # with the indent of its first line
             pieces.append(f"{CODE_GAP}{fact.quote[begin : spans[at].end].removeprefix(CODE_GAP)}")
             continue

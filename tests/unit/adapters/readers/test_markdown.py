@@ -125,7 +125,7 @@ def test_a_list_inside_an_item_is_indented():
 
 
 def test_a_place_to_fill_in_that_is_called_like_an_element_leaves_code_as_it_is():
-    text = "Write a line:\n\n    # <target> <source device>\n    swap1  /dev/sde9\n"
+    text = "Write a line:\n\n    # <source device> <target>\n    swap1  /dev/sde9\n"
     assert (
-        read_markdown(text.encode()).text == "Write a line:\n\n\u2002# <target> <source device>\n\u2002swap1  /dev/sde9"
+        read_markdown(text.encode()).text == "Write a line:\n\n\u2002# <source device> <target>\n\u2002swap1  /dev/sde9"
     )
