@@ -55,12 +55,15 @@ def read_dash_source(data: bytes, charset: str = "") -> ParsedDocument:
 
 def _read_source(comments: _Comments, data: bytes, charset: str) -> ParsedDocument:
     writer = _SourceWriter()
-    inside = False
+    inside = held = False  # in a comment of several lines; in a string of several lines
     for line in decode_text(data, charset).split("\n"):
-        opens = None if inside else comments.opens.match(line)
-        said = inside or opens is not None or (comments.line.match(line) is not None and not writer.is_within(line))
+        opens = None if inside or held else comments.opens.match(line)
+        comment = not held and comments.line.match(line) is not None and not writer.is_within(line)
+        said = inside or opens is not None or comment
         if opens is not None or inside:
             inside = comments.closes.search(line, opens.end() if opens else 0) is None
+        elif comments is _HASH and not comment:
+            held ^= len(comments.closes.findall(line)) % 2 == 1
         writer.add_line(line, said=said)
     return writer.finish()
 

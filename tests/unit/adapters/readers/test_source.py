@@ -118,3 +118,15 @@ def test_a_comment_without_an_end_and_one_on_one_line_lose_nothing() -> None:
         "open\nint b;",
     ]
     assert read("kiln.py", "'''Hot.'''\nx = 1\n").text == "Hot.\n\n\u2002x = 1"
+
+
+def test_a_string_of_several_lines_is_code_and_what_follows_it_is_read_as_before() -> None:
+    text = 'QUERY = """\n# select\nselect 1\n"""\n\n\ndef run():\n    """Ask it."""\n    return QUERY\n'
+    blocks = read("kiln.py", text).text.replace("\u2002", "|").split("\n\n")
+    assert blocks == [
+        '|QUERY = """\n|# select\n|select 1\n|"""',
+        "run",
+        "|def run():",
+        "Ask it.",
+        "|return QUERY",
+    ]
