@@ -23,7 +23,6 @@ _DEFINITION = re.compile(
     re.IGNORECASE,
 )
 _ATTACHED = ("@", "#[")  # a decorator or an attribute of what is defined below it
-_MARKS = re.compile(r"\A[ \t]*(?:[a-zA-Z]?(?:\"{3}|'{3})|/\*+!?|\*+(?!/)|//+!?|#+|--+|=begin\b)?[ \t]?")
 _END = re.compile(r"[ \t]*(?:\"{3}|'{3}|\*+/|=end)[ \t]*\Z")
 
 
@@ -31,11 +30,22 @@ class _Comments(NamedTuple):
     line: re.Pattern[str]  # begins a line that is a comment
     opens: re.Pattern[str]  # begins a line that opens a comment of several lines
     closes: re.Pattern[str]
+    marks: re.Pattern[str]  # what stands before the words of each line
 
 
-_SLASH = _Comments(re.compile(r"\s*//"), re.compile(r"\s*/\*"), re.compile(r"\*/"))
-_HASH = _Comments(re.compile(r"\s*#(?!!|\[)"), re.compile(r"\s*[rRuU]?(?:\"{3}|'{3})"), re.compile(r"\"{3}|'{3}"))
-_DASH = _SLASH._replace(line=re.compile(r"\s*--"))
+_SLASH = _Comments(
+    re.compile(r"\s*//"),
+    re.compile(r"\s*/\*"),
+    re.compile(r"\*/"),
+    re.compile(r"\A[ \t]*(?:/\*+!?|//+!?|\*(?![*/]))?[ \t]?"),
+)
+_HASH = _Comments(
+    re.compile(r"\s*#(?!!|\[)"),
+    re.compile(r"\s*[rRuU]?(?:\"{3}|'{3})"),
+    re.compile(r"\"{3}|'{3}"),
+    re.compile(r"\A[ \t]*(?:[rRuU]?(?:\"{3}|'{3})|#+)?[ \t]?"),
+)
+_DASH = _SLASH._replace(line=re.compile(r"\s*--"), marks=re.compile(r"\A[ \t]*(?:/\*+!?|--+|\*(?![*/]))?[ \t]?"))
 
 
 def read_hash_source(data: bytes, charset: str = "") -> ParsedDocument:
@@ -54,7 +64,7 @@ def read_dash_source(data: bytes, charset: str = "") -> ParsedDocument:
 
 
 def _read_source(comments: _Comments, data: bytes, charset: str) -> ParsedDocument:
-    writer = _SourceWriter()
+    writer = _SourceWriter(comments)
     inside = held = False  # in a comment of several lines; in a string of several lines
     for line in decode_text(data, charset).split("\n"):
         opens = None if inside or held else comments.opens.match(line)
@@ -71,7 +81,8 @@ def _read_source(comments: _Comments, data: bytes, charset: str) -> ParsedDocume
 class _SourceWriter:
     """Collects runs of lines that are comments, or code."""
 
-    def __init__(self) -> None:
+    def __init__(self, comments: _Comments) -> None:
+        self._comments = comments
         self._writer = TextWriter()
         self._lines: list[str] = []
         self._said = False
@@ -114,7 +125,8 @@ class _SourceWriter:
         if not self._said:
             self._writer.add_verbatim(dedent("\n".join(lines)), code=True)
             return
-        for block in "\n".join(_END.sub("", _MARKS.sub("", line, count=1)) for line in lines).split("\n\n"):
+        said = (_END.sub("", self._comments.marks.sub("", line, count=1)) for line in lines)
+        for block in "\n".join(said).split("\n\n"):
             self._writer.add_block(block)
 
     def finish(self) -> ParsedDocument:

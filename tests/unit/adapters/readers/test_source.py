@@ -130,3 +130,10 @@ def test_a_string_of_several_lines_is_code_and_what_follows_it_is_read_as_before
         "Ask it.",
         "|return QUERY",
     ]
+
+
+def test_what_a_comment_lists_keeps_its_marks() -> None:
+    assert read("kiln.py", '"""Takes:\n\n* heat\n* --cold\n"""\nx = 1\n').text.startswith("Takes:\n\n* heat\n* --cold")
+    assert read("kiln.c", "/**\n * Takes:\n *\n * - heat\n * -- or cold\n */\nint x;\n").text.startswith(
+        "Takes:\n\n- heat\n-- or cold"
+    )
