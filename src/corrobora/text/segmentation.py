@@ -12,7 +12,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from corrobora.text.quantities import find_days, find_releases
-from corrobora.text.tokens import CODE_GAP, TERM_GAP, find_code
+from corrobora.text.tokens import CODE_GAP, TERM_GAP, find_code_blocks
 
 if TYPE_CHECKING:
     from corrobora.ports import Heading
@@ -81,7 +81,7 @@ def split_sentences(text: str) -> tuple[Span, ...]:
         return tuple(_split_prose(text))
     found: list[Span] = []
     begin = 0
-    for start, end in find_code(text):
+    for start, end in find_code_blocks(text):
         found += (*_split_prose(text[begin:start], begin), *_trim_span(text, start, end))
         begin = end
     return (*found, *_split_prose(text[begin:], begin))

@@ -289,7 +289,7 @@ TERM_GAP = "\u2003"  # what a reader puts between a term and what defines it, wh
 _ROW = re.compile(r"(?:[^;:\n]{1,120}: [^;\n]{1,2000}(?:; |\.$|$)){2,}")
 
 
-def find_code(text: str) -> Iterator[tuple[int, int]]:
+def find_code_blocks(text: str) -> Iterator[tuple[int, int]]:
     """Yield where code begins and ends; a block too long for a quote in parts, cut at empty lines if it has some."""
     for block in _CODE_LINES.finditer(text):
         begin, end = block.span()
@@ -304,7 +304,7 @@ def find_code(text: str) -> Iterator[tuple[int, int]]:
         yield begin, end
 
 
-def is_code(text: str, start: int, end: int) -> bool:
+def is_code_block(text: str, start: int, end: int) -> bool:
     """True for a sentence that is a block of code, or a part of one."""
     begin = text.rfind("\n", 0, start) + 1
     return text[begin : begin + 1] == CODE_GAP or f"\n{CODE_GAP}" in text[start:end]

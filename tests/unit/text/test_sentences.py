@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.plugins.growth import LINEAR, measure_growth
 
 from corrobora.text.segmentation import is_entry, split_sentences
-from corrobora.text.tokens import is_code
+from corrobora.text.tokens import is_code_block
 
 _PIECES = st.lists(
     st.sampled_from(
@@ -133,12 +133,12 @@ def test_a_block_of_code_is_one_sentence_wherever_its_text_was_cut():
     text = f"Close the doors:\n\n{CODE}\n\nIt is done. All is well."
     spans = split_sentences(text)
     assert split(text) == ["Close the doors:", CODE.strip(), "It is done.", "All is well."]
-    assert [is_code(text, *span) for span in spans] == [False, True, False, False]
+    assert [is_code_block(text, *span) for span in spans] == [False, True, False, False]
     cut = text[text.index("open") :]
     assert split(cut)[0] == CODE.strip()[3:]
-    assert is_code(cut, *split_sentences(cut)[0])
+    assert is_code_block(cut, *split_sentences(cut)[0])
     indented = text[: text.index("\u2002if")] + "\u2002    close()\n\nDone."
-    assert [is_code(indented, *span) for span in split_sentences(indented)] == [False, True, False]
+    assert [is_code_block(indented, *span) for span in split_sentences(indented)] == [False, True, False]
 
 
 def test_a_long_block_of_code_is_cut_at_its_empty_lines_else_between_lines():

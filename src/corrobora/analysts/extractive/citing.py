@@ -12,13 +12,13 @@ from textwrap import dedent
 
 from corrobora.analysts.extractive.extract import find_context, refers_back
 from corrobora.analysts.extractive.fact_selection import is_heading_of
-from corrobora.analysts.extractive.lines import is_command, is_turn, leads_in_code
+from corrobora.analysts.extractive.lines import find_shown_code, is_command, is_turn
 from corrobora.domain.evidence import Fact
 from corrobora.text.entries import find_entries, find_term, is_numbered_heading, measure_depth
 from corrobora.text.markdown import FENCE
 from corrobora.text.measures import find_quantities
 from corrobora.text.segmentation import STOPS, Span, split_sentences
-from corrobora.text.tokens import CODE_GAP, LIST_ITEM, escape_text, fold_whitespace, is_code, skip_item_mark
+from corrobora.text.tokens import CODE_GAP, LIST_ITEM, escape_text, fold_whitespace, is_code_block, skip_item_mark
 
 CODE = f"\n\n{FENCE}\n"  # before a block of code among the sentences of a fact
 ITEM = "\n  - "  # before an item of a list among the sentences of a fact
@@ -47,9 +47,7 @@ def cite_fact(
     if printed is not None:
         pieces = _drop_printed(pieces, printed)
     listed = len(pieces) > 1 and pieces[:1] != first  # what leads in its list stands above already
-    while (
-        pieces and pieces[-1].endswith(":") and not pieces[-1].startswith(CODE_GAP)
-    ):  # what leads in a list says nothing without it
+    while pieces and pieces[-1][-1] == ":" and pieces[-1][0] != CODE_GAP:  # says nothing without what it leads in
         pieces.pop()
     text = ""
     for piece in pieces:
@@ -87,7 +85,7 @@ def _select_pieces(fact: Fact, core: str, room: int, *, goes_on: bool = False) -
     pieces: list[str] = []
     items: set[str] = set()
     for at in kept:
-        if is_code(fact.quote, *spans[at]):
+        if is_code_block(fact.quote, *spans[at]):
             begin = fact.quote.rfind("\n", 0, spans[at].start) + 1  # with the indent of its first line
             pieces.append(f"{CODE_GAP}{fact.quote[begin : spans[at].end].removeprefix(CODE_GAP)}")
             continue
@@ -113,12 +111,11 @@ def _go_on(sentences: Sequence[str], kept: Sequence[int], room: int) -> list[int
 
 def _add_code(quote: str, spans: Sequence[Span], kept: Sequence[int]) -> list[int]:
     """Add to the sentences of a quote the code that stands below them, and what stands above code."""
-    texts = [quote[span.start : span.end] for span in spans]
-    code = [is_code(quote, *span) for span in spans]
+    shown = find_shown_code(quote, spans)
     first, last = kept[0], kept[-1] + 1
-    while first and code[first] and (code[first - 1] or leads_in_code(texts[first - 1], texts[first])):
+    while shown[first]:
         first -= 1
-    while last < len(spans) and code[last] and (code[last - 1] or leads_in_code(texts[last - 1], texts[last])):
+    while last < len(spans) and shown[last]:
         last += 1
     return [*range(first, kept[0]), *kept, *range(kept[-1] + 1, last)]
 

@@ -49,7 +49,7 @@ _LIST_CHARS = 900
 _INNER_ITEM_CHARS = 240  # of an item inside an item that is quoted whole
 _ANSWER_CHARS = 500  # of a question with the paragraph that answers it
 _ENTRY_CHARS = 600  # of an entry that is quoted to its end
-_CODE_CHARS = 900  # of code that is quoted with what stands before it
+_SHOWN_CHARS = 900  # of code that is quoted with what stands before it
 _PLAIN_ITEMS = 4  # sentences after a colon where no list is marked
 
 
@@ -83,7 +83,7 @@ def _end_of_code(lines: Sequence[Line], at: int, first: int) -> int:
     """Return the last line of the code that stands below a line if it can be quoted with it, else `at`."""
     last = at
     while last + 1 < len(lines) and lines[last + 1].shown:
-        if not fits_quote(lines, first, last + 1, _CODE_CHARS):
+        if not fits_quote(lines, first, last + 1, _SHOWN_CHARS):
             break
         last += 1
     return last

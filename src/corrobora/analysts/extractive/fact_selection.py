@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from corrobora.analysts.extractive.lines import is_turn, leads_in_code, stem_heading
+from corrobora.analysts.extractive.lines import find_shown_code, is_turn, stem_heading
 from corrobora.analysts.extractive.ranker import Ranked, Sentence, find_exchanges, rank_sentences, split_joined_names
 from corrobora.domain.evidence import Fact, read_file_name
 from corrobora.policies.grading import PublisherStanding, judge_address
@@ -23,7 +23,7 @@ from corrobora.text.phrases import format_count
 from corrobora.text.quantities import find_years
 from corrobora.text.ranking import jaccard_similarity, overlap_coefficient, select_diverse_items
 from corrobora.text.segmentation import split_sentences
-from corrobora.text.tokens import LIST_ITEM, fold_whitespace, is_code, stem_text
+from corrobora.text.tokens import LIST_ITEM, fold_whitespace, stem_text
 from corrobora.text.vocabulary import collect_equivalences, map_names
 
 _SAME = 0.8  # share of common stems from which two statements of one edition are one
@@ -56,11 +56,8 @@ def _split_fact(fact: Fact, *, spoken: bool) -> tuple[Sentence, ...]:
     asked = find_exchanges(list(zip(texts, paragraphs, strict=True)))
     asking = {each for own in asked.values() for each in own}
     terms = read_terms(fact.quote, spans)
-    code = [
-        at > 0 and is_code(fact.quote, *span) and leads_in_code(texts[at - 1], texts[at])
-        for at, span in enumerate(spans)
-    ]
-    shown = [frozenset(said[at + 1]) if code[at + 1] else frozenset[str]() for at in range(len(spans) - 1)]
+    code = find_shown_code(fact.quote, spans)
+    shown = [frozenset(stems) if led else frozenset[str]() for stems, led in zip(said[1:], code[1:], strict=True)]
     return tuple(
         Sentence(
             text,

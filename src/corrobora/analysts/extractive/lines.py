@@ -22,7 +22,7 @@ from corrobora.text.tokens import (
     COMMENT,
     LIST_ITEM,
     fold_whitespace,
-    is_code,
+    is_code_block,
     is_table_row,
     skip_item_mark,
     split_words,
@@ -118,23 +118,21 @@ class _PassageReader:
     def read_lines(self) -> list[Line]:
         """Return the lines; headings themselves are none."""
         spans = split_sentences(self._text)
-        rows = zip(spans, find_entries(self._text, spans), read_terms(self._text, spans), strict=True)
-        begins = [(span, spans[entry].start if entry >= 0 else -1, term) for span, entry, term in rows]
+        entries, terms = find_entries(self._text, spans), read_terms(self._text, spans)
+        rows = zip(spans, entries, terms, find_shown_code(self._text, spans), strict=True)
+        begins = [(span, spans[entry].start if entry >= 0 else -1, term, led) for span, entry, term, led in rows]
         return [line for row in begins if (line := self._read_span(*row)) is not None]
 
-    def _read_span(self, span: Span, entry: int, term: str) -> Line | None:
-        """Read one sentence below the entry that begins at `entry`, if at all, and defines `term`."""
-        code = is_code(self._text, *span)
+    def _read_span(self, span: Span, entry: int, term: str, led: bool) -> Line | None:  # noqa: FBT001 - of a row
+        """Read one sentence below the entry at `entry`, if at all; it may define `term`, or be code that is `led` in."""
+        code = is_code_block(self._text, *span)
         start = span.start if code else skip_item_mark(self._text, span.start)
         read = fold_whitespace(self._text[start : span.end])
         turn = bisect_right(self._starts, span.start) - 1
         heads = turn < 0 and not code and is_numbered_heading(self._text, *span)
         item = not (heads or code) and self._is_item(span, turn)
-        comment = (
-            not code
-            and COMMENT.match(self._text, span.start) is not None
-            and self._text[span.end : span.end + 2] != "\n\n"
-        )
+        alone = self._text[span.end : span.end + 2] == "\n\n"
+        comment = not (code or alone) and COMMENT.match(self._text, span.start) is not None
         plain = turn < 0 and not (item or comment or code)
         if heads or (plain and _is_heading(self._text, span, read) and not is_question(read)):
             goes_on = self._opened >= 0
@@ -145,7 +143,17 @@ class _PassageReader:
             return None
         sentence = self._make_sentence(span, read, turn, term, item=item)
         begins = skip_item_mark(self._text, entry) if entry >= 0 else -1
-        place = (self._paragraph, self._opened, turn, item, self._depth, begins, comment, code)
+        place = (
+            self._paragraph,
+            self._opened,
+            turn,
+            item,
+            self._depth,
+            begins,
+            comment,
+            code,
+            led and self._opened < 0,
+        )
         self._around += [(self._depth, frozenset(sentence.stems))] if item else []
         self._opened = -1
         return Line(self._number, start, span.end, read, sentence, *place)
@@ -188,15 +196,23 @@ def _read_with_code(lines: list[Line]) -> list[Line]:
     """Let what leads in code be read with it, as it is quoted with it; the code alone says little."""
     for at in range(1, len(lines)):
         before, line = lines[at - 1], lines[at]
-        if line.code and line.opened < 0 and (before.shown or leads_in_code(before.text, line.text)):
+        if line.shown:
             said = before.sentence.above | frozenset(line.sentence.stems)
             lines[at - 1] = replace(before, sentence=replace(before.sentence, above=said))
-            lines[at] = replace(line, sentence=replace(line.sentence, bare=True), shown=True)
+            lines[at] = replace(line, sentence=replace(line.sentence, bare=True))
     return lines
 
 
-def leads_in_code(sentence: str, code: str) -> bool:
-    """True if a sentence announces the code below it, or names what stands in it."""
+def find_shown_code(text: str, spans: Sequence[Span]) -> list[bool]:
+    """Say of each sentence whether it is code that the one before announces, names something of, or begins."""
+    shown: list[bool] = []
+    for at, span in enumerate(spans):
+        code, before = is_code_block(text, *span), text[spans[at - 1].start : spans[at - 1].end]
+        shown.append(at > 0 and code and (shown[-1] or _leads_in_code(before, text[span.start : span.end])))
+    return shown
+
+
+def _leads_in_code(sentence: str, code: str) -> bool:
     named = set(_NAMED.findall(sentence)) - read_all_function_words()
     return sentence.endswith(":") or not named.isdisjoint(_NAMED.findall(code))
 
