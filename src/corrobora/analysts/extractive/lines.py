@@ -124,7 +124,7 @@ class _PassageReader:
         return [line for row in begins if (line := self._read_span(*row)) is not None]
 
     def _read_span(self, span: Span, entry: int, term: str, led: bool) -> Line | None:  # noqa: FBT001 - of a row
-        """Read one sentence below the entry at `entry`, if at all; it may define `term`, or be code that is `led` in."""
+        """Read one sentence below the entry at `entry`, if any; it may define `term`, or be code that is `led` in."""
         code = is_code_block(self._text, *span)
         start = span.start if code else skip_item_mark(self._text, span.start)
         read = fold_whitespace(self._text[start : span.end])
@@ -143,17 +143,8 @@ class _PassageReader:
             return None
         sentence = self._make_sentence(span, read, turn, term, item=item)
         begins = skip_item_mark(self._text, entry) if entry >= 0 else -1
-        place = (
-            self._paragraph,
-            self._opened,
-            turn,
-            item,
-            self._depth,
-            begins,
-            comment,
-            code,
-            led and self._opened < 0,
-        )
+        shown = led and self._opened < 0
+        place = (self._paragraph, self._opened, turn, item, self._depth, begins, comment, code, shown)
         self._around += [(self._depth, frozenset(sentence.stems))] if item else []
         self._opened = -1
         return Line(self._number, start, span.end, read, sentence, *place)
