@@ -56,12 +56,42 @@ OPTIONS = """Options of the winnow
       -s, --second-sieve      passes all grain through a second sieve
       -q, --quiet             prints no count of the sacks
 """
+COLUMNS = """
+Changes with flail 3.9.6                                      19 Oct 2022
+
+    *) Bugfix: the handle was unevenly worn among threshers.
+
+
+Changes with flail 3.9.5                                      28 Dec 2021
+
+    *) Change: now the thong is made of eel skin.
+
+    *) Feature: the swivel ring.
+
+
+Changes with flail 3.9.4                                      02 Nov 2021
+
+    *) Feature: the ash handle.
+"""
+TERMS = """The terms of the weir
+
+     2.1. Any board which you add must be kept where everybody may look at it, and if it lies at the
+     weir it must remain there for at least six
+     (6) months after it was added.
+"""
 KILNS = {
     "kiln-north.md": "# Kiln in the north\n\nThe malt kiln is fired at 70 degrees.\n",
     "kiln-south.md": "# Kiln in the south\n\nThe malt kiln is fired at 95 degrees.\n",
 }
 FILES = (
-    {"mill-news.rst": NEWS, "log.txt": LOG, "sieve.md": SIEVE, "winnow.txt": OPTIONS}
+    {
+        "mill-news.rst": NEWS,
+        "log.txt": LOG,
+        "sieve.md": SIEVE,
+        "winnow.txt": OPTIONS,
+        "flail.txt": COLUMNS,
+        "weir": TERMS,
+    }
     | KILNS
     | {
         f"part-{n}.md": f"# Part {n}\n\nPart {n} of the mill house has {n + 3} windows and a door to the yard.\n"
@@ -71,6 +101,9 @@ FILES = (
 DROPPED = "Which release of the mill dropped the copper hopper?"
 FIRED = "At how many degrees is the malt kiln fired?"
 OPTION = "Which option of the winnow passes the grain through a second sieve?"
+NEW = "What is new in 3.9.5?"
+KEPT = "How long must a board that lies at the weir remain there?"
+PAINTED = "Can I paint the windows of the mill house yellow?"
 DATED = "When was Release 1.8 of the sieve made?"
 
 
@@ -83,7 +116,7 @@ async def research(home: Path) -> dict[str, Report]:
     found: dict[str, Report] = {}
     async with Workspace.open(load_settings({"home": (str(home / "home"), "--home")})) as workspace:
         await ingest_here(workspace.database, "mill", documents)
-        for question in (DROPPED, DATED, FIRED, OPTION):
+        for question in (DROPPED, DATED, FIRED, OPTION, NEW, KEPT, PAINTED):
             request = Request(question, "timed", libraries=("mill",), authorized="policy")
             run = await submit_run(workspace, request, deferred=False)
             epoch = await workspace.runs.claim(run, "test")
@@ -133,6 +166,22 @@ def test_a_question_on_which_the_sources_disagree_is_not_told_as_answered(report
 
 def test_an_option_stands_alone_with_its_meaning(reports: dict[str, Report]) -> None:
     assert opening(reports[OPTION]).startswith("-s, --second-sieve passes all grain through a second sieve. [1]")
+
+
+def test_a_release_whose_heading_has_columns_is_told_by_what_stands_below_it(reports: dict[str, Report]) -> None:
+    said = opening(reports[NEW])
+    assert "Change: now the thong is made of eel skin." in said
+    assert "Feature: the swivel ring." in said
+    assert "handle" not in said
+
+
+def test_a_number_at_the_start_of_a_wrapped_line_is_no_item_of_a_list(reports: dict[str, Report]) -> None:
+    assert "at least six (6) months after it was added." in " ".join(opening(reports[KEPT]).split())
+
+
+def test_words_of_a_question_that_the_library_does_not_speak_of_are_no_answer(reports: dict[str, Report]) -> None:
+    assert "windows" in opening(reports[PAINTED])
+    assert reports[PAINTED].outcome is Outcome.PASSAGES
 
 
 async def find_first(home: Path, question: str) -> str:

@@ -24,7 +24,7 @@ from corrobora.policies.grading import (
 )
 from corrobora.policies.queries import is_exhausted
 from corrobora.text import phrases
-from corrobora.text.answer_match import AnswerCheck, Lack, covers_both_sides, is_answered
+from corrobora.text.answer_match import AnswerCheck, Lack, covers_both_sides, is_answered, read_ratings
 from corrobora.text.mentions import find_names
 from corrobora.text.phrases import format_count
 from corrobora.text.questions import asks_to_compare, split_parts
@@ -225,15 +225,17 @@ def _find_passing(
     """Return the facts that answer a question, the best grade first.
 
     A statement answers if it passes the answer test, or suits a question that the library is likely to answer, or suits
-    one that a model counts as answered by it, or is one of several that a model names as the answer together.
+    one that a model counts as answered by it, or is one of several that a model names as the answer together. Where the
+    library does not speak of a question, the words of the test may stand in any statement.
     """
     claimed = judged.answered.get(asked.id)
+    spoken_of = claimed or asked.likely is None or asked.likely >= read_ratings()[0]
     checked, taken = view.check(asked.text), {*changed, *(_answer_by_parts(asked, view, judged) if claimed else ())}
     taken |= _answer_together(asked, view, judged) if claimed else set()
     return sort_by_grade(
         fact
         for fact, check in checked
-        if check.passed
+        if (check.passed and spoken_of)
         or fact.id in taken
         or (check.suits and _is_likely(asked))
         or (claimed and judged.may_answer(asked, fact) and (check.suits or not _can_compare(asked, fact)))

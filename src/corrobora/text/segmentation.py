@@ -48,10 +48,13 @@ _OPENERS = frozenset(
 )
 QUESTION_MARKS = ("?", "？", "؟")
 STOPS = "。．｡！？।॥؟۔։።៕"  # of other scripts: no white space need follow
-_STOP = re.compile(rf"[.!?…]+|[{STOPS}]+|\n\s*")  # every alternative succeeds where it starts: linear on any text
 _CLOSERS = "\"'”’)]»›*_」』）】》〉］"
+_STOP = re.compile(  # every alternative succeeds where it starts: linear on any text
+    rf"([.!?…]+|[{STOPS}]+)[{re.escape(_CLOSERS)}]{{0,4}}|\n\s*"
+)
 _WITHIN = "，、；："  # a stop before one of these stands in brackets or a quotation
-_MARKER = re.compile(r"(?:[-*•‣◦–+#>|]|(?<=  )o|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[\d[\d:./ T-]{3,24}\])(?=\s)")
+_MARKER = re.compile(r"(?:[-*•‣◦–+#>|]\)?|(?<=  )o|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[\d[\d:./ T-]{3,24}\])(?=\s)")
+_LIST_CHARS = 2_000  # within which an item follows the one before it
 _GOES_ON = frozenset(",-–—'\"’”()/&")
 _SHORT_LINE = 40
 _GAP = re.compile(r"(?<=\S) {3,}(?=\S)")  # between two columns; lines set to a width have gaps of two spaces
@@ -89,23 +92,19 @@ def split_sentences(text: str) -> tuple[Span, ...]:
 
 def _split_prose(text: str, offset: int = 0) -> list[Span]:
     found: list[Span] = []
-    begin = 0
-    line = 0
+    begin = line = 0
     size = len(text)
     for match in _STOP.finditer(text):
-        start, end = match.start(), match.end()
+        start, end = match.span()
+        border = start if text[start] == "\n" else end
         if text[start] == "\n":
-            if not _line_ends(text, line, start, end):
-                line = end
-                continue
-            border, line = start, end
-        elif end < size and text[end].isalnum() and text[start] in ".!?":
-            continue  # a decimal, an address, a name
-        else:
-            end = _skip_closers(text, end)
-            if not _stop_ends(text, begin, line, start, end):
-                continue
-            border = end
+            ends = _line_ends(text, line, start, end)
+            line = end
+        else:  # a decimal, an address or a name goes on
+            inside = match.end(1) < size and text[match.end(1)].isalnum() and text[start] in ".!?"
+            ends = not inside and _stop_ends(text, begin, line, start, end)
+        if not ends:
+            continue
         found += _trim_span(text, begin, border)
         begin = border
     found += _trim_span(text, begin, len(text))
@@ -119,14 +118,6 @@ def _trim_span(text: str, begin: int, border: int) -> tuple[Span, ...]:
     return (Span(start, end),) if start < end else ()
 
 
-def _skip_closers(text: str, at: int) -> int:
-    """Skip closing quotation marks and brackets, at most four."""
-    limit = min(len(text), at + 4)
-    while at < limit and text[at] in _CLOSERS:
-        at += 1
-    return at
-
-
 def _line_ends(text: str, line: int, start: int, end: int) -> bool:
     """True if the line break at `start` ends a sentence; the line began at `line`, the next begins at `end`."""
     if end >= len(text) or text.count("\n", start, end) > 1:
@@ -137,7 +128,7 @@ def _line_ends(text: str, line: int, start: int, end: int) -> bool:
     long, tail = last - line >= _SHORT_LINE, text[last]
     of_comment = text[line] == "#" or (line == 0 and long and text[end] == "#")  # a quote may begin within it
     comment = _COMMENT.match(text, end) if of_comment else None
-    if last < line or (of_comment and comment is None) or (comment is None and _MARKER.match(text, end)):
+    if last < line or (of_comment and comment is None) or (comment is None and _is_marked(text, end, long=long)):
         return True
     if (_FIELD.match(text, end) and _FIELD.match(text, line)) or not (tail.isalnum() or tail in _GOES_ON):
         return True
@@ -146,6 +137,15 @@ def _line_ends(text: str, line: int, start: int, end: int) -> bool:
     if comment is not None:
         return not long and not text[comment.end()].islower()
     return _is_in_columns(text, line, start, end) or (not long and (text[end].isupper() or text[end].isdigit()))
+
+
+def _is_marked(text: str, at: int, *, long: bool) -> bool:
+    """True if a line begins with the mark of an item; a number that counts on nothing is none in wrapped text."""
+    mark = _MARKER.match(text, at)
+    number = mark[0].strip("().") if mark and long else ""
+    if mark is None or not number.isdecimal() or int(number) <= 1:
+        return mark is not None
+    return mark[0].replace(number, str(int(number) - 1)) in text[max(0, at - _LIST_CHARS) : at]
 
 
 def _is_in_columns(text: str, line: int, start: int, end: int) -> bool:

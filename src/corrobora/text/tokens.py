@@ -23,7 +23,7 @@ import Stemmer
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-TOKENIZER_VERSION = 4
+TOKENIZER_VERSION = 5
 _LETTERS = string.ascii_lowercase + string.digits
 _START = 2  # letters of a word that its stem keeps; a stem of no more letters keeps the first: "eying", "ei"
 
@@ -225,12 +225,13 @@ def token_overlap(sentence: str, evidence: str) -> float:
 
 
 _SIGNS = re.compile(r"[\W_]")
-_COMPOUND = re.compile(r"--[a-z][\w-]*\w|[^\W_]+(?:(?:_+|::)[^\W_]+)+")
+_COMPOUND = re.compile(r"--[a-z][\w-]*\w|\d+(?:\.\d+)+|[^\W_]+(?:(?:_+|::)[^\W_]+)+")
+_COMPOUNDED = re.compile(r"_|--|::|\d\.\d")
 
 
 def join_identifier(name: str) -> str:
-    """Return an identifier as one word: "mailcheck" for `mail_check`, and another one for the option `--mail-check`."""
-    return f"{'option' if name[0] == '-' else ''}{_SIGNS.sub('', name).lower()}"
+    """Return an identifier as one word: "mailcheck" for `mail_check`, other ones for `--mail-check` and for 1.21.5."""
+    return f"{'option' if name[0] == '-' else ''}{_SIGNS.sub('', name.replace('.', 'x')).lower()}"
 
 
 _EDGES = "\"'`“”‘’«»()[]{},;:!?"
@@ -265,18 +266,18 @@ def _match_literal(literal: str) -> re.Pattern[str]:
 
 
 def append_names(text: str) -> str:
-    """Return a text with each name of several words in it, `mail_check` or `--mail-check`, once more as one word.
+    """Return a text with each name of several words in it, `mail_check`, `--mail-check` or 1.21.5, also as one word.
 
     Whoever asks for a name does not look for its words wherever they stand. A name in a name counts, too: of
     `box.mail_check` the latter.
     """
-    if "_" not in text and "--" not in text and "::" not in text:
+    if _COMPOUNDED.search(text) is None:
         return text
     names = " ".join(map(join_identifier, _COMPOUND.findall(text)))
     return f"{text}\n{names}" if names else text
 
 
-LIST_ITEM = re.compile(r"(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\(?[a-z][.)]|(?<=  )o)[ \t]+(?=\S)")
+LIST_ITEM = re.compile(r"(?:[-*+•‣◦–]\)?|\(?\d{1,3}[.)]|\(?[a-z][.)]|(?<=  )o)[ \t]+(?=\S)")
 COMMENT = re.compile(r"#+[ \t]+(?=\S)")  # of a configuration or a program
 _QUOTED = re.compile(r"(?:>[ \t]?){1,9}(?=[^\s>])")  # what a mail quotes of another
 CODE_GAP = "\u2002"  # what a reader puts before each line of a block of code, which is read and quoted as it stands

@@ -29,7 +29,7 @@ _ATTACHED = "        "
 _DIGITS = re.compile(r"\d+")
 _CELLS = re.compile(r"[ \t]{3,}|\t")
 _OPENS_BLOCK = re.compile(r".*[:{(\[,]\s*")  # a statement of a program, or what leads in a list, defines nothing
-_MARKED = re.compile(r"\s*(?:[-*•‣◦–+#>|]|\(?\w{1,3}[.)])\s")
+_MARKED = re.compile(r"\s*(?:[-*•‣◦–+#>|]\)?|\(?\w{1,3}[.)])\s")
 _LABELLED = re.compile(rf"{_MARKED.pattern}|\s*[^\W\d_]{{1,8}}:\s")  # "A: ..." answers, "Note: ..." is said
 _ENDS_SENTENCE = (".", "!", "?", ";", ":", ",", "…")
 _HEADING_CHARS, _OUTDENT_CHARS, _TERM_CHARS = 100, 60, 60
@@ -105,7 +105,7 @@ def read_outline(lines: Sequence[str]) -> tuple[str, tuple[Heading, ...]]:
         terms = " ".join((lines[at], *(each.strip() for each in lines[at + 1 : end - 1] if each.strip())))
         line = f"{terms}{TERM_GAP}{lines[end - 1].strip()}" if end > at + 1 else _part_columns(lines, at)
         if at in levels:
-            title = _STARRED.sub("", line.strip(), 1).rstrip(" =").removesuffix(":")
+            title = " ".join(_STARRED.sub("", line.strip(), 1).rstrip(" =").removesuffix(":").split())
             headings.append(Heading(size + len(line) - len(line.lstrip()), levels[at], title))
         under = at - 1 in levels and _is_underlined(lines[at - 1].strip(), line)
         if under or _is_overlined(lines, at + 1):  # it says no more than that the line beside it is a heading
@@ -181,12 +181,12 @@ def _find_levels(lines: Sequence[str]) -> dict[int, int]:
         said = line.strip()
         opens = not at or not lines[at - 1].strip() or at - 1 in found or _is_overlined(lines, at)
         opens = opens or at in released or _is_ruled_off(said, _read_below(lines, at))
-        if said and opens and len(said) <= _HEADING_CHARS and _CELLS.search(said) is None:
+        listed = at in released or (alone[at] and _read_form(line) in series)
+        if said and opens and len(said) <= _HEADING_CHARS and (listed or _CELLS.search(said) is None):
             stars = _STARRED.match(line) if starred and (alone[at] or line[0] == "=") else None
             level = (
                 len(stars.group(1)) + bool(series) if stars else _read_level(line, _read_below(lines, at), body, rules)
             )
-            listed = at in released or (alone[at] and _read_form(line) in series)
             level = level or (len(rules) + 1 if listed else 0)
             found |= {at: level} if level else {}
     return found
@@ -209,7 +209,7 @@ def _stands_alone(lines: Sequence[str], at: int) -> bool:
 
 def _heads_release(lines: Sequence[str], at: int) -> bool:
     """True for a line that names a release and a day above what is new in it, though no blank line parts them."""
-    said, below = lines[at].strip(), _read_below(lines, at)
+    said, below = " ".join(lines[at][: 2 * _HEADING_CHARS].split()), _read_below(lines, at)
     if (
         (at and lines[at - 1].strip() and not _RULE.fullmatch(lines[at - 1].strip()))
         or len(said) > _HEADING_CHARS

@@ -23,7 +23,7 @@ from corrobora.domain.limits import LIMITS
 from corrobora.ports import ParsedDocument
 from corrobora.text.authors import read_byline
 from corrobora.text.segmentation import split_sentences
-from corrobora.text.tokens import CODE_GAP, sanitize_text
+from corrobora.text.tokens import CODE_GAP, sanitize_text, split_words
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfTextPage
@@ -89,7 +89,10 @@ def read_pdf(data: bytes, charset: str = "", *, max_pages: int = LIMITS.pdf_max_
         note=f"only the first {max_pages} of {total} pages were read" if total > max_pages else "",
         authors=authors,
     )
-    return replace(parsed, title=parsed.title if title else largest or _read_first_block(text))  # no number of a page
+    shown = largest or _read_first_block(text)  # no number of a page
+    words, first = split_words(title), set(split_words(pages[0]))
+    stated = words and 2 * sum(word in first for word in words) >= len(words)  # it may name a font, a file or nothing
+    return replace(parsed, title=parsed.title if stated or (title and not shown) else shown)
 
 
 def _check_text(text: str) -> None:
@@ -194,8 +197,7 @@ def _read_metadata(document: PdfDocument) -> tuple[str, str, list[str]]:
     title = about.get("Title", "").strip()
     stated = _DATE.match(about.get("CreationDate", ""))
     published = "-".join(part for part in stated.groups() if part) if stated else ""
-    worthless = title.lower().endswith((".doc", ".docx", ".indd", ".tex", ".dvi")) or title.lower() == "untitled"
-    return ("" if worthless else title), published, read_byline(about.get("Author", ""))
+    return title, published, read_byline(about.get("Author", ""))
 
 
 def drop_running_lines(pages: list[str]) -> list[str]:

@@ -81,7 +81,7 @@ class Ranked:
     words: int  # topic words in the sentence and its headings
     fits: float  # to the kind of answer asked for
     said: frozenset[str]  # words of the question in the sentence
-    near: frozenset[str]  # words of the question in its passage, its headings and its title
+    near: frozenset[str]  # words of the question in its passage, its headings and its title, and the place asked about
 
 
 def is_question(text: str) -> bool:
@@ -297,25 +297,26 @@ def rank_sentences(question: str, sentences: Sequence[Sentence], aliases: Aliase
     features, asked = measure_features(question, sentences, aliases)
     weights = read_weights()
     counted = _weigh_releases(question, sentences)
-    size = max(1, asked.topic.bit_count())
+    places = frozenset(place for place, fit in counted.items() if fit == 1.0)  # the release or section asked about
+    size = asked.topic.bit_count() + bool(places) or 1
     found: list[Ranked] = []
     for at, (one, row) in enumerate(zip(sentences, features, strict=True)):
         intercept, *fitted = weights["dialogue" if one.spoken else "prose"]
         total = intercept + sum(weight * value for weight, value in zip(fitted, row, strict=True))
         own, above = asked.own[at] & asked.topic, asked.above[at] & asked.topic
-        fits = counted.get(one.place, 1.0)
+        fits, inside = counted.get(one.place, 1.0), one.place in places
         counts = fits * asked.weigh_entry(one.term)
         found.append(
             Ranked(
                 min(1.0, counts / (1 + math.exp(-max(-30.0, min(30.0, total))))),
                 row[FEATURES.index("own")],
                 row[FEATURES.index("together")],
-                (own | above).bit_count() / size,
+                ((own | above).bit_count() + inside) / size,
                 own.bit_count(),
-                (own | above).bit_count(),
+                (own | above).bit_count() + inside,
                 fits * row[FEATURES.index("kind")],
                 asked.name_terms(asked.own[at]),
-                asked.name_terms(asked.near[at]),
+                asked.name_terms(asked.near[at]) | (places & {one.place}),
             )
         )
     return found

@@ -127,6 +127,15 @@ def test_a_first_paragraph_is_no_title_and_neither_is_the_number_of_a_page():
     assert read_pdf(made(f"Valves under pressure\n\n{body}")).title == "Valves under pressure"
 
 
+@pytest.mark.parametrize("stated", ["CMR10", "kiln-final.doc", "untitled", "The Malt Kiln, second edition"])
+def test_a_title_that_its_pages_do_not_show_names_a_font_or_a_file(stated: str):
+    """The one font of the file is also what it states of itself."""
+    file = made("The Malt Kiln\n\nThe valve opens at three bar and closes again at two bar.")
+    file = file.replace(b"/BaseFont /Helvetica", f"/BaseFont /Helvetica /Title ({stated})".encode(), 1)
+    shown = read_pdf(file.replace(b"/Root 1 0 R", b"/Root 1 0 R /Info 3 0 R")).title
+    assert shown == (stated if "second" in stated else "The Malt Kiln")
+
+
 def test_a_bold_heading_of_the_size_of_the_text_is_no_part_of_the_paragraph_below_it():
     bold = ") Tj /F2 12 Tf (Seals of every valve in the hall of pumps) Tj /F1 12 Tf ("
     body = "The valve opens at three bar and closes again at two bar."
