@@ -217,6 +217,7 @@ class Fact:
     version: str = ""
     published: str = ""
     heading: str = ""
+    below: str = ""  # the heading inside its passage below which it stands
     primary: bool = False
     score: float = 0.0  # relevance to the question, on the scale of the ranker
     kind: str = "document"  # document (given by the user) | web: what its source is; used for grading
@@ -272,6 +273,11 @@ class Fact:
     def host(self) -> str:
         """The host of a page of the web, "" for a document."""
         return self.url.partition("://")[2].partition("/")[0] if "://" in self.url else ""
+
+    @property
+    def place(self) -> str:
+        """The path of headings above the quote, with those inside its passage."""
+        return " > ".join(filter(None, (self.heading, self.below)))
 
     @property
     def marker(self) -> str:

@@ -285,6 +285,7 @@ def quotes_to_facts(quotes: Sequence[Quote], document: Document, thread: ThreadS
             subjects=quote.subjects,
             score=score,
         )
+        fact = fact and replace(fact, below=quote.below)
         strong = fact is not None and _is_strong_quote(fact.quote, document.text)
         if fact is not None and strong and theirs:
             others.setdefault(fact.id, replace(fact, answers=theirs))

@@ -394,4 +394,4 @@ class EvidenceView:
 
 def read_headings(fact: Fact) -> str:
     """Return title, headings, version and date of a fact, which count towards its topic."""
-    return f"{fact.title} {fact.heading} {fact.version} {fact.published}"
+    return f"{fact.title} {fact.place} {fact.version} {fact.published}"

@@ -365,4 +365,5 @@ def find_place(heading: str, wanted: ExpectedAnswer, text: str = "") -> str:
     if not kinds or (AnswerKind.RELEASE not in kinds and score_answer_fit(text, wanted) >= FITS_KIND):
         return ""
     plain = ExpectedAnswer(kinds, named=wanted.named)
-    return next((part for part in reversed(heading.split(" > ")) if score_answer_fit(part, plain) >= FITS_KIND), "")
+    parts = (part for part in reversed(heading.split(" > ")) if AnswerKind.RELEASE in kinds or find_years(part))
+    return next((part for part in parts if score_answer_fit(part, plain) >= FITS_KIND), "")

@@ -358,7 +358,7 @@ def _drop_question_words(question: str) -> str:
     """
     body = _DOES.sub("", question.strip().rstrip("?. "))
     topic = re.sub(
-        rf"(?i)^(?:(?:{_PREPOSITION})\s+)?(?:(?:{_WH}|{_AUX}|be|been|many|much)\s+){{1,4}}"
+        rf"(?i)^(?:(?:{_PREPOSITION})\s+)?(?:(?:how\s+\w+(?=\s+(?:{_AUX})\b)|{_WH}|{_AUX}|be|been|many|much)\s+){{1,4}}"
         r"(?:happens?\s+(?:when|if|to)\s+)?",
         "",
         body,

@@ -46,9 +46,9 @@ class RankedFact:
 def _split_fact(fact: Fact, *, spoken: bool) -> tuple[Sentence, ...]:
     """Take a fact apart into its sentences."""
     above = frozenset(
-        stem_text(split_joined_names(f"{fact.title} {fact.heading} {fact.version} {read_file_name(fact.url)}"))
+        stem_text(split_joined_names(f"{fact.title} {fact.place} {fact.version} {read_file_name(fact.url)}"))
     )
-    heading = stem_heading(fact.heading)
+    heading = stem_heading(fact.place)
     spans = split_sentences(fact.quote)
     texts = [fact.quote[span.start : span.end] for span in spans]
     said = [stem_text(split_joined_names(text)) for text in texts]
@@ -69,7 +69,7 @@ def _split_fact(fact: Fact, *, spoken: bool) -> tuple[Sentence, ...]:
             at in asking or code[at],
             score=fact.score,
             heading=heading,
-            place=fact.heading,
+            place=fact.place,
             term=terms[at],
         )
         for at, text in enumerate(texts)

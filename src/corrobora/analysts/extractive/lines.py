@@ -64,6 +64,7 @@ class Line:
     comment: bool = False  # of a configuration or program: "# seconds to wait", above what it is about
     code: bool = False  # a block of code
     shown: bool = False  # code that the line before leads in
+    below: str = ""  # the heading inside its passage
     asked: int = -1  # the line where the question begins that its paragraph answers; -1: none
 
 
@@ -108,7 +109,11 @@ class _PassageReader:
         self._about, self._paragraph = about, paragraph
         self._turns = find_speaker_turns(passage.text)
         self._starts = [turn.start for turn in self._turns]
-        self._headers = [match.span() for match in _MAIL_HEADERS.finditer(passage.text)]
+        self._headers = [
+            match.span()
+            for match in _MAIL_HEADERS.finditer(passage.text)
+            if not is_table_row(match.group().split("\n", 1)[0])
+        ]
         self._local, self._opened = "", -1  # the heading inside the passage, and where it begins until a line is read
         self._last: int = 0  # the end and the turn of the line before
         self._turn: int = -1
@@ -147,7 +152,7 @@ class _PassageReader:
         place = (self._paragraph, self._opened, turn, item, self._depth, begins, comment, code, shown)
         self._around += [(self._depth, frozenset(sentence.stems))] if item else []
         self._opened = -1
-        return Line(self._number, start, span.end, read, sentence, *place)
+        return Line(self._number, start, span.end, read, sentence, *place, below=self._local)
 
     def _is_item(self, span: Span, turn: int) -> bool:
         return LIST_ITEM.match(self._text, span.start) is not None or (turn < 0 and is_entry(self._text, span.start))

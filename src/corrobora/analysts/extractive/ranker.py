@@ -15,11 +15,19 @@ from functools import lru_cache
 from itertools import groupby, pairwise
 
 from corrobora.domain.limits import read_table
-from corrobora.text.answers import AnswerKind, ExpectedAnswer, classify_question, find_place, score_answer_fit
+from corrobora.text.answers import (
+    FITS_KIND,
+    AnswerKind,
+    ExpectedAnswer,
+    classify_question,
+    find_place,
+    score_answer_fit,
+)
 from corrobora.text.quantities import (
     Releases,
     find_asked_releases,
     find_asked_sections,
+    find_date_prefixes,
     find_releases,
     is_in_section,
 )
@@ -124,9 +132,9 @@ class QuestionTerms:
     """The words of a question as bits, with their weights among some sentences."""
 
     def __init__(self, question: str, sentences: Sequence[Sentence], aliases: Aliases) -> None:
-        read, self._literals = weigh_terms(question), find_code(question)
+        read, self._literals, self._dates = weigh_terms(question), find_code(question), find_date_prefixes(question)
         self._words = len(read.weights)
-        self.terms = (*read.weights, *self._literals)
+        self.terms = (*read.weights, *self._literals, *self._dates)
         self._bits = {term: 1 << at for at, term in enumerate(self.terms)}
         self._families: dict[str, list[str]] = {}  # the terms by what all of a family begin with
         for term in read.weights:
@@ -139,7 +147,7 @@ class QuestionTerms:
         self.topic = self.read(read.topic) | sum(
             self._bits[term] for term in (*read.topic, *self._literals) if term in self._bits
         )
-        self.own = [self.read(one.stems) | self._read_code(one.text) for one in sentences]
+        self.own = [self.read(one.stems) | self._read_code(one.text) | self._read_dates(one.text) for one in sentences]
         self.above = [self.read(one.above) | self._read_code(f"{one.place} {one.term}") for one in sentences]
         count = [sum(mask >> at & 1 for mask in self.own) for at in range(len(self.terms))]
         rare = [math.log(1 + (len(sentences) - n + 0.5) / (n + 0.5)) for n in count]
@@ -168,6 +176,10 @@ class QuestionTerms:
 
     def _read_code(self, text: str) -> int:
         return sum(self._bits[each] for each in self._literals if holds_literal(text, each))
+
+    def _read_dates(self, text: str) -> int:
+        said = find_date_prefixes(text) if self._dates else ()
+        return sum(self._bits[each] for each in self._dates if any(day.startswith(each) for day in said))
 
     def weigh_entry(self, term: str) -> float:
         """Return what the entry of a term counts: more if the question names the term, less if it names another."""
@@ -249,7 +261,7 @@ def measure_features(
 
 def _score_kind(one: Sentence, kind: ExpectedAnswer, releases: Releases) -> float:
     """Return how well a sentence, read below its headings, fits what is asked for: of its release, if one is named."""
-    fit = 1.0 if find_place(one.place, kind) else score_answer_fit(one.text, kind)
+    fit = max(score_answer_fit(one.text, kind), FITS_KIND if find_place(one.place, kind) else 0.0)
     if not releases:
         return fit
     named = releases.is_named_in(f"{one.place} {one.text}")

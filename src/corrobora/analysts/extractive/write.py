@@ -110,7 +110,7 @@ def _find_answers(plan: SectionPlan, pairs: tuple[Equivalence, ...]) -> frozense
         fact.id
         for fact in plan.facts
         if check_answer(
-            plan.asked, fact.quote, f"{fact.title} {fact.heading} {fact.version}", fact.published, pairs
+            plan.asked, fact.quote, f"{fact.title} {fact.place} {fact.version}", fact.published, pairs
         ).passed
     )
 

@@ -82,6 +82,7 @@ def test_the_parts_of_a_question_stand_alone(question, found):
             "What happens when --heat is low and does it crack the glaze bowls?",
             "does it crack the glaze bowls (--heat is low)?",
         ),
+        ("How long is the warranty and what does it not cover?", "What does it not cover (the warranty)?"),
         ("How did guidance change and why did it?", "Why did it (guidance change)?"),
     ],
 )

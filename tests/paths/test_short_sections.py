@@ -1,0 +1,54 @@
+"""Documents of several short sections, such as minutes: each statement is read below its own heading."""
+
+from __future__ import annotations
+
+from tests.plugins.shell import Shell
+
+MARCH = (
+    "# Minutes of the harbour committee, 12 March 2026\n\n## 1. Ferry charging station at Holm\n\n"
+    "Bo reported that the motor was delivered on 3 March, two weeks late. The foundation is cured. "
+    "Commissioning moves from 20 April to 11 May 2026.\n\n## 2. Budget\n\nSpent to date: 31 of 38 million.\n"
+)
+APRIL = (
+    "# Minutes of the harbour committee, 16 April 2026\n\n## 1. Second berth\n\nIt was rejected: 2 for, 3 against.\n\n"
+    "## 2. Ferry charging station at Holm\n\nCable pulling is complete. Bo expects commissioning on 18 May.\n"
+)
+NOTE = (
+    "# Commissioning failed today\n\nAda,\n\nthe station tripped at 3.2 MW during the acceptance test this afternoon. "
+    "They will repeat the test on Wednesday.\n"
+)
+TABLE = "month,openings,stops\n2026-06,212,3\n2026-07,305,1\n2026-08,298,0\n2026-09,187,5\n"
+
+
+def _ask(served: Shell, question: str) -> str:
+    """Return what the report says before its first heading."""
+    ran = served("research", question, "--library", "docs", "-q")
+    assert ran.code == 0, ran.err
+    return ran.out.partition("\n\n")[2].partition("\n## ")[0]
+
+
+def test_a_statement_counts_what_the_heading_inside_its_passage_says(served: Shell) -> None:
+    """The report opened with what happened that day, and with "Cable pulling is complete."."""
+    for name, text in (("march.md", MARCH), ("april.md", APRIL), ("note.md", NOTE)):
+        (served.folder / name).write_text(text)
+    served("library", "add", "docs", "march.md", "april.md", "note.md")
+    opening = _ask(served, "When will the charging station be commissioned?")
+    assert "Bo expects commissioning on 18 May." in opening, opening
+    assert "Commissioning moves from 20 April to 11 May 2026." in opening.partition("tripped")[0], opening
+
+
+def test_a_month_is_found_in_the_rows_of_a_table_that_writes_it_in_digits(served: Shell) -> None:
+    (served.folder / "bridge.csv").write_text(TABLE)
+    served("library", "add", "docs", "bridge.csv")
+    opening = _ask(served, "How many openings were there in August 2026?")
+    rows = [line for line in opening.splitlines() if "openings:" in line]
+    assert "2026-08; openings: 298" in rows[0], opening
+
+
+def test_the_rows_of_a_table_that_begin_with_a_date_are_no_heads_of_a_mail(served: Shell) -> None:
+    """No row was quoted: "Date: ..." below "Date: ..." was taken for the header of a message."""
+    rows = "2026-02-03,Cryostat,Sousa,6\n2026-02-04,Cryostat,Mori,3\n2026-02-10,Furnace,Brandt,2\n"
+    (served.folder / "hours.csv").write_text(f"Date,Instrument,Group,Hours\n{rows}")
+    served("library", "add", "docs", "hours.csv")
+    opening = _ask(served, "How many hours did the Mori group use the cryostat?")
+    assert "Group: Mori; Hours: 3" in opening.splitlines()[2], opening
