@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
@@ -90,6 +91,7 @@ ROBOTS_AGENT = "Corrobora"
 _MANY_SITES = 2_000
 _OK, _ERRORS, _SERVER_ERRORS, _TOO_MANY = 200, 400, 500, 429
 _RETRY_SECONDS = 600.0  # a site that did not answer is asked again sooner
+_AFTER_TOKEN = re.compile(r"(user-?agent[ \t]*:[ \t]*[a-z_-]+)[^a-z_\r\n#-][^\r\n#]*", re.IGNORECASE)  # RFC 9309, 2.2.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +163,7 @@ class RobotsCache:
         if reply.status != _OK:
             return _SiteRules(None, RobotsVerdict(allowed=True), later)
         text = reply.body[: self._limits.robots_max_bytes].decode("utf-8-sig", "replace")
-        return _SiteRules(Protego.parse(text), RobotsVerdict(allowed=True), later)
+        return _SiteRules(Protego.parse(_AFTER_TOKEN.sub(r"\1", text)), RobotsVerdict(allowed=True), later)
 
     def _evict_rules(self) -> None:
         if len(self._sites) < _MANY_SITES:
