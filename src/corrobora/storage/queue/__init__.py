@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -106,10 +107,11 @@ def next_run_time(cron: str, now: datetime) -> datetime:
     from croniter import CroniterError, croniter  # noqa: PLC0415 - 90 ms that only schedules cost
 
     with contextlib.suppress(CroniterError, ValueError, KeyError):
-        if len(cron.split()) == 5 or cron[:1] == "@":  # noqa: PLR2004 - croniter reads more as seconds and years
-            return croniter(cron, now).get_next(datetime)
+        columns = cron.split()  # croniter reads more of them as seconds and years, and R as a time drawn by lot
+        if (len(columns) == 5 and not re.search(r"\bR\b", cron, re.IGNORECASE)) or cron[:1] == "@":  # noqa: PLR2004
+            return croniter(" ".join(columns), now).get_next(datetime)
     step = 'Write minute, hour, day, month and weekday, as in "0 7 * * 1" for Mondays at seven (UTC).'
-    message = f"{cron[:80]!r} is not a cron line of five columns that has a next time."
+    message = f"{cron[:80]!r} is not a cron line of five columns that has a next time, always the same."
     raise UserError("schedule_cron", message, next_step=step)
 
 

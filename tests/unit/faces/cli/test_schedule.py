@@ -23,6 +23,8 @@ def test_angles_a_schedule_is_added_listed_and_removed(filled: Any) -> None:
     assert "There are no schedules yet. Add one: corrobora schedule add" in filled("schedule", "list").err
 
 
-@pytest.mark.parametrize("args", [("bad name", "0 6 * * 1"), ("name", "whenever"), ("name", "99 * * * *")])
+@pytest.mark.parametrize(
+    "args", [("bad name", "0 6 * * 1"), ("name", "whenever"), ("name", "99 * * * *"), ("name", "R 6 * * 1")]
+)
 def test_angles_a_schedule_that_cannot_run_is_exit_2(filled: Any, args: tuple[str, str]) -> None:
     assert filled("schedule", "add", args[0], QUESTION, "--cron", args[1], "-l", "docs").code == 2

@@ -40,6 +40,8 @@ def test_a_cron_line_names_the_next_turn() -> None:
         "0 7 * * 1 2026",
         "99 * * * *",
         "0 7 31 2 *",
+        "R * * * *",
+        "0 r(1-5) * * 1",
         "\x1b[31m * * * *",
     ):
         with pytest.raises(UserError, match="is not a cron line of five columns that has a next time") as told:
