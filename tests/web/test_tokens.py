@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from corrobora.config import Settings
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request
 from corrobora.faces.web import create_app
-from corrobora.faces.web.security import Scope, parse_tokens, read_server_secret
+from corrobora.faces.web.security import LOGIN_SECONDS, Access, Scope, parse_tokens, read_server_secret
 
 FILE = """
 # who       token                         name
@@ -118,7 +119,28 @@ def test_a_logout_ends_what_other_windows_follow_and_no_other_login(site: Site, 
             with pytest.raises(httpx2.ReadTimeout):  # it goes on, in silence
                 list(goes_on.iter_lines())
         assert other.get("/api/v1/runs").status_code == 200
-        assert httpx2.get(f"{guarded}/api/v1/runs", cookies=held).status_code == 401, "the old cookie still opens it"
+    with serve_settings(site.settings, tokens=parse_tokens(FILE), work=False) as restarted:
+        for url in (guarded, restarted):
+            assert httpx2.get(f"{url}/api/v1/runs", cookies=held).status_code == 401, "the old cookie still opens it"
+        assert httpx2.get(f"{restarted}/api/v1/runs", cookies=other.cookies).status_code == 200
+
+
+def test_a_login_lasts_as_long_as_its_cookie_and_an_ended_one_is_kept_no_longer(
+    guarded: str, site_settings: Settings
+) -> None:
+    access = Access(parse_tokens(FILE), (), read_server_secret(site_settings.home), site_settings.home / "ended-logins")
+    now = int(time.time())
+    for age, status in ((LOGIN_SECONDS - 60, 200), (LOGIN_SECONDS + 60, 401)):
+        held = {access.cookie_name: access.make_cookie(access.tokens[0], f"{now - age}-a")}
+        assert httpx2.get(f"{guarded}/api/v1/runs", cookies=held).status_code == status
+        (access.ended / f"{now - age}-b").parent.mkdir(exist_ok=True)
+        (access.ended / f"{now - age}-b").touch()
+    with httpx2.Client(base_url=guarded, timeout=60) as client:
+        client.post("/login", data={"token": HOLDERS["reader"]})
+        client.post("/logout")
+    kept = {each.name for each in access.ended.iterdir()}
+    assert f"{now - LOGIN_SECONDS + 60}-b" in kept
+    assert f"{now - LOGIN_SECONDS - 60}-b" not in kept
 
 
 async def _store_run(site: Site) -> str:

@@ -113,7 +113,8 @@ def mcp(**flags: Any) -> None:
         asyncio.run(serve_pipes(settings))
         return
     listener = open_listener(flags)
-    access = Access(listener.tokens, listener.hosts, read_server_secret(settings.home))
+    secret, ended = read_server_secret(settings.home), settings.home / "ended-logins"
+    access = Access(listener.tokens, listener.hosts, secret, ended)
     write_stderr(f"corrobora: http://{listener.hosts[0]}/mcp")
     run_server(make_http_app(settings, access), listener)
 

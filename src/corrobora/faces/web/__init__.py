@@ -51,6 +51,7 @@ def create_app(
         tokens=tuple(tokens),
         hosts=tuple(allowed_hosts) or default_hosts("127.0.0.1", DEFAULT_PORT),
         secret=read_server_secret(settings.home),
+        ended=settings.home / "ended-logins",
     )
 
     @asynccontextmanager

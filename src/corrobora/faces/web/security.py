@@ -12,6 +12,7 @@ import hmac
 import ipaddress
 import re
 import secrets
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +28,7 @@ from starlette.types import Scope as ConnectionScope
 
 from corrobora.domain.errors import UserError
 from corrobora.faces.refusals import PROBLEM_TYPE, Problem, make_problem
-from corrobora.files import write_whole
+from corrobora.files import make_private_folder, write_whole
 
 FORM_FIELD = "csrf"
 MAX_BODY_BYTES = 2_000_000
@@ -39,6 +40,7 @@ _SAFE = ("GET", "HEAD", "OPTIONS")
 _TOLD_AS_PAGE = ("token_missing", "scope_missing", "body_too_large")  # not what another site or name asked for
 _SECRET_BYTES = 32
 MIN_TOKEN_CHARS = 16
+LOGIN_SECONDS = 30 * 24 * 3600
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -162,7 +164,7 @@ class Access:
     tokens: tuple[Token, ...]
     hosts: tuple[str, ...]
     secret: bytes = field(repr=False)
-    ended: set[str] = field(default_factory=set[str], repr=False)  # cookies whose holders logged out
+    ended: Path  # a folder with one empty file for each login whose holder logged out, as long as its cookie would hold
     _followers: WeakValueDictionary[str, asyncio.Event] = field(
         default_factory=WeakValueDictionary[str, asyncio.Event], repr=False
     )
@@ -181,14 +183,18 @@ class Access:
 
     def make_cookie(self, token: Token, login: str = "") -> str:
         """Return the value of the cookie of one login of somebody who has shown a token."""
-        login = login or secrets.token_hex(16)
+        login = login or f"{int(time.time())}-{secrets.token_hex(16)}"
         return f"{login}.{self._sign(f'cookie {token.name} {login} {token.text}')}"
 
     def end_login(self, cookie: str) -> None:
         """Accept a cookie no more, and end what is being sent to its holder; do nothing if it is none."""
         if self.find_login(cookie) is None:
             return
-        self.ended.add(cookie)
+        make_private_folder(self.ended)
+        for each in self.ended.iterdir():
+            if _is_expired(each.name):
+                each.unlink(missing_ok=True)
+        (self.ended / _login_of(cookie)).touch(mode=0o600)
         if (follower := self._followers.get(cookie)) is not None:
             follower.set()
 
@@ -215,11 +221,11 @@ class Access:
         return self.find_login(self.read_cookie(scope))
 
     def find_login(self, cookie: str) -> Token | None:
-        """Return the token whose login a cookie stands for, None if there is none or it was ended."""
-        if cookie in self.ended:
-            return None
-        made = ((each, self.make_cookie(each, cookie.partition(".")[0])) for each in self.tokens)
-        return next((each for each, own in made if hmac.compare_digest(cookie.encode(), own.encode())), None)
+        """Return the token whose login a cookie stands for, None if there is none, or it was ended or is too old."""
+        login = _login_of(cookie)
+        made = ((each, self.make_cookie(each, login)) for each in self.tokens)
+        found = next((each for each, own in made if hmac.compare_digest(cookie.encode(), own.encode())), None)
+        return None if found is None or _is_expired(login) or (self.ended / login).exists() else found
 
     def read_cookie(self, scope: ConnectionScope) -> str:
         """Return the cookie of the page that a request brings, "" without one."""
@@ -231,6 +237,14 @@ class Access:
 
     def _sign(self, text: str) -> str:
         return hmac.new(self.secret, text.encode(), hashlib.sha256).hexdigest()
+
+
+def _login_of(cookie: str) -> str:
+    return cookie.partition(".")[0]
+
+
+def _is_expired(login: str) -> bool:
+    return time.time() - _read_number(login.partition("-")[0]) > LOGIN_SECONDS
 
 
 @dataclass(slots=True)

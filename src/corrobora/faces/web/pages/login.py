@@ -16,9 +16,9 @@ from starlette.types import ASGIApp, Receive, Scope
 
 from corrobora.faces.refusals import Problem
 from corrobora.faces.web.context import Allowed, Form, go_to, keep_fields, keep_here, render_page, render_problem
+from corrobora.faces.web.security import LOGIN_SECONDS
 
 router = APIRouter()
-_COOKIE_SECONDS = 30 * 24 * 3600
 _KEPT = "kept:"  # before the name of a field of the form that waits for the login
 _MAX_FIELDS = 5_000
 _FORM = "application/x-www-form-urlencoded"
@@ -52,7 +52,7 @@ async def log_in(request: Request, access: Allowed) -> Response:
         answer = _show_again(request, back, sent, csrf=access.make_form_token(cookie))
     if token is not None and access.tokens:
         secure = request.url.scheme == "https"
-        answer.set_cookie(access.cookie_name, cookie, _COOKIE_SECONDS, httponly=True, samesite="strict", secure=secure)
+        answer.set_cookie(access.cookie_name, cookie, LOGIN_SECONDS, httponly=True, samesite="strict", secure=secure)
     return answer
 
 
