@@ -17,6 +17,7 @@ from importlib import resources
 from pathlib import Path, PurePosixPath
 
 from corrobora.domain.errors import UserError
+from corrobora.files import make_private_folder
 
 _ARCHIVE = "demo.tar.gz"
 _MANIFEST = "manifest.jsonl"
@@ -76,7 +77,7 @@ def _damaged_error(why: str) -> UserError:
 
 def _install_copy(files: dict[str, bytes], target: Path, digest: str) -> None:
     """Write all files beside the target and move them there in one step; the first of several writers wins."""
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_private_folder(target.parent)
     with tempfile.TemporaryDirectory(prefix=".demo-", dir=target.parent) as scratch:
         fresh = Path(scratch) / "demo"
         for name, content in files.items():

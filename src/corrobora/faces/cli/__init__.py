@@ -32,6 +32,7 @@ import click
 from corrobora import __version__
 from corrobora.domain.errors import MORE_MEMORY, NO_MEMORY, CorroboraError, lacks_memory
 from corrobora.faces.cli.screen import one_line, prepare_streams, reset_logs, set_up_logs, silence_closed_pipe
+from corrobora.files import make_private_folder
 
 _log = logging.getLogger("corrobora")
 _MAX_LINE = 1_000
@@ -137,7 +138,7 @@ def save_traceback(kind: type[BaseException], error: BaseException, trace: Trace
     summary = one_line(f"{kind.__name__}: {error}", 200)
     for folder in _list_folders("bugs"):
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(folder)
             handle = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(f"corrobora {__version__}, Python {sys.version}\n{text}")

@@ -106,7 +106,6 @@ async def _find_uploads(workspace: Workspace, name: str) -> Path:
 
 def _replace_file(path: Path, content: bytes) -> bytes | None:
     """Write a file as a whole, and return what was there."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     before = path.read_bytes() if path.is_file() else None
     write_whole(path, content)
     return before

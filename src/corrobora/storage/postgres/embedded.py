@@ -17,6 +17,7 @@ from urllib.parse import quote
 from psycopg.pq import Conninfo
 
 from corrobora.domain.errors import JournalError
+from corrobora.files import make_private_folder
 from corrobora.storage.postgres.cluster import SUPERUSER, Cluster, RunningServer
 from corrobora.storage.postgres.processes import (
     PORT,
@@ -187,7 +188,8 @@ def _server_url(running: RunningServer) -> str:
 def _make_home(home: Path) -> None:
     """Create the data folder, private; refuse one that belongs to another user."""
     try:
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(home.parent)
+        home.mkdir(mode=0o700, exist_ok=True)
         info = home.stat()
     except OSError as error:
         raise JournalError(

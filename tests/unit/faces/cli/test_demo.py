@@ -12,6 +12,7 @@ def test_the_demo_prints_a_cited_report_without_key_or_network(served: Any) -> N
     assert "sha256:" in result.out
     assert "extractive" in result.out
     assert "report   " in result.err
+    assert not (served.home.stat().st_mode | (served.home / "runs").stat().st_mode) & 0o066, "others may list it"
 
 
 def test_the_demo_is_quiet_if_it_is_asked_to(served: Any) -> None:

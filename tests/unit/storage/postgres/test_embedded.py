@@ -247,7 +247,7 @@ def test_two_accounts_of_one_machine_have_a_server_each(
         open_programs(theirs, monkeypatch)
 
     def use() -> None:
-        server = EmbeddedServer.start(theirs / "data")
+        server = EmbeddedServer.start(theirs / "home/data")
         assert query(server.url)
         if AS_ROOT:
             with pytest.raises(JournalError):
@@ -258,7 +258,7 @@ def test_two_accounts_of_one_machine_have_a_server_each(
 
     try:
         assert as_nobody(use) == 0
-        assert stat.S_IMODE((theirs / "data").stat().st_mode) == 0o700
+        assert {stat.S_IMODE((theirs / each).stat().st_mode) for each in ("home", "home/data")} == {0o700}
     finally:
         shutil.rmtree(theirs)
     assert mine.stop_if_last()
