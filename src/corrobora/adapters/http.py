@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from functools import cache
+from functools import cache, reduce
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -145,6 +145,9 @@ ACCEPT_ENCODING = "gzip"  # the only coding that is asked for; deflate is read, 
 _STEP = 1 << 16
 _GZIP = b"\x1f\x8b"
 _MOST_RATIO = 100  # of text, packed: markup is rarely packed to a twentieth
+_ZIPS = frozenset({"gzip", "x-gzip", "deflate"})
+_PLAIN = frozenset({"", "identity", "none", "binary", "utf-8", "utf8"})  # all but two are no codings, but sent
+_MAX_CODINGS = 3
 _MAX_MEMBERS = 100  # honest streams have one; each costs time, however little it holds
 
 
@@ -198,7 +201,8 @@ async def read_body(
                 raise BodyTooLarge("wire", wire)  # noqa: TRY301 - the one place that says what a cut body is
         unpack.check_end()
     except (BodyTooLarge, TruncatedBody) as error:
-        bomb = isinstance(error, BodyTooLarge) and error.what == "decoded" and len(out) > _MOST_RATIO * unpack.taken
+        much = max(len(out), unpack.made) > _MOST_RATIO * unpack.taken
+        bomb = isinstance(error, BodyTooLarge) and error.what == "decoded" and much
         if not truncate or not out or bomb:
             raise
         return Body(bytes(out[:decoded]), truncated=True)
@@ -206,28 +210,24 @@ async def read_body(
 
 
 def make_decoder(coding: str) -> PlainDecoder:
-    """Return what unpacks a body of this coding. Raises `BadEncoding` for one that is not read."""
-    match coding.strip().lower():
-        case (
-            "" | "identity" | "none" | "binary" | "utf-8" | "utf8"
-        ):  # the last four are no codings, and servers send them
-            return PlainDecoder()
-        case "gzip" | "x-gzip" | "deflate" as name:
-            return _ZipDecoder(name)
-        case other:
-            raise BadEncoding(f"the answer is compressed as {other[:40]!r}, but only {ACCEPT_ENCODING} was asked for")
+    """Return what unpacks a body of these codings, the first of which was put on first. Raises `BadEncoding`."""
+    names = [name for each in coding.lower().split(",") if (name := each.strip()) not in _PLAIN]
+    if len(names) > _MAX_CODINGS or not _ZIPS.issuperset(names):
+        raise BadEncoding(f"the answer is compressed as {coding[:40]!r}, but only {ACCEPT_ENCODING} was asked for")
+    return reduce(lambda inner, name: _ZipDecoder(name, inner), names, PlainDecoder())
 
 
 class PlainDecoder:
     """Passes bytes on as they are; the base of what unpacks."""
 
-    taken = 0  # bytes of the wire that were used
+    taken = 0  # bytes that were used of what came
+    made = 0  # and what was unpacked of them
 
     def feed_chunk(self, chunk: bytes, out: bytearray, limit: int) -> None:
-        """Add what a piece of the body holds to `out`. Raises `BodyTooLarge` where it has more than `limit` bytes."""
-        out += chunk[: limit - len(out) + 1]
-        self.taken = len(out)
-        if len(out) > limit:
+        """Add what a piece of a body holds to `out`. Raises `BodyTooLarge` once all pieces hold more than `limit`."""
+        out += chunk[: limit - self.taken + 1]
+        self.taken += len(chunk)
+        if self.taken > limit:
             raise BodyTooLarge("decoded", limit)
 
     def check_end(self) -> None:
@@ -235,15 +235,18 @@ class PlainDecoder:
 
 
 class _ZipDecoder(PlainDecoder):
-    """Unpacks one stream of gzip, which may have several members, or of deflate; what follows the last is ignored."""
+    """Unpacks one stream of gzip, which may have several members, or of deflate; what follows the last is ignored.
 
-    def __init__(self, coding: str) -> None:
+    What it unpacks goes to `inner`, which may unpack it further; each of them keeps the bound.
+    """
+
+    def __init__(self, coding: str, inner: PlainDecoder) -> None:
         self._coding = coding
+        self._inner = inner
         self._stream = zlib.decompressobj(zlib.MAX_WBITS + (0 if coding == "deflate" else 16))
         self._members = 1
         self._started = False
         self._done = False
-        self.taken = 0  # bytes of the wire that were used
 
     def feed_chunk(self, chunk: bytes, out: bytearray, limit: int) -> None:
         data = chunk
@@ -252,11 +255,13 @@ class _ZipDecoder(PlainDecoder):
         while data and not self._done:
             self._started = True
             try:
-                out += self._stream.decompress(data, min(_STEP, limit - len(out) + 1))
+                piece = self._stream.decompress(data, min(_STEP, limit - self.made + 1))
             except zlib.error as error:
                 raise BadEncoding(f"its {self._coding} data is damaged") from error
             self.taken += len(data) - len(self._stream.unconsumed_tail)
-            if len(out) > limit:
+            self.made += len(piece)
+            self._inner.feed_chunk(piece, out, limit)
+            if self.made > limit:
                 raise BodyTooLarge("decoded", limit)
             data = self._stream.unconsumed_tail
             if self._stream.eof:
@@ -274,6 +279,7 @@ class _ZipDecoder(PlainDecoder):
     def check_end(self) -> None:
         if self._started and not self._stream.eof and not self._done:
             raise TruncatedBody(f"its {self._coding} data ends early")
+        self._inner.check_end()
 
 
 END_OF_HEAD = b"\r\n\r\n"

@@ -19,6 +19,7 @@ from corrobora.roles.forms import shorten_title
 from corrobora.text import phrases
 from corrobora.text.authors import clean_authors, join_authors, split_name
 from corrobora.text.phrases import ENGLISH, Frame
+from corrobora.text.quantities import find_dates
 from corrobora.text.tokens import sanitize_text
 
 _DOI = re.compile(r"(?i)(?:\bdoi:\s*|doi\.org/)(10\.\d{4,9}/\S+)")
@@ -188,9 +189,11 @@ def _make_csl_date(text: str) -> dict[str, object]:
 
 
 def _split_date(text: str) -> list[int]:
-    """Return year, month and day as far as a text begins with them; an impossible month ends the date."""
+    """Return year, month and day as far as a text begins with them or is them; an impossible month ends the date."""
     found = _DATE.match(text)
     parts = [int(part) for part in found.groups() if part] if found else []
+    if not found and (dates := find_dates(text)[0]) and dates[0].text == text and dates[0].year:  # "March 2020"
+        parts = [part for part in dates[0][:3] if part]
     limits = (9999, 12, 31)
     good = next((n for n, part in enumerate(parts) if not 1 <= part <= limits[n]), len(parts))
     return parts[:good]
@@ -220,7 +223,8 @@ def _make_bibtex(work: CitedWork) -> str:
         "note": "" if work.is_web else _escape_latex(work.url),
     }
     kind = "article" if work.kind == "journal" else "misc"
-    rows = "".join(f",\n  {name} = {{{value}}}" for name, value in fields.items() if value)
+    written = {name: value if name == "month" else f"{{{value}}}" for name, value in fields.items() if value}
+    rows = "".join(f",\n  {name} = {value}" for name, value in written.items())  # months are names that BibTeX knows
     return f"@{kind}{{{work.key}{rows}\n}}\n"
 
 

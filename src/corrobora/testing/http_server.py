@@ -205,7 +205,10 @@ PAGE_FAULTS: Mapping[str, Callable[[Request], Response] | str] = {
     "endless": lambda _: Response(200, parts=_endless_parts(b"words without end. " * 3_600), content_type=_HTML),
     "bomb": lambda _: Response(200, gzip_bomb(), _HTML, _PACKED),
     "double-gzip": lambda _: Response(
-        200, gzip.compress(gzip.compress(b"<p>x", mtime=0), mtime=0), _HTML, {"content-encoding": "gzip, gzip"}
+        200,
+        gzip.compress(gzip.compress(_html_page("Twice", "word " * 9), mtime=0)),
+        _HTML,
+        {"content-encoding": "gzip, gzip"},
     ),
     "brotli": _fixed_page(200, b"\x8b\x02\x80hello\x03", content_encoding="br"),
     "damaged-gzip": _fixed_page(200, b"\x1f\x8b\x08\x00" + b"\xff" * 100, content_encoding="gzip"),

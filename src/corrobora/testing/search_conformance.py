@@ -209,7 +209,7 @@ async def an_answer_is_read_within_five_megabytes(case: SearchCase) -> None:
         Response(body=large),
         Response(body=gzip.compress(large, mtime=0), headers=packed),
         Response(
-            body=gzip.compress(gzip.compress(b"{}", mtime=0), mtime=0), headers={"content-encoding": "gzip, gzip"}
+            body=gzip.compress(gzip.compress(large, mtime=0), mtime=0), headers={"content-encoding": "gzip, gzip"}
         ),
         Response(body=b"{}", headers={"content-encoding": "br"}),
     ):

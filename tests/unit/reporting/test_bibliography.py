@@ -150,6 +150,24 @@ def test_the_numbers_stand_in_the_address_too(url: str, doi: str, arxiv: str, pm
         assert [unquote(each) for each in read_ris(write_ris([work]))["urls"]] == [unquote(url)]
 
 
+@pytest.mark.parametrize(
+    ("said", "parts"),
+    [
+        ("March 2020", [2020, 3]),
+        ("12 March 2020", [2020, 3, 12]),
+        ("Mar. 12, 2020", [2020, 3, 12]),
+        ("12 March", []),
+        ("March 2020 and May 2021", []),
+    ],
+)
+def test_a_date_in_words_is_a_date_in_all_three(said: str, parts: list[int]) -> None:
+    work = make_work(published=said)
+    issued = json.loads(write_csl([work]))[0]["issued"]
+    assert issued == ({"date-parts": [parts]} if parts else {"literal": said})
+    bib, ris = write_bibtex([work]), read_ris(write_ris([work]))
+    assert ("  year = {2020},\n  month = mar" in bib, ris.get("year")) == (bool(parts), "2020" if parts else None)
+
+
 def test_a_file_has_no_address_and_an_unknown_date_stays_as_it_is_said() -> None:
     work = make_work(url="docs/my report.pdf", published="spring")
     (item,) = json.loads(write_csl([work]))

@@ -327,12 +327,10 @@ class HttpAnswer:
 
     async def read_parts(self, limit: int) -> AsyncIterator[bytes]:
         """Yield the body as it comes, unpacked. Raises `OversizedAnswerError` for more than `limit` bytes."""
-        left = limit
         try:
             async for packed in self._read_wire(limit):
                 part = bytearray()
-                self._unpack.feed_chunk(packed, part, left)
-                left -= len(part)
+                self._unpack.feed_chunk(packed, part, limit)
                 yield bytes(part)
             self._unpack.check_end()
         except BodyTooLarge as error:

@@ -83,7 +83,7 @@ CSV = FormatReader("corrobora.adapters.readers:read_csv", (".csv", ".tsv"), ("te
 JSON = FormatReader(
     "corrobora.adapters.readers.structured:read_json",
     (".json", ".jsonl", ".ndjson", ".ipynb"),
-    ("application/x-ipynb+json", "application/jsonl"),
+    tuple(f"application/{kind}" for kind in ("json", "jsonl", "x-ndjson", "ld+json", "vnd.api+json", "x-ipynb+json")),
 )
 PDF = FormatReader(
     "corrobora.adapters.readers.pdf:read_pdf",

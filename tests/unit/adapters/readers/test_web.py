@@ -141,7 +141,7 @@ EXPECTED = {
     "large": "read",  # bad-input H05: cut and marked, whatever its length says
     "endless": "read",  # bad-input H06: cut and marked
     "bomb": "too_large",  # bad-input H09
-    "double-gzip": "unsupported",
+    "double-gzip": "read",
     "brotli": "unsupported",
     "damaged-gzip": "unsupported",
     "short-gzip": "read",
@@ -213,6 +213,7 @@ async def test_a_pdf_is_read_as_pdf_whatever_its_type_says(type_: str, library: 
         ("text/html; charset=utf-8", "<meta charset = 'koi8-r'><p>Река и мост</p>".encode("koi8-r"), "Река и мост"),
         ("text/html", '<?xml version="1.0" encoding="koi8-r"?><p>Река и мост</p>'.encode("koi8-r"), "Река и мост"),
         ("text/plain", b"Plain text about the river.\n", "Plain text about the river."),
+        ("application/json", b'{"river": {"name": "The Aar"}}', "name: The Aar"),
         ("text/x-org", b"Plain text about the river.\n", "Plain text about the river."),
         ("html", b"<html><body><p>No type that is one, but a river.</p></body></html>", "but a river."),
         ("", b"<html><body><p>No type at all, but a river.</p></body></html>", "No type at all, but a river."),
@@ -224,6 +225,7 @@ async def test_a_pdf_is_read_as_pdf_whatever_its_type_says(type_: str, library: 
         "own set",
         "own set as XML",
         "plain text",
+        "json",
         "any text",
         "no such type",
         "H04 no type",

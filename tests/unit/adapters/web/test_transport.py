@@ -180,7 +180,7 @@ def _answer_packed(body: bytes) -> Respond:
     ("fault", "expected"),
     [
         ("bomb", "too_large"),
-        ("double-gzip", "unsupported"),
+        ("double-gzip", "read"),
         ("brotli", "unsupported"),
         ("damaged-gzip", "unsupported"),
         ("short-gzip", "read"),
