@@ -86,6 +86,20 @@ def test_a_key_gives_the_same_run_again_also_after_a_restart(own: Settings) -> N
         assert (made.status_code, made.json()["id"] != first) == (202, True)
 
 
+def test_a_page_of_runs_follows_the_one_before_whatever_came_or_went_between(idle: str) -> None:
+    made = [ask(idle, question=f"What is {word} like?").json()["id"] for word in ("Perch", "Pike", "Bream")]
+    cursor = httpx2.get(f"{idle}/api/v1/runs", params={"limit": 2}).json()["next_cursor"]
+    ask(idle, question="What came between?")
+    assert httpx2.delete(f"{idle}/api/v1/runs/{made[1]}").status_code == 204  # the last one of the page before
+    page = httpx2.get(f"{idle}/api/v1/runs", params={"limit": 1, "cursor": cursor}).json()
+    assert [run["id"] for run in page["runs"]] == made[:1]
+    for wrong in ("2", "!", "MjAyNi1XMDE=", "MjAyNi0wMS0wMSDFgQ=="):
+        refused = httpx2.get(f"{idle}/api/v1/runs", params={"cursor": wrong})
+        assert (refused.status_code, refused.json()["code"]) == (422, "cursor_unknown"), wrong
+    earlier = httpx2.get(f"{idle}/runs", params={"cursor": cursor}).text
+    assert ("1 run further back" in earlier, made[0] in earlier) == (True, True)
+
+
 def count_keys(settings: Settings, run: str) -> int:
     """Return how many keys stand for a run."""
     assert settings.database_url is not None
@@ -98,9 +112,10 @@ def count_keys(settings: Settings, run: str) -> int:
 def test_runs_are_listed_in_pages_searched_and_filtered(idle: str) -> None:
     made = [ask(idle, question=f"What is {word} 100% like?").json()["id"] for word in ("Perch", "Pike", "Bream_")]
     page = httpx2.get(f"{idle}/api/v1/runs", params={"limit": 2}).json()
-    assert ([run["id"] for run in page["runs"]], page["next_offset"]) == (made[:0:-1], 2)
-    page = httpx2.get(f"{idle}/api/v1/runs", params={"limit": 2, "offset": 2}).json()
-    assert ([run["id"] for run in page["runs"]], page["next_offset"]) == (made[:1], None)
+    assert [run["id"] for run in page["runs"]] == made[:0:-1]
+    params = {"limit": 2, "cursor": page["next_cursor"]}
+    page = httpx2.get(f"{idle}/api/v1/runs", params=params).json()
+    assert ([run["id"] for run in page["runs"]], page["next_cursor"]) == (made[:1], None)
     for words, found in (("IS pike", made[1:2]), ("bream_", made[2:]), ("e_c", []), ("100%", made[::-1])):
         page = httpx2.get(f"{idle}/api/v1/runs", params={"q": words}).json()
         assert [run["id"] for run in page["runs"]] == found

@@ -7,10 +7,12 @@ takes it from the queue: this process, unless it was started without, or any wor
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import Any, Literal
 
@@ -35,7 +37,7 @@ from corrobora.app.runs import (
 from corrobora.app.webhooks import describe_webhook, send_webhooks
 from corrobora.config import Settings
 from corrobora.domain.errors import NoEvidence, UserError
-from corrobora.domain.run import DEMO, Event, EventType, RunId, RunRow, RunStatus
+from corrobora.domain.run import DEMO, Event, EventType, RunId, RunRow, RunStatus, validate_id
 from corrobora.faces.web.new_run import NewRun, make_request
 from corrobora.storage.journal.events import list_events, read_events
 from corrobora.storage.journal.runs import Artifact
@@ -69,6 +71,27 @@ async def open_service(
             await cancel_tasks(sender)
             stop.set()  # not cancelled: a second cancellation would leave the runs without handing them back
             await asyncio.gather(worker, return_exceptions=True)
+
+
+async def list_page(
+    workspace: Workspace, cursor: str, *, limit: int, search: str = "", statuses: Sequence[RunStatus] = ()
+) -> tuple[Sequence[RunRow], str]:
+    """Return a page of runs, newest first, and the cursor of the next one, "" at the end. Runs may come and go between.
+
+    Raises `UserError` `cursor_unknown`.
+    """
+    try:
+        at, _, last = base64.urlsafe_b64decode(cursor).decode().partition(" ")
+        after = f"{datetime.fromisoformat(at).isoformat()} {validate_id(last)}" if cursor else "infinity "
+    except (ValueError, UserError):
+        step = "Take it from the page before, or leave it out."
+        raise UserError("cursor_unknown", "This cursor is none of the list.", next_step=step) from None
+    rows = await workspace.runs.list(limit=limit + 1, after=after, search=search, statuses=statuses)
+    if len(rows) <= limit:
+        return rows, ""
+    return rows[:limit], base64.urlsafe_b64encode(
+        f"{rows[limit - 1].created_at} {rows[limit - 1].id}".encode()
+    ).decode()
 
 
 async def start_run(workspace: Workspace, wanted: NewRun, *, run: RunId | None = None) -> RunRow:

@@ -41,10 +41,11 @@ _FIND: LiteralString = """
 SELECT id FROM runs WHERE starts_with(id, %(name)s) ORDER BY id <> %(name)s, id LIMIT 2
 """
 _LIST: LiteralString = f"""{_ROW}
-WHERE (%(statuses)s::text[] = '{{}}' OR status = ANY(%(statuses)s))
+WHERE created_at <= %(at)s AND (created_at < %(at)s OR id > %(last)s)
+    AND (%(statuses)s::text[] = '{{}}' OR status = ANY(%(statuses)s))
     AND (%(text)s = ''
     OR strpos(lower(substring(request FROM '"question":"((?:[^"\\\\]|\\\\.)*)"')), lower(%(text)s)) > 0)
-ORDER BY created_at DESC, id LIMIT %(limit)s OFFSET %(offset)s
+ORDER BY created_at DESC, id LIMIT %(limit)s
 """
 _CLAIM: LiteralString = """
 UPDATE runs SET epoch = epoch + 1, status = 'running', owner = %s, outcome = '', reason = '',
@@ -190,11 +191,12 @@ class Runs:
         return found[0]
 
     async def list(
-        self, *, limit: int = 50, offset: int = 0, search: str = "", statuses: Sequence[str] = ()
+        self, *, limit: int = 50, after: str = "infinity ", search: str = "", statuses: Sequence[str] = ()
     ) -> Sequence[RunRow]:
-        """Return runs, newest first; only those whose question contains `search`, and with these statuses."""
+        """Return runs, newest first: those after "TIME ID", whose question has `search`, with these statuses."""
         text = json.dumps(search, ensure_ascii=False)[1:-1]  # as it stands in the stored request
-        values = {"text": text, "limit": limit, "offset": offset, "statuses": list(statuses)}
+        at, last = after.split(" ")
+        values = {"at": at, "last": last, "text": text, "limit": limit, "statuses": list(statuses)}
         rows = await self._database.fetch_all(_LIST, values, where="listing runs")
         return [_run_row(row) for row in rows]
 
@@ -230,11 +232,9 @@ class Runs:
 
         A run that was cancelled meanwhile does not begin to wait: it is cancelled.
         """
-        told = {"status": status.value, "outcome": outcome, "reason": reason, "waits": not status.final}
-        values = {**told, "run": run, "epoch": epoch}
-        row = await self._database.fetch_one(
-            _FINISH, {**values, "final": list(FINAL_STATUSES), "channel": STATUS_CHANNEL}, where="finishing a run"
-        )
+        values = {"status": status.value, "outcome": outcome, "reason": reason, "waits": not status.final}
+        values |= {"run": run, "epoch": epoch, "final": list(FINAL_STATUSES), "channel": STATUS_CHANNEL}
+        row = await self._database.fetch_one(_FINISH, values, where="finishing a run")
         if row is None:
             raise Stale(f"A newer attempt owns run {run}, or it has ended.")
 
@@ -362,7 +362,7 @@ def _run_row(row: TupleRow) -> RunRow:
 
 
 def _iso_time(at: datetime) -> str:
-    return at.astimezone().isoformat(timespec="milliseconds")
+    return at.astimezone().isoformat(timespec="microseconds")
 
 
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,120}")

@@ -96,7 +96,7 @@ class RunPage(BaseModel):
     """One page of the list of runs, newest first."""
 
     runs: list[RunInfo]
-    next_offset: int | None = Field(description="`offset` of the next page; null at the end.")
+    next_cursor: str | None = Field(description="`cursor` of the next page; null at the end.")
 
 
 class Authorization(Strict):

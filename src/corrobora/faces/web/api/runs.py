@@ -95,17 +95,14 @@ def _tell_created(row: RunRow, response: Response) -> RunInfo:
 async def list_runs(
     workspace: Opened,
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
-    offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
+    cursor: Annotated[str, Query(max_length=400, description="`next_cursor` of the page before.")] = "",
     q: Annotated[str, Query(max_length=400, description="Words that the question must contain.")] = "",
     status: Annotated[list[RunStatus] | None, Query(max_length=8, description="Only runs with these statuses.")] = None,
 ) -> RunPage:
     """List runs, newest first."""
-    found = await workspace.runs.list(
-        limit=limit + 1, offset=offset, search=q, statuses=[each.value for each in status or ()]
-    )
+    found, following = await service.list_page(workspace, cursor, limit=limit, search=q, statuses=status or ())
     scores = await workspace.runs.read_scores([row.id for row in found])
-    shown = [describe_run(row, scores.get(row.id)) for row in found[:limit]]
-    return RunPage(runs=shown, next_offset=offset + limit if len(found) > limit else None)
+    return RunPage(runs=[describe_run(row, scores.get(row.id)) for row in found], next_cursor=following or None)
 
 
 @router.get("/{run}")

@@ -192,20 +192,19 @@ async def show_runs(
     workspace: Opened,
     search: Annotated[str, Query(max_length=400)] = "",
     status: Annotated[str, Query(max_length=40)] = "",
-    page: Annotated[int, Query(ge=1, le=100_000)] = 1,
+    cursor: Annotated[str, Query(max_length=400)] = "",
 ) -> HTMLResponse:
     """Show runs, newest first, with score and trend."""
-    statuses = [status] if status in list(RunStatus) else []
-    rows = await workspace.runs.list(limit=_PAGE + 1, offset=(page - 1) * _PAGE, search=search, statuses=statuses)
+    statuses = [RunStatus(status)] if status in list(RunStatus) else []
+    rows, following = await service.list_page(workspace, cursor, limit=_PAGE, search=search, statuses=statuses)
     scores = await workspace.runs.read_scores([row.id for row in rows])
     return render_page(
         request,
         "runs.html",
-        rows=rows[:_PAGE],
+        rows=rows,
         origins=await find_origins(workspace, rows),
-        more=len(rows) > _PAGE,
-        page=page,
-        first=(page - 1) * _PAGE + 1,
+        cursor=cursor,
+        following=following,
         search=search,
         wanted=status,
         statuses=list(RunStatus),
