@@ -39,24 +39,34 @@ def test_a_form_of_another_site_changes_nothing(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "fields", "said"),
+    ("path", "fields", "wrong", "said"),
     [
         (
             "/runs",
             {"max_cost": "-5"},
+            ["cost"],
             "The max cost cannot be used: it must be greater than or equal to 0.",
         ),
-        ("/runs", {"question": "a" * 20_001}, "The question cannot be used: it must have at most 20000 characters."),
-        ("/chat", {"question": ""}, "The question cannot be used: it is empty."),
+        ("/runs", {"time": "soon"}, ["time"], "The time is not a number: 'soon'."),
+        (
+            "/runs",
+            {"question": "a" * 20_001},
+            ["question"],
+            "The question cannot be used: it must have at most 20000 characters.",
+        ),
+        ("/runs", {"question": "?!"}, ["question"], "The question has fewer than"),
+        ("/runs", {"profile": "none"}, [], "There is no profile 'none'."),
+        ("/chat", {"question": ""}, ["question"], "The question cannot be used: it is empty."),
         (
             "/libraries/docs/rename",
             {"new": "../x"},
+            ["new"],
             "is not a valid library name: up to 64 letters, digits, _, . and -",
         ),
     ],
 )
 def test_a_form_that_cannot_be_used_says_why_in_plain_words(
-    site: Site, path: str, fields: dict[str, str], said: str
+    site: Site, path: str, fields: dict[str, str], wrong: list[str], said: str
 ) -> None:
     with httpx2.Client(base_url=site.url, headers={"accept": "text/html"}) as client:
         token = client.get("/").text.partition('name="csrf" value="')[2].partition('"')[0]
@@ -64,6 +74,8 @@ def test_a_form_that_cannot_be_used_says_why_in_plain_words(
         answer = client.post(path, data=sent)
     assert answer.status_code == 422
     assert said in html.unescape(answer.text)
+    assert re.findall(r'id="(\w+)"[^>]* aria-invalid="true" aria-describedby="error\b', answer.text) == wrong
+    assert '<div id="error"' in answer.text
     assert "should" not in answer.text.partition("<main")[2].partition("<form")[0]
     assert "corrobora library" not in answer.text
 

@@ -24,7 +24,7 @@ from starlette.routing import Match
 
 from corrobora import __version__
 from corrobora.app import Workspace
-from corrobora.domain.errors import CorroboraError, LimitReached, ProviderError
+from corrobora.domain.errors import CorroboraError, LimitReached, ProviderError, UserError
 from corrobora.faces.cli.screen import one_line
 from corrobora.faces.event_text import format_clock
 from corrobora.faces.refusals import PROBLEM_TYPE, Problem, choose_next_step, describe_fault, make_problem
@@ -199,6 +199,16 @@ _CONFLICT = frozenset(
         "not_running",
     }
 )
+
+
+class FieldError(UserError):
+    """A field of a form that cannot be used."""
+
+    def __init__(self, field: str, message: str, *, next_step: str = "") -> None:
+        super().__init__("form_field", message, next_step=next_step)
+        self.field = field
+
+
 _HTTP_CODES = {400: "body_unreadable", 404: "not_found", 405: "method_not_allowed", 413: "body_too_large"}
 _BROKEN = "The body cannot be read: it is broken, nested too deeply, or holds a number that is too long."
 

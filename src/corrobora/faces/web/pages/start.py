@@ -19,13 +19,13 @@ from corrobora.app.followups import find_origins
 from corrobora.app.libraries import resolve_libraries
 from corrobora.app.runs import resolve_profile
 from corrobora.app.wiring import list_usable_searches
-from corrobora.domain.errors import CorroboraError, UserError
+from corrobora.domain.errors import CorroboraError
 from corrobora.domain.plan import Node, Plan
 from corrobora.domain.run import DEMO, RunRow, RunStatus
 from corrobora.faces.cli.runs import list_score_changes
 from corrobora.faces.refusals import describe_fault
 from corrobora.faces.web import service
-from corrobora.faces.web.context import Form, Opened, SentForm, go_to, keep_here, render_page
+from corrobora.faces.web.context import FieldError, Form, Opened, SentForm, go_to, keep_here, render_page
 from corrobora.faces.web.libraries import list_libraries, list_profiles
 from corrobora.faces.web.new_run import NewRun, make_request
 from corrobora.reporting.thread_json import describe_estimate
@@ -145,8 +145,8 @@ def read_new_run(form: Form) -> NewRun:
         "libraries": list(form.texts("library")),
         "providers": list(form.texts("provider")),
         "sources": form.text("sources").split(),
-        "time": _read_time(form.text("time")),
-        "max_cost": _read_number(form.text("max_cost"), "The limit of cost"),
+        "time": form.text("time") if form.text("time") == "unlimited" else _read_number(form, "time", "The time"),
+        "max_cost": _read_number(form, "max_cost", "The limit of cost"),
     }
     if form.text("review"):
         values["fields"] = {"authorize": "human", "phrase": AUTHORIZATION_PHRASE}
@@ -154,22 +154,18 @@ def read_new_run(form: Form) -> NewRun:
         return NewRun.model_validate(values)
     except ValidationError as error:
         place, fault = describe_fault(error.errors())
-        name = place.partition(".")[0].replace("_", " ") or "form"
-        raise UserError("form_field", f"The {name} cannot be used: {fault}.", next_step="Correct it.") from None
+        field = place.partition(".")[0]
+        name = field.replace("_", " ") or "form"
+        raise FieldError(field, f"The {name} cannot be used: {fault}.", next_step="Correct it.") from None
 
 
-def _read_time(text: str) -> float | str | None:
-    return text if text == "unlimited" else _read_number(text, "The time")
-
-
-def _read_number(text: str, what: str) -> float | None:
-    if not text:
-        return None
+def _read_number(form: Form, field: str, what: str) -> float | None:
+    text = form.text(field)
     try:
-        return float(text)
+        return float(text) if text else None
     except ValueError:
         step = "Write a number such as 5 or 0.5, or leave the field empty."
-        raise UserError("form_field", f"{what} is not a number: {text[:40]!r}.", next_step=step) from None
+        raise FieldError(field, f"{what} is not a number: {text[:40]!r}.", next_step=step) from None
 
 
 async def estimate_run(workspace: Workspace, wanted: NewRun) -> str:
