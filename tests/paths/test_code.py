@@ -48,6 +48,36 @@ def test_code_is_printed_as_it_stands_in_its_source_and_checked_as_one_statement
     assert "    # 2. Remove\n    each.remove()  ...\n</code></pre>" in page
 
 
+def test_code_that_is_longer_than_a_quote_shows_that_it_goes_on(served: Shell) -> None:
+    code = "\n\n".join(
+        f"rotate({each}, keep=7)\n" + f"    remove_the_old_log_of_kiln({each})\n" * 6 for each in range(9)
+    )
+    (served.folder / "kiln.md").write_text(MARKDOWN.replace(ROTATE, code))
+    served("library", "add", "docs", "kiln.md")
+    assert served("research", "How do I rotate the log of a kiln?", "-l", "docs", "-o", "out.md", "-q").code == 0
+    body = (served.folder / "out.md").read_text().partition("\n## ")[0]
+    assert ("kiln(1)\n```\n\n… [1]\n" in body, "rotate(2" in body) == (True, False)
+    assert served("verify", "out.md").code == 0
+
+
+def test_an_edit_that_drops_what_leads_in_code_drops_the_code_and_says_so(served: Shell) -> None:
+    (served.folder / "kiln.md").write_text(MARKDOWN)
+    served("library", "add", "docs", "kiln.md")
+    ran = served("research", "How do I rotate the log of a kiln?", "-l", "docs", "-q", "--json")
+    outline = json.loads(served("edit", "last", "--outline", "--json").out)["sentences"]
+    (lead,) = (each["id"] for each in outline if each["text"].endswith("below:"))
+    assert [each["text"] for each in outline if "[" in each["text"] or "rotate(" in each["text"]] == []
+    assert "a sentence that leads in code" in served("edit", "last", "--move", f"{lead}=0", "-q").complaint
+    waits = json.loads(served("edit", json.loads(ran.out)["run_id"], "--drop", lead, "--json", "-q").out)["changes"]
+    assert any("rotate(" in each["text"] for each in waits[0]["losses"])
+    assert (
+        served("edit", json.loads(ran.out)["run_id"], "--drop", lead, "--accept", "1", "-q", "-o", "out.md").code == 0
+    )
+    report = (served.folder / "out.md").read_text()
+    assert ("call the function" in report.partition("## Sources")[0], "```" in report) == (False, False)
+    assert served("verify", "out.md").code == 0
+
+
 def test_code_that_no_sentence_leads_in_is_not_quoted_with_one(served: Shell) -> None:
     """Below "Buffers are sent unmodified" stood an example of something else."""
     text = "# Kiln\n\nThe glaze of a kiln melts at 1240 degrees in all weathers.\n\n```\nopen_door(3)\n```\n"

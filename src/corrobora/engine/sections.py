@@ -38,10 +38,11 @@ from corrobora.policies.selection import (
 from corrobora.ports import Crawler, Entry
 from corrobora.roles.extract import Extraction, Quote
 from corrobora.text.comparison import find_differences
+from corrobora.text.markdown import GOES_ON, is_cut_code
 from corrobora.text.quantities import is_in_section
 from corrobora.text.ranking import measure_name
 from corrobora.text.segmentation import split_sentences
-from corrobora.text.tokens import stem_text, token_overlap
+from corrobora.text.tokens import fold_whitespace, stem_text, token_overlap
 
 LIMIT_TOLD = "The search limit of this run is reached."
 SITE_PAGES = 50  # of one site; a crawl is billed by the page
@@ -286,6 +287,8 @@ def quotes_to_facts(quotes: Sequence[Quote], document: Document, thread: ThreadS
             score=score,
         )
         fact = fact and replace(fact, below=quote.below)
+        if fact is not None and is_cut_code(document.text, fact.end) and fact.claim == fold_whitespace(fact.quote):
+            fact = replace(fact, claim=f"{fact.claim} {GOES_ON}")  # the quote itself is literal
         strong = fact is not None and _is_strong_quote(fact.quote, document.text)
         if fact is not None and strong and theirs:
             others.setdefault(fact.id, replace(fact, answers=theirs))

@@ -16,6 +16,7 @@ from corrobora.reporting.seal import strip_seal
 from corrobora.roles.edit import Edit, EditAction
 from corrobora.text import phrases
 from corrobora.text.markdown import (
+    FENCE,
     LEAD,
     drop_marks,
     fold_quotes,
@@ -23,6 +24,7 @@ from corrobora.text.markdown import (
     is_row,
     is_rule,
     split_cited_sentences,
+    split_lines,
 )
 from corrobora.text.phrases import ENGLISH, Frame, find_frame
 from corrobora.text.tokens import read_inline
@@ -109,6 +111,12 @@ class EditableReport:
         return tuple(piece for line in self.lines for piece in line.pieces)
 
     @property
+    def code(self) -> tuple[str, ...]:
+        """The words of its blocks of code."""
+        blocks = (line.raw.split("\n")[1:-1] for line in self.lines if line.raw.startswith(FENCE))
+        return tuple(" ".join(" ".join(each).split()) for each in blocks)
+
+    @property
     def sections(self) -> tuple[str, ...]:
         """The ids of the sections, in order."""
         return tuple(dict.fromkeys(line.section for line in self.lines))
@@ -151,7 +159,7 @@ def parse_document(report: Report) -> EditableReport:
 
 def split_document(text: str, citations: Sequence[Citation] = (), frame: Frame = ENGLISH) -> EditableReport:
     """Take the Markdown of a report apart. `citations` hold the quotes that tell where copied sentences end."""
-    lines = text.split("\n")
+    lines = split_lines(text)
     begin = 0
     while begin < len(lines) and (not lines[begin].strip() or _is_head(lines[begin])):
         begin += 1
@@ -173,19 +181,19 @@ def _is_head(line: str) -> bool:
 
 def _split_lines(lines: Sequence[str], quoted: str, frame: Frame) -> Iterator[ReportLine]:
     section = number = 0
-    fenced = False
     for line, after in zip(lines, (*lines[1:], ""), strict=False):
-        fenced ^= line.startswith("```")
-        if not fenced and line.startswith("## "):
+        if line.startswith("## "):
             section, number = section + 1, 0
-        silent = fenced or not line.strip() or is_heading(line) or is_rule(line) or set(line) <= set("-*_`= ")
-        if silent or (is_row(line) and is_rule(after)):
+        silent = not line.strip() or is_heading(line) or is_rule(line) or set(line) <= set("-*_`= ")
+        if silent or line.startswith(FENCE) or (is_row(line) and is_rule(after)):
             yield ReportLine(str(section), raw=line)
             continue
         found = [Piece("-", "", line, row=True)] if is_row(line) else list(_split_pieces(line, quoted))
         named: list[Piece] = []
         for piece in found:
-            own = bool(piece.words) and not phrases.is_written_by_code(frame.restore(piece.text.strip("*")))
+            own = any(map(str.isalnum, piece.words)) and not phrases.is_written_by_code(
+                frame.restore(piece.text.strip("*"))
+            )
             number += own
             named.append(replace(piece, id=f"{section}.{number}" if own else ""))
         rest = line[sum(len(each.lead) + len(each.text) for each in named) :]
@@ -270,17 +278,26 @@ def _drop_place(given: EditableReport, name: str) -> EditableReport:
     if "." not in name:
         given.list_pieces(name)
         return replace(given, lines=tuple(line for line in given.lines if line.section != name))
-    given.find_piece(name)
-    lines: list[ReportLine] = []
-    for line in given.lines:
-        left = tuple(each for each in line.pieces if each.id != name)
-        if len(left) == len(line.pieces):
-            lines.append(line)
-        elif left:  # what now begins the line takes the mark of its item
-            lines.append(replace(line, pieces=(_open_line(left[0], line.pieces[0].lead), *left[1:])))
-        else:
-            lines.append(ReportLine(line.section, raw=_GONE))
+    dropped = given.find_piece(name)
+    at, line = next(found for found in enumerate(given.lines) if dropped in found[1].pieces)
+    left = tuple(each for each in line.pieces if each is not dropped)
+    below = given.lines[at + 1 :]
+    if not left or (line.pieces[-1] is dropped and dropped.words.endswith(":")):
+        below = _drop_code(below)
+    # What now begins the line takes the mark of its item.
+    opened = replace(line, pieces=(_open_line(left[0], line.pieces[0].lead), *left[1:])) if left else None
+    lines = (*given.lines[:at], opened or ReportLine(line.section, raw=_GONE), *below)
     return replace(given, lines=tuple(_close_gap(lines)))
+
+
+def _drop_code(lines: Sequence[ReportLine]) -> Sequence[ReportLine]:
+    """Return the lines below a sentence without the code that it leads in, and without the citations of that code."""
+    while (filled := [at for at, line in enumerate(lines) if line.text][:2]) and lines[filled[0]].raw.startswith(FENCE):
+        cites = [
+            at for at in filled[1:] if CITATION.search(lines[at].text) and not any(it.id for it in lines[at].pieces)
+        ]
+        lines = lines[[*filled[:1], *cites][-1] + 1 :]
+    return lines
 
 
 def _open_line(piece: Piece, lead: str = "") -> Piece:
@@ -368,15 +385,14 @@ def _move_place(given: EditableReport, name: str, after: str) -> EditableReport:
         rest = [line for line in given.lines if line.section != name]
         at = max(at for at, line in enumerate(rest) if line.section == after) + 1
         return replace(given, lines=(*rest[:at], *moved, *rest[at:]))
-    piece = given.find_piece(name)
-    if piece.row or name == after:
-        message = "a row of a table, or a sentence after itself, cannot be moved"
+    piece, rest = given.find_piece(name), _drop_place(given, name)
+    if piece.row or name == after or rest.code != given.code:
+        message = "a row of a table, a sentence that leads in code, or a sentence after itself, cannot be moved"
         raise UnknownPlace(message)
     if "." in after:
         given.find_piece(after)
-        return _insert_text(_drop_place(given, name), after, replace(piece, lead=""))
+        return _insert_text(rest, after, replace(piece, lead=""))
     given.list_pieces(after)
-    rest = _drop_place(given, name)
     inside = [at for at, line in enumerate(rest.lines) if line.section == after]
     if not inside:  # the only sentence of its section stands at its begin
         return given

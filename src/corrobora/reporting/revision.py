@@ -243,7 +243,7 @@ def _explain_problem(checked: CheckedDraft, old: SentenceCheck | None, *, adds: 
 def _describe(base: Base, change: Change) -> Change:
     """Add to a change the lines that differ and what is lost by it."""
     after = apply_parts(base, change.parts)
-    old, new = ([line.text for line in each.lines] for each in (base.document, after))
+    old, new = (each.body.split("\n") for each in (base.document, after))
     taken: list[str] = []
     put: list[str] = []
     for kind, low, high, start, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
@@ -363,8 +363,10 @@ def list_joint_losses(base: Base, accepted: Sequence[Change]) -> tuple[Loss, ...
 
 def _update_checks(base: Base, parts: Sequence[Edit], after: EditableReport) -> tuple[SentenceCheck, ...]:
     """Return the checks of the version: without those of what is gone, with those of new words in their place."""
-    printed = {_fold(piece.words) for piece in after.pieces}
-    before = {_fold(piece.words) for piece in base.document.pieces}
+    printed, before = (
+        {_fold(words) for words in (*(piece.words for piece in each.pieces), *each.code)}
+        for each in (after, base.document)
+    )
     checks = list(base.report.checks)
     for part in parts:
         fresh = check_new_text(base, part.text).checks if part.text else ()

@@ -20,6 +20,7 @@ from corrobora.text import phrases
 from corrobora.text.claims import CitedEvidence, check_read_support
 from corrobora.text.derivations import Derivation, DerivationKind, ReadingSet, check_derivation
 from corrobora.text.markdown import (
+    GOES_ON,
     LEAD,
     MARKER,
     describe_cell,
@@ -220,10 +221,13 @@ def _check_block(block: Sequence[str], evidence: _Evidence) -> tuple[str, list[S
 
 
 def _check_code(code: str, evidence: _Evidence) -> tuple[SentenceCheck, str] | None:
-    """Return the check of code that a quote has as it stands, with its marker."""
+    """Return the check of code that a quote has as it stands, with its marker, and what tells that the code goes on."""
     said, copied = " ".join(code.split()), str(DerivationKind.QUOTE)
     held = next((fact for fact in evidence.facts if said and is_copied(said, [fact.quote])), None)
-    return held and (SentenceCheck(said, (held.id,), Support.SUPPORTED, 1.0, follows=copied), held.marker)
+    if held is None:
+        return None
+    sign = f"{GOES_ON} " if held.claim.endswith(f"{said} {GOES_ON}") else ""
+    return SentenceCheck(said, (held.id,), Support.SUPPORTED, 1.0, follows=copied), f"{sign}{held.marker}"
 
 
 def _check_sentence(
