@@ -230,8 +230,9 @@ async def _write_patches(workspace: Workspace, run: str, shown: int, csrf: str) 
             for name in PANELS:
                 html = render_panel(name, state, csrf)
                 if sent.get(name) != html:
+                    patch = {"target": name, "parts": describe_change(sent.get(name, ""), html)}
                     sent[name] = html
-                    yield f"id: {view.seq}\nevent: patch\ndata: {json.dumps({'target': name, 'html': html})}\n\n"
+                    yield f"id: {view.seq}\nevent: patch\ndata: {json.dumps(patch)}\n\n"
             if row.status.final:
                 yield f"id: {view.seq}\nevent: end\ndata: {{}}\n\n"
                 return
@@ -241,6 +242,22 @@ async def _write_patches(workspace: Workspace, run: str, shown: int, csrf: str) 
                 running = row.status is RunStatus.RUNNING
                 async with asyncio.timeout(_TICK_SECONDS if running else _IDLE_SECONDS):
                     await changed.wait()
+
+
+def describe_change(before: str, after: str) -> list[str | list[int]]:
+    """Return the lines of a text: each new one, and of those that stand in the text before only from where to where."""
+    old = before.split("\n") if before else []
+    places = {line: at for at, line in enumerate(old)}
+    parts: list[str | list[int]] = []
+    for line in after.split("\n"):
+        last = parts[-1] if parts else ""
+        if isinstance(last, list) and old[last[1] : last[1] + 1] == [line]:
+            last[1] += 1
+        elif line in places:
+            parts.append([places[line], places[line] + 1])
+        else:
+            parts.append(line)
+    return parts
 
 
 async def _read_row(workspace: Workspace, run: str) -> RunRow | None:

@@ -85,6 +85,7 @@ class LiveView {
 
   open() {
     if (this.source || this.ended || document.hidden) return;
+    this.sent = {}; // the lines of each panel as they came: a patch names those that stay
     const address = new URL(this.root.dataset.stream, location.href);
     address.searchParams.set("after", this.cursor);
     this.source = new EventSource(address);
@@ -133,9 +134,11 @@ class LiveView {
 
   apply(message) {
     if (message.lastEventId) this.cursor = message.lastEventId;
-    const { target, html } = JSON.parse(message.data);
+    const { target, parts } = JSON.parse(message.data);
+    const lines = parts.flatMap((part) => (typeof part === "string" ? part : this.sent[target].slice(...part)));
+    this.sent[target] = lines;
     const old = document.getElementById(target);
-    const next = parseElement(html);
+    const next = parseElement(lines.join("\n"));
     if (!old || !next) return;
     if (target === "spoken") return this.speak(old, next);
     const list = old.querySelector("[data-follow]");
