@@ -63,15 +63,18 @@ def split_body(body: bytes) -> list[bytes]:
         raise BrokenAnswerError("a web page came instead; is this the address of a model")
     if not _EVENT.match(body):
         return [body]
-    blocks = (block.splitlines() for block in re.split(rb"\r?\n\r?\n", body))
+    blocks = (block.splitlines() for block in re.split(rb"(?:\r\n|\n|\r(?!\n)){2}", body))
     events = (b"\n".join(line[5:].strip() for line in block if line.startswith(b"data:")) for block in blocks)
     return [event for event in events if event]
+
+
+_LINE_END = re.compile(rb"\r\n|\n|\r(?!\Z)")  # an event stream may use each of them
 
 
 async def split_stream(first: bytes, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Yield the data of each event of a stream that begins with `first` and goes on with `parts`."""
     data: list[bytes] = []
-    *lines, rest = first.removeprefix(BOM_UTF8).split(b"\n")
+    *lines, rest = _LINE_END.split(first.removeprefix(BOM_UTF8))
     while True:
         for line in lines:
             if line.startswith(b"data:"):
@@ -82,7 +85,7 @@ async def split_stream(first: bytes, parts: AsyncIterator[bytes]) -> AsyncIterat
         part = await anext(parts, None)
         if part is None:
             break
-        *lines, rest = (rest + part).split(b"\n")
+        *lines, rest = _LINE_END.split(rest + part)
     if rest.startswith(b"data:"):
         data.append(rest[5:].strip())
     if data:
