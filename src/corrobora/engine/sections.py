@@ -38,11 +38,10 @@ from corrobora.policies.selection import (
 from corrobora.ports import Crawler, Entry
 from corrobora.roles.extract import Extraction, Quote
 from corrobora.text.comparison import find_differences
-from corrobora.text.markdown import GOES_ON, is_cut_code
 from corrobora.text.quantities import is_in_section
 from corrobora.text.ranking import measure_name
 from corrobora.text.segmentation import split_sentences
-from corrobora.text.tokens import fold_whitespace, stem_text, token_overlap
+from corrobora.text.tokens import CODE_GAP, GOES_ON, fold_whitespace, is_code_block, stem_text, token_overlap
 
 LIMIT_TOLD = "The search limit of this run is reached."
 SITE_PAGES = 50  # of one site; a crawl is billed by the page
@@ -286,9 +285,7 @@ def quotes_to_facts(quotes: Sequence[Quote], document: Document, thread: ThreadS
             subjects=quote.subjects,
             score=score,
         )
-        fact = fact and replace(fact, below=quote.below)
-        if fact is not None and is_cut_code(document.text, fact.end) and fact.claim == fold_whitespace(fact.quote):
-            fact = replace(fact, claim=f"{fact.claim} {GOES_ON}")  # the quote itself is literal
+        fact = fact and _mark_cut_code(replace(fact, below=quote.below), document.text)
         strong = fact is not None and _is_strong_quote(fact.quote, document.text)
         if fact is not None and strong and theirs:
             others.setdefault(fact.id, replace(fact, answers=theirs))
@@ -297,6 +294,13 @@ def quotes_to_facts(quotes: Sequence[Quote], document: Document, thread: ThreadS
         elif answers or not theirs:  # else it is counted where it is asked for
             dropped += 1
     return CheckedQuotes(tuple(own.values()), tuple(others.values()), dropped)
+
+
+def _mark_cut_code(fact: Fact, text: str) -> Fact:
+    """Let the copied claim of code that goes on behind its quote say so; the quote itself is literal."""
+    cut = text.startswith(f"\n{CODE_GAP}", fact.end) and is_code_block(text, fact.end - 1, fact.end)
+    copied = fact.claim == fold_whitespace(fact.quote)
+    return replace(fact, claim=f"{fact.claim} {GOES_ON}") if cut and copied else fact
 
 
 def _widen_quote(quote: str, passage: Passage, text: str) -> str:

@@ -20,7 +20,6 @@ from corrobora.text import phrases
 from corrobora.text.claims import CitedEvidence, check_read_support
 from corrobora.text.derivations import Derivation, DerivationKind, ReadingSet, check_derivation
 from corrobora.text.markdown import (
-    GOES_ON,
     LEAD,
     MARKER,
     describe_cell,
@@ -39,7 +38,7 @@ from corrobora.text.markdown import (
 from corrobora.text.mentions import describes_research, find_claim_words, is_statement
 from corrobora.text.orders import drop_orders, find_order
 from corrobora.text.support import Evidence, SupportCheck, check_support, find_numbers
-from corrobora.text.tokens import read_inline, token_overlap
+from corrobora.text.tokens import GOES_ON, read_inline, token_overlap
 
 _MOST_REPEATS = 3  # of a cited line: it may stand in a summary and in its section, a loop of a writer may not
 _MOST_PLAIN = 20  # of a line without citation, which every part of a report may have

@@ -16,7 +16,7 @@ from corrobora.domain.evidence import fold_typography
 from corrobora.text.phrases import SIDE_BY_SIDE
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.support import find_numbers
-from corrobora.text.tokens import CODE_GAP, read_inline, stem_text
+from corrobora.text.tokens import read_inline, stem_text
 
 MARKER = re.compile(r"\[(S\d{1,9}):(C\d{1,9})\]")  # how a draft cites: source and passage
 # `<` before a name, `/`, `!` or `?` opens HTML or an address; `![` an image; `](` a link, `]:` the target of one.
@@ -266,13 +266,7 @@ def iter_cited_sentences(line: str, quoted: str = "") -> Iterator[tuple[str, lis
 
 
 FENCE = "```"  # opens and closes a block of code
-GOES_ON = "…"  # ends the claim of a quote of code that goes on behind it, and stands below that code
 _FENCE = re.compile(r"\s*```[\w+-]{0,20}\s*")
-
-
-def is_cut_code(text: str, end: int) -> bool:
-    """True if a line of code ends at `end` and the next one is code of the same block."""
-    return text.startswith(CODE_GAP, text.rfind("\n", 0, end) + 1) and text.startswith(f"\n{CODE_GAP}", end)
 
 
 def split_lines(text: str) -> list[str]:

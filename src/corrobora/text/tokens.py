@@ -286,6 +286,7 @@ _CODE_LINES = re.compile(
     rf"(?:\A[^\n{CODE_GAP}]*(?=\n{CODE_GAP})|^{CODE_GAP}[^\n]*)(?:\n{CODE_GAP}[^\n]*)*", re.MULTILINE
 )
 _CODE_CHARS = 600  # of a block of code that is quoted whole
+GOES_ON = "…"  # ends the claim of a quote of code that goes on behind it, and stands below that code
 TERM_GAP = "\u2003"  # what a reader puts between a term and what defines it, where it writes both on one line
 _ROW = re.compile(r"(?:[^;:\n]{1,120}: [^;\n]{1,2000}(?:; |\.$|$)){2,}")
 
