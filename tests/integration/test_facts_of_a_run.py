@@ -151,8 +151,8 @@ async def test_what_a_sibling_found_is_judged_by_the_model_whichever_of_them_end
         if is_role(asked, "reflect") and POND in ids:
             told = re.findall(r"^(F\w+) \[[^\n]*may stand", asked.user, re.MULTILINE)
             gap = {"text": "who owns the pond", "target": ids[POND]}
-            said |= {"answered": [ids[POND]] if told else [], "gaps": [] if told else [gap], "done": bool(told)}
-            said |= {"answered_by": [{"question": ids[POND], "facts": told}] if told else []}
+            answered = [{"question": ids[POND], "facts": told}] if told else []
+            said |= {"answered": answered, "gaps": [] if told else [gap], "done": bool(told)}
             marker = "".join(re.findall(r"^F\w+ (\[S\d+:C\d+\])[^\n]*may stand", asked.user, re.MULTILINE)[:1])
             said |= {"findings": f"The pond has a limit {marker}. It is 97 miles {marker}." if told else ""}
         return json.dumps(said)

@@ -90,8 +90,7 @@ async def test_the_facts_that_a_model_names_answer_though_a_forum_disagrees_and_
             [source] = set(re.findall(r"^(S\d+) read .*Manual of lampd", page.text, re.MULTILINE))
             dispute = {"a": other, "b": own[0], "claim": "hold time", "relation": "contradicts", "severity": "medium"}
             said |= {
-                "answered": ["sq-1"],
-                "answered_by": [{"question": "sq-1", "facts": own}],
+                "answered": [{"question": "sq-1", "facts": own}],
                 "first_hand": [source],
                 "contradictions": [{**dispute, "difference": "180 -> 240 seconds", "scope": "", "resolved": False}],
                 "gaps": [],

@@ -78,7 +78,7 @@ def spoil_extras(role: str, text: str) -> str:
     """Fill in wrongly what a form does not demand."""
     extras = {
         "extract": {"follow_ups": [{"text": "C1: what else?"}, {}], "terms": ["gate", 3], "gaps": "none"},
-        "reflect": {"contradictions": [{"a": "F1", "severity": "awful"}], "answered_by": "sq-1", "next": []},
+        "reflect": {"contradictions": [{"a": "F1", "severity": "awful"}], "terms": "gate", "next": []},
         "clarify": {"reasons": 3, "narrower": [{"question": "which?"}]},
     }
     return json.dumps(json.loads(text) | extras.get(role, {}))

@@ -38,7 +38,7 @@ async def research_steps(*named: str, question: str = STEPS) -> str:
     def reflect(page: ParsedPrompt) -> Mapping[str, Any]:
         [(asked, _)] = page.questions()
         facts = [fact.id for fact in page.facts() if any(words in fact.quote for words in named)]
-        return {**SAID, "answered": [asked], "answered_by": [{"question": asked, "facts": facts}], "gaps": []}
+        return {**SAID, "answered": [{"question": asked, "facts": facts}], "gaps": []}
 
     answers = {
         "clarify": {
@@ -332,8 +332,8 @@ async def test_a_gap_that_a_model_names_is_not_closed_by_its_own_verdict_on_the_
 
     def reflect(page: ParsedPrompt) -> Mapping[str, Any]:
         [asked] = [name for name, _ in page.questions()]
-        found = {"answered": [asked], "answered_by": [{"question": asked, "facts": [page.facts()[0].id]}]}
-        return {**SAID, **found, "gaps": [{"text": "who inspects them", "target": asked}]}
+        answered = [{"question": asked, "facts": [page.facts()[0].id]}]
+        return {**SAID, "answered": answered, "gaps": [{"text": "who inspects them", "target": asked}]}
 
     answers = {"reflect": reflect, "extract": lambda page: extract_sentences(page, CRANES)}
     done = await run_over_wire("timed", answers, question=INSPECTED, documents=PORT, max_rounds=2)

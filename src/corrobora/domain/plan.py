@@ -293,3 +293,8 @@ class Record:
     recalled: tuple[Fact, ...] = ()  # facts of earlier runs and of siblings
     rounds: tuple[PastRound, ...] = ()
     earlier: tuple[PastRound, ...] = ()  # before these: of earlier passes over the same task
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """All facts that it shows, those that were known before first."""
+        return (*self.recalled, *(fact for done in (*self.earlier, *self.rounds) for fact in done.facts))

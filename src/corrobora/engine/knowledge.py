@@ -277,13 +277,21 @@ def build_record(thread: ThreadState, begun: Record) -> Record:
 
 
 def _tell_sources_apart(rounds: Sequence[PastRound]) -> Iterator[PastRound]:
-    """Give the path to sources whose title another one has, of their round or an earlier one: no line changes later."""
+    """Give the path to sources whose title another one has, of their round or an earlier one: no line changes later.
+
+    What an earlier round named by its id is not named again.
+    """
     called: dict[str, set[str]] = {}
+    named: set[str] = {""}
     for done in rounds:
         for each in done.sources:
             called.setdefault(each.title, set()).add(each.place)
         shown = (_add_place(each) if len(called[each.title]) > 1 else each for each in done.sources)
-        yield replace(done, sources=tuple(shown))
+        known = frozenset(named)
+        yield replace(
+            done, sources=tuple(replace(x, title="", origin="") if x.source in known else x for x in shown)
+        )
+        named.update(each.source for each in done.sources)
 
 
 def _add_place(source: SourceYield) -> SourceYield:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic import BeforeValidator, Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
 from corrobora.domain.plan import Record, Subject, SubQuestion
@@ -90,11 +90,16 @@ class WireGap:
 
 
 @dataclass(frozen=True, slots=True)
-class WireEvidence:
+class WireAnswered:
     """A sub-question that is answered, and the facts that answer it together, by their ids."""
 
     question: Annotated[str, choose_from("ids")]
     facts: list[str] = field(default_factory=list[str])
+
+
+def _take_answered(value: Any) -> Any:
+    """Take the id of a sub-question alone, too: which facts answer it code can tell."""
+    return {"question": value} if isinstance(value, str) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +122,10 @@ class WireProposal:
 
     summary: str
     reasoning: str
-    answered: list[Annotated[str, choose_from("ids")]]
+    answered: list[Annotated[WireAnswered, BeforeValidator(_take_answered)]]
     gaps: list[WireGap]
     done: bool
     should_continue: bool
-    answered_by: list[WireEvidence] = field(default_factory=list[WireEvidence])
     next_topic: str = ""
     url: str = ""
     contradictions: list[WireContradiction] = field(default_factory=list[WireContradiction])
@@ -135,11 +139,7 @@ class WireProposal:
 def convert_proposal(given: Learned, filled: WireProposal) -> Proposal:
     """Take ids that were shown, and an address only if it was shown or stands in the question."""
     ids = {question.id for question in given.sub_questions}
-    shown = (
-        *given.facts,
-        *given.record.recalled,
-        *(fact for done in (*given.record.earlier, *given.record.rounds) for fact in done.facts),
-    )
+    shown = (*given.facts, *given.record.facts)
     facts = {str(fact.id) for fact in shown}
     contradictions = tuple(
         _make_contradiction(each) for each in filled.contradictions if {each.a, each.b} <= facts and each.a != each.b
@@ -158,7 +158,7 @@ def convert_proposal(given: Learned, filled: WireProposal) -> Proposal:
         should_continue=filled.should_continue,
         reasoning=filled.reasoning,
         contradictions=contradictions,
-        answered=tuple(each for each in drop_duplicates(filled.answered) if each in ids),
+        answered=drop_duplicates(each.question for each in filled.answered if each.question in ids),
         judged=True,
         new_sub_questions=drop_duplicates(clean_texts(filled.new_sub_questions)),
         terms=drop_duplicates(clean_texts(filled.terms)),
@@ -167,8 +167,8 @@ def convert_proposal(given: Learned, filled: WireProposal) -> Proposal:
         findings=filled.findings.strip() if given.closing else "",
         answered_by=tuple(
             (each.question, tuple(fact for fact in drop_duplicates(each.facts) if fact in facts))
-            for each in filled.answered_by
-            if each.question in ids
+            for each in filled.answered
+            if each.facts and each.question in ids
         ),
     )
 

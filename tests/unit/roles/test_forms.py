@@ -31,7 +31,7 @@ from corrobora.roles.forms import (
 )
 from corrobora.roles.refine import WireChange, WireRefinement
 from corrobora.roles.scope import WireChoice, WireExcluded, WireIntent, WireSearch, WireShortlist
-from corrobora.roles.synthesize import WireContradiction, WireEvidence, WireGap, WireProposal, WireReport
+from corrobora.roles.synthesize import WireContradiction, WireAnswered, WireGap, WireProposal, WireReport
 from corrobora.testing.conformance import find_sample
 
 
@@ -153,10 +153,10 @@ def test_reflect_keeps_facts_that_exist_and_no_invented_address():
         WireContradiction(a, "F0", "c"),
         WireContradiction(a, a, "c"),
     ]
+    answered = [WireAnswered("sq-1", [a, "F0"]), WireAnswered("sq-9", [a])]
     filled = WireProposal(
-        "s", "r", ["sq-1", "sq-9"], [WireGap(" "), WireGap("g", "sq-2")], False, True,
+        "s", "r", answered, [WireGap(" "), WireGap("g", "sq-2")], False, True,
         next_topic="see https://evil.example/?q=secret now", url="https://evil.example", contradictions=contradictions,
-        answered_by=[WireEvidence("sq-1", [a, "F0"]), WireEvidence("sq-9", [a])],
     )  # fmt: skip
     made = convert("reflect", filled)
     assert [(c.a, c.b) for c in made.contradictions] == [(a, b)]

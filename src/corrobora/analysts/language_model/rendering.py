@@ -152,15 +152,22 @@ def _show_sub_questions(questions: Sequence[SubQuestion]) -> Shown:
     return quote_rows((f"{q.id} {q.standing.value}", (q.text, q.finding)) for q in questions)
 
 
-def _show_standings(questions: Sequence[SubQuestion]) -> Shown:
+def _show_standings(questions: Sequence[SubQuestion], record: Record | None = None) -> Shown:
     """The same without the finding of what is answered, where the facts are shown, too.
 
     A question that is open may be one that a plan added when its answer was already known: nothing else says so.
+    Of a finding that a fact of the `record` holds, the id is shown.
     """
+    facts = () if record is None else record.facts
+
+    def name_finding(said: str) -> str:
+        return next((str(fact.id) for fact in facts if said and said in (fact.claim, fact.quote)), said)
+
     return quote_rows(
-        (f"{each.id} {each.standing.value}", (each.text, "" if each.is_answered else each.finding))
+        (f"{each.id} {each.standing.value}", (each.text, "" if each.is_answered else name_finding(each.finding)))
         for each in questions
     )
+
 
 
 def _show_asked(questions: Sequence[SubQuestion]) -> Shown:
@@ -209,8 +216,7 @@ def _fact_rows(
 
 def _show_found(facts: Sequence[Fact], record: Record) -> Shown:
     """The same without grades, which later rounds may change; `record` holds all that is shown before and after."""
-    first = map_quotes(fact for done in (*record.earlier, *record.rounds) for fact in done.facts)
-    return quote_rows(_fact_rows(facts, {**first, **map_quotes(record.recalled)}, graded=False))
+    return quote_rows(_fact_rows(facts, map_quotes(record.facts), graded=False))
 
 
 def _show_origins(facts: Iterable[Fact]) -> Shown:

@@ -31,7 +31,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 _CACHED_CHARACTERS = 1_000_000  # of document texts
 _CACHED_PASSAGES = 1_000
-_TITLES_SHOWN = 8  # of a description
+_TITLES_SHOWN = 5  # of a description
 
 
 class LruCache(Generic[K, V]):

@@ -164,7 +164,7 @@ FROZEN = {
     "scope": "scope@45d73ba5d010.63700b1e",
     "scout": "scout@bff1af2b38aa.09b806af",
     "extract": "extract@8d8db6e37a39.e4e9fe6a",
-    "reflect": "reflect@c7c01572e66f.4ad22743",
+    "reflect": "reflect@4b54a412ee20.3d25372d",
     "synthesize": "synthesize@08e5d156f001.7999585e",
     "summarize": "summarize@8e9e6e297350.e062b737",
     "confirm": "confirm@da595c2be53d.bb752e7b",
