@@ -282,16 +282,14 @@ def _tell_sources_apart(rounds: Sequence[PastRound]) -> Iterator[PastRound]:
     What an earlier round named by its id is not named again.
     """
     called: dict[str, set[str]] = {}
-    named: set[str] = {""}
+    named: set[str] = set()  # of documents that were read
     for done in rounds:
         for each in done.sources:
             called.setdefault(each.title, set()).add(each.place)
         shown = (_add_place(each) if len(called[each.title]) > 1 else each for each in done.sources)
-        known = frozenset(named)
-        yield replace(
-            done, sources=tuple(replace(x, title="", origin="") if x.source in known else x for x in shown)
-        )
-        named.update(each.source for each in done.sources)
+        told = tuple(replace(each, title="", origin="") if each.source in named else each for each in shown)
+        yield replace(done, sources=told)
+        named.update(each.source for each in done.sources if each.source)
 
 
 def _add_place(source: SourceYield) -> SourceYield:

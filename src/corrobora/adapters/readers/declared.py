@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, takewhile
+from itertools import dropwhile, islice, takewhile
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from corrobora.adapters.readers import fold_spaces
@@ -217,6 +217,8 @@ _BLOCKS = frozenset(
     "hr li main nav ol p pre section table tbody td tfoot th thead tr ul".split()
 )
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_LEADS = frozenset({*_HEADINGS, "pre", "ul", "ol", "dl", "table", "hr"})
+_MARKUP = frozenset("b code em font i strong tt".split())
 _AROUND_PAGE = frozenset({"next", "prev", "previous", "up"})  # relations of a link in HTML, and in older manuals
 _MOST_LINKS, _NEAR, _LETTER = 500, 8, re.compile(r"\w")
 _UNSEEN = re.compile(
@@ -235,6 +237,7 @@ def prepare_page(page: Element) -> None:
     _drop_page_links(page)
     _flatten_samples(page)
     _drop_section_names(page)
+    _drop_anchors(page)
     _wrap_bare_text(page)
 
 
@@ -290,12 +293,26 @@ def _drop_section_names(page: Element) -> None:
                 del each.attrib["id"]
 
 
+def _drop_anchors(page: Element) -> None:
+    """Take out the places that links lead to: one that is never closed holds the rest of its page, in wrong order."""
+    for each in [each for each in page.iter("a") if each.get("href") is None]:
+        around = each.getparent()
+        each.drop_tag()
+        if around is not None and around.tag == "p":
+            for child in reversed(list(dropwhile(lambda each: each.tag not in _BLOCKS, around))):
+                around.addnext(child)
+
+
 def _wrap_bare_text(page: Element) -> None:
-    """Make a paragraph of the words that stand bare behind a block, as in older pages: extractors drop them."""
+    """Make a paragraph of the words that stand bare behind a block, as in older pages: extractors drop them.
+
+    Those under a heading or a list may begin with a marked one, such as "<b>Default:</b> 3".
+    """
     for block in list(page.iter(*_BLOCKS)):
-        if block.tail and block.tail.strip() and block.getparent() is not None:
-            behind: Iterator[Element] = block.itersiblings()
-            words = list(takewhile(lambda each: each.tag not in _BLOCKS, behind))
+        behind: Iterator[Element] = block.itersiblings()
+        words = list(takewhile(lambda each: each.tag not in _BLOCKS, behind))
+        headed = block.tag in _LEADS and any(each.tag in _MARKUP and _says_more(each) for each in words)
+        if block.getparent() is not None and (headed or (block.tail and block.tail.strip())):
             paragraph = block.makeelement("p")
             paragraph.text, block.tail = block.tail, None
             block.addnext(paragraph)

@@ -257,6 +257,31 @@ def test_words_that_stand_bare_behind_a_heading_or_a_list_are_read():
     assert listed in text
 
 
+def test_marked_words_under_a_heading_stand_under_it():
+    """What the reader lost stood above the next heading: the default of one directive then seemed that of another."""
+    parts = {"GateLimit": "3", "GateDelay": "1024", "GateOwner": "none"}
+    plain = "Every keeper of the works reads these rules before the first day of work and signs them."
+    page = "<body><h1>Gates</h1><p>" + plain + "".join(
+        f"<p><hr><h3><a name={name}>{name}</a></h3>\n<strong>Syntax:</strong> {name} <em>count</em><br>\n"
+        f"<strong>Default:</strong> {value}<br>\n<strong>Context:</strong> <code>&lt;Gate&gt;</code>, works<br>\n"
+        f"<p>\nThe <code>{name}</code> directive rules how the gate of the upper works is kept. {plain}"
+        for name, value in parts.items()
+    )
+    text = read_html(page.encode()).text
+    for name, value in parts.items():
+        assert f"{name}\n\nSyntax: {name} count Default: {value} Context: <Gate>, works\n\nThe {name}" in text
+
+
+def test_a_page_is_read_in_its_order_although_a_place_in_it_is_never_closed():
+    plain = "Every keeper of the works reads these rules before the first day of work and signs them."
+    asked = [f"<font color=red>Question</font>: Does <code>gate{n}</code> open by itself?<br>" for n in range(3)]
+    answer = "<pre>\n  gate on\n</pre>\n<font>Answer</font>: The <code>gate</code> opens <i>only</i> at dawn."
+    page = f"<body><h1>Gates</h1><p>{plain}" + "".join(f"<p><a name=g>{each}\n{answer}<p>{plain}" for each in asked)
+    text = " ".join(read_html(page.encode()).text.split())
+    for n in range(3):
+        assert f"Question: Does gate{n} open by itself? gate on Answer: The gate opens only at dawn. Every" in text
+
+
 def test_links_to_other_pages_are_no_text_and_a_sample_keeps_its_lines() -> None:
     links = '[<a rel="previous" href="a">Fretted</a>] | [<a rel="up" href="b">Strings</a>] | [<a href="c">Index</a>]'
     spans = "<span>x</span><span> = 1\n</span><span>if x:\n</span><span>    y = 2</span>"
