@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from tests.wire.methods import WireRun, run_over_wire
 
 from corrobora.domain.run import EventType
-from corrobora.testing.scripted_model import ParsedPrompt
+from corrobora.testing.scripted_model import ParsedPrompt, answer_prompt
 
 QUESTION = "How often must the harbour cranes of Brenhaven be inspected, and what load may they lift?"
 
@@ -129,3 +130,29 @@ async def test_a_first_round_is_told_that_nothing_was_searched_and_no_saturation
     assert "Saturation" not in first
     assert "It is the first round" not in second
     assert "Saturation of the last round" in second
+
+
+async def test_a_quote_of_a_section_that_was_only_listed_is_counted_and_a_document_is_named_once():
+    parts = "".join(
+        f"## Crane {n}\n\nHarbour crane {n} of Brenhaven must be inspected every {n} months, and may lift up to {n} tonnes. "
+        f"{' '.join(f'The keeper of crane {n} writes line {line} into its book each day.' for line in range(12))}\n\n"
+        for n in range(10, 50)
+    )
+
+    def extract(page: ParsedPrompt) -> Mapping[str, Any]:
+        listed = [row.split(" | ")[0] for row in page.lines("Other sections of this source, not shown:")][:1]
+        said: dict[str, Any] = json.loads(answer_prompt("# Role: extract\n", page.text))
+        forged = [
+            {"passage": name, "quote": "Cranes lift ninety tonnes on any day.", "confidence": 1.0} for name in listed
+        ]
+        return {**said, "quotes": [*said["quotes"], *forged]}
+
+    answers = {"extract": extract, "reflect": reflect("crane 17 lift", "crane 31 inspected")}
+    pages = {"rules.md": f"# Rules of Brenhaven\n\n{parts}"}
+    done = await run_over_wire("timed", answers, question=QUESTION, documents=pages, max_rounds=3)
+    forged = sum("Other sections of this source" in page for page in done.prompts("extract"))
+    assert done.report.methodology.dropped_quotes == forged > 1
+    told = ParsedPrompt.read("", done.prompts("reflect")[-1]).all("What came of its documents:")
+    rows = [row for _, inside in told for row in inside.split("\n")]
+    assert sum("Rules of Brenhaven" in row for row in rows) == 1 < len(rows)
+    assert sum("1 of its reader's quotes refused" in row for row in rows) == forged

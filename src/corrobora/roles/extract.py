@@ -200,10 +200,12 @@ def _locate_quotes(given: Excerpt, filled: Sequence[WireQuote]) -> list[Quote]:
     """Return the quotes as they stand in their passages, each once, also for passages with the same words."""
     shown = [passage for each in given.documents for passage in each.passages]
     passages = {str(passage.id): passage for passage in shown}
+    listed = {str(p.id): str(each.passages[0].id) for each in reversed(given.documents) for p in each.elsewhere}
     ids = {question.id for question in given.sub_questions}
     quotes: list[Quote] = []
     for found in filled:
         passage, text = _locate_quote(found, passages)
+        passage = passage if passage in passages else listed.get(passage, str(shown[0].id))  # where it is refused
         answers = tuple(each for each in drop_duplicates(found.answers) if each in ids)
         subjects = match_subjects(found.subjects, given.subjects)
         quotes.append(Quote(passage, text, " ".join(found.claim.split()), found.confidence, answers, subjects))

@@ -31,7 +31,7 @@ from corrobora.roles.forms import (
 )
 from corrobora.roles.refine import WireChange, WireRefinement
 from corrobora.roles.scope import WireChoice, WireExcluded, WireIntent, WireSearch, WireShortlist
-from corrobora.roles.synthesize import WireContradiction, WireAnswered, WireGap, WireProposal, WireReport
+from corrobora.roles.synthesize import WireAnswered, WireContradiction, WireGap, WireProposal, WireReport
 from corrobora.testing.conformance import find_sample
 
 

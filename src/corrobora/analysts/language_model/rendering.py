@@ -169,7 +169,6 @@ def _show_standings(questions: Sequence[SubQuestion], record: Record | None = No
     )
 
 
-
 def _show_asked(questions: Sequence[SubQuestion]) -> Shown:
     """The same without what a round may change."""
     return quote_rows((q.id, (q.text,)) for q in questions)

@@ -261,11 +261,15 @@ def test_marked_words_under_a_heading_stand_under_it():
     """What the reader lost stood above the next heading: the default of one directive then seemed that of another."""
     parts = {"GateLimit": "3", "GateDelay": "1024", "GateOwner": "none"}
     plain = "Every keeper of the works reads these rules before the first day of work and signs them."
-    page = "<body><h1>Gates</h1><p>" + plain + "".join(
-        f"<p><hr><h3><a name={name}>{name}</a></h3>\n<strong>Syntax:</strong> {name} <em>count</em><br>\n"
-        f"<strong>Default:</strong> {value}<br>\n<strong>Context:</strong> <code>&lt;Gate&gt;</code>, works<br>\n"
-        f"<p>\nThe <code>{name}</code> directive rules how the gate of the upper works is kept. {plain}"
-        for name, value in parts.items()
+    page = (
+        "<body><h1>Gates</h1><p>"
+        + plain
+        + "".join(
+            f"<p><hr><h3><a name={name}>{name}</a></h3>\n<strong>Syntax:</strong> {name} <em>count</em><br>\n"
+            f"<strong>Default:</strong> {value}<br>\n<strong>Context:</strong> <code>&lt;Gate&gt;</code>, works<br>\n"
+            f"<p>\nThe <code>{name}</code> directive rules how the gate of the upper works is kept. {plain}"
+            for name, value in parts.items()
+        )
     )
     text = read_html(page.encode()).text
     for name, value in parts.items():
