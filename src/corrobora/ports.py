@@ -105,6 +105,15 @@ class Analyst(Protocol):
         ...
 
 
+@runtime_checkable
+class PromptMeter(Protocol):
+    """An analyst that can tell before it plays a role how long its prompt is."""
+
+    def measure_prompt(self, role: Role[I, O], given: I) -> int:
+        """Return the characters that it would send for `given`, beside what is the same for every call of the role."""
+        ...
+
+
 CALL_SCOPE = "one call"  # of `LimitReached`: what is left of a limit is too little for any answer
 
 

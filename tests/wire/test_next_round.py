@@ -134,7 +134,7 @@ async def test_a_first_round_is_told_that_nothing_was_searched_and_no_saturation
 
 async def test_a_quote_of_a_section_that_was_only_listed_is_counted_and_a_document_is_named_once():
     parts = "".join(
-        f"## Crane {n}\n\nHarbour crane {n} of Brenhaven must be inspected every {n} months, and may lift up to {n} tonnes. "
+        f"## Crane {n}\n\nHarbour crane {n} of Brenhaven must be inspected every {n} months. It may lift {n} tonnes. "
         f"{' '.join(f'The keeper of crane {n} writes line {line} into its book each day.' for line in range(12))}\n\n"
         for n in range(10, 50)
     )

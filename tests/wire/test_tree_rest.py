@@ -169,3 +169,42 @@ async def test_tree_27_a_planner_is_shown_no_link_to_what_was_read():
     readings = [each for part in done.report.findings.children for one in part.rounds for each in one.readings]
     assert shortlist & {each.source for each in readings}
     assert not set(rows) & {name for each in readings for name in (each.source, each.hit.url)}
+
+
+def make_books(count: int) -> dict[str, str]:
+    """Long documents on the same thing: no reading has room for all of them in one call."""
+
+    def list_lines(crane: str) -> str:
+        return " ".join(f"Line {n} of the book on crane {crane} tells who inspected it on day {n}." for n in range(400))
+
+    rule = "Harbour cranes of Brenhaven of class {0} must be inspected every 12 months."
+    return {f"{c}.md": f"# Crane {c}\n\n{rule.format(c)} {list_lines(c)}\n" for c in "ABCDEFGHIK"[:count]}
+
+
+def make_limited_plan(tokens: int) -> dict[str, Any]:
+    spec = {"questions": [INSPECTED], "expected_format": "", "acceptance_criteria": "", "budget": f"{tokens} tokens"}
+    return make_plan(make_task("inspected", INSPECTED, specs=[spec]))
+
+
+def list_skipped(done: WireRun) -> list[str]:
+    readings = (reading for each in done.report.findings.rounds for reading in each.readings)
+    return [each.note for each in readings if each.outcome == "skipped"]
+
+
+async def test_tree_16_a_reading_waits_where_only_another_one_in_flight_leaves_its_task_too_few_tokens():
+    """Two readings begin at the same time; each is reserved with its longest answer, and takes far less."""
+    answers = {"plan": make_limited_plan(27_500), "extract": {"quotes": []}}
+    done = await run_over_wire("tree", answers, documents=make_books(10), max_rounds=1, reads_per_round=10)
+    assert len(done.prompts("extract")) == 2
+    assert not list_skipped(done)
+
+
+async def test_tree_16_the_tokens_of_a_task_are_counted_by_what_its_model_is_sent():
+    """What a role is given holds each fact several times and what no prompt shows: half of the tokens were refused."""
+    done = await run_over_wire("tree", {"plan": make_limited_plan(12_500)}, documents=make_books(2), max_rounds=1)
+    assert [len(done.prompts(role)) for role in ("extract", "reflect")] == [1, 1]
+    assert not list_skipped(done)
+    usage = done.report.findings.usage
+    assert 0 < usage.input_tokens + usage.output_tokens <= 12_500
+    done = await run_over_wire("tree", {"plan": make_limited_plan(6_000)}, documents=make_books(2), max_rounds=1)
+    assert set(list_skipped(done)) == {"the tokens of its task are spent"}

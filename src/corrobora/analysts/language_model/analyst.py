@@ -75,6 +75,10 @@ class LanguageModelAnalyst:
         written = f"|{self._language}" if self._language else ""
         return f"{self._choose_model(role).name}|{role.prompt}@{version}.{_make_form(role).version}{written}"
 
+    def measure_prompt(self, role: Role[I, O], given: I) -> int:
+        """Return the characters of what `role` is sent for `given`, beside its rules and form."""
+        return len(render_prompt(role, given, folder=self._prompts).user)
+
     async def play(self, role: Role[I, O], given: I) -> Answer[O]:
         """Play `role` once.
 

@@ -30,7 +30,7 @@ from corrobora.domain.plan import Brief, Node, Plan, Record, SubQuestion, TaskSp
 from corrobora.domain.report import Findings, Report
 from corrobora.domain.run import Event, EventType, Request, RequestOption, RunId, Stage, parse_last_stage
 from corrobora.domain.thread import AdvanceRule, StopReason, StopRule, ThreadState
-from corrobora.engine.session.budget import Budget, TimeScope, estimate_call_tokens
+from corrobora.engine.session.budget import Budget, TimeScope
 from corrobora.engine.session.egress import Egress
 from corrobora.engine.session.journal import (
     CallMeta,
@@ -295,9 +295,9 @@ class Session:
             return await analyst.play(role, given)
         if (spent := self.budget.read_meter().exhausted_limit) in ("tokens", "dollars", "calls"):
             raise LimitReached(spent, value=1, limit=1, scope="run")
-        tokens, reading, then = estimate_call_tokens(text), role.name == READER, role.name in BEFORE_READING
+        tokens, reading = self.budget.estimate_tokens(analyst, role, given, text), role.name == READER
         await self.budget.wait_tokens(tokens, reading=reading)
-        if (patience := await self.budget.wait_turn(writer=role.name == WRITER, then=then)) <= 0:
+        if (patience := await self.budget.wait_turn(writer=role.name == WRITER, then=role.name in BEFORE_READING)) <= 0:
             raise LimitReached("time", value=1, limit=1, scope="part")
         with self.budget.reserve_tokens(tokens, reading=reading):
             async with self.budget.limit_call(patience):

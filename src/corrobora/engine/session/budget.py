@@ -11,12 +11,13 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from typing import Any
 
 from corrobora.domain.errors import LimitReached, ProviderError
 from corrobora.domain.limits import Allowance, Meter, Usage
 from corrobora.engine.session.journal import CALL_TOKENS, Bill, UsageLedger
 from corrobora.policies.budget import WRITE_MARGIN_SECONDS, CallTimes, estimate_writing_seconds, fit_reserve
-from corrobora.ports import Clock, open_book
+from corrobora.ports import Analyst, Clock, PromptMeter, Role, open_book
 
 _scope: ContextVar[float] = ContextVar("scope_ends", default=math.inf)
 _writing: ContextVar[bool] = ContextVar("writing", default=False)
@@ -28,11 +29,6 @@ DECISION_SHARE = 0.25  # of the reserve: the most that deciding and summarizing 
 FALLBACK_SECONDS, FALLBACK_SHARE = 2.0, 0.1  # of a round, at its end: the next analyst still reads what no model read
 
 CHARACTERS_PER_TOKEN = 3  # of an input at least: a call is reckoned before it is sent, and rather too high
-
-
-def estimate_call_tokens(given: str) -> int:
-    """Return how many tokens a call with this input may take."""
-    return len(given) // CHARACTERS_PER_TOKEN + CALL_TOKENS
 
 
 class ScopeOver(TimeoutError):
@@ -297,6 +293,12 @@ class Budget:
             yield ledger
         finally:
             _ledgers.reset(token)
+
+    def estimate_tokens(self, analyst: Analyst, role: Role[Any, Any], given: Any, text: str) -> int:
+        """Return how many tokens a call may take: by its prompt, where a part of the run has a limit of them."""
+        limited = any(ledger.tokens is not None for ledger in _ledgers.get())
+        exact = limited and isinstance(analyst, PromptMeter)
+        return (analyst.measure_prompt(role, given) if exact else len(text)) // CHARACTERS_PER_TOKEN + CALL_TOKENS
 
     async def wait_tokens(self, tokens: int, *, reading: bool = False) -> None:
         """Wait while only calls in flight leave a part of the run too few tokens: most take less than is reserved."""
