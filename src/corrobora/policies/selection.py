@@ -96,6 +96,8 @@ def list_unread_sources(thread: ThreadState, limit: int) -> tuple[tuple[str, str
     """List addresses and titles that were found, or named by a source, and not opened yet, the latest first."""
     readings = [reading for done in (*thread.earlier, *thread.rounds) for reading in done.readings]
     opened = {name for reading in readings for name in (reading.hit.url, reading.source or "")}
+    shown = (*thread.facts, *thread.recalled)  # others have opened what a fact is of
+    opened |= {name for fact in shown for name in (fact.url, str(fact.source))}
     hits = [hit for done in reversed(thread.rounds) for hit in fuse_hits(done.hits)]
     found = {hit.url: hit.title for hit in hits if hit.source not in opened}
     named = [link.reference for done in thread.rounds for reading in done.readings for link in reading.linked]

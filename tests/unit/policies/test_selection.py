@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.policies import threads
 
 from corrobora.domain.evidence import Hit, PassageId, Reading, ReadOutcome, SourceId
 from corrobora.domain.plan import Brief, Node
 from corrobora.domain.thread import Assessment, Course, Intent, Phase, Round, ThreadState
-from corrobora.policies.selection import ASKED_PROVIDER, cluster_copies, fuse_hits, select_hits
+from corrobora.policies.selection import ASKED_PROVIDER, cluster_copies, fuse_hits, list_unread_sources, select_hits
 
 
 def hit(name: str, query: str = "q", provider: str = "p") -> Hit:
@@ -126,3 +127,12 @@ def test_rounds_30_where_sources_are_counted_a_further_section_takes_no_place_of
         state = after(replace(state, course=replace(state.course, whole_documents=counted)), first)
         assert [each.url for each in select_hits(found, state, whole=True)] == read
         assert len(select_hits(found, state, whole=True, again=1)) == len(read)
+
+
+def test_a_page_of_which_facts_are_known_is_not_listed_as_unread() -> None:
+    """A sibling or an earlier run has read it: whoever is told to choose from the list would spend a read on it."""
+    known = threads.fact(source="S1", url="a.md")
+    found = threads.thread(threads.one_round(urls="c.md", found_again="a.md b.md"))
+    assert [url for url, _ in list_unread_sources(found, 9)] == ["a.md", "b.md"]
+    for told in (replace(found, facts=(known,)), replace(found, recalled=(known,))):
+        assert [url for url, _ in list_unread_sources(told, 9)] == ["b.md"]
