@@ -84,7 +84,53 @@ def spoil_extras(role: str, text: str) -> str:
     return json.dumps(json.loads(text) | extras.get(role, {}))
 
 
-@pytest.mark.parametrize("shape", [wrap, break_lines, talk, write_markdown, drop_prose, spoil_extras])
+def change_values(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Change what stands in an answer, from within: members of objects, then items of lists."""
+    if isinstance(value, dict):
+        return change({key: change_values(each, change) for key, each in value.items()})
+    return change([change_values(each, change) for each in value] if isinstance(value, list) else value)
+
+
+def quote_values(_role: str, text: str) -> str:
+    """Write numbers as percentages in quotes, and truths in words."""
+
+    def change(each: Any) -> Any:
+        if isinstance(each, bool):
+            return "yes" if each else "no"
+        return f"{each * 100:.0f} %" if isinstance(each, float) else each
+
+    return json.dumps(change_values(json.loads(text), change))
+
+
+def spare_lists(_role: str, text: str) -> str:
+    """Write no list of one item, and no object of one text that its form demands."""
+
+    def change(each: Any) -> Any:
+        if isinstance(each, dict) and each.keys() == {"text"}:
+            return each["text"]
+        return each[0] if isinstance(each, list) and len(each) == 1 else each
+
+    return json.dumps(change_values(json.loads(text), change))
+
+
+def add_nulls(_role: str, text: str) -> str:
+    """Let each list begin with nothing."""
+    return json.dumps(change_values(json.loads(text), lambda each: [None, *each] if isinstance(each, list) else each))
+
+
+def wrap_twice(role: str, text: str) -> str:
+    return json.dumps({"role": role, "type": "object", "properties": {"answer": text}})
+
+
+def write_as_text(_role: str, text: str) -> str:
+    return json.dumps(text)
+
+
+SHAPES = (wrap, break_lines, talk, write_markdown, drop_prose, spoil_extras)
+ODD_SHAPES = (quote_values, spare_lists, add_nulls, wrap_twice, write_as_text)
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, *ODD_SHAPES])
 async def test_every_role_of_angles_is_read_in_an_odd_shape_without_a_repair(shape: Callable[[str, str], str]):
     """Among them those that only a reviewed run has: summarize, critique, revise, judge."""
 

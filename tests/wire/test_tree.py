@@ -359,14 +359,14 @@ async def test_tree_34_the_writer_is_told_what_differs_between_sources():
     assert "the interval of inspection" in prompt
 
 
-@pytest.mark.parametrize("budget", ["6,000 tokens", "9 sources"])
+@pytest.mark.parametrize("budget", ["4,000 tokens", "9 sources"])
 async def test_tree_16_the_tokens_of_a_spec_end_what_a_model_is_asked_for_its_leaf(budget: str):
     spec = {"questions": [INSPECTED], "budget": budget}
     plan = make_plan(make_task("inspected", INSPECTED, specs=[spec]), make_task("load", LOAD))
     done = await run_over_wire("tree", {"plan": plan})
     bounded, free = done.report.findings.children
     spent = bounded.usage.input_tokens + bounded.usage.output_tokens
-    # A call is reserved with its longest answer, so that 6,000 tokens allow one reading.
+    # A call is reserved with its longest answer, so that 4,000 tokens allow one reading.
     assert (spent <= 2_500, spent > 0) == ("tokens" in budget, True), spent
     assert free.usage.input_tokens > 1_000
     assert done.report.markdown

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BeforeValidator, Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
 from corrobora.domain.plan import Record, Subject, SubQuestion
@@ -97,11 +97,6 @@ class WireAnswered:
     facts: list[str] = field(default_factory=list[str])
 
 
-def _take_answered(value: Any) -> Any:
-    """Take the id of a sub-question alone, too: which facts answer it code can tell."""
-    return {"question": value} if isinstance(value, str) else value
-
-
 @dataclass(frozen=True, slots=True)
 class WireContradiction:
     """Two facts, by their ids, that do not fit together."""
@@ -122,7 +117,7 @@ class WireProposal:
 
     summary: str
     reasoning: str
-    answered: list[Annotated[WireAnswered, BeforeValidator(_take_answered)]]
+    answered: list[WireAnswered]
     gaps: list[WireGap]
     done: bool
     should_continue: bool

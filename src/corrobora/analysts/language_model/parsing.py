@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Container, Iterable, Mapping
-from typing import Any, NoReturn, TypeAlias
+from collections.abc import Container, Iterable, Iterator, Mapping
+from typing import Any, NoReturn, TypeAlias, cast
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -27,7 +27,8 @@ _MARKDOWN_FENCE = re.compile(
 )
 _TITLE = re.compile(r"^#[ \t]+(\S.{0,400})$", re.MULTILINE)
 _MARKER = re.compile(r"\[S\d{1,9}:C\d{1,9}")
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,15})(?:\.\d{1,15})?")
+_NUMBER = re.compile(r"(-?(?:0|[1-9]\d{0,15}))(?:(?:\.|,(?!\d{3}$))(\d{1,20}))? ?(%?)")
+_TRUTHS = {"true": True, "yes": True, "false": False, "no": False}
 _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")  # a character that no text of a database may hold
 
 
@@ -44,7 +45,7 @@ def extract_object(text: str, *, role: str) -> str:
     if len(text) > LIMITS.model_output_max_chars:
         size, most = f"{len(text):,}", f"{LIMITS.model_output_max_chars:,}"
         raise RoleError("output_too_large", f"The answer for {role} has {size} characters; the limit is {most}.")
-    body = drop_thinking(text).strip()
+    body = _read_text(drop_thinking(text).strip())
     if not body:
         raise RoleError("empty_output", f"The answer for {role} is empty.")
     start = body.find("{")
@@ -80,16 +81,39 @@ def read_markdown(text: str, *, title: str, role: str) -> str:
 
 
 def unwrap_object(text: str, fields: Container[str]) -> str:
-    """Return the object inside a wrapper such as `{"extract": {...}}`; `text` if its one member is a field."""
+    """Return the object inside wrappers without any field, such as `{"role": "extract", "answer": {...}}`."""
     value = json.loads(text)
-    if len(value) == 1 and isinstance(inner := next(iter(value.values())), dict) and next(iter(value)) not in fields:
-        return json.dumps(inner, ensure_ascii=False)
-    return text
+    while (
+        not any(name in fields for name in value)
+        and len(inner := [x for x in map(_read_object, value.values()) if x]) == 1
+    ):
+        value = inner[0]
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _read_text(body: str) -> str:
+    """Return the text that a JSON text holds: some models write their whole answer as one."""
+    try:
+        said = json.loads(body, strict=False) if body[:1] == body[-1:] == '"' else body
+    except ValueError:
+        return body
+    return said.strip() if isinstance(said, str) else body
+
+
+def _read_object(value: Any) -> dict[str, Any] | None:
+    """Return an object, also one that a text holds."""
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            value = json.loads(value, strict=False)
+        except ValueError:
+            return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
 def fill_form(adapter: TypeAdapter[Any], text: str, schema: Mapping[str, Any], *, last: bool = False) -> Any:
-    """Fill in a role's form, strictly. A field left `null` counts as left out, a number in quotes is read as one.
+    """Fill in a role's form, strictly. A field left `null` counts as left out.
 
+    A number or a truth in quotes is read as one, and one item where a list is asked for as a list.
     A text that is left out is empty, and what an answer can do without is dropped where it does not fit: whatever has
     a default, and of an answer that is the `last` one items of any list. Forms that forbid further fields, because all
     of them take effect, are refused as a whole.
@@ -106,24 +130,37 @@ def fill_form(adapter: TypeAdapter[Any], text: str, schema: Mapping[str, Any], *
         except ValidationError as error:
             refused = error
     places = [tuple(each["loc"]) for each in refused.errors(include_url=False, include_context=False)]
-    if (unquoted := _unquote_numbers(cleaned, places, schema)) is not None:
-        return fill_form(adapter, unquoted, schema, last=last)
+    if (adapted := _adapt_values(cleaned, places, schema)) is not None:
+        return fill_form(adapter, adapted, schema, last=last)
     mended = None if schema.get("additionalProperties") is False else _mend_form(cleaned, places, schema, last=last)
     if mended is None:
         raise refused
     return adapter.validate_json(mended, strict=True)
 
 
-def _unquote_numbers(text: str, places: Iterable[_Place], schema: Mapping[str, Any]) -> str | None:
-    """Return JSON text with the numbers in quotes at these places as numbers; None if there is none."""
+def _adapt_values(text: str, places: Iterable[_Place], schema: Mapping[str, Any]) -> str | None:
+    """Return JSON text whose values at these places are of the kind that the form asks for; None if none can be."""
     value, found = json.loads(text), False
     for place in places:
         holder, wanted = _find_value(value, place[:-1]), _find_schema(schema, place)
-        said = _find_said(holder, place[-1])
-        kinds = {each.get("type") for each in (wanted, *wanted.get("anyOf", ()))}
-        if isinstance(said, str) and _NUMBER.fullmatch(said) and kinds & {"number", "integer"}:
-            holder[place[-1]], found = json.loads(said), True
+        for read in _read_as(_find_said(holder, place[-1]), wanted):
+            holder[place[-1]], found = read, True
     return json.dumps(value, ensure_ascii=False) if found else None
+
+
+def _read_as(said: Any, wanted: Mapping[str, Any]) -> Iterator[Any]:
+    """Read a value as one of the kind that is asked for, if it can be."""
+    kinds = {each.get("type") for each in (wanted, *wanted.get("anyOf", ()))}
+    number = _NUMBER.fullmatch(said.strip()) if isinstance(said, str) else None
+    if number is not None and ("number" in kinds or "integer" in kinds):
+        whole, rest, percent = number.groups()
+        yield float(f"{whole}.{rest or 0}") / 100 if percent else json.loads(f"{whole}.{rest}" if rest else whole)
+    elif "boolean" in kinds and isinstance(said, str) and said.casefold() in _TRUTHS:
+        yield _TRUTHS[said.casefold()]
+    elif "array" in kinds and isinstance(said, str | dict):
+        yield [said] if said else []
+    elif "object" in kinds and isinstance(said, str) and len(needed := wanted.get("required", ())) == 1:
+        yield {needed[0]: said}  # a query, a gap or a question in words alone
 
 
 def _mend_form(text: str, places: Iterable[_Place], schema: Mapping[str, Any], *, last: bool) -> str | None:
@@ -191,14 +228,15 @@ def _is_plain_text(schema: Mapping[str, Any]) -> bool:
 
 
 def drop_nulls(text: str) -> str | None:
-    """Return JSON text without the members that are `null`; None if it has none."""
+    """Return JSON text without the members and items that are `null`; None if it has none."""
     if "null" not in text:
         return None
     found: list[bool] = []
 
     def drop(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found.extend(value is None for _, value in pairs)
-        return {key: value for key, value in pairs if value is not None}
+        found.extend(value is None or (isinstance(value, list) and None in value) for _, value in pairs)
+        kept = ((key, value) for key, value in pairs if value is not None)
+        return {key: [x for x in value if x is not None] if isinstance(value, list) else value for key, value in kept}
 
     value = json.loads(text, object_pairs_hook=drop)
     return json.dumps(value, ensure_ascii=False) if any(found) else None

@@ -140,7 +140,7 @@ async def test_json_in_fences_or_with_small_faults_needs_no_repair(text: str):
         " \n ",
         "<think>only thoughts</think>",
         '{"problems": ["a"], "problems": [], "summary": "b"}',
-        '{"problems": "a", "summary": "b"}',
+        '{"problems": 3, "summary": "b"}',
         '{"summary": "b"}',
         '{"problems": [], "summary": NaN}',
         "[1, 2]",

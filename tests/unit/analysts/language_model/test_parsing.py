@@ -103,7 +103,8 @@ def test_a_nul_is_left_out_and_what_only_looks_like_one_stays():
 
 def test_members_that_are_null_are_left_out_at_every_depth():
     assert drop_nulls('{"a": 1}') is None
-    assert drop_nulls('{"a": "null", "b": [null]}') is None
+    assert drop_nulls('{"a": "null", "b": ["null"]}') is None
+    assert drop_nulls('{"a": [null, 1]}') == '{"a": [1]}'
     assert json.loads(drop_nulls('{"a": null, "b": {"c": null, "d": [{"e": null}]}}') or "") == {"b": {"d": [{}]}}
 
 
