@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import dropwhile, islice, takewhile
+from itertools import islice, takewhile
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from corrobora.adapters.readers import fold_spaces
@@ -299,7 +299,9 @@ def _drop_anchors(page: Element) -> None:
         around = each.getparent()
         each.drop_tag()
         if around is not None and around.tag == "p":
-            for child in reversed(list(dropwhile(lambda each: each.tag not in _BLOCKS, around))):
+            inside: list[Element] = list(around)
+            first = next((at for at, child in enumerate(inside) if child.tag in _BLOCKS), len(inside))
+            for child in reversed(inside[first:]):
                 around.addnext(child)
 
 

@@ -233,10 +233,13 @@ def drop_nulls(text: str) -> str | None:
         return None
     found: list[bool] = []
 
+    def drop_items(value: Any) -> Any:
+        found.append(value is None or (isinstance(value, list) and None in value))
+        return [each for each in cast("list[Any]", value) if each is not None] if isinstance(value, list) else value
+
     def drop(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found.extend(value is None or (isinstance(value, list) and None in value) for _, value in pairs)
-        kept = ((key, value) for key, value in pairs if value is not None)
-        return {key: [x for x in value if x is not None] if isinstance(value, list) else value for key, value in kept}
+        made = {key: drop_items(value) for key, value in pairs}
+        return {key: value for key, value in made.items() if value is not None}
 
     value = json.loads(text, object_pairs_hook=drop)
     return json.dumps(value, ensure_ascii=False) if any(found) else None

@@ -296,9 +296,9 @@ class Budget:
 
     def estimate_tokens(self, analyst: Analyst, role: Role[Any, Any], given: Any, text: str) -> int:
         """Return how many tokens a call may take: by its prompt, where a part of the run has a limit of them."""
-        limited = any(ledger.tokens is not None for ledger in _ledgers.get())
-        exact = limited and isinstance(analyst, PromptMeter)
-        return (analyst.measure_prompt(role, given) if exact else len(text)) // CHARACTERS_PER_TOKEN + CALL_TOKENS
+        limited = any(each.tokens is not None for each in _ledgers.get())
+        size = analyst.measure_prompt(role, given) if limited and isinstance(analyst, PromptMeter) else len(text)
+        return size // CHARACTERS_PER_TOKEN + CALL_TOKENS
 
     async def wait_tokens(self, tokens: int, *, reading: bool = False) -> None:
         """Wait while only calls in flight leave a part of the run too few tokens: most take less than is reserved."""
