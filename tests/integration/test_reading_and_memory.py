@@ -266,7 +266,7 @@ async def test_sections_of_one_document_that_a_reader_asks_for_are_shown_as_one_
         await harness.run(server, "timed")
     both = next(user for user in prompts(server, "extract") if f"Passage {asked_for[0]}," in user)
     assert f"Passage {asked_for[1]}" in both
-    assert both.count("Its passages:") == both.count("Other sections of this source") == 1
+    assert (both.count("Its passages:"), both.count("Other sections of this source")) == (1, 0), "those were listed"
     assert not set(asked_for) & set(re.findall(r"^(C\d+) \| ", both, re.MULTILINE))
     told = next(user for user in prompts(server, "reflect") if "Counting of gates" in user)
     assert len(re.findall(r"^S\d+ read \d+ facts \| Counting of gates", told, re.MULTILINE)) == 1

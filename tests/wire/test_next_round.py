@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from tests.wire.methods import WireRun, run_over_wire
@@ -132,13 +133,17 @@ async def test_a_first_round_is_told_that_nothing_was_searched_and_no_saturation
     assert "Saturation of the last round" in second
 
 
-async def test_a_quote_of_a_section_that_was_only_listed_is_counted_and_a_document_is_named_once():
+def make_rules() -> dict[str, str]:
+    """A document of more sections than one reading has room for."""
     parts = "".join(
         f"## Crane {n}\n\nHarbour crane {n} of Brenhaven must be inspected every {n} months. It may lift {n} tonnes. "
         f"{' '.join(f'The keeper of crane {n} writes line {line} into its book each day.' for line in range(12))}\n\n"
         for n in range(10, 50)
     )
+    return {"rules.md": f"# Rules of Brenhaven\n\n{parts}"}
 
+
+async def test_a_quote_of_a_section_that_was_only_listed_is_counted_and_a_document_is_named_once():
     def extract(page: ParsedPrompt) -> Mapping[str, Any]:
         listed = [row.split(" | ")[0] for row in page.lines("Other sections of this source, not shown:")][:1]
         said: dict[str, Any] = json.loads(answer_prompt("# Role: extract\n", page.text))
@@ -148,11 +153,25 @@ async def test_a_quote_of_a_section_that_was_only_listed_is_counted_and_a_docume
         return {**said, "quotes": [*said["quotes"], *forged]}
 
     answers = {"extract": extract, "reflect": reflect("crane 17 lift", "crane 31 inspected")}
-    pages = {"rules.md": f"# Rules of Brenhaven\n\n{parts}"}
-    done = await run_over_wire("timed", answers, question=QUESTION, documents=pages, max_rounds=3)
+    done = await run_over_wire("timed", answers, question=QUESTION, documents=make_rules(), max_rounds=3)
     forged = sum("Other sections of this source" in page for page in done.prompts("extract"))
     assert done.report.methodology.dropped_quotes == forged > 1
     told = ParsedPrompt.read("", done.prompts("reflect")[-1]).all("What came of its documents:")
     rows = [row for _, inside in told for row in inside.split("\n")]
     assert sum("Rules of Brenhaven" in row for row in rows) == 1 < len(rows)
     assert sum("1 of its reader's quotes refused" in row for row in rows) == forged
+
+
+async def test_a_reader_who_asks_for_a_section_is_not_told_again_what_it_has_read():
+    def extract(page: ParsedPrompt) -> Mapping[str, Any]:
+        listed = [row.split(" | ")[0] for row in page.lines("Other sections of this source, not shown:")]
+        return json.loads(answer_prompt("# Role: extract\n", page.text)) | {"read_next": listed[-1:]}
+
+    answers = {"extract": extract, "reflect": reflect("crane 17 lift")}
+    done = await run_over_wire("timed", answers, question=QUESTION, documents=make_rules(), max_rounds=2)
+    shown: set[str] = set()
+    for page in map(partial(ParsedPrompt.read, ""), done.prompts("extract")):
+        listed = {row.split(" | ")[0] for row in page.lines("Other sections of this source, not shown:")}
+        assert not listed & shown
+        shown |= {name for name, _ in page.passages()}
+    assert len(done.prompts("extract")) > 2, "sections that were asked for are read"

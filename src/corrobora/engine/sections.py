@@ -232,8 +232,9 @@ async def widen_reading(
     shared = run.shares_readers(thread.specs)
     subjects, served = (*run.brief.subjects, *thread.subjects), run.questions if shared else thread.sub_questions
     needs = drop_subjects((question.text for question in served), subjects, document.source.title)
-    if hit.provider == ASKED_PROVIDER and hit.passage is not None:
-        chosen = read_section(everything, hit.passage)
+    section = hit.passage if hit.provider == ASKED_PROVIDER else None  # whoever asked for it was shown the others
+    if section is not None:
+        chosen = read_section(everything, section)
     else:
         here = [each for each in (hit, *found) if each.source == hit.source and each.url == hit.url]
         lanes = ([each.passage for each in here if each.query == query] for query in searched)
@@ -247,7 +248,7 @@ async def widen_reading(
     before -= {each.passage for each in (hit, *found)}  # of an earlier pass only what is found is read anew
     fresh = tuple(each for each in chosen if each.id not in thread.read_passages | before)
     known = {*thread.read_passages, *before, *(each.id for each in fresh)}
-    others = list_other_sections(everything, known, MAX_SECTIONS_LISTED, needs or searched)
+    others = () if section else list_other_sections(everything, known, MAX_SECTIONS_LISTED, needs or searched)
     return replace(document, passages=fresh), others
 
 

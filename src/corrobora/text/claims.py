@@ -157,7 +157,6 @@ _UNIT = rf"(?:(?! (?:is|are|was|were)\b){_W}){{0,2}}"  # "1,000 s is higher" sta
 _VERB = r"(?:=|equals?|is|are|was|were|makes?|made|gives?|comes? to|came to|amounts? to|adds? up to|totals?|totalled)"
 _FACTORS = {"twice": 2.0, "double": 2.0, "doubled": 2.0, "doubles": 2.0, "thrice": 3.0, "triple": 3.0, "tripled": 3.0,
             "quadrupled": 4.0, "half": 0.5, "halved": 0.5, "halves": 0.5}  # fmt: skip
-_HOW_OFTEN = r"(?<!twice(?= (?:in|within|per|an?|each|every|during)\b))"  # "twice in ten minutes" is no ratio
 _SIGN = re.compile(rf"{_N}{_W}{{0,2}}\s*(\+|-|−|–|×|x|\*|/|÷|times|multiplied by|plus|minus|divided by)\s*{_N}")
 _OPERATORS: tuple[tuple[str, str], ...] = (  # the first whose word stands in the sentence
     ("average", r"(?<!\ban )\baverage[sd]?\b|\ban average of\b|\bmean\b"),
@@ -168,7 +167,7 @@ _OPERATORS: tuple[tuple[str, str], ...] = (  # the first whose word stands in th
             (
                 rf"{_N} times (?:as|the|that|those|what|its|their|{_UP}|{_DOWN})\b",
                 r"\bfactor of\b|\bratio\b",
-                rf"\b(?:{'|'.join(_FACTORS)})\b{_HOW_OFTEN}",
+                rf"\b(?:{'|'.join(_FACTORS)})\b(?<!twice(?= (?:in|within|per|an?|each|every|during)\b))",  # how often
             )
         ),
     ),

@@ -159,14 +159,10 @@ def _show_standings(questions: Sequence[SubQuestion], record: Record | None = No
     Of a finding that a fact of the `record` holds, the id is shown.
     """
     facts = () if record is None else record.facts
-
-    def name_finding(said: str) -> str:
-        return next((str(fact.id) for fact in facts if said and said in (fact.claim, fact.quote)), said)
-
-    return quote_rows(
-        (f"{each.id} {each.standing.value}", (each.text, "" if each.is_answered else name_finding(each.finding)))
-        for each in questions
-    )
+    known = {said: str(fact.id) for fact in reversed(facts) for said in (fact.claim, fact.quote) if said}
+    findings = ["" if each.is_answered else known.get(each.finding, each.finding) for each in questions]
+    rows = zip(questions, findings, strict=True)
+    return quote_rows((f"{each.id} {each.standing.value}", (each.text, finding)) for each, finding in rows)
 
 
 def _show_asked(questions: Sequence[SubQuestion]) -> Shown:
