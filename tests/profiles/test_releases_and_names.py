@@ -71,6 +71,8 @@ Changes with flail 3.9.5                                      28 Dec 2021
 
 Changes with flail 3.9.4                                      02 Nov 2021
 
+    *) Change: the number of grains in a sheaf was changed to 1000.
+
     *) Feature: the ash handle.
 """
 TERMS = """The terms of the weir
@@ -79,6 +81,11 @@ TERMS = """The terms of the weir
      weir it must remain there for at least six
      (6) months after it was added.
 """
+RULES = {
+    "Rules-of-the-weir-1.1": "The miller of Ashford keeps the sluice of the weir.\n",
+    "Rules-of-the-weir-2.0": "The fisher of Brook keeps the sluice of the weir.\n",
+}
+FOUNDING = "# Founding\n\nThe Mill House was started by Greta Lund on February 1st, 2000.\n"
 KILNS = {
     "kiln-north.md": "# Kiln in the north\n\nThe malt kiln is fired at 70 degrees.\n",
     "kiln-south.md": "# Kiln in the south\n\nThe malt kiln is fired at 95 degrees.\n",
@@ -90,9 +97,11 @@ FILES = (
         "sieve.md": SIEVE,
         "winnow.txt": OPTIONS,
         "flail.txt": COLUMNS,
+        "founding.md": FOUNDING,
         "weir": TERMS,
     }
     | KILNS
+    | RULES
     | {
         f"part-{n}.md": f"# Part {n}\n\nPart {n} of the mill house has {n + 3} windows and a door to the yard.\n"
         for n in range(12)
@@ -103,6 +112,9 @@ FIRED = "At how many degrees is the malt kiln fired?"
 OPTION = "Which option of the winnow passes the grain through a second sieve?"
 NEW = "What is new in 3.9.5?"
 KEPT = "How long must a board that lies at the weir remain there?"
+KEEPERS = "Who keeps the sluice, in 1.1 and in 2.0?"
+CHANGED = "When was the number of grains in a sheaf changed?"
+BEGAN = "Who began the Mill House and when?"
 PAINTED = "Can I paint the windows of the mill house yellow?"
 DATED = "When was Release 1.8 of the sieve made?"
 
@@ -116,7 +128,7 @@ async def research(home: Path) -> dict[str, Report]:
     found: dict[str, Report] = {}
     async with Workspace.open(load_settings({"home": (str(home / "home"), "--home")})) as workspace:
         await ingest_here(workspace.database, "mill", documents)
-        for question in (DROPPED, DATED, FIRED, OPTION, NEW, KEPT, PAINTED):
+        for question in (DROPPED, DATED, FIRED, OPTION, NEW, KEPT, PAINTED, KEEPERS, BEGAN, CHANGED):
             request = Request(question, "timed", libraries=("mill",), authorized="policy")
             run = await submit_run(workspace, request, deferred=False)
             epoch = await workspace.runs.claim(run, "test")
@@ -147,6 +159,10 @@ def test_the_date_of_a_release_is_told_by_its_heading(reports: dict[str, Report]
     said = opening(reports[DATED])
     assert said.startswith(f"{phrases.STATED_IN} Release 1.8 (7 April 2019):")
     assert "oak" in said
+
+
+def test_a_number_that_may_be_a_year_does_not_hide_the_date_above_it(reports: dict[str, Report]) -> None:
+    assert opening(reports[CHANGED]).startswith(f"{phrases.STATED_IN} Changes with flail 3.9.4 02 Nov 2021:")
 
 
 def test_each_statement_of_a_change_log_names_the_release_it_stands_below(reports: dict[str, Report]) -> None:
@@ -182,6 +198,18 @@ def test_a_number_at_the_start_of_a_wrapped_line_is_no_item_of_a_list(reports: d
 def test_words_of_a_question_that_the_library_does_not_speak_of_are_no_answer(reports: dict[str, Report]) -> None:
     assert "windows" in opening(reports[PAINTED])
     assert reports[PAINTED].outcome is Outcome.PASSAGES
+
+
+def test_a_name_and_the_kind_of_answer_that_is_asked_for_are_near_the_question(reports: dict[str, Report]) -> None:
+    assert reports[BEGAN].outcome is Outcome.PASSAGES
+    assert "Greta Lund on February 1st, 2000" in opening(reports[BEGAN])
+
+
+def test_two_releases_that_a_question_names_are_told_side_by_side(reports: dict[str, Report]) -> None:
+    first, second = opening(reports[KEEPERS]).split(f"{phrases.STATED_IN} version 2.0:")
+    assert first.startswith(f"{phrases.STATED_IN} version 1.1:")
+    assert "Ashford" in first
+    assert "Brook" in second
 
 
 async def find_first(home: Path, question: str) -> str:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, cast
 
 from corrobora.adapters.readers.parser import strip_ending
 from corrobora.domain.errors import ReadError, UserError
-from corrobora.domain.evidence import ReadOutcome, Source, SourceId
+from corrobora.domain.evidence import FILE_ENDING, ReadOutcome, Source, SourceId
 from corrobora.domain.limits import LIMITS
 from corrobora.ports import IngestItem, ParsedDocument
 from corrobora.text.authors import clean_authors, read_byline
@@ -239,7 +239,7 @@ def _build_source(file: ListedFile, parsed: ParsedDocument) -> Source:
         value = file.about.get(name)
         return value if isinstance(value, str) and value else fallback
 
-    name = Path(strip_ending(file.shown)).stem
+    name = FILE_ENDING.sub("", Path(strip_ending(file.shown)).name)
     dated = _DATE.search(name)
     title = manifest_text("title", parsed.title or _JOINT.sub(" ", name))
     series = manifest_text("doc")

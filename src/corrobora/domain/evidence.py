@@ -131,8 +131,7 @@ class Document:
 
 def read_file_name(url: str) -> str:
     """Return the words of the path of a document's file, without its ending; "" for a page of the web."""
-    path, dot, _ = url.rpartition(".")
-    return _NO_WORD.sub(" ", path).strip() if dot and "://" not in url else ""
+    return _NO_WORD.sub(" ", FILE_ENDING.sub("", url)).strip() if "." in url and "://" not in url else ""
 
 
 def fact_id(source: SourceId, quote: str) -> FactId:
@@ -141,6 +140,7 @@ def fact_id(source: SourceId, quote: str) -> FactId:
     return FactId("F" + hashlib.sha256(f"{source}\0{folded}".encode()).hexdigest()[:12])
 
 
+FILE_ENDING = re.compile(r"(?<=[^\d/])\.[^./]*\Z|(?<=\d)\.[A-Za-z][^./]*\Z")  # "terms-1.1" has none
 _NO_WORD = re.compile(r"[\W_]+")
 LOOK_ALIKES = {  # typographic quotation marks and dashes, and their plain forms
     **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc\u00b4`", "'"),

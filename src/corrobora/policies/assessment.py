@@ -291,10 +291,8 @@ def _has_both_sides(question: str, passing: Sequence[Fact]) -> bool:
     if not asks_to_compare(question):
         return True
     texts = tuple(f"{fact.quote} {read_headings(fact)}" for fact in passing)
-    if not covers_both_sides(question, texts):
-        return False
     versions = {fact.version for fact in passing}
-    return len(versions) != 1 or "" in versions
+    return covers_both_sides(question, texts) and (len(versions) != 1 or "" in versions)
 
 
 def _explain_miss(checked: Sequence[tuple[Fact, AnswerCheck]]) -> str:

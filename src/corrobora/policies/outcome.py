@@ -21,6 +21,7 @@ from corrobora.policies.grading import EvidenceView
 from corrobora.policies.queries import COMPLETION_DRIVE
 from corrobora.text import phrases
 from corrobora.text.answer_match import NEAR_SHARE, read_ratings
+from corrobora.text.answers import classify_question
 from corrobora.text.phrases import format_count
 from corrobora.text.tokens import token_overlap
 
@@ -155,8 +156,8 @@ def list_denied(found: Findings) -> dict[str, list[str]]:
 def explain_refusal(question: str, sub_questions: Sequence[SubQuestion], facts: Sequence[Fact]) -> str:
     """Say why quotes that no model has judged are no report, or "" if one of them is near the question.
 
-    One is near where the library is not unlikely to speak of it, or where it holds half of the topic; of a library
-    that is too small to tell, where it holds a word of it.
+    One is near where the library is not unlikely to speak of it, or where it holds half of the topic, or all names and
+    the kind of answer that is asked for; of a library that is too small to tell, where it holds a word of it.
     """
     if not sub_questions or not facts or any(map(is_partly_answered, sub_questions)):
         return ""
@@ -165,7 +166,10 @@ def explain_refusal(question: str, sub_questions: Sequence[SubQuestion], facts: 
     rated = [each.likely for each in sub_questions if each.likely is not None]
     if any(likely >= read_ratings()[0] for likely in rated):
         return ""
-    if any(check.share >= NEAR_SHARE or (check.near and not rated) for each in asked for _, check in view.check(each)):
+    checked = [(check, classify_question(each).kinds) for each in asked for _, check in view.check(each)]
+    if any(
+        check.share >= NEAR_SHARE or (check.suits and kinds) or (check.near and not rated) for check, kinds in checked
+    ):
         return ""
     return f"{format_count(len(facts), 'statement was', 'statements were')} read and none is near the question"
 

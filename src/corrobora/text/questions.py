@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from corrobora.text.mentions import MentionKind, find_mentions
-from corrobora.text.quantities import is_calendar_name, remove_releases
+from corrobora.text.quantities import find_asked_releases, is_calendar_name, remove_releases
 from corrobora.text.tokens import find_literals, split_words, stem_text, stem_word
 from corrobora.text.vocabulary import detect_language, find_function_words
 
@@ -213,9 +213,9 @@ def asks_for_duty(question: str) -> bool:
 
 @lru_cache(maxsize=1_000)
 def asks_to_compare(question: str) -> bool:
-    """True if a question names two sides, or asks what changed or differs."""
+    """True if a question names two sides or several releases, or asks what changed or differs."""
     differs = not _COMPARING.isdisjoint(split_words(question)) and _DOES_IT.match(question) is None
-    return differs or bool(find_compared_sides(question))
+    return differs or bool(find_compared_sides(question)) or len(find_asked_releases(question).numbers) > 1
 
 
 def find_compared_sides(question: str) -> tuple[str, ...]:

@@ -304,7 +304,7 @@ _OUTLINE_LINES = 500_000  # a longer text is hardly laid out by hand, and its ou
 
 def read_text(data: bytes, charset: str = "") -> ParsedDocument:
     """Return the text of a file with its outline. Raises `ReadError` if the bytes are no text."""
-    written = outline.join_quoted(outline.join_hyphenated(decode_text(data, charset)))
+    written = outline.join_quoted(outline.open_frames(outline.join_hyphenated(decode_text(data, charset))))
     lines = [line.rstrip() for line in written.strip("\n").split("\n")]
     text, headings = outline.read_outline(lines) if len(lines) <= _OUTLINE_LINES else ("\n".join(lines), ())
     above = headings[0].title if headings and all(each.level > headings[0].level for each in headings[1:]) else ""

@@ -17,6 +17,7 @@ from corrobora.text.tokens import TERM_GAP
 
 _BROKEN = re.compile(r"(?<=\w)\u2010\n([ \t]*)(\S+)[ \t]*(\n?)")
 _QUOTED = re.compile(r"\A(?:>[ \t]?)*")
+_FRAMED = re.compile(r"(?m)^([ \t]*)\*([ \t].*)[ \t]\*$")
 _WRAPPED = 40  # characters of a line from which the next one goes on
 _RULE = re.compile(r"([=\-~^*#+_\"'.])\1{2,}\s*")
 _NUMBERED = re.compile(r"(\d{1,3}(?:\.\d{1,3}){0,4})\.?[ \t]{1,6}(?=[^\W_a-z])\S.*")
@@ -76,6 +77,11 @@ def _begins_with_release(title: str) -> str:
 def join_hyphenated(text: str) -> str:
     """Join words that a formatter broke at the end of a line with a hyphen that is used for nothing else (U+2010)."""
     return _BROKEN.sub(lambda cut: f"{cut[2]}\n{'' if cut[3] else cut[1]}", text) if "\u2010\n" in text else text
+
+
+def open_frames(text: str) -> str:
+    """Take the lines of a frame of stars out of it."""
+    return _FRAMED.sub(r"\1 \2", text) if "\n***" in text else text
 
 
 def join_quoted(text: str) -> str:

@@ -188,3 +188,12 @@ def test_the_marks_of_a_comment_are_no_part_of_a_title() -> None:
     for line in ('"""Tariffs of the ferry."""', "/* Tariffs of the ferry. */", "// Tariffs of the ferry."):
         assert outline.find_title([line, "", "FARE = 3"]) == "Tariffs of the ferry."
     assert outline.find_title(["The '90s: a review", "", "It was a time."]) == "The '90s: a review"
+
+
+def test_the_lines_of_a_frame_of_stars_are_read_without_it() -> None:
+    rule = "*" * 50
+    lines = ["", "Lids may not be lifted while the kettle is", "heated by the fire of the hall.", ""]
+    framed = "\n".join(f"*  {line:<46}*" for line in lines)
+    text = read_text(f"On lids\n\n{rule}\n{framed}\n{rule}\n\nStore them dry.\n".encode()).text
+    assert "Lids may not be lifted while the kettle is heated by the fire of the hall." in " ".join(text.split())
+    assert read_text(b"* one *\n* two *\n").text == "* one *\n* two *"
