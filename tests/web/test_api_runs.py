@@ -156,7 +156,8 @@ def test_a_run_of_another_process_is_paused_after_its_round_and_steered(own: Set
         wait_for_status(idle, run, "done")
     lines = httpx2.get(f"{idle}/api/v1/runs/{run}/events", params={"format": "ndjson"}).text.splitlines()
     assert sum(json.loads(line)["type"] == "round.started" for line in lines) > 1
-    assert call(idle, run, "steer", hint="").json()["code"] == "not_paused"
+    refused = call(idle, run, "steer", hint="").json()
+    assert (refused["code"], "/pause" in refused["next_step"]) == ("not_paused", True)
     assert call(idle, run, "resume").json()["code"] == "run_ended"
 
 

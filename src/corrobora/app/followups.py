@@ -72,6 +72,7 @@ async def require_report(workspace: Workspace, run: str) -> Report:
 
 _AGAIN = {RequestOption.FOLLOW_UP.value: UPDATE, RequestOption.READ_AGAIN.value: YES}
 CHANGES_PROPOSED = "changes_proposed"  # the outcome of an edit that waits for its reader
+MAX_FEEDBACK_CHARS = 4_000
 _NO_SEARCH = RequestOption.NO_SEARCH.value
 _LOOK_BACK = 100  # runs among which the newest report is looked for
 _NOT_CARRIED = {"scope": "", "thread_file": "", "plan_file": "", "output": (), "edits": "", "authorized": "policy"}
@@ -173,6 +174,9 @@ async def submit_edit(  # noqa: PLR0913 - what an edit may be given
             "No edit was given.",
             next_step='Say what to change: corrobora edit RUN "FEEDBACK"; or name edits: --outline shows the ids',
         )
+    if len(wanted.feedback) > MAX_FEEDBACK_CHARS:
+        problem = f"The feedback has {len(wanted.feedback):,} characters; the limit is {MAX_FEEDBACK_CHARS:,}."
+        raise UserError("edit_feedback", problem, next_step="Say it in several edits, one after the other.")
     row = await workspace.runs.get(await find_reported(workspace, run))
     report = await require_report(workspace, row.id)
     if not report.markdown:

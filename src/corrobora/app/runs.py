@@ -161,7 +161,10 @@ async def steer_run(workspace: Workspace, run: str, hint: str) -> None:
     """Answer a pause between two rounds; with an empty hint the run just goes on (ROUNDS-25)."""
     topic = await _find_pause(workspace, run)
     if topic is None:
-        raise UserError("not_paused", f"Run {run} does not pause between rounds.")
+        row = await workspace.runs.get(run)
+        state = describe_code(row.outcome or row.status)
+        problem = f"Run {run} does not pause between rounds, so it takes no hint: it is {state}."
+        raise UserError("not_paused", problem, next_step=f"See: corrobora runs show {run}")
     await workspace.runs.store_answer(run, topic, hint)
 
 

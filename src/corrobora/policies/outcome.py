@@ -7,7 +7,7 @@ differs from *could not look* (TRUTH-5). Does not assess anything itself.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -198,7 +198,9 @@ def _explain_no_evidence(found: Findings, *, failed_searches: int, searches: int
     readings = [reading for leaf in leaves for r in leaf.rounds for reading in r.readings]
     if failed_searches and not readings:
         count = format_count(failed_searches, "search", "searches")
-        return Outcome.PROVIDER_DOWN, f"{count} failed, none gave a result"
+        whys = Counter(why.rstrip(". ") for leaf in leaves for r in leaf.rounds for why in r.failures).most_common(1)
+        most = f": {whys[0][0]}" if whys else ""  # why most of them did
+        return Outcome.PROVIDER_DOWN, f"{count} failed, none gave a result{most}"
     if readings and not any(reading.outcome in ("read", "drifted", "empty") for reading in readings):
         return Outcome.INACCESSIBLE, f"none of {format_count(len(readings), 'result')} could be read"
     if any(_ended_early(leaf) for leaf in leaves):

@@ -50,6 +50,8 @@ def test_feedback_without_a_model_makes_no_run(finished: tuple[Any, str]) -> Non
     refused = shell("edit", run, "Say it in simpler words", "-q")
     assert (refused.code, "Feedback can be read only by a language model" in refused.complaint) == (2, True)
     assert "--model PROVIDER:MODEL" in refused.complaint
+    long = shell("edit", run, "simpler " * 501, "-q")
+    assert (long.code, "has 4,007 characters; the limit is 4,000" in long.complaint) == (2, True)
     assert shell("runs", "list", "--json").out == before
 
 

@@ -94,7 +94,8 @@ def test_rm(finished: tuple[Any, str]) -> None:
 
 def test_steer_needs_a_paused_run(finished: tuple[Any, str]) -> None:
     shell, run = finished
-    assert "does not pause" in shell("steer", run, "look north").complaint
+    told = shell("steer", run, "look north").complaint
+    assert "does not pause between rounds, so it takes no hint: it is complete. See: corrobora runs show" in told
 
 
 @pytest.mark.parametrize("command", ["show", "rm"])

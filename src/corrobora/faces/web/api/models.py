@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, cast
 from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field
 
+from corrobora.app.followups import MAX_FEEDBACK_CHARS
 from corrobora.domain.evidence import Contradiction, Fact, Passage, Source
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import Event, RunRow, RunStatus
@@ -241,7 +242,7 @@ class EditBody(Strict):
     """What to change in a report: edits by name, words that a model turns into edits, or an earlier version."""
 
     edits: list[EditInfo] = Field(default_factory=list[EditInfo], max_length=200)
-    feedback: str = Field(default="", max_length=4_000)
+    feedback: str = Field(default="", max_length=MAX_FEEDBACK_CHARS)
     accept: str = Field(
         default="",
         max_length=400,
