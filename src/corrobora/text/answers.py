@@ -16,7 +16,7 @@ from corrobora.domain.limits import read_table
 from corrobora.text.measures import find_quantities
 from corrobora.text.mentions import MentionKind, find_mentions
 from corrobora.text.quantities import NUMBER_WORDS, SCALES, find_days, find_releases, find_years
-from corrobora.text.tokens import fold_text, split_words, stem_text, stem_word
+from corrobora.text.tokens import fold_text, is_table_row, split_words, stem_text, stem_word
 
 
 class AnswerKind(StrEnum):
@@ -248,6 +248,8 @@ def score_answer_fit(text: str, wanted: ExpectedAnswer) -> float:
     If a duty is asked for beside a number, a sentence with both fits best and one with the number alone half.
     """
     kind = max((_SCORES[each](text, wanted) for each in wanted.kinds), default=0.0)
+    if kind < FITS_KIND and wanted.kinds & _LABELLED_KINDS and _is_labelled(text, wanted.named):
+        kind = FITS_KIND
     if not wanted.duty:
         return kind
     duty = 0.8 if _DUTY.search(text) else 0.0
@@ -258,6 +260,17 @@ def score_answer_fit(text: str, wanted: ExpectedAnswer) -> float:
     if not wanted.kinds:
         return duty
     return kind * (0.4 + 0.6 * duty)
+
+
+_LABELLED_KINDS = _read_kinds("person place reason means list definition")
+_LABEL = re.compile(r"(?:[-*•] )?([^:;.\n]{3,60}): (?=\S)")
+
+
+def _is_labelled(text: str, named: frozenset[str]) -> bool:
+    """True for "Assembly point: behind the barn" where the question asks for the assembly point."""
+    match = _LABEL.match(text)
+    label = stem_text(match.group(1)) if match else ()
+    return bool(label) and named.issuperset(label) and not is_table_row(text)
 
 
 _COMPACT_TIME = re.compile(r"(?<![\w.])\d{1,9}(?:[dh]|(?<=\d{3})s)(?![\w'’])")  # of a parameter: "5d", "24h", "300s"

@@ -40,6 +40,7 @@ class RankedFact:
     core: str = ""  # its sentence that speaks best
     share: float = 0.0  # of the topic of the text that it holds, with its headings
     fits: bool = False  # a sentence of it is of the very kind that is asked for
+    said: frozenset[str] = frozenset()  # words of the question in its best sentence
 
 
 @lru_cache(maxsize=2_000)
@@ -118,6 +119,7 @@ def _rank_distinct(text: str, distinct: tuple[Fact, ...]) -> tuple[RankedFact, .
                 core.text,
                 max(one.topic for one, _ in worths),
                 any(one.fits >= FITS_KIND for one, _ in worths),
+                best.said,
             )
         )
     return tuple(sorted(found, key=lambda one: (-one.worth, one.fact.id)))

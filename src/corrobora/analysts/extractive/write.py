@@ -32,7 +32,7 @@ from corrobora.text.answers import classify_question
 from corrobora.text.quantities import find_asked_releases, find_releases
 from corrobora.text.questions import asks_to_compare, find_topic_stems
 from corrobora.text.ranking import jaccard_similarity
-from corrobora.text.tokens import stem_text
+from corrobora.text.tokens import fold_whitespace, is_table_row, stem_text
 from corrobora.text.vocabulary import Equivalence, collect_equivalences
 
 _SUMMARY_WORDS = 350
@@ -197,9 +197,21 @@ def _choose_opening(own: Sequence[RankedFact], *, answered: bool) -> frozenset[F
 
     def opens(one: RankedFact) -> bool:
         least = _OPENS_ANSWERED if answered and one.fact.passage != best.fact.passage else _OPENS
-        return one.worth >= least * best.worth or (one.fits and not answered)
+        return (one.worth >= least * best.worth or (one.fits and not answered)) and not _is_outdone(one, own)
 
     return frozenset(one.fact.id for one in own if opens(one))
+
+
+def _is_outdone(one: RankedFact, others: Sequence[RankedFact]) -> bool:
+    """True for a row of a table beside another one that holds what it holds of the question, and more."""
+    heads = _read_heads(one.core)
+    return bool(heads) and any(one.said < other.said and heads == _read_heads(other.core) for other in others)
+
+
+def _read_heads(sentence: str) -> tuple[str, ...]:
+    """Return the heads that a row of a table names, none for any other sentence."""
+    said = fold_whitespace(sentence)
+    return tuple(cell.partition(": ")[0] for cell in said.split("; ")) if is_table_row(said) else ()
 
 
 def _fill_sections(

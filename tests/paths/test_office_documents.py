@@ -1,4 +1,4 @@
-"""Documents of several short sections, such as minutes: each statement is read below its own heading."""
+"""Office documents: minutes of several short sections, and tables whose rows are asked for."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ NOTE = (
     "They will repeat the test on Wednesday.\n"
 )
 TABLE = "month,openings,stops\n2026-06,212,3\n2026-07,305,1\n2026-08,298,0\n2026-09,187,5\n"
+RATES = (("Austria", 50, 140), ("Japan", 62, 190), ("Portugal", 44, 120), ("Switzerland", 70, 210))
 
 
 def _ask(served: Shell, question: str) -> str:
@@ -52,3 +53,14 @@ def test_the_rows_of_a_table_that_begin_with_a_date_are_no_heads_of_a_mail(serve
     served("library", "add", "docs", "hours.csv")
     opening = _ask(served, "How many hours did the Mori group use the cryostat?")
     assert "Group: Mori; Hours: 3" in opening.splitlines()[2], opening
+
+
+def test_of_a_table_the_rows_that_are_asked_for_open_a_report(served: Shell) -> None:
+    """The rows of other countries stood beside that of Japan."""
+    rows = "".join(f"{name},EUR {day},EUR {night}\n" for name, day, night in RATES)
+    (served.folder / "rates.csv").write_text(f"Country,Daily allowance,Hotel limit per night\n{rows}")
+    served("library", "add", "docs", "rates.csv")
+    opening = _ask(served, "What is the hotel limit in Japan?")
+    assert ("Country: Japan" in opening, opening.count("Country: ")) == (True, 1), opening
+    both = _ask(served, "What are the hotel limits in Japan and in Portugal?")
+    assert ("Japan" in both, "Portugal" in both, "Austria" in both) == (True, True, False), both
