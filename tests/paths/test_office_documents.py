@@ -64,3 +64,27 @@ def test_of_a_table_the_rows_that_are_asked_for_open_a_report(served: Shell) -> 
     assert ("Country: Japan" in opening, opening.count("Country: ")) == (True, 1), opening
     both = _ask(served, "What are the hotel limits in Japan and in Portugal?")
     assert ("Japan" in both, "Portugal" in both, "Austria" in both) == (True, True, False), both
+
+
+def test_what_is_most_in_a_table_comes_first_and_is_not_told_as_complete(served: Shell) -> None:
+    """Any five rows stood as the complete answer; others, which were not read, may hold more."""
+    rows = "".join(f"Place {at:02d},2022,{400 + at * 37 % 1000}\n" for at in range(40))
+    (served.folder / "rain.csv").write_text(f"station,year,rainfall (mm)\n{rows}")
+    served("library", "add", "docs", "rain.csv")
+    for word, first in (("highest", "Place 27"), ("lowest", "Place 00")):
+        ran = served("research", f"Which station had the {word} rainfall in 2022?", "-l", "docs", "-q")
+        shown = [line for line in ran.out.splitlines() if "rainfall (mm):" in line]
+        assert first in shown[0], ran.out
+        assert "Status: partial" in ran.out
+    mean = served("research", "What was the average rainfall in 2022?", "-l", "docs", "-q").out
+    assert "Status: complete" not in mean
+
+
+def test_what_stands_behind_a_label_that_is_asked_for_answers(served: Shell) -> None:
+    """ "Assembly point: ..." was only near the question, as no place was named in it."""
+    (served.folder / "fire.md").write_text(
+        "# Fire\n\n- Assembly point: car park north of the barn\n- Wardens wear yellow\n"
+    )
+    served("library", "add", "docs", "fire.md")
+    report = served("research", "Where is the assembly point in case of fire?", "-l", "docs", "-q").out
+    assert ("Status: complete" in report, "car park north of the barn" in report) == (True, True), report

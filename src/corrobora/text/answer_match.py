@@ -30,6 +30,7 @@ from corrobora.text.quantities import Releases, find_asked_releases
 from corrobora.text.questions import (
     SIDE_STEMS,
     asks_for_duty,
+    asks_over_all,
     asks_to_compare,
     find_attributions,
     find_code,
@@ -40,7 +41,7 @@ from corrobora.text.questions import (
     weigh_terms,
 )
 from corrobora.text.segmentation import list_sentences
-from corrobora.text.tokens import holds_literal, is_same_family, stem_text
+from corrobora.text.tokens import holds_literal, is_same_family, is_table_row, stem_text
 from corrobora.text.vocabulary import (
     Aliases,
     Equivalence,
@@ -179,10 +180,10 @@ def list_features(standing: Standing, likely: float | None) -> tuple[float, ...]
 def is_answered(question: str, statements: tuple[tuple[str, str], ...], likely: float | None) -> bool:
     """True if statements answer a question by the fitted rating; `likely` is what the library says, if it can.
 
-    A comparison is not answered by single statements, which are all that is rated: it takes a difference. A question
-    in another language than English cannot be rated.
+    Single statements answer no comparison, nor rows of a table what is most; in other languages, nothing can be rated.
     """
-    if asks_to_compare(question) or detect_language(question) or not _speaks_of_code(question, statements):
+    rows = asks_over_all(question) and 2 * sum(is_table_row(quote) for quote, _ in statements) > len(statements)
+    if rows or asks_to_compare(question) or detect_language(question) or not _speaks_of_code(question, statements):
         return False
     _, rated, unrated = read_ratings()
     rating = unrated if likely is None else rated

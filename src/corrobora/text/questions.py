@@ -93,6 +93,29 @@ def find_framing_stems(question: str) -> frozenset[str]:
     return light if len(light) < len({stem_word(word) for word in topic}) else frozenset()
 
 
+_MOST = re.compile(
+    r"(?i)\b(?:(?:most|highest|largest|greatest|biggest|longest|maximum|latest|newest)"
+    r"|(?P<least>least|fewest|lowest|smallest|shortest|minimum|earliest|oldest))\b(?! (?:one|of)\b)"
+)
+_OVER_ALL = re.compile(r"(?i)\b(?:average|mean|median|total|sum|altogether|in all)\b")
+
+
+def find_extreme(question: str) -> tuple[int, str]:
+    """Return 1 and of what, if a question asks which one has most of it; -1 if it asks for the least; else 0.
+
+    Example:
+        >>> find_extreme("Which month had the most stops?")
+        (1, ' stops?')
+    """
+    found = _MOST.search(question)
+    return (0, "") if found is None else (-1 if found["least"] else 1, question[found.end() :])
+
+
+def asks_over_all(question: str) -> bool:
+    """True if a question asks for what no row of a table says by itself: the most, the least, a mean or a sum."""
+    return find_extreme(question)[0] != 0 or _OVER_ALL.search(question) is not None
+
+
 @lru_cache(maxsize=1_000)
 def find_code(question: str) -> tuple[str, ...]:
     """Return the code that a question names; a letter that is a word of its language, as the Spanish "y", is none."""

@@ -23,16 +23,18 @@ from corrobora.text.answers import (
     find_place,
     score_answer_fit,
 )
+from corrobora.text.measures import find_measures
 from corrobora.text.quantities import (
     Releases,
     find_asked_releases,
     find_asked_sections,
     find_date_prefixes,
+    find_days,
     find_releases,
     is_in_section,
 )
-from corrobora.text.questions import asks_to_compare, find_code, weigh_terms
-from corrobora.text.tokens import FAMILY_LETTERS, find_literals, holds_literal, is_same_family, stem_text
+from corrobora.text.questions import asks_to_compare, find_code, find_extreme, weigh_terms
+from corrobora.text.tokens import FAMILY_LETTERS, find_literals, holds_literal, is_same_family, is_table_row, stem_text
 from corrobora.text.vocabulary import Aliases
 
 FEATURES = (
@@ -52,6 +54,7 @@ _CLOSE = 4  # words within which two words stand together
 _OTHER_RELEASE = 0.3  # what a fit, and what stands below no such heading, counts where a release is asked about
 _LOGGED = 0.6  # what a statement of a change log counts where none is asked about
 _OF_LOGS = frozenset((AnswerKind.DATE, AnswerKind.RELEASE))
+_ROW_ORDER = 0.01  # what a row of a table gains at most that is otherwise worth as much as the others
 _NUMBERED = re.compile(r"\d+(?:\.\d+)*\.?\s+[^\W\d_]")
 _OTHER_TERM = 0.6  # what a statement counts about a term that the question does not name; the inverse if it does
 _JOINED_NAMES = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
@@ -288,6 +291,29 @@ def _weigh_releases(question: str, sentences: Sequence[Sentence]) -> Mapping[str
     return {**others, **dict.fromkeys(own, 1.0)} if own else {}
 
 
+def _order_rows(question: str, sentences: Sequence[Sentence]) -> list[float]:
+    """Return for each row of a table how near it is to the end that is asked for, 0 to 1: "most", "the lowest"."""
+    sign, thing = find_extreme(question)
+    wanted = frozenset(stem_text(thing))
+    values = [_read_asked_value(one.text, wanted) if sign and is_table_row(one.text) else None for one in sentences]
+    order = sorted({each for each in values if each is not None}, key=lambda value: sign * value)
+    place = {value: at / len(order) for at, value in enumerate(order, start=1)}
+    return [0.0 if each is None else place[each] for each in values]
+
+
+def _read_asked_value(row: str, wanted: frozenset[str]) -> float | None:
+    """Return the number or day of the cell whose head holds most of some words."""
+    best, found = 0, None
+    for cell in row.removesuffix(".").split("; "):
+        head, _, value = cell.partition(": ")
+        held = len(wanted.intersection(stem_text(head)))
+        if held > best and (said := find_days(value)):
+            best, found = held, float(said[0].replace("-", ""))
+        elif held > best and (numbers := find_measures(value)):
+            best, found = held, numbers[0].number
+    return found
+
+
 def _heads_release(place: str) -> bool:
     """True if the innermost heading names a release, and not the number of a section."""
     heading = place.rsplit(" > ", 1)[-1]
@@ -308,7 +334,7 @@ def rank_sentences(question: str, sentences: Sequence[Sentence], aliases: Aliase
     """Return the worth of each sentence for a question, in the order given."""
     features, asked = measure_features(question, sentences, aliases)
     weights = read_weights()
-    counted = _weigh_releases(question, sentences)
+    counted, rows = _weigh_releases(question, sentences), _order_rows(question, sentences)
     places = frozenset(place for place, fit in counted.items() if fit == 1.0)  # the release or section asked about
     size = asked.topic.bit_count() + bool(places) or 1
     found: list[Ranked] = []
@@ -317,7 +343,7 @@ def rank_sentences(question: str, sentences: Sequence[Sentence], aliases: Aliase
         total = intercept + sum(weight * value for weight, value in zip(fitted, row, strict=True))
         own, above = asked.own[at] & asked.topic, asked.above[at] & asked.topic
         fits, inside = counted.get(one.place, 1.0), one.place in places
-        counts = fits * asked.weigh_entry(one.term)
+        counts = fits * asked.weigh_entry(one.term) * (1 + _ROW_ORDER * rows[at])
         found.append(
             Ranked(
                 min(1.0, counts / (1 + math.exp(-max(-30.0, min(30.0, total))))),
