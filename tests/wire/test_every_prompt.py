@@ -118,6 +118,16 @@ def add_nulls(_role: str, text: str) -> str:
     return json.dumps(change_values(json.loads(text), lambda each: [None, *each] if isinstance(each, list) else each))
 
 
+def leave_open(_role: str, text: str) -> str:
+    """Say neither how sure it is nor whether to go on."""
+    open_fields = {"confidence": None, "done": None, "should_continue": None}
+
+    def change(each: Any) -> Any:
+        return each | {key: open_fields[key] for key in open_fields.keys() & each} if isinstance(each, dict) else each
+
+    return json.dumps(change_values(json.loads(text), change))
+
+
 def wrap_twice(role: str, text: str) -> str:
     return json.dumps({"role": role, "type": "object", "properties": {"answer": text}})
 
@@ -127,7 +137,7 @@ def write_as_text(_role: str, text: str) -> str:
 
 
 SHAPES = (wrap, break_lines, talk, write_markdown, drop_prose, spoil_extras)
-ODD_SHAPES = (quote_values, spare_lists, add_nulls, wrap_twice, write_as_text)
+ODD_SHAPES = (quote_values, spare_lists, add_nulls, leave_open, wrap_twice, write_as_text)
 
 
 @pytest.mark.parametrize("shape", [*SHAPES, *ODD_SHAPES])

@@ -116,7 +116,7 @@ class WireQuote:
 
     passage: str
     quote: str
-    confidence: Score
+    confidence: Score = 0.5
     claim: str = ""
     answers: list[Annotated[str, choose_from("sub_questions")]] = field(default_factory=list[str])
     subjects: list[Annotated[str, choose_from("subjects")]] = field(default_factory=list[str])

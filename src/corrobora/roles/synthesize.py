@@ -119,8 +119,8 @@ class WireProposal:
     reasoning: str
     answered: list[WireAnswered]
     gaps: list[WireGap]
-    done: bool
-    should_continue: bool
+    done: bool = False
+    should_continue: bool = True
     next_topic: str = ""
     url: str = ""
     contradictions: list[WireContradiction] = field(default_factory=list[WireContradiction])

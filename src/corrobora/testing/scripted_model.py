@@ -264,7 +264,7 @@ def _list_gaps(page: ParsedPrompt) -> Mapping[str, object]:
         "findings": str(_write_report(page)["body"]) if closes else "",
         "summary": f"{len(facts)} facts so far.",
         "reasoning": "Sub-questions without facts are open.",
-        "answered": [each for each, _ in page.questions() if each in answered],
+        "answered": [{"question": each} for each, _ in page.questions() if each in answered],
         "gaps": [{"text": text, "target": each} for each, text in missing],
         "done": not missing,
         "should_continue": bool(missing),

@@ -112,7 +112,7 @@ def test_an_unfit_quote_is_asked_for_again_and_the_last_answer_keeps_all_that_fi
     made = _make_form(extract)
     fit, unfit = (
         {"passage": "C1", "quote": "It is open.", "confidence": 0.7},
-        {"quote": "It is shut.", "confidence": "sure"},
+        {"passage": "C1", "quote": ["It is shut."], "confidence": 0.7},
     )
 
     def fill(*quotes: object, last: bool) -> list[str]:
@@ -120,6 +120,7 @@ def test_an_unfit_quote_is_asked_for_again_and_the_last_answer_keeps_all_that_fi
         return [each.quote for each in filled.quotes]
 
     assert fill(fit, unfit, last=True) == ["It is open."]
+    assert fill(fit | {"confidence": "sure"}, last=False) == ["It is open."]
     assert fill(fit | {"subjects": "gate"}, last=False) == ["It is open."], "only its subjects are left out"
     for quotes, last in (((fit, unfit), False), ((unfit,), True)):
         with pytest.raises(ValidationError):
