@@ -246,6 +246,16 @@ def test_how_often_something_is_done_is_no_ratio() -> None:
     assert check_derivation(said, cited).holds is not False
 
 
+@pytest.mark.parametrize("often", ["twice in 10 minutes", "twice within 10 minutes", "twice per 10 minutes"])
+def test_twice_in_a_time_is_no_ratio(often: str) -> None:
+    """It came out as 0.1 of two times that the sentence has: a true rule was withheld as false."""
+    quote = "A client that reaches the limit 2 times within 10 minutes is banned for 1 hour."
+    found = check_derivation(
+        f"A client is banned for 1 hour if it reaches the limit {often}.", [cite(quote, "", "", "S1")]
+    )
+    assert (found.kind, found.holds) == (DerivationKind.RESTATEMENT, None)
+
+
 def test_a_claim_about_the_world_is_no_absence_of_the_reading() -> None:
     for said in ("No survivors were found.", "The mill was not found in 1951.", "No bridge was found in the river."):
         assert check_derivation(said, (), READING).kind is not DerivationKind.ABSENCE
