@@ -245,25 +245,6 @@ def test_the_change_that_the_demo_asks_for_opens_its_report_and_stands_in_the_ta
     assert "SHALL NOT require users to periodically change" in row
 
 
-def test_a_point_of_an_agenda_opens_a_report_with_what_was_said_below_it(tmp_path: Path) -> None:
-    minutes = (
-        "# Meeting of the rowing club, 3 May\n\n## Agenda\n\n* Naming Ann Vetch as keeper of the boats #41\n"
-        "  * Confirmed by ten of the twelve votes, so welcome Ann.\n* State of the pier #12\n"
-        "  * No news from the town.\n"
-    )
-    (tmp_path / "minutes.md").write_text(minutes)
-
-    async def research() -> Report:
-        async with Workspace.open(load_settings({"home": (str(tmp_path / "home"), "--home")})) as workspace:
-            await ingest_here(workspace.database, "club", tmp_path / "minutes.md")
-            return await ask(workspace, "Was Ann Vetch named keeper of the boats?", "club")
-
-    body = asyncio.run(research()).markdown.partition("\n## ")[0]
-    assert "Naming Ann Vetch" in body
-    assert "ten of the twelve votes" in body
-    assert "No news from the town" not in body
-
-
 def test_news_of_the_release_that_is_asked_about_open_a_report_and_those_of_no_other(tmp_path: Path) -> None:
     """Among many releases, of which the newest stands first, and numbered sections."""
     releases = [f"{a}.{b}.{c}" for a in (5, 4, 3) for b in range(7) for c in range(8)]

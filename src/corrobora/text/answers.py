@@ -23,13 +23,10 @@ class AnswerKind(StrEnum):
     """One property that the answering statement has."""
 
     EXTENT = "extent"  # how long, how large, what size: a number of a measure
-    DURATION = "duration"  # how long, at most when: a number of a time
-    AGE = "age"  # how old
+    DURATION = "duration"  # how long, how old, at most when: a number of a time
     FREQUENCY = "frequency"  # how often
     COUNT = "count"  # how many of something
-    MONEY = "money"
-    SHARE = "share"  # what percentage
-    AMOUNT = "amount"  # any number with a unit
+    AMOUNT = "amount"  # any number with a unit: a price, a percentage
     CLOCK = "clock"  # what time
     DATE = "date"
     RELEASE = "release"
@@ -48,7 +45,6 @@ class ExpectedAnswer:
 
     kinds: frozenset[AnswerKind] = frozenset()
     duty: bool = False
-    permission: bool = False  # it asks whether something may be, not what must be
     counted: frozenset[str] = frozenset()  # stems of what is counted ("how many DAYS"), or of what is defined
     named: frozenset[str] = frozenset()  # stems of the question: its own names are no answer
 
@@ -62,7 +58,7 @@ def _read_kinds(names: str) -> frozenset[AnswerKind]:
     return frozenset(map(AnswerKind, names.split()))
 
 
-_NUMBERS = _read_kinds("extent duration age frequency count money share amount")
+_NUMBERS = _read_kinds("extent duration frequency count amount")
 
 
 def _read_rows(name: str) -> tuple[tuple[str, frozenset[AnswerKind]], ...]:
@@ -73,11 +69,11 @@ _DEGREES = _read_rows("degrees")
 _HOW = re.compile(rf"\bhow ({'|'.join(each for each, _ in _DEGREES)})\b")
 _HOW_MANY = re.compile(r"\b(?:how many|wie ?viele[nr]?)((?: \w+){1,4})")
 _GERMAN = tuple((re.compile(rf"\b(?:{asks})\b"), kinds) for asks, kinds in _read_rows("german"))
-_NOUNS = _read_rows("nouns")
 _OPENS_NOUN = (
     r"\b(?:what|which)(?: (?:is|are|was|were|has been|will be))?(?: (?:the|a|an|its|their|his|her))?"
     r"(?: (?!(?:between|of|for|in|on|to|from|with)\b)\w+){0,2}? "
 )
+_NOUNS = _read_rows("nouns")
 _NOUN = tuple((re.compile(rf"{_OPENS_NOUN}(?:{nouns})\b"), kinds) for nouns, kinds in _NOUNS)
 _CHANGED = tuple(
     (re.compile(rf"\b(?:{nouns})(?: \w+){{0,2}}? (?:chang|differ|evolv|develop|grow|grew|rise|rose|fall|fell)"), kinds)
@@ -108,20 +104,6 @@ _DUTY = re.compile(
     r"cannot|mandatory|at least|at most|no (?:more|less|fewer|later) than|up to|not exceed|have to|has to|needs? to)\b"
 )
 _STRICT = re.compile(r"(?i)\b(?:must|shall|required|mandatory|prohibited|forbidden)\b")
-_PERMITS = re.compile(
-    r"\b(?:is|are|was|were|may|can|could) (?:[\w-]+ ){1,8}?(?:allowed|permitted|acceptable|prohibited|forbidden|"
-    r"banned|legal|admissible|possible)\b|^(?:may|can) \b|"
-    r"\bdo(?:es)? (?:[\w.-]+ ){1,6}?(?:allow|permit|forbid|prohibit)\b|"
-    r"\b(?:when|where|whether|what|who|which [\w ]{1,30}) (?:may|"
-    r"can) \w+ (?:be )?(?:used?|shared?|open|enter|apply)\b"
-)
-_PERMISSION = re.compile(
-    r"(?i)\b(?:no (?:\w+ ){1,3}?(?:shall|may|can|must)|"
-    r"may|can|cannot|must not|shall not|should not|allows?|permits?|"
-    r"(?:not )?(?:allowed|permitted|acceptable|admissible|possible)|"
-    r"prohibit\w*|forbid\w*|banned?|restrict\w*|only (?:be |if|when|where|with|as)|discouraged|deprecated|"
-    r"unless|except)\b"
-)
 _MAILBOX = re.compile(r"\b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}\b")
 _TIMES = frozenset(
     stem_word(word)
@@ -138,19 +120,11 @@ _MEASURES = frozenset(
     "tonnes pound pounds lb ounce degree degrees percent pixel pixels volt watt watts hertz item items token "
     "tokens".split()
 )
-_CURRENCY = frozenset(
-    ("$", "€", "£", *(stem_word(w) for w in "dollar dollars euro euros pound pounds eur usd gbp".split()))
-)
 _OFTEN = re.compile(
     r"(?i)\b(?:every|each|once|twice|thrice|daily|weekly|monthly|quarterly|annually|yearly|hourly|per|always|never|"
     r"\w+ times|times an?|periodically|regularly|at least once|nightly|biweekly|"
     r"täglich|wöchentlich|monatlich|jährlich|"
     r"jede[nrs]?|alle|einmal|zweimal|pro|im (?:monat|jahr)|in der woche|am tag)\b"
-)
-_AGED = re.compile(r"(?i)\b(?:age[ds]?|years? old|year-olds?|born|anniversary)\b")
-_EVERY = re.compile(
-    r"(?i)\b(?:every|each|per|(?:once|twice|thrice|times) an?) (?:other |\w+ )?(?:second|minute|hour|day|night|week|"
-    r"weekday|weekend|month|quarter|season|year)s?\b|\b(?:hourly|daily|nightly|(?:bi)?weekly|monthly|quarterly|yearly|annually)\b"
 )
 _CLOCK = re.compile(r"(?i)\b\d{1,2}(?::|\.)\d{2}\b|\b\d{1,2} ?(?:a\.?m|p\.?m)\b|\b(?:noon|midnight|o'clock)\b")
 _MONTHS = "january|february|march|april|june|july|august|september|october|november|december"
@@ -195,8 +169,6 @@ def classify_question(question: str) -> ExpectedAnswer:
     folded = " ".join(fold_text(question).split())
     own = frozenset(stem_text(question))
     duty = _OBLIGES.search(folded) is not None
-    if _PERMITS.search(folded) is not None:
-        return ExpectedAnswer(duty=True, permission=True, named=own)
     many = _HOW_MANY.search(folded)
     if many is not None:
         counted = frozenset(stem_text(" ".join(many.group(1).split()[:2])))
@@ -204,8 +176,8 @@ def classify_question(question: str) -> ExpectedAnswer:
     how = _HOW.search(folded)
     if how is not None:
         kinds = next(kinds for names, kinds in _DEGREES if how.group(1) in names.split("|"))
-        born = duty and AnswerKind.AGE in kinds  # how old something must be is no date
-        return ExpectedAnswer(kinds - {AnswerKind.DATE} if born else kinds, duty, named=own)
+        aged = duty and how.group(1) == "old"  # how old something must be is no date
+        return ExpectedAnswer(kinds - {AnswerKind.DATE} if aged else kinds, duty, named=own)
     defined = _DEFINITION_QUESTION.match(folded)
     for pattern, kinds in (*_GERMAN, *_NOUN, *_CHANGED):
         if pattern.search(folded) is not None:
@@ -255,8 +227,6 @@ def score_answer_fit(text: str, wanted: ExpectedAnswer) -> float:
     duty = 0.8 if _DUTY.search(text) else 0.0
     if _STRICT.search(text):
         duty = 1.0
-    if wanted.permission:
-        duty = 1.0 if _PERMISSION.search(text) else 0.5 * duty
     if not wanted.kinds:
         return duty
     return kind * (0.4 + 0.6 * duty)
@@ -278,13 +248,6 @@ _COMPACT_TIME = re.compile(r"(?<![\w.])\d{1,9}(?:[dh]|(?<=\d{3})s)(?![\w'’])")
 
 def _score_form(pattern: re.Pattern[str], fit: float) -> Callable[[str, ExpectedAnswer], float]:
     return lambda text, _: fit if pattern.search(text) else 0.0
-
-
-def _score_frequency(text: str, _: ExpectedAnswer) -> float:
-    timed = 1.0 if _EVERY.search(text) else _score_measure(text, _TIMES)
-    if not _OFTEN.search(text):
-        return 0.8 * timed
-    return 1.0 if timed == 1.0 else max(0.8 * timed, 0.6)
 
 
 def _score_date(text: str, wanted: ExpectedAnswer) -> float:
@@ -350,11 +313,8 @@ def _score_definition(text: str, thing: frozenset[str]) -> float:
 _SCORES: Mapping[AnswerKind, Callable[[str, ExpectedAnswer], float]] = {
     AnswerKind.EXTENT: lambda text, _: max(_score_measure(text, _MEASURES), _score_plain_number(text)),
     AnswerKind.DURATION: lambda text, _: 1.0 if _COMPACT_TIME.search(text) else _score_measure(text, _TIMES),
-    AnswerKind.AGE: lambda text, _: (1.0 if _AGED.search(text) else 0.6) * _score_measure(text, _TIMES),
-    AnswerKind.FREQUENCY: _score_frequency,
+    AnswerKind.FREQUENCY: lambda text, _: 1.0 if _OFTEN.search(text) else _score_measure(text, _TIMES),
     AnswerKind.COUNT: lambda text, wanted: _score_count(text, wanted.counted),
-    AnswerKind.MONEY: lambda text, _: _score_measure(text, _CURRENCY),
-    AnswerKind.SHARE: lambda text, _: _score_measure(text, frozenset(("%",))),
     AnswerKind.AMOUNT: lambda text, _: 0.8 if find_quantities(text) else _score_plain_number(text),
     AnswerKind.CLOCK: _score_form(_CLOCK, 1.0),
     AnswerKind.DATE: _score_date,

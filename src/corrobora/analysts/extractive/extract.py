@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, islice
 
 from corrobora.analysts.extractive.contradictions import add_insights
-from corrobora.analysts.extractive.lines import INNER_CHARS, Line, find_inner_items, read_lines
+from corrobora.analysts.extractive.lines import Line, read_lines
 from corrobora.analysts.extractive.ranker import Ranked, is_question, rank_sentences, split_joined_names
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import SubQuestion
@@ -46,7 +46,6 @@ _LIMITS_IT = re.compile(
 _BACK = 3  # sentences that a quote takes from before
 _TURN_CHARS = 240  # of a turn that is quoted whole; of a longer one only the sentence
 _LIST_CHARS = 900
-_INNER_ITEM_CHARS = 240  # of an item inside an item that is quoted whole
 _ANSWER_CHARS = 500  # of a question with the paragraph that answers it
 _ENTRY_CHARS = 600  # of an entry that is quoted to its end
 _SHOWN_CHARS = 900  # of code that is quoted with what stands before it
@@ -61,9 +60,6 @@ def grow_quote(lines: Sequence[Line], at: int) -> tuple[int, int]:
         return _quote_to_answer(lines, at)
     first, at = _add_comment(lines, _extend_backward(lines, at), at)
     last = _end_of_list(lines, at, first)
-    if last == at and lines[at].depth > 0:  # an item inside an item is quoted whole if it is short
-        end = next((n for n in range(at, len(lines) - 1) if not _same_paragraph(lines, at, n + 1)), len(lines) - 1)
-        last = end if fits_quote(lines, first, end, _INNER_ITEM_CHARS) else at
     if last == at and at + 1 < len(lines) and _LIMITS_IT.match(lines[at + 1].text):
         last = at + 1 if _same_paragraph(lines, at, at + 1) and fits_quote(lines, first, at + 1) else at
     last = max(last, _end_of_entry(lines, at, first))
@@ -175,13 +171,7 @@ def _needs_before(lines: Sequence[Line], at: int) -> bool:
 
 def _end_of_list(lines: Sequence[Line], at: int, first: int) -> int:
     """Return the last line of the list that a line introduces, or `at` if it introduces none."""
-    inner = find_inner_items(lines, at)
-    if inner > at and fits_quote(lines, first, inner, INNER_CHARS):
-        return inner
-    if not _leads_in(lines, at):
-        return at
-    lines = lines[: inner + 1] if inner > at else lines
-    if at + 1 < len(lines) and lines[at + 1].code:
+    if not _leads_in(lines, at) or (at + 1 < len(lines) and lines[at + 1].code):
         return at
     marked = at + 1 < len(lines) and lines[at + 1].item
     last = at

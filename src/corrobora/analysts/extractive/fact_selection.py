@@ -21,13 +21,12 @@ from corrobora.text.answers import FITS_KIND
 from corrobora.text.entries import read_terms
 from corrobora.text.phrases import format_count
 from corrobora.text.quantities import find_years
-from corrobora.text.ranking import jaccard_similarity, overlap_coefficient, select_diverse_items
+from corrobora.text.ranking import jaccard_similarity, select_diverse_items
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import LIST_ITEM, fold_whitespace, stem_text
 from corrobora.text.vocabulary import collect_equivalences, map_names
 
 _SAME = 0.8  # share of common stems from which two statements of one edition are one
-_INSIDE, _LEAST_STEMS = 0.95, 5  # or of the shorter one's stems, where it has as many
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +147,8 @@ def select_diverse(items: Sequence[RankedFact], limit: int, *, compares: bool = 
 
 
 def is_repetition(one: RankedFact, other: RankedFact) -> bool:
-    """True if two statements are nearly equal, or one adds little to the other."""
-    inside = (
-        min(len(one.stems), len(other.stems)) >= _LEAST_STEMS and overlap_coefficient(one.stems, other.stems) >= _INSIDE
-    )
-    return inside or jaccard_similarity(one.stems, other.stems) >= _SAME
+    """True if two statements are nearly equal."""
+    return jaccard_similarity(one.stems, other.stems) >= _SAME
 
 
 def _fact_edition(one: RankedFact) -> str:

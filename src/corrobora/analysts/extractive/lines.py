@@ -16,7 +16,7 @@ from typing import NamedTuple
 from corrobora.analysts.extractive.ranker import Sentence, find_exchanges, is_question, split_joined_names
 from corrobora.domain.evidence import Passage
 from corrobora.roles.extract import Excerpt
-from corrobora.text.entries import find_entries, is_numbered_heading, measure_depth, read_terms
+from corrobora.text.entries import find_entries, is_numbered_heading, read_terms
 from corrobora.text.segmentation import Span, is_entry, split_sentences
 from corrobora.text.tokens import (
     COMMENT,
@@ -31,7 +31,6 @@ from corrobora.text.tokens import (
 from corrobora.text.vocabulary import function_word_share, is_in_other_script, read_all_function_words
 
 _HEADING_CHARS = 120
-INNER_CHARS = 240  # of an item that is quoted with the list inside it
 _FUNCTION_WORDS = 0.08  # share of stop words below which a line states nothing
 _COMMAND = re.compile(r"(?:[$#%>] )?(?:sudo )?[a-z][\w.+-]*(?: \S+)*? (?:--?[A-Za-z]|[~.]{0,2}/\S|[<$]\w)")
 _ANSWER_MARK = re.compile(r"[^\W\d_]{1,8}:\s")
@@ -59,7 +58,6 @@ class Line:
     opened: int = -1  # where the heading right above it begins, if the sentence is the first below it
     turn: int = -1  # of a conversation, counted in its passage; -1: no conversation
     item: bool = False  # of a list
-    depth: int = -1  # columns by which the item that it belongs to is indented; -1: none
     entry: int = -1  # where the entry of a list begins below whose term it stands; -1: none, or it begins with it
     comment: bool = False  # of a configuration or program: "# seconds to wait", above what it is about
     code: bool = False  # a block of code
@@ -79,7 +77,7 @@ def read_lines(given: Excerpt) -> list[Line]:
         above = about | frozenset(stem_text(f"{passage.heading} {read_labels(passage.text)}"))
         paragraph = found[-1].paragraph + 1 if found else 0
         lines = _PassageReader(number, passage, above, paragraph).read_lines()
-        found += _read_with_code(_read_with_inner_items(_read_with_items(_read_with_comments(lines))))
+        found += _read_with_code(_read_with_comments(lines))
     return _read_with_questions(found)
 
 
@@ -117,8 +115,6 @@ class _PassageReader:
         self._local, self._opened = "", -1  # the heading inside the passage, and where it begins until a line is read
         self._last: int = 0  # the end and the turn of the line before
         self._turn: int = -1
-        self._begun, self._depth = -1, -1  # the paragraph of the item that goes on, and its columns
-        self._around: list[tuple[int, frozenset[str]]] = []  # the items around a line, outer ones first
 
     def read_lines(self) -> list[Line]:
         """Return the lines; headings themselves are none."""
@@ -149,8 +145,7 @@ class _PassageReader:
         sentence = self._make_sentence(span, read, turn, term, item=item)
         begins = skip_item_mark(self._text, entry) if entry >= 0 else -1
         shown = led and self._opened < 0
-        place = (self._paragraph, self._opened, turn, item, self._depth, begins, comment, code, shown)
-        self._around += [(self._depth, frozenset(sentence.stems))] if item else []
+        place = (self._paragraph, self._opened, turn, item, begins, comment, code, shown)
         self._opened = -1
         return Line(self._number, start, span.end, read, sentence, *place, below=self._local)
 
@@ -158,20 +153,15 @@ class _PassageReader:
         return LIST_ITEM.match(self._text, span.start) is not None or (turn < 0 and is_entry(self._text, span.start))
 
     def _enter_line(self, span: Span, turn: int, *, item: bool) -> None:
-        """Count the paragraph that a line opens, and leave the items that it is not inside of."""
+        """Count the paragraph that a line opens."""
         if item or "\n\n" in self._text[self._last : span.start] or turn != self._turn or self._opened >= 0:
             self._paragraph += 1
-        if item or self._paragraph != self._begun:
-            self._begun = self._paragraph
-            self._depth = measure_depth(self._text, span.start) if item else -1
-            self._around = [each for each in self._around if each[0] < self._depth]
         self._last, self._turn = span.end, turn
 
     def _make_sentence(self, span: Span, read: str, turn: int, term: str, *, item: bool) -> Sentence:
         speaker = split_joined_names(self._turns[turn].speaker) if turn >= 0 else ""
         above = self._about | frozenset(stem_text(f"{self._local} {speaker}"))
         above |= frozenset(stem_text(split_joined_names(term)))
-        above = above.union(*(said for outer, said in self._around if outer < self._depth))
         bare = _is_bare(read, listed=item) if turn < 0 or item else False
         bare = bare or any(begin <= span.start < end for begin, end in self._headers)
         stems, heading = stem_text(split_joined_names(read)), stem_heading(self._local or self._passage.heading)
@@ -211,46 +201,6 @@ def find_shown_code(text: str, spans: Sequence[Span]) -> list[bool]:
 def _leads_in_code(sentence: str, code: str) -> bool:
     named = set(_NAMED.findall(sentence)) - read_all_function_words()
     return sentence.endswith(":") or not named.isdisjoint(_NAMED.findall(code))
-
-
-def _read_with_inner_items(lines: list[Line]) -> list[Line]:
-    """Let an item be read with the short list inside it; above a long one it is a heading, which states nothing."""
-    for at, line in enumerate(lines):
-        last = find_inner_items(lines, at) if line.item else at
-        if last > at and lines[last].end - line.start <= INNER_CHARS:
-            inner = line.sentence.above.union(*(each.sentence.stems for each in lines[at + 1 : last + 1]))
-            lines[at] = replace(line, sentence=replace(line.sentence, above=inner))
-        elif last > at and line.text[-1] not in ".!?:":
-            lines[at] = replace(line, sentence=replace(line.sentence, bare=True))
-    return lines
-
-
-def _read_with_items(lines: list[Line]) -> list[Line]:
-    """Let what leads in a list be read with its items, as they are read with it."""
-    found: list[Line] = []
-    items = frozenset[str]()
-    for line in reversed(lines):
-        if line.item:
-            items |= frozenset(line.sentence.stems)
-        elif line.text.endswith(":"):
-            found.append(replace(line, sentence=replace(line.sentence, above=line.sentence.above | items)))
-            items = frozenset[str]()
-            continue
-        elif not found or not found[-1].item:
-            items = frozenset[str]()
-        found.append(line)
-    return found[::-1]
-
-
-def find_inner_items(lines: Sequence[Line], at: int) -> int:
-    """Return the last line of the lists inside the item that a line belongs to, or `at` if it has none."""
-    last = at
-    while last + 1 < len(lines) and lines[last + 1].passage == lines[at].passage and lines[at].depth >= 0:
-        follows = lines[last + 1]
-        if follows.depth <= lines[at].depth and follows.paragraph != lines[at].paragraph:
-            break
-        last += 1
-    return last if lines[last].depth > lines[at].depth else at
 
 
 def _is_heading(text: str, span: Span, read: str) -> bool:

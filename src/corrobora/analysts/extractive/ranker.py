@@ -17,7 +17,6 @@ from itertools import groupby, pairwise
 from corrobora.domain.limits import read_table
 from corrobora.text.answers import (
     FITS_KIND,
-    AnswerKind,
     ExpectedAnswer,
     classify_question,
     find_place,
@@ -33,7 +32,7 @@ from corrobora.text.quantities import (
     find_releases,
     is_in_section,
 )
-from corrobora.text.questions import asks_to_compare, find_code, find_extreme, weigh_terms
+from corrobora.text.questions import find_code, find_extreme, weigh_terms
 from corrobora.text.tokens import FAMILY_LETTERS, find_literals, holds_literal, is_same_family, is_table_row, stem_text
 from corrobora.text.vocabulary import Aliases
 
@@ -52,10 +51,7 @@ FEATURES = (
 )
 _CLOSE = 4  # words within which two words stand together
 _OTHER_RELEASE = 0.3  # what a fit, and what stands below no such heading, counts where a release is asked about
-_LOGGED = 0.6  # what a statement of a change log counts where none is asked about
-_OF_LOGS = frozenset((AnswerKind.DATE, AnswerKind.RELEASE))
 _ROW_ORDER = 0.01  # what a row of a table gains at most that is otherwise worth as much as the others
-_NUMBERED = re.compile(r"\d+(?:\.\d+)*\.?\s+[^\W\d_]")
 _OTHER_TERM = 0.6  # what a statement counts about a term that the question does not name; the inverse if it does
 _JOINED_NAMES = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 _TAKEN = re.compile(r"[=\[<({][^,]*")
@@ -274,17 +270,14 @@ def _score_kind(one: Sentence, kind: ExpectedAnswer, releases: Releases) -> floa
 def _weigh_releases(question: str, sentences: Sequence[Sentence]) -> Mapping[str, float]:
     """Return what sentences count below each heading: 1 below the release or section asked about, less below another.
 
-    Empty if no heading names it. Where no release is asked about, what a change log says need not hold any more.
+    Empty if no heading names it.
     """
     asked, places = find_asked_releases(question), {one.place for one in sentences}
     sections = find_asked_sections(question)
     inside = {place for place in places if any(is_in_section(place, each) for each in sections)}
     if inside:
         return {place: 1.0 if place in inside else _OTHER_RELEASE for place in places}
-    if not asked:
-        past = bool(classify_question(question).kinds & _OF_LOGS) or asks_to_compare(question)
-        return {} if past else {place: _LOGGED for place in places if _heads_release(place)}
-    if asked.between and len(asked.numbers) == 1:  # "since 1.2" asks for others
+    if not asked or (asked.between and len(asked.numbers) == 1):  # "since 1.2" asks for others
         return {}
     own = {place for place in places if asked.is_named_in(place)}
     others = {place: 0.0 if find_releases(place) else _OTHER_RELEASE for place in places - own}
@@ -312,12 +305,6 @@ def _read_asked_value(row: str, wanted: frozenset[str]) -> float | None:
         elif held > best and (numbers := find_measures(value)):
             best, found = held, numbers[0].number
     return found
-
-
-def _heads_release(place: str) -> bool:
-    """True if the innermost heading names a release, and not the number of a section."""
-    heading = place.rsplit(" > ", 1)[-1]
-    return _NUMBERED.match(heading) is None and bool(find_releases(heading))
 
 
 @lru_cache(maxsize=1)

@@ -13,6 +13,7 @@ from corrobora.analysts.extractive.plan import distinct_queries, topic_text
 from corrobora.domain.evidence import Query
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.thread import Escape, Intent, ScopeInput
+from corrobora.policies.queries import GENERIC_WORDS, reword_query
 from corrobora.roles.forms import drop_duplicates
 from corrobora.text.mentions import find_mentions, find_names
 from corrobora.text.phrases import describe_code
@@ -26,7 +27,7 @@ from corrobora.text.questions import (
     find_topic_words,
     is_relational,
 )
-from corrobora.text.tokens import fold_text, stem_text, stem_word
+from corrobora.text.tokens import fold_text, stem_text
 from corrobora.text.vocabulary import collect_equivalences, format_equivalence, parse_equivalence, weigh_stem
 
 _TELLING = 6  # words of a statement that are searched for
@@ -41,15 +42,10 @@ def scope_round(given: ScopeInput) -> Intent:
     Round 1 asks broadly; later rounds use learned words and names from the evidence. At least one query is returned,
     and none that was asked before if another can be made.
     """
-    phase = given.phase
-    least, most = max(1, phase.min_queries), max(1, phase.min_queries, phase.max_queries)
-    wishes = [text for text in _candidate_queries(given) if text.strip()]
-    chosen = distinct_queries(wishes, given.past_queries)[:most]
-    if len(chosen) < least:
-        spare = distinct_queries(_spare_queries(given), (*given.past_queries, *chosen))
-        chosen = (*chosen, *spare[: least - len(chosen)])
-    if not chosen:
-        chosen = (given.question[: LIMITS.query_max_chars],)
+    least, most, topic = given.phase.min_queries, max(1, given.phase.max_queries), topic_text(given.question)
+    wishes = distinct_queries(_candidate_queries(given), given.past_queries)[: max(least, most)]
+    spare = distinct_queries([topic, *(f"{topic} {word}" for word in GENERIC_WORDS)], (*given.past_queries, *wishes))
+    chosen = (*wishes, *spare[: max(0, least - len(wishes))]) or (given.question[: LIMITS.query_max_chars],)
     queries = tuple(_add_hint(text, given, at) for at, text in enumerate(chosen))
     open_ids = tuple(part.id for part in given.open_questions)
     return Intent(
@@ -58,7 +54,6 @@ def scope_round(given: ScopeInput) -> Intent:
         targets=_target_ids(given, chosen) or open_ids,
         subjects=_target_subjects(given, chosen),
         reasoning=_explain_round(given),
-        forced=f"subject {given.forced_subject} has had no round" if given.forced_subject else "",
     )
 
 
@@ -201,60 +196,24 @@ def _escape_queries(given: ScopeInput, escape: Escape) -> list[str]:
     topic = topic_text(given.question)
     match escape:
         case Escape.REFORMULATE:
-            return _reformulate_query(given)
+            learned = [*_learned_terms(given).values(), *_plain_terms(given), *_related_names(given)]
+            return [reword_query((given.past_queries or (topic,))[-1], given.past_queries, learned)]
         case Escape.SHIFT_SOURCES:
             kinds = " ".join(hint for hint in given.phase.query_hints if not hint.startswith("site:"))
             return [_join_phrases(find_topic_words(part.text), kinds) for part in given.open_questions] or [topic]
         case Escape.LATERAL:
-            return [*(name.split("  ")[0] for name in _related_names(given)), *_plain_terms(given)]
+            return [*_related_names(given), *_plain_terms(given)]
         case Escape.NEGATIVE:
-            return [
-                f"no evidence of {topic}",
-                f"{topic} not listed",
-                f"no records of {topic}",
-                f"{topic} unknown or disputed",
-            ]
+            return [f"no evidence of {topic}", f"{topic} not listed", f"{topic} unknown or disputed"]
         case Escape.COMMUNITY:
             return [f"experience with {topic}", f"has anyone {topic}", f"{topic} in practice"]
         case Escape.FRACTAL:
-            return [
-                f"assumptions behind {topic}",
-                f"definition of {topic}",
-                f"alternatives to {topic}",
-                f"exceptions to {topic}",
-            ]
+            return [f"{word} {topic}" for word in ("assumptions behind", "definition of", "alternatives to")]
 
 
 def _related_names(given: ScopeInput) -> list[str]:
     asked = set(stem_text(given.question))
     return [name for line in given.known for name in find_names(line) if not set(stem_text(name)) <= asked]
-
-
-def _reformulate_query(given: ScopeInput) -> list[str]:
-    """Replace at least half of the last query's terms by learned ones; its longest words stay."""
-    last = given.past_queries[-1] if given.past_queries else given.question
-    old = find_topic_words(last).split()
-    gone = set(stem_text(last))
-    pool = [*_learned_terms(given).values(), *_plain_terms(given), *_related_names(given)]
-    fresh: list[str] = []
-    for term in pool:
-        new = [word for word in term.split() if not set(stem_text(word)) & gone and stem_text(word)]
-        fresh += [word for word in new if word not in fresh]
-    if not fresh:
-        fresh = [
-            word for word in ("overview", "facts", "definition", "history", "details") if stem_word(word) not in gone
-        ]
-    kept = sorted(old, key=lambda word: (-len(word), word))[: max(1, min(len(old) // 2, len(fresh)))]
-    return [
-        " ".join((*kept, *fresh[at : at + max(len(kept), 2)])) for at in range(0, min(len(fresh), 6), max(len(kept), 2))
-    ]
-
-
-def _spare_queries(given: ScopeInput) -> list[str]:
-    topic = topic_text(given.question)
-    extra = ("overview", "definition", "details", "evidence", "exceptions", "history", "criticism", "comparison")
-    own = [find_topic_words(part.text) for part in given.open_questions]
-    return [topic, *own, *(f"{topic} {word}" for word in extra)]
 
 
 def _side_stems(question: str) -> frozenset[str]:
@@ -296,7 +255,7 @@ def _target_ids(given: ScopeInput, chosen: Sequence[str]) -> tuple[str, ...]:
 def _target_subjects(given: ScopeInput, chosen: Sequence[str]) -> tuple[str, ...]:
     said = set(stem_text(" ".join(chosen)))
     aimed = (subject.name for subject in given.uncovered if set(stem_text(subject.name)) <= said)
-    return drop_duplicates((given.forced_subject, *aimed) if given.forced_subject else aimed)
+    return drop_duplicates(aimed)
 
 
 def _explain_round(given: ScopeInput) -> str:

@@ -8,7 +8,6 @@ from tests.unit.analysts.extractive.samples import OLD_DOCUMENT, document, excer
 
 from corrobora.analysts.extractive.citing import cite_fact
 from corrobora.analysts.extractive.lines import is_command, read_lines, stem_heading
-from corrobora.analysts.extractive.ranker import stem_term
 from corrobora.domain.evidence import Fact
 from corrobora.text.tokens import stem_text
 
@@ -66,10 +65,9 @@ def test_sentences_of_other_languages_are_statements():
     )
 
 
-def test_a_line_that_leads_in_a_list_is_read_with_its_items_and_each_sentence_with_its_term():
+def test_each_sentence_of_an_entry_is_read_with_its_term():
     text = "Plain.\n\nIt has these modes:\n\n- slow: Counts drops. Default: four.\n- rapid: Counts litres.\n\nOther."
     read = {line.text: line.sentence.above for line in lines_of(text)}
-    assert {"slow", "rapid", "liter"} <= read["It has these modes:"]
     assert "slow" in read["Default: four."]
     assert not {"slow", "rapid"} & read["Other."]
     assert not {"slow", "rapid"} & read["Plain."]
@@ -79,17 +77,6 @@ def test_words_inside_an_address_state_nothing():
     sentence, badge = lines_of("The state is shown on the page.\n\nImage pump mill https://a.de/it/in/the.svg.")
     assert badge.sentence.bare
     assert not sentence.sentence.bare
-
-
-def test_an_item_is_read_below_the_item_around_it_and_one_above_a_long_list_states_nothing():
-    told = "\n".join(f"  - The keeper of hall {n} told at some length what was done to its roof" for n in range(9))
-    text = f"- Naming Ann Vetch as keeper\n  - Confirmed by ten votes\n- State of the roofs\n{told}"
-    read = {line.text: line.sentence for line in lines_of(text)}
-    assert "vetch" in read["- Confirmed by ten votes".lstrip("- ")].above
-    assert "confirm" in read["Naming Ann Vetch as keeper"].above
-    assert not {"vetch", "vote"} & read["State of the roofs"].above
-    assert read["State of the roofs"].bare
-    assert not read["Naming Ann Vetch as keeper"].bare
 
 
 def test_a_bar_of_progress_states_nothing():
@@ -136,8 +123,7 @@ def test_a_numbered_heading_in_a_quote_is_not_printed() -> None:
     assert cite_fact(fact) == "Lunch costs 6.90 euros from May [S9:C9]."
 
 
-def test_a_term_or_heading_of_joined_names_is_read_as_its_words():
-    assert stem_term("KilnDoors 0|1") == frozenset(stem_text("kiln doors"))
+def test_a_heading_of_joined_names_is_read_as_its_words():
     assert stem_heading("Rules > KilnDoors") == frozenset(stem_text("kiln doors"))
 
 

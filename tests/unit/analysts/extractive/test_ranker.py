@@ -59,18 +59,6 @@ def test_a_question_ends_with_its_mark() -> None:
     assert not is_question("It is hot.")
 
 
-def test_what_a_change_log_says_counts_less_unless_its_question_is_about_changes() -> None:
-    text = "The default size of the bowl is 12 litres."
-    log = replace(sentence(text), place="Kiln > kiln (2.4-1) unstable; urgency=low")
-    section = replace(sentence(text, "C2"), place="Kiln > 2.4 Bowls and lids")
-    manual = replace(sentence(text, "C3"), place="Kiln > Bowls")
-    logged, numbered, told = worths("What is the default size of the bowl?", log, section, manual)
-    assert logged < numbered == told
-    for question in ("When was the default size of the bowl set?", "How did the default size of the bowl change?"):
-        logged, numbered, told = worths(question, log, section, manual)
-        assert logged == numbered == told
-
-
 def test_what_defines_the_term_that_is_asked_about_comes_before_what_mentions_it() -> None:
     text = "It sets the size of the bowl for all chunks."
     defining, plain, other = (
