@@ -75,7 +75,7 @@ def url_overlap(thread: ThreadState) -> float:
         known |= addresses
         parts |= passages
     (before, read_before), (now, _) = seen[-2], seen[-1]
-    again = sum(1 for address in now if address in before or _parse_passage(address) in read_before)
+    again = sum(address in before or PassageId(address.rpartition("#")[2]) in read_before for address in now)
     return again / max(len(now), 1)
 
 
@@ -92,11 +92,6 @@ def measure_saturation(thread: ThreadState) -> Saturation:
     return classify_saturation(rounds[-1].new_facts) if rounds else Saturation.FIRST_ROUND
 
 
-def repeats_addresses(thread: ThreadState) -> bool:
-    """Signal 1: at least 60 % of the addresses are those of the previous round."""
-    return url_overlap(thread) >= MIN_OVERLAP
-
-
 def is_stale(thread: ThreadState) -> bool:
     """Signal 2: no new fact in two consecutive informative rounds."""
     rounds = select_informative_rounds(thread)
@@ -110,7 +105,7 @@ def signal_level(thread: ThreadState) -> PlateauLevel:
 
     Both signals in one round stop the thread, and so does a signal with no escape left (TRIPLET-34, TRIPLET-36).
     """
-    again = repeats_addresses(thread)
+    again = url_overlap(thread) >= MIN_OVERLAP
     nothing_new = thread.last is not None and thread.last.new_facts == 0
     if again and nothing_new:
         return PlateauLevel.STOP
@@ -143,10 +138,6 @@ def _find_visited(done: Round, reads: int, known: set[str], parts: set[PassageId
     addresses = {reading.hit.key for reading in fetched} | {hit.key for hit in again}
     passages = {passage for reading in fetched for passage in reading.passages}
     return addresses, passages | {hit.passage for hit in again if hit.passage is not None}
-
-
-def _parse_passage(address: str) -> PassageId | None:
-    return PassageId(address.rsplit("#", 1)[1]) if "#" in address else None
 
 
 def each_round(thread: ThreadState) -> Transition:
@@ -235,14 +226,10 @@ def _count_empty_streak(thread: ThreadState) -> int:
     """Count the last consecutive rounds whose searches returned nothing."""
     streak = 0
     for done in reversed(thread.rounds):
-        if not _is_empty_round(done):
+        if _found_something(done) or done.failures or done.cut:
             break
         streak += 1
     return streak
-
-
-def _is_empty_round(done: Round) -> bool:
-    return not _found_something(done) and not done.failures and not done.cut
 
 
 def no_gaps(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature for all rules

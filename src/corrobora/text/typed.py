@@ -355,16 +355,13 @@ def _compare_shades(clause: Clause, whole: Clause, unit: Clause, reading: Parsed
             missing = True
         elif shade.family in ("quantifier", "hedge"):
             other = clause.duties if shade.family == "hedge" else clause.kinds("quantifier") & unit.kinds("quantifier")
-            missing = _overstates(shade, clause, unit) or (shade.governs in clause.stems and not other)
+            every = "all" in clause.kinds("quantifier") - unit.kinds("quantifier")  # the source says "only one of them"
+            overstates = every and shade.family == "quantifier"
+            missing = overstates or (shade.governs in clause.stems and not other)
         else:
             missing = not whole.duties
         if missing:
             yield Discrepancy(f"it leaves out “{shade.text}”", shade.text)
-
-
-def _overstates(shade: Shade, clause: Clause, unit: Clause) -> bool:
-    """True if a clause says "all" or "both" where its source restricts: "only one of them", "most of them"."""
-    return shade.family == "quantifier" and "all" in clause.kinds("quantifier") - unit.kinds("quantifier")
 
 
 def _find_added_shades(clause: Clause, unit: Clause, reading: ParsedEvidence) -> Iterator[Discrepancy]:

@@ -141,14 +141,9 @@ def select_diverse(items: Sequence[RankedFact], limit: int, *, compares: bool = 
             break
         same = {_fact_edition(one), *(() if compares else ("",))}
         rivals = kept if same == {""} and not compares else [each for each in kept if _fact_edition(each) in same]
-        if not any(is_repetition(one, other) for other in rivals):
+        if not any(jaccard_similarity(one.stems, other.stems) >= _SAME for other in rivals):
             kept.append(one)
     return tuple(kept)
-
-
-def is_repetition(one: RankedFact, other: RankedFact) -> bool:
-    """True if two statements are nearly equal."""
-    return jaccard_similarity(one.stems, other.stems) >= _SAME
 
 
 def _fact_edition(one: RankedFact) -> str:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from corrobora.analysts.extractive.clarify import split_question
 from corrobora.analysts.extractive.contradictions import filter_contradictions, find_contradictions
 from corrobora.analysts.extractive.fact_selection import rank_facts
-from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade, Severity
+from corrobora.domain.evidence import Fact, FactId, Grade, Severity
 from corrobora.domain.plan import SubQuestion
 from corrobora.domain.report import Verdict
 from corrobora.domain.thread import Proposal
@@ -133,13 +133,10 @@ def _count_differences(given: Reviewing, cited: set[str]) -> tuple[int, int]:
     if not asks_to_compare(given.question):
         return 0, 0
     markers = {fact.id: fact.marker for fact in given.facts}
-    pairs = [each for each in find_contradictions(given.facts) if _is_relevant(each, given.question)]
+    topic = set(find_topic_stems(given.question))  # a difference in what is asked for, not merely in wording
+    found = (each for each in find_contradictions(given.facts) if each.severity is not Severity.LOW)
+    pairs = [each for each in found if not topic.isdisjoint(stem_text(each.claim))]
     return sum({markers[each.a], markers[each.b]} <= cited for each in pairs), len(pairs)
-
-
-def _is_relevant(found: Contradiction, question: str) -> bool:
-    """True for a difference in what is asked for, not merely in wording."""
-    return found.severity is not Severity.LOW and bool(set(find_topic_stems(question)) & set(stem_text(found.claim)))
 
 
 def _bounded_ratio(part: float, whole: int) -> float:

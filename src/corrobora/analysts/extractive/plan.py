@@ -82,12 +82,12 @@ def _relevant_subjects(brief: Brief, texts: Sequence[str]) -> tuple[Subject, ...
 
 
 def _make_child(path: str, brief: Brief, asked: tuple[SubQuestion, ...], given: Planning) -> Node:
-    own = Brief(asked[0].text if len(asked) == 1 else _join_questions(asked), asked, brief.subjects)
+    own = Brief(
+        asked[0].text if len(asked) == 1 else " ".join(each.text for each in asked)[: LIMITS.query_max_chars],
+        asked,
+        brief.subjects,
+    )
     return _make_leaf(path, asked[0].text if len(asked) == 1 else _shared_theme(asked), own, asked, given)
-
-
-def _join_questions(asked: Sequence[SubQuestion]) -> str:
-    return " ".join(part.text for part in asked)[: LIMITS.query_max_chars]
 
 
 def _shared_theme(asked: Sequence[SubQuestion]) -> str:
@@ -219,16 +219,13 @@ def _choose_angles(given: Planning, tier: str) -> tuple[Angle, ...]:
         high = max(high, given.max_leaves)
         pool = [*_derive_angles(given.brief), *pool]
     wanted = set(stem_text(given.brief.question))
-    scored = [(_fit_score(angle, wanted), at, angle) for at, angle in enumerate(pool)]
+    stems = [set(stem_text(f"{angle.title} {angle.guidance}")) for angle in pool]
+    scored = [(len(wanted & own), at, angle) for at, (own, angle) in enumerate(zip(stems, pool, strict=True))]
     ranked = sorted(scored, key=lambda row: (-row[0], row[1]))
     fitting = sum(fit > 0 for fit, _, _ in ranked)
     many = min(max(low, min(high, fitting)), given.max_leaves, len(pool))
     kept = sorted(ranked[:many], key=lambda row: row[1])
     return tuple(angle for _, _, angle in kept)
-
-
-def _fit_score(angle: Angle, wanted: set[str]) -> int:
-    return len(wanted & set(stem_text(f"{angle.title} {angle.guidance}")))
 
 
 def _derive_angles(brief: Brief) -> list[Angle]:
@@ -294,18 +291,14 @@ def _assign_questions(node: Node, given: Planning, numbers: _SubQuestionIds) -> 
     if not own and children:
         own = tuple({part.id: part for child in children for part in child.sub_questions}.values())
     elif not own:
-        matching = tuple(part for part in given.brief.sub_questions if shares_topic(part.text, node.title))
+        named = set(stem_text(node.title))
+        matching = tuple(p for p in given.brief.sub_questions if not named.isdisjoint(find_topic_stems(p.text)))
         own = matching or given.brief.sub_questions
     asked = tuple(dict.fromkeys(numbers.assign_id(part) for part in own))
     gates = node.gates or ((_make_gate(asked, given),) if children else ())
     queries = node.queries or (() if children else distinct_queries((node.title,), ()))
     subjects = node.subjects or given.brief.subjects
     return replace(node, children=children, sub_questions=asked, gates=gates, queries=queries, subjects=subjects)
-
-
-def shares_topic(a: str, b: str) -> bool:
-    """True if two texts share a topic word."""
-    return bool(set(find_topic_stems(a)) & set(stem_text(b)))
 
 
 def refine_plan(given: Shortfall) -> Refinement:
@@ -321,7 +314,7 @@ def refine_plan(given: Shortfall) -> Refinement:
             f"{topic_text(part.text)} {extra}" for part in leaf.sub_questions for extra in _search_words(given.unmet)
         ]
         texts += [topic_text(part.text) for part in leaf.sub_questions]
-        fresh = distinct_queries([_gap_topic(text) for text in texts], asked)[:3]
+        fresh = distinct_queries([text.split(": ", 1)[-1] for text in texts], asked)[:3]
         asked += fresh
         if fresh:
             changes.append((leaf.path, fresh))
@@ -343,7 +336,3 @@ def _search_words(unmet: Sequence[str]) -> list[str]:
         elif stem_text(text):
             found.append(topic_text(text))
     return found
-
-
-def _gap_topic(gap: str) -> str:
-    return gap.split(": ", 1)[1] if ": " in gap else gap

@@ -184,12 +184,8 @@ def _follow_names(given: ScopeInput) -> list[str]:
             and not any(fold_text(name) in query for query in past)
         ):
             found[name] = None
-    return [name if hanging else _join_phrases(name, _anchor_name(given)) for name in list(found)[:_FOLLOWED]]
-
-
-def _anchor_name(given: ScopeInput) -> str:
-    """Return the first named subject of the question, else its topic."""
-    return next(iter(find_anchors(given.question)), "") or topic_text(given.question)
+    anchor = next(iter(find_anchors(given.question)), "") or topic_text(given.question)
+    return [name if hanging else _join_phrases(name, anchor) for name in list(found)[:_FOLLOWED]]
 
 
 def _escape_queries(given: ScopeInput, escape: Escape) -> list[str]:
