@@ -29,6 +29,7 @@ from corrobora.roles.synthesize import Material, Part
 from corrobora.text import phrases
 from corrobora.text.answer_match import check_answer
 from corrobora.text.answers import classify_question
+from corrobora.text.quantities import find_asked_releases, find_releases
 from corrobora.text.questions import asks_to_compare, find_topic_stems
 from corrobora.text.ranking import jaccard_similarity
 from corrobora.text.tokens import fold_whitespace, is_table_row, stem_text
@@ -64,6 +65,7 @@ def write_draft(given: Material) -> Draft:
     at least `words_min` if there is enough evidence.
     """
     compares = any(asks_to_compare(part.text) for part in given.sub_questions or (SubQuestion("", given.question),))
+    given = _name_editions(given) if compares else given
     facts = _collect_facts(given)
     plans = _plan_by_part(given) if given.layout == "angles" else _plan_by_question(given, facts)
     rows = _difference_rows(given, facts)
@@ -141,6 +143,17 @@ def _near_misses(given: Material) -> dict[str, str]:
 def _collect_facts(given: Material) -> tuple[Fact, ...]:
     found = {fact.id: fact for part in given.parts for fact in part.facts}
     return tuple(sorted(found.values(), key=lambda fact: fact.id))
+
+
+def _name_editions(given: Material) -> Material:
+    """Give facts without a version the one of the compared releases that their title names."""
+    asked = find_asked_releases(given.question).numbers
+
+    def name(fact: Fact) -> Fact:
+        named = [each for each in find_releases(fact.title) if each in asked]
+        return replace(fact, version=f"version {named[0]}") if len(named) == 1 and not fact.version else fact
+
+    return replace(given, parts=tuple(replace(part, facts=tuple(map(name, part.facts))) for part in given.parts))
 
 
 def _plan_by_question(given: Material, facts: Sequence[Fact]) -> list[SectionPlan]:

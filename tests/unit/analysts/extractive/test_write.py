@@ -198,6 +198,19 @@ def test_a_number_answers_though_another_sentence_holds_more_words():
     assert "2147483" in body.split("\n\n")[1]
 
 
+def test_releases_that_titles_name_are_editions_where_they_are_compared():
+    asked = "How did the opening of kilns change between release 1.4.0 and 2.0.0?"
+    old = document(21, "Kiln rules 1.4.0", "Kilns are opened by the fitter after a rest of two full days in the room.")
+    new = document(22, "Kiln rules 2.0.0", "Kilns are opened by any member after a rest of one full day in the room.")
+    parts = (SubQuestion("sq-1", asked),)
+    body = play(synthesize, material(facts_of(new, old, question=asked, parts=parts), asked, parts)).body
+    first, second = f"{phrases.STATED_IN} version 1.4.0:", f"{phrases.STATED_IN} version 2.0.0:"
+    assert body.index(first) < body.index("two full days") < body.index(second) < body.index("one full day")
+    alone = asked.replace("change between release 1.4.0 and 2.0.0", "go on in this house")
+    parts = (SubQuestion("sq-1", alone),)
+    assert phrases.STATED_IN not in play(synthesize, material(facts_of(new, old), alone, parts)).body
+
+
 def test_of_two_statements_that_say_as_much_the_shorter_one_opens_the_report():
     """In a long sentence some words are those of the question by chance, and it takes the room of others."""
     long = (
