@@ -32,7 +32,6 @@ from corrobora.roles.extract import Excerpt
 from corrobora.storage.index import PostgresLibrary
 from corrobora.storage.index.catalog import Catalog
 from corrobora.storage.postgres import Database
-from corrobora.text.ranking import overlap_coefficient
 from corrobora.text.tokens import split_words, stem_text
 from corrobora.text.vocabulary import Equivalence, map_names
 
@@ -55,6 +54,11 @@ _DEMO = (  # the parts of the demo's questions, and the anchors of each
 _DEMO_NAMES = (Equivalence("memorized secret", "password"),)  # as a run learns them
 Floats = NDArray[np.float64]
 Label = Callable[[str, Passage, Sentence, int], float]  # of the address, the passage, a sentence and its start
+
+
+def overlap_coefficient(a: frozenset[str], b: frozenset[str]) -> float:
+    """Return the share of the smaller set that the other contains, 0.0 if either is empty."""
+    return len(a & b) / min(len(a), len(b)) if a and b else 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,11 +62,6 @@ def measure_name(name: str, *called: str) -> float:
     return max((jaccard_similarity(wanted, each) for each in others if numbers <= each), default=0.0)
 
 
-def overlap_coefficient(a: frozenset[str], b: frozenset[str]) -> float:
-    """Return the share of the smaller set that the other contains, 0.0 if either is empty."""
-    return len(a & b) / min(len(a), len(b)) if a and b else 0.0
-
-
 def select_diverse_items(
     items: Sequence[T],
     relevance: Callable[[T], float],
