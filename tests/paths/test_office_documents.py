@@ -88,3 +88,13 @@ def test_what_stands_behind_a_label_that_is_asked_for_answers(served: Shell) -> 
     served("library", "add", "docs", "fire.md")
     report = served("research", "Where is the assembly point in case of fire?", "-l", "docs", "-q").out
     assert ("Status: complete" in report, "car park north of the barn" in report) == (True, True), report
+
+
+def test_a_weekday_in_a_question_is_no_subject_that_documents_must_name(served: Shell) -> None:
+    """Every document was off the subject "Saturday", and the report without evidence."""
+    rule = "Drilling is allowed on weekdays from 8:00 to 12:00 and from 14:00 to 19:00."
+    (served.folder / "rules.md").write_text(f"# House rules\n\n## Quiet hours\n\n{rule}\n\n## Cellar\n\nIt is dry.\n")
+    served("library", "add", "docs", "rules.md")
+    for day in ("a Saturday", "Sundays"):
+        report = served("research", f"May I drill on {day} at 16:00?", "-l", "docs", "-q").out
+        assert (rule in report, "withheld" in report) == (True, False), report

@@ -20,7 +20,7 @@ from corrobora.domain.thread import Round, ThreadState
 from corrobora.policies.grading import GRADE_RANK, sort_by_grade
 from corrobora.text.comparison import find_differences
 from corrobora.text.phrases import format_count
-from corrobora.text.quantities import MONTH_NAMES
+from corrobora.text.quantities import MONTH_NAMES, WEEKDAYS
 from corrobora.text.tokens import fold_text, stem_text
 
 Axis = Literal["place", "time", "subject", "domain"]
@@ -34,8 +34,7 @@ _YEAR = re.compile(
     r"(?<![\d.,/$€£-])(?<![A-Z]{2} )(1[5-9]\d\d|20\d\d)(?![\d%]|[.,]\d|[-\s]?(?:bits?|bytes?|px|kb|mb|gb|hz|mhz|ms)\b)"
 )
 _PLACE = re.compile(r"\b(?i:in|at|near|from|across|throughout)\s+((?:[A-Z][\w'’-]+)(?:\s+[A-Z][\w'’-]+){0,2})")
-_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
-_CALENDAR = frozenset((*MONTH_NAMES, *_WEEKDAYS, "spring", "summer", "autumn", "winter"))
+_CALENDAR = frozenset((*MONTH_NAMES, *WEEKDAYS, "spring", "summer", "autumn", "winter"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -343,7 +343,8 @@ def _is_told(line: str, evidence: _Evidence) -> bool:
     """True unless a title or heading states what stands neither in a quote nor in a question."""
     if find_order(line) and not any(line.strip("# ") in each for each in evidence.known):
         return False
-    asked = [each for each in evidence.known if not is_statement(each)]
+    said = read_inline(line)
+    asked = [each for each in evidence.known if (each[-1] in "?？؟" and each in said) or not is_statement(each)]
     known = "\n".join((fold_quotes(drop_orders(fact.quote) for fact in evidence.facts), *asked)).casefold()
     return not is_statement(line, asked) or all(word.casefold() in known for word in find_claim_words(line))
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from corrobora.text.tokens import fold_text
 
 MONTH_NAMES = tuple("january february march april may june july august september october november december".split())
+WEEKDAYS = tuple("monday tuesday wednesday thursday friday saturday sunday".split())
 MONTHS: dict[str, int] = {
     "sept": 9, **{form: number for number, name in enumerate(MONTH_NAMES, start=1) for form in (name, name[:3])}
 }  # fmt: skip
@@ -39,9 +40,9 @@ NUMBER_WORDS = SMALL_NUMBERS | _GERMAN_NUMBERS | TENS
 
 
 def is_calendar_name(name: str) -> bool:
-    """True for "November 6" and "March": dates have many spellings, so they name nothing."""
-    word, _, rest = name.partition(" ")
-    return bool(MONTHS.get(fold_text(word))) and (not rest or rest.replace(" ", "").isdigit())
+    """True for "November 6", "March" and "Sundays": dates have many spellings, so they name nothing."""
+    word, _, rest = fold_text(name).partition(" ")
+    return (word in MONTHS or word.removesuffix("s") in WEEKDAYS) and (not rest or rest.replace(" ", "").isdigit())
 
 
 def find_years(text: str) -> tuple[int, ...]:
