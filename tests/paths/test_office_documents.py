@@ -98,3 +98,13 @@ def test_a_weekday_in_a_question_is_no_subject_that_documents_must_name(served: 
     for day in ("a Saturday", "Sundays"):
         report = served("research", f"May I drill on {day} at 16:00?", "-l", "docs", "-q").out
         assert (rule in report, "withheld" in report) == (True, False), report
+
+
+def test_the_subject_and_the_headers_of_a_mail_are_no_statements(served: Shell) -> None:
+    """A report printed "From: ..." with its address, as the subject above it has the words of the question."""
+    text = "The move is postponed to Saturday, 17 October, as the new rack arrives late.\n"
+    head = "From: Rosa Klein <rosa@firm.example>\nTo: team@firm.example\nSubject: Re: Server move\n"
+    (served.folder / "move.eml").write_text(f"{head}Date: Fri, 02 Oct 2026 08:15:00 +0200\n\n{text}")
+    served("library", "add", "docs", "move.eml")
+    opening = _ask(served, "When does the server move take place?")
+    assert ("17 October" in opening, "From:" in opening) == (True, False), opening

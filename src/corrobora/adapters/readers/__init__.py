@@ -160,6 +160,16 @@ _SNIFFED = 8_192  # characters from which the dialect of a table of values is to
 _PROSE = 0.38  # share of function words from which a block that is set as code is prose
 
 
+_HEAD_WORDS = 6
+_STARTS_VALUE = re.compile(r"[\d+€$£-]|\S+@")
+
+
+def may_be_heads(row: Sequence[str]) -> bool:
+    """False for a first row such as "Core hours | 10:00 to 15:00": its table pairs names with what they stand for."""
+    value = row[1].strip() if len(row) == 2 else ""  # noqa: PLR2004 - a pair
+    return not (_STARTS_VALUE.match(value) or value.endswith(".") or len(value.split()) >= _HEAD_WORDS)
+
+
 class TextWriter:
     """Collects blocks of readable text."""
 

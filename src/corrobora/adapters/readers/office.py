@@ -15,7 +15,7 @@ from io import BytesIO
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
-from corrobora.adapters.readers import TextWriter
+from corrobora.adapters.readers import TextWriter, may_be_heads
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.ports import ParsedDocument
@@ -297,7 +297,7 @@ class _BodyWriter:
         look = table.find(f"{_W}tblPr/{_W}tblLook")
         heads = len(rows) > 1 and (
             table.find(f"{_W}tr/{_W}trPr/{_W}tblHeader") is not None
-            or (look is not None and look.get(f"{_W}firstRow") == "1")
+            or (look is not None and look.get(f"{_W}firstRow") == "1" and may_be_heads(rows[0]))
         )
         self._writer.add_rows(rows[heads:], rows[0] if heads else ())
 

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
-from corrobora.adapters.readers import TextWriter, decode_text
+from corrobora.adapters.readers import TextWriter, decode_text, may_be_heads
 from corrobora.adapters.readers.html import read_tags
 from corrobora.adapters.readers.office import Properties, build_document, open_package, parse_xml, read_properties
 from corrobora.domain.errors import ReadError
@@ -166,6 +166,7 @@ def _write_slide(writer: TextWriter, slide: ET.Element, *, notes: bool = False) 
             ]
             look = box.find(f"{_A}tblPr")
             heads = len(rows) > 1 and look is not None and look.get("firstRow") in ("1", "true")
+            heads = heads and may_be_heads(rows[0])
             writer.add_rows(rows[heads:], rows[0] if heads else ())
             continue
         said = [(text, depth) for text, depth in _read_paragraphs(box) if text.strip()]

@@ -105,6 +105,7 @@ class _PassageReader:
     def __init__(self, number: int, passage: Passage, about: frozenset[str], paragraph: int) -> None:
         self._number, self._passage, self._text = number, passage, passage.text
         self._about, self._paragraph = about, paragraph
+        self._titles = frozenset(map(fold_whitespace, passage.heading.split(" > ")))  # that stand in its text as well
         self._turns = find_speaker_turns(passage.text)
         self._starts = [turn.start for turn in self._turns]
         self._headers = [
@@ -130,7 +131,7 @@ class _PassageReader:
         start = span.start if code else skip_item_mark(self._text, span.start)
         read = fold_whitespace(self._text[start : span.end])
         turn = bisect_right(self._starts, span.start) - 1
-        heads = turn < 0 and not code and is_numbered_heading(self._text, *span)
+        heads = turn < 0 and not code and (read in self._titles or is_numbered_heading(self._text, *span))
         item = not (heads or code) and self._is_item(span, turn)
         alone = self._text[span.end : span.end + 2] == "\n\n"
         comment = not (code or alone) and COMMENT.match(self._text, span.start) is not None

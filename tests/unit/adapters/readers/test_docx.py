@@ -113,3 +113,17 @@ def test_no_word_is_lost_glued_or_doubled(document: str, text: str):
 def test_a_style_of_no_level_is_no_heading(level: str):
     styled = f'<w:p><w:pPr><w:pStyle w:val="heading{level}"/></w:pPr><w:r><w:t>Said.</w:t></w:r></w:p>'
     assert read_docx(packed(styled)).headings == ()
+
+
+def _table(*rows: tuple[str, ...]) -> str:
+    cells = ("".join(f"<w:tc><w:p><w:r><w:t>{cell}</w:t></w:r></w:p></w:tc>" for cell in row) for row in rows)
+    look = '<w:tblPr><w:tblLook w:firstRow="1"/></w:tblPr>'
+    return f"<w:tbl>{look}{''.join(f'<w:tr>{row}</w:tr>' for row in cells)}</w:tbl>"
+
+
+def test_a_table_that_pairs_names_with_what_they_stand_for_has_no_heads():
+    """It read "Equipment: Core hours; One laptop and one screen are provided: 10:00 to 15:00."."""
+    pairs = (("Equipment", "One laptop and one screen are provided"), ("Core hours", "10:00 to 15:00"))
+    assert text_of(_table(*pairs)).split("\n") == [" | ".join(pair) for pair in pairs]
+    assert text_of(_table(*pairs[::-1])).split("\n") == [" | ".join(pair) for pair in pairs[::-1]]
+    assert text_of(_table(("Country", "Rate"), ("Japan", "62"))) == "Country: Japan; Rate: 62."
