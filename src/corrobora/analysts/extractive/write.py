@@ -191,13 +191,14 @@ def _list_answered(given: Material) -> frozenset[str]:
 def _choose_opening(own: Sequence[RankedFact], *, answered: bool) -> frozenset[FactId]:
     """Return the facts that open a report: those near the best in worth, or of the very kind that is asked for.
 
-    Where the question counts as answered, other passages are rarely needed.
+    Where the question counts as answered, other passages are rarely needed: those that hold more of its topic.
     """
     best = own[0]
 
     def opens(one: RankedFact) -> bool:
         least = _OPENS_ANSWERED if answered and one.fact.passage != best.fact.passage else _OPENS
-        return (one.worth >= least * best.worth or (one.fits and not answered)) and not _is_outdone(one, own)
+        says_more = one.share > best.share if answered else one.fits
+        return (one.worth >= least * best.worth or says_more) and not _is_outdone(one, own)
 
     return frozenset(one.fact.id for one in own if opens(one))
 

@@ -17,7 +17,9 @@ from tests.unit.analysts.extractive.samples import (
 )
 
 from corrobora.analysts.extractive.contradictions import find_contradictions
+from corrobora.analysts.extractive.fact_selection import RankedFact
 from corrobora.analysts.extractive.judge import parse_sentences
+from corrobora.analysts.extractive.write import _choose_opening
 from corrobora.domain.evidence import FactId
 from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.thread import Gap
@@ -178,6 +180,14 @@ def test_an_answered_question_is_opened_by_its_answer_without_what_other_passage
     assert "ivy" not in told
     assert "12 men" not in told
     assert "four feet" in told
+
+
+@pytest.mark.parametrize(("share", "opens"), [(0.5, False), (1.0, True)])
+def test_an_answered_question_is_opened_by_what_holds_more_of_its_topic_as_well(share: float, opens: bool):
+    """What made a report complete stood far below, as another statement was worth more."""
+    first, other = FACTS[0], next(fact for fact in FACTS if fact.passage != FACTS[0].passage)
+    own = [RankedFact(first, 1.0, frozenset(), share=0.5), RankedFact(other, 0.3, frozenset(), share=share)]
+    assert (other.id in _choose_opening(own, answered=True)) == opens
 
 
 def test_a_part_that_no_statement_is_counted_for_is_answered_from_all_of_them():
