@@ -108,3 +108,12 @@ def test_the_subject_and_the_headers_of_a_mail_are_no_statements(served: Shell) 
     served("library", "add", "docs", "move.eml")
     opening = _ask(served, "When does the server move take place?")
     assert ("17 October" in opening, "From:" in opening) == (True, False), opening
+
+
+def test_what_a_code_means_is_told_by_its_row(served: Shell) -> None:
+    """ "mean" asks for no mean of a column, and "at least" for no least."""
+    rows = "".join(f"error {at},Valve {at} does not close\n" for at in range(30, 36))
+    (served.folder / "codes.csv").write_text(f"Code,Meaning\n{rows}")
+    served("library", "add", "docs", "codes.csv")
+    report = served("research", "What does error 32 mean?", "-l", "docs", "-q").out
+    assert ("Status: complete" in report, "Valve 32 does not close" in report) == (True, True), report

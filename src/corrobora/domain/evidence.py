@@ -217,7 +217,7 @@ class Fact:
     version: str = ""
     published: str = ""
     heading: str = ""
-    below: str = ""  # the heading inside its passage below which it stands
+    inner_heading: str = ""  # the heading inside its passage below which it stands
     primary: bool = False
     score: float = 0.0  # relevance to the question, on the scale of the ranker
     kind: str = "document"  # document (given by the user) | web: what its source is; used for grading
@@ -277,7 +277,7 @@ class Fact:
     @property
     def place(self) -> str:
         """The path of headings above the quote, with those inside its passage."""
-        return " > ".join(filter(None, (self.heading, self.below)))
+        return " > ".join(filter(None, (self.heading, self.inner_heading)))
 
     @property
     def marker(self) -> str:

@@ -286,7 +286,7 @@ def quotes_to_facts(quotes: Sequence[Quote], document: Document, thread: ThreadS
             subjects=quote.subjects,
             score=score,
         )
-        fact = fact and _mark_cut_code(replace(fact, below=quote.below), document.text)
+        fact = fact and _mark_cut_code(replace(fact, inner_heading=quote.inner_heading), document.text)
         strong = fact is not None and _is_strong_quote(fact.quote, document.text)
         if fact is not None and strong and theirs:
             others.setdefault(fact.id, replace(fact, answers=theirs))

@@ -19,6 +19,7 @@ from corrobora.domain.report import Report, iter_threads
 from corrobora.faces.python import aresearch, make_blocking
 from corrobora.faces.request import check_arguments
 from corrobora.text.answers import classify_question, score_answer_fit
+from corrobora.text.entries import read_row
 from corrobora.text.measures import find_measures, find_quantities
 from corrobora.text.quantities import find_days, find_years
 from corrobora.text.tokens import is_table_row, stem_text
@@ -247,14 +248,13 @@ def _choose_cell(quote: str, wanted: _Wanted) -> tuple[str, bool]:
 
     The first cell names the row, so only the name of a field means it. A quote that is no row is returned whole.
     """
-    if not is_table_row(quote):
+    if not (cells := read_row(quote)):
         return quote, False
-    cells = [cell.partition(": ") for cell in quote.rstrip(".").split("; ")]
-    heads = [frozenset(stem_text(head.replace("_", " "))) for head, _, _ in cells]
+    heads = [frozenset(stem_text(head.replace("_", " "))) for head, _ in cells]
     named = frozenset(stem_text(wanted.name.replace("_", " ")))
     shared = [(len(head & named), len(head & wanted.stems) if at else 0) for at, head in enumerate(heads)]
     best = shared.index(max(shared))
-    return (cells[best][2], heads[best] <= wanted.stems) if any(shared[best]) else ("", False)
+    return (cells[best][1], heads[best] <= wanted.stems) if any(shared[best]) else ("", False)
 
 
 def _read_option(quote: str, options: Sequence[str]) -> str | None:

@@ -87,7 +87,7 @@ class Quote:
     confidence: float
     answers: tuple[str, ...] = ()
     subjects: tuple[str, ...] = ()
-    below: str = ""  # the heading inside its passage below which it stands, if the analyst says it
+    inner_heading: str = ""  # the heading inside its passage below which it stands, if the analyst says it
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,8 @@ from corrobora.text.mentions import find_names, mentions_name, strip_to_alphanum
 from corrobora.text.quantities import Releases, find_asked_releases
 from corrobora.text.questions import (
     SIDE_STEMS,
+    asks_for_aggregate,
     asks_for_duty,
-    asks_over_all,
     asks_to_compare,
     find_attributions,
     find_code,
@@ -182,7 +182,7 @@ def is_answered(question: str, statements: tuple[tuple[str, str], ...], likely: 
 
     Single statements answer no comparison, nor rows of a table what is most; in other languages, nothing can be rated.
     """
-    rows = asks_over_all(question) and 2 * sum(is_table_row(quote) for quote, _ in statements) > len(statements)
+    rows = asks_for_aggregate(question) and 2 * sum(is_table_row(quote) for quote, _ in statements) > len(statements)
     if rows or asks_to_compare(question) or detect_language(question) or not _speaks_of_code(question, statements):
         return False
     _, rated, unrated = read_ratings()

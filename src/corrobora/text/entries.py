@@ -1,4 +1,4 @@
-"""Entries: lists that define terms, and which sentences stand below which term.
+"""Entries: lists that define terms, which sentences stand below which term, and the cells of rows.
 
 Knows the marks of items, the gap that readers put behind a term, and columns. Does not know manuals or any form of
 markup, nor what a term means.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from corrobora.text.tokens import LIST_ITEM, TERM_GAP, skip_item_mark
+from corrobora.text.tokens import LIST_ITEM, TERM_GAP, is_table_row, skip_item_mark
 
 _TERM = re.compile(rf"(\S[^\n{TERM_GAP}]{{0,299}}){TERM_GAP}")
 _ITEM_TERM = re.compile(r"([^\s:](?:(?![.!?] )[^\n:]){0,59}?)(?:: | [-–—] )(?=\S)")
@@ -79,6 +79,12 @@ def _find_inner_column(text: str, spans: Sequence[tuple[int, int]]) -> int:
     below = [line for line in text.split("\n\n", 1)[0].split("\n")[1:2] if not LIST_ITEM.match(line)]
     others = [measure_depth(text, start) + 1 for start, _ in spans[1:] if find_term(text, start) > start]
     return measure_depth(below[0], len(below[0]) - len(below[0].lstrip())) if below else min(others, default=1)
+
+
+def read_row(line: str) -> list[tuple[str, str]]:
+    """Return the heads of a row with their cells, none of any other line."""
+    cells = line.rstrip(".").split("; ") if is_table_row(line) else ()
+    return [(head, cell) for head, _, cell in (each.partition(": ") for each in cells)]
 
 
 def measure_depth(text: str, start: int) -> int:

@@ -94,26 +94,27 @@ def find_framing_stems(question: str) -> frozenset[str]:
 
 
 _MOST = re.compile(
-    r"(?i)\b(?:(?:most|highest|largest|greatest|biggest|longest|maximum|latest|newest)"
-    r"|(?P<least>least|fewest|lowest|smallest|shortest|minimum|earliest|oldest))\b(?! (?:one|of)\b)"
+    r"(?i)\b(?:(?:most|highest|largest|greatest|biggest|longest|latest|newest)"
+    r"|(?P<least>least|fewest|lowest|smallest|shortest|earliest|oldest))\b"
+    r"(?<!\bat least)(?<!\bat most)(?! (?:one|of)\b)"
 )
-_OVER_ALL = re.compile(r"(?i)\b(?:average|mean|median|total|sum|altogether|in all)\b")
+_OVER_ALL = re.compile(r"(?i)\b(?:average|(?:the|an?) mean|median|total|sum of|altogether|in all)\b")
 
 
-def find_extreme(question: str) -> tuple[int, str]:
+def find_superlative(question: str) -> tuple[int, str]:
     """Return 1 and of what, if a question asks which one has most of it; -1 if it asks for the least; else 0.
 
     Example:
-        >>> find_extreme("Which month had the most stops?")
+        >>> find_superlative("Which month had the most stops?")
         (1, ' stops?')
     """
     found = _MOST.search(question)
     return (0, "") if found is None else (-1 if found["least"] else 1, question[found.end() :])
 
 
-def asks_over_all(question: str) -> bool:
+def asks_for_aggregate(question: str) -> bool:
     """True if a question asks for what no row of a table says by itself: the most, the least, a mean or a sum."""
-    return find_extreme(question)[0] != 0 or _OVER_ALL.search(question) is not None
+    return find_superlative(question)[0] != 0 or _OVER_ALL.search(question) is not None
 
 
 @lru_cache(maxsize=1_000)

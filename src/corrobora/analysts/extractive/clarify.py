@@ -204,6 +204,14 @@ _CONTRAST = re.compile(
     r"(?i)[,;]\s+(?:while|whereas|but|yet)\s+|;\s+(?:and\s+)?|,\s+and\s+(?:then\s+)?(?=(?:do|does|did|is|are|was|were|has|have)\s)"
     rf"|\s+and\s+(?=(?:{_AUX})\s+(?:it|they|there)\s)"
 )
+_WH_LIST = re.compile(rf"(?i)^((?:{_WH})(?:\s*,\s*(?:{_WH}))*\s*,?\s+(?:and|or)\s+(?:{_WH}))\s+(?=(?:{_AUX})\b)")
+_CIRCUMSTANCE_ASKED = re.compile(  # "by whom?", "at what temperature?", "how often?"
+    rf"(?i)^(?:(?:{_PREPOSITION})\s+(?:{_WH})(?:\s+\w+){{0,2}}|{_WH}|how\s+\w+)\s*\??$"
+)
+_QUESTION_CLAUSE = re.compile(
+    rf"(?i)^(?:when|where|why|how(?:\s+(?:long|often|far|fast|soon|quickly|early|late|frequently|regularly))?)\s+"
+    rf"((?:{_AUX})\s.+)$"
+)
 _ASKS = re.compile(  # what begins otherwise tells the case that a question is about: "In a script, how do I wait?"
     rf"(?i)(?:(?:and|but|so|{_PREPOSITION})\s+)?(?:{_WH}|(?:{_AUX}|ca|wo)(?:n?['’]t)?)\b"
     r"|(?:please\s+)?(?:compare|explain|describe|list|name|tell|give|show|find|summari[sz]e|state|define|outline)\b"
@@ -230,6 +238,9 @@ _DOES = re.compile(  # after "who" a verb stands, after "what" and the like what
     rf"(?i)^(?:who|(?:what|which)(?=\s+\w+\s+(?:the|an?|this|its|their)\b))\s+(?:(?:has|have|had|{_MODAL})\s+)?"
     rf"(?!(?:{_AUX})\b)(?:first\s+|\w+ly\s+)?(?-i:[a-z])\w*\s+(?=\S)"
 )
+_ASKS_OBJECT = re.compile(
+    r"(?i)(?:what (?:do|does|did)|how (?:do|does|did)(?=.* (?:work|do)$))\b"
+)  # its verb stands last
 _SIDE = r"((?:[^\s,;?\d]+ ){0,4}?[^\s,;?\d]+)"  # no edition or year: two editions are compared as a whole
 _CONTRASTED = tuple(
     re.compile(rf"(?i){form}\s*\??\s*\Z")
@@ -253,7 +264,7 @@ def split_question(question: str, *, limit: int = 7) -> tuple[str, ...]:
     said = list_sentences(text)
     asked = [sentence for sentence in said if sentence.endswith(QUESTION_MARKS)] or said
     context = [sentence for sentence in said if sentence not in asked]
-    for sentence in asked:
+    for sentence in _join_fragments(asked):
         for clause in _split_by_clause(sentence):
             pieces = _split_contrasted(clause) or _split_topic_list(clause)
             found += [_add_topic(piece, found[0] if found else "") for piece in pieces]
@@ -267,7 +278,22 @@ def split_question(question: str, *, limit: int = 7) -> tuple[str, ...]:
     return tuple(distinct.values())[:limit] or (question.strip(),)
 
 
+def _join_fragments(asked: list[str]) -> list[str]:
+    """Join a question of few words without a verb to the one before: "Does it clean files? Pictures?"."""
+    joined = asked[:1]
+    for sentence in asked[1:]:
+        if len(set(stem_text(sentence))) < _MIN_STEMS_OF_CLAUSE and not _ASKS.match(sentence):
+            joined[-1] += f" {sentence}"
+        else:
+            joined.append(sentence)
+    return joined
+
+
 def _split_by_clause(sentence: str) -> list[str]:
+    several = _WH_LIST.match(sentence)
+    if several is not None:
+        rest = sentence[several.end() :]
+        return [f"{wh[0].upper()}{wh[1:].lower()} {rest}" for wh in re.findall(rf"(?i)\b(?:{_WH})\b", several.group(1))]
     pieces = [piece.strip(" ,;") for piece in _CLAUSE.split(sentence) if piece.strip(" ,;?")]
     if not pieces:
         return [sentence]
@@ -286,7 +312,11 @@ def _split_contrasted(clause: str) -> list[str]:
     match = next((found for each in _CONTRASTED if (found := each.match(clause))), None)
     if match is None:
         return []
-    return [f"What is {side}?" for side in match.groups()]
+    one, other = match.groups()
+    last = other.split()[-1]
+    if len(one.split()) == 1 and len(other.split()) == 2 and last.endswith("s"):  # noqa: PLR2004 - "hard and soft links"
+        return [f"What are {one} {last}?", f"What are {other}?"]
+    return [f"What is {one}?", f"What is {other}?"]
 
 
 def _split_contrast(sentence: str) -> list[str]:
@@ -302,7 +332,13 @@ def _complete_fragment(fragment: str, main: str) -> str:
     opened = ending[0].upper() + ending[1:]
     if len(set(stem_text(fragment))) >= _MIN_STEMS_OF_CLAUSE or _VERB.search(fragment) or _ANAPHOR.search(fragment):
         return opened  # a clause of its own; what it refers back to is added
-    return f"{opened} ({main.rstrip('?. ')})"
+    body = main.rstrip("?. ")
+    if re.match(rf"(?i)(?:{_AUX})\b", body):
+        return f"{opened.rstrip('?')} {body[0].lower()}{body[1:]}?"
+    asked = _QUESTION_CLAUSE.match(body)
+    if asked is not None and _CIRCUMSTANCE_ASKED.match(fragment):  # "When was it built, and by whom?"
+        return f"{opened.rstrip('? ')} {asked.group(1)}?"
+    return f"{opened} ({body})"
 
 
 def _add_topic(part: str, first: str) -> str:
@@ -321,12 +357,15 @@ def _drop_question_words(question: str) -> str:
     Where the question word is the subject, its verb goes as well: of "Who wrote the guide?" the topic is the guide.
     """
     body = _DOES.sub("", question.strip().rstrip("?. "))
-    return re.sub(
+    topic = re.sub(
         rf"(?i)^(?:(?:{_PREPOSITION})\s+)?(?:(?:how\s+\w+(?=\s+(?:{_AUX})\b)|{_WH}|{_AUX}|be|been|many|much)\s+){{1,4}}"
         r"(?:happens?\s+(?:when|if|to)\s+)?",
         "",
         body,
     )
+    if _ASKS_OBJECT.match(body):
+        topic = re.sub(rf"(?i)(?<=\S)\s+\w+(?:\s+(?:{_PREPOSITION}))?$", "", topic)
+    return topic
 
 
 def _split_topic_list(clause: str) -> list[str]:

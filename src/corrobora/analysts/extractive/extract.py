@@ -334,7 +334,7 @@ def _to_quote(given: Excerpt, lines: Sequence[Line], span: LineSpan) -> Quote | 
         confidence=round(min(0.9, 0.3 + 0.6 * max(span.covers.values())), 3),
         answers=tuple(part.id for part in given.sub_questions if part.id in span.covers),
         subjects=tuple(s.name for s in given.subjects if set(stem_text(s.name)) & said),
-        below=line.below,
+        inner_heading=line.inner_heading,
     )
 
 

@@ -62,7 +62,7 @@ class Line:
     comment: bool = False  # of a configuration or program: "# seconds to wait", above what it is about
     code: bool = False  # a block of code
     shown: bool = False  # code that the line before leads in
-    below: str = ""  # the heading inside its passage
+    inner_heading: str = ""  # the heading inside its passage
     asked: int = -1  # the line where the question begins that its paragraph answers; -1: none
 
 
@@ -148,7 +148,7 @@ class _PassageReader:
         shown = led and self._opened < 0
         place = (self._paragraph, self._opened, turn, item, begins, comment, code, shown)
         self._opened = -1
-        return Line(self._number, start, span.end, read, sentence, *place, below=self._local)
+        return Line(self._number, start, span.end, read, sentence, *place, inner_heading=self._local)
 
     def _is_item(self, span: Span, turn: int) -> bool:
         return LIST_ITEM.match(self._text, span.start) is not None or (turn < 0 and is_entry(self._text, span.start))

@@ -22,6 +22,7 @@ from corrobora.text.answers import (
     find_place,
     score_answer_fit,
 )
+from corrobora.text.entries import read_row
 from corrobora.text.measures import find_measures
 from corrobora.text.quantities import (
     Releases,
@@ -32,8 +33,8 @@ from corrobora.text.quantities import (
     find_releases,
     is_in_section,
 )
-from corrobora.text.questions import find_code, find_extreme, weigh_terms
-from corrobora.text.tokens import FAMILY_LETTERS, find_literals, holds_literal, is_same_family, is_table_row, stem_text
+from corrobora.text.questions import find_code, find_superlative, weigh_terms
+from corrobora.text.tokens import FAMILY_LETTERS, find_literals, holds_literal, is_same_family, stem_text
 from corrobora.text.vocabulary import Aliases
 
 FEATURES = (
@@ -286,19 +287,18 @@ def _weigh_releases(question: str, sentences: Sequence[Sentence]) -> Mapping[str
 
 def _order_rows(question: str, sentences: Sequence[Sentence]) -> list[float]:
     """Return for each row of a table how near it is to the end that is asked for, 0 to 1: "most", "the lowest"."""
-    sign, thing = find_extreme(question)
+    sign, thing = find_superlative(question)
     wanted = frozenset(stem_text(thing))
-    values = [_read_asked_value(one.text, wanted) if sign and is_table_row(one.text) else None for one in sentences]
+    values = [_read_asked_value(one.text, wanted) if sign else None for one in sentences]
     order = sorted({each for each in values if each is not None}, key=lambda value: sign * value)
     place = {value: at / len(order) for at, value in enumerate(order, start=1)}
     return [0.0 if each is None else place[each] for each in values]
 
 
 def _read_asked_value(row: str, wanted: frozenset[str]) -> float | None:
-    """Return the number or day of the cell whose head holds most of some words."""
+    """Return the number or day of the cell of a row whose head holds most of some words; None of any other text."""
     best, found = 0, None
-    for cell in row.removesuffix(".").split("; "):
-        head, _, value = cell.partition(": ")
+    for head, value in read_row(row):
         held = len(wanted.intersection(stem_text(head)))
         if held > best and (said := find_days(value)):
             best, found = held, float(said[0].replace("-", ""))

@@ -29,10 +29,11 @@ from corrobora.roles.synthesize import Material, Part
 from corrobora.text import phrases
 from corrobora.text.answer_match import check_answer
 from corrobora.text.answers import classify_question
+from corrobora.text.entries import read_row
 from corrobora.text.quantities import find_asked_releases, find_releases
 from corrobora.text.questions import asks_to_compare, find_topic_stems
 from corrobora.text.ranking import jaccard_similarity
-from corrobora.text.tokens import fold_whitespace, is_table_row, stem_text
+from corrobora.text.tokens import fold_whitespace, stem_text
 from corrobora.text.vocabulary import Equivalence, collect_equivalences
 
 _SUMMARY_WORDS = 350
@@ -198,21 +199,19 @@ def _choose_opening(own: Sequence[RankedFact], *, answered: bool) -> frozenset[F
     def opens(one: RankedFact) -> bool:
         least = _OPENS_ANSWERED if answered and one.fact.passage != best.fact.passage else _OPENS
         says_more = one.share > best.share if answered else one.fits
-        return (one.worth >= least * best.worth or says_more) and not _is_outdone(one, own)
+        return (one.worth >= least * best.worth or says_more) and not _is_dominated(one, own)
 
     return frozenset(one.fact.id for one in own if opens(one))
 
 
-def _is_outdone(one: RankedFact, others: Sequence[RankedFact]) -> bool:
+def _is_dominated(one: RankedFact, others: Sequence[RankedFact]) -> bool:
     """True for a row of a table beside another one that holds what it holds of the question, and more."""
-    heads = _read_heads(one.core)
-    return bool(heads) and any(one.said < other.said and heads == _read_heads(other.core) for other in others)
+    heads = _list_heads(one)
+    return bool(heads) and any(one.said < other.said and heads == _list_heads(other) for other in others)
 
 
-def _read_heads(sentence: str) -> tuple[str, ...]:
-    """Return the heads that a row of a table names, none for any other sentence."""
-    said = fold_whitespace(sentence)
-    return tuple(cell.partition(": ")[0] for cell in said.split("; ")) if is_table_row(said) else ()
+def _list_heads(one: RankedFact) -> list[str]:
+    return [head for head, _ in read_row(fold_whitespace(one.core))]
 
 
 def _fill_sections(

@@ -26,11 +26,12 @@ from corrobora.analysts.extractive.clarify import split_question
                 "How did the guild's rules on kiln cooling change since 1990?",
             ),
         ),
+        ("When and where was Ada Lovelace born?", ("When was Ada Lovelace born?", "Where was Ada Lovelace born?")),
         (
             "Is wood acceptable as fuel under the code, and under which conditions?",
             (
                 "Is wood acceptable as fuel under the code?",
-                "Under which conditions? (Is wood acceptable as fuel under the code)",
+                "Under which conditions is wood acceptable as fuel under the code?",
             ),
         ),
         (
@@ -60,6 +61,7 @@ from corrobora.analysts.extractive.clarify import split_question
             ("How do I move the grate to the left, when the lever is pressed?",),
         ),
         ("Can you add oak, birch or beech support?", ("Can you add oak, birch or beech support?",)),
+        ("Can the kiln remove tar? Soot? Resin?", ("Can the kiln remove tar? Soot? Resin?",)),
         ("What are the entities and the rules?", ("What are the entities and the rules?",)),
     ],
 )
@@ -74,6 +76,8 @@ def test_the_parts_of_a_question_stand_alone(question, found):
         ("Who originally wrote the lathe tool, and when was it released?", "When was it released (the lathe tool)?"),
         ("What causes the crash and how can it be avoided?", "How can it be avoided (the crash)?"),
         ("Who may use the lathe and what does it cost?", "What does it cost (the lathe)?"),
+        ("What does the -k option do and when was it added?", "When was it added (the -k option)?"),
+        ("What does the lathe-wait protect against and what is its limit?", "What is its limit (the lathe-wait)?"),
         (
             "What happens when --heat is low and does it crack the glaze bowls?",
             "does it crack the glaze bowls (--heat is low)?",
@@ -115,12 +119,21 @@ def test_hostile_questions_are_split_in_linear_time(unit):
     assert measure_growth(lambda size: split_question(unit * (size // len(unit))), 2_000) < LINEAR
 
 
+def test_a_second_question_word_asks_the_same_of_the_same():
+    assert split_question("When was the hall built and by whom?") == (
+        "When was the hall built?",
+        "By whom was the hall built?",
+    )
+    assert split_question("Where was it sold, and why?")[1] == "Why was it sold?"
+
+
 @pytest.mark.parametrize(
     ("question", "found"),
     [
         ("What is the difference between --heat and --heat-idle?", ("What is --heat?", "What is --heat-idle?")),
         ("How is a shrine different from a temple?", ("What is a shrine?", "What is a temple?")),
         ("How do the lathe and the mill differ?", ("What is the lathe?", "What is the mill?")),
+        ("What is the difference between hard and soft links?", ("What are hard links?", "What are soft links?")),
     ],
 )
 def test_each_of_two_things_whose_difference_is_asked_for_is_asked_about(question: str, found: tuple[str, ...]):
@@ -139,5 +152,9 @@ def test_a_change_between_editions_is_one_question(question: str):
     assert split_question(question) == (question,)
 
 
-def test_a_circumstance_without_a_verb_is_read_with_what_the_first_question_says() -> None:
+def test_a_circumstance_without_a_verb_is_asked_of_what_the_first_question_says() -> None:
+    assert split_question("How long must the cake bake and at what temperature?") == (
+        "How long must the cake bake?",
+        "At what temperature must the cake bake?",
+    )
     assert split_question("How many cards does it need, and why?")[1] == "Why? (How many cards does it need)"
