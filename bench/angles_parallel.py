@@ -16,6 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tests.fakes import MemoryJournal, MemoryLibrary
+
 from corrobora.adapters.pacing import SystemClock
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.config.profiles import load_profile
@@ -28,7 +30,6 @@ from corrobora.policies import derive_allowance, resolve_advance, resolve_rules
 from corrobora.policies.intake import CANONICAL_ANGLES
 from corrobora.ports import Answer, Role
 from corrobora.reporting.thread_json import render_round_files
-from corrobora.testing import MemoryJournal, MemoryLibrary
 
 TARGET = 0.25
 QUESTION = "What is known about the harbour cranes of Brenhaven?"

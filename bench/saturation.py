@@ -8,10 +8,10 @@ model. Prints searches, covered subjects and the round after which nothing new w
 
 from __future__ import annotations
 
+from tests.fakes import run_virtually
 from tests.profiles.saturation import BUDGET, SUBJECTS, Outcome, baseline, outcome
 
 from corrobora.config.profiles import load_profile
-from corrobora.testing import run_virtually
 
 
 def measured(*, planned: bool) -> dict[str, Outcome]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tests.fakes import FakeClock, MemoryJournal, MemoryLibrary
 from tests.profiles.over_wire import OverWire
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
@@ -20,7 +21,6 @@ from corrobora.engine.session.journal import hash_parts
 from corrobora.policies import Profile, derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Analyst, Answer, Clock, FactStore, Role
 from corrobora.reporting.thread_json import render_round_files
-from corrobora.testing import FakeClock, MemoryJournal, MemoryLibrary
 
 DOCUMENTS = {
     "rules-2011.md": """# Crane rules of Brenhaven, 2011

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tests.fakes import LoopTime, MemoryJournal, MemoryLibrary
 from tests.profiles.over_wire import OverWire
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
@@ -32,7 +33,6 @@ from corrobora.faces.request import Question
 from corrobora.policies import Profile, derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Analyst, Clock
 from corrobora.reporting.thread_json import render_round_files
-from corrobora.testing import LoopTime, MemoryJournal, MemoryLibrary
 from corrobora.text.tokens import stem_text
 
 Pages = Mapping[str, "str | ReadOutcome"]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.fakes import run_virtually
 from tests.profiles import corpus
 from tests.profiles.research import Mixed, make_run
 from tests.profiles.scripted import Engine, Growing, WebRun, asked_for, make_web_run, profile_asked_for
@@ -29,7 +30,6 @@ from corrobora.domain.thread import Gap, Intent, Phase, Proposal
 from corrobora.faces.cli.request import research
 from corrobora.policies import Profile, Review
 from corrobora.policies.assessment import assess_thread
-from corrobora.testing import run_virtually
 
 ROOT = Path(__file__).resolve().parents[2]
 QUESTION = "How tall is the lighthouse of Oldby?"

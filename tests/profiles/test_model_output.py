@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
+from tests.fakes import FakeClock
 from tests.profiles.research import LibraryRun, Mixed, make_run
 
 from corrobora.config.profiles import load_profile
@@ -14,7 +15,6 @@ from corrobora.domain.report import Draft, Report, Verdict
 from corrobora.domain.thread import Gap, Proposal
 from corrobora.roles.extract import Extraction, Quote
 from corrobora.roles.plan import WirePlan
-from corrobora.testing import FakeClock
 from corrobora.testing.conformance import SAMPLES
 
 

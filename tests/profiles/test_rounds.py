@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.fakes import MemoryLibrary, run_virtually
 from tests.journal.engine_kill import kills_change_nothing
 from tests.profiles.corpus import PER_THEME, QUESTION, THEMES, corpus
 from tests.profiles.research import Mixed, make_run
@@ -25,7 +26,6 @@ from corrobora.domain.report import Report
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import Intent, StopReason
 from corrobora.reporting.report_format import format_report_body
-from corrobora.testing import MemoryLibrary, run_virtually
 
 PAGES = corpus()
 SMALL = "How does the tidal power plant of Velmark work?"

@@ -8,6 +8,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from tests.fakes import LoopTime, MemoryLibrary, run_virtually
 from tests.profiles.research import Mixed, make_run
 from tests.profiles.scripted import Growing, make_web_run
 
@@ -16,8 +17,6 @@ from corrobora.config.profiles import load_profile
 from corrobora.domain.errors import NeedsHuman
 from corrobora.domain.report import Outcome, Report
 from corrobora.engine.session.journal import decode_meta, hash_parts
-from corrobora.testing import LoopTime, MemoryLibrary
-from corrobora.testing.fakes import run_virtually
 
 MINUTES = 5.0
 

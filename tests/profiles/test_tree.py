@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.fakes import FakeClock
 from tests.profiles.meeting import Meeting
 from tests.profiles.research import DOCUMENTS, QUESTION, Mixed, make_run
 
@@ -21,7 +22,6 @@ from corrobora.engine.investigate import investigate
 from corrobora.engine.planning import check_suggested_plan, refine_node
 from corrobora.engine.research import begin_run
 from corrobora.roles.refine import Refinement
-from corrobora.testing import FakeClock
 
 SQ = SubQuestion("sq-1", "How often must the harbour cranes of Brenhaven be inspected?")
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.fakes import MemoryLibrary
 from tests.profiles.meeting import Meeting
 from tests.profiles.research import DOCUMENTS, QUESTION, Mixed, make_run
 
@@ -19,7 +20,6 @@ from corrobora.domain.run import EventType
 from corrobora.engine.investigate import investigate
 from corrobora.engine.research import begin_run
 from corrobora.roles.extract import Extraction, Quote
-from corrobora.testing import MemoryLibrary
 
 SQ = SubQuestion("sq-1", "How often must the harbour cranes of Brenhaven be inspected?")
 

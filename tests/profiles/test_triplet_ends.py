@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.fakes import run_virtually
 from tests.profiles.research import Mixed
 from tests.profiles.saturation import BUDGET, SUBJECTS, baseline, outcome
 from tests.profiles.scripted import Engine, Growing, WebRun
@@ -23,7 +24,6 @@ from corrobora.engine.planning import parse_thread_file
 from corrobora.engine.pursue import check_invariants
 from corrobora.policies.queries import REFORMULATED_SHARE, changed_share
 from corrobora.policies.stop import meets_criteria
-from corrobora.testing import run_virtually
 
 # Phase 3: plateau and escapes
 

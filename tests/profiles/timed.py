@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.fakes import run_virtually
 from tests.profiles.research import Mixed
 from tests.profiles.scripted import Growing, WebRun, make_web_run
 
 from corrobora.domain.report import Report
 from corrobora.domain.thread import Gap, Proposal
-from corrobora.testing import run_virtually
 
 QUESTION = "How tall is the lighthouse of Oldby, and which fee does the Marrow museum charge?"
 PAGES: dict[str, Any] = {

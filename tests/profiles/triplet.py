@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from tests.fakes import run_virtually
 from tests.profiles.research import Mixed
 from tests.profiles.scripted import Growing, WebRun, make_web_run
 
 from corrobora.domain.evidence import Query
 from corrobora.domain.report import Report
 from corrobora.domain.thread import Intent, Proposal
-from corrobora.testing import run_virtually
 
 PAGES: dict[str, Any] = {
     "https://coast.gov/oldby": "# Lighthouse of Oldby\n\nThe lighthouse of Oldby is 31 metres tall.",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from tests.fakes import FakeClock, LoopTime, MemoryJournal, MemoryLibrary
+from tests.scripted_parts import ScriptedAnalyst, ScriptedReader, ScriptedSearch
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.domain.errors import ProviderError, ReadError, RoleError
@@ -10,15 +12,6 @@ from corrobora.domain.evidence import Query, ReadOutcome
 from corrobora.domain.report import Critique
 from corrobora.ports import Analyst, Clock, Entry, FactStore, Journal, Library, Reader, Role, SearchProvider
 from corrobora.roles.review import critique
-from corrobora.testing import (
-    FakeClock,
-    LoopTime,
-    MemoryJournal,
-    MemoryLibrary,
-    ScriptedAnalyst,
-    ScriptedReader,
-    ScriptedSearch,
-)
 from corrobora.testing.conformance import SAMPLES
 
 PAGES = {"https://a.example": "# Heron\n\nThe heron stands still.", "https://b.example": "# Otter\n\nThe otter swims."}

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
+from tests.fakes import MemoryJournal, MemoryLibrary
 
 from corrobora.adapters.models import parse_target
 from corrobora.adapters.models.connection import ModelConnection
@@ -28,7 +29,7 @@ from corrobora.engine.session.budget import Budget
 from corrobora.policies import derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Clock
 from corrobora.reporting.thread_json import render_round_files
-from corrobora.testing import Fault, MemoryJournal, MemoryLibrary
+from corrobora.testing import Fault
 from corrobora.testing.server import Latency, ModelServer
 
 HURRY = 20.0

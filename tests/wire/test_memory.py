@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.fakes import MemoryLibrary
 from tests.profiles.research import DOCUMENTS
 from tests.wire.methods import run_over_wire
 
 from corrobora.adapters.qdrant import QdrantFacts
-from corrobora.testing import MemoryLibrary
 
 INSPECTED = "How often must the harbour cranes of Brenhaven be inspected?"
 PLAN = {

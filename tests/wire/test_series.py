@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from tests.fakes import MemoryLibrary
 from tests.wire.methods import run_over_wire
 from tests.wire.test_named_gaps import SAID, extract_sentences
 
 from corrobora.adapters.readers.html import read_html
 from corrobora.domain.evidence import Source, SourceId
-from corrobora.testing.fakes import MemoryLibrary
 
 
 async def test_a_page_of_the_documentation_of_a_release_answers_for_its_series():

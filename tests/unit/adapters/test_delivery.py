@@ -16,12 +16,12 @@ from typing import Self
 
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
+from tests.fakes import FakeClock
 from tests.unit.adapters.smtp import SmtpServer
 
 from corrobora.adapters.delivery import EmailDelivery, FolderDelivery, MailServer, WebhookDelivery
 from corrobora.adapters.pacing import SystemClock
 from corrobora.domain.errors import ProviderError, UserError
-from corrobora.testing import FakeClock
 
 FILES = {"report.md": "# Kräne\n\nTwelve months. [1]\n".encode(), "report.json": b"{}", "report.html": b"<p>x</p>"}
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from tests.fakes import FakeClock, run_virtually
 from tests.unit.adapters.models.conftest import asking, sample
 
 from corrobora.adapters.pacing import CallGate, LoopClock, Pace
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.limits import LIMITS
 from corrobora.testing import Fault
-from corrobora.testing.fakes import FakeClock, run_virtually
 from corrobora.testing.server import Latency, ModelServer
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.fakes import MemoryLibrary
 from tests.profiles.research import DOCUMENTS, make_run
 
 from corrobora.domain.evidence import SourceId
 from corrobora.domain.plan import SubQuestion
-from corrobora.testing import MemoryLibrary
 from corrobora.testing.conformance import check_insights
 
 SQ = SubQuestion("sq-1", "How often must the harbour cranes of Brenhaven be inspected?")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.fakes import MemoryLibrary
 from tests.unit.domain.test_report import REPORT
 
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import Document, Fact, SourceId
 from corrobora.domain.report import Citation
 from corrobora.engine.review import add_evidence, read_cited_sources
-from corrobora.testing import MemoryLibrary
 
 TEXT = "# Rules\n\nRetracted on 3 May 2021 by the editors.\n\nThe pond of Orrin may stand at most 210 centimetres high."
 

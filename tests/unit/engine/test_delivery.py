@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from tests.fakes import MemoryLibrary
 from tests.profiles.research import DOCUMENTS, QUESTION, LibraryRun, Mixed, make_run
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
@@ -15,7 +16,6 @@ from corrobora.domain.run import EventType
 from corrobora.engine.deliver import explain_no_report
 from corrobora.reporting.report_format import format_report_body
 from corrobora.reporting.seal import find_seal
-from corrobora.testing.fakes import MemoryLibrary
 
 UNKNOWN = "Which composer wrote the anthem of the republic of Zambria?"
 

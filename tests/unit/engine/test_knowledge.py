@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from tests.fakes import MemoryLibrary
 from tests.profiles.research import DOCUMENTS, LibraryRun, make_run
 
 from corrobora.domain.evidence import FollowUp, Hit, Insight, InsightKind, LinkedSource, Reading, ReadOutcome, SourceId
@@ -19,7 +20,6 @@ from corrobora.engine.knowledge import (
     remember_findings,
     share_thread_facts,
 )
-from corrobora.testing import MemoryLibrary
 
 QUESTION = "How often must the harbour cranes of Brenhaven be inspected?"
 SQ = SubQuestion("sq-1", QUESTION)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.fakes import FakeClock
 from tests.profiles.research import Mixed
 from tests.profiles.scripted import WebRun, make_web_run
 
@@ -23,7 +24,6 @@ from corrobora.engine.session.reading import ANY_TASK, PassageClaims
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.ports import Library
 from corrobora.roles.extract import Extraction, Quote
-from corrobora.testing import FakeClock
 
 URL = "https://coast.example/oldby"
 SENTENCE = "The lighthouse of Oldby is 31 metres tall and stands on a rock."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tests.fakes import MemoryJournal
 from tests.profiles.research import QUESTION, LibraryRun, Mixed, make_run
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
@@ -15,7 +16,6 @@ from corrobora.engine.research import rescue_report
 from corrobora.engine.session.journal import decode, encode
 from corrobora.ports import Entry
 from corrobora.roles.extract import Extraction
-from corrobora.testing import MemoryJournal
 
 
 async def journaled() -> LibraryRun:

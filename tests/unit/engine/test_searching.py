@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from tests.fakes import FakeClock
 from tests.profiles.research import make_run
 from tests.profiles.scripted import Engine, WebRun, make_web_run
 from tests.unit.policies.threads import one_round, thread
@@ -19,7 +20,6 @@ from corrobora.engine.pursue import absorb_round
 from corrobora.engine.search import join_results, search_round, seems_down
 from corrobora.engine.session.journal import RoundBuffer, SearchResults
 from corrobora.ports import Entry
-from corrobora.testing import FakeClock
 
 PAGES = {"https://a.example/x": "# Lighthouse\n\nThe lighthouse of Oldby is 31 metres tall."}
 INTENT = Intent("height", (Query("lighthouse Oldby tall"),))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from tests.fakes import MemoryLibrary
 from tests.profiles.research import LibraryRun, make_run
 from tests.unit.adapters.search.replay import Replay
 from tests.unit.adapters.search.test_firecrawl import QuickClock
@@ -19,7 +20,6 @@ from corrobora.domain.thread import Intent, ThreadState
 from corrobora.engine.discover import sweep_sources
 from corrobora.engine.sections import SITE_PAGES, search_sites
 from corrobora.ports import Entry
-from corrobora.testing import MemoryLibrary
 from corrobora.testing.http_server import HttpServer
 
 SITE = "https://port.example/*"

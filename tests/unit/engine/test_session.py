@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from tests.fakes import FakeClock, LoopTime, MemoryJournal, run_virtually
 from tests.profiles.research import LibraryRun, Mixed, make_run
 
 from corrobora.domain.errors import CorroboraError, LimitReached, NeedsHuman, ProviderError, RoleError
@@ -19,7 +20,6 @@ from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, encode, encode_input, measure_part, sum_earlier_seconds
 from corrobora.ports import Entry
 from corrobora.roles.review import Reviewing, critique
-from corrobora.testing import FakeClock, LoopTime, MemoryJournal, run_virtually
 from corrobora.testing.conformance import SAMPLES
 
 GIVEN = Reviewing("root/critique", "What of Ardal?", Draft("Ardal", "It is old."), ())

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.fakes import FakeClock
 from tests.profiles.research import QUESTION, LibraryRun, Mixed, make_run
 
 from corrobora.domain.evidence import Hit, Query, Reading, ReadOutcome
@@ -15,7 +16,6 @@ from corrobora.domain.thread import Gap, Intent, Proposal, StopReason, ThreadSta
 from corrobora.engine.pursue import absorb_round, pursue
 from corrobora.engine.research import begin_run
 from corrobora.engine.session.journal import RoundBuffer, SearchResults
-from corrobora.testing import FakeClock
 
 SQ = SubQuestion("sq-1", "How often must the harbour cranes of Brenhaven be inspected?")
 MORE = Proposal("more", (Gap("more", "sq-1"),))

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from tests.fakes import FakeClock
 from tests.profiles.research import LibraryRun, Mixed, make_run
 from tests.unit.policies.threads import fact
 
@@ -16,7 +17,6 @@ from corrobora.domain.thread import Gap
 from corrobora.engine.research import REVIEW_SECONDS, judge_draft, review_draft
 from corrobora.engine.review import choose_revision, find_cited_markers, score_overlap
 from corrobora.reporting.verify import check_draft, check_written_draft
-from corrobora.testing import FakeClock
 
 FIRST = fact("The harbour of Ardal was opened to steamers in 1874.", passage="C1")
 SECOND = fact("The mill of Ardal has two wheels of oak.", passage="C2")

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from tests.fakes import FakeClock
 from tests.profiles.research import make_run
 from tests.unit.policies.threads import decided, fact, one_round
 
@@ -14,7 +15,6 @@ from corrobora.domain.plan import Node
 from corrobora.domain.report import Findings
 from corrobora.engine.investigate import record_leaf_result, reload_results, write_leaf_result
 from corrobora.reporting.thread_json import build_cost_estimate, build_leaf_result, name_result_file
-from corrobora.testing import FakeClock
 
 NODE = Node("root/1", "History", "Tell the history", queries=("ardal", "ardal 1874"), angle="history", max_rounds=3)
 FACT = fact()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from corrobora.testing import FakeClock
+from tests.fakes import FakeClock
 
 
 async def test_an_automatic_clock_jumps_to_the_end_of_a_sleep():

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import pytest
+from tests.fakes import MemoryJournal, MemoryLibrary
+from tests.scripted_parts import ScriptedAnalyst, ScriptedReader, ScriptedSearch
 
-from corrobora import testing
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.domain.errors import RoleError, Stale
 from corrobora.domain.evidence import Document, Hit, Query, ReadOutcome
 from corrobora.ports import Answer, Entry
-from corrobora.testing import ScriptedAnalyst, ScriptedReader, ScriptedSearch
 from corrobora.testing.conformance import (
     SAMPLES,
     check_analyst,
@@ -20,7 +20,6 @@ from corrobora.testing.conformance import (
     check_reader,
     check_search,
 )
-from corrobora.testing.fakes import MemoryJournal, MemoryLibrary
 
 PAGES = {
     "https://a.example/": "# Otter\n\nThe otter swims at night.",
@@ -130,21 +129,6 @@ async def test_a_script_plays_its_lines_in_turn_and_calls_functions_with_the_inp
     assert [name for name, _ in analyst.played] == ["critique"] * 4
     with pytest.raises(RoleError, match="no line for judge"):
         await analyst.play(next(r for r, _ in SAMPLES if r.prompt == "judge"), given)
-
-
-def test_the_public_parts_are_those_of_the_package():
-    assert set(testing.__all__) == {
-        "FakeClock",
-        "Fault",
-        "LoopTime",
-        "MemoryJournal",
-        "MemoryLibrary",
-        "ScriptedAnalyst",
-        "ScriptedReader",
-        "ScriptedSearch",
-        "run_virtually",
-    }
-    assert all(hasattr(testing, name) for name in testing.__all__)
 
 
 async def test_a_search_with_a_hiccup_fails_first_and_then_finds():

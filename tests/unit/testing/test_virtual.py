@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-
-from corrobora.testing import LoopTime, run_virtually
+from tests.fakes import LoopTime, run_virtually
 
 
 def test_time_outs_and_clock_agree() -> None:

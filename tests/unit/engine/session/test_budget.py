@@ -7,12 +7,12 @@ import math
 from collections.abc import Sequence
 
 import pytest
+from tests.fakes import FakeClock, LoopTime, run_virtually
 
 from corrobora.domain.errors import LimitReached
 from corrobora.domain.limits import Allowance, Usage
 from corrobora.engine.session.budget import Budget, ScopeOver
 from corrobora.policies.budget import make_allowance
-from corrobora.testing import FakeClock, LoopTime, run_virtually
 
 
 def budget(seconds: float | None, reserve: float = 10.0, *, carried: float = 0.0) -> tuple[Budget, FakeClock]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
+from tests.fakes import MemoryJournal
+
 from corrobora.domain.evidence import Passage, PassageId, SourceId
 from corrobora.engine.session.journal import encode
 from corrobora.engine.session.reading import PassageClaims, name_task
 from corrobora.ports import Entry
 from corrobora.roles.extract import Extraction, Quote
-from corrobora.testing import MemoryJournal
 
 
 def passage(number: int) -> Passage:

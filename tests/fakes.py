@@ -156,7 +156,7 @@ class MemoryJournal:
         self._check_stale()
         self.begun.add(key)
 
-    async def put(self, entry: Entry, *, wait: bool = True) -> Entry:  # noqa: ARG002 - nothing here takes time
+    async def put(self, entry: Entry, *, wait: bool = True) -> Entry:
         """Keep the first answer of a key and return it; a stale attempt's answer is kept if the key is free."""
         kept = self.entries.setdefault(entry.key, entry)
         self._check_stale()
@@ -214,7 +214,7 @@ class MemoryLibrary:
         source: Source,
         text: str,
         *,
-        space: str,  # noqa: ARG002 - there is one space
+        space: str,
         headings: Sequence[Heading] = (),
     ) -> tuple[Source, Sequence[Passage]]:
         """Store a document once, by the hash of its text; a passage is under the last heading before it."""
@@ -297,7 +297,7 @@ class MemoryLibrary:
     async def source_passages(self, source: SourceId) -> Sequence[Passage]:
         return [each for each in self._passages.values() if each.source == source]
 
-    async def remember(self, facts: Sequence[Fact], *, run: str) -> int:  # noqa: ARG002 - facts outlive runs
+    async def remember(self, facts: Sequence[Fact], *, run: str) -> int:
         """Keep facts once, by id; return how many were new."""
         fresh = {fact.id: fact for fact in facts if fact.id not in self._facts}
         self._facts |= fresh
@@ -308,7 +308,7 @@ class MemoryLibrary:
         ranked = sorted(self._facts.values(), key=lambda fact: (-len(wanted & set(stem_text(fact.quote))), fact.id))
         return [fact for fact in ranked if wanted & set(stem_text(fact.quote))][:limit]
 
-    async def remember_insights(self, insights: Sequence[Insight], *, run: str) -> int:  # noqa: ARG002 - insights outlive runs
+    async def remember_insights(self, insights: Sequence[Insight], *, run: str) -> int:
         """Keep insights once, by source, kind and text; return how many were new."""
         fresh = {(each.source, each.kind, each.text): each for each in insights}
         fresh = {name: each for name, each in fresh.items() if name not in self._insights}
