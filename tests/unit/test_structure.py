@@ -38,8 +38,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "faces/web/api/models.py": "web/test_openapi.py",
     "faces/web/context.py": "web/test_server.py",
     "faces/web/pages/settings.py": "browser/test_page.py",
-    "faces/web/evidence.py": "web/test_api_evidence.py",
-    "faces/web/followups.py": "web/test_api_followups.py",
+    "faces/web/stored_runs.py": "web/test_api_evidence.py",
     "faces/web/libraries.py": "web/test_api_libraries.py",
     "faces/web/pages/__init__.py": "browser/test_every_screen.py",  # the working screens, in Chromium
     "faces/web/pages/start.py": "browser/test_page.py",

@@ -28,8 +28,8 @@ from corrobora.text.claims import NAMED_NUMBER
 from corrobora.text.derivations import ReadDocument, ReadingSet, find_mention, is_about_reading
 from corrobora.text.markdown import LEAD, MARKER, is_row, iter_cited_sentences, split_lines
 from corrobora.text.measures import find_measures
+from corrobora.text.notices import find_notice
 from corrobora.text.operations import DerivationKind
-from corrobora.text.orders import find_notice
 from corrobora.text.phrases import TELLS_RESEARCH, format_count, is_written_by_code, list_frames
 from corrobora.text.reading import is_stated_result
 from corrobora.text.support import find_numbers

@@ -16,7 +16,7 @@ from corrobora.domain.report import CitedPassage, CitedQuote, MarkerEvidence, Re
 from corrobora.reporting.bibliography import name_section
 from corrobora.reporting.render import HOW
 from corrobora.text import phrases
-from corrobora.text.orders import find_order
+from corrobora.text.notices import find_order
 from corrobora.text.phrases import ENGLISH, Frame, find_frame
 from corrobora.text.tokens import sanitize_text
 

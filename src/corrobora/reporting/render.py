@@ -22,7 +22,7 @@ from corrobora.text import phrases
 from corrobora.text.alignment import find_cut, find_slices
 from corrobora.text.comparison import find_differing_sentences
 from corrobora.text.markdown import MARKER, escape_markdown, format_cell, format_table
-from corrobora.text.orders import find_order
+from corrobora.text.notices import find_order
 from corrobora.text.phrases import ENGLISH, Frame, describe_code, describe_stop, find_frame, format_count
 from corrobora.text.tokens import escape_text, sanitize_text
 

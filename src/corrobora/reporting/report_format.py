@@ -15,7 +15,7 @@ from corrobora.domain.report import Findings, SentenceCheck, Support
 from corrobora.domain.run import Request, RequestOption
 from corrobora.text import phrases
 from corrobora.text.markdown import MARKER, is_row, is_rule, join_cells, split_cells, split_lines
-from corrobora.text.orders import find_order
+from corrobora.text.notices import find_order
 from corrobora.text.phrases import Frame, find_frame
 from corrobora.text.tokens import read_inline
 

@@ -36,7 +36,7 @@ from corrobora.text.markdown import (
     strip_source_label,
 )
 from corrobora.text.mentions import describes_research, find_claim_words, is_statement
-from corrobora.text.orders import drop_orders, find_order
+from corrobora.text.notices import drop_orders, find_order
 from corrobora.text.support import Evidence, SupportCheck, check_support, find_numbers
 from corrobora.text.tokens import GOES_ON, read_inline, token_overlap
 

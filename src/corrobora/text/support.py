@@ -24,7 +24,7 @@ from corrobora.text.bindings import find_foreign_names, find_rebindings
 from corrobora.text.clauses import Clause, split_statement
 from corrobora.text.contrasts import find_contrasts
 from corrobora.text.measures import find_measures
-from corrobora.text.orders import drop_orders, find_order
+from corrobora.text.notices import drop_orders, find_order
 from corrobora.text.quantities import find_dates
 from corrobora.text.reading import Discrepancy, ParsedEvidence, read_evidence
 from corrobora.text.segmentation import list_sentences

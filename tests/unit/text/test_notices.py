@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.text.orders import find_notice
+from corrobora.text.notices import find_notice
 
 
 @pytest.mark.parametrize(

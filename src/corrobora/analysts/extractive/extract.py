@@ -19,7 +19,7 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import SubQuestion
 from corrobora.roles.extract import Excerpt, Extraction, Quote
 from corrobora.text.entries import find_item_mark, find_term
-from corrobora.text.orders import find_order
+from corrobora.text.notices import find_order
 from corrobora.text.questions import find_anchors, weigh_terms
 from corrobora.text.tokens import fold_whitespace, stem_text
 from corrobora.text.vocabulary import (

@@ -17,7 +17,7 @@ from corrobora.domain.evidence import Contradiction, Fact, FactId
 from corrobora.domain.plan import SubQuestion
 from corrobora.text import phrases
 from corrobora.text.answers import classify_question, find_place
-from corrobora.text.orders import find_order
+from corrobora.text.notices import find_order
 
 FURTHER = "Further evidence"
 OPENING_WORDS = 120  # of the first paragraph, where one thing is asked

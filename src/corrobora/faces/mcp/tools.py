@@ -34,7 +34,7 @@ from corrobora.faces.mcp.resources import (
 )
 from corrobora.faces.refusals import describe_fault, explain_error
 from corrobora.faces.request import parse_question
-from corrobora.faces.web import followups, service
+from corrobora.faces.web import service, stored_runs
 from corrobora.faces.web.new_run import NewRun
 from corrobora.faces.web.service import answer_run, look_at_run
 from corrobora.reporting.run_comparison import dump_comparison
@@ -151,13 +151,13 @@ def _add_follow_up(server: MCPServer[Any], workspace: Workspace) -> None:
         What the run has stored is read first; if it does not answer, its libraries and providers are searched. Then
         call status and report with the new run_id: `from_previous` are the citations that the earlier run had read.
         """
-        return await _tell_run(workspace, await followups.ask_run(workspace, run_id, question, search=search))
+        return await _tell_run(workspace, await stored_runs.ask_run(workspace, run_id, question, search=search))
 
     @server.tool(annotations=_STARTS)
     @explain_errors
     async def update(run_id: RunName) -> CallToolResult:
         """Research the question of a run again; return the run_id. When it is done, compare tells what changed."""
-        return await _tell_run(workspace, await followups.update_run(workspace, run_id))
+        return await _tell_run(workspace, await stored_runs.update_run(workspace, run_id))
 
     @server.tool(annotations=_READ_ONLY)
     @explain_errors
@@ -166,7 +166,7 @@ def _add_follow_up(server: MCPServer[Any], workspace: Workspace) -> None:
         before: Annotated[str, Field(description="The earlier run; default: the one it follows.", max_length=64)] = "",
     ) -> CallToolResult:
         """Tell what changed from an earlier run: statements, answers, sources, contradictions and gaps."""
-        return make_result(dump_comparison(await followups.compare_run(workspace, run_id, before)))
+        return make_result(dump_comparison(await stored_runs.compare_run(workspace, run_id, before)))
 
 
 def _add_edits(server: MCPServer[Any], workspace: Workspace) -> None:
@@ -180,13 +180,13 @@ def _add_edits(server: MCPServer[Any], workspace: Workspace) -> None:
     @explain_errors
     async def edit(
         run_id: RunName,
-        edits: Annotated[list[followups.EditInfo] | None, Field(description="By the ids.", max_length=200)] = None,
+        edits: Annotated[list[stored_runs.EditInfo] | None, Field(description="By the ids.", max_length=200)] = None,
         feedback: Annotated[str, Field(description="Words of the person, for a model to read.", max_length=4_000)] = "",
         version: Annotated[int | None, Field(description="Restore this earlier version.", ge=1, le=10_000)] = None,
     ) -> CallToolResult:
         """Propose edits of a report; return the run_id of an edit that waits until the person accepts its changes."""
-        wanted = followups.request_edit(edits or (), feedback)
-        return await _tell_run(workspace, await followups.edit_run(workspace, run_id, wanted, version=version))
+        wanted = stored_runs.request_edit(edits or (), feedback)
+        return await _tell_run(workspace, await stored_runs.edit_run(workspace, run_id, wanted, version=version))
 
     @server.tool(annotations=_CHANGES)
     @explain_errors
@@ -195,7 +195,7 @@ def _add_edits(server: MCPServer[Any], workspace: Workspace) -> None:
         changes: Annotated[str, Field(description="all, none, or numbers as 1,3, as the person said.", max_length=400)],
     ) -> CallToolResult:
         """Make the version of a report with the changes of a waiting edit that the person accepts. Do not choose."""
-        return await _tell_run(workspace, await followups.accept_edit(workspace, run_id, changes))
+        return await _tell_run(workspace, await stored_runs.accept_edit(workspace, run_id, changes))
 
 
 def _add_control_tools(server: MCPServer[Any], workspace: Workspace) -> None:

@@ -16,15 +16,14 @@ from typing import TYPE_CHECKING, LiteralString
 from corrobora.domain.errors import UserError
 from corrobora.ports import IngestItem
 from corrobora.storage.index import facts
-from corrobora.storage.index.prepared import DocumentKey, PreparedDocument, StoredDocument, make_fields
-from corrobora.storage.index.tokenizer import Fields, Tokenizer
+from corrobora.storage.index.documents import PreparedDocument, StoredDocument, Tokenizer, make_fields
 from corrobora.text.segmentation import PassageSpan
 from corrobora.text.tokens import tokenizer_fingerprint
 
 if TYPE_CHECKING:
+    from corrobora.storage.index.documents import DocumentKey, Fields
     from corrobora.storage.index.vectors import VectorIndex
     from corrobora.storage.postgres import Connection, Database
-
 
 PASSAGES_A_STEP = 4_000  # of new documents, whose words and links are in memory at once
 _WRITER_LOCK = 0x636F_7277

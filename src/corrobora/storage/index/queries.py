@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from corrobora.domain.evidence import Hit, PassageId, SourceId
 from corrobora.domain.limits import read_table
-from corrobora.storage.index.bm25 import QueryPostings, Scorer
+from corrobora.storage.index.documents import Tokenizer, term_id
 from corrobora.storage.index.posting_cache import PostingCache
+from corrobora.storage.index.posting_lists import QueryPostings, Scorer
 from corrobora.storage.index.search import FoundPassage, Search
-from corrobora.storage.index.tokenizer import Tokenizer, term_id
 from corrobora.storage.postgres import array_literal
 from corrobora.text.questions import weigh_terms
 from corrobora.text.segmentation import list_sentences

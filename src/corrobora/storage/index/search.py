@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
-from corrobora.storage.index import bm25, links
-from corrobora.storage.index.tokenizer import term_id
+from corrobora.storage.index import links
+from corrobora.storage.index.documents import term_id
+from corrobora.storage.index.posting_lists import QueryPostings, idf
 from corrobora.storage.index.vectors import Neighbours, read_cosines
 from corrobora.storage.postgres import array_literal
 from corrobora.text import ranking
@@ -19,9 +20,9 @@ from corrobora.text.ranking import split_clauses
 from corrobora.text.tokens import stem_text
 
 if TYPE_CHECKING:
-    from corrobora.storage.index.bm25 import Scorer
+    from corrobora.storage.index.documents import Tokenizer
     from corrobora.storage.index.posting_cache import PostingCache, PublisherNames
-    from corrobora.storage.index.tokenizer import Tokenizer
+    from corrobora.storage.index.posting_lists import Scorer
     from corrobora.storage.postgres import Connection
 
 _DEEPER = 5  # times as many candidates where a release, section or code is named, whose parts are common words
@@ -109,18 +110,18 @@ class Search:
             found = self._raise_leading(found, read.postings)
         return (await self._follow_links(found, seeds, scores))[:limit]
 
-    def _raise_leading(self, found: list[FoundPassage], postings: bm25.QueryPostings) -> list[FoundPassage]:
+    def _raise_leading(self, found: list[FoundPassage], postings: QueryPostings) -> list[FoundPassage]:
         """Raise those of the first passages, as far as their texts were read, that begin with what is asked."""
         frequencies = postings.frequencies
         asked = {stem: frequencies.get(term_id(stem), 0) for stem in stem_text(self._text)}
-        weights = {stem: bm25.idf(postings.n_docs, frequency) for stem, frequency in asked.items() if frequency}
+        weights = {stem: idf(postings.n_docs, frequency) for stem, frequency in asked.items() if frequency}
         whole = ranking.LEAD_WEIGHT * max((each.score for each in found), default=0.0)
         shares = ranking.measure_leads([self._bodies.get(each.row.id, "") for each in found[:_COMPARED]], weights)
         raised = [each._replace(score=each.score + whole * share) for each, share in zip(found, shares, strict=False)]
         return sorted((*raised, *found[_COMPARED:]), key=_found_order)
 
     async def compare_meaning(
-        self, near: Neighbours, scores: Scores, postings: bm25.QueryPostings, terms: Sequence[int]
+        self, near: Neighbours, scores: Scores, postings: QueryPostings, terms: Sequence[int]
     ) -> ranking.Candidates:
         """Return how the candidates stand by words and by meaning; call it right after `rank_by_words` of the terms."""
         unknown = [id_ for id_ in scores if id_ not in near.cosines]
@@ -132,7 +133,7 @@ class Search:
             **{id_: held / best for id_, held in zip(others, self._scorer.last_scores(others), strict=True)},
         }
         frequencies = postings.frequencies
-        asked = sum(bm25.idf(postings.n_docs, frequencies.get(term, 0)) for term in set(terms))
+        asked = sum(idf(postings.n_docs, frequencies.get(term, 0)) for term in set(terms))
         return ranking.Candidates(
             words,
             {id_: near.measure_nearness(cosine) for id_, cosine in cosines.items()},
@@ -225,7 +226,7 @@ class Search:
         self._followed.update(first, (row.id for row in rows.values() if row.source in self._named and candidates))
         return rows
 
-    def rank_by_words(self, postings: bm25.QueryPostings, depth: int) -> tuple[dict[int, float], list[Ranking]]:
+    def rank_by_words(self, postings: QueryPostings, depth: int) -> tuple[dict[int, float], list[Ranking]]:
         """Rank the whole question and its clauses over the same postings; the last ranking is the whole one."""
         parts: list[tuple[float, Ranking]] = []
         split = split_clauses(self._text)
@@ -233,7 +234,7 @@ class Search:
             frequencies = postings.frequencies
             for clause in split:
                 own = set(self._tokenizer.query_terms(clause))
-                weight = sum(bm25.idf(postings.n_docs, frequencies[term]) for term in own if term in frequencies)
+                weight = sum(idf(postings.n_docs, frequencies[term]) for term in own if term in frequencies)
                 parts.append((weight, self._scorer.rank(postings.keep_terms(own), limit=max(1, depth // 2)).as_pairs()))
         whole = self._scorer.rank(postings, limit=depth).as_pairs()
         self._best = whole[0][1] if whole else 0.0

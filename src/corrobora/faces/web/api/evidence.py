@@ -15,7 +15,7 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Fact
 from corrobora.domain.report import Citation, Report, SentenceCheck
 from corrobora.faces.cli.exports import EXPORT_FILES
-from corrobora.faces.web import evidence, service
+from corrobora.faces.web import service, stored_runs
 from corrobora.faces.web.api.models import (
     ContradictionInfo,
     EventInfo,
@@ -67,7 +67,9 @@ def _list_accepted(request: Request) -> list[str]:
     response_class=Response,
     responses={
         200: {
-            "content": {media: {"schema": {}} for media in (*evidence.MEDIA_TYPES.values(), "application/octet-stream")}
+            "content": {
+                media: {"schema": {}} for media in (*stored_runs.MEDIA_TYPES.values(), "application/octet-stream")
+            }
         },
         304: {"description": "As it was."},
     },
@@ -83,7 +85,7 @@ async def export_report(
 
 
 async def _send_report(workspace: Opened, run: str, form: str, known: str | None) -> Response:
-    file = await evidence.export_report(workspace, run, form)
+    file = await stored_runs.export_report(workspace, run, form)
     tag = f'"{hashlib.sha256(file.content).hexdigest()[:32]}"'
     headers = {"ETag": tag, "Vary": "Accept"}
     if known is not None and (tag in known or known == "*"):
@@ -97,59 +99,59 @@ async def _send_report(workspace: Opened, run: str, form: str, known: str | None
 @router.get("/citations")
 async def list_citations(run: RunName, workspace: Opened) -> list[Citation]:
     """List the references of the report, each with the quotes that support it and the hash of the stored text."""
-    return list((await evidence.read_report(workspace, run)).citations)
+    return list((await stored_runs.read_report(workspace, run)).citations)
 
 
 @router.get("/claims")
 async def list_claims(run: RunName, workspace: Opened) -> list[SentenceCheck]:
     """List the sentences of the report, each with how far its citations support it."""
-    return list((await evidence.read_report(workspace, run)).checks)
+    return list((await stored_runs.read_report(workspace, run)).checks)
 
 
 @router.get("/facts")
 async def list_facts(run: RunName, workspace: Opened) -> list[Fact]:
     """List what was found: statements with their literal quotes."""
-    return list(evidence.collect_facts(await evidence.read_report(workspace, run)).values())
+    return list(stored_runs.collect_facts(await stored_runs.read_report(workspace, run)).values())
 
 
 @router.get("/contradictions")
 async def list_contradictions(run: RunName, workspace: Opened) -> list[ContradictionInfo]:
     """List what contradicts each other, both sides with their facts."""
-    report = await evidence.read_report(workspace, run)
-    facts = evidence.collect_facts(report)
+    report = await stored_runs.read_report(workspace, run)
+    facts = stored_runs.collect_facts(report)
     return [
         ContradictionInfo(contradiction=each, a=facts.get(each.a), b=facts.get(each.b))
-        for each in evidence.collect_contradictions(report)
+        for each in stored_runs.collect_contradictions(report)
     ]
 
 
 @router.get("/gaps")
 async def list_gaps(run: RunName, workspace: Opened) -> GapList:
     """List what was not found."""
-    report = await evidence.read_report(workspace, run)
+    report = await stored_runs.read_report(workspace, run)
     method = report.methodology
     return GapList(
-        gaps=list(evidence.collect_gaps(report)), exhausted=list(method.exhausted), uncovered=list(method.uncovered)
+        gaps=list(stored_runs.collect_gaps(report)), exhausted=list(method.exhausted), uncovered=list(method.uncovered)
     )
 
 
 @router.get("/sources")
 async def list_sources(run: RunName, workspace: Opened) -> list[SourceInfo]:
     """List the sources that facts were taken from."""
-    found = await evidence.list_sources(workspace, run)
+    found = await stored_runs.list_sources(workspace, run)
     return [SourceInfo.model_validate(each, from_attributes=True) for each in found]
 
 
 @router.get("/sources/{source}")
 async def get_source(run: RunName, source: SourceName, workspace: Opened) -> SourceText:
     """Return a source as it was stored: its whole text, its passages, and what was taken from it."""
-    return SourceText.model_validate(await evidence.read_source(workspace, run, source), from_attributes=True)
+    return SourceText.model_validate(await stored_runs.read_source(workspace, run, source), from_attributes=True)
 
 
 @router.get("/sources/{source}/passages/{passage}")
 async def get_passage(run: RunName, source: SourceName, passage: PassageName, workspace: Opened) -> PassageInfo:
     """Return a passage with its neighbours, and what was taken from it."""
-    found = await evidence.read_source(workspace, run, source)
+    found = await stored_runs.read_source(workspace, run, source)
     at = next((number for number, each in enumerate(found.passages) if each.id == passage), None)
     if at is None:
         raise UserError("passage_unknown", f"There is no passage {passage} in {source}.")
@@ -183,7 +185,7 @@ async def _list_of_type(workspace: Opened, run: str, kind: str) -> list[EventInf
 @router.get("/spend")
 async def get_spend(run: RunName, workspace: Opened) -> SpendList:
     """Return what the run has cost so far, by role, model and provider."""
-    parts = list(await evidence.sum_spend(workspace, run))
+    parts = list(await stored_runs.sum_spend(workspace, run))
     return SpendList(
         total_dollars=sum(each.dollars for each in parts), calls=sum(each.calls for each in parts), parts=parts
     )

@@ -17,8 +17,7 @@ from corrobora.domain.run import Event, RunRow, RunStatus
 from corrobora.domain.thread import Gap
 from corrobora.faces.refusals import drop_command
 from corrobora.faces.web import service
-from corrobora.faces.web.evidence import Spend
-from corrobora.faces.web.followups import EditInfo
+from corrobora.faces.web.stored_runs import EditInfo, Spend
 from corrobora.reporting.run_comparison import ChangeKind, ReportChange
 
 RunName = Annotated[

@@ -20,7 +20,7 @@ from corrobora.app.followups import Version, read_changes, read_outline
 from corrobora.app.followups import list_versions as list_report_versions
 from corrobora.domain.run import RunId, RunRow, RunStatus
 from corrobora.faces.cli.display import json_line
-from corrobora.faces.web import followups, service
+from corrobora.faces.web import service, stored_runs
 from corrobora.faces.web.api.models import (
     Acceptance,
     Authorization,
@@ -123,14 +123,14 @@ async def ask_run(
     run: RunName, body: FollowUpQuestion, workspace: Opened, response: Response, named: NamedRun
 ) -> RunInfo:
     """Ask a follow-up question on the evidence of a run; its answer is a run of its own."""
-    row = await followups.ask_run(workspace, run, body.question, search=body.search, named=named)
+    row = await stored_runs.ask_run(workspace, run, body.question, search=body.search, named=named)
     return _tell_created(row, response)
 
 
 @router.post("/{run}/update", status_code=202)
 async def update_run(run: RunName, workspace: Opened, response: Response, named: NamedRun) -> RunInfo:
     """Research the question of a run again, as a run of its own; `compare` then tells what changed."""
-    return _tell_created(await followups.update_run(workspace, run, named=named), response)
+    return _tell_created(await stored_runs.update_run(workspace, run, named=named), response)
 
 
 @router.get("/{run}/compare")
@@ -142,7 +142,7 @@ async def compare_run(
     ] = "",
 ) -> ComparisonInfo:
     """Compare the report of a run with that of an earlier one: what is new, changed, gone or the same."""
-    return ComparisonInfo.model_validate(dump_comparison(await followups.compare_run(workspace, run, before)))
+    return ComparisonInfo.model_validate(dump_comparison(await stored_runs.compare_run(workspace, run, before)))
 
 
 @router.get("/{run}/outline")
@@ -154,8 +154,8 @@ async def get_outline(run: RunName, workspace: Opened) -> OutlineInfo:
 @router.post("/{run}/edit", status_code=202)
 async def edit_run(run: RunName, body: EditBody, workspace: Opened, response: Response, named: NamedRun) -> RunInfo:
     """Edit the report of a run, as a run of its own: it waits with its changes unless they are accepted already."""
-    wanted = followups.request_edit(body.edits, body.feedback)
-    row = await followups.edit_run(
+    wanted = stored_runs.request_edit(body.edits, body.feedback)
+    row = await stored_runs.edit_run(
         workspace, run, wanted, accept=body.accept.strip(), version=body.version, named=named
     )
     return _tell_created(row, response)
@@ -170,7 +170,7 @@ async def get_changes(run: RunName, workspace: Opened) -> dict[str, Any]:
 @router.post("/{run}/accept", status_code=202)
 async def accept_changes(run: RunName, body: Acceptance, workspace: Opened) -> RunInfo:
     """Make the version with those changes of a waiting edit that its reader accepts."""
-    return describe_run(await followups.accept_edit(workspace, run, body.accept))
+    return describe_run(await stored_runs.accept_edit(workspace, run, body.accept))
 
 
 @router.get("/{run}/versions")

@@ -27,7 +27,7 @@ from corrobora.domain.run import Event, EventType, RunRow, RunStatus
 from corrobora.faces.cli.display import plain_line
 from corrobora.faces.cli.screen import estimate_text, one_line, plan_lines
 from corrobora.faces.refusals import drop_command
-from corrobora.faces.web import followups, service
+from corrobora.faces.web import service, stored_runs
 from corrobora.faces.web.context import Opened
 from corrobora.faces.web.new_run import NewRun
 from corrobora.faces.web.service import answer_run, find_awaited, follow_with_silence, follow_work, read_plan_event
@@ -176,7 +176,7 @@ async def continue_run(workspace: Workspace, row: RunRow, words: str) -> tuple[R
         return (await answer_run(workspace, row.id, words), True) if answers else (row, False)
     with suppress(NoEvidence):
         if words and row.status is RunStatus.DONE:
-            return await followups.ask_run(workspace, row.id, words), False
+            return await stored_runs.ask_run(workspace, row.id, words), False
     return None, False
 
 

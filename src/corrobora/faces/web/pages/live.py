@@ -27,7 +27,7 @@ from corrobora.domain.run import RunRow, RunStatus, Stage
 from corrobora.faces.event_text import thread_label
 from corrobora.faces.refusals import drop_command
 from corrobora.faces.run_view import Lane, ReadSource, RunView, fold_event
-from corrobora.faces.web import followups, service
+from corrobora.faces.web import service, stored_runs
 from corrobora.faces.web.context import Allowed, Opened, SentForm, go_to, load_templates, render_page
 from corrobora.storage.journal.events import read_events
 from corrobora.text.phrases import describe_code
@@ -280,7 +280,7 @@ async def control_run(request: Request, run: str, workspace: Opened, form: SentF
             case "steer":
                 await service.steer(workspace, row.id, form.text("hint"))
             case "accept":
-                await followups.accept_edit(workspace, row.id, ",".join(form.texts("change")) or "none")
+                await stored_runs.accept_edit(workspace, row.id, ",".join(form.texts("change")) or "none")
             case "finish":
                 await ask_attempt(workspace, row.id, FINISH_TOPIC)
             case "stop":

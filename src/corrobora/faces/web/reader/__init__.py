@@ -19,7 +19,7 @@ from corrobora.app.runs import CRITERIA, dump_rating, list_ratings, make_rating,
 from corrobora.domain.errors import CorroboraError, NoEvidence, UserError
 from corrobora.domain.report import Report
 from corrobora.domain.run import RunRow, RunStatus
-from corrobora.faces.web import evidence, followups, service
+from corrobora.faces.web import service, stored_runs
 from corrobora.faces.web.api.models import RunName
 from corrobora.faces.web.context import Opened, SentForm, go_to, render_page
 from corrobora.faces.web.reader import views
@@ -105,7 +105,7 @@ async def _render_report(
 @router.get("/runs/{run}/report.{form}", include_in_schema=False)
 async def export_report(run: str, form: str, workspace: Opened) -> Response:
     """Return the report as a file to save, in any format of `corrobora export`."""
-    file = await evidence.export_report(workspace, run, form)
+    file = await stored_runs.export_report(workspace, run, form)
     name = file.name.rpartition("/")[2]
     kind = "application/octet-stream" if form == "html" else file.media_type  # never shown as a page of this server
     return Response(file.content, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'})
@@ -211,7 +211,7 @@ async def ask_follow_up(request: Request, run: str, workspace: Opened, form: Sen
     """Ask a question on the evidence of a run: it becomes a run of its own, over the same sources."""
     question = form.text("question")
     try:
-        made = await followups.ask_run(workspace, run, question)
+        made = await stored_runs.ask_run(workspace, run, question)
     except CorroboraError as error:
         return await _render_report(request, workspace, run, error, question)
     return go_to(f"/runs/{made.id}")
@@ -225,7 +225,7 @@ async def ask_edit(request: Request, run: str, workspace: Opened, form: SentForm
     """Ask for a new version, in words or by marks: it becomes a run that shows its changes and waits for its reader."""
     edits = tuple(Edit(action, place) for name, action in _MARKS.items() for place in form.texts(name))
     try:
-        made = await followups.edit_run(workspace, run, EditRequest(edits, form.text("feedback")))
+        made = await stored_runs.edit_run(workspace, run, EditRequest(edits, form.text("feedback")))
     except CorroboraError as error:
         return await _render_report(request, workspace, run, error)
     return go_to(f"/runs/{made.id}")
