@@ -11,10 +11,9 @@ from typing import TypeVar, cast
 
 from corrobora.analysts.extractive.clarify import clarify_question
 from corrobora.analysts.extractive.extract import extract_quotes
-from corrobora.analysts.extractive.fact_selection import shortlist_candidates
 from corrobora.analysts.extractive.judge import judge_draft, reflect_on_facts
 from corrobora.analysts.extractive.plan import make_plan, refine_plan
-from corrobora.analysts.extractive.scope import scope_round
+from corrobora.analysts.extractive.scope import scope_round, shortlist_candidates
 from corrobora.analysts.extractive.write import write_draft
 from corrobora.domain.errors import RoleError
 from corrobora.domain.report import Critique

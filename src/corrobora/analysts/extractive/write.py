@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from corrobora.analysts.extractive.citing import count_words
 from corrobora.analysts.extractive.contradictions import find_contradictions
-from corrobora.analysts.extractive.fact_selection import RankedFact, rank_facts, select_diverse
+from corrobora.analysts.extractive.fact_selection import RankedFact, count_words, rank_facts, select_diverse
 from corrobora.analysts.extractive.layouts import (
     FURTHER,
     QUOTE_WORDS,
