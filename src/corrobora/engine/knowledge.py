@@ -243,7 +243,7 @@ def make_offered_readings(facts: Iterable[Fact]) -> list[Reading]:
     return [Reading(hit, read, hit.source, facts=each, title=hit.title, note=OFFERED, again=True) for hit, each in hits]
 
 
-MAX_ROUND_FACTS = 40  # of one round: who is not shown what was found takes it for a gap
+MAX_ROUND_FACTS = 24  # of one round: who is not shown what was found takes it for a gap
 MIN_ROUND_FACTS = 12  # up to which those that answer nothing of the thread are shown, too
 MAX_TOLD = 4  # questions, gaps and references of one source
 
