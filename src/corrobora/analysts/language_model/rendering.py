@@ -188,9 +188,19 @@ def _list_other_gaps(gaps: Sequence[Gap], told: Sequence[str | Part]) -> list[Ga
     return [gap for gap in gaps if not any(gap.text in each for each in named)]
 
 
-def _show_facts(facts: Sequence[Fact]) -> Shown:
-    """One line a fact: id, marker, grade, what it answers; then claim (if it is not the quote) and quote."""
-    return quote_rows(_fact_rows(facts, map_quotes(facts)))
+def _show_facts(facts: Sequence[Fact], shown: Sequence[Fact] = ()) -> Shown:
+    """One line a fact, the same in all prompts: id, marker, what it answers; claim (if it is not the quote), quote.
+
+    Grades, which later rounds may change, stand apart. `shown` holds all facts of the prompt, if these are some.
+    """
+    return quote_rows(_fact_rows(facts, map_quotes(shown or facts)))
+
+
+def _show_evidence(facts: Sequence[Fact]) -> Shown:
+    """The sources, facts and grades that a text is written or judged by."""
+    label = "The facts (id, marker with the source, sub-questions | claim | quote):"
+    grades = f"Their grades:\n{_show_grades(facts)}"
+    return Shown(f"The sources:\n{_show_origins(facts)}\n{label}\n{_show_facts(facts)}\n{grades if facts else ''}".strip())
 
 
 def map_quotes(facts: Iterable[Fact]) -> dict[str, FactId]:
@@ -198,20 +208,12 @@ def map_quotes(facts: Iterable[Fact]) -> dict[str, FactId]:
     return {fact.quote: fact.id for fact in reversed(list(facts))}
 
 
-def _fact_rows(
-    facts: Iterable[Fact], first: Mapping[str, FactId], *, graded: bool = True
-) -> Iterator[tuple[str, Sequence[str]]]:
+def _fact_rows(facts: Iterable[Fact], first: Mapping[str, FactId]) -> Iterator[tuple[str, Sequence[str]]]:
     for fact in facts:
-        grade = f" {fact.grade.value}" if graded else ""
         answers = f" for {','.join(fact.answers)}" if fact.answers else ""
         claim = "" if fact.claim == " ".join(fact.quote.split()) else fact.claim
         quote = f'"{fact.quote}"' if first[fact.quote] == fact.id else f"the words of {first[fact.quote]}"
-        yield f"{fact.id} {fact.marker}{grade}{answers}", (claim, quote)
-
-
-def _show_found(facts: Sequence[Fact], record: Record) -> Shown:
-    """The same without grades, which later rounds may change; `record` holds all that is shown before and after."""
-    return quote_rows(_fact_rows(facts, map_quotes(record.facts), graded=False))
+        yield f"{fact.id} {fact.marker}{answers}", (claim, quote)
 
 
 def _show_origins(facts: Iterable[Fact]) -> Shown:
@@ -226,8 +228,9 @@ def _show_origins(facts: Iterable[Fact]) -> Shown:
     return quote_rows(rows)
 
 
-def _show_origins_of_parts(parts: Sequence[Part]) -> Shown:
-    return _show_origins(fact for part in parts for fact in part.facts)
+def _list_facts(parts: Sequence[Part]) -> list[Fact]:
+    """List the facts of all parts, each once."""
+    return list({fact.id: fact for part in parts for fact in part.facts}.values())
 
 
 def _show_claims(facts: Sequence[Fact]) -> Shown:
@@ -379,9 +382,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "gaps_of": _show_gaps,
     "list_other_gaps": _list_other_gaps,
     "facts_of": _show_facts,
-    "found_of": _show_found,
     "origins_of": _show_origins,
-    "origins_of_parts": _show_origins_of_parts,
+    "list_facts": _list_facts,
+    "evidence_of": _show_evidence,
     "claims_of": _show_claims,
     "grades_of": _show_grades,
     "yields_of": _show_yields,

@@ -157,20 +157,20 @@ def test_hostile_passages_stay_inside_their_tags():
 
 
 FROZEN = {
-    "edit": "edit@ac2476979001.0f35ec11",
+    "edit": "edit@fe5dc6eab01e.0f35ec11",
     "clarify": "clarify@42a0b5b23ef0.2343b163",
     "plan": "plan@54495e188578.e413ebe5",
-    "refine": "refine@71ee7f7e1297.411a1166",
+    "refine": "refine@e973180d74e6.411a1166",
     "scope": "scope@45d73ba5d010.63700b1e",
     "scout": "scout@bff1af2b38aa.09b806af",
     "extract": "extract@8d8db6e37a39.10cb88ef",
-    "reflect": "reflect@4b54a412ee20.c9ef74f0",
-    "synthesize": "synthesize@08e5d156f001.7999585e",
-    "summarize": "summarize@8e9e6e297350.e062b737",
+    "reflect": "reflect@775f237c926d.c9ef74f0",
+    "synthesize": "synthesize@493366d309eb.7999585e",
+    "summarize": "summarize@2a343495fb94.e062b737",
     "confirm": "confirm@da595c2be53d.bb752e7b",
-    "critique": "critique@e005b3892a45.00539e47",
-    "revise": "revise@fad41e3a4d51.e062b737",
-    "judge": "judge@f6c9f29a202b.aed8607e",
+    "critique": "critique@fb3f4fa7f3e2.00539e47",
+    "revise": "revise@61afb97ace9b.e062b737",
+    "judge": "judge@dc1b07b7998a.aed8607e",
 }
 
 
