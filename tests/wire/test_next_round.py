@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -102,11 +103,11 @@ async def test_a_reflection_without_queries_leaves_the_round_to_be_scoped():
     assert len(done.prompts("scope")) == 2
 
 
-async def test_an_escape_is_told_to_the_reflection_and_a_query_that_ignores_it_is_reworded_without_a_call():
+async def test_an_escape_is_told_to_whoever_words_the_round_and_a_query_that_ignores_it_is_reworded():
     """The second round finds nothing, so at least half of the terms of the third must change."""
     answers = {"reflect": reflect("zyxw vutsr")}
     done = await run_over_wire("timed", answers, question=QUESTION, stop=("max_rounds",), max_rounds=4)
-    assert any("Ordered escape, query_reformulation: change at least half" in each for each in done.prompts("reflect"))
+    assert any("Ordered escape, query_reformulation: change at least half" in each for each in done.prompts("scope"))
     third = list_queries(done, 3)
     assert third
     assert "zyxw vutsr" not in third
@@ -131,6 +132,26 @@ async def test_a_first_round_is_told_that_nothing_was_searched_and_no_saturation
     assert "Saturation" not in first
     assert "It is the first round" not in second
     assert "Saturation of the last round" in second
+
+
+async def test_a_round_that_shows_no_new_fact_is_not_judged_again_and_the_next_one_is_scoped_from_the_last_judgement():
+    """The second of three rounds finds nothing: its judgement stands, a shorter prompt words the third."""
+    answers = {
+        "reflect": reflect("zyxw vutsr"),
+        "scope": {"reasoning": "r", "goal": "the record", "queries": [{"text": "crane inspection record years"}]},
+    }
+    done = await run_over_wire(
+        "timed", answers, question=QUESTION, stop=("max_rounds",), max_rounds=3, escapes=False, reads_per_round=2
+    )
+    shown = [re.findall(r"^Round (\d) is over", page, re.MULTILINE)[0] for page in done.prompts("reflect")]
+    assert shown == ["1", "3"], "the last round is judged, whatever it found"
+    [scoped] = done.prompts("scope")
+    assert "Round 3, phase" in scoped
+    assert "zyxw vutsr" in scoped.partition("Its queries")[2]
+    assert "crane inspection record years" in list_queries(done, 3)
+    second = done.report.findings.rounds[1]
+    assert second.proposal is not None
+    assert any("more of it" in gap.text for gap in second.proposal.gaps), "what was missing still is"
 
 
 def make_rules() -> dict[str, str]:

@@ -29,7 +29,7 @@ from corrobora.engine.knowledge import build_record
 from corrobora.engine.session.reading import AGAIN, ReadPart, join_parts, name_task
 from corrobora.policies.drift import select_remaining_terms
 from corrobora.policies.intent import build_rubric, choose_forced_subject, drop_repeated, fill_prompt
-from corrobora.policies.outcome import merge_gaps, select_last_iterations
+from corrobora.policies.outcome import list_latest, merge_gaps, select_last_iterations
 from corrobora.policies.queries import EVIDENCE_PROVIDER, LIBRARY_PROVIDER, list_unasked_queries
 from corrobora.policies.selection import list_unread_sources
 from corrobora.policies.stop import measure_saturation
@@ -330,7 +330,7 @@ def extract_input(batch: Sequence[ReadPart], thread: ThreadState, run: Session) 
 
     The first document leads; the others are read beside it.
     """
-    served, specs = _merge_leaf_needs(thread, run), _list_specs(thread, run)
+    served, specs = _merge_leaf_needs(thread, run), _list_specs(thread, run, list_latest(run.specified, run.refined))
     spec = "\n".join(f"{told}{join_specs(own)}" for told, own in specs)
     asked = {question.id: question for question in (*run.questions, *thread.sub_questions)}
     names = [
@@ -383,15 +383,18 @@ def _list_tasks(thread: ThreadState, run: Session) -> tuple[str, ...]:
     return run.tasks if run.shares_readers(thread.specs) else (describe_task(thread.objective, thread.output_format),)
 
 
-def _list_specs(thread: ThreadState, run: Session) -> tuple[tuple[str, tuple[TaskSpec, ...]], ...]:
-    """The specifications of a reading, each after the questions that it is for, if others are read for beside them."""
-    if run.shares_readers(thread.specs):
-        return tuple((f"For {ids}:\n", own) for ids, own in run.specs)
-    return (("", thread.specs),) if thread.specs else ()
+def _list_specs(thread: ThreadState, run: Session, leaves: Sequence[Node]) -> list[tuple[str, tuple[TaskSpec, ...]]]:
+    """The specifications of a reading, of all these leaves after what each is for if others are read for beside it."""
+    if not run.shares_readers(thread.specs):
+        return [("", thread.specs)] if thread.specs else []
+    told = (" ".join(asked.id for asked in leaf.sub_questions) or leaf.title for leaf in run.specified)
+    return [(f"For {ids}:\n", leaf.specs) for ids, leaf in zip(told, leaves, strict=True)]
 
 
 def name_reading_task(thread: ThreadState, run: Session, part: ReadPart | None = None) -> str:
     """Name what a thread's readers are asked for, of a part also why again: an answer is for the same task only."""
     limits = "" if run.leaves > 1 else thread.out_of_scope
-    specs = (join_specs(own) for _, own in _list_specs(thread, run))
+    specs = (
+        join_specs(own) for _, own in _list_specs(thread, run, run.specified)
+    )  # a sibling's new ones change no name
     return name_task(*_list_tasks(thread, run), limits, *specs, *(part.missing if part else ()))

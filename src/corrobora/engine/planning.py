@@ -281,9 +281,7 @@ async def authorize_plan(plan: Plan, run: Session) -> None:
     run.tasks = tuple(
         dict.fromkeys(describe_task(leaf.objective, leaf.output_format) for leaf in leaves if not leaf.discovery)
     )
-    run.specs = tuple(
-        (" ".join(asked.id for asked in leaf.sub_questions) or leaf.title, leaf.specs) for leaf in leaves if leaf.specs
-    )
+    run.specified = tuple(leaf for leaf in leaves if leaf.specs)
     estimate = run.outside.estimate(plan) if run.outside.estimate else None
     asks = run.profile.authorize != "auto" or (estimate is not None and estimate.needs_yes)
     by = run.request.authorized or ("" if asks else "policy")

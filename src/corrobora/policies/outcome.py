@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 from corrobora.domain.evidence import Contradiction, Fact, Hit, ReadOutcome, Relation, SourceId
-from corrobora.domain.plan import SubQuestion, SubQuestionStatus
+from corrobora.domain.plan import Node, SubQuestion, SubQuestionStatus, collect_leaves
 from corrobora.domain.report import Findings, Methodology, Outcome, SentenceCheck, Support, iter_threads
 from corrobora.domain.thread import Gap, Round, StopReason, ThreadState
 from corrobora.policies.assessment import assess_questions, merge_facts
@@ -338,3 +338,10 @@ def select_last_iterations(parts: Sequence[Findings]) -> tuple[Findings, ...]:
 def strip_iterations(path: str) -> str:
     """Return the path of a task in the plan, whatever iteration of which node it stands in."""
     return _ITERATION.sub("", path)
+
+
+def list_latest(leaves: Sequence[Node], refined: Mapping[str, Node]) -> list[Node]:
+    """Return leaves of the plan as refinements have left them; of several nodes the deepest was refined last."""
+    nodes = sorted(refined.items(), key=lambda each: each[0].count("/"))
+    latest = {strip_iterations(leaf.path): leaf for _, node in nodes for leaf in collect_leaves(node)}
+    return [latest.get(leaf.path, leaf) for leaf in leaves]

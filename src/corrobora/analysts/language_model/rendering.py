@@ -200,7 +200,9 @@ def _show_evidence(facts: Sequence[Fact]) -> Shown:
     """The sources, facts and grades that a text is written or judged by."""
     label = "The facts (id, marker with the source, sub-questions | claim | quote):"
     grades = f"Their grades:\n{_show_grades(facts)}"
-    return Shown(f"The sources:\n{_show_origins(facts)}\n{label}\n{_show_facts(facts)}\n{grades if facts else ''}".strip())
+    return Shown(
+        f"The sources:\n{_show_origins(facts)}\n{label}\n{_show_facts(facts)}\n{grades if facts else ''}".strip()
+    )
 
 
 def map_quotes(facts: Iterable[Fact]) -> dict[str, FactId]:

@@ -121,7 +121,7 @@ class Session:
     questions: tuple[SubQuestion, ...] = ()
     researched: tuple[str, ...] = ()  # what the question was narrowed to or split into, if it was
     tasks: tuple[str, ...] = ()  # what the leaves of the plan want
-    specs: tuple[tuple[str, tuple[TaskSpec, ...]], ...] = ()  # and prescribe to readers, after what it is for
+    specified: tuple[Node, ...] = ()  # those of its leaves that prescribe something to readers
     found: dict[str, Hit] = field(default_factory=dict[str, Hit])  # what searches of the web found, by address
     rulings: dict[tuple[str, tuple[str, ...]], str | None] = field(default_factory=lambda: {})  # noqa: PIE807 - `dict` has no type
     claims: PassageClaims = field(default_factory=PassageClaims)
@@ -365,7 +365,7 @@ class Session:
 
     def shares_readers(self, specs: tuple[TaskSpec, ...]) -> bool:
         """True unless a leaf is alone, or a refinement gave it specifications that nobody has read for."""
-        return self.leaves > 1 and (not specs or any(specs == own for _, own in self.specs))
+        return self.leaves > 1 and (not specs or any(specs == leaf.specs for leaf in self.specified))
 
     def enter_stage(self, stage: Stage) -> None:
         """Tell that a stage begins. Raises `NeedsHuman` (`stage_reached`) after the last stage of this attempt."""
