@@ -139,12 +139,12 @@ async def test_every_profile_runs_over_the_wire_to_a_report_whose_citations_hold
 
 
 async def test_rounds_planning_analysing_and_writing_take_at_most_ten_calls():
-    """Documents are read apart. No round is scoped by a call of its own after a model has reflected on another."""
+    """Documents are read apart. Only the first round, and one after a round without a new fact, has a call of its own."""
     async with ModelServer() as server:
         await run(server, "rounds")
     called = Counter(call.role for call in server.calls)
     assert called["reflect"] > 1
-    assert called["scope"] == 1
+    assert called["scope"] <= 2
     assert called.total() - called["extract"] <= 10
 
 
