@@ -139,7 +139,7 @@ async def test_every_profile_runs_over_the_wire_to_a_report_whose_citations_hold
 
 
 async def test_rounds_planning_analysing_and_writing_take_at_most_ten_calls():
-    """Documents are read apart. Only the first round, and one after a round without a new fact, has a call of its own."""
+    """Only the first round, and one after a round that showed no new fact, is scoped by a call of its own."""
     async with ModelServer() as server:
         await run(server, "rounds")
     called = Counter(call.role for call in server.calls)
