@@ -223,3 +223,23 @@ async def test_the_writer_is_told_how_many_documents_were_read_and_may_say_that_
     many = {f"{at}.md": text for at, text in enumerate(said)}
     done = await write_over_wire(f"{LETTERS} [Letters]\n", documents={**documents, **many})
     assert re.search(r"\d+ documents were read in all, \d+ more w", done.prompts("synthesize")[0])
+
+
+async def test_a_claim_may_be_joined_with_what_was_not_found_in_the_documents_read():
+    """The number of documents stands in no quote; it is that of what was read, and a wrong one is withheld."""
+    claim = LETTERS.rstrip(".")
+    for said in (
+        f"{claim} [Letters], and none of the 1 documents read mentions zebras.",
+        f"{claim} [Letters]; zebras are not mentioned in any of the 1 documents read.",
+        "None of the 1 documents read mentions zebras, but letters are kept for 12 years [Letters].",
+    ):
+        done = await write_over_wire(f"{MAPS} [Maps]\n\n{said}\n")
+        assert "zebras" in done.report.markdown, said
+        assert "zebras" not in "".join(each.sentence for each in done.report.checks if each.withheld)
+        for other in (said.replace("1 documents", "7 documents"), said.replace("zebras", "two keepers")):
+            done = await write_over_wire(f"{MAPS} [Maps]\n\n{other}\n")
+            assert "are kept for 12 years [" not in done.report.markdown, other
+    wrong = f"{claim.replace('12', '15')} [Letters], and none of the 1 documents read mentions zebras."
+    done = await write_over_wire(f"{MAPS} [Maps]\n\n{wrong}\n")
+    [check] = [each for each in done.report.checks if "15 years" in each.sentence]
+    assert check.withheld

@@ -25,7 +25,7 @@ from corrobora.reporting.verify import RULED, CheckedDraft, check_draft
 from corrobora.roles.forms import name_origin, name_place, select_best_facts
 from corrobora.roles.review import Confirming, Doubt, Reviewing, Revising, confirm
 from corrobora.text.claims import NAMED_NUMBER
-from corrobora.text.derivations import ReadDocument, ReadingSet, find_mention, is_about_reading
+from corrobora.text.derivations import ReadDocument, ReadingSet, find_mention, is_about_reading, split_absence
 from corrobora.text.markdown import LEAD, MARKER, is_row, iter_cited_sentences, split_lines
 from corrobora.text.measures import find_measures
 from corrobora.text.notices import find_notice
@@ -196,7 +196,8 @@ def _has_foreign_number(doubt: Doubt, named: Container[str]) -> bool:
     What the question names, such as "s6" or "IPv6", is no number; what follows from two that both have is not foreign.
     """
     shown = "\n".join(" ".join(quote) for quote in doubt.quotes)
-    said = _NAME_WITH_DIGITS.sub(lambda name: "" if name[0] in named else name[0], doubt.sentence)
+    claimed = (split_absence(doubt.sentence) or (doubt.sentence,))[0]  # code counts what was read
+    said = _NAME_WITH_DIGITS.sub(lambda name: "" if name[0] in named else name[0], claimed)
     stated, known = find_measures(said), find_measures(shown)
     computed = (find_numbers(each.text) for each in stated if is_stated_result(each, stated, known))
     return bool(doubt.quotes) and not find_numbers(said) <= find_numbers(shown).union(*computed)
@@ -218,9 +219,8 @@ def _name_sources(facts: Sequence[Fact]) -> Mapping[str, str]:
     shared = Counter(plain.values())
     found: dict[str, str] = {}
     for fact in facts:
-        alone = shared[plain[fact.source]] == 1
         named, section = plain[fact.source], fact.heading.rpartition(" > ")[2]
-        named = named if alone else _name_source(fact, name_place(fact.url))
+        named = named if shared[named] == 1 else _name_source(fact, name_place(fact.url))
         found[str(fact.id)] = named if not section or section in named else f"{named}, under {section}"
     return found
 

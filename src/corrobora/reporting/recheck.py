@@ -306,7 +306,9 @@ def _derive(
     ]
     quoted = [piece for each in found for piece in each.evidence]
     derived = check_derivation(plain, cited if quoted else [])
-    if derived.holds is None and derived.kind in (DerivationKind.ABSENCE, DerivationKind.COUNT):
+    if derived.said and (own := check_support(derived.said, [each.evidence for each in cited])).support != "supported":
+        return own.support, own.reasons
+    if derived.holds is None and (derived.said or derived.kind in (DerivationKind.ABSENCE, DerivationKind.COUNT)):
         return Support.NOT_CHECKABLE, (derived.reason,)
     derived = derived if quoted else check_derivation(plain, cited)
     if derived.holds is None:

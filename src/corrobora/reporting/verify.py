@@ -234,15 +234,15 @@ def _check_sentence(
 ) -> tuple[SentenceCheck, Sequence[str]]:
     """Check one sentence; return the result and the markers to print, which code may have found itself."""
     held = [fact for marker in known for fact in evidence.by_marker[marker]]
-    ids = tuple(fact.id for fact in held)
     if cited and not known:
         return SentenceCheck(text, (), Support.UNSUPPORTED, 0.0, withheld="its citation leads to no source"), ()
     pieces = [CitedEvidence(make_evidence(fact), fact.source, urlsplit(fact.url).netloc) for fact in held]
     derived = check_derivation(text, pieces, evidence.reading)
     if derived.holds is None and not cited:
         return _check_uncited(text, evidence, derived)
-    result = check_read_support(text, [each.evidence for each in pieces], [each.claim for each in held], evidence.known)
-    overlap = round(result.overlap, 3)
+    claims, quotes, said = [each.claim for each in held], [each.evidence for each in pieces], derived.said or text
+    result = derived.limit_support(check_read_support(said, quotes, claims, evidence.known))
+    ids, overlap = tuple(fact.id for fact in held), round(result.overlap, 3)
     if derived.holds is None or (not derived.holds and result.withholds and not derived.withholds):
         return _record_check(text, ids, result, held, derived.kind), known
     if derived.holds:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from corrobora.domain.report import Support
 from corrobora.text.claims import CitedEvidence
@@ -67,6 +67,10 @@ _ABSENCES = tuple(
         rf"^{_WHAT} {_FOUND} in none of the (?P<size>{_COUNT}) {_SET}{_READ}",
     )
 )
+_JOINS = re.compile(
+    r"(?i)\s?(?:[,;] (?:and|but|yet|while|whereas|though|although) |; | [–—] )"  # of a claim and an absence
+)
+_JOINS_BACK = re.compile(r"(?i)\s?[,;] (?:but|yet|while|whereas|though|although) ")  # behind an absence, which may list
 _FRONTED = re.compile(  # "Of the 12 documents read, none mentions"
     rf"(?i)^(?:of|among) (?P<all>the (?:{_COUNT}) {_SET}{_READ}),? (?P<none>none|not one|no one) "
 )
@@ -122,7 +126,8 @@ _DIGIT = re.compile(r"\d+(?:[.,]\d+)*")
 
 def is_about_reading(text: str) -> bool:
     """True if a text may count what was read or say that something is absent from it."""
-    return any(_find_absence(line) or _find_uncounted(line) or _COUNTS.match(line) for line in _split_plain(text))
+    found = (_find_absence, _find_uncounted, _COUNTS.match, split_absence)
+    return any(find(line) for line in _split_plain(text) for find in found)
 
 
 def _split_plain(text: str) -> list[str]:
@@ -133,6 +138,16 @@ def _split_plain(text: str) -> list[str]:
 def _find_absence(sentence: str) -> re.Match[str] | None:
     said = _FRONTED.sub(r"\g<none> of \g<all> ", sentence)
     return next((found for form in _ABSENCES if (found := form.match(said)) is not None), None)
+
+
+def split_absence(sentence: str) -> tuple[str, str] | None:
+    """Split a sentence that joins a claim and an absence, "..., and none of the 11 documents mentions X", in this order.
+
+    None for any other sentence.
+    """
+    pieces = [(sentence[: join.start()], sentence[join.end() :]) for join in _JOINS.finditer(sentence)]
+    pieces += [(sentence[join.end() :], sentence[: join.start()]) for join in _JOINS_BACK.finditer(sentence)]
+    return next((piece for piece in pieces if _find_absence(piece[1]) and not _find_absence(piece[0])), None)
 
 
 def _find_uncounted(sentence: str) -> re.Match[str] | None:
@@ -166,6 +181,13 @@ def check_derivation(sentence: str, cited: Sequence[CitedEvidence], reading: Rea
     plain = " ".join(sentence.split())
     if _JUDGEMENT.match(plain):
         return _check_judgement(plain, cited)
+    if cited and (joined := split_absence(plain)) is not None:
+        absent = check_derivation(joined[1], (), reading)
+        return (
+            absent
+            if absent.holds is False
+            else replace(absent, kind=DerivationKind.RESTATEMENT, holds=None, said=joined[0])
+        )
     absence = _find_absence(plain)
     if absence is not None:
         return _check_absence(plain, absence, reading)

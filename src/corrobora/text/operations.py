@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from corrobora.domain.report import Support
 from corrobora.text.claims import (
     BOUNDS,
     OPERATOR_STEMS,
@@ -29,7 +30,7 @@ from corrobora.text.claims import (
 )
 from corrobora.text.measures import find_measures
 from corrobora.text.quantities import NUMBER_WORDS, find_years
-from corrobora.text.support import Evidence
+from corrobora.text.support import Evidence, SupportCheck
 from corrobora.text.tokens import fold_text, split_words, stem_text, stem_word
 
 
@@ -55,6 +56,12 @@ class Derivation:
     steps: tuple[str, ...] = ()  # operands and result, for display
     reason: str = ""  # why it does not hold, or why it was not executed
     withholds: bool = False  # code knows it to be false, whatever else is found
+    said: str = ""  # what its sources must carry, if that is a part of the sentence; the rest was looked up
+
+    def limit_support(self, result: SupportCheck) -> SupportCheck:
+        """Lower the support of a part if the rest of its sentence could not be looked up."""
+        unknown = self.said and not self.steps and result.support is Support.SUPPORTED
+        return replace(result, support=Support.UNCLEAR, reasons=(self.reason,)) if unknown else result
 
     @classmethod
     def confirm(cls, kind: DerivationKind, *steps: str) -> Derivation:

@@ -212,6 +212,32 @@ def test_an_absence_falls_by_a_counter_example_and_by_what_it_hides(failed: int,
     assert found.steps == ("A fingerprint is enough.",)
 
 
+JOINED = (
+    "Verifiers require at least 8 characters, and none of the 4 documents read mentions fingerprints{rest}",
+    "None of the 4 documents read mentions fingerprints{rest}, but verifiers require at least 8 characters.",
+    "Verifiers require at least 8 characters; fingerprints are not mentioned in any of the 4 documents read{rest}",
+)
+
+
+@pytest.mark.parametrize("sentence", JOINED)
+def test_an_absence_beside_a_claim_is_looked_up_and_its_sources_need_carry_the_claim_alone(sentence: str) -> None:
+    """The number of documents stands in no source: it is that of what was read."""
+    cited = [cite("Verifiers shall require at least 8 characters.", "The Rules", "2022-12", "S1")]
+    said = sentence.format(rest=REST.rstrip(".") if ", but" in sentence else REST)
+    assert is_about_reading(said)
+    found = check_derivation(said, cited, READING)
+    assert (found.holds, found.said.lower().rstrip(".")) == (None, "verifiers require at least 8 characters")
+    assert found.steps
+    wrong = check_derivation(said.replace("4 documents", "5 documents"), cited, READING)
+    assert wrong.holds is False
+    assert wrong.withholds
+    assert "4 documents were read" in wrong.reason
+    texts = {**TEXTS, "S3": "A fingerprint is enough."}
+    planted = replace(READING, find_mention=lambda name, words: find_mention(texts[name], words))
+    assert check_derivation(said, cited, planted).withholds
+    assert not check_derivation(said, cited).steps, "without the reading set nothing is known"
+
+
 OPEN = (
     "No figure for the cost of passkeys was found.",
     "None of the documents read compares the three methods.",
