@@ -162,24 +162,6 @@ async def test_tree_27_a_refinement_changes_questions_specs_and_synthesis():
     assert "1874" in done.report.markdown
 
 
-async def test_tree_27_the_readers_of_a_sibling_are_given_the_spec_that_a_refinement_put_in_place_of_the_old_one():
-    """Both tasks change; the second one, which has no spec, opens a document that nobody has read."""
-    old, new = ({"questions": [INSPECTED], "expected_format": form} for form in ("a table of dates", "one interval"))
-    queries = [("root/1", "harbour cranes inspected", [new]), ("root/2", "fish market herring opens", [])]
-    changes = [{"task": task, "queries": [text], "specs": specs} for task, text, specs in queries]
-    plan = make_plan(
-        make_task("inspected", INSPECTED, specs=[old], max_rounds=1),
-        make_task("load", LOAD, max_rounds=1),
-        phases=[{**NEVER, "max_iterations": 2}],
-    )
-    done = await run_over_wire("tree", {"plan": plan, "refine": {"changes": changes, "why": "One will do."}})
-    shared = [page for page in done.prompts("extract") if "For sq-" in page and "Task specification:" in page]
-    first = next(at for at, page in enumerate(shared) if "one interval" in page)
-    assert first, "before the refinement readers are given the spec of the plan"
-    assert all("a table of dates" in page for page in shared[:first])
-    assert not any("a table of dates" in page for page in shared[first:])
-
-
 async def test_tree_27_an_unknown_field_of_a_refinement_is_refused():
     phases = [{**NEVER, "max_iterations": 2}]
     wrong = {"changes": [], "why": "x", "max_depth": 9}

@@ -208,3 +208,21 @@ async def test_tree_16_the_tokens_of_a_task_are_counted_by_what_its_model_is_sen
     assert 0 < usage.input_tokens + usage.output_tokens <= 12_500
     done = await run_over_wire("tree", {"plan": make_limited_plan(6_000)}, documents=make_books(2), max_rounds=1)
     assert set(list_skipped(done)) == {"the tokens of its task are spent"}
+
+
+async def test_tree_27_the_readers_of_a_sibling_are_given_the_spec_that_a_refinement_put_in_place_of_the_old_one():
+    """Both tasks change; the second one, which has no spec, opens a document that nobody has read."""
+    old, new = ({"questions": [INSPECTED], "expected_format": form} for form in ("a table of dates", "one interval"))
+    queries = [("root/1", "harbour cranes inspected", [new]), ("root/2", "fish market herring opens", [])]
+    changes = [{"task": task, "queries": [text], "specs": specs} for task, text, specs in queries]
+    plan = make_plan(
+        make_task("inspected", INSPECTED, specs=[old], max_rounds=1),
+        make_task("load", LOAD, max_rounds=1),
+        phases=[{**NEVER, "max_iterations": 2}],
+    )
+    done = await run_over_wire("tree", {"plan": plan, "refine": {"changes": changes, "why": "One will do."}})
+    shared = [page for page in done.prompts("extract") if "For sq-" in page and "Task specification:" in page]
+    first = next(at for at, page in enumerate(shared) if "one interval" in page)
+    assert first, "before the refinement readers are given the spec of the plan"
+    assert all("a table of dates" in page for page in shared[:first])
+    assert not any("a table of dates" in page for page in shared[first:])

@@ -141,10 +141,7 @@ def _find_absence(sentence: str) -> re.Match[str] | None:
 
 
 def split_absence(sentence: str) -> tuple[str, str] | None:
-    """Split a sentence that joins a claim and an absence, "..., and none of the 11 documents mentions X", in this order.
-
-    None for any other sentence.
-    """
+    """Split "..., and none of the 11 documents mentions X" into a claim and an absence; None for other sentences."""
     pieces = [(sentence[: join.start()], sentence[join.end() :]) for join in _JOINS.finditer(sentence)]
     pieces += [(sentence[join.end() :], sentence[: join.start()]) for join in _JOINS_BACK.finditer(sentence)]
     return next((piece for piece in pieces if _find_absence(piece[1]) and not _find_absence(piece[0])), None)
@@ -182,16 +179,10 @@ def check_derivation(sentence: str, cited: Sequence[CitedEvidence], reading: Rea
     if _JUDGEMENT.match(plain):
         return _check_judgement(plain, cited)
     if cited and (joined := split_absence(plain)) is not None:
-        absent = check_derivation(joined[1], (), reading)
-        return (
-            absent
-            if absent.holds is False
-            else replace(absent, kind=DerivationKind.RESTATEMENT, holds=None, said=joined[0])
-        )
-    absence = _find_absence(plain)
-    if absence is not None:
+        return _check_joined(*joined, reading)
+    if absence := _find_absence(plain):
         return _check_absence(plain, absence, reading)
-    if not cited and (uncounted := _find_uncounted(plain)) is not None:
+    if not cited and (uncounted := _find_uncounted(plain)):
         return _look_for_absence(uncounted, reading)
     if not cited and _EXISTENCE.search(plain):
         reason = "an absence can be stated only for what was read, not in general"
@@ -202,9 +193,13 @@ def check_derivation(sentence: str, cited: Sequence[CitedEvidence], reading: Rea
     counted = _COUNTS.match(plain)
     if counted is not None and (counted.group("size") or counted.group("read") or len(cited) > 1):
         return _check_count(counted, cited, reading)
-    if cited and (done := execute_operation(plain, cited)) is not None:
-        return done
-    return Derivation(DerivationKind.RESTATEMENT)
+    done = execute_operation(plain, cited) if cited else None
+    return Derivation(DerivationKind.RESTATEMENT) if done is None else done
+
+
+def _check_joined(said: str, absence: str, reading: ReadingSet | None) -> Derivation:
+    found = check_derivation(absence, (), reading)
+    return found if found.holds is False else replace(found, kind=DerivationKind.RESTATEMENT, holds=None, said=said)
 
 
 def _check_judgement(sentence: str, cited: Sequence[CitedEvidence]) -> Derivation:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib import resources
 from itertools import takewhile
@@ -20,7 +20,7 @@ import jinja2
 
 from corrobora.analysts.language_model import Prompt
 from corrobora.domain.errors import UserError
-from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade, LinkedSource, Passage
+from corrobora.domain.evidence import Contradiction, Fact, Grade, LinkedSource, Passage
 from corrobora.domain.plan import Node, QueryYield, Record, SourceYield, Subject, SubQuestion, collect_leaves
 from corrobora.domain.thread import Escape, Gap
 from corrobora.ports import Role
@@ -188,34 +188,26 @@ def _list_other_gaps(gaps: Sequence[Gap], told: Sequence[str | Part]) -> list[Ga
     return [gap for gap in gaps if not any(gap.text in each for each in named)]
 
 
-def _show_facts(facts: Sequence[Fact], shown: Sequence[Fact] = ()) -> Shown:
+def _show_facts(facts: Iterable[Fact], shown: Sequence[Fact]) -> Shown:
     """One line a fact, the same in all prompts: id, marker, what it answers; claim (if it is not the quote), quote.
 
-    Grades, which later rounds may change, stand apart. `shown` holds all facts of the prompt, if these are some.
+    Of all that are `shown` the first one with a quote has its words. Grades, which may change later, stand apart.
     """
-    return quote_rows(_fact_rows(facts, map_quotes(shown or facts)))
+    first = {fact.quote: fact.id for fact in reversed(shown)}
+    rows: list[tuple[str, Sequence[str]]] = []
+    for fact in facts:
+        answers = f" for {','.join(fact.answers)}" if fact.answers else ""
+        claim = "" if fact.claim == " ".join(fact.quote.split()) else fact.claim
+        quote = f'"{fact.quote}"' if first[fact.quote] == fact.id else f"the words of {first[fact.quote]}"
+        rows.append((f"{fact.id} {fact.marker}{answers}", (claim, quote)))
+    return quote_rows(rows)
 
 
 def _show_evidence(facts: Sequence[Fact]) -> Shown:
     """The sources, facts and grades that a text is written or judged by."""
     label = "The facts (id, marker with the source, sub-questions | claim | quote):"
-    grades = f"Their grades:\n{_show_grades(facts)}"
-    return Shown(
-        f"The sources:\n{_show_origins(facts)}\n{label}\n{_show_facts(facts)}\n{grades if facts else ''}".strip()
-    )
-
-
-def map_quotes(facts: Iterable[Fact]) -> dict[str, FactId]:
-    """Map each quote to the first of the facts that has it: words that stand in several sources are shown once."""
-    return {fact.quote: fact.id for fact in reversed(list(facts))}
-
-
-def _fact_rows(facts: Iterable[Fact], first: Mapping[str, FactId]) -> Iterator[tuple[str, Sequence[str]]]:
-    for fact in facts:
-        answers = f" for {','.join(fact.answers)}" if fact.answers else ""
-        claim = "" if fact.claim == " ".join(fact.quote.split()) else fact.claim
-        quote = f'"{fact.quote}"' if first[fact.quote] == fact.id else f"the words of {first[fact.quote]}"
-        yield f"{fact.id} {fact.marker}{answers}", (claim, quote)
+    shown = f"The sources:\n{_show_origins(facts)}\n{label}\n{_show_facts(facts, facts)}"
+    return Shown(f"{shown}\nTheir grades:\n{_show_grades(facts)}" if facts else shown)
 
 
 def _show_origins(facts: Iterable[Fact]) -> Shown:
@@ -310,8 +302,8 @@ def _show_links(linked: Sequence[LinkedSource]) -> Shown:
 def _show_facts_of_part(parts: Sequence[Part], at: int) -> Shown:
     """Show the facts of one part; those that an earlier part has too are named, not shown again."""
     earlier = {fact.id for part in parts[:at] for fact in part.facts}
-    first = map_quotes(fact for part in parts[: at + 1] for fact in part.facts)
-    own = quote_rows(_fact_rows((fact for fact in parts[at].facts if fact.id not in earlier), first))
+    shown = [fact for part in parts[: at + 1] for fact in part.facts]
+    own = _show_facts((fact for fact in parts[at].facts if fact.id not in earlier), shown)
     known = " ".join(show_identifier(fact.id) for fact in parts[at].facts if fact.id in earlier)
     return Shown(f"{own}\nShown above and of this part, too: {known}") if known else own
 

@@ -166,7 +166,7 @@ FROZEN = {
     "extract": "extract@8d8db6e37a39.10cb88ef",
     "reflect": "reflect@775f237c926d.c9ef74f0",
     "synthesize": "synthesize@493366d309eb.7999585e",
-    "summarize": "summarize@2a343495fb94.e062b737",
+    "summarize": "summarize@f2c961c6782c.e062b737",
     "confirm": "confirm@da595c2be53d.bb752e7b",
     "critique": "critique@fb3f4fa7f3e2.00539e47",
     "revise": "revise@61afb97ace9b.e062b737",
