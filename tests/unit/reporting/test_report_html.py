@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-import pytest
 from tests.unit.domain.test_report import REPORT
 
 from corrobora.domain.limits import Usage
 from corrobora.domain.report import Citation, RoleSpend
 from corrobora.reporting.html_page import render_html
-from corrobora.reporting.html_reader import _PageReader, html_to_markdown, is_html
+from corrobora.reporting.html_reader import html_to_markdown, is_html
 from corrobora.reporting.render import render_sources
 from corrobora.reporting.report_parser import find_statements, parse_report
 from corrobora.reporting.seal import SealStatus, check_seal, fold_layout, seal_files
@@ -98,31 +97,6 @@ def test_a_page_has_plots_that_are_sealed_closed_and_no_statements_of_the_report
     assert "Diagramme des Laufs" in german
     assert "Verbrauch: Token jeder Rolle" in german
     assert 'id="plots"' not in render_html(plain)
-
-
-@pytest.mark.parametrize(
-    "mark",
-    [
-        "",
-        "<br>",
-        "<!-- x -->",
-        "<script>a < b</script>",
-        '<p id="evidence">',
-        '<section id="evidence">',
-        "<",
-        "&amp;#42;",
-    ],
-)
-def test_plain_markup_reads_as_the_parser_of_any_page_reads_it(mark: str) -> None:
-    markdown = f"{BODY}\n{render_sources(CITED)}\n"
-    page = render_html(replace(REPORT, title="Ardal", markdown=markdown, citations=CITED))
-    page = page.replace("<h1>", f"{mark}<h1>", 1)
-    foreign = page.replace("<h1>", "<?any page?><h1>", 1)  # shows nothing, and our own pages have none
-    assert _PageReader().read_plain(page) == (
-        mark in ("", "<br>", '<p id="evidence">', '<section id="evidence">', "&amp;#42;")
-    )
-    assert not _PageReader().read_plain(foreign)
-    assert html_to_markdown(page) == html_to_markdown(foreign)
 
 
 def test_dashes_that_a_page_has_inside_a_line_may_begin_one_of_the_stored_report() -> None:

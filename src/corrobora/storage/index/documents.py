@@ -70,6 +70,7 @@ class Tokenizer:
 DocumentKey: TypeAlias = tuple[str, str, str, str]  # address, snapshot, path, digest
 
 _HASHED_CHARS = 1 << 20
+_TEXTS = ("title", "url", "version", "published", "publisher")  # of a source
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -132,20 +133,13 @@ def _hash_text(text: str) -> str:
 
 
 def _is_clean(source: Source) -> bool:
-    words = f"{source.title}{source.url}{source.version}{source.published}{source.publisher}{''.join(source.authors)}"
+    words = "".join((*(getattr(source, name) for name in _TEXTS), *source.authors))
     return words.isascii() and words.isprintable()
 
 
 def _clean_source(source: Source) -> Source:
-    return replace(
-        source,
-        title=clean_text(source.title),
-        url=clean_text(source.url),
-        version=clean_text(source.version),
-        published=clean_text(source.published),
-        publisher=clean_text(source.publisher),
-        authors=tuple(map(clean_text, source.authors)),
-    )
+    texts = {name: clean_text(getattr(source, name)) for name in _TEXTS}
+    return replace(source, **texts, authors=tuple(map(clean_text, source.authors)))
 
 
 class StoredDocument(NamedTuple):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
 
 from psycopg.types.json import Jsonb
 
-from corrobora.domain.evidence import Fact, FactId, Grade, Insight, InsightKind, PassageId, SourceId
+from corrobora.domain.evidence import Fact, Grade, Insight, InsightKind, SourceId
 from corrobora.policies.grading import claim_pairs, is_same_claim
 
 if TYPE_CHECKING:
@@ -38,6 +38,10 @@ class _StoredClaim(NamedTuple):
     claim: str
 
 
+_STORED = (  # the fields of a fact in the order of the columns
+    "id claim quote source passage start end confidence grade answers subjects title url origin version published"
+    " heading primary"
+).split()
 _COLUMNS = (
     "f.id, f.claim, f.quote, f.source, f.passage, f.starts, f.ends, f.confidence, f.grade, f.answers, f.subjects,"
     " s.title, s.url, s.origin, s.version, s.published, f.heading, s.official, f.score, f.terms"
@@ -208,27 +212,10 @@ def _rarity_weight(terms: Sequence[int], rows: Sequence[Sequence[int]]) -> Calla
 
 
 def _fact_from_row(row: TupleRow, score: float) -> Fact:
-    return Fact(
-        id=FactId(row[0]),
-        claim=row[1],
-        quote=row[2],
-        source=SourceId(f"S{row[3]}"),
-        passage=PassageId(row[4]),
-        start=row[5],
-        end=row[6],
-        confidence=row[7],
-        grade=Grade(row[8]),
-        answers=tuple(row[9]),
-        subjects=tuple(row[10]),
-        title=row[11],
-        url=row[12],
-        origin=row[13],
-        version=row[14],
-        published=row[15],
-        heading=row[16],
-        primary=row[17],
-        score=score,
-    )
+    stored: dict[str, Any] = dict(zip(_STORED, row, strict=False))
+    stored |= {name: tuple(stored[name]) for name in ("answers", "subjects")}
+    stored |= {"source": SourceId(f"S{row[3]}"), "grade": Grade(row[8]), "score": score}
+    return Fact(**stored)
 
 
 _MAX_RECENT = 5_000  # of the newest that share a word

@@ -269,8 +269,6 @@ def _find_status(owner: str) -> str:
     pid, _, started = rest.partition("/")
     if not pid.isdigit():
         return ""
-    if machine == _host_name():  # written by an earlier version
-        return _find_status_by_time(int(pid), started)
     if machine != _machine_name():
         return ""
     found = _read_start(int(pid))
@@ -310,16 +308,6 @@ def _read_start(pid: int) -> tuple[str, str] | None:
         return (status if status in _STATES.values() else "living"), f"{process.create_time():.2f}"
     except psutil.NoSuchProcess:
         return None
-
-
-def _find_status_by_time(pid: int, started: str) -> str:
-    import psutil  # noqa: PLC0415 - only for runs that an earlier version left
-
-    try:
-        process = psutil.Process(pid)
-        return process.status() if f"{process.create_time():.2f}" == started else "ended"
-    except psutil.NoSuchProcess:
-        return "ended"
 
 
 def _host_name() -> str:
