@@ -118,7 +118,7 @@ async def test_with_search_down_there_is_no_report_and_the_exit_code_says_so(dat
     assert found.report.markdown == ""
     assert found.code == 7
     assert found.report.methodology.failed_searches == len(set(web.searches)), "each once"
-    assert "failed, none gave a result: tavily: tavily " in found.row.reason, "a person reads why"
+    assert "failed, none gave a result: tavily " in found.row.reason, "a person reads why"
 
 
 @SLOW

@@ -6,12 +6,17 @@ import base64
 import email
 import email.policy
 import json
-from contextlib import AsyncExitStack
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager, suppress
 from typing import Any
 
 import pytest
 from tests.paths.starts import CLEAR
 from tests.plugins.shell import Shell
+from tests.plugins.sink import HANG, open_sink
 from tests.unit.adapters.smtp import SmtpServer
 
 from corrobora.app import Workspace
@@ -22,6 +27,7 @@ from corrobora.testing.server import ModelServer
 from corrobora.testing.web import LoopbackWeb, WebPage
 
 KEY = "a-key-of-the-test"
+SECRET = "whsec_" + base64.b64encode(bytes(32)).decode()
 PAGE = WebPage.of_html(
     "/bridge.html",
     "<title>The bridge at Arnholm</title><p>The bridge at Arnholm was opened in 1931. The bridge at Arnholm is 412 "
@@ -153,10 +159,45 @@ def test_a_report_goes_signed_to_the_webhook_of_the_settings(filled: Shell, serv
     server = serve(HttpServer(accept))
     filled.setenv(CORROBORA_DELIVERY_WEBHOOK_URL=f"{server.url}/hook")
     assert "WEBHOOK_SECRET" in filled(CLEAR, "-l", "docs", "--deliver", "webhook", "-q").complaint
-    filled.setenv(WEBHOOK_SECRET="whsec_" + base64.b64encode(bytes(32)).decode())
+    filled.setenv(WEBHOOK_SECRET=SECRET)
     assert filled(CLEAR, "-l", "docs", "--deliver", "webhook", "-q").code == 0
     assert [(request.path, "webhook-signature" in request.headers) for request in found] == [("/hook", True)]
     assert b"412 metres" in found[0].body
+
+
+@contextmanager
+def open_silent_server() -> Iterator[int]:
+    """Take connections on loopback, and send each the beginning of an answer of SMTP that never ends."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def drip() -> None:
+            with suppress(OSError):
+                while True:
+                    taken, _ = listening.accept()
+                    with taken, suppress(OSError):
+                        for _ in range(600):
+                            taken.sendall(b"220-wait\r\n")
+                            time.sleep(0.2)
+
+        threading.Thread(target=drip, daemon=True).start()
+        yield listening.getsockname()[1]
+
+
+@pytest.mark.covers("setting delivery.wait_seconds")
+@pytest.mark.parametrize("kind", ["email", "webhook"])
+def test_a_receiver_that_hangs_is_waited_for_as_the_setting_says(filled: Shell, kind: str) -> None:
+    with open_silent_server() as port, open_sink(HANG) as sink:
+        filled.setenv(CORROBORA_DELIVERY_SMTP_SERVER=f"smtp://127.0.0.1:{port}", WEBHOOK_SECRET=SECRET)
+        filled.setenv(CORROBORA_DELIVERY_SMTP_FROM="reports@example.org", CORROBORA_DELIVERY_WEBHOOK_URL=sink.url)
+        filled.setenv(CORROBORA_DELIVERY_WAIT_SECONDS="1")
+        target = "email:reader@example.org" if kind == "email" else kind
+        began = time.monotonic()
+        result = filled(CLEAR, "-l", "docs", "--deliver", target, "-q")
+        assert time.monotonic() - began < 30
+        sink.released.set()
+    assert (result.code, "within 1 s" in result.complaint) == (7, True), result
+    assert "412 metres" in result.out, "the report is not lost"
+    assert len(sink.received) == (kind == "webhook")
 
 
 @pytest.mark.filterwarnings("ignore:Api key is used")  # on loopback it may be

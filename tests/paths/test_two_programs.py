@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import signal
 import subprocess
 import time
@@ -14,12 +15,12 @@ from typing import TypeVar
 
 import pytest
 from tests.paths.conftest import Serve
-from tests.paths.starts import CLEAR
+from tests.paths.starts import CLEAR, QUESTION
 from tests.plugins.shell import DOCUMENTS, Shell
 from tests.unit.storage.queue.steady import Steady
 
 from corrobora.app.attempts import STILL_SECONDS
-from corrobora.app.runs import UNTIL_TOPIC
+from corrobora.app.runs import PAUSE_TOPIC, UNTIL_TOPIC, YES
 from corrobora.domain.run import RunStatus
 from corrobora.storage.journal.runs import Runs
 from corrobora.storage.postgres import Database
@@ -33,12 +34,12 @@ def server(serve: Serve[ModelServer]) -> ModelServer:
     return serve(ModelServer(latency=Latency(0.5)))
 
 
-def start_run(shell: Shell, server: ModelServer, *more: str) -> subprocess.Popen[bytes]:
+def start_run(shell: Shell, server: ModelServer, *more: str, question: str = CLEAR) -> subprocess.Popen[bytes]:
     """Start a run and return when it has sent some calls."""
     (shell.folder / "docs").mkdir()
     (shell.folder / "docs" / "bridge.md").write_text(DOCUMENTS["bridge.md"])
     model = f"openai-compatible:scripted-large@{server.url}/v1"
-    process = shell.start("research", CLEAR, "-l", "docs", "-m", model, *more)
+    process = shell.start("research", question, "-l", "docs", "-m", model, *more)
     end = time.monotonic() + 60
     while server.received < 2:
         assert process.poll() is None
@@ -87,6 +88,27 @@ def test_a_refused_resume_changes_nothing_of_the_run(served: Shell, server: Mode
     assert ask_database(database_url, read_stage) == "synthesize"
     process.kill()
     process.communicate()
+
+
+def test_a_pause_holds_although_the_program_died_that_was_asked_for_it(
+    served: Shell, server: ModelServer, database_url: str
+) -> None:
+    process = start_run(served, server, "-p", "rounds", question=QUESTION)
+
+    async def ask_to_pause(database: Database) -> None:
+        runs = Runs(database)
+        await runs.store_answer((await runs.list())[0].id, PAUSE_TOPIC, YES)
+
+    worked = re.compile(r"^worked +(?!0\.0 s)[\d.]+ s in 1 attempt$", re.MULTILINE)
+    assert worked.search(served("runs", "show", "last").out), "a run that works has worked"
+    ask_database(database_url, ask_to_pause)
+    process.kill()
+    process.communicate()
+    assert worked.search(served("runs", "show", "last").out), "so has one whose program died"
+    paused = served("resume", "last")
+    assert (paused.code, "pauses after round 1 of root" in paused.err) == (3, True), paused
+    gone_on = served("resume", "last")
+    assert (gone_on.code, "round 2 begins" in gone_on.err) == (0, True), gone_on
 
 
 def test_a_command_that_a_signal_stopped_for_an_hour_goes_on_and_repeats_nothing(

@@ -30,9 +30,9 @@ import httpx2
 
 from corrobora.adapters.http import find_proxy_url, parse_retry_after, tls_context
 from corrobora.adapters.web import DEFAULT_PORTS, BadUrl, parse_url
-from corrobora.adapters.web.network import AllowList, ConnectionBlocked, NameUnresolved, VettedNetwork
+from corrobora.adapters.web.network import AllowList, ConnectionBlocked, NameUnresolved, VettedNetwork, run_detached
 from corrobora.adapters.web.transport import USER_AGENT
-from corrobora.domain.errors import ProviderError, UserError
+from corrobora.domain.errors import ProviderError, UserError, describe_connection
 from corrobora.files import write_whole
 from corrobora.ports import Clock
 from corrobora.registry import Configuration
@@ -75,7 +75,7 @@ class FolderDelivery:
             ) from error
 
 
-SMTP_SECONDS = 60.0
+WAIT_SECONDS = 30.0  # for a mail server or webhook that gives no answer
 _NAME = "localhost"  # in the greeting: the real name of this machine is private, and looking it up may hang
 _SCHEMES = {"smtp": (25, "none"), "smtps": (465, "tls"), "smtp+starttls": (587, "starttls")}
 _PERMANENT_FAILURE = 500  # SMTP answers from here on say that another attempt is useless (RFC 5321, 4.2.1)
@@ -110,7 +110,7 @@ class EmailDelivery:
     name = "email"
     syntax = "email:ADDRESS"
 
-    def __init__(self, server: MailServer, to: str) -> None:
+    def __init__(self, server: MailServer, to: str, *, seconds: float = WAIT_SECONDS) -> None:
         if _ADDRESS.fullmatch(to) is None:
             raise UserError("delivery_address", f"{to[:80]!r} is not an e-mail address.", next_step="Write NAME@HOST.")
         sender = server.sender or server.user
@@ -119,6 +119,7 @@ class EmailDelivery:
             raise UserError("delivery_sender", problem, next_step="Set delivery.smtp_from to NAME@HOST.")
         self._server = server
         self._to = to
+        self._seconds = seconds
 
     @classmethod
     def open_target(cls, where: str, given: Configuration) -> Self:
@@ -127,29 +128,32 @@ class EmailDelivery:
         parts = urlsplit(text if "://" in text else f"smtp+starttls://{text}")
         port, security = _SCHEMES[parts.scheme]
         host, port, password = parts.hostname or "", parts.port or port, given.secret("smtp") if user else ""
-        return cls(MailServer(host, port, security, user, password, given.setting("delivery.smtp_from")), where)
+        sender, seconds = given.setting("delivery.smtp_from"), float(given.setting("delivery.wait_seconds"))
+        return cls(MailServer(host, port, security, user, password, sender), where, seconds=seconds)
 
     async def send(self, title: str, files: Mapping[str, bytes], *, delivery: str) -> None:
         """Send one message; its Message-ID is made of `delivery`, so that a second copy is recognized.
 
         Raises:
-            ProviderError: `delivery_email`; retryable unless the server refused for good.
+            ProviderError: `delivery_email`; retryable unless the server refused for good or gave no answer in time.
         """
         message = self._build_message(title, files, delivery)
         try:
-            async with asyncio.timeout(2 * SMTP_SECONDS):
-                await asyncio.to_thread(self._submit_message, message)
+            async with asyncio.timeout(self._seconds):
+                await run_detached(partial(self._submit_message, message))
+        except TimeoutError as error:
+            raise self._delivery_error(f"the server did not finish within {self._seconds:g} s") from error
         except smtplib.SMTPAuthenticationError as error:
             raise self._delivery_error("the server refused the user or the password") from error
         except smtplib.SMTPResponseException as error:
-            temporary = error.smtp_code < _PERMANENT_FAILURE
-            raise self._delivery_error(f"the server answered {error.smtp_code}", retryable=temporary) from error
+            later = error.smtp_code < _PERMANENT_FAILURE
+            raise self._delivery_error(f"the server answered {error.smtp_code}", retryable=later) from error
         except smtplib.SMTPRecipientsRefused as error:
             codes = [int(code) for code, _ in error.recipients.values()]
-            later = all(code < _PERMANENT_FAILURE for code in codes)
-            raise self._delivery_error(f"the server refused the address ({codes})", retryable=later) from error
-        except (smtplib.SMTPException, MessageError, OSError) as error:  # TimeoutError is an OSError
-            raise self._delivery_error(type(error).__name__, retryable=True) from error
+            told, later = f"the server refused the address ({codes})", all(code < _PERMANENT_FAILURE for code in codes)
+            raise self._delivery_error(told, retryable=later) from error
+        except (smtplib.SMTPException, MessageError, OSError) as error:
+            raise self._delivery_error(describe_connection(error), retryable=True) from error
 
     def _build_message(self, title: str, files: Mapping[str, bytes], delivery: str) -> EmailMessage:
         message = EmailMessage()
@@ -166,19 +170,17 @@ class EmailDelivery:
         if _PAGE in files:  # what a mail program shows; attached as well, to be opened or handed on
             message.add_alternative(_adapt_page(files[_PAGE].decode("utf-8", "replace"), news), subtype="html")
         for name, content in files.items():
-            if name == _BODY:
-                continue
             kind, sub = _TYPES.get(name.rsplit(".", 1)[-1], ("application", "octet-stream"))
-            message.add_attachment(content, maintype=kind, subtype=sub, filename=name.replace("/", "-"))
+            if name != _BODY:
+                message.add_attachment(content, maintype=kind, subtype=sub, filename=name.replace("/", "-"))
         return message
 
     def _submit_message(self, message: EmailMessage) -> None:
         server = self._server
-        context = tls_context()
-        connect = partial(smtplib.SMTP_SSL, context=context) if server.security == "tls" else smtplib.SMTP
-        with connect(server.host, server.port, _NAME, timeout=SMTP_SECONDS) as connection:
+        connect = partial(smtplib.SMTP_SSL, context=tls_context()) if server.security == "tls" else smtplib.SMTP
+        with connect(server.host, server.port, _NAME, timeout=self._seconds) as connection:
             if server.security == "starttls":
-                connection.starttls(context=context)
+                connection.starttls(context=tls_context())
             if server.user:
                 connection.login(server.user, server.password)
             connection.send_message(message)
@@ -209,16 +211,13 @@ def _write_header(text: str) -> str:
     return " ".join(plain.replace("=?", "= ?").split())
 
 
-POST_SECONDS = 30.0
-
-
 class WebhookDelivery:
     """Posts `{type, timestamp, data}` with the headers webhook-id, webhook-timestamp and webhook-signature."""
 
     name = "webhook"
     syntax = "webhook"
 
-    def __init__(self, url: str, secret: str, *, clock: Clock, seconds: float = POST_SECONDS) -> None:
+    def __init__(self, url: str, secret: str, *, clock: Clock, seconds: float = WAIT_SECONDS) -> None:
         self._url = url
         self._keys = parse_signing_keys(secret)
         self._clock = clock
@@ -229,15 +228,15 @@ class WebhookDelivery:
         """Return the channel to the operator's endpoint. Raises `UserError` if a request names another one."""
         if where:
             problem = "The address of the webhook is the operator's: a request cannot name one."
-            step = "Set delivery.webhook_url and write: --deliver webhook"
-            raise UserError("delivery_webhook", problem, next_step=step)
-        return cls(given.require("delivery.webhook_url"), given.secret("webhook"), clock=given.clock)
+            raise UserError("delivery_webhook", problem, next_step="Set delivery.webhook_url; write: --deliver webhook")
+        seconds = float(given.setting("delivery.wait_seconds"))
+        return cls(given.require("delivery.webhook_url"), given.secret("webhook"), clock=given.clock, seconds=seconds)
 
     async def send(self, title: str, files: Mapping[str, bytes], *, delivery: str) -> None:
         """Post the report; the same `delivery` has the same webhook-id, so that a receiver can drop a duplicate.
 
         Raises:
-            ProviderError: `delivery_webhook`; retryable for 429, 5xx and broken connections.
+            ProviderError: `delivery_webhook`; retryable for 429, 5xx and broken connections, not where nothing came.
         """
         texts = {name: content.decode("utf-8", "replace") for name, content in files.items()}
         wall, data = self._clock.utc_time(), {"id": delivery, "title": title, "files": texts}
@@ -245,18 +244,20 @@ class WebhookDelivery:
         stamp = str(int(datetime.fromisoformat(wall).timestamp()))
         headers = {"Content-Type": "application/json", **sign_payload(self._keys, delivery, stamp, body)}
         proxy = find_proxy_url(self._url)
-        client = httpx2.AsyncClient(trust_env=False, proxy=proxy, timeout=self._seconds, verify=tls_context())
+        client = httpx2.AsyncClient(trust_env=False, proxy=proxy, timeout=None, verify=tls_context())
         posted = client.stream("POST", self._url, content=body, headers=headers)
         try:
-            async with asyncio.timeout(2 * self._seconds), client, posted as reply:  # its body is not read
+            async with asyncio.timeout(self._seconds), client, posted as reply:  # its body is not read
                 status, asked = reply.status_code, reply.headers.get("retry-after", "")
-        except (httpx2.RequestError, TimeoutError) as error:
-            raise self._delivery_error(type(error).__name__, retryable=True) from error
+        except TimeoutError as error:
+            raise self._delivery_error(f"no answer within {self._seconds:g} s") from error
+        except httpx2.RequestError as error:
+            raise self._delivery_error(describe_connection(error), retryable=True) from error
         if not httpx2.codes.is_success(status):
             again, wait = status == 429 or status >= 500, parse_retry_after(asked, wall)  # noqa: PLR2004 - HTTP
             raise self._delivery_error(f"HTTP {status}", retryable=again, wait=wait)
 
-    def _delivery_error(self, why: str, *, retryable: bool, wait: float | None = None) -> ProviderError:
+    def _delivery_error(self, why: str, *, retryable: bool = False, wait: float | None = None) -> ProviderError:
         return ProviderError(
             "delivery_webhook",
             f"The webhook did not accept the report: {why}.",
@@ -366,7 +367,7 @@ async def post_webhook(
     except (TimeoutError, httpcore2.TimeoutException):
         return PostResult(f"no answer within {seconds:g} s")
     except (httpcore2.NetworkError, httpcore2.ProtocolError, OSError, UnicodeError, ValueError) as error:
-        return PostResult(f"the connection failed ({type(error).__name__})")
+        return PostResult(f"the connection failed: {describe_connection(error)}")
 
 
 async def _send(url: str, message: WebhookMessage, keys: Sequence[bytes], allow: AllowList) -> PostResult:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corrobora.adapters.http import find_proxy_url, parse_retry_after, tls_context
-from corrobora.domain.errors import ProviderError, UserError
+from corrobora.domain.errors import ProviderError, UserError, describe_connection
 from corrobora.text.phrases import format_count
 
 
@@ -156,7 +156,7 @@ class OpenAICompatibleEmbedder:
         try:
             reply = await client.post(self._url, json={"model": self.name, "input": list(texts)})
         except httpx2.HTTPError as error:
-            raise ProviderError.request_failed(self.name, why=type(error).__name__) from error
+            raise ProviderError.request_failed(self.name, why=describe_connection(error)) from error
         if reply.status_code in _DENIED:
             raise ProviderError.key_refused(self.name, setting=_SETTING, status=reply.status_code)
         if reply.status_code != _OK:

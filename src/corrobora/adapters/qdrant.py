@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
-from corrobora.domain.errors import ProviderError
+from corrobora.domain.errors import ProviderError, describe_connection
 from corrobora.domain.evidence import Fact, Grade, Insight
 from corrobora.policies.grading import claim_pairs, is_same_claim
 from corrobora.text.tokens import stem_text
@@ -141,7 +141,9 @@ class QdrantFacts:
             yield
         except (UnexpectedResponse, ResponseHandlingException) as error:
             status = error.status_code if isinstance(error, UnexpectedResponse) else None
-            raise ProviderError.request_failed("qdrant", status=status, why=type(error).__name__) from error
+            raise ProviderError.request_failed(
+                "qdrant", status=status, why="" if status else describe_connection(error)
+            ) from error
 
     async def _ensure_collections(self) -> None:
         async with self._ready:

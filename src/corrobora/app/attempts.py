@@ -25,6 +25,7 @@ from corrobora.app.runs import (
     PAUSE_TOPIC,
     RETRY_TOPIC,
     UNTIL_TOPIC,
+    YES,
     StoredHuman,
     load_report,
     resolve_profile,
@@ -143,9 +144,9 @@ class RunAttempt:
 
         async def read_requests() -> None:
             asked = await self._workspace.runs.read_answers(self._row.id)
-            if asked.get(FINISH_TOPIC) == str(self._epoch):
+            if asked.get(FINISH_TOPIC) == YES:
                 session.budget.finish_research()
-            if asked.get(PAUSE_TOPIC) == str(self._epoch):
+            if asked.get(PAUSE_TOPIC) == YES:
                 session.pauses.add("")
 
         async def watch_answers() -> None:

@@ -32,8 +32,8 @@ PLAN_TOPIC = "plan"
 RETRY_TOPIC = "retry"  # failures of an ended run are tried again
 ANYWAY_TOPIC = "deliver_anyway"  # a report is handed over also if its verification failed
 UNTIL_TOPIC = "until"  # the stage after which the run pauses
-FINISH_TOPIC = "finish"  # the attempt that ends its research and writes its report
-PAUSE_TOPIC = "pause"  # the attempt that pauses after its round
+FINISH_TOPIC = "finish"  # the run ends its research and writes its report
+PAUSE_TOPIC = "pause"  # the run pauses after its round
 YES = "yes"
 _PAUSE_REASON = re.compile(r"(after|before the searches of) round (\d+) of (\S+)\.(?:\s|$)")
 
@@ -153,6 +153,7 @@ async def authorize_run(workspace: Workspace, run: str, words: str) -> None:
         problem = f"{words[:80]!r} does not authorize the plan."
         raise UserError("phrase", problem, next_step=f"Say exactly: {phrase}")
     await workspace.runs.store_answer(run, PLAN_TOPIC, YES)
+    await workspace.runs.store_answer(run, FINISH_TOPIC, "")  # said of the plan, which is to be executed now
 
 
 async def steer_run(workspace: Workspace, run: str, hint: str) -> None:
@@ -163,7 +164,7 @@ async def steer_run(workspace: Workspace, run: str, hint: str) -> None:
         state = describe_code(row.outcome or row.status)
         problem = f"Run {run} does not pause between rounds, so it takes no hint: it is {state}."
         raise UserError("not_paused", problem, next_step=f"See: corrobora runs show {run}")
-    await workspace.runs.store_answer(run, topic, hint)
+    await _answer_pause(workspace, run, topic, hint)
 
 
 async def pass_pause(workspace: Workspace, run: str) -> bool:
@@ -173,8 +174,13 @@ async def pass_pause(workspace: Workspace, run: str) -> bool:
         return False
     hint = (await workspace.runs.read_answers(run)).get(topic)
     if hint is None:
-        await workspace.runs.store_answer(run, topic, "")
+        await _answer_pause(workspace, run, topic, "")
     return bool(hint)
+
+
+async def _answer_pause(workspace: Workspace, run: str, topic: str, hint: str) -> None:
+    await workspace.runs.store_answer(run, topic, hint)
+    await workspace.runs.store_answer(run, PAUSE_TOPIC, "")
 
 
 async def _find_pause(workspace: Workspace, run: str) -> str | None:
@@ -186,6 +192,9 @@ async def rewind_run(workspace: Workspace, run: str, stage: Stage, *, forget: bo
     """Take a run back to the beginning of a stage; what was answered before it is kept (ANGLES-1)."""
     from corrobora.storage.journal import events  # noqa: PLC0415
 
+    if (await workspace.runs.get(run)).status.final:  # what was asked of it is over
+        for topic in (FINISH_TOPIC, PAUSE_TOPIC):
+            await workspace.runs.store_answer(run, topic, "")
     await events.rewind_run(workspace.database, run, stage, forget=forget)
 
 
@@ -216,15 +225,16 @@ async def pause_after(workspace: Workspace, run: str, stage: str, *, deliver_any
 
 
 async def ask_attempt(workspace: Workspace, run: str, topic: str) -> None:
-    """Ask the current attempt at a run, in any process, to finish early or to pause after its round.
+    """Ask a run that is worked on, in any process, to finish early or to pause after its round.
 
-    A queued run is asked with its next attempt. Raises `UserError` `not_running` for a run that nobody works on.
+    It holds until the run has done so, also if another process goes on with the run.
+
+    Raises `UserError` `not_running` for a run that nobody works on.
     """
     row = await workspace.runs.get(run)
     if not row.status.active:
         raise UserError("not_running", f"No worker is working on run {run}: it is {row.status}.")
-    epoch = row.epoch + (row.status is RunStatus.QUEUED)
-    await workspace.runs.store_answer(run, topic, str(epoch))
+    await workspace.runs.store_answer(run, topic, YES)
 
 
 async def finish_early(workspace: Workspace, run: str) -> None:

@@ -292,6 +292,10 @@ class Settings:
             "delivery.webhook_hosts", "Hosts that a request may name for its webhook: HOST, HOST:PORT, or * for all."
         ),
     ] = ()
+    delivery_wait_seconds: Annotated[
+        Annotated[float, Ge(1), Le(600)],
+        Setting("delivery.wait_seconds", "Seconds that a mail server or webhook may take for a report."),
+    ] = 30.0
     channel_urls: Annotated[
         Mapping[str, Url],
         Setting("delivery.*_url", "Address of this delivery channel.", names=partial(list_added, "delivery")),

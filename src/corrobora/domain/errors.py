@@ -20,6 +20,7 @@ Knows messages and codes. Does not know who shows them or how.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import ClassVar
 
 from corrobora.domain.limits import Usage
@@ -43,6 +44,35 @@ def describe_failure(error: BaseException) -> str:
     return f"{NO_MEMORY} ({words.rstrip('.: ')})." if lacks_memory(error) else words
 
 
+def describe_connection(error: BaseException) -> str:
+    """Say in plain words what became of a connection, by the causes of an error of whichever library."""
+    causes: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and cause not in causes:
+        causes.append(cause)
+        several: Sequence[BaseException] = getattr(cause, "exceptions", ())  # of a group
+        cause = next(iter(several), None) or cause.__cause__ or cause.__context__
+    names = [f"{type(each).__name__} {each}" for each in causes]
+    told = next((words for pattern, words in _CONNECTIONS if any(pattern.search(name) for name in names)), "")
+    return told or next(
+        (each.strerror.lower() for each in causes if isinstance(each, OSError) and each.strerror), "it broke"
+    )
+
+
+_CONNECTIONS = tuple(
+    (re.compile(pattern), words)
+    for pattern, words in (  # names of exceptions in the libraries that connect, and the words of the system
+        ("Timeout", "no answer in time"),
+        ("ConnectionRefused|Errno 111|refused", "nobody listens there"),
+        ("gaierror", "its name has no address"),
+        ("unreachable", "the network does not reach it"),
+        ("TruncatedBody", "its answer ended early"),
+        ("ConnectionReset|BrokenPipe|Disconnected|RemoteProtocol|Incomplete", "it closed the connection"),
+        ("ProtocolError|BadStatus", "its answer is not of the protocol"),
+        ("Connect", "no connection could be made"),
+        ("ReadError|WriteError", "the connection broke"),
+    )
+)
 NO_MEMORY = "A limit of memory or of processes is reached"
 MORE_MEMORY = "close other programs or raise the limit (ulimit -v and -u, or those of the container; 500 MB are enough)"
 _NO_MEMORY = re.compile("start new thread|failed to map segment|annot allocate memory|Resource temporarily unavailable")

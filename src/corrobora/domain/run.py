@@ -150,7 +150,7 @@ class RunRow:
     updated_at: str
     outcome: str = ""
     reason: str = ""
-    elapsed_seconds: float = 0.0
+    elapsed_seconds: float = 0.0  # of all attempts, until now while one works
 
 
 STAGE_ALIASES = {  # names of the stages (ANGLES-1)

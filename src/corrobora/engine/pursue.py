@@ -247,8 +247,12 @@ def build_thread_findings(thread: ThreadState, draft: Draft, *, seconds: float) 
 
 
 async def steer_between_rounds(thread: ThreadState, run: Session) -> ThreadState:
-    """Let a person steer between two rounds, where the profile or the person asks for it (ROUNDS-25)."""
-    asked = run.profile.pause_between_rounds or not run.pauses.isdisjoint(("", f"{thread.path}/{thread.number}"))
+    """Let a person steer between two rounds, where the profile or the person asks for it (ROUNDS-25).
+
+    A pause that was asked for is no pause of a round that an earlier attempt has passed.
+    """
+    asked = "" in run.pauses and not run.journal.keys(f"{thread.round_path}/")
+    asked = asked or run.profile.pause_between_rounds or f"{thread.path}/{thread.number}" in run.pauses
     if not asked or not thread.open:
         return thread
     key = f"{thread.last_path}/steer"

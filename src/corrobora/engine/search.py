@@ -321,7 +321,7 @@ async def _search_one(
         hits = decode(tuple[Hit, ...], out, key=key)
     except ProviderError as error:
         run.failing.setdefault(f"{name}@{thread.round_path}", []).append(error.code)
-        reason = f"{name}: {error.message}"
+        reason = error.message if error.message.startswith(f"{name} ") else f"{name}: {error.message}"
         await run.journal.put(Entry(f"{key}{FAILED}", reason))
         data = {"query": query.text, "provider": name, "failed": reason}
         run.emit(EventType.WARNING, thread.round_path, data, number=number, part=key)

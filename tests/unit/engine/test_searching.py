@@ -61,7 +61,7 @@ async def test_timed_19_a_failed_search_goes_to_another_provider_then_to_other_w
     made = await scoped(down, Engine({}, "exa"))
     found = await search_round(INTENT, course(attempts=3), made.session)
     assert [event.data["strategy"] for event in made.told(EventType.RETRY)] == ["other_provider"]
-    assert found.failures == ("tavily: tavily refused.",)
+    assert found.failures == ("tavily refused.",)
     alone = await scoped(Engine(PAGES, "tavily", down=True))
     await search_round(INTENT, course(attempts=3), alone.session)
     assert len({event.data["query"] for event in alone.told(EventType.RETRY)} | {INTENT.queries[0].text}) > 1
@@ -129,7 +129,7 @@ async def test_a_refused_key_is_tried_with_another_provider_but_with_no_other_wo
     made = await scoped(engine)
     await search_round(INTENT, course(attempts=3), made.session)
     found = await search_round(Intent("height", (Query("beacon Oldby"),)), course(attempts=3), made.session)
-    assert found.failures == ("tavily: tavily refused the key.",)
+    assert found.failures == ("tavily refused the key.",)
     assert [query.text for query in engine.asked] == ["lighthouse Oldby tall", "beacon Oldby"]
     both = await scoped(RefusedEngine(PAGES, asked=[Query("before")]), Engine(PAGES, "exa"))
     assert (await search_round(INTENT, course(attempts=3), both.session)).hits

@@ -43,6 +43,7 @@ from corrobora.adapters.models.framing import (
     split_body,
     split_stream,
 )
+from corrobora.domain.errors import describe_connection
 from corrobora.domain.limits import LIMITS, CallOptions
 
 STREAM_MAX_BYTES = 32_000_000  # a stream takes some 250 bytes for each token
@@ -185,7 +186,7 @@ class HttpEndpoint:
             raise UnreachableError(f"no secure connection ({error.reason or type(error).__name__})") from error
         except (OSError, ValueError) as error:
             through = f" to the proxy {self._proxy}" if self._proxy else ""
-            raise UnreachableError(f"no connection{through} ({type(error).__name__})") from error
+            raise UnreachableError(f"no connection{through}: {describe_connection(error)}") from error
         return _Connection(*opened)
 
     async def _open_streams(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -217,7 +218,7 @@ async def _bound_step(seconds: float) -> AsyncGenerator[None]:
     except asyncio.IncompleteReadError as error:
         raise BrokenAnswerError("the connection was closed") from error
     except OSError as error:
-        raise BrokenAnswerError(f"the connection broke ({type(error).__name__})") from error
+        raise BrokenAnswerError(describe_connection(error)) from error
 
 
 async def _read_head(connection: _Connection, idle_seconds: float) -> HttpAnswer:

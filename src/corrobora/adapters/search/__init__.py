@@ -29,7 +29,7 @@ from corrobora.adapters.http import (
     tls_context,
 )
 from corrobora.adapters.web import BadUrl, normalize_url, page_key
-from corrobora.domain.errors import ProviderError, UserError
+from corrobora.domain.errors import ProviderError, UserError, describe_connection
 from corrobora.domain.evidence import Hit, Query
 from corrobora.domain.limits import LIMITS
 from corrobora.ports import Clock, Limiter
@@ -259,7 +259,7 @@ class ProviderApi:
                 next_step="Check the clock of this machine and the address of the provider.",
             )
         through = " through the proxy of the environment" if self._proxy else ""
-        return ProviderError.request_failed(self.name, why=f"the connection{through} failed ({type(error).__name__})")
+        return ProviderError.request_failed(self.name, why=f"{describe_connection(error)}{through}")
 
     def _parse_answer(self, data: bytes) -> object:
         """Return the value of a JSON text. Raises `ProviderError` for an error that came alone with the status 200."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from corrobora.adapters.search import KeyedProvider, ProviderApi, ResultRow, clean_text, is_mapping
-from corrobora.domain.errors import ProviderError, UserError
+from corrobora.domain.errors import ProviderError, UserError, describe_connection
 from corrobora.domain.evidence import Hit, Query
 from corrobora.domain.limits import LIMITS
 
@@ -108,7 +108,7 @@ class McpSearch(KeyedProvider):
             why = f"{self.name} did not give a complete answer within {self._seconds:g} s."
             raise ProviderError("provider_timeout", why, provider=self.name) from error
         except (MCPError, OSError, ValueError, RuntimeError, ExceptionGroup) as error:
-            why = f"its command failed ({type(error).__name__})"
+            why = f"its command failed: {describe_connection(error)}"
             raise ProviderError.request_failed(self.name, why=why) from error
         text = result.model_dump_json(by_alias=True, exclude_none=True)
         if len(text) > LIMITS.provider_json_max_bytes:

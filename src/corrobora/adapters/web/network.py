@@ -8,13 +8,14 @@ no other module opens sockets for pages.
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import concurrent.futures
 import ipaddress
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from functools import partial
+from typing import TypeVar, cast
 
 import httpcore2
 
@@ -24,6 +25,7 @@ from corrobora.domain.limits import LIMITS, read_table
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+T = TypeVar("T")
 
 BLOCKED_NETWORKS: Mapping[str, str] = read_table("networks.toml")
 _PARSED_NETWORKS: tuple[tuple[Network, str], ...] = tuple(
@@ -85,32 +87,28 @@ class NameUnresolved(Exception):
     """The name has no address, or the resolver did not answer in time."""
 
 
-async def resolve_host(host: str, port: int) -> Sequence[str]:
-    """Ask the system's resolver in a daemon thread: a resolver that does not answer may block for minutes."""
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[Sequence[str]] = loop.create_future()
+async def run_detached(work: Callable[[], T]) -> T:
+    """Run in a daemon thread what may block for minutes: neither who gives it up nor the exit waits for it."""
+    done = concurrent.futures.Future[T]()
+    done.set_running_or_notify_cancel()
 
-    def set_answer(found: Sequence[str], error: Exception | None) -> None:
-        if answer.done():
-            return
-        if error is None:
-            answer.set_result(found)
-        else:
-            answer.set_exception(error)
-
-    def look_up() -> None:
-        found: list[str] = []
-        failure: Exception | None = None
+    def perform() -> None:
         try:
-            rows = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            found = list(dict.fromkeys(str(row[4][0]) for row in rows))
-        except (OSError, UnicodeError, OverflowError) as error:
-            failure = NameUnresolved(f"{host} has no address ({error})")
-        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
-            loop.call_soon_threadsafe(set_answer, found, failure)
+            done.set_result(work())
+        except Exception as error:  # noqa: BLE001 - handed to whoever waits
+            done.set_exception(error)
 
-    threading.Thread(target=look_up, name="resolver", daemon=True).start()
-    return await answer
+    threading.Thread(target=perform, name="detached", daemon=True).start()
+    return await asyncio.wrap_future(done)
+
+
+async def resolve_host(host: str, port: int) -> Sequence[str]:
+    """Ask the system's resolver. Raises `NameUnresolved`."""
+    try:
+        rows = await run_detached(partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM))
+    except (OSError, UnicodeError, OverflowError) as error:
+        raise NameUnresolved(f"{host} has no address ({error})") from error
+    return list(dict.fromkeys(str(row[4][0]) for row in rows))
 
 
 class VettedNetwork(httpcore2.AsyncNetworkBackend):

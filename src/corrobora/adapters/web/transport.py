@@ -27,7 +27,7 @@ from corrobora.adapters.http import (
 )
 from corrobora.adapters.web import DEFAULT_PORTS, BadUrl, parse_url
 from corrobora.adapters.web.network import ConnectionBlocked, NameUnresolved, VettedNetwork
-from corrobora.domain.errors import ReadError
+from corrobora.domain.errors import ReadError, describe_connection
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS, Limits
 from corrobora.ports import Clock
@@ -184,7 +184,7 @@ def _failure_message(error: BaseException) -> str:
         return f"Its certificate is not valid: {cause.verify_message.rstrip('.')}."
     if cause is not None:
         return f"It offers no secure connection ({cause.reason or type(cause).__name__})."
-    return f"The connection failed ({type(error).__name__})."
+    return f"The connection failed: {describe_connection(error)}."
 
 
 def _read_location(value: bytes) -> str:

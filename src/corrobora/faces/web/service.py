@@ -24,6 +24,7 @@ from corrobora.app.runs import (
     FINISH_TOPIC,
     PAUSE_TOPIC,
     PLAN_TOPIC,
+    YES,
     authorize_run,
     check_awaiting,
     find_repeated,
@@ -187,12 +188,9 @@ async def resume(workspace: Workspace, run: str) -> RunRow:
 
 
 async def list_wishes(workspace: Workspace, row: RunRow) -> frozenset[str]:
-    """Return what the present attempt at a run was asked for: `PAUSE_TOPIC`, `FINISH_TOPIC`, both or nothing."""
-    if not row.status.active:
-        return frozenset()
-    epoch = str(row.epoch + (row.status is RunStatus.QUEUED))
-    asked = await workspace.runs.read_answers(row.id)
-    return frozenset(topic for topic in (FINISH_TOPIC, PAUSE_TOPIC) if asked.get(topic) == epoch)
+    """Return what a run was asked for and has not done yet: `PAUSE_TOPIC`, `FINISH_TOPIC`, both or nothing."""
+    asked = await workspace.runs.read_answers(row.id) if row.status.active else {}
+    return frozenset(topic for topic in (FINISH_TOPIC, PAUSE_TOPIC) if asked.get(topic) == YES)
 
 
 async def cancel(workspace: Workspace, run: str) -> RunRow:

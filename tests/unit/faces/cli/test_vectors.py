@@ -188,7 +188,7 @@ def test_a_run_goes_on_by_words_when_the_embedder_is_down_and_says_so(library: A
 def test_nobody_listens_at_the_address(library: Any) -> None:
     library.setenv(CORROBORA_EMBEDDER_URL="http://127.0.0.1:9/v1")
     added = library("library", "add", "papers", "papers")
-    assert (added.code, "ConnectError" in added.err) == (0, True)
+    assert (added.code, "failed: nobody listens there" in added.err) == (0, True)
     assert json.loads(search(library, "perch").out)
 
 
