@@ -53,6 +53,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
 MAY_CATCH_EVERYTHING = {
     "engine/investigate.py": "the leaf boundary: a bug in one leaf is recorded and its siblings go on (ANGLES-24)",
     "storage/index/vectors.py": "an embedder may raise anything; it costs the vectors, not the run",
+    "adapters/web/network.py": "what a thread raises is handed to whoever waits for it",
     "app/telemetry.py": "what a telemetry library raises costs a line in the log, not the run",
     "registry.py": "a package from outside may raise anything while it is imported; the error names the package",
 }

@@ -205,7 +205,7 @@ class RunAttempt:
             data: dict[str, object] = {"outcome": "failed", "code": error.code, "reason": str(error)}
             data |= {"narrower": list(error.narrower)} if isinstance(error, Infeasible) else {}
             session.emit(EventType.RUN_FINISHED, "root", data, part=error.code)
-        await self._store_end(session, status, error.code, str(error))
+        await self._store_end(session, status, error.code, str(error).replace("resume RUN", f"resume {self._row.id}"))
 
     async def _store_end(self, session: Session | None, status: RunStatus, outcome: str, reason: str) -> None:
         run, runs = self._row.id, self._workspace.runs

@@ -20,7 +20,7 @@ from corrobora.app.runs import load_report
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.evidence import Document, Passage, PassageId, SourceId, locate_quote
 from corrobora.domain.report import Citation, CitedPassage, Report
-from corrobora.domain.run import EventType
+from corrobora.domain.run import EventType, missing_report_error
 from corrobora.reporting.bibliography import CitedWork, write_bibtex, write_csl, write_ris
 from corrobora.reporting.bundle import build_crate, write_bundle
 from corrobora.reporting.bundle_check import list_claims, recheck_members
@@ -75,7 +75,7 @@ async def export_run(workspace: Workspace, run: str, formats: Collection[str]) -
         else:
             contents[form] = await _WRITERS[form](workspace, run)
     if not contents:
-        raise NoEvidence("report_missing", f"The run {run} has no report.", next_step=f"See: corrobora runs show {run}")
+        raise missing_report_error(await workspace.runs.get(run))
     return contents
 
 
@@ -113,8 +113,11 @@ async def _load_cited_report(workspace: Workspace, run: str, *, also_empty: bool
     """Return the report of a run; one that says that nothing was found, without sources, if it may be `also_empty`."""
     report = await load_report(workspace, run)
     if report is None or not (report.citations or (also_empty and report.markdown)):
-        raise NoEvidence(
-            "report_missing", f"Run {run} has no report with sources.", next_step=f"See: corrobora runs show {run}"
+        row = await workspace.runs.get(run)
+        raise (
+            missing_report_error(row)
+            if report is None
+            else NoEvidence("report_missing", f"The report of run {run} cites nothing.", next_step=row.next_step)
         )
     return report
 

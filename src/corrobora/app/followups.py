@@ -16,7 +16,7 @@ from corrobora.app.attempts import ASK, UPDATE, WATCH, list_unchanged
 from corrobora.app.runs import YES, load_report, schedule_run, submit_run
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.report import Report
-from corrobora.domain.run import Request, RequestOption, RunId, RunRow, RunStatus
+from corrobora.domain.run import Request, RequestOption, RunId, RunRow, RunStatus, missing_report_error
 from corrobora.engine.edit import ACCEPT_TOPIC, accept_named
 from corrobora.engine.session.journal import decode, encode
 from corrobora.policies.intake import check_question, refuse_small_talk
@@ -66,7 +66,7 @@ async def require_report(workspace: Workspace, run: str) -> Report:
     """Return the report of a run as a value. Raises `NoEvidence` if it has none."""
     report = await load_report(workspace, run)
     if report is None:
-        raise NoEvidence("report_missing", f"Run {run} has no report yet.", next_step=f"corrobora resume {run}")
+        raise missing_report_error(await workspace.runs.get(run))
     return report
 
 

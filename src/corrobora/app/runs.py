@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from corrobora.config import Settings
-from corrobora.domain.errors import NeedsHuman, NoEvidence, UserError
+from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.domain.report import Report, Verdict
-from corrobora.domain.run import Event, Request, RequestOption, RunId, RunRow, RunStatus, Stage
+from corrobora.domain.run import Event, Request, RequestOption, RunId, RunRow, RunStatus, Stage, missing_report_error
 from corrobora.text.phrases import describe_code
 
 if TYPE_CHECKING:
@@ -104,13 +104,8 @@ async def find_repeated(workspace: Workspace, request: Request, run: RunId, webh
 def check_awaiting(row: RunRow) -> None:
     """Raise `UserError` `not_waiting` unless the plan of a run waits for a person."""
     if row.status is not RunStatus.AWAITING:
-        state = describe_code(row.outcome or row.status)
-        stopped = row.status in (RunStatus.PAUSED, RunStatus.INTERRUPTED, RunStatus.FAILED, RunStatus.CANCELLED)
-        raise UserError(
-            "not_waiting",
-            f"The run {row.id} does not wait for authorization: it is {state}.",
-            next_step=f"{'Go on with it: corrobora resume' if stopped else 'See: corrobora runs show'} {row.id}",
-        )
+        problem = f"The run {row.id} does not wait for authorization. Its state: {describe_code(row.state)}."
+        raise UserError("not_waiting", problem, next_step=row.next_step)
 
 
 async def suggest_plan(workspace: Workspace, run: str, text: str) -> None:
@@ -161,9 +156,9 @@ async def steer_run(workspace: Workspace, run: str, hint: str) -> None:
     topic = await _find_pause(workspace, run)
     if topic is None:
         row = await workspace.runs.get(run)
-        state = describe_code(row.outcome or row.status)
-        problem = f"Run {run} does not pause between rounds, so it takes no hint: it is {state}."
-        raise UserError("not_paused", problem, next_step=f"See: corrobora runs show {run}")
+        state = describe_code(row.state)
+        problem = f"The run {run} does not pause between rounds, so it takes no hint. Its state: {state}."
+        raise UserError("not_paused", problem, next_step=row.next_step)
     await _answer_pause(workspace, run, topic, hint)
 
 
@@ -233,7 +228,8 @@ async def ask_attempt(workspace: Workspace, run: str, topic: str) -> None:
     """
     row = await workspace.runs.get(run)
     if not row.status.active:
-        raise UserError("not_running", f"No worker is working on run {run}: it is {row.status}.")
+        state = describe_code(row.state)
+        raise UserError("not_running", f"Nobody works on the run {run}. Its state: {state}.", next_step=row.next_step)
     await workspace.runs.store_answer(run, topic, YES)
 
 
@@ -259,7 +255,7 @@ async def read_report_json(workspace: Workspace, run: str) -> dict[str, Any]:
     """Return the report of a finished run as JSON values. Raises `NoEvidence` if it has none."""
     stored = await workspace.runs.read_text(run, "report.json")
     if stored is None:
-        raise NoEvidence("report_missing", f"Run {run} has no report yet.", next_step=f"corrobora resume {run}")
+        raise missing_report_error(await workspace.runs.get(run))
     return json.loads(stored)
 
 

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NewType, TypedDict
 
-from corrobora.domain.errors import UserError
+from corrobora.domain.errors import NoEvidence, UserError
+from corrobora.domain.limits import read_table
 
 if TYPE_CHECKING:
     from corrobora.domain.thread import Decision
 
+REFUSED = ("question_infeasible", "edit_nothing")  # outcomes after which the same run would end so again
 DEMO = "demo"  # the library that ships with the package
 
 RunId = NewType("RunId", str)  # "r_" + 26 lower-case base32 characters: 128 random bits
@@ -151,6 +153,32 @@ class RunRow:
     outcome: str = ""
     reason: str = ""
     elapsed_seconds: float = 0.0  # of all attempts, until now while one works
+
+    @property
+    def state(self) -> str:
+        """Return the one code that every face shows: its outcome, or its status while it has none with words."""
+        known = self.status is not RunStatus.FAILED or self.outcome in read_table("codes.toml")
+        return self.outcome if self.outcome and known else self.status
+
+    @property
+    def next_step(self) -> str:
+        """Return the command that goes on with it, or the one that shows it where none does."""
+        waits = "Wait for it" if self.status is RunStatus.RUNNING else "Wait for a worker"
+        if self.status.active:
+            return f"{waits}, or stop it: corrobora cancel {self.id}"
+        if self.status is RunStatus.AWAITING:
+            return f"Go on with it: corrobora authorize {self.id}"
+        if self.outcome == "changes_proposed":
+            return f"Accept the changes: corrobora edit {self.id} --accept all"
+        if self.status is RunStatus.DONE or self.outcome in REFUSED:
+            return f"See: corrobora runs show {self.id}"
+        return f"Go on with it: corrobora resume {self.id}"
+
+
+def missing_report_error(row: RunRow) -> NoEvidence:
+    """Return the error for a run that has no report, with what goes on with it."""
+    yet = "" if row.status is RunStatus.DONE else " yet"
+    return NoEvidence("report_missing", f"The run {row.id} has no report{yet}.", next_step=row.next_step)
 
 
 STAGE_ALIASES = {  # names of the stages (ANGLES-1)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corrobora.domain.errors import NoEvidence, UserError
+from corrobora.domain.errors import UserError
 from corrobora.domain.report import Outcome
 from corrobora.domain.run import RunRow, RunStatus, Stage
 from corrobora.domain.thread import StopReason
@@ -167,15 +167,10 @@ def _target_error(code: str, path: Path, why: str, next_step: str) -> UserError:
     return UserError(f"output_{code}", f"The output {str(path)!r} {why}.", next_step=next_step)
 
 
-def missing_report_error(run: str) -> NoEvidence:
-    """Return the error for a run that left no report."""
-    return NoEvidence("report_missing", f"The run {run} has no report.", next_step=f"See: corrobora runs show {run}")
-
-
 def run_taken_error(row: RunRow) -> UserError:
     """Return the error for a run that cannot be worked on here: it has ended just now, or another process has it."""
     if row.status.final:
-        return UserError("run_ended", f"The run {row.id} has ended ({describe_code(row.outcome or row.status)}).")
+        return UserError("run_ended", f"The run {row.id} has ended ({describe_code(row.state)}).")
     why = f"The run {row.id} is {describe_code(row.status)}, and another process is working on it."
     return UserError("run_busy", why, next_step=f"Wait for it, or stop it: corrobora cancel {row.id}")
 
@@ -221,7 +216,7 @@ def run_exit(row: RunRow, report: Mapping[str, object], *, min_score: float | No
         return _exit_without_report(row, report)
     if row.status is RunStatus.FAILED:  # the report exists, but a delivery failed
         code = Exit.PROVIDER if row.outcome.startswith("delivery_") else Exit.BUG
-        return RunExit(code, _insert_run_id(row.reason, row))
+        return RunExit(code, row.reason)
     if (low := low_score_exit(report_score(report), min_score)) is not None:
         return low
     if strict and report.get("outcome") != Outcome.COMPLETE:
@@ -259,11 +254,6 @@ def _unfinished_exit(row: RunRow) -> RunExit | None:
     return None
 
 
-def _insert_run_id(why: str, row: RunRow) -> str:
-    """Insert the id of the run into the next step of an error, so that the line can be copied."""
-    return why.replace("corrobora resume RUN", f"corrobora resume {row.id}")
-
-
 def has_body(report: Mapping[str, object]) -> bool:
     """True if there is a report to print, not only the reason why there is none."""
     usable = (Outcome.COMPLETE, Outcome.PARTIAL, Outcome.PASSAGES, Outcome.LIMIT_REACHED, Outcome.CANCELLED)
@@ -272,7 +262,7 @@ def has_body(report: Mapping[str, object]) -> bool:
 
 def _exit_without_report(row: RunRow, report: Mapping[str, object]) -> RunExit:
     outcome = str(report.get("outcome") or row.outcome)
-    why = _insert_run_id(str(report.get("reason") or row.reason or describe_code(outcome) or "the run failed"), row)
+    why = str(report.get("reason") or row.reason or describe_code(outcome) or "the run failed")
     what = describe_code(Outcome.NO_EVIDENCE).capitalize() if report.get("markdown") else "No report"
     message = f"{what}: {why if why.endswith('?') else why.rstrip('.') + '.'} Details: corrobora runs show {row.id}"
     if report.get("stop") == StopReason.ERROR:  # every thread failed, so no limit was the cause

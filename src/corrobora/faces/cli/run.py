@@ -238,9 +238,7 @@ def resume_run(settings: Settings, given: str, stage: Stage | None, wanted: Outp
         elif row.status in (RunStatus.CANCELLED, RunStatus.FAILED):  # the disk or provider may work again
             await reopen_run(workspace, run)
         elif row.status.final:
-            print_notice(
-                f"The run {run} has ended ({describe_code(row.outcome or row.status)}); nothing was asked again."
-            )
+            print_notice(f"The run {run} has ended ({describe_code(row.state)}); nothing was asked again.")
             return await _deliver_report(workspace, row, _open_display(wanted), wanted)
         steered = await pass_pause(workspace, run)
         said = f"Run {run}: {describe_resumption(row, stage, steered=steered)}."

@@ -15,7 +15,7 @@ import click
 
 from corrobora.app.runs import authorize_run, check_awaiting, resolve_profile, run_folder, steer_run
 from corrobora.domain.errors import NeedsHuman, UserError
-from corrobora.domain.run import RequestOption, RunId, RunRow, parse_stage
+from corrobora.domain.run import RequestOption, RunId, RunRow, RunStatus, parse_stage
 from corrobora.faces.cli import CommandGroup
 from corrobora.faces.cli.options import (
     OF_RUNS,
@@ -133,7 +133,7 @@ def shorten_ids(names: Sequence[str]) -> dict[str, str]:
 
 
 def _describe_state(row: RunRow, score: float | None, change: float | None) -> str:
-    state = describe_code(row.outcome or row.status)
+    state = describe_code(row.state)
     state += f", score {score:.2f}" if score is not None else ""
     return state + (f" ({change:+.2f})" if change is not None else "")
 
@@ -176,11 +176,12 @@ def _describe_run(row: RunRow) -> dict[str, str]:
     """Return what a person wants to know of a run, by the word for it; what was not asked for is left out."""
     request = row.request
     attempts = format_count(row.epoch, "attempt")
-    state = describe_code(row.outcome or row.status)
+    state = describe_code(row.state)
     found = {
         "run": row.id,
         "question": request.question,
         "state": f"{state}: {row.reason}" if row.reason else state,
+        "next": row.next_step if row.status is not RunStatus.DONE else "",
         "profile": " ".join((request.profile, *(f"{name}={value}" for name, value in request.overrides))),
         "libraries": ", ".join(request.libraries),
         "providers": ", ".join(request.providers),
@@ -227,9 +228,7 @@ async def cancel(workspace: Workspace, *, run: str) -> None:
     """Cancel a run, even if a worker on another machine is working on it."""
     row = await workspace.runs.get(await workspace.runs.find_id(run))
     if row.status.final:
-        write_stderr(
-            f"The run {row.id} has ended ({describe_code(row.outcome or row.status)}); there was nothing to cancel."
-        )
+        write_stderr(f"The run {row.id} has ended ({describe_code(row.state)}); there was nothing to cancel.")
     else:
         await workspace.queue.cancel(row.id)
         click.echo(f"cancelled {row.id}")

@@ -18,7 +18,7 @@ from corrobora.config import read_small_file
 from corrobora.config.values import read_small_bytes
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import read_table
-from corrobora.domain.run import validate_id
+from corrobora.domain.run import missing_report_error, validate_id
 from corrobora.faces.cli import FILE_PATH, Exit, print_notice
 from corrobora.faces.cli.options import (
     GroupedCommand,
@@ -31,7 +31,6 @@ from corrobora.faces.cli.options import (
     read_stdin_text,
     with_workspace,
 )
-from corrobora.faces.cli.report import missing_report_error
 from corrobora.faces.cli.screen import one_line
 from corrobora.text.phrases import describe_code, format_count
 
@@ -196,7 +195,7 @@ async def _read_report(workspace: Workspace, given: str) -> str:
     run = await workspace.runs.find_id(given)
     text = await workspace.runs.read_text(run, "report.md")
     if text is None:
-        raise missing_report_error(run)
+        raise missing_report_error(await workspace.runs.get(run))
     return text
 
 

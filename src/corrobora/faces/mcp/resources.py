@@ -24,7 +24,7 @@ from corrobora.app.libraries import open_run_library
 from corrobora.app.runs import read_report_json
 from corrobora.domain.errors import CorroboraError, NoEvidence, ReadError
 from corrobora.domain.evidence import Passage, PassageId, ReadOutcome, Source, SourceId
-from corrobora.domain.run import RunRow, RunStatus
+from corrobora.domain.run import RunRow, RunStatus, missing_report_error
 from corrobora.faces.cli.display import plain_line
 from corrobora.faces.cli.screen import estimate_text, one_line, plan_lines
 from corrobora.faces.refusals import drop_command, explain_error
@@ -110,9 +110,7 @@ async def describe_report(workspace: Workspace, row: RunRow, *, offset: int = 0)
 
 async def _read_body(workspace: Workspace, row: RunRow) -> Mapping[str, Any]:
     if not row.status.final:
-        raise NoEvidence(
-            "report_missing", f"Run {row.id} has no report yet: it is {row.status}.", next_step="Call status."
-        )
+        raise missing_report_error(row)
     report = await read_report_json(workspace, row.id)
     if not report.get("markdown"):
         raise NoEvidence("report_missing", f"No report: {report.get('reason') or report.get('outcome')}.")

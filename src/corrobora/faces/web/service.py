@@ -43,6 +43,7 @@ from corrobora.faces.web.new_run import NewRun, make_request
 from corrobora.storage.journal.events import list_events, read_events
 from corrobora.storage.journal.runs import Artifact
 from corrobora.storage.postgres import cancel_tasks
+from corrobora.text.phrases import describe_code
 
 
 @asynccontextmanager
@@ -346,7 +347,7 @@ async def answer_run(workspace: Workspace, given: str, text: str) -> RunRow:
     if awaited is None:
         raise UserError(
             "not_waiting",
-            f"Run {row.id} does not wait for an answer: it is {row.status}.",
+            f"The run {row.id} does not wait for an answer. Its state: {describe_code(row.state)}.",
             next_step="A run that was interrupted, failed or cancelled is resumed instead.",
         )
     if awaited.kind == "authorization":

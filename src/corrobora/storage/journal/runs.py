@@ -34,13 +34,11 @@ NEWEST = "last"  # what a person may write for the newest run
 STATUS_CHANNEL = "corrobora_runs"
 FINAL_STATUSES = tuple(status.value for status in RunStatus if status.final)
 _MAX_ARTIFACT_BYTES = 64_000_000
-_ROW: LiteralString = (
-    "SELECT id, status, epoch, request, created_at, updated_at, outcome, reason, owner,"
-    " greatest(elapsed_seconds, worked), extract(epoch FROM clock_timestamp() - last)::float8"
-    " FROM runs LEFT JOIN LATERAL ("  # the end of an attempt stores its time, until then its calls tell it
-    " SELECT max((meta::jsonb->>'elapsed')::float8) AS worked, max(at) FILTER (WHERE j.epoch = runs.epoch) AS last"
-    " FROM journal j WHERE run = runs.id AND status IN ('running', 'interrupted')) ON true "
-)
+# The end of an attempt stores its time; until then its calls tell it.
+_ROW: LiteralString = """SELECT id, status, epoch, request, created_at, updated_at, outcome, reason, owner,
+    greatest(elapsed_seconds, worked), extract(epoch FROM clock_timestamp() - last)::float8 FROM runs LEFT JOIN LATERAL
+    (SELECT max((meta::jsonb->>'elapsed')::float8) AS worked, max(at) FILTER (WHERE j.epoch = runs.epoch) AS last
+    FROM journal j WHERE run = runs.id AND status IN ('running', 'interrupted')) AS calls ON true """
 _FIND: LiteralString = """
 SELECT id FROM runs WHERE starts_with(id, %(name)s) ORDER BY id <> %(name)s, id LIMIT 2
 """
@@ -352,18 +350,11 @@ class Runs:
 def _run_row(row: TupleRow) -> RunRow:
     """Read a row. A run whose process on this machine has ended does not run, though nobody could store that."""
     identity, status, epoch, request, created, updated, outcome, reason, owner, worked, since = row
-    works = status == RunStatus.RUNNING and not has_ended(owner or "")
-    return RunRow(
-        RunId(identity),
-        RunStatus.INTERRUPTED if status == RunStatus.RUNNING and not works else RunStatus(status),
-        epoch,
-        load_request(identity, request),
-        _iso_time(created),
-        _iso_time(updated),
-        outcome,
-        reason,
-        worked + (since or 0.0 if works else 0.0),
-    )
+    if status == RunStatus.RUNNING and has_ended(owner or ""):
+        status, since = RunStatus.INTERRUPTED, None
+    asked, times = load_request(identity, request), (_iso_time(created), _iso_time(updated))
+    worked += (since or 0.0) if status == RunStatus.RUNNING else 0.0
+    return RunRow(RunId(identity), RunStatus(status), epoch, asked, *times, outcome, reason, worked)
 
 
 def _iso_time(at: datetime) -> str:

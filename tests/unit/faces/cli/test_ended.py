@@ -76,11 +76,3 @@ def test_r16_a_run_that_a_full_disk_interrupted_says_so_last(monkeypatch: pytest
     monkeypatch.setenv("CORROBORA_HOME", "/proc/corrobora")  # on a file system without free space
     why = run_exit(left, {}, min_score=None, strict=False).why
     assert "the disk of /proc/corrobora is full. Free some space first. Continue: corrobora resume r_1" in why
-
-
-@pytest.mark.parametrize("report", [{}, GOOD])
-def test_the_next_step_of_an_error_names_the_run(report: dict[str, Any]) -> None:
-    failed = row(RunStatus.FAILED, "disk", "x cannot be written. Make room, then: corrobora resume RUN.")
-    why = run_exit(failed, report, min_score=None, strict=False).why
-    assert "corrobora resume r_1" in why
-    assert "RUN" not in why

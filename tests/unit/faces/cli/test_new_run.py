@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,11 @@ def test_angles_a_delivery_that_fails_keeps_the_report_and_is_exit_7(filled: Any
     assert result.code == 7
     assert "412 metres" in result.out
     assert "cannot be written" in result.complaint
+    shown = filled("runs", "show", "last").out
+    assert re.search(
+        r"^state +failed: The report cannot be written .* corrobora resume r_\w+ --from-stage", shown, re.MULTILINE
+    )
+    assert " failed " in filled("runs", "list").out, "no code is told as a word"
 
 
 @pytest.mark.parametrize("target", ["pigeon:x", "email:a@b.org", "webhook", "webhook:https://example.org", "email:no"])

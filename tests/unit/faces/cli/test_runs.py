@@ -92,10 +92,36 @@ def test_rm(finished: tuple[Any, str]) -> None:
     assert (result.code, f"no run {run}" in result.complaint) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("start", "state", "step"),
+    [
+        (("-p", "tree", "--no-input"), "waiting for authorization", "authorize"),
+        (("--until-stage", "plan"), "paused after a stage", "resume"),
+    ],
+)
+def test_a_run_without_a_report_says_the_same_next_step_everywhere(
+    filled: Any, start: tuple[str, ...], state: str, step: str
+) -> None:
+    run = json.loads(filled("research", QUESTION, "-l", "docs", *start, "-q", "--json").out)["run_id"]
+    assert f"corrobora {step} {run}" in filled("runs", "show", run).out.partition("\nnext ")[2].splitlines()[0]
+    for command in (
+        ("export", run, "-o", "exported"),
+        ("ask", run, "How long is the bridge?"),
+        ("edit", run, "--drop", "1.1"),
+        ("update", run),
+        ("runs", "compare", run, run),
+        ("verify", run),
+    ):
+        told = filled(*command)
+        assert (told.code, f"The run {run} has no report yet." in told.complaint) == (6, True), command
+        assert f": corrobora {step} {run}" in told.complaint, command
+    assert f"Its state: {state}. Go on with it: corrobora {step} {run}" in filled("steer", run, "north").complaint
+
+
 def test_steer_needs_a_paused_run(finished: tuple[Any, str]) -> None:
     shell, run = finished
     told = shell("steer", run, "look north").complaint
-    assert "does not pause between rounds, so it takes no hint: it is complete. See: corrobora runs show" in told
+    assert "does not pause between rounds, so it takes no hint. Its state: complete. See: corrobora runs show" in told
 
 
 @pytest.mark.parametrize("command", ["show", "rm"])
@@ -132,7 +158,7 @@ def test_last_and_a_unique_start_name_a_run(finished: tuple[Any, str]) -> None:
         assert "1931" in shell("export", given, "-f", "md", "-o", "-").out
         assert shell("verify", given).code == 0
         assert f"{run} has ended" in shell("cancel", given).err
-        assert "does not wait for authorization: it is complete" in shell("authorize", given, "-q").complaint
+        assert "does not wait for authorization. Its state: complete" in shell("authorize", given, "-q").complaint
         assert f"{run} does not pause" in shell("steer", given, "north").complaint
         assert "1931" in shell("--run-id", given, "--from-stage", "verification", "-q").out
     assert shell("runs", "rm", run[:12]).out == f"removed {run}\n"

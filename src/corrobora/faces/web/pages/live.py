@@ -23,7 +23,7 @@ from corrobora.app.followups import CHANGES_PROPOSED, read_changes
 from corrobora.app.runs import FINISH_TOPIC, PAUSE_TOPIC, ask_attempt
 from corrobora.domain.errors import CorroboraError, UserError
 from corrobora.domain.report import Outcome
-from corrobora.domain.run import RunRow, RunStatus, Stage
+from corrobora.domain.run import REFUSED, RunRow, RunStatus, Stage
 from corrobora.faces.event_text import thread_label
 from corrobora.faces.refusals import drop_command
 from corrobora.faces.run_view import Lane, ReadSource, RunView, fold_event
@@ -82,11 +82,7 @@ class LiveState:
     def can_resume(self) -> bool:
         """True if the run goes on when it is told to."""
         stopped = (RunStatus.PAUSED, RunStatus.INTERRUPTED, RunStatus.FAILED, RunStatus.CANCELLED)
-        return self.row.status in stopped and self.row.outcome not in (
-            CHANGES_PROPOSED,
-            "question_infeasible",
-            "edit_nothing",
-        )
+        return self.row.status in stopped and self.row.outcome not in (CHANGES_PROPOSED, *REFUSED)
 
     @property
     def reason(self) -> str:
