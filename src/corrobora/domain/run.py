@@ -163,9 +163,8 @@ class RunRow:
     @property
     def next_step(self) -> str:
         """Return the command that goes on with it, or the one that shows it where none does."""
-        waits = "Wait for it" if self.status is RunStatus.RUNNING else "Wait for a worker"
-        if self.status.active:
-            return f"{waits}, or stop it: corrobora cancel {self.id}"
+        if self.status is RunStatus.RUNNING:
+            return f"Wait for it, or stop it: corrobora cancel {self.id}"
         if self.status is RunStatus.AWAITING:
             return f"Go on with it: corrobora authorize {self.id}"
         if self.outcome == "changes_proposed":

@@ -185,7 +185,7 @@ def build_crate(report: Report, run: str, members: Mapping[str, bytes], date: st
     """Return the metadata for these members; `date` is that of the run."""
     names = sorted(members, key=str.encode)
     titles = {each.snapshot: each for each in reversed(report.citations)}
-    files: list[dict[str, object]] = []
+    files, sources = list[dict[str, object]](), list[dict[str, object]]()
     for name in names:
         entity: dict[str, object] = {
             "@id": name,
@@ -197,7 +197,10 @@ def build_crate(report: Report, run: str, members: Mapping[str, bytes], date: st
         }
         stored = SNAPSHOT.fullmatch(name)
         if stored is not None and (cited := titles.get(stored.group(1))) is not None:
-            entity |= {"name": f"Stored text: {cited.title}", "isBasedOn": cited.url}
+            entity |= {"name": f"Stored text: {cited.title}", "isBasedOn": {"@id": f"#source-{cited.snapshot}"}}
+            sources.append(
+                {"@id": f"#source-{cited.snapshot}", "@type": "CreativeWork", "name": cited.title, "url": cited.url}
+            )
         files.append(entity)
     root: dict[str, object] = {
         "@id": "./",
@@ -205,7 +208,7 @@ def build_crate(report: Report, run: str, members: Mapping[str, bytes], date: st
         "name": report.title,
         "description": f"A research report with the stored text of each source that it cites: {report.question}",
         "datePublished": date,
-        "license": "The terms of each source apply to its text; see the addresses in sources.json.",
+        "license": {"@id": "#license"},
         "identifier": run,
         "hasPart": [{"@id": name} for name in names],
         "mentions": {"@id": "#run"},
@@ -218,6 +221,8 @@ def build_crate(report: Report, run: str, members: Mapping[str, bytes], date: st
         "object": [{"@id": name} for name in names if SNAPSHOT.fullmatch(name)],
         "result": [{"@id": name} for name in names if name.startswith("report.")],
     }
+    terms = "The terms of each source apply to its text; see the addresses in sources.json."
+    license_ = {"@id": "#license", "@type": "CreativeWork", "name": "Terms of the sources", "description": terms}
     about = {"@id": "#corrobora", "@type": "SoftwareApplication", "name": "corrobora"}
     descriptor: dict[str, object] = {
         "@id": "ro-crate-metadata.json",
@@ -225,4 +230,4 @@ def build_crate(report: Report, run: str, members: Mapping[str, bytes], date: st
         "conformsTo": {"@id": "https://w3id.org/ro/crate/1.1"},
         "about": {"@id": "./"},
     }
-    return {"@context": _CONTEXT, "@graph": [descriptor, root, *files, made, about]}
+    return {"@context": _CONTEXT, "@graph": [descriptor, root, *files, *sources, license_, made, about]}

@@ -23,9 +23,9 @@ async def test_the_metadata_has_the_entities_that_the_specification_asks_for() -
     assert {"name", "description", "license"} <= set(root)
     assert root["hasPart"] == [{"@id": "report.md"}, {"@id": stored}]
     assert entities["report.md"]["encodingFormat"] == "text/markdown"
-    assert entities[stored]["isBasedOn"] == cited.url
+    assert entities[entities[stored]["isBasedOn"]["@id"]]["url"] == cited.url
+    assert {"name", "description"} <= set(entities[root["license"]["@id"]])
     assert entities["#run"]["result"] == [{"@id": "report.md"}]
-    named = [
-        each for entity in entities.values() for each in (entity.get("instrument"), entity.get("mentions")) if each
-    ]
+    references = ("instrument", "mentions", "license", "isBasedOn")
+    named = [entity[name] for entity in entities.values() for name in references if name in entity]
     assert all(each["@id"] in entities for each in named)  # what is referred to is described

@@ -7,6 +7,7 @@ store anything itself: `corrobora.config` does.
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -186,7 +187,8 @@ def _revoke_trust(store: TrustStore, folder: Path) -> None:
 
 def _read_file(folder: Path) -> Layer:
     """Return what the configuration file of exactly this folder sets; a file may be named itself."""
-    layer = read_project_layer(folder) if folder.is_dir() else read_layer(folder, "project file")
+    is_folder = os.path.isdir(folder)  # noqa: PTH112 - no error for a name that is too long
+    layer = read_project_layer(folder) if is_folder else read_layer(folder, "project file")
     if layer is None:
         raise UserError(
             "trust_nothing",

@@ -196,7 +196,7 @@ class Runs:
         self, *, limit: int = 50, after: str = "infinity ", search: str = "", statuses: Sequence[str] = ()
     ) -> Sequence[RunRow]:
         """Return runs, newest first: those after "TIME ID", whose question has `search`, with these statuses."""
-        text = json.dumps(search, ensure_ascii=False)[1:-1]  # as it stands in the stored request
+        text = json.dumps(search.encode(errors="replace").decode(), ensure_ascii=False)[1:-1]  # as it is stored
         at, last = after.split(" ")
         values = {"at": at, "last": last, "text": text, "limit": limit, "statuses": list(statuses)}
         rows = await self._database.fetch_all(_LIST, values, where="listing runs")

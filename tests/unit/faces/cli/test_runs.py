@@ -118,6 +118,14 @@ def test_a_run_without_a_report_says_the_same_next_step_everywhere(
     assert f"Its state: {state}. Go on with it: corrobora {step} {run}" in filled("steer", run, "north").complaint
 
 
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [(("verify", "9" * 300), 2), (("trust", "9" * 300), 2), (("runs", "list", "--search", "\udcff"), 0)],
+)
+def test_what_no_file_or_question_can_be_is_no_bug(filled: Any, command: tuple[str, ...], code: int) -> None:
+    assert filled(*command).code == code
+
+
 def test_steer_needs_a_paused_run(finished: tuple[Any, str]) -> None:
     shell, run = finished
     told = shell("steer", run, "look north").complaint

@@ -190,7 +190,6 @@ async def remove_library(name: str, workspace: Opened, form: SentForm) -> Respon
     return go_to("/libraries")
 
 
-router = APIRouter()
 _KEPT = "kept:"  # before the name of a field of the form that waits for the login
 _MAX_FIELDS = 5_000
 _FORM = "application/x-www-form-urlencoded"
