@@ -117,3 +117,51 @@ def test_what_a_code_means_is_told_by_its_row(served: Shell) -> None:
     served("library", "add", "docs", "codes.csv")
     report = served("research", "What does error 32 mean?", "-l", "docs", "-q").out
     assert ("Status: complete" in report, "Valve 32 does not close" in report) == (True, True), report
+
+
+def test_whether_something_may_be_is_told_by_what_denies_it(served: Shell) -> None:
+    """The report told what a card costs and how long it is valid, and not the sentence that answers."""
+    (served.folder / "cards.md").write_text(
+        "# Library cards\n\nA card costs five euros at the desk. A card is valid for two years from the day of issue. "
+        "A card shows the name of the user. A card is not transferable to others.\n"
+    )
+    served("library", "add", "docs", "cards.md")
+    ran = served("research", "Can I lend my card to my brother?", "-l", "docs", "-q")
+    assert ran.out.partition("follow.\n\n")[2].startswith("A card is not transferable to others."), ran.out
+
+
+def test_a_month_without_its_year_is_found_in_the_rows_of_a_table(served: Shell) -> None:
+    """The row of June stood last of all."""
+    rows = "".join(
+        f"2026-{month:02d},{depot},{1800 + 7 * month},{refused}\n"
+        for depot, first in (("Didcot", 11), ("Leeds", 3))
+        for month, refused in enumerate(range(first, first + 4), start=5)
+    )
+    (served.folder / "deliveries.csv").write_text(f"Month,Depot,Deliveries,Refused pallets\n{rows}")
+    served("library", "add", "docs", "deliveries.csv")
+    opening = _ask(served, "How many pallets were refused in Didcot in June?")
+    assert "Month: 2026-06; Depot: Didcot" in opening.partition(" [1]")[0], opening
+
+
+def test_a_statement_without_a_reason_is_no_complete_answer_to_why(served: Shell) -> None:
+    (served.folder / "minutes.md").write_text("# Minutes\n\nEmil Farkas did not stand again after twelve years.\n")
+    served("library", "add", "docs", "minutes.md")
+    asked = "Why did Emil Farkas not stand again?"
+    assert "Status: complete" not in served("research", asked, "-l", "docs", "-q").out
+    (served.folder / "letter.md").write_text("# Letter\n\nEmil Farkas did not stand again because he moves to Graz.\n")
+    served("library", "add", "docs", "letter.md")
+    assert "Status: complete" in served("research", asked, "-l", "docs", "-q").out
+
+
+def test_rows_beside_prose_are_no_complete_answer_to_what_is_least(served: Shell) -> None:
+    """Three rows and four sentences of prose stood as the complete answer."""
+    rows = "".join(f"{house},{house * 6},{charge}\n" for house, charge in ((1, 1.32), (2, 1.41), (3, 1.18)))
+    (served.folder / "charges.csv").write_text(f"House,Flats,Heating charge\n{rows}")
+    (served.folder / "rules.md").write_text(
+        "# House rules\n\nThe heating charge is due in May.\n\nThe house is heated from October.\n\n"
+        "The charge of a house is settled in June.\n\nEach house has a heating of its own.\n"
+    )
+    served("library", "add", "docs", "charges.csv", "rules.md")
+    ran = served("research", "Which house has the lowest heating charge?", "-l", "docs", "-q")
+    assert "House: 3" in ran.out
+    assert "Status: complete" not in ran.out

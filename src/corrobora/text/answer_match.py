@@ -180,14 +180,23 @@ def list_features(standing: Standing, likely: float | None) -> tuple[float, ...]
 def is_answered(question: str, statements: tuple[tuple[str, str], ...], likely: float | None) -> bool:
     """True if statements answer a question by the fitted rating; `likely` is what the library says, if it can.
 
-    Single statements answer no comparison, nor rows of a table what is most; in other languages, nothing can be rated.
+    Single statements answer no comparison, nor rows of a table what is most, nor why something is so without a word of
+    reason; in other languages, nothing can be rated.
     """
-    rows = asks_for_aggregate(question) and 2 * sum(is_table_row(quote) for quote, _ in statements) > len(statements)
+    rows = asks_for_aggregate(question) and any(is_table_row(quote) for quote, _ in statements)
     if rows or asks_to_compare(question) or detect_language(question) or not _speaks_of_code(question, statements):
+        return False
+    if AnswerKind.REASON in classify_question(question).kinds and not any(
+        _explains(question, *each) for each in statements
+    ):
         return False
     _, rated, unrated = read_ratings()
     rating = unrated if likely is None else rated
     return rating.rate(list_features(measure_standing(question, statements), likely)) >= rating.answered
+
+
+def _explains(question: str, quote: str, context: str) -> bool:
+    return _check_kind(question, quote)[1] and check_answer(question, quote, context).passed
 
 
 _ASKS_WHAT = re.compile(r"(?i)\s*what (?:does|do) (?:\S+ ){1,9}(?:do|mean)\b")

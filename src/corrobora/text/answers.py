@@ -34,7 +34,6 @@ class AnswerKind(StrEnum):
     PLACE = "place"
     REASON = "reason"
     MEANS = "means"  # how something is done
-    DUTY = "duty"
     DEFINITION = "definition"
     LIST = "list"
 
@@ -47,6 +46,7 @@ class ExpectedAnswer:
     duty: bool = False
     counted: frozenset[str] = frozenset()  # stems of what is counted ("how many DAYS"), or of what is defined
     named: frozenset[str] = frozenset()  # stems of the question: its own names are no answer
+    whether: bool = False  # yes or no: what denies, restricts or grants
 
     @property
     def quantified(self) -> bool:
@@ -103,6 +103,17 @@ _DUTY = re.compile(
     r"allow(?:s|ed)|"
     r"cannot|mandatory|at least|at most|no (?:more|less|fewer|later) than|up to|not exceed|have to|has to|needs? to)\b"
 )
+_WHETHER = re.compile(  # its last part begins with its verb
+    r"(?:^|[.,;:!?] (?:and |but |so |und |aber )?)(?:can|could|may|might|must|should|will|would|is|are|was|were|am|do|"
+    r"does|did|has|have|had|kann|können|darf|dürfen|muss|müssen|soll|sollte|wird|werden|ist|sind|hat|haben|gibt) "
+    r"[^,;:]*\Z"
+)
+_DENIES = re.compile(
+    r"(?i)\b(?:cannot|not|no|none|nor|neither|never|only|nobody|nothing|impossible|unable|unless|without|"
+    r"reject(?:s|ed)|refuse[sd]?|denie[sd]|declined|forb(?:ids?|idden|ade)|prohibit(?:s|ed)|"
+    r"nicht|kein\w*|nie|niemals|nur|weder|unmöglich|ohne|abgelehnt|verboten)\b|n['’]t\b"
+)
+_GRANTS = re.compile(r"(?i)\b(?:can|yes|needs?|possible|supports?|supported|kann|können|darf|dürfen|möglich|erlaubt)\b")
 _STRICT = re.compile(r"(?i)\b(?:must|shall|required|mandatory|prohibited|forbidden)\b")
 _MAILBOX = re.compile(r"\b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}\b")
 _TIMES = frozenset(
@@ -205,7 +216,7 @@ def _classify_by_question_word(
         return ExpectedAnswer(frozenset((AnswerKind.MEANS,)), duty, named=own)
     if _LISTS.search(folded):
         return ExpectedAnswer(frozenset((AnswerKind.LIST,)), duty, named=own)
-    return ExpectedAnswer(frozenset(), duty, named=own)
+    return ExpectedAnswer(frozenset(), duty, named=own, whether=_WHETHER.search(folded) is not None)
 
 
 def find_duty_stems(question: str) -> frozenset[str]:
@@ -217,11 +228,13 @@ def find_duty_stems(question: str) -> frozenset[str]:
 def score_answer_fit(text: str, wanted: ExpectedAnswer) -> float:
     """Return how well a sentence fits the kind asked for, 0 to 1; 0.0 if nothing definite is asked.
 
-    If a duty is asked for beside a number, a sentence with both fits best and one with the number alone half.
+    Whether something is so, what denies or restricts tells best: what is not so is stated only if it might be. If a duty is asked for beside a number, a sentence with both fits best and one with the number alone half.
     """
     kind = max((_SCORES[each](text, wanted) for each in wanted.kinds), default=0.0)
     if kind < FITS_KIND and wanted.kinds & _LABELLED_KINDS and _is_labelled(text, wanted.named):
         kind = FITS_KIND
+    if wanted.whether:
+        return 1.0 if _DENIES.search(text) else 0.6 if _GRANTS.search(text) or _DUTY.search(text) else 0.0
     if not wanted.duty:
         return kind
     duty = 0.8 if _DUTY.search(text) else 0.0
@@ -323,7 +336,6 @@ _SCORES: Mapping[AnswerKind, Callable[[str, ExpectedAnswer], float]] = {
     AnswerKind.PLACE: lambda text, _: 1.0 if _PLACE.search(text) else 0.6 if _PLACE_WORD.search(text) else 0.0,
     AnswerKind.REASON: _score_form(_REASON, 1.0),
     AnswerKind.MEANS: _score_form(_MEANS, 0.5),
-    AnswerKind.DUTY: _score_form(_DUTY, 1.0),
     AnswerKind.DEFINITION: lambda text, wanted: _score_definition(text, wanted.counted),
     AnswerKind.LIST: _score_form(_LISTING, 0.6),
 }

@@ -68,7 +68,7 @@ _FORMS = (
     rf"|\b(?P<d2>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?(?P<m2>{_MONTH})(?:,? (?P<y2>\d{{4}}))?\b"
     rf"|\b(?P<m3>{_MONTH}) (?P<d3>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:,? (?P<y3>\d{{4}}))?\b"
     rf"|\b(?P<m4>{_MONTH}),? (?:of )?(?P<y4>\d{{4}})\b"
-    rf"|(?<=\b[io]n )(?P<m5>{_MONTH})(?=[ ,.;]|$)|(?<=(?:late|ince|arly|ntil|d of) )(?P<m6>{_MONTH})(?=[ ,.;]|$)"
+    rf"|(?<=\b[io]n )(?P<m5>{_MONTH})(?=[ ,.;?!:)]|$)|(?<=(?:late|ince|arly|ntil|d of) )(?P<m6>{_MONTH})(?=[ ,.;?!:)]|$)"
 )
 _DATES, _ANY_CASE = re.compile(_FORMS), re.compile(_FORMS, re.IGNORECASE)  # "may" without a year is a verb
 
@@ -94,11 +94,14 @@ def find_days(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(days))
 
 
-def find_date_prefixes(text: str) -> tuple[str, ...]:
-    """Return the days and months that `text` names as sorted ISO prefixes ("2023-10-07", "2023-10")."""
+def find_date_prefixes(text: str, *, bare: bool = False) -> tuple[str, ...]:
+    """Return the days and months that `text` names as sorted ISO prefixes ("2023-10-07", "2023-10").
+
+    With `bare`, a month of any year is one as well: "-10".
+    """
     dates = [_read_date(match) for match in _ANY_CASE.finditer(text)]
     days = {f"{y}-{m:02d}-{d:02d}" for y, m, d, _ in dates if y and m and d}
-    months = {f"{y}-{m:02d}" for y, m, d, _ in dates if y and m and not d}
+    months = {f"{y or ''}-{m:02d}" for y, m, d, _ in dates if (y or bare) and m and not d}
     return tuple(sorted(days | {each for each in months if not any(day.startswith(each) for day in days)}))
 
 

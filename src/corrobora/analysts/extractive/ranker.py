@@ -132,7 +132,8 @@ class QuestionTerms:
     """The words of a question as bits, with their weights among some sentences."""
 
     def __init__(self, question: str, sentences: Sequence[Sentence], aliases: Aliases) -> None:
-        read, self._literals, self._dates = weigh_terms(question), find_code(question), find_date_prefixes(question)
+        read, self._literals = weigh_terms(question), find_code(question)
+        self._dates = find_date_prefixes(question, bare=True)
         self._words = len(read.weights)
         self.terms = (*read.weights, *self._literals, *self._dates)
         self._bits = {term: 1 << at for at, term in enumerate(self.terms)}
@@ -179,7 +180,7 @@ class QuestionTerms:
 
     def _read_dates(self, text: str) -> int:
         said = find_date_prefixes(text) if self._dates else ()
-        return sum(self._bits[each] for each in self._dates if any(day.startswith(each) for day in said))
+        return sum(self._bits[each] for each in self._dates if any(day.find(each) in (0, 4) for day in said))
 
     def weigh_entry(self, term: str) -> float:
         """Return what the entry of a term counts: more if the question names the term, less if it names another."""
