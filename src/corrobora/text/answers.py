@@ -228,7 +228,8 @@ def find_duty_stems(question: str) -> frozenset[str]:
 def score_answer_fit(text: str, wanted: ExpectedAnswer) -> float:
     """Return how well a sentence fits the kind asked for, 0 to 1; 0.0 if nothing definite is asked.
 
-    Whether something is so, what denies or restricts tells best: what is not so is stated only if it might be. If a duty is asked for beside a number, a sentence with both fits best and one with the number alone half.
+    Whether something is so, what denies or restricts tells best: what is not so is stated only if it might be. If a
+    duty is asked for beside a number, a sentence with both fits best and one with the number alone half.
     """
     kind = max((_SCORES[each](text, wanted) for each in wanted.kinds), default=0.0)
     if kind < FITS_KIND and wanted.kinds & _LABELLED_KINDS and _is_labelled(text, wanted.named):
