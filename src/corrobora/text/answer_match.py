@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
+from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, NamedTuple
 
 from corrobora.domain.limits import read_table
@@ -66,9 +67,6 @@ _GENERAL_WHEN = re.compile(r"(?i)\s*when (?:do|does|is|are|can|may|must|shall|sh
 _SPAN = ExpectedAnswer(frozenset((AnswerKind.DURATION,)))
 _CONDITION = re.compile(r"(?i)\b(?:when|whenever|if|once|until|unless|as soon as|before|after)\b")
 _WHEN = frozenset((AnswerKind.DATE, AnswerKind.CLOCK))
-_NUMBERS = frozenset(
-    (AnswerKind.EXTENT, AnswerKind.DURATION, AnswerKind.FREQUENCY, AnswerKind.COUNT, AnswerKind.AMOUNT)
-)
 
 
 class AnswerWeights(NamedTuple):
@@ -138,9 +136,7 @@ def measure_standing(question: str, statements: tuple[tuple[str, str], ...]) -> 
         best = (max(one, _HEADED * other) for one, other in zip(mine, over, strict=True))
         ranks[at] = sum(w * value for w, value in zip(weights, best, strict=True)) / total
     others = [*shares, *[0.0] * (_COMPARED - len(shares))]
-    mean = math.fsum(others) / len(others)
-    deviation = math.sqrt(math.fsum((each - mean) ** 2 for each in others) / len(others))
-    apart = (max(shares) - mean) / (deviation + _SPREAD)
+    apart = (max(shares) - fmean(others)) / (pstdev(others) + _SPREAD)
     kind = classify_question(question)
     first = sorted(range(len(said)), key=lambda at: -ranks[at])[:_FIRST]
     held_first = len(topic & (said[first[0]] | headed[first[0]])) / len(topic)
@@ -186,17 +182,12 @@ def is_answered(question: str, statements: tuple[tuple[str, str], ...], likely: 
     rows = asks_for_aggregate(question) and any(is_table_row(quote) for quote, _ in statements)
     if rows or asks_to_compare(question) or detect_language(question) or not _speaks_of_code(question, statements):
         return False
-    if AnswerKind.REASON in classify_question(question).kinds and not any(
-        _explains(question, *each) for each in statements
-    ):
+    passing = (quote for quote, context in statements if check_answer(question, quote, context).passed)
+    if AnswerKind.REASON in classify_question(question).kinds and not any(_check_kind(question, q)[1] for q in passing):
         return False
     _, rated, unrated = read_ratings()
     rating = unrated if likely is None else rated
     return rating.rate(list_features(measure_standing(question, statements), likely)) >= rating.answered
-
-
-def _explains(question: str, quote: str, context: str) -> bool:
-    return _check_kind(question, quote)[1] and check_answer(question, quote, context).passed
 
 
 _ASKS_WHAT = re.compile(r"(?i)\s*what (?:does|do) (?:\S+ ){1,9}(?:do|mean)\b")
@@ -345,7 +336,7 @@ def _gives_number(question: str, statement: str) -> bool:
 
 def may_give_number(question: str, statement: str) -> bool:
     """True if a number is asked for and there is one: "(default: 50): The maximum number of connections"."""
-    return bool(_read_needs(question).kind.kinds & _NUMBERS) and any(letter.isdigit() for letter in statement)
+    return _read_needs(question).kind.quantified and any(letter.isdigit() for letter in statement)
 
 
 @lru_cache(maxsize=200)  # every statement of a thread is tested with the same ones

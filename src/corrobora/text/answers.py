@@ -100,8 +100,8 @@ _OBLIGES = re.compile(
 )
 _DUTY = re.compile(
     r"(?i)\b(?:must|shall|should|may|required?|requires|prohibit(?:s|ed)|forbidden|recommended|permit(?:s|ted)|"
-    r"allow(?:s|ed)|"
-    r"cannot|mandatory|at least|at most|no (?:more|less|fewer|later) than|up to|not exceed|have to|has to|needs? to)\b"
+    r"allow(?:s|ed)|cannot|mandatory|at least|at most|no (?:more|less|fewer|later) than|up to|not exceed|ha(?:ve|s) to|"
+    r"needs? to)\b"
 )
 _WHETHER = re.compile(  # its last part begins with its verb
     r"(?:^|[.,;:!?] (?:and |but |so |und |aber )?)(?:can|could|may|might|must|should|will|would|is|are|was|were|am|do|"
@@ -125,17 +125,15 @@ _TIMES = frozenset(
 _MEASURES = frozenset(
     stem_word(word)
     for word in "character characters digit digits letter letters word words page pages line lines bit bits byte bytes "
-    "quadratmeter zentimeter "
     "kb mb gb tb kilobyte megabyte gigabyte meter metre meters metres m km kilometer kilometre mm cm centimetre inch "
     "inches foot feet ft yard mile miles mi acre hectare litre liter gram grams g kg kilogram kilograms mg ton tonne "
     "tonnes pound pounds lb ounce degree degrees percent pixel pixels volt watt watts hertz item items token "
-    "tokens".split()
+    "tokens quadratmeter zentimeter".split()
 )
 _OFTEN = re.compile(
     r"(?i)\b(?:every|each|once|twice|thrice|daily|weekly|monthly|quarterly|annually|yearly|hourly|per|always|never|"
-    r"\w+ times|times an?|periodically|regularly|at least once|nightly|biweekly|"
-    r"täglich|wöchentlich|monatlich|jährlich|"
-    r"jede[nrs]?|alle|einmal|zweimal|pro|im (?:monat|jahr)|in der woche|am tag)\b"
+    r"\w+ times|times an?|periodically|regularly|at least once|nightly|biweekly|täglich|"
+    r"wöchentlich|monatlich|jährlich|jede[nrs]?|alle|einmal|zweimal|pro|im (?:monat|jahr)|in der woche|am tag)\b"
 )
 _CLOCK = re.compile(r"(?i)\b\d{1,2}(?::|\.)\d{2}\b|\b\d{1,2} ?(?:a\.?m|p\.?m)\b|\b(?:noon|midnight|o'clock)\b")
 _MONTHS = "january|february|march|april|june|july|august|september|october|november|december"
@@ -238,12 +236,8 @@ def score_answer_fit(text: str, wanted: ExpectedAnswer) -> float:
         return 1.0 if _DENIES.search(text) else 0.6 if _GRANTS.search(text) or _DUTY.search(text) else 0.0
     if not wanted.duty:
         return kind
-    duty = 0.8 if _DUTY.search(text) else 0.0
-    if _STRICT.search(text):
-        duty = 1.0
-    if not wanted.kinds:
-        return duty
-    return kind * (0.4 + 0.6 * duty)
+    duty = 1.0 if _STRICT.search(text) else 0.8 if _DUTY.search(text) else 0.0
+    return kind * (0.4 + 0.6 * duty) if wanted.kinds else duty
 
 
 _LABELLED_KINDS = _read_kinds("person place reason means list definition")
@@ -276,9 +270,7 @@ def _score_release(text: str, wanted: ExpectedAnswer) -> float:
 
 def _score_measure(text: str, units: frozenset[str]) -> float:
     found = find_quantities(text)
-    if any(each.units & units for each in found):
-        return 1.0
-    return _FALLBACK if found else 0.0
+    return 1.0 if any(each.units & units for each in found) else _FALLBACK if found else 0.0
 
 
 def _score_plain_number(text: str) -> float:

@@ -95,10 +95,7 @@ def find_days(text: str) -> tuple[str, ...]:
 
 
 def find_date_prefixes(text: str, *, bare: bool = False) -> tuple[str, ...]:
-    """Return the days and months that `text` names as sorted ISO prefixes ("2023-10-07", "2023-10").
-
-    With `bare`, a month of any year is one as well: "-10".
-    """
+    """Return the days and months that `text` names as sorted ISO prefixes ("2023-10"), with `bare` as "-10" as well."""
     dates = [_read_date(match) for match in _ANY_CASE.finditer(text)]
     days = {f"{y}-{m:02d}-{d:02d}" for y, m, d, _ in dates if y and m and d}
     months = {f"{y or ''}-{m:02d}" for y, m, d, _ in dates if (y or bare) and m and not d}

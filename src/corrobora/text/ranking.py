@@ -45,10 +45,7 @@ def count_edits(one: Sequence[str], other: Sequence[str]) -> int:
 
 def jaccard_similarity(a: frozenset[str], b: frozenset[str]) -> float:
     """Return the Jaccard similarity of two sets, 0.0 if either is empty."""
-    if not a or not b:
-        return 0.0
-    shared = len(a & b)
-    return shared / (len(a) + len(b) - shared)
+    return len(a & b) / len(a | b) if a and b else 0.0
 
 
 def measure_name(name: str, *called: str) -> float:

@@ -132,9 +132,8 @@ class QuestionTerms:
     """The words of a question as bits, with their weights among some sentences."""
 
     def __init__(self, question: str, sentences: Sequence[Sentence], aliases: Aliases) -> None:
-        read, self._literals = weigh_terms(question), find_code(question)
-        self._dates = find_date_prefixes(question, bare=True)
-        self._words = len(read.weights)
+        read, self._dates = weigh_terms(question), find_date_prefixes(question, bare=True)
+        self._words, self._literals = len(read.weights), find_code(question)
         self.terms = (*read.weights, *self._literals, *self._dates)
         self._bits = {term: 1 << at for at, term in enumerate(self.terms)}
         self._families: dict[str, list[str]] = {}  # the terms by what all of a family begin with
@@ -154,9 +153,7 @@ class QuestionTerms:
         rare = [math.log(1 + (len(sentences) - n + 0.5) / (n + 0.5)) for n in count]
         self._weights = [read.weights.get(term, 1.0) * each for term, each in zip(self.terms, rare, strict=True)]
         self._mass = sum(self._weights) or 1.0
-        self.near: list[
-            int
-        ] = []  # the words in the passage and headings of each sentence; filled as features are measured
+        self.near: list[int] = []  # words in passage and headings of each sentence; filled as features are measured
         self._shares: dict[int, float] = {0: 0.0}
 
     def _match(self, stem: str) -> int:

@@ -349,8 +349,7 @@ def _rate_authority(candidate: Candidate) -> float:
 
 
 def _stated_year(candidate: Candidate) -> int:
-    stated = find_years(candidate.published)
-    return stated[-1] if stated else 0
+    return max(find_years(candidate.published), default=0)
 
 
 def _rate_recency(candidate: Candidate, newest: int) -> float:
