@@ -138,7 +138,8 @@ async def test_angles_8_the_lead_chooses_from_the_seven_angles_of_the_method_and
 async def test_angles_17_the_last_reflection_of_a_sub_agent_writes_its_summary():
     def reflect(page: ParsedPrompt) -> Mapping[str, Any]:
         marker = re.search(r"\[S\d+:C\d+\]", page.text)
-        said = f"What {page.after('This line of research:')} comes to {marker.group()}." if marker else ""
+        cited = marker.group() if marker else ""
+        said = f"What {page.after('This line of research:')} comes to {cited}, and again {cited}." if marker else ""
         return {**never_content(page), "findings": said}
 
     done = await run_over_wire("angles", {"plan": make_plan(SLUGS[:2]), "reflect": reflect}, reads_per_round=1)
@@ -148,6 +149,7 @@ async def test_angles_17_the_last_reflection_of_a_sub_agent_writes_its_summary()
         summary = done.json(f"subagents/{slug}.json")["summary"]
         assert summary.startswith(f"What Find what is said of {slug.replace('-', ' ')}")
         assert summary in report
+        assert len(re.findall(r"\[S\d+:C\d+\]", summary)) == 1, "a marker stands once behind its sentence"
     asked = [
         page
         for page in done.prompts("reflect")

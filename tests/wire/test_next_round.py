@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
+import pytest
 from tests.wire.methods import WireRun, run_over_wire
 
 from corrobora.domain.run import EventType
@@ -183,16 +183,37 @@ async def test_a_quote_of_a_section_that_was_only_listed_is_counted_and_a_docume
     assert sum("1 of its reader's quotes refused" in row for row in rows) == forged
 
 
-async def test_a_reader_who_asks_for_a_section_is_not_told_again_what_it_has_read():
+def plan_siblings(_page: ParsedPrompt) -> Mapping[str, Any]:
+    asked = [("technical-methods", "crane 12 inspected"), ("limitations-risks", "crane 44 lift")]
+    tasks = [
+        {"key": slug, "angle": slug, "title": text, "objective": text, "queries": [text], "sub_questions": [f"{text}?"]}
+        for slug, text in asked
+    ]
+    return {"tier": "moderate", "tasks": tasks}
+
+
+@pytest.mark.parametrize("profile", ["timed", "angles"])
+async def test_a_reader_who_asks_for_a_section_is_not_told_again_what_it_or_a_sibling_has_read(profile: str):
+    """Nor is a reflection told that nobody has read it; one of two sub-agents reads for both."""
+
     def extract(page: ParsedPrompt) -> Mapping[str, Any]:
         listed = [row.split(" | ")[0] for row in page.lines("Other sections of this source, not shown:")]
         return json.loads(answer_prompt("# Role: extract\n", page.text)) | {"read_next": listed[-1:]}
 
-    answers = {"extract": extract, "reflect": reflect("crane 17 lift")}
-    done = await run_over_wire("timed", answers, question=QUESTION, documents=make_rules(), max_rounds=2)
-    shown: set[str] = set()
-    for page in map(partial(ParsedPrompt.read, ""), done.prompts("extract")):
+    words = iter(("crane 17 lift", "crane 31 inspected", "crane 26 lift", "crane 39 inspected"))
+
+    def ask_next(page: ParsedPrompt) -> Mapping[str, Any]:
+        return {**reflect("")(page), "next": {"goal": "g", "queries": [{"text": next(words)}]}}
+
+    answers = {"extract": extract, "reflect": ask_next, **({"plan": plan_siblings} if profile == "angles" else {})}
+    done = await run_over_wire(profile, answers, question=QUESTION, documents=make_rules(), max_rounds=2)
+    shown, texts = set[str](), ""
+    for asked in done.asked:
+        page = ParsedPrompt.read(asked.system, asked.user)
         listed = {row.split(" | ")[0] for row in page.lines("Other sections of this source, not shown:")}
         assert not listed & shown
+        wanted = re.findall(r"its reader asks for (?:[^|]+ > )?([^|>]+), not read", page.text)
+        assert not [name for name in wanted if not name.strip() or f"{name}\n" in texts]
         shown |= {name for name, _ in page.passages()}
+        texts += "\n".join(text for _, text in page.passages())
     assert len(done.prompts("extract")) > 2, "sections that were asked for are read"

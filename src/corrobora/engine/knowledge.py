@@ -20,11 +20,10 @@ from corrobora.domain.plan import PastRound, QueryYield, Record, SourceYield, Su
 from corrobora.domain.report import Findings, iter_threads
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import Gap, Round, ThreadState
-from corrobora.engine.sections import COPY_NOTE
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import FAILED
 from corrobora.policies.assessment import assess_thread, merge_facts
-from corrobora.policies.outcome import list_unread_requests, take_shared_facts
+from corrobora.policies.outcome import COPY_NOTE, list_unread_requests, take_shared_facts
 from corrobora.policies.queries import EVIDENCE_PROVIDER, LIBRARY_PROVIDER
 from corrobora.ports import Entry
 from corrobora.roles.forms import drop_duplicates, name_place, select_best_facts
@@ -267,10 +266,11 @@ def build_record(thread: ThreadState, begun: Record) -> Record:
     earlier = {fact.id for done in thread.earlier for reading in done.readings for fact in reading.facts}
     recalled = tuple(fact for fact in thread.recalled if fact.id not in earlier)
     seen, rounds, turn, last = {fact.id for fact in recalled}, list[PastRound](), 1, 0
-    for done in (*thread.earlier, *thread.rounds):
+    past = (*thread.earlier, *thread.rounds)
+    for at, done in enumerate(past, 1):
         found = [fact for reading in done.readings for fact in reading.facts if fact.id not in seen]
         turn, last = turn + (done.number <= last), done.number
-        rounds.append(_build_round(done, found, asked, turn))
+        rounds.append(_build_round(done, found, asked, turn, list_unread_requests(past[:at])))
         seen |= {fact.id for fact in rounds[-1].facts}  # one that had no room is shown where it is found again
     records, last = tuple(_tell_sources_apart(rounds)), len(thread.earlier)
     return replace(begun, recalled=recalled, rounds=records[last:], earlier=records[:last])
@@ -297,7 +297,9 @@ def _add_place(source: SourceYield) -> SourceYield:
     return replace(source, origin=source.place if own else f"{source.origin}, {source.place}")
 
 
-def _build_round(done: Round, found: Sequence[Fact], asked: Mapping[str, str], turn: int) -> PastRound:
+def _build_round(
+    done: Round, found: Sequence[Fact], asked: Mapping[str, str], turn: int, unread: Sequence[Hit]
+) -> PastRound:
     once = {fact.id: fact for fact in found}
     answering = sum(bool(fact.answers) for fact in once.values())
     best = select_best_facts(tuple(once.values()), min(MAX_ROUND_FACTS, max(MIN_ROUND_FACTS, answering)))
@@ -308,7 +310,7 @@ def _build_round(done: Round, found: Sequence[Fact], asked: Mapping[str, str], t
         f"{done.phase}, pass {turn}" if turn > 1 else done.phase,
         done.intent.goal,
         tuple(_build_yield(query, done) for query in dict.fromkeys((*queries, *(hit.query for hit in done.hits)))),
-        _build_sources(done.readings, list_unread_requests((done,))),
+        _build_sources(done.readings, unread),
         best,
         settled.summary if settled else "",
         tuple(_name_gap(gap, asked) for gap in settled.gaps) if settled else (),

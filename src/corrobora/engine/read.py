@@ -31,7 +31,7 @@ from corrobora.engine.session.egress import STAYS
 from corrobora.engine.session.journal import hash_parts
 from corrobora.engine.session.reading import ReadBatch, ReadingTurn, ReadPart, join_parts
 from corrobora.policies.drift import detect_drift, find_known_conflicts, select_missed_subjects
-from corrobora.policies.outcome import AGAIN_NOTE, CUT_NOTE, list_missing
+from corrobora.policies.outcome import AGAIN_NOTE, COPY_NOTE, CUT_NOTE, list_missing
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.policies.selection import MIN_COVERAGE, measure_coverage, score_by_query
 from corrobora.ports import Reader
@@ -165,7 +165,7 @@ async def _read_in_turn(
             return _emit_reading(drifted, thread, run)
     elsewhere: tuple[Passage, ...] = ()
     if found is not None and (copied := await sections.find_copy(source, run)) is not None:
-        note = f"{sections.COPY_NOTE} {copied}"
+        note = f"{COPY_NOTE} {copied}"
         return _emit_reading(Reading(hit, ReadOutcome.SKIPPED, note=note, title=source.title), thread, run)
     if found is not None:
         document, elsewhere = await sections.widen_reading(hit, document, found, thread, run)

@@ -343,7 +343,7 @@ def drop_unproven(found: Findings, run: Session) -> Findings:
     body = check_draft(Draft("", found.summary), found.facts).draft.body
     for line in split_lines(compile_labels(*list_frames()).sub("", body)):
         lead = line[: len(line) - len(LEAD.sub("", line, count=1))]
-        cited = [f"{said} {''.join(marks)}" for said, marks in iter_cited_sentences(line[len(lead) :]) if marks]
+        cited = [f"{said} {''.join(dict.fromkeys(m))}" for said, m in iter_cited_sentences(line[len(lead) :]) if m]
         whole = not line.strip() or line.startswith("#") or is_row(line)
         kept += [line] if whole else [lead + " ".join(cited)] if cited else []
     return replace(found, summary="\n".join(kept).strip())

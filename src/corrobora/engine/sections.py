@@ -18,6 +18,7 @@ from corrobora.domain.evidence import Document, Fact, Hit, Passage, PassageId, Q
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import Intent, ThreadState
+from corrobora.engine.inputs import name_reading_task
 from corrobora.engine.session import Session
 from corrobora.engine.session.egress import STAYS
 from corrobora.engine.session.journal import FAILED, CallMeta, SearchResults, decode, encode, hash_parts
@@ -37,6 +38,7 @@ from corrobora.policies.selection import (
 )
 from corrobora.ports import Crawler, Entry
 from corrobora.roles.extract import Extraction, Quote
+from corrobora.roles.forms import shorten_title
 from corrobora.text.comparison import find_differences
 from corrobora.text.quantities import is_in_section
 from corrobora.text.ranking import measure_name
@@ -45,7 +47,6 @@ from corrobora.text.tokens import CODE_GAP, GOES_ON, fold_whitespace, is_code_bl
 
 LIMIT_TOLD = "The search limit of this run is reached."
 SITE_PAGES = 50  # of one site; a crawl is billed by the page
-COPY_NOTE = "the same text as"  # of a reading that was left out, because the run has read its text elsewhere
 MAX_SECTIONS_LISTED = 10  # of one document, that its reader may ask for: the nearest to what is asked
 _SEARCH_DEPTH = 200  # passages of the library looked through for those of the sites
 
@@ -154,8 +155,12 @@ async def resolve_requests(
     return tuple(asks.values()), tuple(missing)
 
 
+NAME_CHARS = 60  # of a passage that stands below no heading
+
+
 def _name_section(passages: Sequence[Passage], wanted: PassageId) -> str:
-    return next(each.heading.rpartition(" > ")[2] for each in passages if each.id == wanted)
+    asked = next(each for each in passages if each.id == wanted)
+    return asked.heading.rpartition(" > ")[2] or shorten_title(asked.text.lstrip("# "), NAME_CHARS)
 
 
 def find_entry(passages: Sequence[Passage], name: str) -> PassageId | None:
@@ -247,7 +252,9 @@ async def widen_reading(
     before = {each for done in thread.earlier for reading in done.readings for each in reading.passages}
     before -= {each.passage for each in (hit, *found)}  # of an earlier pass only what is found is read anew
     fresh = tuple(each for each in chosen if each.id not in thread.read_passages | before)
-    known = {*thread.read_passages, *before, *(each.id for each in fresh)}
+    free = {each.id for each in run.claims.list_free(name_reading_task(thread, run), everything)}
+    taken = (each.id for each in everything if each.id not in free)  # what was read for siblings is offered to nobody
+    known = {*thread.read_passages, *before, *taken, *(each.id for each in fresh)}
     others = () if section else list_other_sections(everything, known, MAX_SECTIONS_LISTED, needs or searched)
     return replace(document, passages=fresh), others
 

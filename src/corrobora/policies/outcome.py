@@ -26,6 +26,7 @@ from corrobora.text.phrases import format_count
 from corrobora.text.tokens import token_overlap
 
 MAX_MISSING = 6  # gaps that a reader is told
+COPY_NOTE = "the same text as"  # of a reading that was left out, because the run has read its text elsewhere
 AGAIN_NOTE = "read again for what was missing"
 MAX_AGAIN = 2  # documents that a round of a model reads again
 MAX_REQUESTS_TOLD = 3
@@ -307,7 +308,8 @@ def list_unread_requests(rounds: Sequence[Round]) -> tuple[Hit, ...]:
 
     Of another document than the reader's own, whatever a later round has read is enough.
     """
-    read = {each for done in rounds for one in done.readings for each in (one.hit.key, *one.passages)}
+    readings = [each for done in rounds for each in done.readings]
+    read = {each for one in readings for each in (one.hit.key, *one.passages, *(fact.passage for fact in one.facts))}
     asked: dict[str, Hit] = {}
     for done in rounds:
         opened = {reading.source for reading in done.readings}

@@ -201,6 +201,7 @@ class Comparison(NamedTuple):
 _HELD, _MISSED = 0.7, 0.3  # shares of a clause's words from which one half of a sentence is supported and the other not
 _OTHERWISE = "its sources say this in other words, if they say it"
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_LISTED = re.compile(r"(?<![\d.,])\d{1,2}(?:,\d{1,2}){2,}(?![\d.,]\d)")  # "1,2,3,4" are four numbers
 
 
 def check_support(sentence: str, evidence: Sequence[Evidence]) -> SupportCheck:
@@ -314,7 +315,7 @@ def _find_missing_words(sentence: str, reading: ParsedEvidence) -> list[str]:
 def find_numbers(text: str) -> frozenset[str]:
     """Return the numbers of a text in a canonical spelling: no thousands separators, no trailing zeros of decimals."""
     found: set[str] = set()
-    for match in _NUMBER.finditer(text):
+    for match in _NUMBER.finditer(_LISTED.sub(lambda each: each[0].replace(",", " "), text)):
         plain = match.group().rstrip(".,")
         whole = (
             plain.replace(",", "") if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", plain) else plain.replace(",", ".")
