@@ -7,11 +7,10 @@ markers. Never sees page text, never writes a URL, and does not know whether a t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic import Field
 
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
 from corrobora.domain.plan import Record, Subject, SubQuestion
@@ -261,27 +260,11 @@ class WireOutline:
     disagreements: Annotated[list[str], Field(description="Who disagrees with whom, and about what.")]
 
 
-def _take_outline(value: Any, fill: ValidatorFunctionWrapHandler) -> WireOutline | None:
-    """Take an outline in any shape: it is shown and not checked, so that none costs the whole text once more."""
-    try:
-        return fill(value)
-    except ValidationError:
-        return WireOutline("", list(_list_texts(value)), [])
-
-
-def _list_texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list | dict):
-        inside = cast("Iterable[Any]", value.values() if isinstance(value, dict) else value)
-        yield from (text for each in inside for text in _list_texts(each))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireReport:
-    """A text in Markdown with markers like [S3:C2], after its outline."""
+    """A text in Markdown with markers like [S3:C2], after its outline, which is dropped where it has another shape."""
 
-    outline: Annotated[WireOutline | None, WrapValidator(_take_outline)] = None
+    outline: WireOutline | None = None
     title: Annotated[str, Field(min_length=1)]
     body: Annotated[str, Field(min_length=1)]
 

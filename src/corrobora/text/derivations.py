@@ -179,7 +179,12 @@ def check_derivation(sentence: str, cited: Sequence[CitedEvidence], reading: Rea
     if _JUDGEMENT.match(plain):
         return _check_judgement(plain, cited)
     if cited and (joined := split_absence(plain)) is not None:
-        return _check_joined(*joined, reading)
+        absent = check_derivation(joined[1], (), reading)
+        return (
+            absent
+            if absent.holds is False
+            else replace(absent, kind=DerivationKind.RESTATEMENT, holds=None, said=joined[0])
+        )
     if absence := _find_absence(plain):
         return _check_absence(plain, absence, reading)
     if not cited and (uncounted := _find_uncounted(plain)):
@@ -195,11 +200,6 @@ def check_derivation(sentence: str, cited: Sequence[CitedEvidence], reading: Rea
         return _check_count(counted, cited, reading)
     done = execute_operation(plain, cited) if cited else None
     return Derivation(DerivationKind.RESTATEMENT) if done is None else done
-
-
-def _check_joined(said: str, absence: str, reading: ReadingSet | None) -> Derivation:
-    found = check_derivation(absence, (), reading)
-    return found if found.holds is False else replace(found, kind=DerivationKind.RESTATEMENT, holds=None, said=said)
 
 
 def _check_judgement(sentence: str, cited: Sequence[CitedEvidence]) -> Derivation:

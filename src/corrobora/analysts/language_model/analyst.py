@@ -10,7 +10,7 @@ import functools
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -211,15 +211,6 @@ SYNTHESIS_USER_TEMPLATE = _USER.strip()
 
 
 def build_synthesis_prompt(topic: str, parts: Sequence[Part], *, uncovered: Sequence[str] = ()) -> Prompt:
-    """Return the prompt that merges the parts (sub-agents' summaries and facts) into one report (ANGLES-28).
-
-    A fact that several parts found is shown once, with the first of them.
-    """
-    seen: set[str] = set()
-    merged: list[Part] = []
-    for part in parts:
-        fresh = tuple(fact for fact in part.facts if fact.id not in seen)
-        seen |= {fact.id for fact in fresh}
-        merged.append(replace(part, facts=fresh))
-    given = Material("root", "report", topic, topic, tuple(merged), (), (), (), "angles", uncovered=tuple(uncovered))
+    """Return the prompt that merges the parts (sub-agents' summaries and facts) into one report (ANGLES-28)."""
+    given = Material("root", "report", topic, topic, tuple(parts), (), (), (), "angles", uncovered=tuple(uncovered))
     return render_prompt(synthesize, given)

@@ -246,7 +246,7 @@ def test_it_receives_topic_summaries_and_each_fact_once():
     assert prompt.system == SYNTHESIS_SYSTEM
     assert "How does the pump work?" in prompt.brief
     assert "It moves [S3:C7]." in prompt.task
-    assert prompt.task.count(FACTS[0].id) == 1
+    assert prompt.task.count(f"{FACTS[0].id} [") == 1
     assert "risks" in prompt.task
     assert "lost" in prompt.task
     assert "Layout: angles" in prompt.brief
