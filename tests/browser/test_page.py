@@ -265,6 +265,16 @@ async def _run(site: Site, asked: Request) -> str:
         return run
 
 
+def test_a_report_that_was_not_delivered_is_read(open_page: OpenPage, site: Site) -> None:
+    nowhere = (("folder", "/proc/corrobora"),)
+    asked = Request("When was the bridge at Arnholm opened?", "timed", libraries=("docs",), output=nowhere)
+    page = open_page(f"/runs/{run_aside(_run(site, asked))}")
+    expect(page.locator("#status")).to_contain_text("The report cannot be written")
+    expect(page.locator("#status")).not_to_contain_text("There is no report")
+    page.get_by_role("link", name="Read the report").click()
+    expect(page.locator("article")).to_contain_text("1931")
+
+
 def test_a_refused_question_is_no_failure(open_page: OpenPage, site: Site) -> None:
     asked = Request("Tell me everything about the bridge at Arnholm", "tree", libraries=("docs",), authorized="policy")
     page = open_page(f"/runs/{run_aside(_run(site, asked))}")

@@ -98,7 +98,7 @@ class LiveState:
     @property
     def has_report(self) -> bool:
         """True if the run ended with a report."""
-        return self.row.status is RunStatus.DONE and self.view.words > 0
+        return self.row.status in (RunStatus.DONE, RunStatus.FAILED) and self.view.words > 0
 
     @property
     def has_answer(self) -> bool:
