@@ -199,7 +199,7 @@ def weigh_terms(question: str) -> WeightedTerms:
     aside = (*(() if either else _find_named_sides(question)), *find_attributions(question))
     compared = frozenset(s for side in aside for s in stem_text(side))
     named = frozenset(s for name in (*find_subjects(question), *either) for s in stem_text(name))
-    topic = frozenset(every) - light - compared - named
+    topic = frozenset(every) - light - compared
     enough = len(topic) >= _TOPIC_ENOUGH
     kinds = frozenset(stem_text(" ".join(_find_kinds_of_document(question))))
     weights: dict[str, float] = {}
