@@ -345,8 +345,6 @@ def _map_names(question: str, pairs: tuple[Equivalence, ...]) -> Aliases:
 @lru_cache(maxsize=1_000)
 def _read_needs(question: str) -> _Needs:
     kind = classify_question(question)
-    counted = find_counted_stems(question)
-    topic = counted - kind.counted or counted
     compared = find_compared_sides(question)
     outlets = [name for name in find_attributions(question) if not any(letter.isdigit() for letter in name)]
     names = tuple(  # an outlet is rarely named in its own texts
@@ -364,9 +362,10 @@ def _read_needs(question: str) -> _Needs:
         words = "clearly gives a name"
     elif duty:
         words = "clearly says what must, should or may be"
+    counted, meant = find_counted_stems(question), frozenset(stem_text(" ".join(names)))
+    topic = counted - kind.counted - meant or counted
     asked_otherwise = topic - find_duty_stems(question) if duty else topic
     general = bool(kind.kinds & _WHEN) and _GENERAL_WHEN.match(question) is not None
-    meant = frozenset(stem_text(" ".join(names)))
     return _Needs(kind, asked_otherwise or topic, names, meant, words, duty, general)
 
 
