@@ -180,10 +180,11 @@ def is_relational(question: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class WeightedTerms:
-    """The stems of a question: `weights` ranks sentences; an answer must mention some of `topic`."""
+    """The stems of a question: `weights` ranks sentences; `topic` is what it is about, its `names` included."""
 
     weights: dict[str, float]
     topic: frozenset[str]
+    names: frozenset[str]
 
 
 @lru_cache(maxsize=1_000)
@@ -202,19 +203,13 @@ def weigh_terms(question: str) -> WeightedTerms:
     topic = frozenset(every) - light - compared
     enough = len(topic) >= _TOPIC_ENOUGH
     kinds = frozenset(stem_text(" ".join(_find_kinds_of_document(question))))
-    weights: dict[str, float] = {}
+    weights = dict.fromkeys(every, 1.0)
     for term in every:
-        if term in topic:
-            weights[term] = 1.0
-        elif term in light:
+        if term in light:
             weights[term] = _KIND_WEIGHT if term in kinds else _FRAME_WEIGHT
-        elif term in compared and not term.isdigit() and not topic:
-            weights[term] = 1.0
-        elif term in compared:
+        elif term in compared and (topic or term.isdigit()):
             weights[term] = _SIDE_WEIGHT if enough else _NAME_WEIGHT
-        else:
-            weights[term] = 1.0
-    return WeightedTerms(weights, topic or frozenset(every) - light or frozenset(every))
+    return WeightedTerms(weights, topic or frozenset(every) - light or frozenset(every), named)
 
 
 def find_counted_stems(question: str) -> frozenset[str]:

@@ -108,3 +108,13 @@ def test_a_question_is_split_where_it_asks_again(question: str, parts: tuple[str
 def test_a_letter_that_is_a_word_of_the_language_is_no_code() -> None:
     assert find_code("¿Qué hace la opción -e y cómo se usa la tecla g?") == ("-e", "g")
     assert find_code("Which key is y?") == ("y",)
+
+
+def test_names_belong_to_what_a_question_is_about() -> None:
+    read = weigh_terms("Which oil does the Kestrel pump need at the Ardal works?")
+    assert read.names <= read.topic
+    assert read.names == {"kestrel", "ardal"}
+
+
+def test_a_document_that_a_question_names_is_no_part_of_its_topic() -> None:
+    assert not {"nv", "12"} & weigh_terms("Which oil does the pump need under NV 12?").topic

@@ -310,13 +310,14 @@ def _merge_shares(one: Mapping[str, float], other: Mapping[str, float]) -> Mappi
 def _to_quote(given: Excerpt, lines: Sequence[Line], span: LineSpan) -> Quote | None:
     """Quote a span literally.
 
-    It begins with the heading above it if it is too short, or the heading says the topic.
+    It begins with the heading above it if it is too short, or the heading says more of the topic than names.
     """
     line = lines[span.first]
     text = given.passages[line.passage].text
     start, end = line.start, lines[span.last].end
     if line.opened >= 0:
-        topic = {term for part in given.sub_questions for term in weigh_terms(part.text).topic}
+        asked = [weigh_terms(part.text) for part in given.sub_questions]
+        topic = {term for each in asked for term in each.topic - each.names}
         own = set(stem_text(text[start:end]))
         if end - start < LIMITS.quote_min_chars or topic & set(stem_text(text[line.opened : start])) - own:
             start = line.opened
