@@ -279,7 +279,7 @@ def check_answer(
     needs, releases, other_names = _read_needs(question), find_asked_releases(question), _map_names(question, pairs)
     above, held = (add_aliased_stems(stem_text(each), other_names) for each in (context, statement))
     own = frozenset(term for term in needs.topic if term in held or any(is_same_family(term, each) for each in held))
-    share = _share_topic(needs, own, above)
+    share = _share_topic(needs, own, held, above)
     known, small = _read_surroundings(f"{statement}\n{context}\n{around}")
     missing = [name for name in needs.names if not mentions_name(known, small, name)]
     named = not needs.meant or len(missing) < len(needs.names) or not needs.meant.isdisjoint(known)
@@ -301,11 +301,13 @@ def check_answer(
     return AnswerCheck(share)
 
 
-def _share_topic(needs: _Needs, own: frozenset[str], above: frozenset[str]) -> float:
+def _share_topic(needs: _Needs, own: frozenset[str], held: frozenset[str], above: frozenset[str]) -> float:
     """Return the share of a topic that a statement holds as its `own` or in what stands `above` it."""
     if not needs.topic:
         return 1.0
-    return len(own | (needs.topic & above)) / len(needs.topic)
+    share = len(own | (needs.topic & above)) / len(needs.topic)
+    whole = needs.topic | needs.meant
+    return max(share, len(own | (whole & (held | above))) / len(whole)) if own else share  # names are topic as well
 
 
 def _is_answered_by_heading(context: str, needs: _Needs, releases: Releases) -> bool:

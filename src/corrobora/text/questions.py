@@ -175,7 +175,8 @@ def find_anchors(question: str) -> tuple[str, ...]:
 def is_relational(question: str) -> bool:
     """True if a question has little besides names: its answer may depend on a chain of names."""
     named = [m for m in find_mentions(question) if m.kind in (MentionKind.NAME, MentionKind.QUOTED)]
-    return bool(named) and len(weigh_terms(question).topic) <= _RELATION_WORDS
+    read = weigh_terms(question)
+    return bool(named) and len(read.topic - read.names or read.topic) <= _RELATION_WORDS
 
 
 @dataclass(frozen=True, slots=True)
