@@ -147,6 +147,7 @@ class QuestionTerms:
         self.topic = self.read(read.topic) | sum(
             self._bits[term] for term in (*read.topic, *self._literals) if term in self._bits
         )
+        self.names = self.read(read.names) & self.topic
         self.own = [self.read(one.stems) | self._read_code(one.text) | self._read_dates(one.text) for one in sentences]
         self.above = [self.read(one.above) | self._read_code(f"{one.place} {one.term}") for one in sentences]
         count = [sum(mask >> at & 1 for mask in self.own) for at in range(len(self.terms))]
@@ -321,12 +322,13 @@ def rank_sentences(question: str, sentences: Sequence[Sentence], aliases: Aliase
     weights = read_weights()
     counted, rows = _weigh_releases(question, sentences), _order_rows(question, sentences)
     places = frozenset(place for place, fit in counted.items() if fit == 1.0)  # the release or section asked about
-    size = asked.topic.bit_count() + bool(places) or 1
     found: list[Ranked] = []
     for at, (one, row) in enumerate(zip(sentences, features, strict=True)):
         intercept, *fitted = weights["dialogue" if one.spoken else "prose"]
         total = intercept + sum(weight * value for weight, value in zip(fitted, row, strict=True))
-        own, above = asked.own[at] & asked.topic, asked.above[at] & asked.topic
+        own = asked.own[at] & asked.topic
+        topic = (asked.topic & ~asked.names | own) or asked.names  # a name counts where the sentence itself says it
+        held = (own | asked.above[at]) & topic
         fits, inside = counted.get(one.place, 1.0), one.place in places
         counts = fits * asked.weigh_entry(one.term) * (1 + _ROW_ORDER * rows[at])
         found.append(
@@ -334,9 +336,9 @@ def rank_sentences(question: str, sentences: Sequence[Sentence], aliases: Aliase
                 min(1.0, counts / (1 + math.exp(-max(-30.0, min(30.0, total))))),
                 row[FEATURES.index("own")],
                 row[FEATURES.index("together")],
-                ((own | above).bit_count() + inside) / size,
+                (held.bit_count() + inside) / (topic.bit_count() + bool(places)),
                 own.bit_count(),
-                (own | above).bit_count() + inside,
+                held.bit_count() + inside,
                 fits * row[FEATURES.index("kind")],
                 asked.name_terms(asked.own[at]),
                 asked.name_terms(asked.near[at]) | (places & {one.place}),
