@@ -336,7 +336,7 @@ def rank_sentences(question: str, sentences: Sequence[Sentence], aliases: Aliase
                 min(1.0, counts / (1 + math.exp(-max(-30.0, min(30.0, total))))),
                 row[FEATURES.index("own")],
                 row[FEATURES.index("together")],
-                (held.bit_count() + inside) / (topic.bit_count() + bool(places)),
+                (held.bit_count() + inside) / (topic.bit_count() + bool(places) or 1),
                 own.bit_count(),
                 held.bit_count() + inside,
                 fits * row[FEATURES.index("kind")],
