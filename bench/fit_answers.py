@@ -30,7 +30,7 @@ from corrobora.config import load_settings
 from corrobora.domain.report import Report
 from corrobora.policies.assessment import EvidenceView
 from corrobora.storage.index.catalog import Catalog
-from corrobora.text.answer_match import RATED, UNRATED, list_features, measure_standing
+from corrobora.text.answer_match import RATED, UNRATED, list_features, measure_standing, read_ratings
 from corrobora.text.tokens import stem_text
 
 RIGHT = 0.8  # share of the reports called complete that must hold the answer, each kind left out of the fit
@@ -189,6 +189,17 @@ def main(options: Any) -> None:
         "unrated": fit_rating(asked, UNRATED, [one.unrated for one in asked]),
     }
     print(found)
+    y = np.array([float(one.answered) for one in asked])
+    for name, own, parts in zip(
+        found, read_ratings()[1:], ([a.rated for a in asked], [a.unrated for a in asked]), strict=True
+    ):
+        print_curve(
+            f"{name}, by the weights that ship",
+            asked,
+            rate(parts, np.array([own.intercept, *own.weights])),
+            y,
+            own.answered,
+        )
     if options.write:
         WEIGHTS.write_text(json.dumps(json.loads(WEIGHTS.read_text("ascii")) | found, indent=1) + "\n", "ascii")
 

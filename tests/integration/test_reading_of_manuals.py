@@ -189,7 +189,7 @@ async def test_a_search_that_failed_is_told_as_one_to_those_who_reflect_and_writ
         await harness.run(server, "timed", question=QUESTION, overrides=options, libraries=(), providers=("tavily",))
     for role, told in (("reflect", "Searches that failed"), ("synthesize", "Its searches that failed")):
         prompt = prompts(server, role)[0]
-        assert re.search(rf"^{told}[^\n]*:\n<data-\w+>\ntavily: ", prompt, re.MULTILINE), role
+        assert re.search(rf"^{told}[^\n]*:\n<data-\w+>\ntavily refused the key", prompt, re.MULTILINE), role
 
 
 async def test_a_short_quote_of_an_entry_is_a_fact_with_the_words_around_it_and_what_is_refused_is_told(

@@ -147,4 +147,4 @@ def test_a_run_that_found_nothing_has_a_document_and_no_references(filled: Any) 
     assert "No sufficient evidence was found to answer the question." in said
     refused = filled("export", "last", "-f", "bib", "-o", "refs")
     assert refused.code == 6
-    assert "no report with sources" in refused.complaint
+    assert "cites nothing" in refused.complaint

@@ -40,7 +40,10 @@ def test_authorize_starts_no_run_that_does_not_wait_for_it(waiting: tuple[Any, s
     shell, run = waiting
     shell("cancel", run)
     refused = shell("authorize", run, "--words", "Authorized to execute")
-    assert (refused.code, f"it is cancelled. Go on with it: corrobora resume {run}" in refused.complaint) == (2, True)
+    assert (refused.code, f"Its state: cancelled. Go on with it: corrobora resume {run}" in refused.complaint) == (
+        2,
+        True,
+    )
     assert json.loads(shell("runs", "show", run, "--json").out)["status"] == "cancelled"
 
 
