@@ -40,7 +40,7 @@ class ParsedDocument:
     publisher: str = ""
     truncated: bool = False
     note: str = ""
-    authors: tuple[str, ...] = ()  # as `text.notices` writes names
+    authors: tuple[str, ...] = ()  # as `text.authors` writes names
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,8 +36,8 @@ from tests.plugins.shell import Shell, _fill
 from corrobora.app import Workspace
 from corrobora.config import load_settings
 from corrobora.domain.errors import UserError
-from corrobora.faces.mcp import EXTENSION_ID, build_server
 from corrobora.faces.mcp.resources import NOTICE, PAGE_KEY, REPORT_VIEW
+from corrobora.faces.mcp.server import EXTENSION_ID, build_server
 from corrobora.faces.mcp.tools import MAX_WAIT_SECONDS
 from corrobora.faces.serve import MCP_PORT
 from corrobora.faces.web.service import look_at_run, open_service

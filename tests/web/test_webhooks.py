@@ -23,7 +23,7 @@ from tests.plugins.shell import DOCUMENTS, Shell, _fill
 from tests.plugins.sink import HANG, Received, Sink, open_sink
 from tests.web.test_restart import serve
 
-from corrobora.app.delivery import POLL_SECONDS, RETRY_SECONDS
+from corrobora.app.webhooks import POLL_SECONDS, RETRY_SECONDS
 from corrobora.config import Settings, load_settings
 
 HANG_SECONDS = 120.0

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corrobora.adapters.library import EvidenceSearch
-from corrobora.app.delivery import ThreadReports, send_report, send_webhooks
+from corrobora.app.delivery import ThreadReports, send_report
 from corrobora.app.libraries import open_library, read_again, read_shipped
 from corrobora.app.runs import (
     ANYWAY_TOPIC,
@@ -77,6 +77,8 @@ async def run_here(workspace: Workspace, run: str) -> None:
 
 async def serve_queue(workspace: Workspace, *, concurrency: int) -> None:
     """Be a worker: take runs from the queue until cancelled; SIGTERM hands them back after a grace time."""
+    from corrobora.app.webhooks import send_webhooks  # noqa: PLC0415 - a command alone sends none
+
     stop = asyncio.Event()
     with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # where a platform cannot
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)

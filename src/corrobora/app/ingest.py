@@ -24,7 +24,7 @@ from corrobora.domain.errors import ReadError, UserError
 from corrobora.domain.evidence import FILE_ENDING, ReadOutcome, Source, SourceId
 from corrobora.domain.limits import LIMITS
 from corrobora.ports import IngestItem, ParsedDocument
-from corrobora.text.notices import clean_authors, read_byline
+from corrobora.text.authors import clean_authors, read_byline
 
 if TYPE_CHECKING:
     from corrobora.storage.index.catalog import Catalog

@@ -63,7 +63,7 @@ async def submit_run(
         UserError: a bad profile, plan, target or webhook; where this process works on it, also a model or a web
             provider that cannot be used. Nothing was stored and nothing was paid.
     """
-    from corrobora.app.delivery import check_request_webhook, check_targets  # noqa: PLC0415
+    from corrobora.app.delivery import check_targets  # noqa: PLC0415
 
     settings = workspace.settings
     request = resolve_request(settings, request)
@@ -74,6 +74,8 @@ async def submit_run(
         check_suggested_plan(request.plan_file, profile)
     check_targets(request, settings)
     if webhook:
+        from corrobora.app.webhooks import check_request_webhook  # noqa: PLC0415
+
         check_request_webhook(settings, webhook)
     if not deferred:  # else the worker's settings count: it may have keys that this process has not
         workspace.wiring.check_request(request, profile)

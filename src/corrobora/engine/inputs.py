@@ -394,7 +394,6 @@ def _list_specs(thread: ThreadState, run: Session, leaves: Sequence[Node]) -> li
 def name_reading_task(thread: ThreadState, run: Session, part: ReadPart | None = None) -> str:
     """Name what a thread's readers are asked for, of a part also why again: an answer is for the same task only."""
     limits = "" if run.leaves > 1 else thread.out_of_scope
-    specs = (
-        join_specs(own) for _, own in _list_specs(thread, run, run.specified)
-    )  # a sibling's new ones change no name
+    planned = _list_specs(thread, run, run.specified)  # new ones of a sibling change no name
+    specs = (join_specs(own) for _, own in planned)
     return name_task(*_list_tasks(thread, run), limits, *specs, *(part.missing if part else ()))

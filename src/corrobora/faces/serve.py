@@ -105,7 +105,7 @@ def mcp(**flags: Any) -> None:
     """
     settings = open_settings(flags["config_file"])
     try:
-        from corrobora.faces.mcp import make_http_app, serve_pipes  # noqa: PLC0415 - an extra
+        from corrobora.faces.mcp.server import make_http_app, serve_pipes  # noqa: PLC0415 - an extra
         from corrobora.faces.web.security import Access, read_server_secret  # noqa: PLC0415 - likewise
     except ImportError as error:
         raise UserError.missing_extra("serve_extra", error, "serve") from None

@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote
 from corrobora.domain.report import Citation
 from corrobora.roles.forms import shorten_title
 from corrobora.text import phrases
-from corrobora.text.notices import clean_authors, join_authors, split_name
+from corrobora.text.authors import clean_authors, join_authors, split_name
 from corrobora.text.phrases import ENGLISH, Frame
 from corrobora.text.quantities import find_dates
 from corrobora.text.tokens import sanitize_text
@@ -53,7 +53,7 @@ class CitedWork:
     published: str = ""  # an ISO date, or a year, or what the source says
     publisher: str = ""
     accessed: str = ""  # the ISO date on which its text was stored
-    authors: tuple[str, ...] = ()  # as `text.notices` writes names
+    authors: tuple[str, ...] = ()  # as `text.authors` writes names
 
     @classmethod
     def from_record(cls, record: Mapping[str, object]) -> CitedWork:

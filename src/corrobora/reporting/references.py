@@ -20,8 +20,9 @@ from corrobora.domain.report import Citation
 from corrobora.reporting.bibliography import cut_title, format_source_head
 from corrobora.reporting.report_parser import ParsedReport, Reference
 from corrobora.reporting.seal import fold_layout
+from corrobora.text.authors import join_authors
 from corrobora.text.markdown import unescape_markdown
-from corrobora.text.notices import find_notice, join_authors
+from corrobora.text.notices import find_notice
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.support import Evidence
 from corrobora.text.tokens import is_table_row, read_inline, stem_text

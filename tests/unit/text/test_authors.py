@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.text.notices import (
+from corrobora.text.authors import (
     MOST_AUTHORS,
     clean_authors,
     join_authors,

@@ -19,7 +19,7 @@ from corrobora.adapters.readers import outline
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.ports import Heading, ParsedDocument
-from corrobora.text.notices import clean_authors
+from corrobora.text.authors import clean_authors
 from corrobora.text.tokens import CODE_GAP, TERM_GAP, sanitize_text, split_words
 from corrobora.text.vocabulary import function_word_share
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 from corrobora.adapters.readers import fold_spaces
 from corrobora.ports import Heading
-from corrobora.text.notices import clean_authors, name_group, name_person, read_byline
+from corrobora.text.authors import clean_authors, name_group, name_person, read_byline
 from corrobora.text.quantities import find_dates
 
 Element: TypeAlias = Any  # of lxml, which has no types

@@ -21,7 +21,7 @@ from corrobora.adapters.readers.outline import join_quoted
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.ports import ParsedDocument
-from corrobora.text.notices import name_group
+from corrobora.text.authors import name_group
 
 _SHOWN = ("From", "To", "Cc", "Date")
 _DEEPEST = 20  # parts in each other

@@ -17,7 +17,7 @@ from corrobora.adapters.readers import TextWriter, decode_text
 from corrobora.adapters.readers.html import is_element, read_tags
 from corrobora.adapters.readers.rst import BOLD_LINE
 from corrobora.ports import ParsedDocument
-from corrobora.text.notices import read_byline
+from corrobora.text.authors import read_byline
 
 _DEFINITION = re.compile(r"[^\n]{1,100}[^\n.!?;]\n:[ \t]+\S")  # a term, and below it a colon with what it means
 _DEFINED = re.compile(r"\s+:\s+")

@@ -19,7 +19,7 @@ from corrobora.adapters.readers import TextWriter, may_be_heads
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.ports import ParsedDocument
-from corrobora.text.notices import read_byline
+from corrobora.text.authors import read_byline
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _DASH = "-"

@@ -32,7 +32,7 @@ from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS
 from corrobora.ports import Heading, ParsedDocument
 from corrobora.registry import list_parts, load_part
-from corrobora.text.notices import clean_authors
+from corrobora.text.authors import clean_authors
 
 DOCUMENTS_PER_PROCESS = 1_000  # a fresh process takes a third of a second of CPU for its imports
 _START_SECONDS = 60.0  # a cold start with its imports, on a busy machine, is no fault of the document

@@ -21,7 +21,7 @@ from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS
 from corrobora.ports import ParsedDocument
-from corrobora.text.notices import read_byline
+from corrobora.text.authors import read_byline
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import CODE_GAP, sanitize_text, split_words
 

@@ -34,7 +34,7 @@ from corrobora.domain.evidence import Hit, Query
 from corrobora.domain.limits import LIMITS
 from corrobora.ports import Clock, Limiter
 from corrobora.registry import key_variable
-from corrobora.text.notices import clean_authors
+from corrobora.text.authors import clean_authors
 from corrobora.text.tokens import sanitize_text
 
 CALL_SECONDS = 30.0  # a whole call, from connection to the last byte

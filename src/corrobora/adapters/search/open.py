@@ -16,7 +16,7 @@ from xml.etree import ElementTree as ET
 from corrobora.adapters.search import KeyedProvider, ResultRow, clean_line, is_mapping
 from corrobora.domain.errors import ProviderError, UserError
 from corrobora.domain.evidence import Hit, Query
-from corrobora.text.notices import MOST_AUTHORS, name_group, name_person
+from corrobora.text.authors import MOST_AUTHORS, name_group, name_person
 from corrobora.text.tokens import split_words, stem_word
 
 _MOST = 20  # results that one call asks for

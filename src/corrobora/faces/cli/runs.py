@@ -156,7 +156,7 @@ def list_score_changes(rows: Sequence[RunRow], scores: Mapping[str, float]) -> d
 @workspace_command
 async def show_run(workspace: Workspace, *, run: str, as_json: bool) -> None:
     """Show the question, status and files of one run."""
-    from corrobora.app.delivery import describe_webhook  # noqa: PLC0415 - only here
+    from corrobora.app.webhooks import describe_webhook  # noqa: PLC0415 - only here
 
     row = await workspace.runs.get(await workspace.runs.find_id(run))
     webhooks = [describe_webhook(each) for each in await workspace.webhooks.list(row.id)]

@@ -18,7 +18,6 @@ from typing import Any, Literal
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
-from corrobora.app.delivery import describe_webhook, send_webhooks
 from corrobora.app.libraries import list_libraries, resolve_libraries, unknown_library_error
 from corrobora.app.runs import (
     FINISH_TOPIC,
@@ -36,6 +35,7 @@ from corrobora.app.runs import (
     submit_run,
     suggest_plan,
 )
+from corrobora.app.webhooks import describe_webhook, send_webhooks
 from corrobora.config import Settings
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.run import DEMO, Event, EventType, RunId, RunRow, RunStatus, validate_id
