@@ -186,7 +186,9 @@ def test_a_run_is_cancelled_resumed_and_removed(own: Settings, idle: str) -> Non
         wait_for_status(idle, follow.json()["id"], "done")
     report = httpx2.get(f"{idle}/api/v1/runs/{follow.json()['id']}/report").json()
     assert (report["previous"], "412 metres" in report["markdown"]) == (run, True)
+    assert (own.home / "runs" / run / "report.md").is_file()
     assert httpx2.delete(f"{idle}/api/v1/runs/{run}").status_code == 204
+    assert not (own.home / "runs" / run).exists()
     gone = httpx2.get(f"{idle}/api/v1/runs/{run}")
     assert (gone.status_code, gone.json()["code"]) == (404, "run_unknown")
 

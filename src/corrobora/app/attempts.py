@@ -327,8 +327,8 @@ class RunAttempt:
 
         async def write_artifacts(texts: Mapping[str, str]) -> None:
             files = [Artifact.from_text(name, text) for name, text in texts.items()]
+            await self._workspace.runs.store_artifacts(self._row.id, self._epoch, files)  # raises if it was removed
             await asyncio.to_thread(write_folders, files)
-            await self._workspace.runs.store_artifacts(self._row.id, self._epoch, files)
 
         return write_artifacts
 

@@ -7,8 +7,10 @@ report is delivered.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+import shutil
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
@@ -169,8 +171,7 @@ async def pass_pause(workspace: Workspace, run: str) -> bool:
     topic = await _find_pause(workspace, run)
     if topic is None:
         return False
-    hint = (await workspace.runs.read_answers(run)).get(topic)
-    if hint is None:
+    if (hint := (await workspace.runs.read_answers(run)).get(topic)) is None:
         await _answer_pause(workspace, run, topic, "")
     return bool(hint)
 
@@ -276,10 +277,15 @@ def run_folder(workspace: Workspace, run: str) -> RunFolder:
     return RunFolder(workspace.settings.home / "runs" / run)
 
 
+async def remove_run(workspace: Workspace, run: str) -> None:
+    """Remove a run with its journal, events and files, also those in its folder on this machine."""
+    await workspace.runs.remove(run)
+    await asyncio.to_thread(shutil.rmtree, run_folder(workspace, run).base, ignore_errors=True)
+
+
 def pause_topic(reason: str) -> str | None:
     """Return the topic of the answer that a paused run waits for, from the reason it gave; None if it gave none."""
-    found = _PAUSE_REASON.search(reason)
-    if found is None:
+    if (found := _PAUSE_REASON.search(reason)) is None:
         return None
     return f"{found[3]}/{found[2]}" if found[1] == "after" else queries_topic(found[3], int(found[2]))
 
@@ -340,8 +346,6 @@ _TOPIC = "rating/"
 _NAME = re.compile(r"[\w .@-]{1,60}")
 _MOST_COMMENT = 4_000
 _STEPS = 5
-
-
 CRITERIA = tuple(field.name for field in fields(Verdict) if field.name != "rationale")  # those of the judge
 
 

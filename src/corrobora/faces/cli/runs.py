@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from corrobora.app.runs import authorize_run, check_awaiting, resolve_profile, run_folder, steer_run
+from corrobora.app.runs import authorize_run, check_awaiting, remove_run, resolve_profile, run_folder, steer_run
 from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.domain.run import RequestOption, RunId, RunRow, RunStatus, parse_stage
 from corrobora.faces.cli import CommandGroup
@@ -215,7 +215,7 @@ async def remove_runs(workspace: Workspace, *, names: tuple[str, ...]) -> None:
                 raise
             missing.append(each)
             continue
-        await workspace.runs.remove(run)
+        await remove_run(workspace, run)
         click.echo(f"removed {run}")
     if missing:
         raise UserError("run_unknown", f"There is no run {', '.join(missing)}.", next_step="See: corrobora runs list")

@@ -30,6 +30,7 @@ from corrobora.app.runs import (
     pause_topic,
     prepare_resume,
     read_report_json,
+    remove_run,
     resolve_profile,
     steer_run,
     submit_run,
@@ -213,7 +214,7 @@ async def remove(workspace: Workspace, run: str) -> None:
 
     Raises `UserError` `run_id_whole` for a start of an id.
     """
-    await workspace.runs.remove((await _read_named_run(workspace, run)).id)
+    await remove_run(workspace, (await _read_named_run(workspace, run)).id)
 
 
 async def read_report(workspace: Workspace, run: str) -> Mapping[str, Any]:

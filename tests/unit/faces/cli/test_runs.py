@@ -87,7 +87,10 @@ def test_ids_are_shortened_only_as_far_as_each_stays_unique() -> None:
 
 def test_rm(finished: tuple[Any, str]) -> None:
     shell, run = finished
+    folder = shell.home / "runs" / run
+    assert (folder / "report.md").is_file()
     assert shell("runs", "rm", run).out == f"removed {run}\n"
+    assert not folder.exists()
     result = shell("runs", "rm", run)
     assert (result.code, f"no run {run}" in result.complaint) == (2, True)
 
