@@ -87,6 +87,19 @@ def _read_date(match: re.Match[str]) -> Date:
     return Date(int(parts.get("y", 0)), number, int(parts.get("d", 0)), match.group())
 
 
+def read_date(text: str) -> str:
+    """Return the first date of a text that says its year, as ISO day, month or year; "" for none.
+
+    Example:
+        >>> read_date("10 July 2024"), read_date("July 2024"), read_date("in 2024"), read_date("---")
+        ('2024-07-10', '2024-07', '2024', '')
+    """
+    dated = next((each for each in map(_read_date, _ANY_CASE.finditer(text)) if each.year), None)
+    possible = dated is not None and dated.month <= 12 and dated.day <= 31  # noqa: PLR2004 - of a calendar
+    year = _YEAR.search(text)
+    return "-".join(f"{part:02}" for part in dated[:3] if part) if dated and possible else year[0] if year else ""
+
+
 def find_days(text: str) -> tuple[str, ...]:
     """Return the distinct full dates of `text` as ISO dates, in order; impossible dates are left out."""
     found = (_read_date(match) for match in _ANY_CASE.finditer(text))

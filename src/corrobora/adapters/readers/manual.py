@@ -22,7 +22,7 @@ from corrobora.adapters.readers.roff import (
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.ports import ParsedDocument
-from corrobora.text.quantities import find_dates
+from corrobora.text.quantities import read_date
 
 _GLUED = re.compile(rf"(?:(?<![^\S\n])[^\S\n]++)?{GLUE}[{GLUE} \t]*")
 _BULLETS = frozenset("•-*o+·–—○□")
@@ -78,13 +78,11 @@ class _PageWriter:
                 self._write_macro(request[0], split_arguments(request[1]))
         self._end_section()
         title, section, date, source = (_fold(read_escapes(each)) for each in self._head)
-        days = [each for each in find_dates(date)[0] if each.year]
-        parts = (days[0].year, days[0].month, days[0].day) if days else ()
         own = _fold(read_escapes(self._name))
         name = own if own.casefold() == title.casefold() else title
         return self._writer.build_parsed(
             f"{name}({section})" if section else name,
-            published="-".join(f"{part:02}" for part in parts if part),
+            published=read_date(date),
             version=source if any(map(str.isdigit, source)) else "",
         )
 

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from html import escape
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from corrobora.adapters.readers import TextWriter, decode_text
@@ -18,6 +20,7 @@ from corrobora.adapters.readers.html import is_element, read_tags
 from corrobora.adapters.readers.rst import BOLD_LINE
 from corrobora.ports import ParsedDocument
 from corrobora.text.authors import read_byline
+from corrobora.text.quantities import read_date
 
 _DEFINITION = re.compile(r"[^\n]{1,100}[^\n.!?;]\n:[ \t]+\S")  # a term, and below it a colon with what it means
 _DEFINED = re.compile(r"\s+:\s+")
@@ -26,10 +29,19 @@ _TEMPLATE = re.compile(
     r"(?:(?<=\S)|^)\{:[^{}\n]{0,200}\}| *\{:[^{}\n]{0,200}\}$|\{%[^{}\n]{0,300}%\}|^\[\[toc\]\]$", re.IGNORECASE
 )
 _ANCHOR = re.compile(r"\s*\{[:#.][^{}\n]{0,200}\}$")  # of a heading
-_LABELLED = re.compile(r"[*_]{0,3}[A-Z][\w '’/()-]{1,40}(?::[*_]{0,3}|[*_]{1,3}:) \S")
+_LABELLED = re.compile(r"(?:[*_]{0,3}[A-Z][\w '’/()-]{1,40}(?::[*_]{0,3}|[*_]{1,3}:)|\[\^[^\]\s]{1,40}\]:) +\S")
+_NOTE = re.compile(r"^ {0,3}\[\^([^\]\s]{1,40})\]:", re.MULTILINE)  # defines a footnote
+_MARK = re.compile(  # of a footnote, a label for references, and the attributes of the picture or link before it
+    r"\[\^(?P<note>[^\]\s]{1,40})\](?::[ \t]*)?|\\label\{[^{}\n]{1,100}\}"
+    r"|(?P<about>\{\s*(?:[.#][\w-]|[\w-]{1,40}=)[^{}]{0,200}\})"
+)
+_LABEL = re.compile(r"[ \t]*\\label\{[^{}\n]{1,100}\}")
+_BOXES = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}  # of a task
+_FORMULA = re.compile(r"\$\$|\\begin\{(equation|align|alignat|gather|multline|eqnarray|displaymath)(\*?)\}")
+_FORMULA_CHARS = 5_000
 _FRONT = frozenset({"title", "date", "published", "version", "publisher", "site", "author", "authors"})
 _FLOW_ITEM = re.compile(r"""\s*(?:"[^"]*"|'[^']*'|[^,]+)""")  # of a list in brackets; a quoted one may hold commas
-_LISTED = re.compile(r"\s*-\s+(?:name:\s*)?(.+)")  # an item of a list of names
+_LISTED = re.compile(r"\s*-\s+(?:name\s*:\s*)?(.+)")  # an item of a list of names
 
 
 def read_markdown(data: bytes, charset: str = "") -> ParsedDocument:
@@ -39,7 +51,7 @@ def read_markdown(data: bytes, charset: str = "") -> ParsedDocument:
     write_markdown(body, writer)
     return writer.build_parsed(
         front.get("title", ""),
-        published=front.get("date", front.get("published", ""))[:10],
+        published=read_date(front.get("date") or front.get("published") or ""),
         version=front.get("version", ""),
         publisher=front.get("publisher", front.get("site", "")),
         authors=read_byline(front.get("authors") or front.get("author") or ""),
@@ -48,7 +60,40 @@ def read_markdown(data: bytes, charset: str = "") -> ParsedDocument:
 
 def write_markdown(text: str, writer: TextWriter) -> None:
     """Write the readable text of Markdown without front matter."""
-    _BlockWriter(writer).write_tokens(MarkdownIt("commonmark", {"maxNesting": 40}).enable("table").parse(text))
+    parser = MarkdownIt("commonmark", {"maxNesting": 40}).enable("table")
+    ends = ["paragraph", "reference", "blockquote", "list"]
+    parser.block.ruler.before("fence", "formula", _read_formula, {"alt": ends})
+    parser.inline.ruler.before("escape", "mark", _skip_mark)
+    _BlockWriter(writer).write_tokens(parser.parse(text, {"notes": set(_NOTE.findall(text))}))
+
+
+def _read_formula(state: StateBlock, line: int, end: int, silent: bool) -> bool:  # noqa: FBT001 - called by the parser
+    """Take the lines of a formula that is set apart as one block, as TeX and the processors of papers write them."""
+    begin = state.bMarks[line] + state.tShift[line]
+    opening = _FORMULA.match(state.src, begin, state.eMarks[line])
+    if opening is None:
+        return False
+    closing = f"\\end{{{opening[1]}{opening[2]}}}" if opening[1] else "$$"
+    at = state.src.find(closing, opening.end(), min(state.eMarks[end - 1], begin + _FORMULA_CHARS))
+    last = line + state.src.count("\n", begin, at)
+    if at < 0 or any(map(str.isalnum, state.src[at + len(closing) : state.eMarks[last]])):
+        return False
+    if not silent:
+        state.push("fence", "", 0).content = _LABEL.sub("", state.src[begin : state.eMarks[last]])
+        state.line = last + 1
+    return True
+
+
+def _skip_mark(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - called by the parser
+    """Leave out marks that a processor of papers obeys and does not print."""
+    mark = _MARK.match(state.src, state.pos)
+    if mark is None or (mark["note"] and mark["note"] not in state.env["notes"]):
+        return False
+    if mark["about"] and (state.pending or not state.tokens or state.tokens[-1].type not in ("image", "link_close")):
+        return False
+    state.pos = mark.end()
+    state.pending = state.pending if silent else state.pending.rstrip()
+    return True
 
 
 def split_front_matter(text: str) -> tuple[dict[str, str], str]:
@@ -156,6 +201,7 @@ class _BlockWriter:
         elif self._cells is not None:
             self._cells.append(" ".join(text.split()))
         elif self._open_item:
+            text = _BOXES.get(text[:4], text[:4]) + text[4:]
             marked = f"{self._items[-1]} {text}" if self._items else text
             self._writer.add_block(marked, tight=True, depth=max(0, len(self._items) - 1))
             self._open_item = False
@@ -178,7 +224,9 @@ def inline_text(children: Sequence[Token], breaks: str = " ") -> str:
         match child.type:
             case "text":
                 parts.append(_TEMPLATE.sub("", child.content))
-            case "code_inline" | "image":
+            case "image":
+                parts.append(inline_text(child.children or ()))
+            case "code_inline":
                 parts.append(child.content)
             case "softbreak":
                 parts.append(breaks)

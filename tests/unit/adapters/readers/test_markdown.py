@@ -77,7 +77,7 @@ def test_anything_is_read_and_headings_stay_exact(text):
         assert parsed.text.startswith(heading.title[:50], heading.start)
 
 
-@pytest.mark.parametrize("unit", ["[", "*a ", "> ", "<", "`", "- ", "{:", "![](", "|a"])
+@pytest.mark.parametrize("unit", ["[", "*a ", "> ", "<", "`", "- ", "{:", "![](", "|a", "$$\n", "\\begin{align}\n"])
 def test_hostile_markdown_is_read_in_linear_time(unit):
     assert measure_growth(lambda size: read_markdown((unit * (size // len(unit))).encode()), 4_000) < LINEAR
 
@@ -129,3 +129,49 @@ def test_a_place_to_fill_in_that_is_called_like_an_element_leaves_code_as_it_is(
     assert (
         read_markdown(text.encode()).text == "Write a line:\n\n\u2002# <source device> <target>\n\u2002swap1  /dev/sde9"
     )
+
+
+PAPER = rb"""---
+title: Kilns
+authors:
+  - name : Greta Lund
+  - name: Ole Brandt
+date: 10 July 2024
+---
+Kilns shrink [^1]. The pattern is [^a-z], and `[^1]` in code.
+
+![The *kiln*.\label{fig:kiln}](kiln.png){
+width="360pt" }
+
+The heat is given by
+\begin{equation}\label{eq:heat}
+\mathbf{q} = 0. \\
+Q_{x} > 1.
+\end{equation}
+where it holds. It costs $$ 5.
+
+- [X] Greta
+- [ ] Ole
+
+[^1]: By a tenth.
+"""
+
+
+def test_marks_that_a_processor_of_papers_obeys_are_not_printed():
+    parsed = read_markdown(PAPER)
+    assert (parsed.published, parsed.authors) == ("2024-07-10", ("Greta Lund", "Ole Brandt"))
+    formula = ("\\begin{equation}", "\\mathbf{q} = 0. \\\\", "Q_{x} > 1.", "\\end{equation}")
+    assert parsed.text.split("\n\n") == [
+        "Kilns shrink. The pattern is [^a-z], and [^1] in code.",
+        "The kiln.",
+        "The heat is given by",
+        "\n".join(f"\u2002{line}" for line in formula),
+        "where it holds. It costs $$ 5.",
+        "- ☑ Greta\n- ☐ Ole",
+        "By a tenth.",
+    ]
+
+
+@pytest.mark.parametrize(("date", "published"), [("---", ""), ("9 Oct. 2023", "2023-10-09"), ("2019", "2019")])
+def test_the_date_of_front_matter_is_read_or_left_out(date: str, published: str):
+    assert read_markdown(f"---\ntitle: Kilns\ndate: {date}\n---\nA kiln.\n".encode()).published == published
