@@ -75,9 +75,7 @@ class _LineWriter:
             return at + 1
         if title := self._write_title(at):
             return title
-        if line.startswith(".. ") or line.strip() == "..":
-            return self._write_explicit(at)
-        return self._write_paragraph(at)
+        return self._write_explicit(at) if _is_explicit(line) else self._write_paragraph(at)
 
     def _write_title(self, at: int) -> int:
         """Write a heading if one starts here and return the line after it, else 0."""
@@ -103,12 +101,13 @@ class _LineWriter:
 
     def _write_explicit(self, at: int) -> int:
         """Skip a comment or target; write what a directive or note holds. An empty comment ends before what follows."""
-        match = _DIRECTIVE.match(self._lines[at])
+        line = self._lines[at].strip()
+        match = _DIRECTIVE.match(line)
         end = at + 1
-        if self._lines[at].strip() == ".." and not "".join(self._lines[end : end + 1]).strip():
+        if line == ".." and not "".join(self._lines[end : end + 1]).strip():
             return end
-        end = self._find_outside(end)
-        if note := _NOTE.match(self._lines[at]):
+        end = self._find_outside(end, _measure_indent(self._lines[at]))
+        if note := _NOTE.match(line):
             text = " ".join([note[2] or "", *_outdent_lines(self._lines[at + 1 : end])])
             self._writer.add_block(strip_inline(f"{note[1]} {text}"))
         if match is None or match[1].lower() in _SKIPPED:
@@ -145,10 +144,8 @@ class _LineWriter:
         """Write the lines of a directive as paragraphs: headings inside stay text."""
         at = 0
         while at < len(self._lines):
-            if self._lines[at].startswith(".. "):
-                at = self._write_explicit(at)
-            else:
-                at = self._write_paragraph(at) if self._lines[at].strip() else at + 1
+            line = self._lines[at]
+            at = self._write_explicit(at) if _is_explicit(line) else self._write_paragraph(at) if line.strip() else at + 1
 
     def _write_paragraph(self, at: int) -> int:
         end = at
@@ -208,6 +205,11 @@ def _defines_term(argument: str, body: Sequence[str]) -> bool:
         return False
     below = body[1].strip()
     return bool(below) and not (_BORDER.match(below) or _starts_item(below) or below.startswith(".. "))
+
+
+def _is_explicit(line: str) -> bool:
+    """True for the first line of a directive, comment or target, which may stand in an item of a list."""
+    return line.lstrip().startswith(".. ") or line.strip() == ".."
 
 
 def _measure_indent(line: str) -> int:

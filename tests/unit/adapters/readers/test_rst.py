@@ -145,3 +145,32 @@ def test_a_paragraph_of_signs_takes_linear_time() -> None:
 def test_a_block_that_is_tested_is_code():
     text = b"Stop it:\n\n.. testcode::\n\n    stop(7)\n      # at once\n"
     assert read_rst(text).text == "Stop it:\n\n\u2002stop(7)\n\u2002  # at once"
+
+
+def test_code_of_an_item_is_code_and_a_target_behind_it_says_nothing():
+    page = b"""- **Kilns**: They are fired as follows:
+
+    .. code-block:: python
+
+        for kiln in kilns:
+            kiln.fire()
+
+    .. note::
+
+        They are hot.
+
+        .. versionadded:: 4.0
+
+.. _`KILN-3`:
+    https://kilns.example/3.txt
+
+- **Ovens**: None.
+"""
+    text = read_rst(page).text
+    assert text.split("\n\n") == [
+        "- Kilns: They are fired as follows:",
+        "\u2002for kiln in kilns:\n\u2002    kiln.fire()",
+        "They are hot.",
+        "4.0",
+        "- Ovens: None.",
+    ]
