@@ -222,6 +222,7 @@ def _select_pieces(fact: Fact, core: str, room: int, *, goes_on: bool = False) -
         kept = kept if opens < 0 or opens in kept else [opens, *kept]  # what stands below a term holds for it
         kept = _go_on(raw, kept, room) if goes_on else kept
         kept = _add_code(fact.quote, spans, kept)
+    kept = _stay_in_list(fact.quote, spans, kept, raw.index(core) if core in raw else 0)
     pieces: list[str] = []
     items: set[str] = set()
     for at in kept:
@@ -283,11 +284,23 @@ def _add_list(quote: str, spans: Sequence[Span], kept: range, room: int) -> Sequ
             joined = "\n\n" not in quote[before.end : each.start] or _LEADS_ON.match(quote[each.start : each.end])
             items.append(bool(items and items[-1] and joined))
     lead = next((n for n in reversed(range(kept.start)) if not items[n]), -1)
-    if lead < 0 or not quote[: spans[lead].end].endswith(":"):
+    outer = measure_depth(quote, spans[lead + 1].start) > depth  # the list that it leads in is inside an item before
+    if lead < 0 or outer or not quote[: spans[lead].end].endswith(":"):
         return kept
     whole = range(lead, next((n for n in range(kept.stop, len(items)) if not items[n]), len(items)))
     fits = len(quote[spans[lead].start : spans[whole[-1]].end].split()) <= room
     return whole if fits else [lead, *kept]
+
+
+def _stay_in_list(quote: str, spans: Sequence[Span], kept: Sequence[int], core: int) -> Sequence[int]:
+    """Part the items of a list from those of the list around it, which another sentence leads in; one list stays."""
+    depths = [
+        (n, measure_depth(quote, spans[at].start))
+        for n, at in enumerate(kept)
+        if LIST_ITEM.match(quote, spans[at].start) is not None
+    ]
+    border = next((n for n, depth in depths if depth < depths[0][1]), len(kept))
+    return kept[:border] if border == len(kept) or core < kept[border] else kept[border:]
 
 
 def _is_label(fact: Fact, span: Span, core: str) -> bool:
