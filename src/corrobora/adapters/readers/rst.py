@@ -145,7 +145,8 @@ class _LineWriter:
         at = 0
         while at < len(self._lines):
             line = self._lines[at]
-            at = self._write_explicit(at) if _is_explicit(line) else self._write_paragraph(at) if line.strip() else at + 1
+            write = self._write_explicit if _is_explicit(line) else self._write_paragraph
+            at = write(at) if line.strip() else at + 1
 
     def _write_paragraph(self, at: int) -> int:
         end = at

@@ -119,11 +119,11 @@ def test_of_a_long_list_the_first_sentence_of_each_item_is_printed():
 
 def test_items_of_the_list_around_stand_under_no_lead_in_of_the_inner_list():
     said = "which is told to each guest of the works once a year by letter, in words that everybody understands"
-    quote = f"Since 1.2, two kilns were built:\n  - An oak kiln, {said}\n  - An iron kiln, {said}\n- Since 1.3, none is."
+    quote = f"Since 1.2, two kilns are lit:\n  - An oak kiln, {said}\n  - An iron kiln, {said}\n- Since 1.3, none is."
     fact = replace(OLD[0], quote=quote)
     assert cite_fact(fact, core="- Since 1.3, none is.", room=75) == "Since 1.3, none is [S1:C1]."
     for shown in (fact, replace(fact, quote=quote.replace(f", {said}", ""))):
-        lines = cite_fact(shown, core="Since 1.2, two kilns were built:", room=75).split("\n")
+        lines = cite_fact(shown, core="Since 1.2, two kilns are lit:", room=75).split("\n")
         assert [line.split(" kiln")[0].strip() for line in lines] == ["Since 1.2, two", "- An oak", "- An iron"]
 
 
