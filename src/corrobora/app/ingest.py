@@ -305,7 +305,7 @@ def list_files(base: Path, prefix: str, report: IngestReport, max_files: int) ->
             report.skip_file(key, *problem)
         elif looks_secret(path.name):
             report.skip_file(key, ReadOutcome.SKIPPED, "Files of this name usually contain secrets.")
-        elif path != base and path.name.startswith("."):
+        elif path != base and path.name.startswith((".", "~$")):  # "~$": of a document that is open
             report.skip_file(key, ReadOutcome.SKIPPED, "Hidden files are not read.")
         elif len(files) >= max_files:
             report.skip_file(key, ReadOutcome.SKIPPED, f"Over the limit of {max_files} files; this and all later ones.")

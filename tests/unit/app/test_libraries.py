@@ -109,11 +109,13 @@ async def test_k14_what_is_hidden_is_not_read_and_is_listed(ingest, tmp_path):
     write(
         tmp_path, good_md="Text.", **{".notes_md": "Text.", ".git__config_md": "Text.", "node_modules__a_md": "Text."}
     )
+    (tmp_path / "~$good.docx").write_bytes(b"Ann")  # beside a document that is open
     report = await ingest.add_path("lib", tmp_path)
     assert report.stored == ["good.md"]
     assert {each.path: each.reason for each in report.skipped} == {
         ".git": "Hidden folders are not read.",
         ".notes.md": "Hidden files are not read.",
+        "~$good.docx": "Hidden files are not read.",
         "node_modules": "Folders of this name hold no documents.",
     }
 

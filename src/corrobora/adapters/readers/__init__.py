@@ -11,6 +11,7 @@ import codecs
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -18,6 +19,7 @@ from dataclasses import replace
 from corrobora.adapters.readers import outline
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
+from corrobora.domain.limits import LIMITS
 from corrobora.ports import Heading, ParsedDocument
 from corrobora.text.authors import clean_authors
 from corrobora.text.tokens import CODE_GAP, TERM_GAP, sanitize_text, split_words
@@ -154,7 +156,8 @@ def _choose_codec(declared: str) -> str:
 _SPACES = re.compile(r"[^\S\n]+")
 _INDENT, _DEEPEST = "  ", 20  # of an item for each list around its own, and at most so many
 _TITLE_CHARS = 300
-_SNIFFED = 8_192  # characters from which the dialect of a table of values is told
+_SNIFFED = 8_192  # characters from which the delimiter of a table of values is told
+_DELIMITERS = "\t;|,"  # of two that fit alike the first: the others stand in cells
 
 
 _PROSE = 0.38  # share of function words from which a block that is set as code is prose
@@ -324,16 +327,55 @@ def read_text(data: bytes, charset: str = "") -> ParsedDocument:
 def read_csv(data: bytes, charset: str = "") -> ParsedDocument:
     """Read a table of values: each row becomes a line that names its heads. Raises `ReadError` if it is not text.
 
-    A text without a dialect that can be told is read as plain text.
+    What stands before the head, parted by a blank line or marked as a comment, is kept without names. A text that is no
+    table is read as plain text.
     """
     text = decode_text(data, charset)
+    first, _, rest = text.partition("\n")
+    named = first.removeprefix("sep=") if first.startswith("sep=") else ""  # as spreadsheets write and read it
+    text = rest if named else text
     try:
-        dialect = csv.Sniffer().sniff(text[:_SNIFFED], delimiters=",;\t|")
-        rows = [row for row in csv.reader(io.StringIO(text), dialect) if any(row)]
+        delimiter = named[:1] or max(_DELIMITERS, key=lambda each: _rate_rows(_split_rows(text[:_SNIFFED], each)))
+        above, head, rows = _find_head(_split_rows(text, delimiter))
     except csv.Error:
-        rows = []
-    if not rows:
+        above, head, rows = [], [], []
+    if not (head and rows):
         return read_text(data, charset)
     out = TextWriter()
-    out.add_rows(rows[1:], rows[0])
+    out.add_rows(above)
+    out.add_rows(rows, head)
     return out.build_parsed()
+
+
+def _split_rows(text: str, delimiter: str) -> list[list[str]]:
+    csv.field_size_limit(LIMITS.text_max_chars)
+    return list(csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True))
+
+
+def _find_width(rows: Iterable[Sequence[str]]) -> int:
+    """Return the commonest number of cells above one, 0 if no row has several; of two the larger."""
+    widths = Counter(len(row) for row in rows if len(row) > 1)
+    return max(widths, key=lambda width: (widths[width], width), default=0)
+
+
+def _rate_rows(rows: Sequence[Sequence[str]]) -> float:
+    """Return how far the rows agree on a number of cells: the right delimiter makes the most alike."""
+    width = _find_width(rows)
+    return sum(len(row) == width for row in rows) / max(1, sum(any(row) for row in rows))
+
+
+def _find_head(rows: list[list[str]]) -> tuple[list[list[str]], list[str], list[list[str]]]:
+    """Return what stands above the table, its head, and its rows, each with a cell for each head; no head if none is.
+
+    Empty cells at the end of a row say nothing: a head may have fewer of them than its rows.
+    """
+    width = _find_width(rows)
+    ends = [max((at for at, cell in enumerate(row, start=1) if cell), default=0) for row in rows]
+    least = _find_width(row[:end] for row, end in zip(rows, ends, strict=True))
+    at = next((at for at, end in enumerate(ends) if 1 < least <= end), 0)
+    above = [row for row in rows[:at] if any(row)]
+    apart = not above or not ends[at - 1] or all(row[0].startswith("#") for row in above)
+    if not (least and apart):
+        return [], [], []
+    found = [row[:end] + [""] * (width - end) for row, end in zip(rows[at:], ends[at:], strict=True) if end]
+    return above, found[0], found[1:]

@@ -1,4 +1,4 @@
-"""E-mail: a message as its reader sees it, and files of many messages (mbox). What is attached is named.
+"""E-mail: a message as its reader sees it, files of many messages (mbox), and web archives. What is attached is named.
 
 Knows the headers, parts and encodings of messages through the standard library, and that of several forms of a body one
 is shown. Opens forwarded messages and no other attachment, follows no link. Runs in the parser's process.
@@ -16,7 +16,7 @@ from email.utils import getaddresses, parsedate_to_datetime
 from typing import cast
 
 from corrobora.adapters.readers import TextWriter, decode_text
-from corrobora.adapters.readers.html import read_tags
+from corrobora.adapters.readers.html import read_html, read_tags
 from corrobora.adapters.readers.outline import join_quoted
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
@@ -32,12 +32,11 @@ _WORD = re.compile(r"\w+")
 
 
 def read_mail(data: bytes, charset: str = "") -> ParsedDocument:
-    """Return the text of a message, or of all messages of an mbox: each is a heading, its subject.
+    """Return the text of a message, or of all messages of an mbox: each is a heading, its subject; or of a saved page.
 
     Raises:
         ReadError: `unsupported` for what has no headers of a message.
     """
-    del charset  # each part states its own
     data = data.replace(b"\r\n", b"\n").lstrip()
     borders = list(_BORDER.finditer(data)) if data.startswith(b"From ") else []
     ends = [*(border.start() for border in borders[1:]), len(data)]
@@ -48,6 +47,10 @@ def read_mail(data: bytes, charset: str = "") -> ParsedDocument:
     messages = [message_from_bytes(each) for each in raw or [data]]
     if not any(message["From"] or message["Subject"] for message in messages):
         raise ReadError(ReadOutcome.UNSUPPORTED, "It has no headers of an e-mail.", next_step="Save it as text.")
+    if str(messages[0]["From"]).startswith("<Saved by "):  # a web archive (MHTML); its date is that of saving
+        pages = (part for part in messages[0].walk() if part.get_content_type() == "text/html")
+        page = next(pages, messages[0])
+        return read_html(cast("bytes", page.get_payload(decode=True) or b""), page.get_content_charset(charset))
     writer = TextWriter()
     for message in messages:
         _write_message(message, writer, level=1, depth=0, one_of_many=bool(borders))

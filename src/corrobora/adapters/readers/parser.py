@@ -82,7 +82,7 @@ TEXT = FormatReader("corrobora.adapters.readers:read_text", (".txt", ".text"), (
 CSV = FormatReader("corrobora.adapters.readers:read_csv", (".csv", ".tsv"), ("text/csv", "text/tab-separated-values"))
 JSON = FormatReader(
     "corrobora.adapters.readers.structured:read_json",
-    (".json", ".jsonl", ".ndjson", ".ipynb"),
+    (".json", ".jsonl", ".ndjson", ".geojson", ".ipynb"),
     tuple(f"application/{kind}" for kind in ("json", "jsonl", "x-ndjson", "ld+json", "vnd.api+json", "x-ipynb+json")),
 )
 PDF = FormatReader(
@@ -120,7 +120,7 @@ _PACKAGES = (  # what tells the format of a ZIP archive, whatever its name
     (b"word/document.xml", DOCX),
 )
 MAIL = FormatReader(
-    "corrobora.adapters.readers.mail:read_mail", (".eml", ".mbox", ".mbx"), ("message/rfc822", "application/mbox")
+    "corrobora.adapters.readers.mail:read_mail", (".eml", ".mbox", ".mbx", ".mht", ".mhtml"), ("message/rfc822", "application/mbox")
 )
 MANUAL = FormatReader(
     "corrobora.adapters.readers.manual:read_manual", (".man", ".mdoc"), ("text/troff", "application/x-troff-man")
