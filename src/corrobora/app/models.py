@@ -141,7 +141,7 @@ def serve_in_turn(targets: Targets) -> bool:
 
 async def check_servers(targets: Targets) -> None:
     """Look whether somebody listens at the address of each model. Raises `ModelSilent`."""
-    for address, model in {target.base_url: target.label for target in targets.values() if target.base_url}.items():
+    for address, target in {target.base_url: target for target in targets.values() if target.base_url}.items():
         parts = urlsplit(address)
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
         proxy = find_proxy(parts.scheme, host, port)
@@ -150,7 +150,8 @@ async def check_servers(targets: Targets) -> None:
             async with asyncio.timeout(_CONNECT_SECONDS):
                 _, writer = await asyncio.open_connection(host, port)
         except (OSError, TimeoutError):
-            raise ModelSilent.nobody_listens(model, f"[{host}]:{port}" if ":" in host else f"{host}:{port}") from None
+            place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+            raise ModelSilent.nobody_listens(target.label, place, local=target.free and proxy is None) from None
         writer.close()
 
 

@@ -205,13 +205,12 @@ class ModelSilent(ProviderError):
         )
 
     @classmethod
-    def nobody_listens(cls, model: str, address: str) -> ModelSilent:
-        """Nobody listens at the address of the model that was named."""
+    def nobody_listens(cls, model: str, address: str, *, local: bool) -> ModelSilent:
+        """Nobody listens at the address of the model that was named: a server of this machine, or one elsewhere."""
+        problem = f"There is no server at {address}" if local else f"{address} cannot be reached"
+        step = "Start it" if local else "Check the network, a proxy (HTTPS_PROXY) and the address"
         return cls(
-            "provider_silent",
-            f"There is no server at {address} for {model}.",
-            provider=model,
-            next_step="Start it, or leave --model out.",
+            "provider_silent", f"{problem} for {model}.", provider=model, next_step=f"{step}, or leave --model out."
         )
 
 

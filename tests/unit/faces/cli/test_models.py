@@ -109,7 +109,10 @@ def test_a_model_that_nobody_serves_stops_the_run_before_it_begins(filled: Any) 
     before = filled("runs", "list", "--json").out
     result = ask(filled, "openai-compatible:scripted@http://127.0.0.1:9/v1")
     assert result.code == 7
-    assert "no server at 127.0.0.1:9 for openai-compatible:scripted" in result.complaint
+    assert "no server at 127.0.0.1:9 for openai-compatible:scripted. Start it" in result.complaint
+    filled.setenv(OPENAI_API_KEY="sk-test")
+    elsewhere = ask(filled, "openai:scripted@https://127.0.0.2:9/v1")
+    assert "127.0.0.2:9 cannot be reached for openai:scripted. Check the network" in elsewhere.complaint
     assert "Start it, or leave --model out" in result.complaint
     assert filled("runs", "list", "--json").out == before
 
