@@ -126,7 +126,9 @@ async def test_a_follow_up_question_is_a_run_of_its_own(filled_url: str, tmp_pat
     """The tool `ask`: its answer says which run it follows, and which citations that one had read."""
     async with open_here(filled_url, tmp_path) as (client, _):
         run = (await call(client, "research", question=CLEAR, libraries=["docs"]))["run_id"]
+        broad = await call(client, "research", question="Tell me everything about the world", libraries=["docs"])
         await follow(client, run)
+        assert "call research with another question" in (await follow(client, broad["run_id"]))[0]["next_step"]
         asked = (await call(client, "ask", run_id=run, question="How long is the bridge at Arnholm?"))["run_id"]
         assert asked != run
         assert (await follow(client, asked))[0]["status"] == "done"

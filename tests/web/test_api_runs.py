@@ -158,6 +158,8 @@ def test_a_run_of_another_process_is_paused_after_its_round_and_steered(own: Set
     assert sum(json.loads(line)["type"] == "round.started" for line in lines) > 1
     refused = call(idle, run, "steer", hint="").json()
     assert (refused["code"], "/pause" in refused["next_step"]) == ("not_paused", True)
+    assert refused["detail"].count("Its state") == 1
+    assert not refused["next_step"].startswith("Pause")  # nobody works on it any more
     assert call(idle, run, "resume").json()["code"] == "run_ended"
 
 

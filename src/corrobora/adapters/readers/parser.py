@@ -120,7 +120,9 @@ _PACKAGES = (  # what tells the format of a ZIP archive, whatever its name
     (b"word/document.xml", DOCX),
 )
 MAIL = FormatReader(
-    "corrobora.adapters.readers.mail:read_mail", (".eml", ".mbox", ".mbx", ".mht", ".mhtml"), ("message/rfc822", "application/mbox")
+    "corrobora.adapters.readers.mail:read_mail",
+    (".eml", ".mbox", ".mbx", ".mht", ".mhtml"),
+    ("message/rfc822", "application/mbox"),
 )
 MANUAL = FormatReader(
     "corrobora.adapters.readers.manual:read_manual", (".man", ".mdoc"), ("text/troff", "application/x-troff-man")

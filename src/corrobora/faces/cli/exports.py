@@ -68,9 +68,7 @@ _target_options = add_options(
     multiple=True,
     metavar="NAME,..",
     shell_complete=complete_names(lambda: EXPORT_FILES, joined=True),
-    default=(",".join(REPORT_FILES),),
-    show_default=True,
-    help="Formats, with commas; repeatable.",
+    help=f"Formats, with commas; repeatable.  [default: that of the file, or {','.join(REPORT_FILES)}]",
 )
 @_target_options
 @config_option
@@ -83,7 +81,8 @@ def export(  # noqa: PLR0913 - one parameter for each flag, all by name
     corrobora[export]); csl, bib and ris its sources for a reference manager (CSL-JSON, BibTeX, RIS); bundle is one file
     that `corrobora verify` checks anywhere.
     """
-    wanted = _split_names(formats, EXPORT_FILES, "format")
+    named = next((each for each, name in EXPORT_FILES.items() if Path(name).suffix == output.suffix.lower()), "")
+    wanted = _split_names(formats or ([named] if named else [*REPORT_FILES]), EXPORT_FILES, "format")
     first, names = wanted[0], {each: EXPORT_FILES[each] for each in wanted}
     target = None if str(output) == "-" else check_target(output, names, force=force, follow=follow_symlinks)
     if target is None and len(wanted) > 1:

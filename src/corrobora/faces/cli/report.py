@@ -42,12 +42,19 @@ class OutputTarget:
     """Where the report goes: the files to write, each with its format."""
 
     files: Mapping[Path, str]
+    replaces: bool = False
 
-    def write(self, contents: Mapping[str, str | bytes]) -> tuple[Path, ...]:
-        """Write each format that there is a content for; return the files. Raises `UserError` if the disk refuses."""
+    def write(self, contents: Mapping[str, str | bytes], run: str = "RUN") -> tuple[Path, ...]:
+        """Write each format that there is a content for, of this run; return the files.
+
+        Raises `UserError` if the disk refuses, or if another program has written one of the files meanwhile.
+        """
         written: list[Path] = []
         for path, form in self.files.items():
             if form in contents:
+                if not self.replaces and os.path.lexists(path):
+                    step = f"It was left as it is. Write it elsewhere: corrobora export {run} -o FILE"
+                    raise _target_error("exists", path, "was written by another program meanwhile", step)
                 _write_file(path, contents[form])
                 written.append(path)
         return tuple(written)
@@ -65,12 +72,15 @@ def check_target(
         raise _target_error("name", path, "has a NUL character in its name", "Name another file.")
     path = _resolve_link(path, follow=follow)
     ending = path.suffix.lower()
-    form = next((each for each, name in names.items() if ending and name.endswith(ending)), SUFFIX_FORMATS.get(ending))
+    usual = SUFFIX_FORMATS.get(ending)
+    form = next((each for each, name in names.items() if ending and (name.endswith(ending) or each == usual)), None)
     if path.is_dir() or (form is None and not path.suffix):
         files = {path / name: each for each, name in names.items()}
     elif form is None:
         known = ", ".join(dict.fromkeys(Path(name).suffix for name in names.values()))
-        raise _target_error("format", path, f"has an unknown ending {path.suffix!r}", f"Use {known} or a folder.")
+        more = "" if names is not REPORT_FILES else " Other formats: corrobora export last -o FILE"
+        step = f"Use {known} or a folder.{more}"
+        raise _target_error("format", path, f"has an unknown ending {path.suffix!r}", step)
     else:
         files = {path: form}
     for file in files:
@@ -78,7 +88,7 @@ def check_target(
             step = "Add --force to replace it, or name another." if file.is_file() else "Name another file."
             raise _target_error("exists", file, "exists already", step)
     _check_folder(next(iter(files)).parent, path)
-    return OutputTarget(files)
+    return OutputTarget(files, force)
 
 
 def _resolve_link(path: Path, *, follow: bool) -> Path:

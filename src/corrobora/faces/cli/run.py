@@ -368,7 +368,7 @@ async def _write_report(
 ) -> None:
     texts = await read_report_texts(workspace, run, tuple(wanted.target.files.values()) if wanted.target else ("md",))
     if wanted.target is not None and report.get("markdown"):
-        for path in wanted.target.write(texts):
+        for path in wanted.target.write(texts, run):
             write_stderr(f"written  {path}")
     if wanted.as_json:
         document = {"run_id": run, **estimate, **(report or {"outcome": None})}

@@ -24,7 +24,7 @@ from corrobora.app.libraries import open_run_library
 from corrobora.app.runs import read_report_json
 from corrobora.domain.errors import CorroboraError, NoEvidence, ReadError
 from corrobora.domain.evidence import Passage, PassageId, ReadOutcome, Source, SourceId
-from corrobora.domain.run import RunRow, RunStatus, missing_report_error
+from corrobora.domain.run import REFUSED, RunRow, RunStatus, missing_report_error
 from corrobora.faces.cli.display import plain_line
 from corrobora.faces.cli.screen import estimate_text, one_line, plan_lines
 from corrobora.faces.refusals import drop_command, explain_error
@@ -83,6 +83,10 @@ def _next_step(view: RunUpdate) -> str:
             return "Call status again with the cursor."
         case RunStatus.DONE:
             return "Call report."
+        case RunStatus.FAILED if row.outcome in REFUSED:
+            return "The same run would end so again: call research with another question, or edit with other changes."
+        case RunStatus.FAILED if row.outcome.startswith("delivery_"):
+            return "Call report: it was written. Call resume to send it again."
         case RunStatus.PAUSED if row.request.edits:
             return "Show the changes to the person, and call accept with the numbers of those that they accept."
         case _:

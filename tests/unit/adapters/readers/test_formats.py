@@ -69,14 +69,26 @@ def test_a_text_that_is_set_with_the_mark_of_code_is_no_code(name: str) -> None:
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
-        ('Name,Note\nA,"<p class=""x"">B, c</p>"\nD,"two\nlines"\n', "Name: A; Note: <p class=\"x\">B, c</p>.\nName: D; Note: two lines."),
+        (
+            'Name,Note\nA,"<p class=""x"">B, c</p>"\nD,"two\nlines"\n',
+            'Name: A; Note: <p class="x">B, c</p>.\nName: D; Note: two lines.',
+        ),
         ("Plot\tFee, EUR\nA\t1,5\nB\t2,5\n", "Plot: A; Fee, EUR: 1,5.\nPlot: B; Fee, EUR: 2,5."),
         ("sep=;\nPlot;Fee\nA;1\n", "Plot: A; Fee: 1."),
         ("Who,Said\nA,it's fine\nB,'x', y\nC,no\n", "Who: A; Said: it's fine.\nB | 'x' | y\nWho: C; Said: no."),
-        ("Plot,Fee,Since\nA,1\nB,2,2019\nC,3,2020,\n", "Plot: A; Fee: 1.\nPlot: B; Fee: 2; Since: 2019.\nPlot: C; Fee: 3; Since: 2020."),
-        ("Account;12\nFrom;May\n\nDay;Sum;For\n1.2.;-5,00;Bread\n2.2.;-7;Tea\n", "Account | 12\nFrom | May\nDay: 1.2.; Sum: -5,00; For: Bread.\nDay: 2.2.; Sum: -7; For: Tea."),
-        ("Text\nThe cat sat, and the dog ran.\nThe bird flew, and sang.\n", "Text\nThe cat sat, and the dog ran.\nThe bird flew, and sang."),
-        (f"Name,Note\nA,\"{'word, ' * 30_000}end\"\n", f"Name: A; Note: {'word, ' * 30_000}end."),
+        (
+            "Plot,Fee,Since\nA,1\nB,2,2019\nC,3,2020,\n",
+            "Plot: A; Fee: 1.\nPlot: B; Fee: 2; Since: 2019.\nPlot: C; Fee: 3; Since: 2020.",
+        ),
+        (
+            "Account;12\nFrom;May\n\nDay;Sum;For\n1.2.;-5,00;Bread\n2.2.;-7;Tea\n",
+            "Account | 12\nFrom | May\nDay: 1.2.; Sum: -5,00; For: Bread.\nDay: 2.2.; Sum: -7; For: Tea.",
+        ),
+        (
+            "Text\nThe cat sat, and the dog ran.\nThe bird flew, and sang.\n",
+            "Text\nThe cat sat, and the dog ran.\nThe bird flew, and sang.",
+        ),
+        (f'Name,Note\nA,"{"word, " * 30_000}end"\n', f"Name: A; Note: {'word, ' * 30_000}end."),
     ],
     ids=["quotes", "decimal commas", "sep", "apostrophe", "ragged", "rows above the head", "prose", "long cell"],
 )

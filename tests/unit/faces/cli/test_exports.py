@@ -65,6 +65,7 @@ def test_plots_of_a_run(readable: tuple[Any, str]) -> None:
     assert "takes one plot" in shell("plot", run, "-o", "-").complaint
     assert "takes one plot" in shell("plot", run, "-o", "x.svg").complaint
     assert shell("plot", run, "--kind", "dates").code == 6
+    assert "Use .svg or a folder" in shell("plot", run, "--kind", "spend", "-o", "spend.html").complaint
 
 
 def test_references_of_a_run(readable: tuple[Any, str]) -> None:
@@ -91,6 +92,10 @@ def test_word_and_pdf_of_a_run(readable: tuple[Any, str]) -> None:
     assert (shell.folder / "out" / "report.pdf").read_bytes().startswith(b"%PDF-")
     assert "is not a text format" in shell("export", run, "-f", "pdf", "-o", "-").complaint
     assert shell("export", run, "-f", "pdf", "-o", "mine.pdf").out == "mine.pdf\n"
+    assert shell("export", run, "-o", "other.DOCX").out == "other.DOCX\n"
+    assert "1931" in read_docx((shell.folder / "other.DOCX").read_bytes()).text
+    assert "Use .bib or a folder" in shell("export", run, "-f", "bib", "-o", "references.json").complaint
+    assert "corrobora export last -o FILE" in shell("Which bridge?", "-l", "docs", "-o", "report.docx").complaint
 
 
 FRONT = """---

@@ -44,6 +44,14 @@ def test_c12_an_existing_file_is_replaced_only_by_force(tmp_path: Path) -> None:
     assert path.read_text() == "# text"
 
 
+def test_a_file_that_another_program_wrote_meanwhile_is_left_as_it_is(tmp_path: Path) -> None:
+    first, second = (check_target(tmp_path / "report.md") for _ in range(2))
+    first.write({"md": "first"}, "r_1")
+    with pytest.raises(UserError, match=r"meanwhile.*corrobora export r_2 -o FILE"):
+        second.write({"md": "second"}, "r_2")
+    assert (tmp_path / "report.md").read_text() == "first"
+
+
 def test_a_device_or_a_pipe_is_named_as_one_also_behind_a_link(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("/dev/null")
