@@ -191,15 +191,23 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def connection(self, where: str = "using the database") -> AsyncGenerator[Connection]:
-        """Lend a connection in autocommit mode; errors inside become `JournalError` that name `where`."""
+        """Lend a connection in autocommit mode; errors inside become `JournalError` that name `where`.
+
+        A server that was stopped on purpose is waited for less long than one that is away.
+        """
+        stopped = self._server is not None and self._server.was_stopped()
+        patience = min(self.pool.timeout, STOPPED_SECONDS) if stopped else None
         with translate_errors(where):
             try:
-                async with self.pool.connection() as connection:
+                async with self.pool.connection(patience) as connection:
                     yield connection
                     connection.used_at = time.monotonic()
             except GivenUp:
                 raise JournalError("database_down", GIVEN_UP, next_step=DOWN) from None
             except PoolTimeout:
+                if stopped:
+                    step = "Start it: corrobora db start"
+                    raise JournalError("database_down", "The embedded database was stopped.", next_step=step) from None
                 if self._not_revived is not None:
                     raise self._not_revived from None  # why there was no connection, such as a full disk
                 await self._probe()  # fails for the same reason, such as a full table of connections
