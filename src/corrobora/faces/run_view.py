@@ -373,14 +373,16 @@ def _move_clock(view: RunView, event: Event) -> RunView:
 def _add_line(view: RunView, event: Event) -> RunView:
     quote = text_field(event.data, "quote") if event.type is EventType.FACT else ""
     text = quote or describe_event(event)
-    if not text:
+    place = thread_path(event.path)
+    told = event.type is EventType.WARNING and any((each.text, each.place) == (text, place) for each in view.lines)
+    if told or not text:
         return view
     line = ActivityLine(
         event.seq,
         _seconds_between(view.began, event.at),
         event_group(event),
         event_sign(event),
-        thread_path(event.path),
+        place,
         text,
         text_field(event.data, "title") if quote else "",
     )

@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping
 from typing import TextIO
 
-from corrobora.domain.run import Event
+from corrobora.domain.run import Event, EventType
 from corrobora.faces.cli.screen import can_draw, one_line, write_line
 from corrobora.faces.event_text import describe_event, event_sign, thread_label, thread_path
 from corrobora.faces.run_view import RunView, fold_event
@@ -57,15 +57,22 @@ class Display:
 
 
 class PlainDisplay(Display):
-    """One line an event on stderr, no cursor movement: for logs, pipes, dumb and narrow terminals."""
+    """One line an event on stderr, no cursor movement: for logs, pipes, dumb and narrow terminals.
+
+    A warning is printed once, however often the same happens: a search engine that is down fails in every round.
+    """
+
+    def __init__(self) -> None:
+        self._warned: set[str] = set()
 
     def launch(self, run: str, artifacts: str) -> None:
         write_line(sys.stderr, f"● run {run}" + (f" in {artifacts}" if artifacts else ""))
 
     def show(self, event: Event) -> None:
         line = plain_line(event)
-        if line:
+        if line and line not in self._warned:
             write_line(sys.stderr, line)
+        self._warned |= {line} if event.type is EventType.WARNING else set()
 
 
 class JsonlDisplay(Display):

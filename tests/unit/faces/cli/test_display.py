@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from typing import Any
 
 import pytest
 
@@ -56,3 +57,13 @@ def test_a_closed_stream_is_silence() -> None:
     out = io.StringIO()
     out.close()
     JsonlDisplay(out).show(EVENT)
+
+
+def test_a_search_engine_that_is_down_is_told_once(filled: Any) -> None:
+    filled.setenv(CORROBORA_SOURCES_SEARXNG_URL="http://127.0.0.1:9")
+    found = filled(
+        "When was the bridge at Arnholm opened, and who paints the Velmora lighthouse?",
+        *("-l", "docs", "--provider", "searxng", "-p", "rounds", "--display", "plain"),
+    )
+    assert "! searxng: its last searches failed, so it is not asked again" in found.err
+    assert found.err.count("! searxng failed") == 1
