@@ -71,7 +71,7 @@ class FolderDelivery:
                 "delivery_folder",
                 f"The report cannot be written to {str(base)!r}: {error.strerror or error}.",
                 provider=self.name,
-                next_step="Free space or choose another folder, then: corrobora resume RUN --from-stage delivery",
+                next_step="Free space, then: corrobora resume RUN; elsewhere add: --deliver folder:DIR",
             ) from error
 
 

@@ -7,14 +7,16 @@ Knows installed delivery channels, the operator's settings (ANGLES-36 to ANGLES-
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from corrobora.adapters.pacing import SystemClock
 from corrobora.config import Settings
 from corrobora.config.settings import list_settings
 from corrobora.domain.report import Report
-from corrobora.domain.run import Request
+from corrobora.domain.run import Request, RunRow
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, hash_parts
 from corrobora.ports import Delivery
@@ -22,11 +24,21 @@ from corrobora.registry import Configuration, load_part
 from corrobora.reporting.report_format import REPORT_FILES
 from corrobora.storage.journal.runs import RunFolder, Runs
 
+if TYPE_CHECKING:
+    from corrobora.app import Workspace
+
 
 def check_targets(request: Request, settings: Settings) -> None:
     """Refuse a target that cannot work before anything is paid. Raises `UserError`."""
     for kind, where in request.output:
         open_target(kind, where, settings)
+
+
+async def redirect_report(workspace: Workspace, row: RunRow, output: tuple[tuple[str, str], ...]) -> None:
+    """Let a run that nobody works on deliver to other targets than before. Raises `UserError` for a bad one."""
+    request = replace(row.request, output=output)
+    check_targets(request, workspace.settings)
+    await workspace.runs.replace_request(row.id, request)
 
 
 async def send_report(report: Report, run: Session, settings: Settings, runs: Runs) -> None:

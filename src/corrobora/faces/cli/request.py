@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from corrobora.faces.cli.run import OutputOptions
 
 _NEW_RUN_FLAGS = frozenset(
-    {"source", "model", "fields", "plan", "plan_only", "yes", "deliver"}
+    {"source", "model", "fields", "plan", "plan_only", "yes"}
     | {declared.parameter for declared in list_flags(report=False).values()}
 )
 F = TypeVar("F", bound=Callable[..., object])
@@ -182,6 +182,7 @@ def output_options(
         plan_only=plan_only,
         until=until or "",
         deliver_anyway=anyway,
+        targets=parse_deliveries(flags.get("deliver") or ()),
     )
 
 

@@ -206,6 +206,7 @@ class OutputOptions:
     deliver_anyway: bool = False
     prints: bool = True  # the report, where it is not written to a file
     expected: str = ""  # an outcome that is no news: whoever started the run asks a person about it next
+    targets: tuple[tuple[str, str], ...] = ()  # of a stored run: where it delivers to from now on
 
 
 def start_run(settings: Settings, request: Request, wanted: OutputOptions) -> int:
@@ -225,23 +226,25 @@ def start_run(settings: Settings, request: Request, wanted: OutputOptions) -> in
 
 
 def resume_run(settings: Settings, given: str, stage: Stage | None, wanted: OutputOptions) -> int:
-    """Go on with a stored run, or print its report again if it has ended; with a stage, redo it from there.
-
-    `given` is an id, the unique start of one, or `last`. Requirement: bad-input R11.
-    """
+    """Go on with a stored run, or print its report again; with a stage, redo it from there (bad-input R11)."""
 
     async def conduct_stored(workspace: Workspace) -> int:
         run = await workspace.runs.find_id(given)
         row = await workspace.runs.get(run)
-        if stage is not None:
-            await rewind_run(workspace, run, stage)
+        again = stage or (Stage.DELIVER if wanted.targets and row.status is RunStatus.DONE else None)
+        if wanted.targets:
+            from corrobora.app.delivery import redirect_report  # noqa: PLC0415 - a list of runs needs no engine
+
+            await redirect_report(workspace, row, wanted.targets)
+        if again is not None:
+            await rewind_run(workspace, run, again)
         elif row.status in (RunStatus.CANCELLED, RunStatus.FAILED):  # the disk or provider may work again
             await reopen_run(workspace, run)
         elif row.status.final:
             print_notice(f"The run {run} has ended ({describe_code(row.state)}); nothing was asked again.")
             return await _deliver_report(workspace, row, _open_display(wanted), wanted)
         steered = await pass_pause(workspace, run)
-        said = f"Run {run}: {describe_resumption(row, stage, steered=steered)}."
+        said = f"Run {run}: {describe_resumption(row, again, steered=steered)}."
         return await conduct_run(workspace, run, wanted, said if row.epoch else "")  # else a dialogue begins here
 
     return with_workspace(settings, conduct_stored)
@@ -289,8 +292,7 @@ async def conduct_run(workspace: Workspace, run: RunId, wanted: OutputOptions, n
             raise
         step = f"Nothing committed is lost. When it is back: corrobora resume {run}"
         away = JournalError(error.code, error.message, next_step=step)
-        left = conduct.exit_code()
-        if left is None:
+        if (left := conduct.exit_code()) is None:
             raise away from error
         print_notice(str(away))
         code = left

@@ -21,6 +21,7 @@ from corrobora.faces.cli.options import (
     OF_RUNS,
     GroupedCommand,
     anyway_option,
+    deliver_option,
     json_option,
     open_settings,
     print_json,
@@ -249,6 +250,7 @@ async def steer(workspace: Workspace, *, run: str, hint: str) -> None:
 @run_argument
 @stage_option("--from-stage", "Run again from this stage on.")
 @stage_option("--until-stage", "Pause after this stage; `corrobora resume` continues.")
+@deliver_option
 @anyway_option
 @no_input_option
 @add_output_options

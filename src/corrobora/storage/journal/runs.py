@@ -203,10 +203,10 @@ class Runs:
         return [_run_row(row) for row in rows]
 
     async def replace_request(self, run: str, request: Request) -> None:
-        """Change what a waiting run was asked for."""
+        """Change what a run that nobody works on was asked for."""
         await self._database.execute(
-            "UPDATE runs SET request = %s, updated_at = clock_timestamp() WHERE id = %s AND status = %s",
-            [dump_request(request), run, RunStatus.AWAITING.value],
+            "UPDATE runs SET request = %s, updated_at = clock_timestamp() WHERE id = %s AND status <> ALL(%s)",
+            [dump_request(request), run, [status.value for status in RunStatus if status.active]],
             where="changing a run",
         )
 

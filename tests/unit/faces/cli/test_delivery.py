@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 QUESTION = "When was the bridge at Arnholm opened and how long is it?"
 
 
@@ -39,3 +41,17 @@ def test_output_files_hold_the_report_and_stdout_stays_empty(filled: Any) -> Non
     assert "412 metres" in (filled.folder / "report.md").read_text()
     assert filled(QUESTION, "-l", "docs", "-q", "-o", "folder").code == 0
     assert {path.name for path in (filled.folder / "folder").iterdir()} == {"report.md", "report.html", "report.json"}
+
+
+@pytest.mark.covers("resume --deliver")
+def test_a_report_that_a_folder_did_not_take_goes_to_another(filled: Any) -> None:
+    (filled.folder / "taken").write_text("a file")
+    failed = filled(QUESTION, "-l", "docs", "-q", "--deliver", "folder:taken/here")
+    assert failed.code == 7
+    assert "--deliver folder:DIR" in failed.complaint
+    run = filled("runs", "list", "--json").out.partition('"id": "')[2].partition('"')[0]
+    assert filled("resume", run, "--deliver", "folder:there", "-q").code == 0
+    assert "412 metres" in (filled.folder / "there" / "report.md").read_text()
+    assert filled("resume", run, "--deliver", "folder:third", "-q").code == 0  # it has ended: only delivered again
+    assert (filled.folder / "third" / "report.md").read_text() == (filled.folder / "there" / "report.md").read_text()
+    assert filled("resume", run, "--deliver", "pigeon:x", "-q").code == 2

@@ -67,7 +67,7 @@ def test_flag_run_id_and_from_stage(finished):
 @pytest.mark.parametrize(
     "flags",
     [
-        ("--deliver", "folder:out"), ("-l", "docs"), ("--profile", "rounds"), ("--time", "3"), ("--yes",), ("--deep",),
+        ("-l", "docs"), ("--profile", "rounds"), ("--time", "3"), ("--yes",), ("--deep",),
         ("-s", "max_rounds=2"), ("--model", "anthropic:x"), ("--angles", "3"), ("--max-tokens", "5"), ("--offline",),
     ],
 )  # fmt: skip
