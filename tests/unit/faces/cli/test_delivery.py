@@ -49,6 +49,7 @@ def test_a_report_that_a_folder_did_not_take_goes_to_another(filled: Any) -> Non
     failed = filled(QUESTION, "-l", "docs", "-q", "--deliver", "folder:taken/here")
     assert failed.code == 7
     assert "--deliver folder:DIR" in failed.complaint
+    assert "  not delivered  " in filled("runs", "list").out  # "failed" would say that there is no report
     run = filled("runs", "list", "--json").out.partition('"id": "')[2].partition('"')[0]
     assert filled("resume", run, "--deliver", "folder:there", "-q").code == 0
     assert "412 metres" in (filled.folder / "there" / "report.md").read_text()
