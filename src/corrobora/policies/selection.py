@@ -21,6 +21,7 @@ from corrobora.text.ranking import RRF_K, jaccard_similarity, measure_name
 from corrobora.text.tokens import count_stems, stem_text
 
 PART_QUERY_WEIGHT = 0.7
+_NOTHING = 1e-4  # of the score of a query's best hit: what shares only words that all documents have
 COPY_SHARE = 0.8  # share of common terms from which two texts count as copies
 GIVEN_PROVIDER = "given"  # of a result that was not searched for but named by a plan, person or scout
 ASKED_PROVIDER = "asked"  # of a section or document that a reader asked for
@@ -146,10 +147,10 @@ def fuse_hits(hits: Sequence[Hit], *, equal: bool = False) -> tuple[Hit, ...]:
     ranks = Counter[tuple[str, str]]()
     scores: dict[tuple[str, str | None], float] = {}
     first: dict[tuple[str, str | None], Hit] = {}
-    for hit in hits:
+    for hit, rated in zip(hits, score_by_query(hits), strict=True):
         ranks[hit.query, hit.provider] += 1
         name = (hit.url, hit.passage)
-        weight = 1.0 if hit.query == hits[0].query else PART_QUERY_WEIGHT
+        weight = 0.0 if rated.score < _NOTHING else 1.0 if hit.query == hits[0].query else PART_QUERY_WEIGHT
         scores[name] = scores.get(name, 0.0) + weight / (RRF_K + ranks[hit.query, hit.provider])
         first.setdefault(name, hit)
     order = {name: place for place, name in enumerate(first)}

@@ -41,3 +41,12 @@ def test_a_name_that_ends_with_a_colon_gets_no_second_one(folder: Any) -> None:
     assert folder("library", "add", "kilns", "kilns", "-q").code == 0
     found = folder("library", "search", "kilns", "fault of a kiln").out
     assert (found.count("Fault: The "), "::" in found) == (3, False), found
+
+
+def test_a_record_that_is_asked_for_by_its_number_is_read_before_its_like(served: Any) -> None:
+    (served.folder / "lamps").mkdir()
+    for number in range(24):
+        text = f"# Lamp {number}\n\nThe lamp number {number} of Orrin burns {number + 10} hours a night.\n"
+        (served.folder / "lamps" / f"{number}.md").write_text(text)
+    report = served("How long does lamp number 7 of Orrin burn?", "-l", "./lamps", "-q").out
+    assert report.split("\n\n")[2] == "The lamp number 7 of Orrin burns 17 hours a night. [1]"
