@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from functools import lru_cache
 from hashlib import sha256
+from html import unescape
 from html.parser import HTMLParser
 from importlib.resources import files
 from typing import NamedTuple
@@ -32,6 +33,7 @@ _WORD = re.compile(rf"(?<!\S)\S*{_SIGNS}\S*")
 _ADDRESS = re.compile(r"\(?\w+://[^\s<>`]+")
 _SIGN = re.compile(r"[\\*`&<~|]|(?<![^\W_])_|_(?![^\W_])|!(?=\[)|(?<=\])[(:]")
 _OPENING = re.compile(r"^[#>+-]|(?<=^\d)[.)](?=\s)")  # of a heading, a quotation, an item
+_TAG = re.compile(r"""<(/?)([a-z][a-z\d]*)((?:\s+[\w:-]+(?:="[^"]*")?)*+)\s*(/?)>""")  # as our own pages write it
 
 
 def is_html(text: str) -> bool:
@@ -46,9 +48,28 @@ def html_to_markdown(page: str, *, normal: bool = False) -> str:
     """
     page = page if normal else normalize_tags(page)
     reader = _PageReader(ours=_is_ours(page))
-    reader.feed(page)
-    reader.close()
+    if not (normal and _feed_tags(page, reader)):
+        reader.feed(page)
+        reader.close()
     return "\n\n".join(reader.finish())
+
+
+def _feed_tags(page: str, reader: _PageReader) -> bool:
+    """Feed a page as Python's parser does, at a fraction of its cost; False if a "<" of it begins no plain tag."""
+    done = max(page.find("<html"), 0)  # behind the declaration of what it is
+    tags = list(_TAG.finditer(page, done))
+    if len(tags) != page.count("<", done):
+        return False
+    for tag in tags:
+        if done < tag.start():
+            reader.handle_data(unescape(page[done : tag.start()]))
+        done = tag.end()
+        ends, name, given, closed = tag.groups()
+        if not ends:
+            reader.handle_starttag(name, [("id", "evidence")] if ' id="evidence"' in given else [])
+        if ends or closed:
+            reader.handle_endtag(name)
+    return True
 
 
 def _is_ours(page: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 from tests.unit.domain.test_report import REPORT
 
@@ -54,6 +55,13 @@ def test_a_page_reads_back_as_its_markdown() -> None:
         assert (read.url, read.snapshot, read.quotes, read.source, read.passage) == (
             *(reference.url, reference.snapshot, reference.quotes, reference.source, reference.passage),
         )
+
+
+def test_a_page_that_code_has_written_reads_as_any_other() -> None:
+    pages = [each.read_text() for each in sorted(Path("docs/examples").glob("*/report.html"))]
+    assert len(pages) > 5
+    for page in (*pages, pages[0].replace("<main", "1 < 2 &lt;b&gt; <!-- gone --><main")):  # the last has a bare "<"
+        assert html_to_markdown(page, normal=True) == html_to_markdown(page)
 
 
 def test_a_number_in_brackets_of_a_source_is_no_citation_of_the_page() -> None:
