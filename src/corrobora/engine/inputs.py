@@ -59,7 +59,7 @@ def collect_terms(thread: ThreadState) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*proposed, *read)))[:24]
 
 
-def scope_input(thread: ThreadState, run: Session, begun: Record | None = None) -> ScopeInput:
+def scope_input(thread: ThreadState, run: Session, record: Record | None = None) -> ScopeInput:
     """Build the input of `scope`: what the thread does not know yet (TRIPLET-13). Threads of a run share one form."""
     forced = choose_forced_subject(thread) if thread.course.coverage else None
     last = thread.last
@@ -93,7 +93,7 @@ def scope_input(thread: ThreadState, run: Session, begun: Record | None = None) 
         next_topic=thread.steer or _fractal_question(thread) or (decision.proposal.next_topic if decision else ""),
         out_of_scope=thread.out_of_scope,
         url=decision.proposal.url if decision else "",
-        record=build_record(thread, begun or run.record),
+        record=record or build_record(thread, run.record),
         all_questions=drop_duplicates(question.id for question in (*run.questions, *thread.sub_questions)),
         all_subjects=drop_duplicates(subject.name for subject in (*run.brief.subjects, *thread.subjects)),
     )
@@ -126,7 +126,7 @@ def reflect_input(
 
     `after` is the thread as its next round finds it, if the same answer words that round.
     """
-    last = thread.last
+    last, record = thread.last, build_record(thread, run.record)  # the coming round remembers the same ones
     left = after.course.max_rounds - after.number if after is not None and after.open else 0
     first = 1 if any(name in ENDING_RULES for name, _ in run.rules) else FIRST_DONE
     may_end = after is not None and (not left or thread.number >= first)
@@ -144,8 +144,8 @@ def reflect_input(
         new_facts=last.new_facts if last else 0,
         output_format=_describe_result(thread),
         unread=list_unread_sources(thread, MAX_UNREAD_SHOWN),
-        record=build_record(thread, run.record),
-        coming=scope_input(after, run, Record()) if after is not None else None,
+        record=record,
+        coming=scope_input(after, run, replace(record, today="", searched="")) if after is not None else None,
         rounds_left=left,
         closing=run.leaves > 1 and may_end,
         several=run.leaves > 1,

@@ -355,19 +355,18 @@ def _join_readings(one: Reading, other: Reading) -> Reading:
 
 def _build_source(reading: Reading, copies: Sequence[str], unread: Sequence[Hit]) -> SourceYield:
     also = (f"the same text at {host}" for host in dict.fromkeys(copies))
-    told = (*also, *_iter_told(replace(reading, asks=tuple(each for each in reading.asks if each in unread))))[
-        :MAX_TOLD
-    ]
+    told = (*also, *_iter_told(reading, unread))[:MAX_TOLD]
     origin = next((fact.version for fact in reading.facts), "") or urlsplit(reading.hit.url).netloc
     title, name = reading.title or reading.hit.title, reading.source or ""
     found, place = len(reading.facts), name_place(next((fact.url for fact in reading.facts), "") or reading.hit.url)
     return SourceYield(name, title, origin, reading.outcome.value, found, told, place)
 
 
-def _iter_told(reading: Reading) -> Iterator[str]:
+def _iter_told(reading: Reading, unread: Sequence[Hit]) -> Iterator[str]:
     if reading.dropped_quotes:
         yield f"{reading.dropped_quotes} of its reader's quotes refused: not in it, or at no single place of it"
-    wanted = (each.snippet if each.source == reading.source else each.title for each in reading.asks)
+    open_asks = (each for each in reading.asks if each in unread)
+    wanted = (each.snippet if each.source == reading.source else each.title for each in open_asks)
     yield from (f"its reader asks for {name}, not read for this task" for name in wanted)
     if reading.note and (reading.outcome is ReadOutcome.SKIPPED or reading.again):
         yield reading.note
