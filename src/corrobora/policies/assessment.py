@@ -367,7 +367,7 @@ def merge_facts(known: Sequence[Fact], found: Sequence[Fact]) -> tuple[Fact, ...
     joined: dict[FactId, Fact] = {}
     for fact in (*known, *found):
         before = joined.get(fact.id)
-        joined[fact.id] = fact if before is None else _merge_fact(before, fact)
+        joined[fact.id] = fact if before in (None, fact) else _merge_fact(before, fact)
     return tuple(joined.values())
 
 

@@ -277,7 +277,7 @@ def is_official(url: str) -> bool:
     return labels[-1] in _OFFICIAL_LABELS or below_country or _is_listed(host, load_publishers().official)
 
 
-def judge_publisher(fact: Fact, names: Iterable[str] = (), credible: Sequence[str] = ()) -> PublisherStanding:
+def judge_publisher(fact: Fact, names: Sequence[str] = (), credible: Sequence[str] = ()) -> PublisherStanding:
     """Judge the publisher of a fact (TRIPLET-23).
 
     Args:
@@ -287,12 +287,13 @@ def judge_publisher(fact: Fact, names: Iterable[str] = (), credible: Sequence[st
     """
     if fact.primary:
         return PublisherStanding.OFFICIAL
-    standing = judge_address(fact.url, names, credible)
+    standing = judge_address(fact.url, tuple(names), tuple(credible))
     given = fact.kind != "web" and standing is PublisherStanding.UNKNOWN
     return PublisherStanding.CREDIBLE if given else standing  # a document that the user gave is at least that
 
 
-def judge_address(url: str, names: Iterable[str] = (), credible: Sequence[str] = ()) -> PublisherStanding:
+@lru_cache(maxsize=4_000)  # after each round every statement of a thread is graded again
+def judge_address(url: str, names: tuple[str, ...] = (), credible: tuple[str, ...] = ()) -> PublisherStanding:
     """Judge who publishes at an address; `names` and `credible` as for a fact."""
     if is_official(url):
         return PublisherStanding.OFFICIAL
@@ -369,18 +370,19 @@ class EvidenceView:
             own |= dict.fromkeys((fact.title, fact.version, fact.published, fact.url.replace("/", " "), fact.publisher))
             own |= dict.fromkeys((fact.heading, fact.quote))
         self._around = {source: "\n".join(own) for source, own in texts.items()}
+        series = (f"{fact.version} {fact.publisher}" for fact in facts)  # "the 2.2.1 documentation"
+        self._shown = [(fact, known, read_headings(fact)) for fact, known in zip(facts, series, strict=True)]
 
     @property
     def statements(self) -> tuple[tuple[str, str], ...]:
         """The quotes, each with its title and headings."""
-        return tuple((fact.quote, read_headings(fact)) for fact in self.facts)
+        return tuple((fact.quote, headings) for fact, _, headings in self._shown)
 
     def check(self, question: str) -> list[tuple[Fact, AnswerCheck]]:
         """Return every fact with its result in the answer test for a question."""
-        series = [f"{fact.version} {fact.publisher}" for fact in self.facts]  # "the 2.2.1 documentation"
-        asked = [(fact, remove_known_series(question, known)) for fact, known in zip(self.facts, series, strict=True)]
+        asked = {known: remove_known_series(question, known) for known in {known for _, known, _ in self._shown}}
         around, pairs = self._around, self._pairs
-        return [(f, check_answer(text, f.quote, read_headings(f), around[f.source], pairs)) for f, text in asked]
+        return [(f, check_answer(asked[known], f.quote, h, around[f.source], pairs)) for f, known, h in self._shown]
 
     def check_together(self, question: str, facts: Sequence[Fact]) -> bool:
         """True if facts that are read as one statement are near a question and of the kind asked for."""

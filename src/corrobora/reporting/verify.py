@@ -173,8 +173,7 @@ def _check_line(line: str, header: Sequence[str], evidence: _Evidence) -> tuple[
     printed: list[str] = []
     checks: list[SentenceCheck] = []
     lost = 0
-    item = LEAD.match(line)
-    lead = item.group() if item else ""
+    lead = item.group() if (item := LEAD.match(line)) else ""
     for text, cited in iter_cited_sentences(line[len(lead) :], evidence.told):
         known = [marker for marker in cited if marker in evidence.by_marker][: LIMITS.citations_per_sentence]
         lost += len(cited) - len(known)
@@ -345,8 +344,9 @@ def _is_told(line: str, evidence: _Evidence) -> bool:
         return False
     said = read_inline(line)
     asked = [each for each in evidence.known if (each[-1] in "?？؟" and each in said) or not is_statement(each)]
-    known = "\n".join((fold_quotes(drop_orders(fact.quote) for fact in evidence.facts), *asked)).casefold()
-    return not is_statement(line, asked) or all(word.casefold() in known for word in find_claim_words(line))
+    words = find_claim_words(line) if is_statement(line, asked) else ()
+    known = words and "\n".join((fold_quotes(drop_orders(fact.quote) for fact in evidence.facts), *asked)).casefold()
+    return all(word.casefold() in known for word in words)
 
 
 def _check_row(line: str, header: Sequence[str], evidence: _Evidence) -> tuple[str, list[SentenceCheck], int]:

@@ -42,7 +42,7 @@ from corrobora.text.questions import (
     weigh_terms,
 )
 from corrobora.text.segmentation import list_sentences
-from corrobora.text.tokens import holds_literal, is_same_family, is_table_row, stem_text
+from corrobora.text.tokens import FAMILY_LETTERS, holds_literal, is_same_family, is_table_row, stem_text
 from corrobora.text.vocabulary import (
     Aliases,
     Equivalence,
@@ -278,7 +278,8 @@ def check_answer(
     """
     needs, releases, other_names = _read_needs(question), find_asked_releases(question), _map_names(question, pairs)
     above, held = (add_aliased_stems(stem_text(each), other_names) for each in (context, statement))
-    own = frozenset(term for term in needs.topic if term in held or any(is_same_family(term, each) for each in held))
+    near = {each[:FAMILY_LETTERS] for each in held}
+    own = frozenset(t for t in needs.topic if t[:FAMILY_LETTERS] in near and any(is_same_family(t, h) for h in held))
     share = _share_topic(needs, own, held, above)
     known, small = _read_surroundings(f"{statement}\n{context}\n{around}")
     missing = [name for name in needs.names if not mentions_name(known, small, name)]

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -162,6 +163,7 @@ def _make_mention(text: str, tokens: list[tuple[str, int, int]]) -> Mention:
     return Mention(literal, kind, start, end)
 
 
+@lru_cache(maxsize=2_000)  # what a thread is about is read again in every round
 def find_names(text: str) -> tuple[str, ...]:
     """Return the distinct names, acronyms and identifiers of `text` in order of first use, without quoted strings."""
     return tuple(dict.fromkeys(m.text for m in find_mentions(text) if m.kind is not MentionKind.QUOTED))
