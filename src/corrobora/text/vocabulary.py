@@ -176,7 +176,7 @@ class WordVectors:
     vectors: NDArray[np.int8]
     lengths: Matrix
     ranks: NDArray[np.uint16]
-    common: frozenset[str]
+    common: NDArray[np.bool_]  # by row: a dictionary writes it in lower case
 
 
 @lru_cache(maxsize=1)
@@ -188,9 +188,8 @@ def load_words() -> WordVectors:
         stems = stored["stems"].tobytes().decode().split(" ")
         vectors = np.pad(stored["vectors"], ((0, 1), (0, 0)))
         lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float32))  # the squares are exact
-        common = frozenset(stem for stem, plain in zip(stems, stored["common"].tolist(), strict=True) if plain)
         rows = {stem: row for row, stem in enumerate(stems)}
-        return WordVectors(rows, vectors, lengths[:, None] + np.float32(1e-9), stored["ranks"], common)
+        return WordVectors(rows, vectors, lengths[:, None] + np.float32(1e-9), stored["ranks"], stored["common"])
 
 
 @lru_cache(maxsize=50_000)
@@ -251,7 +250,8 @@ def is_known(stem: str) -> bool:
 
 def is_common(stem: str) -> bool:
     """True if a dictionary writes a stem's word in lower case, so that a capital does not make it a name."""
-    return stem in load_words().common
+    table = load_words()
+    return stem in table.rows and bool(table.common[table.rows[stem]])
 
 
 _MIN_FUNCTION_WORDS = 2  # of a language, not shared with English, before a text counts as written in it
