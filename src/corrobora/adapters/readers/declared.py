@@ -14,6 +14,7 @@ from itertools import islice, takewhile
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from corrobora.adapters.readers import fold_spaces
+from corrobora.adapters.readers.notes import drop_line_numbers, set_notes_apart
 from corrobora.ports import Heading
 from corrobora.text.authors import clean_authors, name_group, name_person, read_byline
 from corrobora.text.quantities import find_dates
@@ -221,6 +222,7 @@ _LEADS = frozenset({*_HEADINGS, "pre", "ul", "ol", "dl", "table", "hr"})
 _MARKUP = frozenset("b code em font i strong tt".split())
 _AROUND_PAGE = frozenset({"next", "prev", "previous", "up"})  # relations of a link in HTML, and in older manuals
 _MOST_LINKS, _NEAR, _LETTER = 500, 8, re.compile(r"\w")
+_TWICE = re.compile(r"(?s)^(.{4,}?) ?[:|–—-] \1$")  # a page that is named after the work that it opens
 _UNSEEN = re.compile(
     r"(?i)(?<![a-z-])(?:display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0(?:\.0*)?\s*(?:;|$|!))"
 )
@@ -235,6 +237,8 @@ def prepare_page(page: Element) -> None:
     """Remove what the page does not show and ids that mislead extractors of articles; make bare text a paragraph."""
     _drop_hidden(page)
     _drop_page_links(page)
+    set_notes_apart(page)
+    drop_line_numbers(page)
     _flatten_samples(page)
     _drop_section_names(page)
     _drop_anchors(page)
@@ -249,7 +253,10 @@ def _drop_hidden(page: Element) -> None:
 
 
 def _drop_page_links(page: Element) -> None:
-    """Remove the blocks that hold nothing but links of which one leads to the next, the previous or the upper page."""
+    """Remove blocks that are said to navigate, and those of links of which one leads to the next or the upper page."""
+    for each in [each for each in page.iter() if each.tag == "nav" or each.get("role") == "navigation"]:
+        if each.getparent() is not None and not any(map(_says_more, each.iter("p"))):
+            each.drop_tree()
     around = (each for each in page.iter("a") if _AROUND_PAGE.intersection(str(each.get("rel") or "").lower().split()))
     for link in list(islice(around, _MOST_LINKS)):
         widest = None
@@ -324,4 +331,5 @@ def _wrap_bare_text(page: Element) -> None:
 def list_titles(tree: Element) -> list[str]:
     """Return the titles that a page declares: of its head, and for those who share it."""
     shared = (each.get("content") for each in tree.iter("meta") if each.get("property") == "og:title")
-    return [fold_spaces(title) for title in (tree.findtext(".//title"), *shared) if title and title.strip()]
+    titles = (fold_spaces(title) for title in (tree.findtext(".//title"), *shared) if title and title.strip())
+    return [_TWICE.sub(r"\1", title) for title in titles]
