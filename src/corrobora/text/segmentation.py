@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from corrobora.text.quantities import find_days, find_releases
 from corrobora.text.tokens import CODE_GAP, TERM_GAP, find_code_blocks
+from corrobora.text.vocabulary import parts_sentences
 
 if TYPE_CHECKING:
     from corrobora.ports import Heading
@@ -29,7 +30,8 @@ class Span(NamedTuple):
 _BINDING_ABBREVIATIONS = frozenset(
     "mr mrs ms dr prof rev hon st mt ft gen col lt sgt capt cmdr adm maj gov sen rep pres messrs fr sr br "
     "e.g i.e eg ie vs cf viz fig figs eq eqs ref refs sec sect art no nos vol vols pp ch chap ed eds tab app "
-    "approx ca est al nr op dept esp resp incl excl misc univ v bzw vgl ggf inkl zzgl sog mme".split()
+    "approx ca est al nr op dept esp resp incl excl misc univ v bzw vgl ggf inkl zzgl sog mme "
+    "abzgl bezgl bzgl einschl ausschl entspr insbes".split()
 )
 _MONTH_NAMES = frozenset(
     "januar februar märz april juni juli august september oktober november dezember jahrhundert jahrhunderts".split()
@@ -41,6 +43,8 @@ _ENDING_ABBREVIATIONS = frozenset(
     "jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun "
     "ave blvd rd hrs min max bros assn".split()
 )
+_ABBREVIATIONS = _BINDING_ABBREVIATIONS | _ENDING_ABBREVIATIONS
+_LOWER, _WORD_CHARS = re.compile(r"(?s)(?:.*[\s(])?([a-z]{3,})\0([a-z]\w*(?:[.-]\w+)*).*"), 40
 _OPENERS = frozenset(
     "the a an this that these those it he she they we you i in on at by for from with when while if as but and or so "
     "however there here its his her their our my after before since because although though then thus what who why "
@@ -150,15 +154,8 @@ def _is_marked(text: str, at: int, *, long: bool) -> bool:
 
 def _is_in_columns(text: str, line: int, start: int, end: int) -> bool:
     """True if one of the lines around a break looks like a row of a table, or like an entry of a list."""
-    if " | " in text[line:start] or _is_row(text, end):
-        return True
-    return TERM_GAP in _read_line(text, end) or _has_first_cell(text, end, line)
-
-
-def _is_row(text: str, at: int) -> bool:
-    """True if the line at `at` looks like a table row, judged by its first 200 characters."""
-    stop = text.find("\n", at, at + 200)
-    return text.find(" | ", at, stop if stop >= 0 else at + 200) >= 0
+    below = _read_line(text, end)
+    return " | " in text[line:start] or " | " in below or TERM_GAP in below or _has_first_cell(text, end, line)
 
 
 def is_entry(text: str, at: int) -> bool:
@@ -177,9 +174,9 @@ def _has_first_cell(text: str, at: int, beside: int) -> bool:
     """
     line, neighbour = _read_line(text, at), _read_line(text, beside)
     if text.rfind("\n", 0, at) < 0:
-        line = _read_indentation(neighbour) + line.lstrip()
+        line = neighbour[: len(neighbour) - len(neighbour.lstrip())] + line.lstrip()
     elif text.rfind("\n", 0, beside) < 0:
-        neighbour = _read_indentation(line) + neighbour.lstrip()
+        neighbour = line[: len(line) - len(line.lstrip())] + neighbour.lstrip()
     line, neighbour = line.expandtabs(), neighbour.expandtabs()
     gap = _GAP.search(line) or _GAP.search(neighbour)
     if gap is None:
@@ -194,10 +191,6 @@ def _read_line(text: str, at: int) -> str:
     begin = text.rfind("\n", max(0, at - 200), at) + 1 or max(0, at - 200)
     stop = text.find("\n", at, at + 200)
     return text[begin : stop if stop >= 0 else at + 200]
-
-
-def _read_indentation(line: str) -> str:
-    return line[: len(line) - len(line.lstrip())]
 
 
 def _stop_ends(text: str, begin: int, line: int, start: int, end: int) -> bool:
@@ -216,7 +209,10 @@ def _stop_ends(text: str, begin: int, line: int, start: int, end: int) -> bool:
     if at >= len(text):
         return True
     if text[at].islower() and follow != "\n":
-        return False
+        words = _LOWER.fullmatch(text[max(0, start - _WORD_CHARS) : start] + "\0" + text[at : at + _WORD_CHARS])
+        if words is None or text[start:end] != ".":
+            return False
+        return _ABBREVIATIONS.isdisjoint(words.groups()) and parts_sentences(*words.groups())
     if text[start] != "." or (end - start > 1 and text[start + 1] == "."):
         return True
     return _full_stop_ends(text, max(begin, line), start, at)

@@ -254,6 +254,22 @@ def is_common(stem: str) -> bool:
     return stem in table.rows and bool(table.common[table.rows[stem]])
 
 
+_WHOLE_CHARS, _NAME_CHARS = 6, 4  # of a word that is no abbreviation, of a name
+
+
+def parts_sentences(before: str, after: str) -> bool:
+    """True if a full stop between two words in small letters ends a sentence, as before the name of a program.
+
+    The word before it is then no abbreviation: it is long, or a common word before one that no dictionary has.
+
+    Example:
+        >>> parts_sentences("met", "momepy"), parts_sentences("samples", "corner"), parts_sentences("temp", "sensor")
+        (True, True, False)
+    """
+    named = len(after) >= _NAME_CHARS and not is_common(stem_word(after))
+    return len(before) >= _WHOLE_CHARS or (named and is_common(stem_word(before)))
+
+
 _MIN_FUNCTION_WORDS = 2  # of a language, not shared with English, before a text counts as written in it
 _SCRIPT_SHARE = 0.25  # of the letters of a text in a script before it counts as written in one of its languages
 # The language that most people write in a script, by the first word of the Unicode names of its letters.

@@ -34,6 +34,12 @@ def split(text: str) -> list[str]:
         ('"Really?" she said. "Yes!" He left.', ['"Really?" she said.', '"Yes!"', "He left."]),
         ("The U.S. Senate met. It voted.", ["The U.S. Senate met.", "It voted."]),
         ("Wait... what?", ["Wait... what?"]),
+        ("It reveals covariances. corner was made.", ["It reveals covariances.", "corner was made."]),
+        ("All needs are met. momepy is used.", ["All needs are met.", "momepy is used."]),
+        (
+            "Its temp. sensor takes arguments, e.g. one, or none. e.g. one.",
+            ["Its temp. sensor takes arguments, e.g. one, or none. e.g. one."],
+        ),
         ("List the names (esp. Kiln), incl. Hall.", ["List the names (esp. Kiln), incl. Hall."]),
         ("1. First\n2. Second", ["1. First", "2. Second"]),
         (
