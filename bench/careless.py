@@ -12,8 +12,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from corrobora.testing.protocols import WireRequest
-from corrobora.testing.scripted_model import FactLine, ParsedPrompt, answer_prompt
+from bench.model_server.protocols import WireRequest
+from bench.model_server.scripted_model import FactLine, ParsedPrompt, answer_prompt
 
 FRAMES = ("It is said that {}", "In other words, {}", "What is more, {}", "In short, {}", "According to it, {}")
 _MARKER = re.compile(r"\[S\d+:C\d+\]")

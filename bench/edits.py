@@ -30,8 +30,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.careless import Careless, fold_words
+from bench.model_server.server import ModelServer
 from corrobora.faces.cli import run_command_line
-from corrobora.testing.server import ModelServer
 
 PROFILES = ("timed", "rounds", "timed", "angles", "tree", "timed", "full")
 FOLDERS = ("guides", "methods", "code", "decisions", "reference")

@@ -85,7 +85,7 @@ def main() -> int:
 @contextmanager
 def server(latency: float) -> Iterator[str]:
     """Run the scripted provider in its own process."""
-    command = [sys.executable, "-m", "corrobora.testing.server", "--latency", str(latency)]
+    command = [sys.executable, "-m", "bench.model_server.server", "--latency", str(latency)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

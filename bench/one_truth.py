@@ -21,6 +21,9 @@ from functools import partial
 from pathlib import Path
 
 from bench.agreement import Ended, Found, find_disagreements
+from bench.model_server.faults import Fault
+from bench.model_server.protocols import WireRequest
+from bench.model_server.server import ModelServer, answer_from_prompt
 from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
 from corrobora.app.libraries import ingest_files
@@ -31,9 +34,6 @@ from corrobora.data import demo_documents
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import Request, RequestOption
 from corrobora.faces.cli.report import run_exit
-from corrobora.testing import Fault
-from corrobora.testing.protocols import WireRequest
-from corrobora.testing.server import ModelServer, answer_from_prompt
 from corrobora.testing.web import LoopbackWeb
 
 PROFILES = ("timed", "rounds", "angles", "tree", "triplet", "full")

@@ -21,10 +21,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 
+from bench.model_server.protocols import WireReply, WireRequest, read_request, write_answer, write_events
+from bench.model_server.server import Latency, answer_from_prompt
 from bench.web_run import HOSTS, question, subject, write_pages
 from corrobora.testing.http_server import HttpServer, Request, Response
-from corrobora.testing.protocols import WireReply, WireRequest, read_request, write_answer, write_events
-from corrobora.testing.server import Latency, answer_from_prompt
 from corrobora.testing.web import LoopbackWeb
 
 ROUNDS, READS = 2, 3

@@ -27,6 +27,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.engine_calls import COMMAND, environment
+from bench.model_server.protocols import WireRequest
+from bench.model_server.scripted_model import ParsedPrompt, answer_prompt
+from bench.model_server.server import ModelServer
 from corrobora.app import Workspace
 from corrobora.app.attempts import run_here
 from corrobora.app.libraries import ingest_files
@@ -36,9 +39,6 @@ from corrobora.data import demo_documents
 from corrobora.domain.report import Report, iter_threads
 from corrobora.domain.run import Request
 from corrobora.policies.intake import CANONICAL_ANGLES
-from corrobora.testing.protocols import WireRequest
-from corrobora.testing.scripted_model import ParsedPrompt, answer_prompt
-from corrobora.testing.server import ModelServer
 from corrobora.testing.web import LoopbackWeb
 
 PROFILES = ("timed", "angles", "rounds", "tree", "triplet", "full")

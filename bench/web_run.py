@@ -31,6 +31,8 @@ from pathlib import Path
 import psutil
 
 from bench.engine_calls import COMMAND, critical_path, environment, played
+from bench.model_server.protocols import WireRequest
+from bench.model_server.server import Latency, ModelServer, answer_from_prompt
 from bench.synthetic import Texts, postmaster, server_cpu
 from corrobora.__main__ import collect_rarely
 from corrobora.app import Workspace
@@ -39,8 +41,6 @@ from corrobora.app.runs import submit_run
 from corrobora.config import Settings, load_settings
 from corrobora.domain.run import Request, RunId
 from corrobora.registry import load_part
-from corrobora.testing.protocols import WireRequest
-from corrobora.testing.server import Latency, ModelServer, answer_from_prompt
 from corrobora.testing.web import LoopbackWeb, WebPage
 
 PAGES = 1_200

@@ -19,7 +19,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from corrobora.testing.server import ModelServer
+from bench.model_server.server import ModelServer
 
 EXAMPLES = Path(__file__).resolve().parent / "examples"
 QUESTION = (
@@ -134,7 +134,7 @@ def _keep(made: Path, target: Path) -> list[str]:
 def _page(example: Example, code: int, notes: Sequence[str]) -> str:
     first = ["export CORROBORA_HOME=./home"]
     if example.model:
-        first.append(f"python -m corrobora.testing.server --port {PORT} &")
+        first.append(f"python -m bench.model_server.server --port {PORT} &")
     return "\n".join(
         (
             f"# {example.name}",

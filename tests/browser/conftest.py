@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from bench.model_server.server import ModelServer
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 from tests.plugins.reading import ingest_here
 from tests.plugins.serving import Site
@@ -18,7 +19,6 @@ from corrobora.app import Workspace
 from corrobora.app.attempts import run_here
 from corrobora.app.runs import submit_run
 from corrobora.domain.run import Request
-from corrobora.testing.server import ModelServer
 
 T = TypeVar("T")
 # Tables of which a part is out of sight.

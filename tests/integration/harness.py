@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bench.model_server.server import ModelServer
 from tests.plugins.reading import ingest_here
 
 from corrobora.adapters.pacing import SystemClock
@@ -32,7 +33,6 @@ from corrobora.engine.session.journal import decode
 from corrobora.faces.cli.report import run_exit
 from corrobora.reporting.recheck import RecheckResult
 from corrobora.reporting.references import CitationStatus
-from corrobora.testing.server import ModelServer
 from corrobora.testing.web import LoopbackWeb, WebPage
 
 LIBRARY = "mills"

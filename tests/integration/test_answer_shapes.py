@@ -10,11 +10,10 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
+from bench.model_server.protocols import WireRequest
+from bench.model_server.scripted_model import answer_prompt
+from bench.model_server.server import ModelServer
 from tests.integration.harness import good, open_harness
-
-from corrobora.testing.protocols import WireRequest
-from corrobora.testing.scripted_model import answer_prompt
-from corrobora.testing.server import ModelServer
 
 WRITERS = ("synthesize", "summarize", "revise")
 

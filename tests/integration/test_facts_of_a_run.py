@@ -9,11 +9,11 @@ import json
 import re
 
 import pytest
+from bench.model_server.protocols import WireRequest
+from bench.model_server.scripted_model import answer_prompt
+from bench.model_server.server import ModelServer
 from tests.integration.harness import DOCUMENTS, good, name_web, open_harness
 
-from corrobora.testing.protocols import WireRequest
-from corrobora.testing.scripted_model import answer_prompt
-from corrobora.testing.server import ModelServer
 from corrobora.testing.web import LoopbackWeb, WebPage
 
 GATES = "How often must the sluice gates of Orrin mill be greased?"

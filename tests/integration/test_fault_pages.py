@@ -8,14 +8,14 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
+from bench.model_server.faults import Fault
+from bench.model_server.server import ModelServer
 from tests.integration.harness import good, name_web, open_harness, write_pages
 from tests.integration.test_faults import HASTY, PROFILES, QUICK, SLOW
 from tests.integration.test_spend import compare_bill
 
 from corrobora.app.wiring import WebAccess
 from corrobora.domain.report import Outcome
-from corrobora.testing import Fault
-from corrobora.testing.server import ModelServer
 from corrobora.testing.web import LoopbackWeb
 
 pytestmark = [

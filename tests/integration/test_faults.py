@@ -14,6 +14,8 @@ from functools import partial
 from typing import Any
 
 import pytest
+from bench.model_server.faults import Fault
+from bench.model_server.server import Latency, ModelServer
 from tests.integration.harness import DOCUMENTS, Ended, Harness, good, open_harness
 
 from corrobora.app.wiring import WebAccess
@@ -21,8 +23,6 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.report import Outcome
 from corrobora.domain.run import RunStatus
 from corrobora.storage.journal.events import list_events
-from corrobora.testing import Fault
-from corrobora.testing.server import Latency, ModelServer
 from corrobora.testing.web import LoopbackWeb, WebPage
 
 MOST_SECONDS = 900.0  # a run that is not over by then hangs

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from bench.model_server.server import ModelServer
 from tests.integration.harness import DOCUMENTS, QUESTION, Ended, Harness, good, open_harness, passages_sent
 
 from corrobora.app.followups import submit_follow_up
 from corrobora.domain.report import Outcome
-from corrobora.testing.server import ModelServer
 
 POND = "Why was the level of the mill pond of Orrin lowered to 210 centimetres?"
 GEESE = "How many geese live on the mill pond of Orrin in winter?"

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench.model_server.protocols import WireRequest
+from bench.model_server.scripted_model import answer_prompt
+from bench.model_server.server import ModelServer
 from markdown_it import MarkdownIt
 from tests.integration.harness import good, name_web, open_harness
 
 from corrobora.app.runs import run_folder
 from corrobora.domain.report import Support
-from corrobora.testing.protocols import WireRequest
-from corrobora.testing.scripted_model import answer_prompt
-from corrobora.testing.server import ModelServer
 from corrobora.testing.web import LoopbackWeb, WebPage
 
 PAYLOADS = Path(__file__).parents[1] / "fixtures" / "injection"

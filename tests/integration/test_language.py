@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 
+from bench.model_server.protocols import WireRequest
+from bench.model_server.scripted_model import answer_prompt
+from bench.model_server.server import ModelServer
 from tests.integration.harness import open_harness
 
 from corrobora.app.verification import verify_report
 from corrobora.reporting.seal import SealStatus
-from corrobora.testing.protocols import WireRequest
-from corrobora.testing.scripted_model import answer_prompt
-from corrobora.testing.server import ModelServer
 
 DOCUMENTS = {
     "muehle.md": "# Die Mühle von Orrin\n\nDie Schleusentore der Mühle von Orrin müssen alle 14 Tage gefettet werden, "

@@ -9,11 +9,11 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
+from bench.model_server.server import ModelServer
 from tests.integration.harness import good, open_harness
 from tests.integration.test_faults import QUICK, SLOW, quick
 
 from corrobora.testing.http_server import HttpServer, Request, Response, gzip_bomb
-from corrobora.testing.server import ModelServer
 
 EVERY = 3  # of so many requests one meets the fault
 _TEXT = re.compile(rb'"(content|text)": ("(?:[^"\\\\]|\\\\.)+")')

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from bench.model_server.protocols import WireRequest
+from bench.model_server.scripted_model import ParsedPrompt, answer_prompt
+from bench.model_server.server import ModelServer
 from tests.integration.harness import Ended, name_web, open_harness, passages_sent
 from tests.integration.test_reading_and_memory import is_role, list_sources, prompts
 
 from corrobora.domain.report import iter_threads
-from corrobora.testing.protocols import WireRequest
-from corrobora.testing.scripted_model import ParsedPrompt, answer_prompt
-from corrobora.testing.server import ModelServer
 from corrobora.testing.web import LoopbackWeb, WebPage
 
 QUESTION = "How often must the sluice gates of Orrin mill be greased?"

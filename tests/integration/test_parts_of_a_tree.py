@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import re
 
+from bench.model_server.protocols import WireRequest
+from bench.model_server.scripted_model import answer_prompt
+from bench.model_server.server import ModelServer
 from tests.integration.harness import good, open_harness
 
 from corrobora.domain.report import iter_threads
-from corrobora.testing.protocols import WireRequest
-from corrobora.testing.scripted_model import answer_prompt
-from corrobora.testing.server import ModelServer
 
 OLD = "How often must the sluice gates of Orrin mill be greased by the rules of 2014?"
 NEW = "How often must the sluice gates of Orrin mill be greased by the rules of 2021?"

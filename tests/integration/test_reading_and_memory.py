@@ -12,14 +12,14 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from bench.model_server.protocols import WireRequest
+from bench.model_server.scripted_model import ParsedPrompt, answer_prompt
+from bench.model_server.server import ModelServer
 from tests.integration.harness import DOCUMENTS, good, name_web, open_harness, passages_sent
 
 from corrobora.domain.report import iter_threads
 from corrobora.engine.sections import MAX_SECTIONS_LISTED
 from corrobora.policies.selection import CALL_CHARS, READ_CHARS
-from corrobora.testing.protocols import WireRequest
-from corrobora.testing.scripted_model import ParsedPrompt, answer_prompt
-from corrobora.testing.server import ModelServer
 from corrobora.testing.web import LoopbackWeb, WebPage
 
 GATES = "How often must the sluice gates of Orrin mill be greased?"

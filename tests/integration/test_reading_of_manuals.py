@@ -9,14 +9,14 @@ import json
 import re
 
 import pytest
+from bench.model_server.protocols import WireRequest
+from bench.model_server.scripted_model import answer_prompt
+from bench.model_server.server import ModelServer
 from tests.integration.harness import DOCUMENTS, name_web, open_harness
 from tests.integration.test_reading_and_memory import UNSATISFIED, answer_with, list_sources
 
 from corrobora.domain.limits import LIMITS
 from corrobora.engine.knowledge import MAX_ROUND_FACTS
-from corrobora.testing.protocols import WireRequest
-from corrobora.testing.scripted_model import answer_prompt
-from corrobora.testing.server import ModelServer
 from corrobora.testing.web import LoopbackWeb, WebPage
 
 QUESTION = "How is the lamp of the Orrin lighthouse set?"

@@ -10,11 +10,11 @@ import re
 from pathlib import Path
 
 import pytest
+from bench.model_server.protocols import WireReply, WireRequest
+from bench.model_server.scripted_model import answer_prompt
+from bench.model_server.server import ModelServer
 from tests.integration.harness import good, open_harness
 
-from corrobora.testing.protocols import WireReply, WireRequest
-from corrobora.testing.scripted_model import answer_prompt
-from corrobora.testing.server import ModelServer
 from corrobora.text.phrases import WITHHELD
 
 WRONG = "The sluice gates of Orrin mill must be greased every 97 days"

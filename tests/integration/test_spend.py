@@ -9,6 +9,8 @@ import json
 from dataclasses import replace
 
 import pytest
+from bench.model_server.faults import Fault
+from bench.model_server.server import Latency, ModelServer
 from tests.integration.harness import Ended, good, open_harness
 from tests.integration.test_faults import PROFILES, QUICK, ROWS, SLOW, quick
 from tests.profiles.research import make_run
@@ -25,8 +27,6 @@ from corrobora.domain.run import EventType, Stage
 from corrobora.engine.session.budget import Budget
 from corrobora.engine.session.journal import MOST_SENDS
 from corrobora.roles.review import critique
-from corrobora.testing import Fault
-from corrobora.testing.server import Latency, ModelServer
 
 UNANSWERED = {
     "most connections cut": [Fault("cut-connection", p=0.6)],

@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from bench.model_server.protocols import WireRequest
+from bench.model_server.scripted_model import answer_prompt
+from bench.model_server.server import ModelServer
 from tests.integration.harness import name_web, open_harness
 from tests.integration.test_reading_and_memory import is_role, prompts
 
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.report import iter_threads
-from corrobora.testing.protocols import WireRequest
-from corrobora.testing.scripted_model import answer_prompt
-from corrobora.testing.server import ModelServer
 from corrobora.testing.web import LoopbackWeb, WebPage
 
 GREASED = "How often must the sluice gates of Orrin mill be greased?"

@@ -9,12 +9,12 @@ import json
 import re
 
 import pytest
+from bench.model_server.protocols import WireRequest
+from bench.model_server.scripted_model import ParsedPrompt, answer_prompt
+from bench.model_server.server import ModelServer
 from tests.integration.harness import name_web, open_harness, write_pages
 
 from corrobora.domain.evidence import Grade
-from corrobora.testing.protocols import WireRequest
-from corrobora.testing.scripted_model import ParsedPrompt, answer_prompt
-from corrobora.testing.server import ModelServer
 from corrobora.testing.web import LoopbackWeb, WebPage
 
 ASKED = "How high is the wheel of Orrin mill?"

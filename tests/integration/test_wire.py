@@ -9,9 +9,8 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
+from bench.model_server.server import ModelServer
 from tests.integration.harness import bodies, good, open_harness, passages_sent
-
-from corrobora.testing.server import ModelServer
 
 PROFILES = ("timed", "rounds", "angles", "tree", "triplet", "full")
 

@@ -9,13 +9,13 @@ import json
 import re
 
 import pytest
+from bench.model_server.protocols import WireRequest
+from bench.model_server.scripted_model import answer_prompt
+from bench.model_server.server import ModelServer
 from tests.integration.harness import QUESTION, good, open_harness
 
 from corrobora.engine.review import MAX_RULED, gather_reasons
 from corrobora.storage.journal.events import read_events
-from corrobora.testing.protocols import WireRequest
-from corrobora.testing.scripted_model import answer_prompt
-from corrobora.testing.server import ModelServer
 
 OUTLINE = {"answer_type": "two rules", "components": ["interval", "level"], "disagreements": ["2014 against 2021"]}
 

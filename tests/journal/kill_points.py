@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psycopg
+from bench.model_server.server import ModelServer
 from psycopg import sql
 from tests.integration.harness import DOCUMENTS, LIBRARY, QUESTION, name_web, write_pages
 from tests.journal.kill_attempt import DATABASE, LOADED, PARSER, PROGRAM, Strike, work
@@ -36,7 +37,6 @@ from corrobora.engine.session.journal import decode_meta
 from corrobora.ports import Entry
 from corrobora.storage.postgres.embedded import EmbeddedServer, server_status, stop_server
 from corrobora.storage.postgres.processes import is_running
-from corrobora.testing.server import ModelServer
 from corrobora.testing.web import LoopbackWeb
 
 LIBRARIES, WEB = "library", "web"

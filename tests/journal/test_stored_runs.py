@@ -18,10 +18,10 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from bench.model_server.server import ModelServer
 from psycopg import sql
 
 from corrobora.storage.postgres.processes import this_process
-from corrobora.testing.server import ModelServer
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "stored_runs"
 FINISHED = "r_xnazrfltatxxpnpgan4xekmolu"

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench.model_server.server import ModelServer
 from tests.paths.catalog import commands_with
 from tests.paths.conftest import Serve
 from tests.paths.starts import CLEAR, PHRASE, THREAD
 from tests.plugins.shell import Shell
 
 from corrobora.app.libraries import TICK_SECONDS
-from corrobora.testing.server import ModelServer
 from corrobora.testing.web import LoopbackWeb, WebPage
 
 

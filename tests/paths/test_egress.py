@@ -15,11 +15,11 @@ from typing import Any
 from urllib.parse import unquote_plus
 
 import pytest
+from bench.model_server.protocols import WireRequest
+from bench.model_server.scripted_model import answer_prompt
+from bench.model_server.server import ModelServer
 from tests.plugins.shell import Result, Shell
 
-from corrobora.testing.protocols import WireRequest
-from corrobora.testing.scripted_model import answer_prompt
-from corrobora.testing.server import ModelServer
 from corrobora.testing.web import LoopbackWeb, WebPage
 from corrobora.text.tokens import fold_text
 

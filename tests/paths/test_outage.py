@@ -11,12 +11,12 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
+from bench.model_server.server import Latency, ModelServer
 from tests.paths.conftest import Serve
 from tests.paths.starts import CLEAR
 from tests.plugins.shell import DOCUMENTS, Shell
 
 from corrobora.storage.postgres.embedded import EmbeddedServer
-from corrobora.testing.server import Latency, ModelServer
 
 
 @pytest.fixture

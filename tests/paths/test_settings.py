@@ -14,6 +14,7 @@ from contextlib import AsyncExitStack, contextmanager, suppress
 from typing import Any
 
 import pytest
+from bench.model_server.server import ModelServer
 from tests.paths.starts import CLEAR
 from tests.plugins.shell import Shell
 from tests.plugins.sink import HANG, open_sink
@@ -23,7 +24,6 @@ from corrobora.app import Workspace
 from corrobora.config import load_settings
 from corrobora.domain.errors import JournalError
 from corrobora.testing.http_server import HttpServer, Request, Response
-from corrobora.testing.server import ModelServer
 from corrobora.testing.web import LoopbackWeb, WebPage
 
 KEY = "a-key-of-the-test"

@@ -7,12 +7,11 @@ import signal
 import time
 from collections import Counter
 
+from bench.model_server.server import Latency, ModelServer
 from tests.paths.conftest import Serve
 from tests.paths.starts import CLEAR
 from tests.plugins.proxy import open_proxy
 from tests.plugins.shell import DOCUMENTS, Shell
-
-from corrobora.testing.server import Latency, ModelServer
 
 LEAVE_SECONDS = 45.0
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from bench.model_server.server import Latency, ModelServer
 from tests.paths.conftest import Serve
 from tests.paths.starts import CLEAR, QUESTION
 from tests.plugins.shell import DOCUMENTS, Shell
@@ -24,7 +25,6 @@ from corrobora.app.runs import PAUSE_TOPIC, UNTIL_TOPIC, YES
 from corrobora.domain.run import RunStatus
 from corrobora.storage.journal.runs import Runs
 from corrobora.storage.postgres import Database
-from corrobora.testing.server import Latency, ModelServer
 
 T = TypeVar("T")
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench.model_server.server import ModelServer
 from tests.paths.test_egress import PAGES, QUESTION
 from tests.plugins.shell import Result, Shell
 from tests.plugins.tunnel import TunnelProxy
 from tests.unit.adapters.web.certificates import Key, showing
 
-from corrobora.testing.server import ModelServer
 from corrobora.testing.web import LoopbackWeb, WebPage
 
 PUBLIC = "93.184.215.14"  # an address of the open web, which nothing here connects to

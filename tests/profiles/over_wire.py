@@ -15,6 +15,8 @@ from contextvars import Context
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
+from bench.model_server.server import ModelServer
+
 from corrobora.adapters.models import parse_target
 from corrobora.adapters.models.connection import ModelConnection
 from corrobora.adapters.pacing import CallGate, LoopClock
@@ -29,7 +31,6 @@ from corrobora.roles.extract import Extraction
 from corrobora.roles.refine import Refinement, Shortfall
 from corrobora.roles.review import Confirming, Rulings
 from corrobora.roles.scope import Shortlist, Sweep
-from corrobora.testing.server import ModelServer
 
 Wire = dict[str, Any]
 _TAGS = ("queries", "sources", "questions", "specs")

@@ -10,6 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bench.model_server.protocols import WireRequest
+from bench.model_server.scripted_model import ParsedPrompt, answer_prompt
+from bench.model_server.server import ModelServer
 from tests.profiles.research import LibraryRun, make_run
 from tests.profiles.scripted import WebRun, make_web_run
 
@@ -19,9 +22,6 @@ from corrobora.adapters.pacing import CallGate, LoopClock
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.domain.report import Report
-from corrobora.testing.protocols import WireRequest
-from corrobora.testing.scripted_model import ParsedPrompt, answer_prompt
-from corrobora.testing.server import ModelServer
 
 Answer = Mapping[str, Any] | str | Callable[[ParsedPrompt], Mapping[str, Any] | str]
 

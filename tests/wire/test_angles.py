@@ -10,6 +10,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+from bench.model_server.scripted_model import ParsedPrompt
 from tests.profiles.research import LibraryRun
 from tests.wire.methods import WireRun, run_over_wire
 
@@ -17,7 +18,6 @@ from corrobora.domain.plan import SubQuestionStatus
 from corrobora.domain.run import EventType
 from corrobora.policies.intake import CANONICAL_ANGLES
 from corrobora.policies.queries import query_core
-from corrobora.testing.scripted_model import ParsedPrompt
 
 SLUGS = [angle.slug for angle in CANONICAL_ANGLES]
 

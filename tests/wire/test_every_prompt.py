@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+from bench.model_server.scripted_model import ParsedPrompt, answer_prompt
 from tests.integration.harness import THREAD as MILL
 from tests.integration.test_answer_shapes import break_lines, talk, wrap, write_markdown
 from tests.profiles.research import QUESTION
 from tests.wire.methods import WireRun, run_over_wire
 
 from corrobora.domain.run import EventType, Request
-from corrobora.testing.scripted_model import ParsedPrompt, answer_prompt
 
 PROFILES = ("timed", "rounds", "angles", "tree", "triplet", "full")
 REFUSAL = "I'm sorry, but I cannot help with that."

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
+from bench.model_server.faults import Fault
+from bench.model_server.server import Latency, ModelServer
 from tests.fakes import MemoryJournal, MemoryLibrary
 
 from corrobora.adapters.models import parse_target
@@ -29,8 +31,6 @@ from corrobora.engine.session.budget import Budget
 from corrobora.policies import derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Clock
 from corrobora.reporting.thread_json import render_round_files
-from corrobora.testing import Fault
-from corrobora.testing.server import Latency, ModelServer
 
 HURRY = 20.0
 QUESTION = "How often must the harbour cranes of Brenhaven be inspected, and what load may they lift?"

@@ -6,10 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from bench.model_server.scripted_model import ParsedPrompt
 from tests.wire.methods import WireRun, run_over_wire
 from tests.wire.test_tree import DUG, INSPECTED, LOAD, make_plan, make_task
-
-from corrobora.testing.scripted_model import ParsedPrompt
 
 SAID = {"summary": "s", "reasoning": "r", "done": False, "should_continue": True}
 STEPS = "Which steps start the pump of Wexmoor?"

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from bench.model_server.scripted_model import ParsedPrompt, answer_prompt
 from tests.wire.methods import WireRun, run_over_wire
 
 from corrobora.domain.run import EventType
-from corrobora.testing.scripted_model import ParsedPrompt, answer_prompt
 
 QUESTION = "How often must the harbour cranes of Brenhaven be inspected, and what load may they lift?"
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from bench.model_server.scripted_model import ParsedPrompt
 from tests.profiles.research import DOCUMENTS, QUESTION
 from tests.wire.methods import WireRun, run_over_wire
 
@@ -16,7 +17,6 @@ from corrobora.config import load_settings
 from corrobora.domain.errors import Infeasible
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.roles.plan import plan
-from corrobora.testing.scripted_model import ParsedPrompt
 
 INSPECTED = "How often must the harbour cranes of Brenhaven be inspected?"
 LOAD = "What load may a crane of class B lift?"

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from bench.model_server.scripted_model import ParsedPrompt
 from tests.profiles.research import make_run
 from tests.wire.methods import WireRun, run_over_wire
 
 from corrobora.domain.plan import Plan
-from corrobora.testing.scripted_model import ParsedPrompt
 
 GAP = "who paid for the lantern of the north pier"
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bench.model_server.scripted_model import ParsedPrompt
 from tests.wire.methods import WireRun, run_over_wire
 from tests.wire.test_named_gaps import extract_sentences
 
 from corrobora.engine.review import MAX_LEFT_OUT_SHOWN
-from corrobora.testing.scripted_model import ParsedPrompt
 
 ROLES = ("synthesize", "critique", "judge")
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from bench.model_server.scripted_model import ParsedPrompt
 from tests.wire.methods import WireRun, run_over_wire
 
 from corrobora.domain.run import EventType
 from corrobora.policies.queries import make_fallback_query
-from corrobora.testing.scripted_model import ParsedPrompt
 
 QUESTION = "When was the harbour of Brenhaven dug, and who drew the plans of its cranes?"
 

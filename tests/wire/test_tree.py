@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from bench.model_server.scripted_model import ParsedPrompt
 from tests.profiles.research import Mixed, make_run
 from tests.wire.methods import run_over_wire
 
@@ -17,7 +18,6 @@ from corrobora.domain.report import Findings
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import StopReason
 from corrobora.policies.intake import read_suggested
-from corrobora.testing.scripted_model import ParsedPrompt
 
 INSPECTED = "How often must the harbour cranes of Brenhaven be inspected?"
 LOAD = "What load may a crane of class B lift?"

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from bench.model_server.scripted_model import ParsedPrompt
 from tests.wire.methods import WireRun, run_over_wire
 from tests.wire.test_tree import DUG, INSPECTED, LOAD, NEVER, make_flat_plan, make_plan, make_task
 
 from corrobora.domain.run import EventType
-from corrobora.testing.scripted_model import ParsedPrompt
 
 
 def change_inspected(page: ParsedPrompt) -> dict[str, Any]:

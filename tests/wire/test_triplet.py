@@ -6,13 +6,13 @@ import itertools
 from collections.abc import Mapping
 from typing import Any
 
+from bench.model_server.scripted_model import ParsedPrompt
 from tests.wire.methods import WireRun, run_over_wire
 
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.run import EventType, Request
 from corrobora.domain.thread import Escape
 from corrobora.policies.queries import is_reformulated, query_core
-from corrobora.testing.scripted_model import ParsedPrompt
 from corrobora.text.tokens import stem_text
 
 THREAD = """

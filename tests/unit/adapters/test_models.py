@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from bench.model_server.server import MODELS, ModelServer
 
 from corrobora.adapters.models import (
     choose_targets,
@@ -16,7 +17,6 @@ from corrobora.adapters.models.transport import HttpEndpoint
 from corrobora.domain.errors import UserError
 from corrobora.registry import list_parts
 from corrobora.testing.http_server import HttpServer, Request, Response
-from corrobora.testing.server import MODELS, ModelServer
 
 
 @pytest.mark.parametrize(

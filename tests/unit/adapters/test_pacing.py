@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from bench.model_server.faults import Fault
+from bench.model_server.server import Latency, ModelServer
 from tests.fakes import FakeClock, run_virtually
 from tests.unit.adapters.models.conftest import asking, sample
 
 from corrobora.adapters.pacing import CallGate, LoopClock, Pace
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.limits import LIMITS
-from corrobora.testing import Fault
-from corrobora.testing.server import Latency, ModelServer
 
 
 class Provider:

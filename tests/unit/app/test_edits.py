@@ -9,6 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from bench.model_server.protocols import WireRequest
+from bench.model_server.scripted_model import ParsedPrompt, answer_prompt
+from bench.model_server.server import ModelServer
 from tests.unit.app.conftest import ingest_here
 from tests.unit.app.test_followups import GREASE, research
 
@@ -31,9 +34,6 @@ from corrobora.roles.edit import (
     WireEdits,
     convert_edits,
 )
-from corrobora.testing.protocols import WireRequest
-from corrobora.testing.scripted_model import ParsedPrompt, answer_prompt
-from corrobora.testing.server import ModelServer
 
 
 async def markdown(workspace: Workspace, run: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench.model_server.server import Latency, ModelServer
 
 from corrobora.adapters.models import Tokens, meter_reply
 from corrobora.app.models import ModelPool, check_prices, list_recipients, serve_in_turn
@@ -14,7 +15,6 @@ from corrobora.config import load_settings
 from corrobora.domain.errors import ProviderError, UserError
 from corrobora.domain.run import Request
 from corrobora.testing.conformance import find_sample
-from corrobora.testing.server import Latency, ModelServer
 
 OWN = """
 [models.endpoints.lan]

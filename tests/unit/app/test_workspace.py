@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench.model_server.protocols import WireReply, WireRequest
+from bench.model_server.server import Latency, ModelServer, answer_from_prompt
 from tests.unit.adapters.search.replay import Replay
 
 from corrobora.app import Workspace
@@ -33,8 +35,6 @@ from corrobora.domain.report import Outcome
 from corrobora.domain.run import EventType, Request, RunStatus, Stage
 from corrobora.domain.thread import StopReason
 from corrobora.testing.http_server import HttpServer
-from corrobora.testing.protocols import WireReply, WireRequest
-from corrobora.testing.server import Latency, ModelServer, answer_from_prompt
 from corrobora.testing.web import LoopbackWeb, WebPage
 
 QUESTION = "How often must the sluice gates of Orrin mill be greased?"

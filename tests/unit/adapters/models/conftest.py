@@ -7,13 +7,14 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
+from bench.model_server.server import ModelServer
+
 from corrobora.adapters.models import parse_target
 from corrobora.adapters.models.connection import ModelConnection
 from corrobora.adapters.pacing import CallGate, Pace
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.domain.limits import CallOptions
 from corrobora.testing.conformance import find_sample as sample
-from corrobora.testing.server import ModelServer
 
 __all__ = ["TARGETS", "asking", "sample"]
 

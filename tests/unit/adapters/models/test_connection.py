@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench.model_server.faults import Fault
+from bench.model_server.protocols import WireReply, read_request, write_answer
+from bench.model_server.server import ModelServer
 from tests.unit.adapters.models.recorded import SHIPPED, read
 
 from corrobora.adapters.models import Target, parse_target
@@ -22,10 +25,7 @@ from corrobora.analysts.language_model import OutputForm, Prompt, Reply
 from corrobora.domain.errors import CorroboraError, ProviderError
 from corrobora.domain.limits import CallOptions, Usage
 from corrobora.ports import open_book
-from corrobora.testing import Fault
 from corrobora.testing.http_server import HttpServer, Request, Response
-from corrobora.testing.protocols import WireReply, read_request, write_answer
-from corrobora.testing.server import ModelServer
 
 KEY = "canary-1234567890"
 PROMPT = Prompt("s", ("b",), "t")

@@ -13,6 +13,10 @@ import sys
 from dataclasses import replace
 
 import pytest
+from bench.model_server.faults import Fault
+from bench.model_server.protocols import WireReply, WireRequest
+from bench.model_server.scripted_model import answer_prompt
+from bench.model_server.server import ModelServer
 from tests.unit.adapters.models.conftest import TARGETS, asking, sample
 
 from corrobora.adapters.models import parse_target
@@ -22,11 +26,7 @@ from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.domain.errors import ProviderError, RoleError
 from corrobora.domain.limits import CallOptions
 from corrobora.domain.report import Critique, Draft
-from corrobora.testing import Fault
 from corrobora.testing.conformance import SAMPLES, check_analyst
-from corrobora.testing.protocols import WireReply, WireRequest
-from corrobora.testing.scripted_model import answer_prompt
-from corrobora.testing.server import ModelServer
 
 CRITIQUE = '{"problems": ["a"], "summary": "b"}'
 
@@ -314,8 +314,9 @@ async def test_an_answer_of_forty_megabytes_is_not_read_to_its_end():
 
 
 async def test_a_server_without_native_output_is_asked_for_a_tool_and_then_in_words():
+    from bench.model_server.protocols import read_request, write_answer
+
     from corrobora.testing.http_server import HttpServer, Request, Response
-    from corrobora.testing.protocols import read_request, write_answer
 
     modes: list[str] = []
 

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from bench.model_server.server import ModelServer
 
 from corrobora.testing.http_server import Request, Response
-from corrobora.testing.server import ModelServer
 
 QUESTION = "When was the bridge at Arnholm opened?"
 

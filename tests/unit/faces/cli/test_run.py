@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from corrobora.testing.server import ModelServer
+from bench.model_server.server import ModelServer
 
 QUESTION = "When was the bridge at Arnholm opened?"
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from bench.forgeries import FORMATS
+from bench.model_server.protocols import WireRequest
+from bench.model_server.scripted_model import ParsedPrompt, answer_prompt
+from bench.model_server.server import ModelServer
 from tests.plugins.growth import LINEAR, measure_growth
 from tests.unit.faces.cli.test_models import serve
 
 from corrobora.reporting.seal import format_seal, strip_seal
-from corrobora.testing.protocols import WireRequest
-from corrobora.testing.scripted_model import ParsedPrompt, answer_prompt
-from corrobora.testing.server import ModelServer
 
 
 def test_json_that_is_cut_off_is_not_read_as_markdown(readable: tuple[Any, str]) -> None:

@@ -1,7 +1,7 @@
 """A model provider on loopback: speaks two protocols, answers from a script, and fails on demand.
 
 Knows latency, faults and who asked what. Does not know what is asked: `answer_prompt` or your own function answers.
-`python -m corrobora.testing.server --port 8099 --fault 429:p=0.2` serves until it is stopped.
+`python -m bench.model_server.server --port 8099 --fault 429:p=0.2` serves until it is stopped.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Self, cast
 
-from corrobora.testing import FAULT_KINDS, Fault, FaultInjector
-from corrobora.testing.http_server import HttpServer, Request, Response
-from corrobora.testing.protocols import (
+from bench.model_server.faults import FAULT_KINDS, Fault, FaultInjector
+from bench.model_server.protocols import (
     PROTOCOL_PATHS,
     WireReply,
     WireRequest,
@@ -25,7 +24,8 @@ from corrobora.testing.protocols import (
     write_events,
     write_failure,
 )
-from corrobora.testing.scripted_model import answer_prompt
+from bench.model_server.scripted_model import answer_prompt
+from corrobora.testing.http_server import HttpServer, Request, Response
 
 Answers = Callable[[WireRequest], str | WireReply]
 MODELS = ("scripted-large", "scripted-small")
@@ -210,7 +210,7 @@ async def _each(parts: Sequence[bytes]) -> AsyncIterator[bytes]:
 def _parser() -> argparse.ArgumentParser:
     kinds = "\n".join(f"  {kind}: {what}" for kind, what in FAULT_KINDS.items())
     parser = argparse.ArgumentParser(
-        prog="python -m corrobora.testing.server",
+        prog="python -m bench.model_server.server",
         description="A scripted model provider on 127.0.0.1: OpenAI chat completions and Anthropic messages.",
         epilog=f"Faults, as KIND:name=number,...\n{kinds}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -228,7 +228,7 @@ async def _serve(options: argparse.Namespace, faults: Sequence[Fault]) -> None:
     async with ModelServer(
         faults=faults, latency=latency, seed=cast("int", options.seed), port=cast("int", options.port), keep=False
     ) as server:
-        print(f"serving on {server.url} (OpenAI: {server.url}/v1)", flush=True)  # noqa: T201 - the command's result
+        print(f"serving on {server.url} (OpenAI: {server.url}/v1)", flush=True)
         await asyncio.Event().wait()
 
 

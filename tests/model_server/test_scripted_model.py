@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from bench.model_server.scripted_model import ParsedPrompt, answer_prompt
 from pydantic import TypeAdapter
 
 from corrobora.analysts.language_model.rendering import render_prompt
 from corrobora.roles.forms import FACTS, PASSAGES
 from corrobora.testing.conformance import SAMPLES
-from corrobora.testing.scripted_model import ParsedPrompt, answer_prompt
 
 
 @pytest.mark.parametrize(("role", "given"), SAMPLES, ids=[role.prompt for role, _ in SAMPLES])

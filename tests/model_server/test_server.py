@@ -12,14 +12,14 @@ from collections.abc import Sequence
 
 import httpx2
 import pytest
+from bench.model_server.faults import FAULT_KINDS, Fault, FaultInjector
+from bench.model_server.protocols import WireReply, WireRequest
+from bench.model_server.server import MODELS, Latency, ModelServer, main
 
 from corrobora.adapters.models import Completion, ModelRequest, OutputMode, parse_target
 from corrobora.adapters.models.framing import TransportError
 from corrobora.analysts.language_model import OutputForm, Prompt
-from corrobora.testing import FAULT_KINDS, Fault, FaultInjector
 from corrobora.testing.http_server import HttpServer, Request, Response
-from corrobora.testing.protocols import WireReply, WireRequest
-from corrobora.testing.server import MODELS, Latency, ModelServer, main
 
 PROTOCOL_PATHS = {"chat": "/v1/chat/completions", "anthropic": "/v1/messages"}
 TARGETS = {"chat": "openai-chat:gpt-4.1@{url}/v1", "anthropic": "anthropic:claude-sonnet-5@{url}"}
@@ -160,7 +160,7 @@ def test_forging_changes_markers_numbers_quotes_and_addresses_and_lists_them():
 
 
 def test_the_command_serves_until_it_is_stopped():
-    command = [sys.executable, "-W", "error", "-m", "corrobora.testing.server", "--fault", "429:p=1", "--latency", "0"]
+    command = [sys.executable, "-W", "error", "-m", "bench.model_server.server", "--fault", "429:p=1", "--latency", "0"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)
     ) as process:

@@ -128,7 +128,7 @@ def answer_prompt(system: str, user: str) -> str:
 def _clarify_question(page: ParsedPrompt) -> Mapping[str, object]:
     question = page.after("The question:")
     parts = [part.strip(" ,;.?") for part in re.split(r"(?:, and |; | and |, )", question)]
-    asked = [part for part in parts if len(part.split()) >= 3][:4]  # noqa: PLR2004 - a part that says something
+    asked = [part for part in parts if len(part.split()) >= 3][:4]
     return {
         "feasible": True,
         "complexity": "moderate" if len(asked) > 1 else "simple",
@@ -250,7 +250,7 @@ def _pick_quotes(passage: str, text: str, wanted: Mapping[str, set[str]], whole:
             ],
         }
         for shared, sentence, words in best
-        if shared >= 2  # noqa: PLR2004 - one common word is chance
+        if shared >= 2
     ]
 
 
