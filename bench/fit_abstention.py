@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from bench.eval_refusals import small
 from bench.eval_retrieval import SUITES, fill, rows
 from corrobora.storage.index.catalog import Catalog
-from corrobora.storage.index.documents import Tokenizer
 from corrobora.storage.index.posting_cache import PostingCache
 from corrobora.storage.index.queries import FEATURES, CoverageRater
+from corrobora.storage.index.terms import Tokenizer
 from corrobora.storage.postgres import Database
 
 FALSE = 0.08  # share of answerable questions that may be refused

@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from bench.eval_retrieval import SUITES, Question, distinct, fill, measure
 from corrobora.adapters.embedders import OnnxEmbedder
+from corrobora.storage.index.bm25 import Scorer
 from corrobora.storage.index.catalog import Catalog
-from corrobora.storage.index.documents import Tokenizer
 from corrobora.storage.index.posting_cache import PostingCache
-from corrobora.storage.index.posting_lists import Scorer
 from corrobora.storage.index.search import Search
+from corrobora.storage.index.terms import Tokenizer
 from corrobora.storage.index.vectors import VectorIndex
 from corrobora.storage.postgres import Database
 from corrobora.text.ranking import MEANING, list_meaning_features

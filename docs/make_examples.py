@@ -1,7 +1,7 @@
 """Make the examples anew: one run of each profile over the shipped documents, kept with the command that made it.
 
 Knows the commands and what of a run's files is kept. Does not know what a report should say: read them.
-Run it as `python docs/make_examples.py [NAME ...]`; it needs no key and no network.
+Run it as `python -m docs.make_examples [NAME ...]`; it needs no key and no network.
 """
 
 from __future__ import annotations

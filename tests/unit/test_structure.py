@@ -37,6 +37,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "faces/web/api/__init__.py": "web/test_server.py",
     "faces/web/api/models.py": "web/test_openapi.py",
     "faces/web/context.py": "web/test_server.py",
+    "faces/web/pages/libraries.py": "browser/test_page.py",
     "faces/web/pages/settings.py": "browser/test_page.py",
     "faces/web/stored_runs.py": "web/test_api_evidence.py",
     "faces/web/libraries.py": "web/test_api_libraries.py",

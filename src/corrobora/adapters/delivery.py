@@ -50,7 +50,6 @@ class FolderDelivery:
 
     @classmethod
     def open_target(cls, where: str, given: Configuration) -> Self:
-        """Return the channel to the folder `where`."""
         del given
         return cls(Path(where))
 

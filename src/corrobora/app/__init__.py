@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from corrobora.engine.session import Session
     from corrobora.ports import Clock, Embedder
     from corrobora.storage.index.catalog import Catalog
-    from corrobora.storage.index.documents import Tokenizer
+    from corrobora.storage.index.terms import Tokenizer
     from corrobora.storage.journal import JournalWriter
     from corrobora.storage.journal.events import Dialogues, EventLog
     from corrobora.storage.journal.runs import Runs
@@ -130,7 +130,7 @@ class Workspace:
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """The tokenizer of all libraries of this process."""
-        from corrobora.storage.index.documents import Tokenizer  # noqa: PLC0415
+        from corrobora.storage.index.terms import Tokenizer  # noqa: PLC0415
 
         return Tokenizer()
 

@@ -69,7 +69,7 @@ async def _send_once(made: Delivery, name: str, report: Report, files: Mapping[s
         return said, CallMeta(provider=made.name)
 
     first = partial(send_files, f"{run.run}-{name}")
-    if await run.call_once(key, first, paid=False) not in ("sent", said):  # older versions wrote no more
+    if await run.call_once(key, first, paid=False) != said:
         await run.call_once(f"{key}/{digest}", partial(send_files, f"{run.run}-{name}-{digest}"), paid=False)
 
 

@@ -10,7 +10,7 @@ import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
@@ -24,7 +24,7 @@ from corrobora.domain.run import EventType, missing_report_error
 from corrobora.reporting.bibliography import CitedWork, write_bibtex, write_csl, write_ris
 from corrobora.reporting.bundle import build_crate, write_bundle
 from corrobora.reporting.bundle_check import list_claims, recheck_members
-from corrobora.reporting.evidence import build_evidence, cite_span
+from corrobora.reporting.evidence import cite_span
 from corrobora.reporting.plots import PlotKind, draw_plot
 from corrobora.reporting.report_document import TextBlock, read_document, write_docx, write_pdf
 from corrobora.reporting.report_format import REPORT_FILES
@@ -284,23 +284,6 @@ async def list_quotes(workspace: Workspace, stored: Document) -> list[StoredQuot
     number = int(stored.source.id[1:])
     rows = await workspace.database.fetch_all(_QUOTES, [number], where="reading quotes")
     return [StoredQuote(fact, start, end) for fact, _, start, end, quote in rows if stored.text[start:end] == quote]
-
-
-async def complete_evidence(workspace: Workspace, report: Report) -> Report:
-    """Return a report with evidence, also one of an earlier version that was stored without it.
-
-    What is no longer stored leaves its numbers without a quote.
-    """
-    if report.evidence or not report.markdown:
-        return report
-    stored: dict[str, Document] = {}
-    for source in dict.fromkeys(each.source for each in report.citations):
-        try:
-            stored[source] = await read_source(workspace, source)
-        except UserError:
-            continue
-    evidence, passages = build_evidence(report, stored)
-    return replace(report, evidence=evidence, passages=passages)
 
 
 def select_passages(stored: Document, reference: PassageReference, *, around: int = 1) -> Sequence[CitedPassage]:

@@ -90,7 +90,6 @@ class IngestReport:
         self.embedded += other.embedded
 
     def skip_file(self, path: str, outcome: ReadOutcome, reason: str) -> None:
-        """List a file that was not stored."""
         self.skipped.append(SkippedFile(path, outcome, reason))
 
 
@@ -257,7 +256,6 @@ def _build_source(file: ListedFile, parsed: ParsedDocument) -> Source:
 
 
 def _read_authors(stated: object) -> tuple[str, ...]:
-    """Return the authors that a manifest names, as a text or a list of texts."""
     listed = cast("list[object]", stated) if isinstance(stated, list) else [stated]
     return clean_authors(name for each in listed if isinstance(each, str) for name in read_byline(each))
 

@@ -365,7 +365,6 @@ class Wiring:
             await check_servers(self._choose_models(request, profile))
 
     def open_searches(self, request: Request, library: Library) -> Mapping[str, SearchProvider]:
-        """The search providers of a run, by name."""
         return open_searches(self._settings, request, library, self._open_limiter, self.clock)
 
     def open_readers(self, request: Request, library: Library, space: str) -> tuple[Reader, ...]:
@@ -378,7 +377,6 @@ class Wiring:
         return self._web.open_reader(library, space)
 
     def _open_limiter(self, provider: str) -> Limiter:
-        """The rate limit of a provider, one for all workers of this database."""
         own = self._settings.provider_rates.get(provider)
         return RateLimiter(self._database, provider, rate=own or load_part("search", provider).calls_per_second)
 

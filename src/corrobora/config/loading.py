@@ -154,7 +154,6 @@ def refuse_literals(layer: Layer) -> None:
 
 
 def _is_plain_address(key: str, value: str) -> bool:
-    """True for the address of a database without a password."""
     return key == DATABASE_URL and "@" not in value and "password" not in value
 
 

@@ -111,7 +111,6 @@ def _flatten_fields(own: Mapping[str, object]) -> Overrides:
 
 
 def _write_toml(value: object) -> str:
-    """Write a value in one line of TOML."""
     if isinstance(value, dict):
         table = cast("dict[str, object]", value)
         return "{" + ", ".join(f"{_write_toml(name)} = {_write_toml(inner)}" for name, inner in table.items()) + "}"

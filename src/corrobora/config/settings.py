@@ -342,12 +342,10 @@ class DeclaredSetting:
 
     @property
     def variable(self) -> str:
-        """The environment variable that sets it."""
         return "CORROBORA_" + self.key.upper().replace(".", "_")
 
     @property
     def parameter(self) -> str:
-        """The name of its flag without dashes."""
         return next(flag for flag in self.mark.flags.split() if flag.startswith("--"))[2:].replace("-", "_")
 
     @property

@@ -297,7 +297,6 @@ class ThreadState:
 
     @property
     def number(self) -> int:
-        """The number of finished rounds."""
         return len(self.rounds)
 
     @property
@@ -312,7 +311,6 @@ class ThreadState:
 
     @property
     def last_path(self) -> str:
-        """The path of the last finished round."""
         return f"{self.path}/round/{self.number}"
 
     @property

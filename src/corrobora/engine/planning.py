@@ -182,7 +182,6 @@ class ThreadFile:
 
     @property
     def plan(self) -> Plan:
-        """The plan of a given thread: one leaf, as it was given."""
         leaf = Node(
             "root",
             self.name,

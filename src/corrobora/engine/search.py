@@ -265,7 +265,6 @@ async def _list_excluded(
 
 
 async def _has_rest(source: SourceId, thread: ThreadState, run: Session) -> bool:
-    """True if a thread has not read all passages of a document."""
     return not thread.read_passages.issuperset(each.id for each in await run.library.source_passages(source))
 
 

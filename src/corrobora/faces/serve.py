@@ -186,8 +186,6 @@ def run_server(app: ASGIApp, listener: Listener) -> None:
 
 
 def _find_demo(settings: Settings) -> RunId:
-    """Return the run of the shipped question, after making it if there is none."""
-
     async def find_or_make(workspace: Workspace) -> RunId:
         from corrobora.app.attempts import run_here  # noqa: PLC0415 - the engine, only where it is needed
         from corrobora.app.runs import submit_run  # noqa: PLC0415 - as above

@@ -69,7 +69,6 @@ class StructuredAnswer:
 
     @property
     def gaps(self) -> tuple[str, ...]:
-        """The fields without evidence."""
         return tuple(field.name for field in self.fields if field.value is None)
 
     def _repr_markdown_(self) -> str:

@@ -94,7 +94,6 @@ class SeenText:
 
     @cached_property
     def spoken(self) -> frozenset[str]:
-        """The stems of its words."""
         return frozenset(stem_text(self.text))
 
     def has_name(self, name: str) -> bool:

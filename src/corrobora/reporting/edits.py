@@ -67,7 +67,6 @@ class Piece:
 
     @property
     def cited(self) -> tuple[int, ...]:
-        """The numbers that it cites."""
         return tuple(dict.fromkeys(int(number) for number in CITATION.findall(self.text)))
 
 
@@ -82,7 +81,6 @@ class ReportLine:
 
     @property
     def text(self) -> str:
-        """The line as it stands in the report."""
         return self.raw + "".join(each.lead + each.text for each in self.pieces) + self.tail
 
 
@@ -112,7 +110,6 @@ class EditableReport:
 
     @property
     def code(self) -> tuple[str, ...]:
-        """The words of its blocks of code."""
         blocks = (line.raw.split("\n")[1:-1] for line in self.lines if line.raw.startswith(FENCE))
         return tuple(" ".join(" ".join(each).split()) for each in blocks)
 
@@ -138,7 +135,6 @@ class EditableReport:
         return tuple(piece for piece in inside if piece.id)
 
     def dump_outline(self) -> dict[str, object]:
-        """Return sections and sentences, with the ids by which edits name them, as JSON values."""
         sentences = [{"id": each.id, "text": each.words, "cited": each.cited} for each in self.pieces if each.id]
         return {
             "sections": [{"id": name, "title": self.read_title(name)} for name in self.sections],
@@ -146,7 +142,6 @@ class EditableReport:
         }
 
     def read_title(self, section: str) -> str:
-        """Return the heading of a section, "" for the opening."""
         first = next((line for line in self.lines if line.section == section), None)
         return first.raw.lstrip("# ").strip() if first is not None and is_heading(first.raw) else ""
 

@@ -173,7 +173,6 @@ class _PageReader(HTMLParser):
         self._lines.append(f"> {line}" if self._quoted and not self._evidence else line)
 
     def finish(self) -> list[str]:
-        """Return the lines, each source in one line as in Markdown."""
         self._flush()
         return _join_sources(self._lines)
 

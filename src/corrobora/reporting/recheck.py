@@ -174,7 +174,6 @@ class RecheckResult:
         return self.judge() is CheckVerdict.PASSED
 
     def count_status(self, found: CitationStatus) -> int:
-        """Count the citations with this status."""
         return sum(each is found for s in self.statements for each in s.found)
 
 

@@ -69,16 +69,13 @@ class Base:
 
     @property
     def numbers(self) -> dict[str, int]:
-        """The numbers of the report by marker."""
         return {marker: number for number, marker in self.markers.items()}
 
     @property
     def frame(self) -> Frame:
-        """The texts of code in the language of the report."""
         return find_frame(self.report.language, self.report.translation)
 
     def find_check(self, piece: Piece) -> SentenceCheck | None:
-        """Return the check of a sentence of the report."""
         return next((each for each in self.report.checks if _fold(each.sentence) == _fold(piece.words)), None)
 
 

@@ -110,7 +110,6 @@ class RunComparison:
         return f"No source says something else than before.{rest}"
 
     def count_kind(self, part: str, kind: ChangeKind) -> int:
-        """Count the changes of one kind in a part."""
         return sum(each.kind is kind for each in self.parts[part])
 
 
@@ -258,7 +257,6 @@ def _find_change(said: Sequence[Fact], former: Sequence[Fact]) -> str:
 
 
 def _word(said: Sequence[Fact]) -> str:
-    """Return a statement in the words of its best fact."""
     best = max(said, key=lambda fact: (bool(fact.answers), fact.confidence, fact.score, fact.id))
     return " ".join(best.quote.split())
 

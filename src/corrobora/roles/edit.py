@@ -118,7 +118,6 @@ class Proposed:
 
     @property
     def possible(self) -> tuple[Change, ...]:
-        """The changes that may be accepted."""
         return tuple(each for each in self.changes if not each.refused)
 
 
@@ -165,7 +164,6 @@ class Editing:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The ids that an edit may name."""
         return (*(name for name, _ in self.sections), *(name for name, _ in self.sentences))
 
     @property

@@ -45,12 +45,10 @@ class Shortfall:
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """The ids of its tasks."""
         return tuple(leaf.path for leaf in collect_leaves(self.node))
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of the listed links."""
         return tuple(f"L{number}" for number, _ in enumerate(self.linked, start=1))
 
 

@@ -154,7 +154,6 @@ class Sweep:
 
     @property
     def aims(self) -> tuple[str, ...]:
-        """The questions and themes in words."""
         return (*(each.text for each in self.questions), *self.themes)
 
     @property
@@ -164,7 +163,6 @@ class Sweep:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of the candidates, as they are shown."""
         return tuple(f"K{number}" for number, _ in enumerate(self.candidates, start=1))
 
 

@@ -107,7 +107,6 @@ class LoopbackWeb:
 
     @classmethod
     def of_folder(cls, folder: Path, **options: object) -> LoopbackWeb:
-        """All files below `folder` as pages."""
         files = sorted(file for file in folder.rglob("*") if file.is_file())
         return cls([WebPage.of_file(folder, file) for file in files], **options)  # pyright: ignore[reportArgumentType]
 

@@ -50,7 +50,6 @@ class ExpectedAnswer:
 
     @property
     def quantified(self) -> bool:
-        """True if a number is asked for."""
         return bool(self.kinds & _NUMBERS)
 
 

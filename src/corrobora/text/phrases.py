@@ -40,7 +40,6 @@ OTHER_SIDE = f"{UNSTATED} speaks of the second side of the comparison"
 NOTHING_FOUND = f"{UNSTATED} speaks of this"
 UNLIKELY = f"{UNSTATED} is likely to answer this"
 NO_ANSWER = f"{UNSTATED} clearly answers this"
-_FORMER_UNLIKELY = "The documents that were searched hold too little on this to answer it"  # in earlier reports
 UNKNOWN_STANDING = "Only a source of unknown standing states this"
 CONFIRMED = "code doubts it, and a model finds it in its sources"
 NOT_CONFIRMED = "code doubts it, and a model does not find all of it in its sources"
@@ -66,7 +65,7 @@ ALL_LABELS = (*LABELS, ORDER)
 
 OPENINGS = (
     *(NO_EVIDENCE, NEAREST, PARTLY, ABOVE, ELSEWHERE, SIDE_BY_SIDE, NO_COVERAGE, COUNTED, OTHER_GAPS),
-    *(STATED_IN, GAP, FAILED, UNNAMED, UNSTATED, _FORMER_UNLIKELY, NEAR, UNKNOWN_STANDING, CLAIMED, DOUBTED, DISPUTED),
+    *(STATED_IN, GAP, FAILED, UNNAMED, UNSTATED, NEAR, UNKNOWN_STANDING, CLAIMED, DOUBTED, DISPUTED),
     UNCERTAIN,
     *(WITHHELD, WITHHELD_CELL, NOTICE, AUTHORS, ORDER_QUOTED),
 )
@@ -89,7 +88,7 @@ def is_written_by_code(sentence: str) -> bool:
 
 def is_near_miss(gap: str) -> bool:
     """True if a gap says that the evidence is close to the question but does not answer it."""
-    return gap.startswith((UNNAMED, UNSTATED, _FORMER_UNLIKELY)) and not gap.startswith(OTHER_SIDE)
+    return gap.startswith((UNNAMED, UNSTATED)) and not gap.startswith(OTHER_SIDE)
 
 
 def describe_code(code: object) -> str:

@@ -144,7 +144,6 @@ class SourceHints(NamedTuple):
 
     @classmethod
     def from_question(cls, question: str) -> SourceHints:
-        """Read the hints in a question."""
         return cls(
             f" {' '.join(split_words(question))} ",
             find_date_prefixes(question),

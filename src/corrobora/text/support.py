@@ -22,10 +22,11 @@ from corrobora.domain.report import Support
 from corrobora.text.alignment import NEAR_COPY, align_copy, find_cut, find_slices, find_substitute
 from corrobora.text.bindings import find_foreign_names, find_rebindings
 from corrobora.text.clauses import Clause, split_statement
+from corrobora.text.contrasts import find_contrasts
 from corrobora.text.measures import find_measures
 from corrobora.text.notices import drop_orders, find_order
 from corrobora.text.quantities import find_dates
-from corrobora.text.reading import Discrepancy, ParsedEvidence, find_contrasts, read_evidence
+from corrobora.text.reading import Discrepancy, ParsedEvidence, read_evidence
 from corrobora.text.segmentation import list_sentences
 from corrobora.text.tokens import LIST_ITEM, fold_text, is_table_row, stem_text
 from corrobora.text.typed import compare_sentence

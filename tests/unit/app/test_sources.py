@@ -1,15 +1,14 @@
-"""Stored sources: what a reference names, and evidence for reports that were stored without it."""
+"""Stored sources: what a reference names, and the quotes of a source."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.plugins.shell import Shell
 
 from corrobora.app import Workspace
-from corrobora.app.exports import PassageReference, complete_evidence, list_quotes, parse_reference, read_source
+from corrobora.app.exports import PassageReference, list_quotes, parse_reference, read_source
 from corrobora.app.followups import require_report
 from corrobora.config import load_settings
 from corrobora.domain.errors import UserError
@@ -23,16 +22,9 @@ def test_a_reference_is_read_as_reports_write_it(given: str) -> None:
         parse_reference("C345")
 
 
-async def test_a_report_of_an_earlier_version_gets_its_evidence_when_it_is_read(
-    readable: tuple[Shell, str], tmp_path: Path
-) -> None:
+async def test_the_quotes_of_a_report_are_listed_with_their_source(readable: tuple[Shell, str], tmp_path: Path) -> None:
     async with Workspace.open(load_settings(folder=tmp_path)) as workspace:
         report = await require_report(workspace, readable[1])
-        bare = replace(report, evidence=(), passages=())
-        assert await complete_evidence(workspace, bare) == report
-        assert await complete_evidence(workspace, report) is report
         stored = await read_source(workspace, report.citations[0].source)
         taken = {(quote.start, quote.end) for quote in await list_quotes(workspace, stored)}
         assert {(q.start, q.end) for e in report.evidence for q in e.quotes if q.source == stored.source.id} <= taken
-        lost = replace(bare, citations=tuple(replace(each, source="S99999") for each in bare.citations))
-        assert [each.quotes for each in (await complete_evidence(workspace, lost)).evidence] != []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corrobora.domain.report import Support
-from corrobora.text.reading import find_contrasts
+from corrobora.text.contrasts import find_contrasts
 from corrobora.text.support import Evidence, check_support, read_units
 
 COPPER = (

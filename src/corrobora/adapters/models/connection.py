@@ -76,7 +76,6 @@ class ModelConnection:
 
     @property
     def label(self) -> str:
-        """Name of the model for people."""
         return self.target.label
 
     @property

@@ -159,7 +159,6 @@ class HttpEndpoint:
                 raise ForeignAnswerError(str(error)) from error
 
     async def aclose(self) -> None:
-        """Close the connections of this event loop."""
         for connection in self._pools.pop(asyncio.get_running_loop(), []):
             connection.writer.close()
             with suppress(OSError):

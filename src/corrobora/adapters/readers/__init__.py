@@ -292,7 +292,6 @@ class TextWriter:
         note: str = "",
         authors: Iterable[str] = (),
     ) -> ParsedDocument:
-        """Return what was written, titled by `title` or the first heading."""
         return ParsedDocument(
             title=" ".join(_clean_text(title).split())[:_TITLE_CHARS] or self.first_heading,
             text="".join(self._parts),

@@ -59,7 +59,6 @@ class TagTextParser(HTMLParser):
             self._open_element(tag)
 
     def _open_element(self, tag: str) -> None:
-        """Open a block, a row, a cell, a heading or something silent."""
         if tag == "title":
             self._in_title = True
         elif tag in _SILENT:

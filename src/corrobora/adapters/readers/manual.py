@@ -87,7 +87,6 @@ class _PageWriter:
         )
 
     def _write_words(self, line: str) -> None:
-        """Write a line of text, or the words of a macro."""
         text = read_escapes(line).translate(self._lines.printed)
         if self._wants and text.strip():
             self._take_wanted(text.strip())

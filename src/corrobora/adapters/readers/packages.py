@@ -176,7 +176,6 @@ def _write_slide(writer: TextWriter, slide: ET.Element, *, notes: bool = False) 
 
 
 def _read_paragraphs(shape: ET.Element) -> Iterator[tuple[str, int]]:
-    """Yield the paragraphs of a shape with the depth of each."""
     for paragraph in shape.iter(f"{_A}p"):
         look = paragraph.find(f"{_A}pPr")
         depth = look.get("lvl") or "0" if look is not None else "0"
@@ -206,7 +205,6 @@ def read_opendocument(data: bytes, charset: str = "") -> ParsedDocument:
 
 
 def _read_stated(root: ET.Element) -> dict[str, str]:
-    """Map the names of elements to the text of the first of each."""
     return {_local(each): each.text or "" for each in reversed(list(root.iter()))}
 
 

@@ -100,7 +100,6 @@ class KeyedProvider:
         )
 
     def auth_headers(self, key: str) -> Mapping[str, str]:
-        """Return the headers that carry the key."""
         return {"Authorization": f"Bearer {key}"}
 
     async def post_search(  # noqa: PLR0913 - what providers differ in
@@ -122,7 +121,6 @@ class KeyedProvider:
     def list_hits(
         self, rows: object, read_row: Callable[[Mapping[str, object]], ResultRow], query: Query, limit: int
     ) -> Sequence[Hit]:
-        """Return the hits in the rows of an answer, as `build_hits`."""
         now = self._api.clock.utc_time()
         return build_hits(rows, read_row, provider=self.name, query=query, limit=limit, now=now)
 
@@ -303,6 +301,13 @@ class ResultRow:
     published: object = None
     identifier: object = ""
     authors: Sequence[str] = ()
+
+
+def read_fields(
+    url: str, title: str, snippet: str, score: str, date: str
+) -> Callable[[Mapping[str, object]], ResultRow]:
+    """Return what reads a result whose address, title, snippet, score and date have these names, "" for none."""
+    return lambda row: ResultRow(row.get(url), row.get(title), row.get(snippet), row.get(score), row.get(date))
 
 
 def is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:

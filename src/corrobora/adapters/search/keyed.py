@@ -17,6 +17,7 @@ from corrobora.adapters.search import (
     clean_line,
     clean_text,
     is_mapping,
+    read_fields,
 )
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Hit, Query
@@ -58,6 +59,7 @@ def _read_exa_row(row: Mapping[str, object]) -> ResultRow:
 
 _MOST = 100  # results that one call of Exa or Firecrawl may ask for
 _POLL_SECONDS = 2.0
+_FIRECRAWL_ROW = read_fields("url", "title", "description", "", "publishedDate")  # no score: its order is the ranking
 _PAGES = {"formats": ["markdown"], "onlyMainContent": True, "removeBase64Images": True, "skipTlsVerification": False}
 
 
@@ -84,7 +86,7 @@ class Firecrawl(KeyedProvider):
     async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
         text = f"{query.text} site:{query.site}" if query.site else query.text
         data = await self._request_data("/v2/search", {"query": text, "limit": max(1, min(limit, _MOST))})
-        return self.list_hits(data.get("web"), _read_firecrawl_row, query, limit)
+        return self.list_hits(data.get("web"), _FIRECRAWL_ROW, query, limit)
 
     async def scrape_page(self, url: str) -> ScrapedPage:
         """Return one page. Raises `ProviderError`; a page that says 404 is a page with that status."""
@@ -163,11 +165,6 @@ class Firecrawl(KeyedProvider):
         )
 
 
-def _read_firecrawl_row(row: Mapping[str, object]) -> ResultRow:
-    """Read one result. It has no score: its order is the ranking."""
-    return ResultRow(row.get("url"), row.get("title"), row.get("description"), None, row.get("publishedDate"))
-
-
 def _next_path(answer: Mapping[str, object]) -> str:
     """Return the path of the next page of a crawl; its host is not taken, the key goes to the base address only."""
     given = answer.get("next")
@@ -178,6 +175,7 @@ def _next_path(answer: Mapping[str, object]) -> str:
 
 
 _MOST_OF_TAVILY = 20
+_TAVILY_ROW = read_fields("url", "title", "content", "score", "published_date")
 
 
 class Tavily(KeyedProvider):
@@ -196,8 +194,4 @@ class Tavily(KeyedProvider):
         }
         if query.site:
             body["include_domains"] = [query.site if "." in query.site else f"*.{query.site}"]
-        return await self.post_search("/search", body, "results", _read_tavily_row, query=query, limit=limit)
-
-
-def _read_tavily_row(row: Mapping[str, object]) -> ResultRow:
-    return ResultRow(row.get("url"), row.get("title"), row.get("content"), row.get("score"), row.get("published_date"))
+        return await self.post_search("/search", body, "results", _TAVILY_ROW, query=query, limit=limit)

@@ -13,7 +13,7 @@ from typing import cast
 from urllib.parse import urlencode
 from xml.etree import ElementTree as ET
 
-from corrobora.adapters.search import KeyedProvider, ResultRow, clean_line, is_mapping
+from corrobora.adapters.search import KeyedProvider, ResultRow, clean_line, is_mapping, read_fields
 from corrobora.domain.errors import ProviderError, UserError
 from corrobora.domain.evidence import Hit, Query
 from corrobora.text.authors import MOST_AUTHORS, name_group, name_person
@@ -22,6 +22,7 @@ from corrobora.text.tokens import split_words, stem_word
 _MOST = 20  # results that one call asks for
 _BRAVE_CHARS, _BRAVE_WORDS = 400, 50  # of one query
 _ARXIV_WORDS = 8
+_SEARXNG_ROW = read_fields("url", "title", "content", "score", "publishedDate")
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
 _ATOM = "{http://www.w3.org/2005/Atom}"
 _ARXIV = "{http://arxiv.org/schemas/atom}"
@@ -101,11 +102,7 @@ class SearXNG(OpenProvider):
             why = "; ".join(": ".join(clean_line(str(part))[:60] for part in pair[:2]) for pair in pairs[:5])
             message = f"{self.name} found nothing, because its engines did not answer ({why})."
             raise ProviderError("provider_failed", message, provider=self.name)
-        return self.list_hits(rows, _read_searxng, query, limit)
-
-
-def _read_searxng(row: Mapping[str, object]) -> ResultRow:
-    return ResultRow(row.get("url"), row.get("title"), row.get("content"), row.get("score"), row.get("publishedDate"))
+        return self.list_hits(rows, _SEARXNG_ROW, query, limit)
 
 
 class Brave(OpenProvider):

@@ -57,7 +57,6 @@ class PageReply:
     truncated: bool = False
 
     def get_header(self, name: str) -> str:
-        """Return a header's value, "" if it is not there."""
         return self.headers.get(name, "")
 
 

@@ -300,7 +300,6 @@ def add_insights(
 
 
 def _find_conflicts(known: Sequence[str], quotes: Sequence[Quote]) -> list[str]:
-    """Return what of the quotes differs from a known fact, which it names."""
     return [
         f"{differs.text}: {quote.claim} (known: {fact})"
         for quote in quotes

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
 
+from corrobora.analysts.extractive.citations import CODE, ITEM, cite_fact, normalize_sentence
 from corrobora.analysts.extractive.contradictions import label_version, make_version_key
-from corrobora.analysts.extractive.fact_selection import CODE, ITEM, cite_fact, normalize_sentence
 from corrobora.domain.evidence import Contradiction, Fact, FactId
 from corrobora.domain.plan import SubQuestion
 from corrobora.text import phrases

@@ -154,7 +154,6 @@ class _PassageReader:
         return LIST_ITEM.match(self._text, span.start) is not None or (turn < 0 and is_entry(self._text, span.start))
 
     def _enter_line(self, span: Span, turn: int, *, item: bool) -> None:
-        """Count the paragraph that a line opens."""
         if item or "\n\n" in self._text[self._last : span.start] or turn != self._turn or self._opened >= 0:
             self._paragraph += 1
         self._last, self._turn = span.end, turn

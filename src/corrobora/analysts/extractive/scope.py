@@ -221,7 +221,6 @@ def _side_stems(question: str) -> frozenset[str]:
 
 
 def _join_phrases(first: str, second: str) -> str:
-    """Join two phrases without repeating words."""
     said = set(stem_text(first))
     return " ".join((first, *(word for word in second.split() if not set(stem_text(word)) <= said))).strip()
 

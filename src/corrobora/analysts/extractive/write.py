@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from corrobora.analysts.extractive.citations import count_words
 from corrobora.analysts.extractive.contradictions import find_contradictions
-from corrobora.analysts.extractive.fact_selection import RankedFact, count_words, rank_facts, select_diverse
+from corrobora.analysts.extractive.fact_selection import RankedFact, rank_facts, select_diverse
 from corrobora.analysts.extractive.layouts import (
     FURTHER,
     QUOTE_WORDS,
@@ -105,7 +106,6 @@ def write_draft(given: Material) -> Draft:
 
 
 def _find_answers(plan: SectionPlan, pairs: tuple[Equivalence, ...]) -> frozenset[str]:
-    """Return the ids of the facts that pass the answer test."""
     return frozenset(
         fact.id
         for fact in plan.facts

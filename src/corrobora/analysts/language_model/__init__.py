@@ -36,7 +36,6 @@ class Prompt:
 
     @property
     def brief(self) -> str:
-        """All parts, as one text."""
         return "\n\n".join(self.parts)
 
     @property
@@ -66,12 +65,10 @@ class OutputForm:
 
     @cached_property
     def strict_choices(self) -> _Choices | None:
-        """Where the strict schema has choices."""
         return _map_choices(self.strict_schema)
 
     @cached_property
     def closed_choices(self) -> _Choices | None:
-        """Where the closed schema has choices."""
         return _map_choices(self.closed_schema)
 
     @cached_property

@@ -101,7 +101,6 @@ def _read_text(body: str) -> str:
 
 
 def _read_object(value: Any) -> dict[str, Any] | None:
-    """Return an object, also one that a text holds."""
     if isinstance(value, str) and value.lstrip().startswith("{"):
         try:
             value = json.loads(value, strict=False)

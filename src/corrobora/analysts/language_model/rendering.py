@@ -223,7 +223,6 @@ def _show_origins(facts: Iterable[Fact]) -> Shown:
 
 
 def _list_facts(parts: Sequence[Part]) -> list[Fact]:
-    """List the facts of all parts, each once."""
     return list({fact.id: fact for part in parts for fact in part.facts}.values())
 
 

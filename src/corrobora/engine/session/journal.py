@@ -170,7 +170,6 @@ class UsageLedger:
 
     @property
     def used(self) -> int:
-        """Input and output tokens."""
         return self.usage.input_tokens + self.usage.output_tokens
 
     def find_lack(self, tokens: int, *, reading: bool) -> int:

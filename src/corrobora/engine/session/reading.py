@@ -33,7 +33,6 @@ class PassageClaim:
     answer: Extraction | None = None
 
     def settle(self, answer: Extraction | None) -> None:
-        """Give the answer to all who wait."""
         self.answer = answer
         self.done.set()
 

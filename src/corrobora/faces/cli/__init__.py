@@ -270,7 +270,6 @@ class QuestionOrCommand(click.Group):
         return cast("click.Command", getattr(import_module(home), name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
-        """Write the commands in their groups without importing any."""
         for title, commands in _GROUPS.items():
             with formatter.section(title):
                 formatter.write_dl([(name, line) for name, (_, line) in commands.items()])

@@ -222,7 +222,6 @@ def source(*, names: tuple[str, ...], as_json: bool, config_file: Path | None) -
 async def _read(workspace: Workspace, run: str, wanted: PassageReference) -> _Found:
     from corrobora.app.exports import (  # noqa: PLC0415 - as above
         StoredQuote,
-        complete_evidence,
         list_quotes,
         read_source,
         select_passages,
@@ -233,7 +232,7 @@ async def _read(workspace: Workspace, run: str, wanted: PassageReference) -> _Fo
     passages = select_passages(stored, wanted)
     if not run:
         return _Found(stored.source, passages, await list_quotes(workspace, stored))
-    report = await complete_evidence(workspace, await require_report(workspace, await find_reported(workspace, run)))
+    report = await require_report(workspace, await find_reported(workspace, run))
     taken = {
         StoredQuote(each.fact, each.start, each.end)
         for marker in report.evidence

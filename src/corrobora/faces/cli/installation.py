@@ -29,7 +29,7 @@ from corrobora.config.settings import TIERS
 from corrobora.domain.errors import CorroboraError, UserError
 from corrobora.domain.run import Request, RequestOption
 from corrobora.faces.cli import CommandGroup, Exit, explain_disk
-from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json
+from corrobora.faces.cli.options import config_option, json_option, on_workspace, open_settings, print_json
 from corrobora.faces.cli.screen import is_terminal, one_line, write_stderr
 from corrobora.registry import list_parts
 from corrobora.text.phrases import format_count
@@ -200,13 +200,7 @@ async def _check_servers() -> list[InstallationCheck]:
 
 
 async def _check_database(settings: Settings) -> InstallationCheck:
-    async def query_opened() -> str:
-        from corrobora.app import Workspace  # noqa: PLC0415 - the database is loaded only if it is needed
-
-        async with Workspace.open(settings) as workspace:
-            return await _query_database(workspace)
-
-    return await _try_check("database", describe_place(settings), query_opened)
+    return await _try_check("database", describe_place(settings), lambda: on_workspace(settings, _query_database))
 
 
 async def _query_database(workspace: Workspace) -> str:

@@ -160,8 +160,6 @@ def _refuse_command(line: str) -> bool:
 
 
 def _manage_dialogues(settings: Settings, forget: str | None) -> int:
-    """`--list` and `--forget`."""
-
     async def list_or_remove(workspace: Workspace) -> Sequence[StoredDialogue]:
         if forget is None:
             return await workspace.dialogues.list()

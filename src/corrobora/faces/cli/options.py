@@ -384,11 +384,12 @@ def workspace_command(work: Callable[..., Awaitable[object]]) -> Callable[..., o
 
 def with_workspace(settings: Settings, work: Callable[[Workspace], Awaitable[T]]) -> T:
     """Open the workspace, await `work` on it, close it, and return the result."""
+    return asyncio.run(on_workspace(settings, work))
 
-    async def open_and_run() -> T:
-        from corrobora.app import Workspace  # noqa: PLC0415 - `corrobora --help` must not load the database
 
-        async with Workspace.open(settings) as workspace:
-            return await work(workspace)
+async def on_workspace(settings: Settings, work: Callable[[Workspace], Awaitable[T]]) -> T:
+    """Do as `with_workspace` where an event loop runs already."""
+    from corrobora.app import Workspace  # noqa: PLC0415 - `corrobora --help` must not load the database
 
-    return asyncio.run(open_and_run())
+    async with Workspace.open(settings) as workspace:
+        return await work(workspace)

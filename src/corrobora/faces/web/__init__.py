@@ -22,7 +22,7 @@ from corrobora.config import Settings
 from corrobora.faces.refusals import PROBLEM_TYPE, Problem
 from corrobora.faces.web import api, openai, pages, reader
 from corrobora.faces.web.context import add_error_handlers
-from corrobora.faces.web.pages.settings import refuse_browser
+from corrobora.faces.web.pages.login import refuse_browser
 from corrobora.faces.web.security import Access, SecurityMiddleware, Token, Traffic, default_hosts, read_server_secret
 from corrobora.faces.web.service import open_service
 

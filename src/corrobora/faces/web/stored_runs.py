@@ -108,7 +108,6 @@ class RunSource:
 
     @property
     def characters(self) -> int:
-        """The length of the text."""
         return len(self.text)
 
 

@@ -18,7 +18,7 @@ from corrobora.domain.limits import LIMITS
 from corrobora.ports import IngestItem
 from corrobora.storage.index import facts
 from corrobora.storage.index.catalog import Catalog
-from corrobora.storage.index.documents import Tokenizer
+from corrobora.storage.index.terms import Tokenizer
 from corrobora.storage.index.vectors import VectorIndex
 from corrobora.text.phrases import format_count
 

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, LiteralString
 from corrobora.domain.errors import UserError
 from corrobora.ports import IngestItem
 from corrobora.storage.index import facts
-from corrobora.storage.index.documents import PreparedDocument, StoredDocument, Tokenizer, make_fields
+from corrobora.storage.index.documents import DocumentKey, PreparedDocument, StoredDocument
+from corrobora.storage.index.terms import Fields, Tokenizer, make_fields
 from corrobora.text.segmentation import PassageSpan
 from corrobora.text.tokens import tokenizer_fingerprint
 
 if TYPE_CHECKING:
-    from corrobora.storage.index.documents import DocumentKey, Fields
     from corrobora.storage.index.vectors import VectorIndex
     from corrobora.storage.postgres import Connection, Database
 

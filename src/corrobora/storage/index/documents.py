@@ -1,14 +1,12 @@
-"""Documents before they are written: cleaned, hashed, cut into passages, and their words as the numbers of terms.
+"""Documents before they are written: cleaned, hashed and cut into passages.
 
-Knows what a database and a terminal can hold, and how one word is stemmed and numbered; keeps what it numbered. Does
-not know statements, spaces or postings.
+Knows what a database and a terminal can hold. Does not know statements, spaces or postings.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
@@ -16,56 +14,9 @@ from typing import NamedTuple, TypeAlias
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Passage, PassageId, Source, SourceId, read_file_name
 from corrobora.ports import IngestItem
+from corrobora.storage.index.terms import TITLE_WEIGHT, Fields, make_fields
 from corrobora.text.segmentation import PassageSpan, segment_passages
-from corrobora.text.tokens import append_names, sanitize_text, split_words, stem_word
-
-_MEMO_WORDS = 500_000
-STOP_WORD = -1
-TITLE_WEIGHT = 2  # of a word of a title, as often as it stood twice
-
-
-class Fields(NamedTuple):
-    """The indexed fields of a passage. `title` weighs more than `body`, and `meta` as much as the body."""
-
-    title: str
-    body: str
-    meta: str = ""
-
-
-class _Memo(dict[str, int]):
-    """Folded word to term number, filled on demand, emptied when it grows too large."""
-
-    def __missing__(self, word: str) -> int:
-        if len(self) > _MEMO_WORDS:
-            self.clear()
-        found = stem_word(word)
-        self[word] = number = term_id(found) if found else STOP_WORD
-        return number
-
-
-def term_id(stemmed: str) -> int:
-    """Number a stem by a checksum, so that no vocabulary is stored (about 80 colliding pairs at 400,000 stems)."""
-    return zlib.crc32(stemmed.encode()) % 1_000_000_000
-
-
-class Tokenizer:
-    """Turns text into term numbers. Its only state is a cache; two tokenizers always agree."""
-
-    def __init__(self) -> None:
-        self._memo = _Memo()
-
-    def number_terms(self, text: str) -> list[int]:
-        """Return the term number of every word in order, `STOP_WORD` for stop words; those of whole names last."""
-        return list(map(self._memo.__getitem__, split_words(append_names(text))))
-
-    def number_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the term numbers of each text."""
-        return [self.number_terms(text) for text in texts]
-
-    def query_terms(self, text: str) -> list[int]:
-        """Return the distinct terms of a question in order of first use, stop words dropped."""
-        return [term for term in dict.fromkeys(self.number_terms(text)) if term != STOP_WORD]
-
+from corrobora.text.tokens import sanitize_text
 
 DocumentKey: TypeAlias = tuple[str, str, str, str]  # address, snapshot, path, digest
 
@@ -114,11 +65,6 @@ class PreparedDocument:
             yield make_fields(self.source.title, self.text[start:end], heading, self.meta)
 
 
-def make_fields(title: str, body: str, heading: str, meta: str) -> Fields:
-    """Return the fields of a passage: its heading counts as what is known of its document."""
-    return Fields(title, body, f"{heading} {meta}" if heading else meta)
-
-
 def clean_text(text: str) -> str:
     """Drop what a terminal would obey and what a database cannot hold: control characters and lone surrogates."""
     text = sanitize_text(text)
@@ -153,7 +99,6 @@ class StoredDocument(NamedTuple):
 
     @property
     def source(self) -> Source:
-        """The source with its number."""
         return self.document.with_number(self.number)
 
     @property

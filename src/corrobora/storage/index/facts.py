@@ -20,7 +20,7 @@ from corrobora.policies.grading import claim_pairs, is_same_claim
 if TYPE_CHECKING:
     from psycopg.rows import TupleRow
 
-    from corrobora.storage.index.documents import Tokenizer
+    from corrobora.storage.index.terms import Tokenizer
     from corrobora.storage.postgres import Connection
 
 

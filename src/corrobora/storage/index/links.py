@@ -28,7 +28,7 @@ from corrobora.text.tokens import fold_text
 if TYPE_CHECKING:
     from psycopg.rows import TupleRow
 
-    from corrobora.storage.index.documents import Tokenizer
+    from corrobora.storage.index.terms import Tokenizer
     from corrobora.storage.postgres import Connection
 
 

@@ -12,15 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from corrobora.storage.index.posting_lists import (
-    POSTING_BYTES,
-    Blob,
-    Codes,
-    Ints,
-    QueryPostings,
-    read_rare_blobs,
-    unpack_blob,
-)
+from corrobora.storage.index.bm25 import Blob, QueryPostings
+from corrobora.storage.index.posting_lists import POSTING_BYTES, Codes, Ints, read_rare_blobs, unpack_blob
 from corrobora.storage.postgres import array_literal
 from corrobora.text.ranking import list_publisher_names
 

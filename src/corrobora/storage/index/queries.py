@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from corrobora.domain.evidence import Hit, PassageId, SourceId
 from corrobora.domain.limits import read_table
-from corrobora.storage.index.documents import Tokenizer, term_id
+from corrobora.storage.index.bm25 import QueryPostings, Scorer
 from corrobora.storage.index.posting_cache import PostingCache
-from corrobora.storage.index.posting_lists import QueryPostings, Scorer
 from corrobora.storage.index.search import FoundPassage, Search
+from corrobora.storage.index.terms import Tokenizer, term_id
 from corrobora.storage.postgres import array_literal
 from corrobora.text.questions import weigh_terms
 from corrobora.text.segmentation import list_sentences
@@ -178,11 +178,9 @@ class TermPlaces:
             self._places[blob.term] = more if own is None else np.concatenate((own, more))
 
     def find_places(self, term: int) -> NDArray[Any]:
-        """Return where a term occurs."""
         return self._places.get(term, _NOWHERE)
 
     def weigh_rarity(self, term: int) -> float:
-        """Return how rare a term is here."""
         count = len(self.find_places(term))
         return max(_SMOOTH, math.log(1 + max(0.0, self.n_docs - count + 0.5) / (count + 0.5)))
 

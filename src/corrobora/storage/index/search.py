@@ -10,8 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
 from corrobora.storage.index import links
-from corrobora.storage.index.documents import term_id
-from corrobora.storage.index.posting_lists import QueryPostings, idf
+from corrobora.storage.index.bm25 import QueryPostings, idf
+from corrobora.storage.index.terms import term_id
 from corrobora.storage.index.vectors import Neighbours, read_cosines
 from corrobora.storage.postgres import array_literal
 from corrobora.text import ranking
@@ -20,9 +20,9 @@ from corrobora.text.ranking import split_clauses
 from corrobora.text.tokens import stem_text
 
 if TYPE_CHECKING:
-    from corrobora.storage.index.documents import Tokenizer
+    from corrobora.storage.index.bm25 import Scorer
     from corrobora.storage.index.posting_cache import PostingCache, PublisherNames
-    from corrobora.storage.index.posting_lists import Scorer
+    from corrobora.storage.index.terms import Tokenizer
     from corrobora.storage.postgres import Connection
 
 _DEEPER = 5  # times as many candidates where a release, section or code is named, whose parts are common words

@@ -154,7 +154,6 @@ class JournalWriter:
         return CommitGroup(answers, intents, events)
 
     async def _write_group(self, group: CommitGroup) -> None:
-        """Write a group, with as many tries as it takes."""
         begin, pause, again = time.monotonic(), _FIRST_PAUSE_SECONDS, False
         while group:
             try:

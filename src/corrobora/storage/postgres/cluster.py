@@ -88,7 +88,6 @@ class Cluster:
 
     @property
     def log(self) -> Path:
-        """The log file of the server."""
         return self.base / "server.log"
 
     def read_pid_file(self) -> RunningServer | None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.unit.analysts.extractive.samples import NEW_DOCUMENT, OLD_DOCUMENT, PARTS, QUESTION, facts_of, play
 
-from corrobora.analysts.extractive.fact_selection import cite_fact
+from corrobora.analysts.extractive.citations import cite_fact
 from corrobora.domain.report import Draft
 from corrobora.roles.review import Reviewing, Revising, critique, judge, revise
 from corrobora.roles.synthesize import Material, Part, synthesize

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.unit.analysts.extractive.samples import NEW_DOCUMENT, OLD_DOCUMENT, facts_of
 
-from corrobora.analysts.extractive.fact_selection import cite_fact
+from corrobora.analysts.extractive.citations import cite_fact
 from corrobora.analysts.extractive.layouts import (
     FURTHER,
     Page,

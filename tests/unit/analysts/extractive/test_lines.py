@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.unit.analysts.extractive.samples import OLD_DOCUMENT, document, excerpt, facts_of
 
-from corrobora.analysts.extractive.fact_selection import cite_fact
+from corrobora.analysts.extractive.citations import cite_fact
 from corrobora.analysts.extractive.lines import is_command, read_lines, stem_heading
 from corrobora.domain.evidence import Fact
 from corrobora.text.tokens import stem_text

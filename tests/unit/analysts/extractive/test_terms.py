@@ -7,7 +7,8 @@ from tests.unit.analysts.extractive.samples import document, facts_of
 
 from corrobora.adapters.readers.parser import find_reader
 from corrobora.adapters.readers.worker import parse_bytes
-from corrobora.analysts.extractive.fact_selection import cite_fact, rank_facts
+from corrobora.analysts.extractive.citations import cite_fact
+from corrobora.analysts.extractive.fact_selection import rank_facts
 from corrobora.domain.plan import SubQuestion
 
 ALL = "All ignored berries are hoarded as well, whatever the season and whoever has gathered them in the wood so far."

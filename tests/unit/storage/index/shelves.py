@@ -9,8 +9,10 @@ from dataclasses import replace
 
 from corrobora.domain.evidence import Source, SourceId
 from corrobora.ports import IngestItem
+from corrobora.storage.index.bm25 import K1, LENGTHS, B
 from corrobora.storage.index.catalog import Catalog
-from corrobora.storage.index.posting_lists import K1, LENGTHS, TITLE_WEIGHT, B, length_codes
+from corrobora.storage.index.posting_lists import length_codes
+from corrobora.storage.index.terms import TITLE_WEIGHT
 from corrobora.storage.postgres import Database
 from corrobora.text.tokens import split_words, stem_word
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.unit.storage.index import shelves
 
 from corrobora.storage.index import segments
-from corrobora.storage.index.documents import Tokenizer
+from corrobora.storage.index.bm25 import Blob, QueryPostings, Scorer
 from corrobora.storage.index.posting_cache import PostingCache
-from corrobora.storage.index.posting_lists import Blob, QueryPostings, Scorer
+from corrobora.storage.index.terms import Tokenizer
 
 QUESTIONS = ["king of rome", "war and peace at the river", "gold n17", "judge court law", "nothing known"]
 

@@ -12,7 +12,8 @@ from corrobora.domain.errors import JournalError, UserError
 from corrobora.domain.evidence import SourceId
 from corrobora.storage.index import PostgresLibrary
 from corrobora.storage.index.catalog import PASSAGES_A_STEP, Catalog, lock_space
-from corrobora.storage.index.documents import Fields, Tokenizer, clean_text
+from corrobora.storage.index.documents import clean_text
+from corrobora.storage.index.terms import Fields, Tokenizer
 from corrobora.text.tokens import tokenizer_fingerprint
 
 

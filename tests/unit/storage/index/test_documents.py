@@ -8,8 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.storage.index.documents import Fields, Tokenizer, term_id
-from corrobora.storage.index.posting_lists import LENGTHS, TITLE_WEIGHT, index_batch, length_codes, unpack_blob
+from corrobora.storage.index.bm25 import LENGTHS
+from corrobora.storage.index.posting_lists import index_batch, length_codes, unpack_blob
+from corrobora.storage.index.terms import TITLE_WEIGHT, Fields, Tokenizer, term_id
 from corrobora.text.tokens import split_words, stem_word
 
 _WORDS = st.lists(st.sampled_from(["king", "kings", "the", "Queen", "10", "é", "of", "Rome"]), max_size=30).map(

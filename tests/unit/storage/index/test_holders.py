@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.unit.storage.index import shelves
 
 from corrobora.storage.index import links
-from corrobora.storage.index.documents import Tokenizer
+from corrobora.storage.index.terms import Tokenizer
 from corrobora.text.tokens import split_words
 
 

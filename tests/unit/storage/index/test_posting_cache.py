@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.unit.storage.index import shelves
 
 from corrobora.storage.index import PostgresLibrary, segments
-from corrobora.storage.index.documents import Tokenizer
+from corrobora.storage.index.bm25 import Scorer
 from corrobora.storage.index.posting_cache import PostingCache, PublisherNames
-from corrobora.storage.index.posting_lists import Scorer
+from corrobora.storage.index.terms import Tokenizer
 from corrobora.text.ranking import names_publisher
 from corrobora.text.tokens import split_words
 

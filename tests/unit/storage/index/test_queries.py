@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.unit.storage.index import shelves
 
 from corrobora.storage.index.catalog import Catalog
-from corrobora.storage.index.documents import Tokenizer
 from corrobora.storage.index.queries import IndexReader
+from corrobora.storage.index.terms import Tokenizer
 
 
 async def test_a_question_finds_what_was_stored_since_the_last_one(database):

@@ -125,7 +125,6 @@ class Turn(BaseModel):
 
     @property
     def text(self) -> str:
-        """The text of the message."""
         if isinstance(self.content, list):
             return "\n".join(str(part.get("text", "")) for part in self.content)
         return self.content or ""

@@ -53,7 +53,6 @@ class EventWriter:
         self._items = 0
 
     def write_begin(self, response: Values) -> Iterator[str]:
-        """Write that the response is there and worked on."""
         for kind, status in (("created", "queued" if response["background"] else "in_progress"), ("in_progress",) * 2):
             yield from self._write(f"response.{kind}", response={**response, "status": status})
 
@@ -253,7 +252,6 @@ async def _describe(  # noqa: PLR0913 - the parts of one answer
 
 
 def _envelope(row: RunRow, model: str, suffix: str, status: str, *, background: bool) -> dict[str, Any]:
-    """Return a response without its output."""
     return {
         "id": f"resp_{row.id}{suffix}",
         "object": "response",

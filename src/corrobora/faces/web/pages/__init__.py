@@ -8,11 +8,11 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from corrobora.faces.web.context import RENDERERS, render_problem
-from corrobora.faces.web.pages import live, plan, settings, start
+from corrobora.faces.web.pages import libraries, live, login, plan, settings, start
 
 router = APIRouter(include_in_schema=False)
-for part in (start, plan, live, settings):
+for part in (start, plan, live, libraries, settings, login):
     router.include_router(part.router)
 
 
-RENDERERS.update({"/": settings.render_problem_page, "/api/": render_problem})
+RENDERERS.update({"/": login.render_problem_page, "/api/": render_problem})

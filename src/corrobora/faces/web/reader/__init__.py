@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from corrobora.app import Workspace
-from corrobora.app.exports import PassageReference, complete_evidence, read_source
+from corrobora.app.exports import PassageReference, read_source
 from corrobora.app.followups import compare_runs, read_feedback_models, require_report
 from corrobora.app.runs import CRITERIA, dump_rating, list_ratings, make_rating, store_rating
 from corrobora.domain.errors import CorroboraError, NoEvidence, UserError
@@ -56,7 +56,7 @@ async def get_style() -> Response:
 
 async def _load(workspace: Opened, run: str) -> tuple[RunRow, Report]:
     row = await service.read_run(workspace, run)
-    return row, await complete_evidence(workspace, await require_report(workspace, row.id))
+    return row, await require_report(workspace, row.id)
 
 
 async def _render(

@@ -6,7 +6,7 @@ import pytest
 from starlette.responses import Response
 
 from corrobora.faces.refusals import make_problem
-from corrobora.faces.web.pages.settings import refuse_browser
+from corrobora.faces.web.pages.login import refuse_browser
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
