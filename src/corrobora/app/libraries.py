@@ -190,6 +190,8 @@ def unknown_library_error(name: str, known: Sequence[SpaceInfo], *, what: str = 
     names = [space.name for space in known]
     near = get_close_matches(name, [*names, DEMO], n=1, cutoff=0.6)
     hint = f"Did you mean {near[0]}?" if near else f"Libraries: {', '.join(dict.fromkeys((*names[:20], DEMO)))}."
+    if name == DEMO:  # its documents ship with the package and are read when they are first asked about
+        hint = "Its documents are read with the first question about them: corrobora demo"
     return UserError("library_unknown", f"There is no {what} {name[:200]!r}.", next_step=hint)
 
 

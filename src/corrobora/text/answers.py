@@ -339,8 +339,10 @@ _OF_HEADINGS = frozenset((AnswerKind.DATE, AnswerKind.RELEASE))
 def find_place(heading: str, wanted: ExpectedAnswer, text: str = "") -> str:
     """Return the innermost heading of a path that gives the date or release asked for and the text below does not."""
     kinds = wanted.kinds & _OF_HEADINGS
+    if not kinds or not heading:
+        return ""
     dated = find_days(text) or (not find_days(heading) and score_answer_fit(text, wanted) >= FITS_KIND)  # 1000: a year?
-    if not kinds or (AnswerKind.RELEASE not in kinds and dated):
+    if AnswerKind.RELEASE not in kinds and dated:
         return ""
     plain = ExpectedAnswer(kinds, named=wanted.named)
     parts = (part for part in reversed(heading.split(" > ")) if AnswerKind.RELEASE in kinds or find_years(part))

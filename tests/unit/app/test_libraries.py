@@ -13,7 +13,7 @@ import pytest
 from corrobora.adapters.embedders import OpenAICompatibleEmbedder
 from corrobora.adapters.readers.parser import ParserProcess
 from corrobora.app.ingest import MAX_DEPTH, Ingest, escape_unprintable, looks_secret
-from corrobora.app.libraries import ingest_files, open_embedder, read_changes
+from corrobora.app.libraries import ingest_files, open_embedder, read_changes, unknown_library_error
 from corrobora.domain.errors import UserError
 from corrobora.ports import ParsedDocument
 from corrobora.storage.index import PostgresLibrary
@@ -353,6 +353,11 @@ async def test_what_cannot_be_read_is_listed_with_the_reason(database: Database,
 async def test_ingesting_a_path_that_does_not_exist_is_refused(database: Database, tmp_path: Path) -> None:
     with pytest.raises(UserError):
         await ingest_files(database, "mill", (tmp_path / "none",), lambda *_: None)
+
+
+def test_the_shipped_library_that_was_not_read_yet_is_no_spelling_mistake() -> None:
+    assert unknown_library_error("demo", ()).next_step.endswith("corrobora demo")
+    assert unknown_library_error("demos", ()).next_step == "Did you mean demo?"
 
 
 def test_a_model_at_an_address(settings_of: Any) -> None:
