@@ -31,6 +31,7 @@ from corrobora.text.quantities import Releases, find_asked_releases
 from corrobora.text.questions import (
     SIDE_STEMS,
     asks_for_aggregate,
+    asks_for_several,
     asks_for_duty,
     asks_to_compare,
     find_attributions,
@@ -176,14 +177,18 @@ def list_features(standing: Standing, likely: float | None) -> tuple[float, ...]
 def is_answered(question: str, statements: tuple[tuple[str, str], ...], likely: float | None) -> bool:
     """True if statements answer a question by the fitted rating; `likely` is what the library says, if it can.
 
-    Single statements answer no comparison, nor rows of a table what is most, nor why something is so without a word of
-    reason; in other languages, nothing can be rated.
+    One statement must pass the answer test by itself. Single statements answer no comparison, nor tell whether a list
+    of several things is whole, nor rows of a table what is most, nor why something is so without a word of reason; in
+    other languages, nothing can be rated.
     """
     rows = asks_for_aggregate(question) and any(is_table_row(quote) for quote, _ in statements)
-    if rows or asks_to_compare(question) or detect_language(question) or not _speaks_of_code(question, statements):
+    if rows or asks_for_several(question) or asks_to_compare(question) or detect_language(question):
         return False
-    passing = (quote for quote, context in statements if check_answer(question, quote, context).passed)
-    if AnswerKind.REASON in classify_question(question).kinds and not any(_check_kind(question, q)[1] for q in passing):
+    if not _speaks_of_code(question, statements):
+        return False
+    passing = [quote for quote, context in statements if check_answer(question, quote, context).passed]
+    reason = AnswerKind.REASON in classify_question(question).kinds
+    if not passing or (reason and not any(_check_kind(question, quote)[1] for quote in passing)):
         return False
     _, rated, unrated = read_ratings()
     rating = unrated if likely is None else rated

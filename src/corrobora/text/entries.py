@@ -11,7 +11,9 @@ from collections.abc import Sequence
 
 from corrobora.text.tokens import LIST_ITEM, TERM_GAP, is_table_row, skip_item_mark
 
-_TERM = re.compile(rf"(\S[^\n{TERM_GAP}]{{0,299}}){TERM_GAP}")
+_TERM = re.compile(  # a row of two cells without heads names a thing and says what it is, as an entry does
+    rf"(\S[^\n{TERM_GAP}|]{{0,299}})(?:{TERM_GAP}| \|(?= [^\n|]+(?:\n|\Z)))"
+)
 _ITEM_TERM = re.compile(r"([^\s:](?:(?![.!?] )[^\n:]){0,59}?)(?:: | [-–—] )(?=\S)")
 
 

@@ -117,6 +117,24 @@ def asks_for_aggregate(question: str) -> bool:
     return find_superlative(question)[0] != 0 or _OVER_ALL.search(question) is not None
 
 
+_PLURAL = r"(?: [\w/-]+){0,3}? (?!does|was|is|has|this)[\w/-]+(?<![sui]s)(?<=s)"
+_SEVERAL = re.compile(
+    rf"(?i)\b(?:which{_PLURAL}(?= (?:are|were|does|did|can|could|may|must|should|shall|have|had|will|would|do|come|came|of|"
+    rf"for|in|from)\b)|what(?! is\b)(?: (?:are|were)(?: the| all| its)*)?{_PLURAL}(?= (?:are|were|do|can|could|may|must|"
+    r"should|shall|have|had|will|would|and)\b|\W*$))"
+)
+
+
+def asks_for_several(question: str) -> bool:
+    """True if a question asks which things there are, by a plural: no single statement tells that it lists them all.
+
+    Example:
+        >>> asks_for_several("Which values can the field have?")
+        True
+    """
+    return _SEVERAL.search(question) is not None
+
+
 @lru_cache(maxsize=1_000)
 def find_code(question: str) -> tuple[str, ...]:
     """Return the code that a question names; a letter that is a word of its language, as the Spanish "y", is none."""
@@ -245,7 +263,8 @@ def find_compared_sides(question: str) -> tuple[str, ...]:
         if match is not None:
             found = tuple(side.strip(" ,;:?.\"'") for side in match.groups())
             asks = pattern is _EITHER and any(map(_ASKS.search, found))  # "... and at which level is it used or set"
-            if not asks and all(stem_text(side) or find_mentions(side) for side in found):
+            named = pattern is not _EITHER or all(map(find_mentions, found))  # "at removal or at purge" are options
+            if named and not asks and all(stem_text(side) or find_mentions(side) for side in found):
                 return found
     return ()
 

@@ -37,6 +37,8 @@ _OPENS_BACK = re.compile(
     r"(?:this|that|these|those|such)(?= (?:is|are|was|were|has|have|had|can|cannot|could|may|might|must|should|shall|"
     r"will|would|do|does|did|also|not|only|in|for|to|of|by|as|approach|case|example|way|[a-z]+ed)\b)|"
     r"(?:this|that)(?= [a-z]+(?<!s)s\b))\b"
+    r"|^[^,:;]{0,40}?\b(?:this|these|such an?) (?!(?:section|chapter|document|manual|page|guide|release|version|file|"
+    r"book|paper|article|list|table|appendix|specification|standard|policy|tutorial|package|program|library|is|are|was|can|may)\b)[a-z]+\b"
 )
 _LIMITS_IT = re.compile(
     r"(?:However|But|Except|Unless|Nevertheless|Nonetheless|Yet|Otherwise|Instead|Only|Exceptions?|Note that|"
@@ -211,7 +213,8 @@ def _quote_turn(lines: Sequence[Line], at: int) -> tuple[int, int]:
         last += 1
     first, last = (first, last) if fits_quote(lines, first, last, _TURN_CHARS) else (at, at)
     reply = last + 1
-    if not is_question(lines[last].text) or reply >= len(lines):
+    asks = any(is_question(lines[each].text) for each in range(first, reply))
+    if not asks or reply >= len(lines):
         return first, last
     while reply + 1 < len(lines) and _same_paragraph(lines, reply, reply + 1):
         reply += 1
