@@ -18,6 +18,7 @@ from corrobora.domain.plan import SubQuestion
 from corrobora.text import phrases
 from corrobora.text.answers import classify_question, find_place
 from corrobora.text.notices import find_order
+from corrobora.text.questions import asks_for_several
 
 FURTHER = "Further evidence"
 OPENING_WORDS = 120  # of the first paragraph, where one thing is asked
@@ -184,11 +185,13 @@ def _answer_section(page: Page, section: Section, room: int) -> list[tuple[str, 
     """
     written: list[tuple[str, str]] = []
     words = 0
+    more = QUOTE_WORDS if asks_for_several(section.asked) else 0  # a list that is asked for is printed whole
+    room, most = room + more, QUOTE_WORDS + more
     wanted = classify_question(section.asked)
     best = section.opening if section.opening is not None and not page.compares else {one.id for one in section.facts}
     for fact in [one for one in section.facts if one.id in best][:_OPENING_STATEMENTS]:
         said = set(page.printed)
-        text = cite_fact(fact, printed=said, core=section.cores.get(fact.id, ""), room=min(QUOTE_WORDS, room - words))
+        text = cite_fact(fact, printed=said, core=section.cores.get(fact.id, ""), room=min(most, room - words))
         if text and (not written or words + len(text.split()) <= room):
             words += len(text.split())
             page.printed.update(said)
