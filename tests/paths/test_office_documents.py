@@ -165,3 +165,21 @@ def test_rows_beside_prose_are_no_complete_answer_to_what_is_least(served: Shell
     ran = served("research", "Which house has the lowest heating charge?", "-l", "docs", "-q")
     assert "House: 3" in ran.out
     assert "Status: complete" not in ran.out
+
+
+def test_a_list_that_is_asked_for_is_printed_whole_and_not_told_as_complete(served: Shell) -> None:
+    """Of three items the first was left out, below a line that says that there are three."""
+    more = (
+        "It was introduced by the guild in the year of the flood, and most of the small mills have kept it since then. "
+    )
+    items = "".join(
+        f"- {name}: The mill {what}. {more}\n" for name, what in (("no", "rests"), ("half", "turns slowly"))
+    )
+    lead = "The gear field holds one of the following three values:"
+    last = "- full: The mill turns fast. This value must always be asked of the guild by whoever sets the gear field.\n"
+    (served.folder / "mill.md").write_text(f"# Mill\n\n## Gear field\n\n{lead}\n\n{items}{last}")
+    served("library", "add", "docs", "mill.md")
+    ran = served("research", "Which values can the gear field have?", "--library", "docs", "-q")
+    opening = ran.out.partition("\n\n")[2].partition("\n## ")[0]
+    assert all(each in opening for each in (lead, "- no: ", "- half: ", "- full: ")), ran.out
+    assert "Status: complete" not in ran.out

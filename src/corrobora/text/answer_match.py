@@ -31,8 +31,8 @@ from corrobora.text.quantities import Releases, find_asked_releases
 from corrobora.text.questions import (
     SIDE_STEMS,
     asks_for_aggregate,
-    asks_for_several,
     asks_for_duty,
+    asks_for_several,
     asks_to_compare,
     find_attributions,
     find_code,
@@ -141,8 +141,7 @@ def measure_standing(question: str, statements: tuple[tuple[str, str], ...]) -> 
     kind = classify_question(question)
     first = sorted(range(len(said)), key=lambda at: -ranks[at])[:_FIRST]
     held_first = len(topic & (said[first[0]] | headed[first[0]])) / len(topic)
-    quotes = (statements[at][0] for at in first)
-    fits = (score_answer_fit(each, kind) for quote in quotes for each in list_sentences(quote))
+    fits = (score_answer_fit(each, kind) for at in first for each in list_sentences(statements[at][0]))
     fit = max(fits, default=0.0) if kind.kinds or kind.duty else 1.0
     return Standing(max(shares), apart, held_first, fit)
 
@@ -177,21 +176,18 @@ def list_features(standing: Standing, likely: float | None) -> tuple[float, ...]
 def is_answered(question: str, statements: tuple[tuple[str, str], ...], likely: float | None) -> bool:
     """True if statements answer a question by the fitted rating; `likely` is what the library says, if it can.
 
-    One statement must pass the answer test by itself. Single statements answer no comparison, nor tell whether a list
-    of several things is whole, nor rows of a table what is most, nor why something is so without a word of reason; in
-    other languages, nothing can be rated.
+    One must pass the answer test by itself. Single statements answer no comparison, nor tell whether a list is whole,
+    nor rows of a table what is most, nor why it is so without a word of reason; other languages cannot be rated.
     """
     rows = asks_for_aggregate(question) and any(is_table_row(quote) for quote, _ in statements)
-    if rows or asks_for_several(question) or asks_to_compare(question) or detect_language(question):
-        return False
-    if not _speaks_of_code(question, statements):
+    several = asks_for_several(question) or asks_to_compare(question)
+    if rows or several or detect_language(question) or not _speaks_of_code(question, statements):
         return False
     passing = [quote for quote, context in statements if check_answer(question, quote, context).passed]
     reason = AnswerKind.REASON in classify_question(question).kinds
     if not passing or (reason and not any(_check_kind(question, quote)[1] for quote in passing)):
         return False
-    _, rated, unrated = read_ratings()
-    rating = unrated if likely is None else rated
+    rating = read_ratings()[2 if likely is None else 1]
     return rating.rate(list_features(measure_standing(question, statements), likely)) >= rating.answered
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from corrobora.text.tokens import LIST_ITEM, TERM_GAP, is_table_row, skip_item_mark
 
 _TERM = re.compile(  # a row of two cells without heads names a thing and says what it is, as an entry does
-    rf"(\S[^\n{TERM_GAP}|]{{0,299}})(?:{TERM_GAP}| \|(?= [^\n|]+(?:\n|\Z)))"
+    rf"(\S[^\n{TERM_GAP}]{{0,299}}(?={TERM_GAP})|\S[^\n{TERM_GAP}|]{{0,299}}(?= \| [^\n|]+(?:\n|\Z)))"
 )
 _ITEM_TERM = re.compile(r"([^\s:](?:(?![.!?] )[^\n:]){0,59}?)(?:: | [-–—] )(?=\S)")
 
@@ -78,7 +78,8 @@ def find_entries(text: str, spans: Sequence[tuple[int, int]]) -> list[int]:
 
 def _find_inner_column(text: str, spans: Sequence[tuple[int, int]]) -> int:
     """Return the column from which text belongs to the entry that opens a text, cut out without its indentation."""
-    below = [line for line in text.split("\n\n", 1)[0].split("\n")[1:2] if not LIST_ITEM.match(line)]
+    lines = text.split("\n\n", 1)[0].split("\n")[1:2]
+    below = [line for line in lines if not LIST_ITEM.match(line) and find_term(line, 0) == 0]
     others = [measure_depth(text, start) + 1 for start, _ in spans[1:] if find_term(text, start) > start]
     return measure_depth(below[0], len(below[0]) - len(below[0].lstrip())) if below else min(others, default=1)
 

@@ -118,10 +118,10 @@ def asks_for_aggregate(question: str) -> bool:
 
 
 _PLURAL = r"(?: [\w/-]+){0,3}? (?!does|was|is|has|this)[\w/-]+(?<![sui]s)(?<=s)"
+_VERBS = "are|were|do|can|could|may|must|should|shall|have|had|will|would"
 _SEVERAL = re.compile(
-    rf"(?i)\b(?:which{_PLURAL}(?= (?:are|were|does|did|can|could|may|must|should|shall|have|had|will|would|do|come|came|of|"
-    rf"for|in|from)\b)|what(?! is\b)(?: (?:are|were)(?: the| all| its)*)?{_PLURAL}(?= (?:are|were|do|can|could|may|must|"
-    r"should|shall|have|had|will|would|and)\b|\W*$))"
+    rf"(?i)\b(?:which{_PLURAL}(?= (?:{_VERBS}|does|did|come|came|of|for|in|from)\b)"
+    rf"|what(?! is\b)(?: (?:are|were)(?: the| all| its)*)?{_PLURAL}(?= (?:{_VERBS}|and)\b|\W*$))"
 )
 
 

@@ -135,3 +135,11 @@ def test_a_heading_of_a_change_log_gives_release_and_date(
 def test_a_side_that_is_only_referred_to_is_no_second_side():
     question = "How does it repair missing fragments, and how does this differ from replication?"
     assert covers_both_sides(question, ("The fragments are repaired from surviving ones, unlike in replication.",))
+
+
+def test_no_single_statement_tells_that_a_list_is_whole_and_one_must_pass_by_itself() -> None:
+    above = "The tower of Oldby"
+    rows = (("The tower of Oldby Castle has three bells: Anna, Bo and Cora.", above), *ASIDE)
+    assert not is_answered("Which bells does the tower of Oldby Castle have?", rows, 0.99)
+    assert is_answered(ASKED, (ANSWER, *ASIDE), 0.99)
+    assert not is_answered(ASKED.replace("Oldby", "Newby"), (ANSWER, *ASIDE), 0.99)

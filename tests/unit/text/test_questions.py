@@ -9,6 +9,7 @@ from tests.plugins.growth import LINEAR, measure_growth
 
 from corrobora.text.questions import (
     asks_for_duty,
+    asks_for_several,
     asks_to_compare,
     find_alternatives,
     find_anchors,
@@ -118,3 +119,27 @@ def test_names_belong_to_what_a_question_is_about() -> None:
 
 def test_a_document_that_a_question_names_is_no_part_of_its_topic() -> None:
     assert not {"nv", "12"} & weigh_terms("Which oil does the pump need under NV 12?").topic
+
+
+def test_options_after_a_colon_are_no_sides_that_are_compared() -> None:
+    asked = "When are the log files deleted: at removal or at purge?"
+    assert find_compared_sides(asked) == ()
+    assert not asks_to_compare(asked)
+    assert find_compared_sides("Which mill is older, Oldby or Newby?") == ("Oldby", "Newby")
+
+
+@pytest.mark.parametrize(
+    ("question", "several"),
+    [
+        ("Which values can the field have?", True),
+        ("What are the six types of sails?", True),
+        ("Which policies for accepting letters does the guild have?", True),
+        ("Which version made it the default?", False),
+        ("Which process is stopped first?", False),
+        ("What does the status of a mill mean?", False),
+        ("What happens in case of fire?", False),
+        ("What is Breaks?", False),
+    ],
+)
+def test_what_asks_for_several_things(question: str, several: bool) -> None:
+    assert asks_for_several(question) is several

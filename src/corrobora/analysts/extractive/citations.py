@@ -157,9 +157,13 @@ def _drop_printed(pieces: Sequence[str], printed: set[str]) -> list[str]:
 
 def _add_list(quote: str, spans: Sequence[Span], kept: range, room: int) -> Sequence[int]:
     """Add to an item of a list the sentence that leads in the list, and the other items if there is room for all."""
-    if LIST_ITEM.match(quote, spans[kept.start].start) is None:
+    begin = kept.start
+    while begin and not LIST_ITEM.match(quote, spans[begin].start) and "\n" not in _read_gap(quote, spans, begin):
+        begin -= 1  # a further sentence of an item
+    if LIST_ITEM.match(quote, spans[begin].start) is None:
         return kept
-    depth = measure_depth(quote, spans[kept.start].start)
+    kept = range(begin, kept.stop)
+    depth = measure_depth(quote, spans[begin].start)
     items: list[bool] = []
     for before, each in pairwise((spans[0], *spans)):
         if LIST_ITEM.match(quote, each.start) is not None:
@@ -174,6 +178,11 @@ def _add_list(quote: str, spans: Sequence[Span], kept: range, room: int) -> Sequ
     whole = range(lead, next((n for n in range(kept.stop, len(items)) if not items[n]), len(items)))
     fits = len(quote[spans[lead].start : spans[whole[-1]].end].split()) <= room
     return whole if fits else [lead, *kept]
+
+
+def _read_gap(quote: str, spans: Sequence[Span], at: int) -> str:
+    """Return what stands between a sentence and the one before it."""
+    return quote[spans[at - 1].end : spans[at].start]
 
 
 def _stay_in_list(quote: str, spans: Sequence[Span], kept: Sequence[int], core: int) -> Sequence[int]:

@@ -37,8 +37,9 @@ _OPENS_BACK = re.compile(
     r"(?:this|that|these|those|such)(?= (?:is|are|was|were|has|have|had|can|cannot|could|may|might|must|should|shall|"
     r"will|would|do|does|did|also|not|only|in|for|to|of|by|as|approach|case|example|way|[a-z]+ed)\b)|"
     r"(?:this|that)(?= [a-z]+(?<!s)s\b))\b"
-    r"|^[^,:;]{0,40}?\b(?:this|these|such an?) (?!(?:section|chapter|document|manual|page|guide|release|version|file|"
-    r"book|paper|article|list|table|appendix|specification|standard|policy|tutorial|package|program|library|is|are|was|can|may)\b)[a-z]+\b"
+    r"|^\(?\w[^,:;]{0,40}? (?:this|these|such an?) (?!(?:section|chapter|document|manual|page|guide|release|version|"
+    r"file|book|paper|article|list|table|appendix|specification|standard|policy|tutorial|package|program|library|is|are|was|"
+    r"can|may)\b)[a-z]+\b"
 )
 _LIMITS_IT = re.compile(
     r"(?:However|But|Except|Unless|Nevertheless|Nonetheless|Yet|Otherwise|Instead|Only|Exceptions?|Note that|"

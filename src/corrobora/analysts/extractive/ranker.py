@@ -25,6 +25,7 @@ from corrobora.text.answers import (
 from corrobora.text.entries import read_row
 from corrobora.text.measures import find_measures
 from corrobora.text.quantities import (
+    NUMBER_WORDS,
     Releases,
     find_asked_releases,
     find_asked_sections,
@@ -34,7 +35,7 @@ from corrobora.text.quantities import (
     is_in_section,
 )
 from corrobora.text.questions import find_code, find_superlative, weigh_terms
-from corrobora.text.tokens import FAMILY_LETTERS, find_literals, holds_literal, is_same_family, stem_text
+from corrobora.text.tokens import FAMILY_LETTERS, find_literals, holds_literal, is_same_family, stem_text, stem_word
 from corrobora.text.vocabulary import Aliases
 
 FEATURES = (
@@ -144,6 +145,7 @@ class QuestionTerms:
         ]
         vocabulary = {stem for one in sentences for stem in one.stems}.union(*(one.above for one in sentences))
         self._known = {stem: bits for stem in vocabulary if (bits := self._match(stem))}
+        self._read_spellings(tuple(read.weights), vocabulary)
         self.topic = self.read(read.topic) | sum(
             self._bits[term] for term in (*read.topic, *self._literals) if term in self._bits
         )
@@ -160,6 +162,20 @@ class QuestionTerms:
     def _match(self, stem: str) -> int:
         near = self._families.get(stem[:FAMILY_LETTERS], ())
         return sum(self._bits[term] for term in near if is_same_family(term, stem))
+
+    def _read_spellings(self, terms: Sequence[str], vocabulary: frozenset[str] | set[str]) -> None:
+        """Know the words of the question where a text writes "user name" as one word, or as two, or "four" as 4."""
+        for term in terms:
+            number = str(NUMBER_WORDS.get(term, ""))
+            if number in vocabulary:
+                self._known[number] = self._known.get(number, 0) | self._bits[term]
+            parts = ((term[:at], rest) for at in range(3, len(term) - 2) for rest in (term[at:], f"{term[at:]}e"))
+            whole = self._bits[term]
+            self._names += [(frozenset(pair), whole) for pair in parts if vocabulary.issuperset(pair)]
+        for one, other in pairwise(terms):
+            joined = stem_word(one + other)
+            if joined in vocabulary:
+                self._known[joined] = self._known.get(joined, 0) | self._bits[one] | self._bits[other]
 
     def read(self, stems: Iterable[str]) -> int:
         """Return the words of the question, as bits, that some stems express."""

@@ -157,3 +157,26 @@ def test_code_that_is_led_in_states_nothing_alone() -> None:
     )
     assert [(line.shown, line.sentence.bare) for line in lines] == [(False, False), (True, True)]
     assert "wait" in lines[0].sentence.above
+
+
+def test_what_a_sentence_points_back_to_within_is_quoted_with_it() -> None:
+    text = "The kiln stops at night. To override this behaviour, pull the red lever. Tea is served at five."
+    assert quote(text, "red lever").startswith("The kiln stops at night.")
+    text = "The kiln stops at night. To understand this chapter, read the first one. Tea is served at five."
+    assert not quote(text, "read the first one").startswith("The kiln stops")
+
+
+def test_a_row_of_two_cells_is_quoted_to_its_end() -> None:
+    text = (
+        "MAX_BOATS | Sets how many boats may moor at once. Others wait outside. The default is 10.\nTEA | It is sold."
+    )
+    assert quote(text, "many boats").endswith("The default is 10.")
+    text = "Boats | 10 | The pier has a roof of tin and of old glass. It is red.\nTea | 5 | It is sold."
+    assert not quote(text, "The pier").endswith("It is red.")
+
+
+def test_a_turn_that_asks_and_goes_on_takes_the_reply() -> None:
+    text = (
+        "Mira: Can two mills be joined? It would help the guild.\nOle: No.\nMira: Fine.\nOle: Well, good night then.\n"
+    )
+    assert "Ole: No." in quote(text, "Can two mills")

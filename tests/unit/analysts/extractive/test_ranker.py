@@ -78,3 +78,13 @@ def test_code_counts_as_it_is_spelled_and_an_entry_by_the_option_that_it_is_abou
         replace(sentence("It keeps the last one.", "C2"), term="--keep-within [--keep-last N]"),
     )
     assert own > other
+
+
+def test_a_word_is_known_however_it_is_spelled() -> None:
+    for asked, said in (
+        ("Which user name opens the mill?", "The username is miller."),
+        ("Which username opens the mill?", "The user name is miller."),
+        ("What are the four sails?", "There are 4 things: Anna, Bo, Cora, Dan."),
+    ):
+        near, far = worths(asked, sentence(said), sentence("It is closed on that day.", "C2"))
+        assert near > 1.2 * far, asked
