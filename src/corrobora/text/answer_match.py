@@ -61,8 +61,7 @@ NEAR_SHARE = 0.5  # of a topic that a statement holds which is near the question
 TOPIC_SHARE = 0.6  # of the topic that a statement must hold, its title and headings included
 TOPIC_SHARE_OF_KIND = 0.5  # the same for a statement of the very kind that is asked for: "because ..." after why
 _NEARLY = 0.6  # how well a place without a name fits
-# asks for advice, not for a duty
-_FOR_ME = re.compile(r"(?i)\bshould (?:i|we|you|one)\b|^\s*how (?:should|must|shall)\b")
+_FOR_ME = re.compile(r"(?i)\bshould (?:i|we|you|one)\b|^\s*how (?:should|must|shall)\b")  # asks for advice, no duty
 _PLAINLY = re.compile(r"(?i)\b(?:always|never|do not|don['’]t|ha(?:ve|s) to|needs? to)\b")
 _GENERAL_WHEN = re.compile(r"(?i)\s*when (?:do|does|is|are|can|may|must|shall|should)\b")
 _SPAN = ExpectedAnswer(frozenset((AnswerKind.DURATION,)))
@@ -87,8 +86,7 @@ class AnswerWeights(NamedTuple):
 def read_ratings() -> tuple[float, AnswerWeights, AnswerWeights]:
     """Read the weights that ship with the package.
 
-    Returns the rating of a question from which passages of a library are near it, and how answers are rated with that
-    rating and without one.
+    Returns the rating from which passages are near a question, and how answers are rated with that and without one.
     """
     stored = read_table("abstention.json")
     kinds = [
@@ -187,7 +185,8 @@ def is_answered(question: str, statements: tuple[tuple[str, str], ...], likely: 
     reason = AnswerKind.REASON in classify_question(question).kinds
     if not passing or (reason and not any(_check_kind(question, quote)[1] for quote in passing)):
         return False
-    rating = read_ratings()[2 if likely is None else 1]
+    _, rated, unrated = read_ratings()
+    rating = unrated if likely is None else rated
     return rating.rate(list_features(measure_standing(question, statements), likely)) >= rating.answered
 
 
