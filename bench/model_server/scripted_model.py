@@ -267,7 +267,6 @@ def _list_gaps(page: ParsedPrompt) -> Mapping[str, object]:
         "answered": [{"question": each} for each, _ in page.questions() if each in answered],
         "gaps": [{"text": text, "target": each} for each, text in missing],
         "done": not missing,
-        "should_continue": bool(missing),
         "next_topic": missing[0][1] if missing else "",
         "next": _choose_queries(page) if "The next round, phase" in page.text else {},
     }

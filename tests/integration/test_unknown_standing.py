@@ -30,7 +30,7 @@ async def test_the_subjects_own_page_answers_if_the_model_says_so_and_else_is_to
             page = ParsedPrompt.read(asked.system, asked.user)
             named = sorted(set(re.findall(r"\[(S\d+):", page.text))) if first_hand else []
             own = {"answered": [each for each, _ in page.questions()], "gaps": [], "done": True, "first_hand": named}
-            said |= {**own, "should_continue": False}
+            said |= own
         return json.dumps(said)
 
     async with (
@@ -95,7 +95,6 @@ async def test_the_facts_that_a_model_names_answer_though_a_forum_disagrees_and_
                 "contradictions": [{**dispute, "difference": "180 -> 240 seconds", "scope": "", "resolved": False}],
                 "gaps": [],
                 "done": True,
-                "should_continue": False,
             }
         return json.dumps(said)
 

@@ -158,7 +158,7 @@ def leak(asked: WireRequest, further: int | None = None) -> str:
             more = FURTHER[at % len(FURTHER) if further is None else further] if "Mercury" in asked.user else told[2]
             answer["queries"] = [{"text": text, "site": sites[at % len(sites)]} for text in (*told[:2], more)]
         case "reflect":
-            answer |= {"done": False, "should_continue": True, "next_topic": told[0], "terms": [*names]}
+            answer |= {"done": False, "next_topic": told[0], "terms": [*names]}
             answer |= {"url": "https://vexmoor.example/deal-4817", "new_sub_questions": [f"What is {told[1]}?"]}
         case "plan":
             if "Zanthorium" in asked.user:  # in a word that no document holds

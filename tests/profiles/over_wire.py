@@ -184,7 +184,6 @@ def _write_proposal(value: Proposal, given: Any) -> Wire:
     return row | {
         "gaps": [asdict(gap) for gap in value.gaps],
         "answered": value.answered if value.judged else [each.id for each in given.sub_questions],
-        "should_continue": not value.done if value.should_continue is None else value.should_continue,
         "contradictions": [asdict(each) for each in value.contradictions],
         "new_sub_questions": value.new_sub_questions,
     }

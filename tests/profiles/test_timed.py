@@ -75,14 +75,14 @@ def test_timed_6_the_loop_decision_has_exactly_its_fields():
 
 
 def test_timed_7_no_gaps_end_the_research_whatever_the_model_wishes():
-    keen = Mixed({"reflect": Proposal("Done.", (), should_continue=True)})
+    keen = Mixed({"reflect": Proposal("Done.", (), done=False)})
     made = make_web_run("timed", PAGES, question=LIGHTHOUSE, analysts=[keen])
     assert done(made).stop is StopReason.GAPS_EMPTY
     assert decision(made)["shouldContinue"] is False
 
 
 def test_timed_8_gaps_go_on_although_the_model_would_stop():
-    lazy = Mixed({"reflect": lambda given: replace(never_done(given), should_continue=False, done=True)})
+    lazy = Mixed({"reflect": lambda given: replace(never_done(given), done=True)})
     engine = Growing({})
     made = make_web_run("timed", engine.pages, question=LIGHTHOUSE, engines=[engine], analysts=[lazy])
     done(made)

@@ -22,9 +22,7 @@ LIGHTHOUSE = "How tall is the lighthouse of Oldby?"
 
 def never_done(given: Any) -> Proposal:
     """A model that always wishes to go on."""
-    return Proposal(
-        "More is needed.", (Gap(f"more of {given.round}", "sq-1"),), should_continue=True, next_topic="more"
-    )
+    return Proposal("More is needed.", (Gap(f"more of {given.round}", "sq-1"),), next_topic="more")
 
 
 def done(made: WebRun) -> Report:

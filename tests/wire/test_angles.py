@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any
 
 import pytest
-from bench.model_server.scripted_model import ParsedPrompt
+from bench.model_server.scripted_model import ParsedPrompt, answer_prompt
 from tests.profiles.research import LibraryRun
 from tests.wire.methods import WireRun, run_over_wire
 
@@ -40,7 +40,7 @@ def ask_the_same(_page: ParsedPrompt) -> Mapping[str, Any]:
 
 def never_content(_page: ParsedPrompt) -> Mapping[str, Any]:
     gaps = [{"text": "the date of the inspection"}]
-    return {"summary": "s", "reasoning": "r", "answered": [], "gaps": gaps, "done": False, "should_continue": True}
+    return {"summary": "s", "reasoning": "r", "answered": [], "gaps": gaps, "done": False}
 
 
 def list_searches(done: WireRun) -> list[str]:
@@ -66,6 +66,30 @@ async def test_angles_16_the_same_query_with_latest_behind_it_is_the_same_search
     cores = Counter(query_core(text) for text in list_searches(done))
     assert len(cores) == 6
     assert max(cores.values()) == 1
+
+
+@pytest.mark.parametrize("pages", [None, {"cranes": "The inspection of harbour cranes of Brenhaven is yearly."}])
+async def test_triplet_18_latest_is_added_where_a_web_is_searched_and_not_in_a_library(pages: dict[str, str] | None):
+    task = make_task(SLUGS[0], queries=["inspection of harbour cranes"], objective="Find the latest rules on cranes.")
+    answers = {"plan": {"tier": "simple", "tasks": [task]}, "scope": ask_the_same, "reflect": never_content}
+    done = await run_over_wire("angles", answers, question="Which rules on harbour cranes apply?", pages=pages)
+    assert any("latest" in text for text in list_searches(done)) is (pages is not None)
+
+
+async def test_a_reader_that_gives_both_ends_of_a_quote_finds_the_facts_of_one_that_copies_all_of_it():
+    def shorten(page: ParsedPrompt) -> Mapping[str, Any]:
+        said = json.loads(answer_prompt("# Role: extract\n", page.text))
+        for each in said["quotes"]:
+            words = each["quote"].split(" ")
+            each["quote"] = " ".join((*words[:5], "...", *words[-5:])) if len(words) > 12 else each["quote"]
+        return said
+
+    plain, short = [
+        await run_over_wire("angles", {"plan": make_plan(SLUGS[:1])} | own) for own in ({}, {"extract": shorten})
+    ]
+    quotes = [{fact.quote for fact in done.report.findings.facts} for done in (plain, short)]
+    assert quotes[0] == quotes[1]
+    assert any(len(quote.split()) > 12 for quote in quotes[0])
 
 
 async def test_angles_16_a_resumed_run_asks_the_same_searches():
@@ -200,7 +224,7 @@ async def test_angles_14_the_round_that_a_content_model_leaves_unworded_is_the_p
     queries = {slug: [f"inspection of {slug} cranes", f"port office of {slug} and its rules"] for slug in SLUGS[:2]}
     plan = make_plan(SLUGS[:2])
     plan["tasks"] = [{**task, "queries": queries[task["key"]]} for task in plan["tasks"]]
-    content = {**never_content(ParsedPrompt("", "", ())), "gaps": [], "done": True, "should_continue": False}
+    content = {**never_content(ParsedPrompt("", "", ())), "gaps": [], "done": True}
     done = await run_over_wire("angles", {"plan": plan, "reflect": lambda _: content})
     assert not done.prompts("scope")
     assert {query for own in queries.values() for query in own} <= set(list_searches(done))

@@ -24,7 +24,7 @@ REFUSAL = "I'm sorry, but I cannot help with that."
 def never_content(page: ParsedPrompt) -> Mapping[str, Any]:
     gap = f"brakes, ropes and load {len(page.past_queries())}"
     said = {"summary": "s", "reasoning": "r", "answered": [], "gaps": [{"text": gap}]}
-    return {**said, "done": False, "should_continue": True, "next_topic": gap}
+    return {**said, "done": False, "next_topic": gap}
 
 
 def list_options(profile: str) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def add_nulls(_role: str, text: str) -> str:
 
 def leave_open(_role: str, text: str) -> str:
     """Say neither how sure it is nor whether to go on."""
-    open_fields = {"confidence": None, "done": None, "should_continue": None}
+    open_fields = {"confidence": None, "done": None}
 
     def change(each: Any) -> Any:
         return each | {key: open_fields[key] for key in open_fields.keys() & each} if isinstance(each, dict) else each

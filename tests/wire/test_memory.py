@@ -37,7 +37,7 @@ def judge_fact(page: Any) -> dict[str, Any]:
     known = "every 24 months" in page.text
     gaps = [] if known else [{"text": "the interval"}]
     said = {"summary": "s", "reasoning": "r", "answered": [name for name, _ in page.questions()] if known else []}
-    return {**said, "gaps": gaps, "done": known, "should_continue": not known}
+    return {**said, "gaps": gaps, "done": known}
 
 
 async def test_tree_31_facts_of_an_earlier_run_stand_in_scope_and_extract_prompts_and_save_rounds():

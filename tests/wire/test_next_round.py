@@ -22,7 +22,7 @@ def reflect(*queries: str) -> Any:
     def answer(_page: ParsedPrompt) -> Mapping[str, Any]:
         return {
             "summary": "s", "reasoning": "why", "answered": [], "gaps": [{"text": "more of it"}],
-            "done": False, "should_continue": True,
+            "done": False,
             "next": {"goal": "the record", "queries": [{"text": each} for each in queries], "targets": ["sq-1", "x"]},
         }  # fmt: skip
 

@@ -152,7 +152,7 @@ async def test_timed_13_gaps_status_and_report_tell_the_same():
         said = {"summary": "s", "reasoning": "r", "answered": answered, "gaps": gaps, "done": bool(answered)}
         asked = [INSPECTED, "Who painted the harbour cranes of Brenhaven?"]
         scope = {"feasible": True, "complexity": "simple", "queries": [{"question": QUESTION, "sub_questions": asked}]}
-        answers = {"clarify": scope, "reflect": {**said, "should_continue": not answered}}
+        answers = {"clarify": scope, "reflect": {**said}}
         done = await run_over_wire("timed", answers)
         state = done.json("phase_state.json")["research"]
         status = {name: row["status"] for name, row in state["retry_tracking"]["subquestions"].items()}
@@ -170,7 +170,7 @@ async def test_timed_13_gaps_status_and_report_tell_the_same():
 
 async def test_rounds_6_8_10_each_round_is_told_what_it_asks_for():
     gap = {"text": "who inspects the cranes", "target": ""}
-    said = {"summary": "s", "reasoning": "r", "answered": [], "gaps": [gap], "done": False, "should_continue": True}
+    said = {"summary": "s", "reasoning": "r", "answered": [], "gaps": [gap], "done": False}
     done = await run_over_wire("rounds", {"reflect": said})
     one, two, three = done.prompts("scope")
     for words in (

@@ -28,7 +28,7 @@ async def test_rounds_30_a_method_without_a_length_has_no_such_note():
 
 
 def find_gap(_page: ParsedPrompt) -> Mapping[str, Any]:
-    said = {"summary": "s", "reasoning": "r", "answered": [], "done": False, "should_continue": True}
+    said = {"summary": "s", "reasoning": "r", "answered": [], "done": False}
     return {**said, "gaps": [{"text": GAP, "target": "sq-1"}]}
 
 

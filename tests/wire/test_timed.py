@@ -17,7 +17,7 @@ QUESTION = "When was the harbour of Brenhaven dug, and who drew the plans of its
 
 def propose(**fields: Any) -> dict[str, Any]:
     gaps = [{"text": "who drew the plans"}]
-    given = {"summary": "s", "reasoning": "r", "answered": [], "gaps": gaps, "done": False, "should_continue": True}
+    given = {"summary": "s", "reasoning": "r", "answered": [], "gaps": gaps, "done": False}
     return {**given, **fields}
 
 
@@ -95,7 +95,7 @@ async def test_timed_6_what_a_loop_decision_does_not_name_is_null():
 
 
 async def test_timed_8_gaps_go_on_although_the_model_would_stop():
-    stopping = propose(should_continue=False, done=True)
+    stopping = propose(done=True)
     done = await run_over_wire(
         "timed", {"scope": search_harbour, "reflect": stopping}, question=QUESTION, escapes=False
     )

@@ -282,7 +282,7 @@ async def test_tree_18_a_phase_is_not_over_while_the_model_says_that_a_question_
     def reflect(page: ParsedPrompt) -> Mapping[str, Any]:
         nonlocal asked
         ids = {text: name for name, text in page.questions()}
-        told = {"summary": "s", "reasoning": "r", "should_continue": False, "done": True}
+        told = {"summary": "s", "reasoning": "r", "done": True}
         if INSPECTED in ids:
             asked += 1
             gap = {"text": "who inspects the cranes of the outer mole", "target": ids[INSPECTED]}
@@ -346,7 +346,7 @@ async def test_tree_34_the_writer_is_told_what_differs_between_sources():
     def find_difference(page: ParsedPrompt) -> Mapping[str, Any]:
         facts = {fact.quote: fact.id for fact in page.facts() if "months" in fact.quote}
         pair = list(facts.values())[:2]
-        said = {"summary": "s", "reasoning": "r", "answered": [], "gaps": [], "done": True, "should_continue": False}
+        said = {"summary": "s", "reasoning": "r", "answered": [], "gaps": [], "done": True}
         if len(pair) < 2:
             return said
         differs = {"a": pair[0], "b": pair[1], "claim": "the interval of inspection", "difference": "24 -> 12 months"}

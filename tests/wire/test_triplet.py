@@ -118,7 +118,7 @@ async def test_triplet_31_files_are_named_after_the_thread():
 
 
 def doubt_all(_page: ParsedPrompt) -> Mapping[str, Any]:
-    said = {"summary": "s", "reasoning": "r", "answered": [], "done": False, "should_continue": True}
+    said = {"summary": "s", "reasoning": "r", "answered": [], "done": False}
     return {**said, "gaps": [{"text": "how often they are greased", "target": "SQ-1"}]}
 
 

@@ -118,7 +118,6 @@ class Proposal:
     done: bool = False
     next_topic: str = ""
     url: str = ""
-    should_continue: bool | None = None
     reasoning: str = ""
     contradictions: tuple[Contradiction, ...] = ()
     answered: tuple[str, ...] = ()  # ids of the sub-questions that a model counts as answered

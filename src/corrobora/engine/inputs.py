@@ -99,9 +99,14 @@ def scope_input(thread: ThreadState, run: Session, record: Record | None = None)
     )
 
 
+def searches_web(run: Session) -> bool:
+    """True if more than stored documents is searched, which have no sites and are not ordered by time."""
+    return bool(set(run.outside.searches) - {LIBRARY_PROVIDER, EVIDENCE_PROVIDER})
+
+
 def _fit_phase(phase: Phase, run: Session) -> Phase:
-    """Leave out the hints on sites where no web is searched: stored documents have none."""
-    if not run.has_model or set(run.outside.searches) - {LIBRARY_PROVIDER, EVIDENCE_PROVIDER}:
+    """Leave out the hints on sites where no web is searched."""
+    if not run.has_model or searches_web(run):
         return phase
     return replace(phase, query_hints=tuple(each for each in phase.query_hints if not each.startswith("site:")))
 

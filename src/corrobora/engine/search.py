@@ -16,7 +16,7 @@ from corrobora.domain.evidence import Hit, Query, ReadOutcome, SourceId
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import EventType, RequestOption
 from corrobora.domain.thread import Attempt, Intent, Round, ThreadState
-from corrobora.engine.inputs import collect_terms, rescope_input, scope_input
+from corrobora.engine.inputs import collect_terms, rescope_input, scope_input, searches_web
 from corrobora.engine.sections import LIMIT_TOLD, search_sites
 from corrobora.engine.session import Session, run_parallel
 from corrobora.engine.session.egress import STAYED, clear_query, show_queries
@@ -61,7 +61,7 @@ async def scope_round(thread: ThreadState, run: Session) -> Intent:
     intent = worded or await run.call(scope, given)
     if must_rescope(intent, given, thread):  # a reflection was told of the escape, and is not asked a second time
         intent = ensure_changed_query(worded or await run.call(scope, rescope_input(given, intent)), given)
-    intent = bind_intent(intent, given, thread)
+    intent = bind_intent(intent, given, thread, web=searches_web(run))
     if thread.angle:  # sub-agents share no context, and no search either
         intent = replace(intent, queries=tuple([await _claim_query(each, thread, run) for each in intent.queries]))
     data = {"text": intent.reasoning or intent.goal, "queries": [query.text for query in intent.queries]}

@@ -16,6 +16,7 @@ from corrobora.domain.plan import Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.thread import Escape, Intent, ScopeInput, ThreadState
 from corrobora.policies.drift import must_reformulate
 from corrobora.policies.queries import (
+    LATEST,
     add_query,
     choose_strategy,
     choose_time_words,
@@ -61,7 +62,7 @@ def list_open_ids(thread: ThreadState) -> tuple[str, ...]:
 Queries = tuple[Query, ...]
 
 
-def bind_intent(intent: Intent, given: ScopeInput, thread: ThreadState) -> Intent:
+def bind_intent(intent: Intent, given: ScopeInput, thread: ThreadState, *, web: bool = True) -> Intent:
     """Return the analyst's intent with the queries that the rules allow and demand, applied in this order."""
     queries = cover_subject(_add_terms(intent.queries, given), given.forced_subject, intent.goal)
     queries = _replace_repeated(queries, given, thread)
@@ -69,7 +70,7 @@ def bind_intent(intent: Intent, given: ScopeInput, thread: ThreadState) -> Inten
     queries = _add_steering(queries, thread.steer)
     queries = fit_query_count(queries, given, intent.goal)
     queries = _retry_failed_question(queries, intent, given, thread)
-    queries = _add_date(_add_terms(queries, given), given)
+    queries = _add_date(_add_terms(queries, given), given, web=web)
     if not given.forced_subject:
         return replace(intent, queries=queries)
     log = f"Subject {given.forced_subject} has received 0 dedicated search rounds. Forcing coverage."
@@ -199,14 +200,19 @@ def _join_terms(text: str, terms: Sequence[str]) -> str:
     return " ".join((text[: max(room, 40)].strip(), *extra))[: LIMITS.query_max_chars] if extra else text
 
 
-def _add_date(queries: Queries, given: ScopeInput) -> Queries:
-    """Name the time where it matters (TRIPLET-18): a period that is given, or "latest" where now is asked for.
+def _add_date(queries: Queries, given: ScopeInput, *, web: bool) -> Queries:
+    """Name the time where it matters (TRIPLET-18): a period that is given, or "latest" where now is asked of the web.
 
     One query of a round does; the others may look for what has no date.
     """
     asked = " ".join((given.question, given.objective, *(part.text for part in given.open_questions)))
     words = choose_time_words(asked, given.focus_since, given.focus_until)
-    if not words or not queries or any(has_time_words(query.text) for query in queries):
+    if (
+        not words
+        or (words == LATEST and not web)
+        or not queries
+        or any(has_time_words(query.text) for query in queries)
+    ):
         return queries
     last = queries[-1]
     text = f"{last.text[: LIMITS.query_max_chars - len(words) - 1]} {words}"

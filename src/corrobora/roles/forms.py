@@ -274,7 +274,8 @@ def find_literal(quoted: str, text: str) -> str | None:
     """Return the characters of `text` that `quoted` stands for, exactly as they stand there, or None.
 
     Folds white space, typographic quotes and dashes and invisible characters; never letters, digits, superscripts or
-    case. A quote with "..." must match part by part, in order, inside one paragraph, and gives the whole span.
+    case. A quote with "..." must match part by part, in order, inside one paragraph and at one place, and gives the
+    whole span.
     """
     plain = quoted.strip()
     if not plain or len(plain) > _MAX_QUOTE:
@@ -285,7 +286,8 @@ def find_literal(quoted: str, text: str) -> str | None:
     small = _fold(plain)[0].strip()
     if not small:
         return None
-    found = _span([small], folded) or _span([part for part in _GAP.split(small) if part], folded)
+    at = folded.find(small)
+    found = (at, at + len(small)) if at >= 0 else _span([part for part in _GAP.split(small) if part], folded)
     if found is None:
         return None
     span = text[offsets[found[0]] : offsets[found[1] - 1] + 1]
@@ -293,19 +295,20 @@ def find_literal(quoted: str, text: str) -> str | None:
 
 
 def _span(parts: Sequence[str], folded: str) -> tuple[int, int] | None:
-    """Find the parts one after another; each of several must be long enough to mean something."""
-    if not parts or (len(parts) > 1 and min(map(len, parts)) < _MIN_PART):
+    """Find the only place where the parts stand one after another; each must be long enough to mean something."""
+    if len(parts) < 2 or min(map(len, parts)) < _MIN_PART:  # noqa: PLR2004 - a gap has two sides
         return None
-    start = folded.find(parts[0])
-    if start < 0:
-        return None
-    end = start + len(parts[0])
-    for part in parts[1:]:
-        at = folded.find(part, end, end + _MAX_SPLICE + len(part))
-        if at < 0:
-            return None
-        end = at + len(part)
-    return start, end
+    spans: dict[int, int] = {}  # by its end the start of the shortest one
+    for found in re.finditer(re.escape(parts[0]), folded):
+        end = found.end()
+        for part in parts[1:]:
+            at = folded.find(part, end, end + _MAX_SPLICE + len(part))
+            if at < 0:
+                break
+            end = at + len(part)
+        else:
+            spans[end] = found.start()
+    return next(((start, end) for end, start in spans.items()), None) if len(spans) == 1 else None
 
 
 def _fold(text: str) -> tuple[str, list[int]]:

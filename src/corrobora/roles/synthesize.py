@@ -119,7 +119,6 @@ class WireProposal:
     answered: list[WireAnswered]
     gaps: list[WireGap]
     done: bool = False
-    should_continue: bool = True
     next_topic: str = ""
     url: str = ""
     contradictions: list[WireContradiction] = field(default_factory=list[WireContradiction])
@@ -149,7 +148,6 @@ def convert_proposal(given: Learned, filled: WireProposal) -> Proposal:
         done=filled.done,
         next_topic=clean_query(filled.next_topic),
         url=url if url and (url in given.question or url in dict(given.unread)) else "",
-        should_continue=filled.should_continue,
         reasoning=filled.reasoning,
         contradictions=contradictions,
         answered=drop_duplicates(each.question for each in filled.answered if each.question in ids),

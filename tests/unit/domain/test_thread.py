@@ -40,7 +40,7 @@ from corrobora.domain.thread import (
 COURSE = Course((Phase("orient"), Phase("deepen"), Phase("validate")), max_rounds=3)
 BRIEF = Brief("What is asked?", (SubQuestion("sq-9", "From the brief?"),), (Subject("From the brief"),))
 NODE = Node("root/2", "Lakes", "find their fish", sub_questions=(SubQuestion("sq-1", "Which?"),))
-PROPOSAL = Proposal("learned", (Gap("depth", "sq-1"),), done=True, should_continue=True)
+PROPOSAL = Proposal("learned", (Gap("depth", "sq-1"),), done=True)
 
 
 def fact(quote: str) -> Fact:

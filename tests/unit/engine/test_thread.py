@@ -41,11 +41,11 @@ async def test_a_round_is_scoped_searched_read_and_reflected_in_this_order() -> 
 
 
 async def test_the_model_proposes_gaps_and_a_rule_ends_the_thread() -> None:
-    run, analyst, thread = await made({"reflect": replace(MORE, done=True, should_continue=False)}, max_rounds=2)
+    run, analyst, thread = await made({"reflect": replace(MORE, done=True)}, max_rounds=2)
     found = await pursue(thread, run.session)
     assert (len(found.rounds), found.stop) == (2, StopReason.ITERATION_CAP)
     assert [done.decision.rule for done in found.rounds if done.decision] == ["", "max_rounds"]
-    run, analyst, thread = await made({"reflect": Proposal("", (), should_continue=True)})
+    run, analyst, thread = await made({"reflect": Proposal("", ())})
     assert (await pursue(thread, run.session)).stop is StopReason.GAPS_EMPTY
     assert len(analyst.given("reflect")) == 1
 

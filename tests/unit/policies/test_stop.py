@@ -27,7 +27,7 @@ def test_timed_7_empty_gaps_stop() -> None:
 
 
 def test_m11_a_model_that_wants_to_continue_without_gaps_is_stopped() -> None:
-    wish = decided(should_continue=True)
+    wish = decided(done=False)
     assert fires("no_gaps", thread(one_round(decision=wish))) is StopReason.GAPS_EMPTY
 
 
@@ -169,13 +169,13 @@ def test_no_rule_ever_raises_and_each_tells_a_reason_or_nothing(state, elapsed: 
         assert rule(state, meter(elapsed)) in (None, *StopReason)
 
 
-@given(any_thread(), st.booleans() | st.none(), st.text(max_size=20))
+@given(any_thread(), st.booleans(), st.text(max_size=20))
 def test_m12_a_model_can_never_extend_a_run(state, wish, topic: str) -> None:
     """Whatever the model wishes beside its gaps, code decides the same."""
     if state.last is None or state.last.decision is None:
         return
     decision = state.last.decision
-    wished = replace(decision, proposal=replace(decision.proposal, should_continue=wish, next_topic=topic))
+    wished = replace(decision, proposal=replace(decision.proposal, done=wish, next_topic=topic))
     other = replace(state, rounds=(*state.rounds[:-1], replace(state.last, decision=wished)))
     rules = tuple(STOP_RULES.items())
     assert find_first_stop(rules, other, meter()) == find_first_stop(rules, state, meter())

@@ -153,14 +153,13 @@ def thread(
 def decided(
     *gaps: Gap | str,
     done: bool = False,
-    should_continue: bool | None = None,
     stop: StopReason | None = None,
     iteration: int = 1,
     remaining: float | None = None,
 ) -> Decision:
     """A decision with a proposal of these gaps."""
     named = tuple(gap if isinstance(gap, Gap) else Gap(gap) for gap in gaps)
-    proposal = Proposal("What was learned", named, done=done, should_continue=should_continue)
+    proposal = Proposal("What was learned", named, done=done)
     return Decision(iteration, proposal, stop, 0.0, remaining)
 
 

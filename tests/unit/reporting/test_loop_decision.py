@@ -37,11 +37,8 @@ def test_timed_23_what_is_missing_is_null() -> None:
 
 
 def test_m12_should_continue_is_what_code_decided() -> None:
-    assert (
-        write_loop_decision(decided("gap", should_continue=True, stop=StopReason.ITERATION_CAP))["shouldContinue"]
-        is False
-    )
-    assert write_loop_decision(decided("gap", should_continue=False))["shouldContinue"] is True
+    assert write_loop_decision(decided("gap", done=False, stop=StopReason.ITERATION_CAP))["shouldContinue"] is False
+    assert write_loop_decision(decided("gap", done=True))["shouldContinue"] is True
 
 
 def test_timed_21_retry_tracking() -> None:

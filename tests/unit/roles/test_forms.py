@@ -155,7 +155,7 @@ def test_reflect_keeps_facts_that_exist_and_no_invented_address():
     ]
     answered = [WireAnswered("sq-1", [a, "F0"]), WireAnswered("sq-9", [a])]
     filled = WireProposal(
-        "s", "r", answered, [WireGap(" "), WireGap("g", "sq-2")], False, True,
+        "s", "r", answered, [WireGap(" "), WireGap("g", "sq-2")], False,
         next_topic="see https://evil.example/?q=secret now", url="https://evil.example", contradictions=contradictions,
     )  # fmt: skip
     made = convert("reflect", filled)
@@ -239,7 +239,8 @@ def test_only_ids_and_numbers_may_stand_outside_data_tags(bad: str):
 
 PAGE = (
     "First line.\n\nThe “rate” was 12.5\u00a0% in 2019\u20132020,\nand 10² in total. "
-    "It is soft\u00adware. Long tail of words here."
+    "It is soft\u00adware. Long tail of words here.\n\n"
+    "The cap is 30. The cap is 5 whole\nseconds here, and later: The cap is 7 seconds here."
 )
 
 
@@ -257,6 +258,8 @@ PAGE = (
         ("102 in total", None),
         ("the “rate” was", None),
         ("First line. ... and 10² in total.", None),
+        ("The cap is 5 ... seconds here", "The cap is 5 whole\nseconds here"),
+        ("The cap is ... seconds here", None),
         ("tail ... of", None),
         ("", None),
         ("\x80\u200b", None),
