@@ -8,12 +8,12 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import asdict, replace
 from urllib.parse import urlsplit
 
 from corrobora.domain.errors import LimitReached
-from corrobora.domain.evidence import Hit, LinkedSource, Reading, ReadOutcome
+from corrobora.domain.evidence import Hit, LinkedSource, PassageId, Reading, ReadOutcome
 from corrobora.domain.plan import Gate, Node, Record, collect_leaves
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Course, Intent, StopReason, ThreadState
@@ -91,6 +91,7 @@ async def sweep_sources(node: Node, run: Session) -> Findings:
     await run.write_artifacts({f"shortlist{place}.json": {"objective": node.objective, **asdict(shortlist)}})
     found = _build_sweep_findings(node, thread, _name_excluded(shortlist, candidates), shortlist, buffer)
     run.scouted += found.facts
+    run.claims.barren |= _list_barren(buffer.readings, {each.reference for each in shortlist.sources})
     return replace(found, usage=ledger.usage)
 
 
@@ -175,6 +176,12 @@ def _build_candidate(hit: Hit, scan: Reading | None, queries: Sequence[str], gro
         answers=tuple(dict.fromkeys(answers)),
         scanned=scan is not None and scan.outcome is ReadOutcome.READ,
     )
+
+
+def _list_barren(readings: Sequence[Reading], chosen: Container[str]) -> set[PassageId]:
+    """Return the scanned passages of sources that gave nothing and were not chosen: no task opens them for these."""
+    scans = (each for each in readings if each.outcome is ReadOutcome.READ and _name_document(each.hit) not in chosen)
+    return {passage for each in scans if not (each.facts or each.others) for passage in each.passages}
 
 
 def _name_document(hit: Hit) -> str:

@@ -136,16 +136,18 @@ async def reflect_round(thread: ThreadState, run: Session) -> Proposal:
     """Return what an analyst makes of a round; a model also words the next one in the same answer.
 
     Phase and escape of that one come from the rounds alone, so that they are known before. Where a round shows no new
-    fact, the last judgement stands, and its next round is scoped by a shorter prompt that tells what failed.
+    fact, the last judgement stands, with the summary that it may have written for a last round, and its next round is
+    scoped by a shorter prompt that tells what failed.
     """
     if not run.has_model:  # only a prompt has an end
         return await run.call(reflect, reflect_input(thread, run, most=len(thread.facts)))
     given = reflect_input(thread, run, after=thread.apply_transition(run.advance(thread)))
     before = thread.rounds[-2].proposal if len(thread.rounds) > 1 else None
-    barren = given.rounds_left and not given.record.rounds[-1].facts  # what ends a thread sums it up
-    if before is None or not barren or run.journal.keys(f"{thread.last_path}/{reflect.prompt}"):  # by an older version
+    if before is None or given.record.rounds[-1].facts or not (given.rounds_left or before.findings):  # to be summed up
         return await run.call(reflect, given)
-    return replace(before, summary="", next=None, next_topic="", url="", new_sub_questions=(), findings="")
+    if run.journal.keys(f"{thread.last_path}/{reflect.prompt}"):  # by an older version
+        return await run.call(reflect, given)
+    return replace(before, summary="", next=None, next_topic="", url="", new_sub_questions=())
 
 
 async def write_summary(thread: ThreadState, run: Session) -> Draft:

@@ -207,6 +207,8 @@ async def _find_named_document(name: str, asking: SourceId, run: Session) -> Hit
             if alike > rated.get(hit.source or hit.url, (0.0, hit))[0]:
                 rated[hit.source or hit.url] = (alike, hit)
         best = sorted(rated.values(), key=lambda each: -each[0])[:2]
+        if best and best[0][1].source and measure_name(name, best[0][1].title) >= best[0][0]:
+            best[0] = (best[0][0], replace(best[0][1], passage=None))  # its title: what is wanted may stand anywhere
         unique = bool(best) and not (single and len(best) > 1 and best[0][0] == best[1][0])
         return (best[0][1],) if unique else ()
 
@@ -249,6 +251,8 @@ async def widen_reading(
             near, asked = near or find_best_passages(everything, asked), ()
         asked, alone = tuple(dict.fromkeys((*asked, *needs))), shared and document.source.kind == "web"
         chosen = select_sections(everything, near, asked, alone=alone)
+        if near and near[0] in run.claims.barren:  # the best of what a search finds of it is known to say nothing
+            chosen = tuple(each for each in chosen if each.id in near)
     before = {each for done in thread.earlier for reading in done.readings for each in reading.passages}
     before -= {each.passage for each in (hit, *found)}  # of an earlier pass only what is found is read anew
     fresh = tuple(each for each in chosen if each.id not in thread.read_passages | before)

@@ -302,6 +302,10 @@ def select_sections(
             section = _find_section(at, passages, min(most, SECTION_CHARS if at in opened else NEAR_CHARS))
             most -= sum(len(passages[place].text) for place in section - chosen)
             chosen, around = chosen | section, around | section
+    for at in range(1, len(passages) - 1):  # what stands between two that are read costs less than a call of its own
+        if at not in chosen and {at - 1, at + 1} <= chosen and (size := len(passages[at].text)) <= most:
+            chosen.add(at)
+            most -= size
     rest = sum(len(passage.text) for at, passage in enumerate(passages) if at not in chosen)
     return tuple(passages[at] for at in range(len(passages)) if at in chosen or rest <= REST_CHARS)
 

@@ -20,6 +20,7 @@ _BETWEEN = re.compile(
     r"(?i)\bbetween\s+(.{2,120}?)\s+and\s+(.{2,120}?)(?=[?.;,:]|$|\s+(?:in|on|with|regarding|for|"
     r"since|when|concerning|as|is|are|was|were|did|does|do|has|have)\b)"
 )
+_SHARED = re.compile(r"(?i)\b(?:the|an?|which|what|each|any|no)\s+([a-z-]+)\s+\Z")  # a noun before "between"
 _VERSUS = re.compile(
     r"(?i)\b(?:compare|comparing|contrast)\s+(.{2,120}?)\s+(?:and|with|to|versus|vs\.?|"
     r"against)\s+(.{2,120}?)(?=[?.;,:]|$|\s+(?:in|on|regarding|for|with|concerning)\b)"
@@ -257,10 +258,11 @@ def asks_to_compare(question: str) -> bool:
 
 
 def find_compared_sides(question: str) -> tuple[str, ...]:
-    """Return the two things a question compares, or nothing."""
+    """Return the two things a question compares, or nothing: they share a distance, and differ by a difference."""
     for pattern in (_BETWEEN, _VERSUS, _EITHER, _FROM_TO, _VS):
         match = pattern.search(question[:2_000])
-        if match is not None:
+        shared = _SHARED.search(question[: match.start()]) if match is not None and pattern is _BETWEEN else None
+        if match is not None and (shared is None or shared[1].lower() in FRAMING_WORDS):
             found = tuple(side.strip(" ,;:?.\"'") for side in match.groups())
             asks = pattern is _EITHER and any(map(_ASKS.search, found))  # "... and at which level is it used or set"
             named = pattern is not _EITHER or all(map(find_mentions, found))  # "at removal or at purge" are options

@@ -45,6 +45,14 @@ def test_a_short_rest_is_read_with_all_before_it() -> None:
     assert select_sections([*passages, rest], found, ("unheard",), most=24_000)[-1] == rest
 
 
+def test_what_stands_between_two_passages_that_are_read_is_read_with_them() -> None:
+    passages = document(*((str(at), 1) for at in range(9)))
+    found = tuple(PassageId(f"C{at}") for at in (1, 5))
+    assert select_sections(passages, found, ("unheard",)) == tuple(passages[:7])
+    passages[3:4] = document(("3", 1), text="plain words " * 300)
+    assert passages[3] not in select_sections(passages, found, ("unheard",), most=9_000), "only as far as it fits"
+
+
 def test_of_a_long_document_the_section_of_what_was_found_is_read_with_its_neighbours() -> None:
     passages = document(("a", 30), ("b", 3), ("c", 30))
     chosen = [passage.id for passage in select_sections(passages, (PassageId("C31"),), ("unheard",))]

@@ -32,6 +32,8 @@ def test_sides_of_a_comparison():
     )
     assert find_compared_sides("Compare PostgreSQL and MySQL on licensing.") == ("PostgreSQL", "MySQL")
     assert find_compared_sides("What is heat?") == ()
+    assert find_compared_sides("At which distance between the tracks and a release is a match applied?") == ()
+    assert find_compared_sides("What is the difference between a lathe and a mill?") == ("a lathe", "a mill")
     assert find_compared_sides("How is it defined, and at which level must it be used or offered?") == ()
     assert find_compared_sides("How are leases stored, and does it offer a second server or DNS updates?") == ()
     assert find_compared_sides("Which river is longer, the Rhine or the Danube?") == ("the Rhine", "the Danube")

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from corrobora.domain.evidence import Passage, Source
+from corrobora.domain.evidence import Passage, PassageId, Source
 from corrobora.domain.plan import Subject
 from corrobora.engine.session.journal import decode, hash_parts, iter_entries
 from corrobora.policies.selection import CALL_CHARS
@@ -46,6 +46,7 @@ class PassageClaims:
     def __init__(self) -> None:
         self._by_passage: dict[tuple[str, str], PassageClaim] = {}
         self._batches: dict[str, ReadBatch] = {}
+        self.barren: set[PassageId] = set()  # scanned by scouts, of sources that gave nothing and were left out
         self.expected: dict[str, ReadBatch] = {}  # in which a thread that searches will read
 
     @classmethod
