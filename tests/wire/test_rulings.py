@@ -191,6 +191,17 @@ async def test_what_a_reader_took_from_the_line_before_a_quote_is_doubted_and_no
     assert said in "".join(read.prompts("confirm"))
 
 
+async def test_a_quote_is_shown_with_the_name_that_its_reader_took_from_the_line_above_it_whatever_its_parts():
+    rule = "Write full if the box is full; the default is wait."
+    document = f"# Options\n\non_full\n\nEither full or wait. It says what is done with letters of Wexmoor.\n\n{rule}\n"
+    taken = {rule: "on_full: the default is wait."}
+    done = await write_over_wire(
+        "The default of on_full is wait [Write].\n", claims=taken, documents={"a.md": document}, more=(rule,)
+    )
+    [shown] = re.findall(r"^Q1 \|.*", done.prompts("confirm")[0], re.MULTILINE)
+    assert "(… on_full …" in shown
+
+
 async def test_a_critic_sees_what_is_cited_and_the_best_of_the_rest_and_a_judge_what_is_cited():
     """Of thirty rules the draft cites those of one box: who grades it is not sent the other quotes again."""
     about = ("kept in room {0} for {0} years", "opened by {0} keepers", "made of oak from forest {0}")

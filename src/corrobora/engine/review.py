@@ -33,7 +33,7 @@ from corrobora.text.operations import DerivationKind
 from corrobora.text.phrases import TELLS_RESEARCH, format_count, is_written_by_code, list_frames
 from corrobora.text.reading import is_stated_result
 from corrobora.text.support import find_numbers
-from corrobora.text.tokens import split_words, stem_text, token_overlap
+from corrobora.text.tokens import find_literals, split_words, stem_text, token_overlap
 
 MAX_LEFT_OUT_SHOWN = 12  # facts that a draft does not cite: to its critic, not to the judge of what it says
 MAX_NEAR_SHOWN = 4  # facts for a sentence that is to be repaired
@@ -129,12 +129,12 @@ async def _find_lead(fact: Fact, said: str, run: Session) -> str:
 
     "This option doubles it" is one for a reader who named the option in the claim: the nearest sentence that does.
     """
-    words = set(stem_text(fact.claim)).intersection(stem_text(said)).difference(stem_text(fact.quote))
+    own, told, quoted = ({*stem_text(each), *find_literals(each)} for each in (fact.claim, said, fact.quote))
+    words = own & told - quoted  # a name such as on_full is one of them, although the quote may speak of "full"
     _, text = await run.library.document(fact.source)
-    start = max(0, fact.start - MAX_LEAD)
-    found: list[str] = []
+    start, found = max(0, fact.start - MAX_LEAD), list[str]()
     for sentence in filter(str.strip, reversed(_SENTENCE_END.split(text[start : fact.start])[1 if start else 0 :])):
-        held = words.intersection(stem_text(sentence))
+        held = words.intersection((*stem_text(sentence), *find_literals(sentence)))
         words -= held
         found += [" ".join(sentence.split())[-MAX_BEFORE:]] if held or sum(map(len, found)) < LEAST_BEFORE else []
     return f"(… {' … '.join(reversed(found))} …)" if found else ""
