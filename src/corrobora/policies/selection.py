@@ -41,10 +41,11 @@ def select_hits(hits: Sequence[Hit], thread: ThreadState, *, whole: bool = False
     Where sources are counted, a further section of one that was read takes no place of a new one (ROUNDS-30).
     """
     given = (*list_given_hits(thread), *(each for each in hits if each.provider == GIVEN_PROVIDER))
-    asked = [hit for reading in (thread.last.readings if thread.last else ()) for hit in reading.asks]
+    read = {reading.source for done in thread.rounds for reading in done.readings if reading.source}
+    last = thread.last.readings if thread.last else ()
+    asked = [hit for one in last for hit in one.asks if hit.passage or hit.source not in read]
     fused, most = fuse_hits(_list_fresh(hits, thread) if whole else hits, equal=whole), _count_reads(thread)
     named = _choose_fresh((*_list_proposed_hits(hits, thread), *given, *asked), thread, most, whole=whole)
-    read = {reading.source for done in thread.rounds for reading in done.readings}
     counted = whole and thread.course.whole_documents and count_reads_left(thread) is None
     left = min(most, len(named) + max(1, _count_reads(thread, narrow=whole) - again))
     most = most + sum(hit.source in read for hit in named) if counted else left
@@ -61,7 +62,7 @@ def select_more_hits(
     """
     read = {each for one in readings for each in (one.hit.key, one.source if whole else None, *one.passages)}
     ordered = sorted(readings, key=lambda reading: reading.hit.key)  # whichever was done first
-    asked = [hit for one in ordered for hit in one.asks if not {hit.key, hit.passage or hit.key} & read]
+    asked = [hit for one in ordered for hit in one.asks if not {hit.key, hit.passage or hit.source or hit.key} & read]
     failed = sum(each.outcome not in OPENED for each in readings) if thread.course.attempts > 1 else 0
     fruitless = whole and not any(reading.facts for reading in readings)
     others = [hit for hit in fuse_hits(hits, equal=whole) if not {hit.key, hit.source or hit.key} & read]
@@ -163,9 +164,7 @@ def score_by_query(hits: Sequence[Hit]) -> list[Hit]:
     for hit in hits:
         best[hit.query, hit.provider] = max(hit.score, best.get((hit.query, hit.provider), 0.0))
     tops = [best[hit.query, hit.provider] for hit in hits]
-    rated = (
-        hit.score / top if top > 0 else 1 / place for place, (hit, top) in enumerate(zip(hits, tops, strict=True), 1)
-    )
+    rated = (hit.score / top if top > 0 else 1 / at for at, (hit, top) in enumerate(zip(hits, tops, strict=True), 1))
     return [replace(hit, score=score) for hit, score in zip(hits, rated, strict=True)]
 
 
@@ -302,10 +301,8 @@ def select_sections(
             section = _find_section(at, passages, min(most, SECTION_CHARS if at in opened else NEAR_CHARS))
             most -= sum(len(passages[place].text) for place in section - chosen)
             chosen, around = chosen | section, around | section
-    for at in range(1, len(passages) - 1):  # what stands between two that are read costs less than a call of its own
-        if at not in chosen and {at - 1, at + 1} <= chosen and (size := len(passages[at].text)) <= most:
-            chosen.add(at)
-            most -= size
+    # what stands between two that are read is read with them: later it would cost a call of its own
+    chosen |= {at for at in range(len(passages)) if {at - 1, at + 1} <= chosen and len(passages[at].text) <= most}
     rest = sum(len(passage.text) for at, passage in enumerate(passages) if at not in chosen)
     return tuple(passages[at] for at in range(len(passages)) if at in chosen or rest <= REST_CHARS)
 
