@@ -11,6 +11,7 @@ from tests.profiles.research import DOCUMENTS
 from tests.wire.methods import run_over_wire
 from tests.wire.test_tree import INSPECTED, LOAD, make_plan, make_task
 
+from corrobora.domain.run import EventType
 from corrobora.testing.scripted_model import ParsedPrompt, answer_prompt
 
 HERRING = "\n\n".join(f"## Stall {at}\n\n{f'Stall number {at} sells cod. ' * 30}" for at in range(1, 15))
@@ -114,3 +115,26 @@ async def test_the_summary_of_a_thread_stands_after_a_round_that_found_nothing()
     assert len(asked) == len(rounds), "and no later round found anything"
     assert not done.prompts("summarize")
     assert all("It is as written" in found.summary for found in done.report.findings.children)
+
+
+async def test_what_code_doubts_is_not_taken_for_the_models_verdict_after_a_round_that_found_nothing():
+    asked = "What is the difference between the cranes of Brenhaven and the quays of Holm?"
+    said = "The cranes of Brenhaven are made of iron."
+
+    def reflect(page: ParsedPrompt) -> Mapping[str, Any]:
+        names = re.findall(r"^(F[0-9a-f]{12}) ", page.text, re.MULTILINE)
+        answered = [{"question": "sq-1", "facts": names[:1]}]
+        own = {"next": {"goal": "g", "queries": [{"text": "zebra xylophone"}]}}
+        return {"summary": "s", "reasoning": "r", "answered": answered, "gaps": [], "done": True, **own}
+
+    def extract(page: ParsedPrompt) -> Mapping[str, Any]:
+        [place] = [name for name, text in page.passages() if said in text]
+        return {"quotes": [{"passage": place, "quote": said, "confidence": 0.9, "answers": ["sq-1"]}], "summary": "s"}
+
+    clarify = {"feasible": True, "complexity": "simple", "queries": [{"question": asked, "sub_questions": [asked]}]}
+    answers = {"clarify": clarify, "reflect": reflect, "extract": extract}
+    done = await run_over_wire("timed", answers, question=asked, documents={"a.md": f"# Iron\n\n{said}"}, exhaust=False)
+    ended = [each.data for each in done.run.journal.events if each.type is EventType.ROUND_FINISHED]
+    assert len(ended) > 1
+    assert len(done.prompts("reflect")) < len(ended)
+    assert {str(each["standing"]["sq-1"]) for each in ended} == {"PARTIAL"}

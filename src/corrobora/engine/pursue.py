@@ -147,7 +147,8 @@ async def reflect_round(thread: ThreadState, run: Session) -> Proposal:
         return await run.call(reflect, given)
     if run.journal.keys(f"{thread.last_path}/{reflect.prompt}"):  # by an older version
         return await run.call(reflect, given)
-    return replace(before, summary="", next=None, next_topic="", url="", new_sub_questions=())
+    own = tuple(gap for gap in before.gaps if gap.target not in before.answered)  # without those that code added to it
+    return replace(before, gaps=own, summary="", next=None, next_topic="", url="", new_sub_questions=())
 
 
 async def write_summary(thread: ThreadState, run: Session) -> Draft:
