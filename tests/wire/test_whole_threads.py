@@ -74,11 +74,11 @@ async def test_a_document_that_a_reader_asks_for_by_its_title_is_opened_where_it
     }
     documents["paint.md"] += f"\n\n{rule}"
 
-    def extract(page: ParsedPrompt) -> Mapping[str, Any] | None:
+    def extract(page: ParsedPrompt) -> Mapping[str, Any] | str:
         asks = {"quotes": [], "summary": "s", "read_next": ["Old Ledger"]}
-        return asks if "told of elsewhere" in page.text else None
+        return asks if "told of elsewhere" in page.text else answer_prompt("# Role: extract\n", page.text)
 
-    options = {"question": LOAD, "documents": documents, "max_rounds": 1, "reads_per_round": 3}
+    options: dict[str, Any] = {"question": LOAD, "documents": documents, "max_rounds": 1, "reads_per_round": 3}
     done = await run_over_wire("timed", {"extract": extract}, hits_per_query=1, **options)
     assert any("35 tonnes" in each for each in done.prompts("extract"))
     [found] = done.report.findings.rounds
@@ -137,4 +137,5 @@ async def test_what_code_doubts_is_not_taken_for_the_models_verdict_after_a_roun
     ended = [each.data for each in done.run.journal.events if each.type is EventType.ROUND_FINISHED]
     assert len(ended) > 1
     assert len(done.prompts("reflect")) < len(ended)
-    assert {str(each["standing"]["sq-1"]) for each in ended} == {"PARTIAL"}
+    standings: list[Any] = [each["standing"] for each in ended]
+    assert {str(each["sq-1"]) for each in standings} == {"PARTIAL"}
