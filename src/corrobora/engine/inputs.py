@@ -25,12 +25,12 @@ from corrobora.domain.plan import (
 )
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Escape, Gap, Intent, Phase, ScopeInput, ThreadState
-from corrobora.engine.knowledge import build_record
+from corrobora.engine.knowledge import build_record, searches_web
 from corrobora.engine.session.reading import AGAIN, ReadPart, join_parts, name_task
 from corrobora.policies.drift import select_remaining_terms
 from corrobora.policies.intent import build_rubric, choose_forced_subject, drop_repeated, fill_prompt
 from corrobora.policies.outcome import list_latest, merge_gaps, select_last_iterations
-from corrobora.policies.queries import EVIDENCE_PROVIDER, LIBRARY_PROVIDER, list_unasked_queries
+from corrobora.policies.queries import list_unasked_queries
 from corrobora.policies.selection import list_unread_sources
 from corrobora.policies.stop import measure_saturation
 from corrobora.roles.extract import Excerpt
@@ -97,11 +97,6 @@ def scope_input(thread: ThreadState, run: Session, record: Record | None = None)
         all_questions=drop_duplicates(question.id for question in (*run.questions, *thread.sub_questions)),
         all_subjects=drop_duplicates(subject.name for subject in (*run.brief.subjects, *thread.subjects)),
     )
-
-
-def searches_web(run: Session) -> bool:
-    """True if more than stored documents is searched, which have no sites and are not ordered by time."""
-    return bool(set(run.outside.searches) - {LIBRARY_PROVIDER, EVIDENCE_PROVIDER})
 
 
 def _fit_phase(phase: Phase, run: Session) -> Phase:

@@ -260,6 +260,11 @@ async def begin_record(run: Session) -> Record:
     return Record(run.started_at[:10], await run.record_text("searched", describe_places))
 
 
+def searches_web(run: Session) -> bool:
+    """True if more than stored documents is searched, which have no sites and are not ordered by time."""
+    return bool(set(run.outside.searches) - {LIBRARY_PROVIDER, EVIDENCE_PROVIDER})
+
+
 def build_record(thread: ThreadState, begun: Record) -> Record:
     """Return all that a thread remembers: what is searched, what was known, each round as it was first shown."""
     asked = {each.id: each.text for each in thread.sub_questions}

@@ -16,7 +16,8 @@ from corrobora.domain.evidence import Hit, Query, ReadOutcome, SourceId
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import EventType, RequestOption
 from corrobora.domain.thread import Attempt, Intent, Round, ThreadState
-from corrobora.engine.inputs import collect_terms, rescope_input, scope_input, searches_web
+from corrobora.engine.inputs import collect_terms, rescope_input, scope_input
+from corrobora.engine.knowledge import searches_web
 from corrobora.engine.sections import LIMIT_TOLD, search_sites
 from corrobora.engine.session import Session, run_parallel
 from corrobora.engine.session.egress import STAYED, clear_query, show_queries
