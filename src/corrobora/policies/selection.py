@@ -146,8 +146,7 @@ def fuse_hits(hits: Sequence[Hit], *, equal: bool = False) -> tuple[Hit, ...]:
         firsts = (each[at % len(each) :] + each[: at % len(each)] for at, each in enumerate(turns))
         return tuple(found[name] for name in interleave(map(interleave, firsts)))
     ranks = Counter[tuple[str, str]]()
-    scores: dict[tuple[str, str | None], float] = {}
-    first: dict[tuple[str, str | None], Hit] = {}
+    scores, first = dict[tuple[str, str | None], float](), dict[tuple[str, str | None], Hit]()
     for hit, rated in zip(hits, score_by_query(hits), strict=True):
         ranks[hit.query, hit.provider] += 1
         name = (hit.url, hit.passage)
