@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any
 
 import pytest
-from bench.model_server.scripted_model import ParsedPrompt, answer_prompt
+from bench.model_server.scripted_model import ParsedPrompt
 from tests.profiles.research import LibraryRun
 from tests.wire.methods import WireRun, run_over_wire
 
@@ -74,22 +74,6 @@ async def test_triplet_18_latest_is_added_where_a_web_is_searched_and_not_in_a_l
     answers = {"plan": {"tier": "simple", "tasks": [task]}, "scope": ask_the_same, "reflect": never_content}
     done = await run_over_wire("angles", answers, question="Which rules on harbour cranes apply?", pages=pages)
     assert any("latest" in text for text in list_searches(done)) is (pages is not None)
-
-
-async def test_a_reader_that_gives_both_ends_of_a_quote_finds_the_facts_of_one_that_copies_all_of_it():
-    def shorten(page: ParsedPrompt) -> Mapping[str, Any]:
-        said = json.loads(answer_prompt("# Role: extract\n", page.text))
-        for each in said["quotes"]:
-            words = each["quote"].split(" ")
-            each["quote"] = " ".join((*words[:5], "...", *words[-5:])) if len(words) > 12 else each["quote"]
-        return said
-
-    plain, short = [
-        await run_over_wire("angles", {"plan": make_plan(SLUGS[:1])} | own) for own in ({}, {"extract": shorten})
-    ]
-    quotes = [{fact.quote for fact in done.report.findings.facts} for done in (plain, short)]
-    assert quotes[0] == quotes[1]
-    assert any(len(quote.split()) > 12 for quote in quotes[0])
 
 
 async def test_angles_16_a_resumed_run_asks_the_same_searches():

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.profiles.research import DOCUMENTS
-from tests.wire.methods import run_over_wire
+from tests.wire.methods import ParsedPrompt, answer_prompt, run_over_wire
+from tests.wire.test_angles import SLUGS
+from tests.wire.test_angles import make_plan as plan_angles
 from tests.wire.test_tree import INSPECTED, LOAD, make_plan, make_task
 
 from corrobora.domain.run import EventType
-from corrobora.testing.scripted_model import ParsedPrompt, answer_prompt
 
 HERRING = "\n\n".join(f"## Stall {at}\n\n{f'Stall number {at} sells cod. ' * 30}" for at in range(1, 15))
 MARKET = f"# Cranes of the fish market\n\nHerring is inspected below the cranes of Brenhaven.\n\n{HERRING}"
@@ -139,3 +140,19 @@ async def test_what_code_doubts_is_not_taken_for_the_models_verdict_after_a_roun
     assert len(done.prompts("reflect")) < len(ended)
     standings: list[Any] = [each["standing"] for each in ended]
     assert {str(each["sq-1"]) for each in standings} == {"PARTIAL"}
+
+
+async def test_a_reader_that_gives_both_ends_of_a_quote_finds_the_facts_of_one_that_copies_all_of_it():
+    def shorten(page: ParsedPrompt) -> Mapping[str, Any]:
+        said = json.loads(answer_prompt("# Role: extract\n", page.text))
+        for each in said["quotes"]:
+            words = each["quote"].split(" ")
+            each["quote"] = " ".join((*words[:5], "...", *words[-5:])) if len(words) > 12 else each["quote"]
+        return said
+
+    plain, short = [
+        await run_over_wire("angles", {"plan": plan_angles(SLUGS[:1])} | own) for own in ({}, {"extract": shorten})
+    ]
+    quotes = [{fact.quote for fact in done.report.findings.facts} for done in (plain, short)]
+    assert quotes[0] == quotes[1]
+    assert any(len(quote.split()) > 12 for quote in quotes[0])
