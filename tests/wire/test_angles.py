@@ -147,7 +147,11 @@ async def test_angles_17_the_last_reflection_of_a_sub_agent_writes_its_summary()
     def reflect(page: ParsedPrompt) -> Mapping[str, Any]:
         marker = re.search(r"\[S\d+:C\d+\]", page.text)
         cited = marker.group() if marker else ""
-        said = f"What {page.after('This line of research:')} comes to {cited}, and again {cited}." if marker else ""
+        said = (
+            f"What {page.after('This line of research:').rstrip('.')} comes to {cited}, and again {cited}."
+            if marker
+            else ""
+        )
         return {**never_content(page), "findings": said}
 
     done = await run_over_wire("angles", {"plan": make_plan(SLUGS[:2]), "reflect": reflect}, reads_per_round=1)
