@@ -16,18 +16,10 @@ from numpy.typing import NDArray
 
 from corrobora.storage.index.posting_lists import Codes, Ints
 
-LENGTHS: NDArray[np.float64] = 8 * (np.exp2(np.arange(256) / 24) - 1)
-
-
 Places = NDArray[np.intp]
-
-
 Scores = NDArray[np.float32]
-
-
+LENGTHS: NDArray[np.float64] = 8 * (np.exp2(np.arange(256) / 24) - 1)
 K1 = 0.9
-
-
 B = 0.5
 
 
