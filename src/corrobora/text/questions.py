@@ -122,7 +122,8 @@ _PLURAL = r"(?: [\w/-]+){0,3}? (?!does|was|is|has|this)[\w/-]+(?<![sui]s)(?<=s)"
 _VERBS = "are|were|do|can|could|may|must|should|shall|have|had|will|would"
 _SEVERAL = re.compile(
     rf"(?i)\b(?:which{_PLURAL}(?= (?:{_VERBS}|does|did|come|came|of|for|in|from)\b)"
-    rf"|what(?! is\b)(?: (?:are|were)(?: the| all| its)*)?{_PLURAL}(?= (?:{_VERBS}|and)\b|\W*$))"
+    rf"|what (?:are|were)(?: the| all| its)*{_PLURAL}(?= (?:{_VERBS}|and)\b|\W*$)"
+    rf"|what(?! is\b){_PLURAL}(?= (?:{_VERBS})\b))"
 )
 
 

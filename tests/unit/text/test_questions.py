@@ -141,6 +141,8 @@ def test_options_after_a_colon_are_no_sides_that_are_compared() -> None:
         ("What does the status of a mill mean?", False),
         ("What happens in case of fire?", False),
         ("What is Breaks?", False),
+        ("What draws rats?", False),
+        ("What steps do I take?", True),
     ],
 )
 def test_what_asks_for_several_things(question: str, several: bool) -> None:

@@ -142,10 +142,9 @@ def test_angles_a_delivery_that_fails_keeps_the_report_and_is_exit_7(filled: Any
     assert "412 metres" in result.out
     assert "cannot be written" in result.complaint
     shown = filled("runs", "show", "last").out
-    assert re.search(
-        r"^state +failed: The report cannot be written .* corrobora resume r_\w+ --from-stage", shown, re.MULTILINE
-    )
-    assert " failed " in filled("runs", "list").out, "no code is told as a word"
+    told = r"^state +not delivered: The report cannot be written .* corrobora resume r_\w+"
+    assert re.search(told, shown, re.MULTILINE)
+    assert " not delivered " in filled("runs", "list").out, "no code is told as a word"
 
 
 @pytest.mark.parametrize("target", ["pigeon:x", "email:a@b.org", "webhook", "webhook:https://example.org", "email:no"])
