@@ -19,28 +19,16 @@ from corrobora.text.tokens import is_same_family, is_table_row, split_words, ste
 from corrobora.text.vocabulary import compare_stems
 
 _SIDE = re.compile(r"[,;:(]\s(?!\d)|\s(?:and|but|while|whereas|though|although|than|against)\s")
-
-
 _BREAK = re.compile(r"[,;:(]\s(?!\d)|\s(?:and|but|for|by|as|to|with|than|against|because|which|who|while|whereas)\s")
-
-
 _COMPANIONS = 2  # words that stand with each of two names before they can be told apart
-
-
 _KIN = 0.5  # nearness of two stems that may say the same of a side
-
-
 _PLANNED = re.compile(
     r"(?i)\b(?:will(?!ing)|going to|(?:plan|intend|propose|expect|hope|schedule|aim)(?:n?ed|d|s|n?ing)? (?:to|for))"
     r"(?: (?:not|only|also|soon|then|be|have|been|now|still)\b)* (\w+)"
 )
-
-
 _DONE = re.compile(
     r"(?i)\b(?:has|have|had|was|were)(?: (?:not|also|already|now|since|just|been|recently|finally)\b)* (\w+)"
 )
-
-
 _SPEAKER = re.compile(r"(?i)\b(?:according to|in the (?:view|opinion|words) of)\s+(?:the\s+)?")
 
 

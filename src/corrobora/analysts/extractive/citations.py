@@ -29,29 +29,13 @@ from corrobora.text.tokens import (
 )
 
 CODE = f"\n\n{FENCE}\n"  # before a block of code among the sentences of a fact
-
-
 ITEM = "\n  - "  # before an item of a list among the sentences of a fact
-
-
 _SHORT_WORDS = 40  # of a quote that is printed whole
-
-
 _LAST_STOP = re.compile(r"(?<=\S)[.!?:]$")  # moves behind the marker; one after a space stays, as the source has it
-
-
 _ENDED = re.compile(rf"[.!?:…：{STOPS}][\"'”’)\]»」』）]*$")
-
-
 _SECTION = re.compile(r"^(?:\d+(?:\.\d+)*\.?|(?:§|[^\W\d_]{2,10}) \d{1,3}[.:)]?)\s")  # "4.1 ", "§ 4 ", "Chapter 2: "
-
-
 _NUMBERED = re.compile(r"(?<![A-Za-z\d])\d")
-
-
 _COUNTS = re.compile(r"\d+(?:\.\d+)?\s")  # "5 GB" and "1.5 GB" may count something, "6.15.7. Inspection" does not
-
-
 _LEADS_ON = re.compile(r"(?i)(?:^|[;,])\s*(?:and/or|and|or|und|oder|sowie|et|ou|y|o)\s*[;,]?\s*$")
 
 

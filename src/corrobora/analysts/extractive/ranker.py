@@ -163,7 +163,7 @@ class QuestionTerms:
         near = self._families.get(stem[:FAMILY_LETTERS], ())
         return sum(self._bits[term] for term in near if is_same_family(term, stem))
 
-    def _read_spellings(self, terms: Sequence[str], vocabulary: frozenset[str] | set[str]) -> None:
+    def _read_spellings(self, terms: Sequence[str], vocabulary: set[str]) -> None:
         """Know the words of the question where a text writes "user name" as one word, or as two, or "four" as 4."""
         for term in terms:
             number = str(NUMBER_WORDS.get(term, ""))

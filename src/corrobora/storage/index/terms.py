@@ -13,11 +13,7 @@ from typing import NamedTuple
 from corrobora.text.tokens import append_names, split_words, stem_word
 
 _MEMO_WORDS = 500_000
-
-
 STOP_WORD = -1
-
-
 TITLE_WEIGHT = 2  # of a word of a title, as often as it stood twice
 
 

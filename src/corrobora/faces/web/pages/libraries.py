@@ -24,8 +24,6 @@ from corrobora.faces.web.context import (
 )
 
 router = APIRouter()
-
-
 _MAX_LISTED = 300
 
 

@@ -28,14 +28,8 @@ from corrobora.faces.web.context import (
 from corrobora.faces.web.security import LOGIN_SECONDS
 
 router = APIRouter()
-
-
 _KEPT = "kept:"  # before the name of a field of the form that waits for the login
-
-
 _MAX_FIELDS = 5_000
-
-
 _FORM = "application/x-www-form-urlencoded"
 
 
