@@ -168,15 +168,11 @@ def test_rows_beside_prose_are_no_complete_answer_to_what_is_least(served: Shell
 
 
 def test_a_list_that_is_asked_for_is_printed_whole_and_not_told_as_complete(served: Shell) -> None:
-    """Of three items the first was left out, below a line that says that there are three."""
-    more = (
-        "It was introduced by the guild in the year of the flood, and most of the small mills have kept it since then. "
-    )
-    items = "".join(
-        f"- {name}: The mill {what}. {more}\n" for name, what in (("no", "rests"), ("half", "turns slowly"))
-    )
-    lead = "The gear field holds one of the following three values:"
-    last = "- full: The mill turns fast. This value must always be asked of the guild by whoever sets the gear field.\n"
+    """Of three items only the last was printed, which has most words of the question, as the list is long."""
+    more = "It was introduced by the guild in the year of the {}, and most of the small mills have kept it since then."
+    items = f"- no: The mill rests. {more.format('flood')}\n- half: The mill turns slowly. {more.format('fire')}\n"
+    lead = "The mill turns by one of the following three values:"
+    last = "- full: The mill turns fast. The gear field can have this value only where the guild allows it.\n"
     (served.folder / "mill.md").write_text(f"# Mill\n\n## Gear field\n\n{lead}\n\n{items}{last}")
     served("library", "add", "docs", "mill.md")
     ran = served("research", "Which values can the gear field have?", "--library", "docs", "-q")

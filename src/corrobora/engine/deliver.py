@@ -270,6 +270,7 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
     ours, notes = mark_previous(numbers, run.request.previous, run.outside.previous)
     length = describe_length(body, run.profile.words_min, done)
     done = replace(done, notes=(*done.notes, *describe_notices(cited), *length, *doubt, *notes))
+    done = await _record_seconds(done, body, run)
     kind, reason = _explain_outcome(findings, len(numbers), done, checked, refused)
     report = Report(
         question=run.brief.question,
@@ -302,6 +303,13 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
     await remember_findings(findings, run)
     _emit_end(report, describe_end(report, files, len(body.split())), run)
     return report
+
+
+async def _record_seconds(done: Methodology, body: str, run: Session) -> Methodology:
+    """Return the methodology with the time told first of a report that is made again, as for a second target."""
+    key = f"spent#{hash_parts(body, encode_input(replace(done, seconds=0.0)))}"
+    first = await run.record_first(key, encode(float, done.seconds))
+    return replace(done, seconds=decode(float, first, key=key))
 
 
 def _explain_outcome(

@@ -344,7 +344,9 @@ async def record_leaf_result(node: Node, work: Awaitable[Findings], run: Session
     with run.budget.track_usage() as ledger:
         found = await work
     seconds = float(await run.record_first(f"{node.path}/seconds", encode(float, round(run.budget.elapsed - began, 3))))
-    billed = replace(drop_unproven(found, run), usage=ledger.usage, seconds=seconds, played=list_played(found, run))
+    stored = await run.record_first(f"{node.path}/played", encode(tuple[Played, ...], list_played(found, run)))
+    played = decode(tuple[Played, ...], stored, key=f"{node.path}/played")
+    billed = replace(drop_unproven(found, run), usage=ledger.usage, seconds=seconds, played=played)
     return await write_leaf_result(node, billed, run)
 
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.fakes import MemoryLibrary
+from tests.fakes import FakeClock, MemoryLibrary
 from tests.profiles.research import DOCUMENTS, QUESTION, LibraryRun, Mixed, make_run
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
@@ -41,6 +41,17 @@ async def test_a_run_leaves_the_files_of_its_profile_and_the_report_in_three_for
     assert written == always | named
     assert run.files["report.md"] == report.markdown
     assert json.loads(run.files["report.json"])["outcome"] == report.outcome
+
+
+@pytest.mark.parametrize("profile", ["timed", "rounds", "angles"])
+async def test_a_report_that_is_made_again_from_its_journal_later_is_the_same_to_the_letter(profile: str):
+    """As for another target: "Spent: 1 s" became "Spent: 2 s", so that `verify` refused what was delivered first."""
+    first, _ = await ran(profile)
+    clock = FakeClock()
+    again = await make_run(profile, wire=False, journal=first.journal, library=first.library, clock=clock)
+    await clock.advance(100.0)
+    await again.research()
+    assert again.files == first.files
 
 
 async def test_a_run_that_found_nothing_leaves_a_sealed_report_that_says_so():

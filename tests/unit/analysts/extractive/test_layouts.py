@@ -215,6 +215,18 @@ def test_the_opening_goes_on_with_the_quote_of_its_best_statement_as_far_as_ther
     assert "25" not in cite_fact(turns, core=f"Ann: {core}", room=75)
 
 
+def test_a_list_of_several_things_that_are_asked_for_has_more_room_than_other_statements():
+    more = "It was introduced by the guild in the year of the flood, and most of the small mills have kept {} since."
+    items = [f"- {named}: The mill {does}. {more.format(does)}" for named, does in (("no", "rests"), ("half", "turns"))]
+    core = "- full: The mill turns fast."
+    listed = "\n".join((*items, f"{core} {more.format('it')}"))
+    fact = replace(OLD[0], quote=f"The gear field holds one of three values:\n\n{listed}", version="")
+    section = Section("Gear", "Which values can the field have?", (fact,), had_facts=True, cores={fact.id: core})
+    assert "\n- no: " in layout_by_questions(page(section)).split("\n## ")[0]
+    single = replace(section, asked="What does the field hold?")
+    assert "- no: " not in layout_by_questions(page(single)).split("\n## ")[0]
+
+
 def test_code_is_written_with_its_indents_and_with_what_leads_it_in():
     fact = facts_of(OLD_DOCUMENT)[0]
     code = "\u2002    close(3)\n\u2002  wait()"
