@@ -309,6 +309,11 @@ def _repeat_draft(page: ParsedPrompt) -> Mapping[str, object]:
     return {"title": title, "body": body}
 
 
+@_answers("repair")
+def _leave_withheld(_page: ParsedPrompt) -> Mapping[str, object]:
+    return {"edits": [], "body": ""}
+
+
 @_answers("critique")
 def _find_no_fault(_page: ParsedPrompt) -> Mapping[str, object]:
     return {"problems": [], "summary": "No fault was found."}

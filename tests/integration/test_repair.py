@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ def is_role(asked: WireRequest, role: str) -> bool:
 
 def write_weak_draft(asked: WireRequest) -> str:
     draft = json.loads(answer_prompt(asked.system, asked.user))
+    DRAFTS.append(draft["body"])
     marker = re.findall(r"\[S\d+:C\d+\]", draft["body"])[0]
     return json.dumps({**draft, "body": f"{draft['body']}\n\n## More\n\n{WRONG} {marker}. {UNCITED} {DEAD}"})
 
@@ -36,34 +38,48 @@ def count_facts(user: str) -> int:
     return len(set(re.findall(r"^F[0-9a-f]{12} ", user, re.MULTILINE)))
 
 
+def list_ids(asked: WireRequest) -> list[str]:
+    return re.findall(r"^(\d+\.\d+) \| ", asked.user, re.MULTILINE)
+
+
 def repair(asked: WireRequest) -> str:
-    drafts: list[tuple[str, str]] = re.findall(r"<data-(\w{6})>\n?(.*?)\n?</data-\1>", asked.user, re.DOTALL)
-    body = next(text for _, text in drafts if "## More" in text)
-    return json.dumps({"title": "The mill", "body": body.partition("## More")[0]})
+    return json.dumps({"edits": [{"sentence": each, "text": ""} for each in list_ids(asked)]})
 
 
-@pytest.mark.parametrize("obeys", [True, False])
+def leave_broken(asked: WireRequest) -> str:
+    return json.dumps({"edits": [{"sentence": each, "text": f"{WRONG} and 11 hours."} for each in list_ids(asked)]})
+
+
+def write_anew(_asked: WireRequest) -> str:
+    body = DRAFTS[-1].partition("## More")[0]
+    return f"# The mill\n\n{body}"
+
+
+DRAFTS: list[str] = []
+HABITS = {repair: True, leave_broken: False, write_anew: True}
+
+
+@pytest.mark.parametrize("habit", HABITS)
 @pytest.mark.parametrize("profile", ["timed", "angles"])
 async def test_what_the_check_withholds_goes_back_to_the_writer_once_with_the_reasons(
-    database_url: str, profile: str, obeys: bool
+    database_url: str, profile: str, habit: Callable[[WireRequest], str]
 ):
+    obeys = HABITS[habit]
+
     def answer(asked: WireRequest) -> str:
         if is_role(asked, "synthesize") and "## More" not in asked.user:
             return write_weak_draft(asked)
         if is_role(asked, "critique"):
             return json.dumps({"problems": [], "summary": "Fine."})
-        if is_role(asked, "revise") and obeys:
-            return repair(asked)
-        return write_weak_draft(asked) if is_role(asked, "revise") else answer_prompt(asked.system, asked.user)
+        return habit(asked) if is_role(asked, "repair") else answer_prompt(asked.system, asked.user)
 
     async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
         found = await harness.run(server, profile)
         await good(found, harness)
-    revisions = [asked.user for asked in server.asked if is_role(asked, "revise")]
+    revisions = [asked.user for asked in server.asked if is_role(asked, "repair")]
     assert len(revisions) == 1
-    assert all(
-        text in revisions[0] for text in ("97 days", "without a source", "leads to no source", "Withheld, because")
-    )
+    assert not [asked for asked in server.asked if is_role(asked, "revise")]
+    assert all(text in revisions[0] for text in ("97 days", "without a source", "leads to no source"))
     [written] = [asked.user for asked in server.asked if is_role(asked, "synthesize")]
     assert count_facts(revisions[0]) < count_facts(written), "only facts near what is withheld are sent again"
     assert (WITHHELD in found.markdown) is not obeys
@@ -93,7 +109,7 @@ async def test_a_reviser_that_was_told_what_is_withheld_and_left_it_is_not_asked
 async def test_a_draft_that_holds_is_not_sent_back(database_url: str):
     async with ModelServer() as server, open_harness(database_url) as harness:
         await good(await harness.run(server, "timed"), harness)
-    assert not [asked for asked in server.asked if is_role(asked, "revise")]
+    assert not [asked for asked in server.asked if is_role(asked, "revise") or is_role(asked, "repair")]
 
 
 @pytest.mark.parametrize("fault", ["down", "odd"])

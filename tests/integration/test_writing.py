@@ -169,8 +169,8 @@ async def test_a_model_rules_on_what_code_doubts_and_what_both_doubt_is_withheld
     assert len(asked) == 1, "a sentence is ruled on once"
     assert UNCLEAR in asked[0]
     assert "97 days" not in asked[0], "what code knows to be false is not asked about"
-    [told] = [asked.user for asked in server.asked if is_role(asked, "revise")]
-    assert re.search(rf"Withheld, because .*the village: {UNCLEAR} in the village", told)
+    [told] = [asked.user for asked in server.asked if is_role(asked, "repair")]
+    assert re.search(rf"^\d+\.\d+ \| .*the village \| {UNCLEAR} in the village", told, re.MULTILINE)
     assert found.report is not None
     checks = {each.sentence.rstrip("."): each for each in found.report.checks}
     assert checks[f"{UNCLEAR} in the mill"].support == checks[far].support == "supported"

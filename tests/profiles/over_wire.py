@@ -29,7 +29,7 @@ from corrobora.ports import Analyst, Answer, Role
 from corrobora.roles.clarify import Scoping
 from corrobora.roles.extract import Extraction
 from corrobora.roles.refine import Refinement, Shortfall
-from corrobora.roles.review import Confirming, Rulings
+from corrobora.roles.review import Confirming, Repair, Rulings
 from corrobora.roles.scope import Shortlist, Sweep
 
 Wire = dict[str, Any]
@@ -193,6 +193,11 @@ def _write_draft(value: Draft, given: Any) -> Wire:
     return {"title": value.title, "body": value.body}
 
 
+def _write_repair(value: Repair, given: Any) -> Wire:
+    body = value.whole.body if value.whole is not None else ""
+    return {"edits": [{"sentence": each.target, "text": each.text} for each in value.edits], "body": body}
+
+
 def _write_rulings(value: Rulings, given: Confirming) -> Wire:
     ruled = zip(given.labels, value.reasons, strict=True)
     rows = [{"sentence": label, "missing": why, "carried": not why} for label, why in ruled if why is not None]
@@ -217,6 +222,7 @@ _WRITERS: dict[type[Any], Callable[[Any, Any], Wire]] = {
     Shortlist: _write_shortlist,
     Proposal: _write_proposal,
     Draft: _write_draft,
+    Repair: _write_repair,
     Rulings: _write_rulings,
     Extraction: _write_extraction,
     Critique: _write_fields,

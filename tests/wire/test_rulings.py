@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bench.model_server.scripted_model import ParsedPrompt
@@ -33,10 +33,13 @@ async def write_over_wire(
     claims: Mapping[str, str] | None = None,
     documents: Mapping[str, str] = DOCUMENTS,
     more: Sequence[str] = (),
+    unruled: str = "never said",
+    repair: Callable[[ParsedPrompt], Mapping[str, Any]] | None = None,
 ) -> WireRun:
     """Deliver a draft, markers for the first words of quotes; a model refuses what is shown with the word `refused`.
 
-    `claims` are what the reader takes quotes for, of which `more` stand in other `documents`.
+    It does not rule on what is shown with `unruled`, and may `repair`. `claims` are what the reader takes quotes for,
+    of which `more` stand in other `documents`.
     """
 
     def read(page: ParsedPrompt) -> Mapping[str, Any]:
@@ -48,6 +51,7 @@ async def write_over_wire(
 
     def rule(page: ParsedPrompt) -> Mapping[str, Any]:
         shown = re.findall(r"^(D\d+): (.*?)(?=^D\d+: |^Rule\.)", page.text, re.MULTILINE | re.DOTALL)
+        shown = [(label, text) for label, text in shown if unruled not in text]
         missing = {label: "something else" * (bool(refused) and refused in text) for label, text in shown}
         return {"rulings": [{"sentence": each, "carried": not why, "missing": why} for each, why in missing.items()]}
 
@@ -61,6 +65,7 @@ async def write_over_wire(
         "extract": read,
         "synthesize": write,
         "confirm": rule,
+        **({} if repair is None else {"repair": repair}),
     }
     return await run_over_wire("timed", answers, question=question, documents=documents, max_rounds=1)
 
@@ -127,12 +132,34 @@ async def test_what_stands_before_a_quote_is_not_shown_again_where_a_quote_above
     assert f"Q1 …) | {MAPS}" in ruled
 
 
-async def test_who_repairs_a_report_is_told_the_length_that_its_writer_was_told():
-    done = await write_over_wire(
-        "The archive holds letters for 13 years [Letters]. It holds maps for 30 years [Maps].\n"
-    )
-    [written], [repaired] = done.prompts("synthesize"), done.prompts("revise")
-    assert re.findall(r"at most (\d+) words", written) == re.findall(r"at most (\d+) words", repaired)
+async def test_who_revises_a_report_is_told_the_length_that_its_writer_was_told():
+    answers = {"critique": {"problems": ["The opening repeats a section."], "summary": "Weak."}}
+    done = await run_over_wire("angles", answers)
+    [written], [revised] = done.prompts("synthesize"), done.prompts("revise")
+    assert re.findall(r"at most (\d+) words", written) == re.findall(r"at most (\d+) words", revised)
+
+
+async def test_new_words_for_what_is_withheld_change_and_judge_nothing_else():
+    """A model that gave no ruling on a sentence is not asked for it again because another one was repaired."""
+    far = "Keepers of the archive look after old letters with great patience [Letters]."
+    false = "The archive holds letters for 13 years [Letters]."
+
+    def mend(page: ParsedPrompt) -> dict[str, object]:
+        asked.append(page.text)
+        [(name, marker)] = re.findall(r"^(\d+\.\d+) \|.*(\[S\d+:C\d+\])", page.text, re.MULTILINE)
+        return {"edits": [{"sentence": name, "text": f"Letters stay in the archive for 12 years {marker}."}]}
+
+    asked: list[str] = []
+    body = f"{false} {far}\n\nIt holds maps for 30 years [Maps].\n"
+    done = await write_over_wire(body, repair=mend, unruled="great patience")
+    first, second = done.prompts("confirm")
+    assert ("great patience" in first, "great patience" in second) == (True, False)
+    assert "stay in the archive for 12 years" in second.partition("D1: ")[2]
+    assert "stay in the archive for 12 years" in done.report.markdown
+    assert "great patience" in done.report.markdown
+    assert len(asked) == 1
+    [event] = [each.data for each in done.run.journal.events if each.data.get("stage") == "repaired"]
+    assert (event["withheld"], event["left"], event["taken"], event["dropped"]) == (1, 0, True, 0)
 
 
 async def test_a_sentence_that_leads_over_to_some_statements_stays_if_a_model_finds_no_claim_in_it():

@@ -43,19 +43,17 @@ from corrobora.engine.planning import (
     with_pinned_sources,
 )
 from corrobora.engine.read import load_document
+from corrobora.engine.repair import check_whole_draft, repair_draft
 from corrobora.engine.review import (
-    ask_rulings,
     build_verification,
     choose_revision,
-    confirm_input,
     count_unread,
     critique_input,
     find_cited_markers,
     find_read_sources,
+    has_review_time,
     judge_input,
     list_failing,
-    load_reading_set,
-    repair_input,
     revise_input,
 )
 from corrobora.engine.search import search_question
@@ -77,8 +75,6 @@ from corrobora.roles.synthesize import Material, synthesize
 from corrobora.text.mentions import find_names
 from corrobora.text.phrases import describe_code, format_count
 from corrobora.text.tokens import stem_text
-
-REVIEW_SECONDS = 10.0  # with less time than this left, reviewing is shed before the report is
 
 
 async def research(brief: Brief, run: Session) -> Report:
@@ -248,47 +244,19 @@ async def review_draft(draft: Draft, findings: Findings, run: Session) -> tuple[
     Its reviser is given what the critic finds and what the check withholds.
     """
     review = run.profile.review
-    if not review.critique or not _has_time(run):
+    if not review.critique or not has_review_time(run):
         return draft, ()
     checked = await check_whole_draft(draft, findings, run)
     given = critique_input(checked, findings, run, draft=draft)
     critic = await run.call(critique, given)
     run.emit(EventType.REPORT, "root", {"stage": "critique", "problems": critic.problems}, part="critique")
-    if not review.revise or not critic.problems or not _has_time(run):
+    if not review.revise or not critic.problems or not has_review_time(run):
         return draft, ()
     advice = replace(critic, problems=(*critic.problems, *list_failing(checked, withheld=True)))
     after = choose_revision(draft, await run.call(revise, revise_input(given, advice)), findings)
     run.emit(EventType.REPORT, "root", {"stage": "revised", "words": len(after.body.split())}, part="revised")
     told = (each.sentence for each in checked.checks if each.withheld and after is not draft)
     return after, tuple(told)
-
-
-async def check_whole_draft(draft: Draft, findings: Findings, run: Session) -> CheckedDraft:
-    """Check every sentence of a draft against facts and reading set; a model rules on what code cannot decide."""
-    reading = await load_reading_set(draft, findings, run)
-    checked, known = check_written_draft(draft, findings, reading, run.rulings), len(run.rulings)
-    if _has_time(run):
-        await ask_rulings(await confirm_input(checked, findings, run), run)
-    return checked if len(run.rulings) == known else check_written_draft(draft, findings, reading, run.rulings)
-
-
-async def repair_draft(draft: Draft, findings: Findings, run: Session, told: Sequence[str] = ()) -> CheckedDraft:
-    """Give the sentences that would be withheld back to the writer once; what still fails is withheld with its note.
-
-    Returns the draft after the check, the repaired one if it was taken. Who was `told` of all of them, and left them as
-    they are, is not asked again. A repair that withholds no less, or loses most citations, is not taken.
-    """
-    checked = await check_whole_draft(draft, findings, run)
-    new = any(each.withheld and each.sentence not in told for each in checked.checks)
-    if not new or not run.has_model or not _has_time(run):
-        return checked
-    repaired = await run.call(revise, repair_input(checked, draft, findings, run))
-    again = await check_whole_draft(repaired, findings, run)
-    left = again.removed_sentences
-    better = left < checked.removed_sentences and choose_revision(draft, repaired, findings) is repaired
-    data = {"stage": "repaired", "withheld": checked.removed_sentences, "left": left, "taken": better}
-    run.emit(EventType.REPORT, "root", data, part="repaired")
-    return again if better else checked
 
 
 async def judge_draft(final: CheckedDraft, findings: Findings, run: Session) -> Verdict | None:
@@ -299,7 +267,7 @@ async def judge_draft(final: CheckedDraft, findings: Findings, run: Session) -> 
     review, verdict, why = run.profile.review, None, "no time was left to judge the report"
     if not review.judge:
         return None
-    if _has_time(run):
+    if has_review_time(run):
         try:
             verdict = await run.call(judge, judge_input(final, findings, run), as_configured=True)
         except (ProviderError, RoleError, LimitReached, TimeoutError) as error:
@@ -310,10 +278,6 @@ async def judge_draft(final: CheckedDraft, findings: Findings, run: Session) -> 
     else:
         run.emit(EventType.JUDGE, "root", {"overall": verdict.overall, "passed": verdict.overall >= review.min_score})
     return verdict
-
-
-def _has_time(run: Session) -> bool:
-    return run.budget.until_deadline > REVIEW_SECONDS
 
 
 async def _deliver(checked: CheckedDraft, verdict: Verdict | None, findings: Findings, run: Session) -> Report:

@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import partial
 
 from corrobora.domain.evidence import Document, Fact, ReadOutcome, SourceId
 from corrobora.domain.report import Critique, Draft, Findings, Report, SentenceCheck, Support, Verdict, iter_threads
@@ -35,8 +34,8 @@ from corrobora.text.reading import is_stated_result
 from corrobora.text.support import find_numbers
 from corrobora.text.tokens import find_literals, split_words, stem_text, token_overlap
 
+REVIEW_SECONDS = 10.0  # with less time than this left, reviewing is shed before the report is
 MAX_LEFT_OUT_SHOWN = 12  # facts that a draft does not cite: to its critic, not to the judge of what it says
-MAX_NEAR_SHOWN = 4  # facts for a sentence that is to be repaired
 MAX_FAILING_SHOWN = 40  # sentences that a check did not pass
 MAX_LEAD = 1_200  # characters before a quote that may say what it speaks of
 LEAST_BEFORE, MAX_BEFORE = 40, 300  # of them: shown of any quote; of one sentence
@@ -94,14 +93,17 @@ def list_failing(checked: CheckedDraft, *, withheld: bool = False) -> tuple[str,
     return tuple(failing[:MAX_FAILING_SHOWN])
 
 
-async def confirm_input(checked: CheckedDraft, findings: Findings, run: Session) -> Confirming:
+async def confirm_input(
+    checked: CheckedDraft, findings: Findings, run: Session, known: Sequence[SentenceCheck] = ()
+) -> Confirming:
     """What a model rules on: the sentences that code doubts and that it has not ruled on yet, then the restatements.
 
     Of these code knows that their words stand in the quotes, not that they are said of the same thing. A quote comes
-    with what stands before it.
+    with what stands before it. What it was asked about in a check before, all that is `known`, it is not asked again.
     """
     asked = (each for each in checked.checks if not each.withheld or TELLS_RESEARCH in each.reasons)
-    open_checks = [each for each in asked if each.key not in run.rulings]
+    closed = {*run.rulings, *(each.key for each in known)}
+    open_checks = [each for each in asked if each.key not in closed]
     doubted = [each for each in open_checks if (each.support in RULED and each.facts) or _may_claim(each)]
     doubted = [*doubted, *filter(_is_restated, open_checks)][:MAX_DOUBTS]
     sources = _name_sources(findings.facts)
@@ -246,30 +248,15 @@ def judge_input(final: CheckedDraft, findings: Findings, run: Session) -> Review
     return replace(critique_input(final, findings, run, draft=seen, left_out=0), path="root/judge")
 
 
-def revise_input(reviewed: Reviewing, critic: Critique, path: str = "root/revise") -> Revising:
+def has_review_time(run: Session) -> bool:
+    """True if there is time to review what is written."""
+    return run.budget.until_deadline > REVIEW_SECONDS
+
+
+def revise_input(reviewed: Reviewing, critic: Critique) -> Revising:
     """What the reviser is given: what the critic was, and what the critic said."""
     low, high = reviewed.words_min, reviewed.words_max
-    return Revising(path, reviewed.question, reviewed.draft, critic, reviewed.facts, low, high)
-
-
-def repair_input(checked: CheckedDraft, draft: Draft, findings: Findings, run: Session) -> Revising:
-    """What the writer is given once to repair: the draft, and each sentence that would be withheld with the reason.
-
-    Of the facts only those that such a sentence cites, and those that are nearest to it.
-    """
-    advice = Critique(list_failing(checked, withheld=True), "The check by code withholds these sentences. Repair them.")
-    given = critique_input(checked, findings, run, draft=draft)
-    failing = [each for each in checked.checks if each.withheld]
-    shown = {name for each in failing for name in each.facts}
-    for each in failing:
-        said = partial(_measure_nearness, each.sentence)
-        shown |= {fact.id for fact in sorted(findings.facts, key=said, reverse=True)[:MAX_NEAR_SHOWN]}
-    facts = tuple(fact for fact in given.facts if fact.id in shown)
-    return revise_input(replace(given, facts=facts), advice, "root/repair")
-
-
-def _measure_nearness(sentence: str, fact: Fact) -> float:
-    return token_overlap(sentence, f"{fact.claim} {fact.quote}")
+    return Revising("root/revise", reviewed.question, reviewed.draft, critic, reviewed.facts, low, high)
 
 
 async def read_cited_sources(library: Library, sources: Sequence[SourceId]) -> dict[str, CitedSource]:

@@ -51,7 +51,7 @@ class Piece:
     id: str
     lead: str
     text: str
-    row: bool = False
+    row: bool = False  # it is a whole line: a row, or of a draft a heading or a block of code
 
     @property
     def words(self) -> str:
@@ -163,7 +163,7 @@ def split_document(text: str, citations: Sequence[Citation] = (), frame: Frame =
     quoted = fold_quotes(quote for each in citations for quote in each.quotes)
     return EditableReport(
         "".join(f"{line}\n" for line in lines[:begin]),
-        tuple(_split_lines(lines[begin:end], quoted, frame)),
+        tuple(iter_report_lines(lines[begin:end], quoted, frame)),
         "".join(f"\n{line}" for line in lines[end:]),
         quoted,
     )
@@ -174,20 +174,22 @@ def _is_head(line: str) -> bool:
     return line.startswith("# ") or (line.startswith("*") and line.endswith("*") and line[1:2] not in "*[ ")
 
 
-def _split_lines(lines: Sequence[str], quoted: str, frame: Frame) -> Iterator[ReportLine]:
+def iter_report_lines(lines: Sequence[str], quoted: str, frame: Frame | None) -> Iterator[ReportLine]:
+    """Split lines into pieces; without the `frame` of a report they are a draft's, whose headings are pieces, too."""
     section = number = 0
     for line, after in zip(lines, (*lines[1:], ""), strict=False):
         if line.startswith("## "):
             section, number = section + 1, 0
-        silent = not line.strip() or is_heading(line) or is_rule(line) or set(line) <= set("-*_`= ")
-        if silent or line.startswith(FENCE) or (is_row(line) and is_rule(after)):
+        whole = is_heading(line) or line.startswith(FENCE)
+        silent = not line.strip() or is_rule(line) or set(line) <= set("-*_`= ")
+        if silent or (whole and frame) or (is_row(line) and is_rule(after)):
             yield ReportLine(str(section), raw=line)
             continue
-        found = [Piece("-", "", line, row=True)] if is_row(line) else list(_split_pieces(line, quoted))
+        found = [Piece("-", "", line, row=True)] if whole or is_row(line) else list(_split_pieces(line, quoted))
         named: list[Piece] = []
         for piece in found:
-            own = any(map(str.isalnum, piece.words)) and not phrases.is_written_by_code(
-                frame.restore(piece.text.strip("*"))
+            own = any(map(str.isalnum, piece.words)) and not (
+                frame and phrases.is_written_by_code(frame.restore(piece.text.strip("*")))
             )
             number += own
             named.append(replace(piece, id=f"{section}.{number}" if own else ""))

@@ -128,6 +128,8 @@ _EVENTS: Mapping[EventType, tuple[str, Mapping[str, Any]]] = {
             "withheld": (int, 0),
             "left": (int, 0),
             "taken": (bool, False),
+            "dropped": (int, 0),
+            "lost": (Sequence[str], ()),
         },
     ),
     EventType.VERIFY: (

@@ -1,21 +1,23 @@
 """Review of a draft: what is wrong with it, its scores, a better draft, and rulings on its doubtful sentences.
 
 Critique, judge and revise know a draft and the facts behind it, whatever its sections are called; they find no new
-facts. A verdict may lower a status, never raise one; thresholds are kept elsewhere. Confirm knows single sentences with
-their quotes, not the draft, the question or the sources: code withholds what it knows to be false, whatever is ruled.
+facts. Repair knows the sentences that a check withholds, and changes no others. A verdict may lower a status, never
+raise one; thresholds are kept elsewhere. Confirm knows single sentences with their quotes, not the draft, the question
+or the sources: code withholds what it knows to be false, whatever is ruled.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from pydantic import Field
 
 from corrobora.domain.evidence import Fact
 from corrobora.domain.report import Critique, Draft, Verdict
 from corrobora.ports import Role
-from corrobora.roles.forms import CHECKS, DRAFT, FACTS, QUESTION, Score, choose_from, clean_texts
+from corrobora.roles.edit import Edit, EditAction
+from corrobora.roles.forms import CHECKS, DRAFT, FACTS, QUESTION, Score, UnusableAnswer, choose_from, clean_texts
 from corrobora.roles.synthesize import WireDraft, convert_draft
 
 
@@ -98,6 +100,77 @@ revise: Role[Revising, Draft] = Role(
     wire=WireDraft,
     convert=convert_draft,
     example=lambda: Revising("root", QUESTION, DRAFT, Critique(("units",), "good"), FACTS, 100),
+)
+
+
+Failing: TypeAlias = tuple[str, tuple[str, str]]  # id; why it is withheld, and its text
+
+
+@dataclass(frozen=True, slots=True)
+class Repairing:
+    """What of a draft is withheld: sentences, rows, headings or blocks of code, and the facts that may help.
+
+    The draft has only the sections in which they stand, and the headings of the others.
+    """
+
+    path: str
+    question: str
+    draft: Draft
+    failing: tuple[Failing, ...]
+    facts: tuple[Fact, ...]
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.failing)
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """New words for what is withheld, or the whole text anew if the model gave that instead."""
+
+    edits: tuple[Edit, ...] = ()
+    whole: Draft | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WireNewWords:
+    """New words for one sentence."""
+
+    sentence: Annotated[str, choose_from("ids")]
+    text: Annotated[str, Field(description="The whole new sentence with its markers; empty to take it out.")]
+
+
+@dataclass(frozen=True, slots=True)
+class WireRepair:
+    """New words for the sentences that are withheld."""
+
+    edits: list[WireNewWords] | None = None
+    body: Annotated[str, Field(description="Empty: what no edit names stays.")] = ""  # some give the whole text anew
+
+
+def convert_repair(given: Repairing, filled: WireRepair) -> Repair:
+    """Take new words for sentences that were shown; without any, a whole text if it was written anew."""
+    said = {each.sentence.strip(): each.text.strip() for each in filled.edits or ()}
+    actions = {name: EditAction.REWORD if text else EditAction.DROP for name, text in said.items()}
+    edits = tuple(Edit(actions[name], name, text) for name, text in said.items() if name in given.ids)
+    if edits or (filled.edits == [] and not filled.body.strip()):
+        return Repair(edits)
+    if not filled.body.strip():
+        raise UnusableAnswer(f"`edits` names no sentence that is listed; these are: {', '.join(given.ids)}.")
+    return Repair(whole=convert_draft(given, WireDraft(given.draft.title or given.question, filled.body)))
+
+
+repair: Role[Repairing, Repair] = Role(
+    "repair",
+    Repairing,
+    Repair,
+    "repair",
+    tier="lead",
+    wire=WireRepair,
+    convert=convert_repair,
+    example=lambda: Repairing(
+        "root/repair", QUESTION, DRAFT, (("0.1", ("the number 15 is in no quote", DRAFT.body)),), FACTS
+    ),
 )
 
 

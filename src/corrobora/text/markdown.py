@@ -301,7 +301,7 @@ def drop_empty_sections(lines: Sequence[str]) -> str:
 def _drop_empty_tables(lines: Sequence[str]) -> list[str]:
     """Drop the heads of tables that have no row left."""
     kept: list[str] = []
-    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+    for line, following in zip(lines, [*lines[1:], ""], strict=False):  # of no lines, none follows
         if line.startswith("|") and set(line.strip()) <= set("|-: ") and not following.startswith("|"):
             while kept and kept[-1].startswith("|"):
                 kept.pop()

@@ -14,8 +14,8 @@ from corrobora.config.profiles import load_profile
 from corrobora.domain.evidence import Contradiction
 from corrobora.domain.report import Critique, Draft, Findings, Verdict
 from corrobora.domain.thread import Gap
-from corrobora.engine.research import REVIEW_SECONDS, judge_draft, review_draft
-from corrobora.engine.review import choose_revision, find_cited_markers, score_overlap
+from corrobora.engine.research import judge_draft, review_draft
+from corrobora.engine.review import REVIEW_SECONDS, choose_revision, find_cited_markers, score_overlap
 from corrobora.reporting.verify import check_draft, check_written_draft
 
 FIRST = fact("The harbour of Ardal was opened to steamers in 1874.", passage="C1")

@@ -362,3 +362,8 @@ def test_an_order_in_code_is_no_answer_where_a_reader_looks_for_one() -> None:
     assert any(check.withheld for check in checked.checks)
     quoted = check_draft(Draft("T", f"## Evidence\n\n{body}"), [known]).draft.body
     assert order in quoted
+
+
+@pytest.mark.parametrize("body", ["[S9:C9]", "```\n"])
+def test_a_draft_of_which_nothing_is_left_is_empty(body: str) -> None:
+    assert check_draft(Draft("T", body), [_fact()]).draft.body == ""

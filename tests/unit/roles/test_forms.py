@@ -43,8 +43,8 @@ def convert(prompt: str, filled: Any, **changes: Any) -> Any:
 
 def test_every_role_has_a_form_a_conversion_a_full_example_and_a_prompt_of_its_own():
     roles = find_roles()
-    assert len({role.name for role in roles}) == 12
-    assert len({role.prompt for role in roles}) == len(roles) == 14
+    assert len({role.name for role in roles}) == 13
+    assert len({role.prompt for role in roles}) == len(roles) == 15
     for role in roles:
         assert role.convert is not None
         assert role.example is not None

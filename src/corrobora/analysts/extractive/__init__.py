@@ -24,7 +24,7 @@ from corrobora.roles.edit import Editing, Edits
 from corrobora.roles.extract import Excerpt
 from corrobora.roles.plan import Planning
 from corrobora.roles.refine import Shortfall
-from corrobora.roles.review import Confirming, Reviewing, Revising, Rulings
+from corrobora.roles.review import Confirming, Repair, Repairing, Reviewing, Revising, Rulings
 from corrobora.roles.scope import Sweep
 from corrobora.roles.synthesize import Learned, Material
 from corrobora.text.tokens import tokenizer_fingerprint
@@ -79,6 +79,8 @@ def _play_role(role: str, given: object) -> object:  # noqa: C901, PLR0911, PLR0
             return judge_draft(given) if role == "judge" else Critique((), "no language model criticizes the draft")
         case Revising():
             return given.draft  # it says what its quotes say
+        case Repairing():
+            return Repair()
         case _:
             raise RoleError(
                 "role_unknown",

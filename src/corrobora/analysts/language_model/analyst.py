@@ -40,7 +40,7 @@ from corrobora.roles.synthesize import Material, Part, synthesize
 I = TypeVar("I")  # noqa: E741 - input of a role
 O = TypeVar("O")  # noqa: E741 - output of a role
 
-_LONG_ANSWERS = frozenset({"synthesize", "revise", "plan"})
+_LONG_ANSWERS = frozenset({"synthesize", "revise", "repair", "plan"})
 _MOST_TOKENS = 32_768
 _SHOWN_PROBLEMS = 3
 _SHOWN_ANSWER = 16_000  # characters of a bad answer that are sent back with the problem
@@ -144,7 +144,7 @@ class _Play:
         try:
             text = unwrap_object(extract_object(reply.text, role=name), fields)
         except RoleError as error:
-            if error.code != "json_invalid" or not {"title", "body"} <= set(fields):
+            if error.code != "json_invalid" or "body" not in fields:
                 raise
             text = read_markdown(reply.text, title=self.given.question, role=name)
         try:

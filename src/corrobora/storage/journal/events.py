@@ -220,8 +220,8 @@ _FORGOTTEN_KEYS: Mapping[Stage, str] = {
     Stage.CLARIFY: r".",
     Stage.PLAN: r"^(?!root/clarify#)",
     Stage.INVESTIGATE: r"^(?!root/clarify#|root(/\d+)?/plan#|authorized$)",
-    Stage.SYNTHESIZE: r"^root/(synthesize#|write/|critique/|revise/|judge/)|^rescue/|^deliver/",
-    Stage.REVIEW: r"^root/(critique|revise|judge)/|^deliver/",
+    Stage.SYNTHESIZE: r"^root/(synthesize#|write/|critique/|revise/|repair/|judge/)|^rescue/|^deliver/",
+    Stage.REVIEW: r"^root/(critique|revise|repair|judge)/|^deliver/",
     Stage.VERIFY: r"^root/judge/|^deliver/",
     Stage.DELIVER: r"^deliver/",
 }

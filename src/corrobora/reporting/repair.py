@@ -1,0 +1,156 @@
+"""Repair of a draft: the sentences that a check withholds, and new words in their place.
+
+Knows drafts with their markers, the ids of their sentences, and checks. Every byte that no edit names stays, and an
+edit whose words hold no better than the old ones is not made. Does not know models or who words a sentence anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from corrobora.domain.evidence import Fact
+from corrobora.domain.report import Draft, SentenceCheck
+from corrobora.reporting.edits import CITATION, EditableReport, Piece, apply_edit, iter_report_lines
+from corrobora.reporting.verify import CheckedDraft
+from corrobora.roles.edit import Edit, EditAction
+from corrobora.roles.review import Failing
+from corrobora.text.markdown import (
+    FENCE,
+    MARKER,
+    fold_quotes,
+    is_heading,
+    is_row,
+    iter_cited_sentences,
+    normalize_markers,
+    split_cells,
+    split_lines,
+)
+from corrobora.text.tokens import read_inline, split_words
+
+_LINK = re.compile(r"\[([^\]\[]*)\]\([^()\s]*\)|https?://\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedDraft:
+    """A draft as sentences with ids. Inside of it markers are numbers, as in a report."""
+
+    document: EditableReport
+    numbers: dict[str, str]  # of the markers of the draft and of all facts
+
+    @classmethod
+    def read(cls, draft: Draft, facts: Sequence[Fact], more: Sequence[str] = ()) -> NumberedDraft:
+        """Take a draft apart; a number that it, or `more` text, has in brackets stands for no marker."""
+        body = normalize_markers(draft.body)
+        first = 1 + max((int(each) for text in (body, *more) for each in CITATION.findall(text)), default=0)
+        markers = dict.fromkeys((*(each.group() for each in MARKER.finditer(body)), *(fact.marker for fact in facts)))
+        numbers = {marker: f"[{number}]" for number, marker in enumerate(markers, first)}
+        quoted = fold_quotes(fact.quote for fact in facts)
+        lines = split_lines(_replace_markers(body, numbers))
+        return cls(EditableReport("", tuple(iter_report_lines(lines, quoted, None)), "", quoted), numbers)
+
+    def show(self, text: str) -> str:
+        """Return a text of the document with its markers."""
+        markers = {number: marker for marker, number in self.numbers.items()}
+        return CITATION.sub(lambda found: markers.get(found.group(), found.group()), text)
+
+
+def _replace_markers(text: str, numbers: dict[str, str]) -> str:
+    return MARKER.sub(lambda found: numbers.get(found.group(), found.group()), text)
+
+
+def list_withheld(draft: NumberedDraft, checks: Sequence[SentenceCheck], most: int) -> tuple[Failing, ...]:
+    """Return what is withheld of a draft, in its order, at most so many: id, reasons and text."""
+    found = _match_checks(draft.document.pieces, checks)
+    shown = ((piece, [each.withheld for each in found[piece.id] if each.withheld]) for piece in draft.document.pieces)
+    failing = ((piece, "; ".join(dict.fromkeys(why))) for piece, why in shown if why)
+    return tuple((piece.id, (why, draft.show(piece.text))) for piece, why in failing)[:most]
+
+
+def _match_checks(pieces: Sequence[Piece], checks: Sequence[SentenceCheck]) -> dict[str, list[SentenceCheck]]:
+    """Return the checks of each piece by its id: both come in the order of the text."""
+    found: dict[str, list[SentenceCheck]] = defaultdict(list)
+    single: dict[str, list[str]] = defaultdict(list)  # sentences may come again
+    for piece in pieces:
+        if not is_row(piece.text):
+            for line in piece.text.split("\n"):
+                single[_fold(line)].append(piece.id)
+    rows = [(piece.id, set(split_words(CITATION.sub("", piece.text)))) for piece in pieces if is_row(piece.text)]
+    for check in checks:
+        if check.row or not (same := single[_fold(check.sentence)]):
+            said, row = set(split_words(check.sentence)), set(split_words(check.row))
+            names = (name for name, words in rows if said <= words and (not row or words <= row))
+            found[next(names, "")].append(check)
+        else:
+            found[same.pop(0) if len(same) > 1 else same[0]].append(check)
+    return found
+
+
+def _fold(text: str) -> str:
+    """Return a sentence without marks of Markdown, citations and addresses, which the check drops."""
+    plain = _LINK.sub(r"\1", MARKER.sub("", CITATION.sub("", text))).lstrip("# ")
+    return "".join(filter(str.isalnum, read_inline(plain).casefold()))
+
+
+def select_sections(draft: NumberedDraft, failing: Sequence[Failing]) -> str:
+    """Return the sections of a draft in which something is withheld; of the others their headings."""
+    wanted = {name.partition(".")[0] for name, _ in failing}
+    lines = draft.document.lines
+    shown = (line.text for line in lines if line.section in wanted or is_heading(line.text))
+    return draft.show("\n".join(shown)).strip()
+
+
+def apply_repair(draft: Draft, edits: Sequence[Edit], facts: Sequence[Fact]) -> Draft:
+    """Put new words in the place of sentences, and take out those that are dropped. All other bytes stay.
+
+    New words that are no row, heading or block of code where the old ones were are not taken.
+    """
+    numbered = NumberedDraft.read(draft, facts, [each.text for each in edits])
+    document = numbered.document
+    for edit in sorted(edits, key=lambda each: each.action is EditAction.DROP):  # no place vanishes before it is used
+        text = _fit_text(edit.text, document.find_piece(edit.target))
+        if text or edit.action is EditAction.DROP:
+            document = apply_edit(document, replace(edit, text=_replace_markers(text, numbered.numbers)))
+    return replace(draft, body=numbered.show(document.body))
+
+
+def _fit_text(text: str, piece: Piece) -> str:
+    """Return new words as they stand in the line of the old ones; "" if they cannot stand there."""
+    said, line = normalize_markers(text.strip()), piece.text.lstrip()
+    if line.startswith(FENCE):
+        return said if said.startswith(FENCE) and said.endswith(FENCE) and len(split_lines(said)) == 1 else ""
+    said = " ".join(said.split())
+    if is_row(line):
+        return said if is_row(said) and len(split_cells(said)) == len(split_cells(line)) else ""
+    if is_heading(line):
+        return f"{line[: len(line) - len(line.lstrip('#'))]} {said.lstrip('# ')}" if said.strip("# ") else ""
+    mark = piece.lead.strip()
+    said = said.removeprefix(mark).lstrip() if mark else said
+    return "" if said.startswith(FENCE) or is_row(said) or is_heading(said) else said
+
+
+def select_better(
+    draft: Draft, edits: Sequence[Edit], before: CheckedDraft, after: CheckedDraft, facts: Sequence[Fact]
+) -> tuple[Edit, ...]:
+    """Return the edits whose words hold better than what they replace: of the others the old words stay withheld."""
+    quoted = fold_quotes(fact.quote for fact in facts)
+    pieces = NumberedDraft.read(draft, facts).document.pieces
+    old = {name: sum(bool(each.withheld) for each in own) for name, own in _match_checks(pieces, before.checks).items()}
+    return tuple(edit for edit in edits if _is_better(edit, old.get(edit.target, 0), after.checks, quoted))
+
+
+def _is_better(edit: Edit, withheld: int, checks: Sequence[SentenceCheck], quoted: str) -> bool:
+    if edit.action is EditAction.DROP:
+        return True
+    said = " ".join(edit.text.split())
+    if is_row(said):
+        words = set(split_words(MARKER.sub("", said)))
+        own = [each for each in checks if set(split_words(each.sentence)) <= words]
+    else:
+        lines = edit.text.split("\n") if edit.text.startswith(FENCE) else [said]
+        new = {_fold(text) for line in lines for text, _ in iter_cited_sentences(line, quoted)}
+        own = [each for each in checks if _fold(each.sentence) in new]
+    failing = sum(bool(each.withheld) for each in own)
+    return bool(own) and (failing < withheld or (failing == withheld < len(own) and not is_row(said)))
