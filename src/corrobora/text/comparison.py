@@ -7,7 +7,7 @@ Does not know which statement is right or which source to believe; spelling and 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -17,7 +17,7 @@ from corrobora.text.measures import Measure, find_identifiers, find_measures
 from corrobora.text.mentions import MentionKind, find_mentions
 from corrobora.text.quantities import MONTH_NAMES, find_date_prefixes, find_days, find_years
 from corrobora.text.segmentation import list_sentences
-from corrobora.text.tokens import split_words, stem_text, stem_word
+from corrobora.text.tokens import STOP_WORDS, split_words, stem_text, stem_word
 
 
 class Aspect(StrEnum):
@@ -136,10 +136,49 @@ def find_difference(a: ParsedStatement, b: ParsedStatement) -> Difference | None
         if back is one:
             found += _compare_parts(one, other)
     found = found or list(_compare_parts(a, b))
+    if found and _is_of_two_things(a.text, b.text, found):
+        return None
     best = min(found, key=lambda each: list(Aspect).index(each.aspect), default=None)
     if best is None:
         return None
     return Difference(best.aspect, best.before, best.after, best.opposed, compare_topics(a, b), a.text, b.text)
+
+
+_LABEL = re.compile(  # "lamp number 3", "room 12", "tank B": which of several things of a kind is meant
+    r"(?<![^\W_])(?P<kind>[^\W\d_]{3,})[.:]?\s+(?P<said>(?i:number|nr\.?|no\.?)\s+|#)?(?P<label>\d+|[B-Z]|A(?=\s+[a-z]))"
+    r"(?![\w%°€$£]|[.,:/-]\w|\s*%)(?:\s+(?P<counted>[^\W\d_]+))?"
+)
+_REFERENCE_WORDS = frozenset(
+    map(stem_word, "section chapter table figure appendix annex clause paragraph page note line see".split())
+)
+
+
+def _is_of_two_things(one: str, other: str, found: Sequence[Difference]) -> bool:
+    """True if two sentences speak of things that a number or letter tells apart: "lamp number 3", "lamp number 4".
+
+    A number before a noun may as well count it ("limit 64 characters"): it is a label if more than it differs.
+    """
+    mine, yours = _list_labels(one), _list_labels(other)
+    for kind in mine.keys() & yours.keys():
+        if mine[kind].keys() & yours[kind].keys():
+            continue
+        labels = mine[kind] | yours[kind]
+        if all(labels.values()) or any(each.before.split(maxsplit=1)[0] not in labels for each in found):
+            return True
+    return False
+
+
+@lru_cache(maxsize=4_000)
+def _list_labels(text: str) -> Mapping[str, dict[str, bool]]:
+    """Return the stems of nouns with the labels after them, and whether each is nothing but a label."""
+    found: dict[str, dict[str, bool]] = {}
+    for match in _LABEL.finditer(text):
+        kind, counted = stem_word(match["kind"].lower()), match["counted"]
+        if kind in _MONTHS or match["kind"].lower() in STOP_WORDS or (kind in _REFERENCE_WORDS and match.start()):
+            continue
+        sure = bool(match["said"]) or not match["label"].isdigit() or not counted or counted.lower() in STOP_WORDS
+        found.setdefault(kind, {})[match["label"]] = sure
+    return found
 
 
 def find_differences(one: str, other: str) -> tuple[Difference, ...]:

@@ -157,3 +157,40 @@ def test_of_two_quotes_the_sentences_that_differ_are_told_apart() -> None:
         == "The oven may be shut at night."
     )
     assert find_differing_sentences(one, other, "no such difference") == (one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Lamp number 3 uses 5 W at night.", "Lamp number 4 uses 6 W at night."),
+        ("Lamp 3 in the hall uses 5 W at night.", "Lamp 4 in the hall uses 6 W at night."),
+        ("Room 12 seats 40 people.", "Room 14 seats 60 people."),
+        ("Beacon no. 7 flashes every 5 seconds.", "Beacon no. 9 flashes every 10 seconds."),
+        ("Step 3 must be repeated after a failure.", "Step 4 must not be repeated after a failure."),
+        ("Tank B holds 500 litres of water.", "Tank C holds 700 litres of water."),
+        ("On channel 5 the limit is 20 W.", "On channel 7 the limit is 23 W."),
+        ("Lamp #3 was inspected on 2024-05-03.", "Lamp #4 was inspected on 2024-06-03."),
+    ],
+)
+def test_things_that_a_number_or_letter_tells_apart_do_not_contradict_each_other(one: str, other: str) -> None:
+    assert not find_differences(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "told"),
+    [
+        ("Lamp number 3 uses 5 W at night.", "Lamp number 3 uses 6 W at night.", "5 W -> 6 W"),
+        (
+            "The limit 64 characters holds for names.",
+            "The limit 72 characters holds for names.",
+            "64 characters -> 72 characters",
+        ),
+        (
+            "A name shall be stored as section 5 tells.",
+            "A name shall not be stored as section 6 tells.",
+            "shall -> shall not",
+        ),
+    ],
+)
+def test_a_number_after_a_noun_hides_no_difference_of_one_thing(one: str, other: str, told: str) -> None:
+    assert told in [each.text for each in find_differences(one, other)]
