@@ -145,7 +145,7 @@ def find_difference(a: ParsedStatement, b: ParsedStatement) -> Difference | None
 
 
 _LABEL = re.compile(  # "lamp number 3", "room 12", "tank B": which of several things of a kind is meant
-    r"(?<![^\W_])(?P<kind>[^\W\d_]{3,})[.:]?\s+(?P<said>(?i:number|nr\.?|no\.?)\s+|#)?(?P<label>\d+|[B-Z]|A(?=\s+[a-z]))"
+    r"(?<![^\W_])(?P<kind>[^\W\d_]{3,})[.:]?\s+(?P<said>(?i:number|nr\.?|no\.?)\s+|#)?(?P<label>\d+(?:\.\d+)*|[B-Z]|A(?=\s+[a-z]))"
     r"(?![\w%°€$£]|[.,:/-]\w|\s*%)(?:\s+(?P<counted>[^\W\d_]+))?"
 )
 _REFERENCE_WORDS = frozenset(
@@ -176,7 +176,7 @@ def _list_labels(text: str) -> Mapping[str, dict[str, bool]]:
         kind, counted = stem_word(match["kind"].lower()), match["counted"]
         if kind in _MONTHS or match["kind"].lower() in STOP_WORDS or (kind in _REFERENCE_WORDS and match.start()):
             continue
-        sure = bool(match["said"]) or not match["label"].isdigit() or not counted or counted.lower() in STOP_WORDS
+        sure = bool(match["said"]) or not match["label"][0].isdigit() or not counted or counted.lower() in STOP_WORDS
         found.setdefault(kind, {})[match["label"]] = sure
     return found
 
