@@ -224,20 +224,22 @@ def _find_passing(
 ) -> tuple[Fact, ...]:
     """Return the facts that answer a question, the best grade first.
 
-    A statement answers if it passes the answer test, or suits a question that the library is likely to answer, or suits
-    one that a model counts as answered by it, or is one of several that a model names as the answer together. Where the
-    library does not speak of a question, the words of the test may stand in any statement.
+    A statement answers if it passes the answer test, or suits a question that the library is likely to answer and whose
+    names were all read, or suits one that a model counts as answered by it, or is one of several that a model names as
+    the answer together. Words of the test may stand anywhere where the library does not speak of a question.
     """
     claimed = judged.answered.get(asked.id)
     spoken_of = claimed or asked.likely is None or asked.likely >= read_ratings()[0]
-    checked, taken = view.check(asked.text), {*changed, *(_answer_by_parts(asked, view, judged) if claimed else ())}
+    checked = view.check(asked.text)
+    likely = _is_likely(asked) and bool(checked) and not frozenset.intersection(*(one.missing for _, one in checked))
+    taken = {*changed, *(_answer_by_parts(asked, view, judged) if claimed else ())}
     taken |= _answer_together(asked, view, judged) if claimed else set()
     return sort_by_grade(
         fact
         for fact, check in checked
         if (check.passed and spoken_of)
         or fact.id in taken
-        or (check.suits and _is_likely(asked))
+        or (check.suits and likely)
         or (claimed and judged.may_answer(asked, fact) and (check.suits or not _can_compare(asked, fact)))
     )
 

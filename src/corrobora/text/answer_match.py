@@ -175,21 +175,22 @@ def is_answered(question: str, statements: tuple[tuple[str, str], ...], likely: 
     """True if statements answer a question by the fitted rating; `likely` is what the library says, if it can.
 
     One must pass the answer test by itself. Single statements answer no comparison, nor tell whether a list is whole,
-    nor rows of a table what is most, nor why it is so without a word of reason; other languages cannot be rated.
+    nor rows of a table what is most; a reason needs its word, a person a full name. Other languages cannot be rated.
     """
     rows = asks_for_aggregate(question) and any(is_table_row(quote) for quote, _ in statements)
     several = asks_for_several(question) or asks_to_compare(question)
     if rows or several or detect_language(question) or not _speaks_of_code(question, statements):
         return False
     passing = [quote for quote, context in statements if check_answer(question, quote, context).passed]
-    reason = AnswerKind.REASON in classify_question(question).kinds
-    if not passing or (reason and not any(_check_kind(question, quote)[1] for quote in passing)):
+    certain = classify_question(question).kinds & _CERTAIN
+    if not passing or (certain and not any(_check_kind(question, quote)[1] for quote in passing)):
         return False
     _, rated, unrated = read_ratings()
     rating = unrated if likely is None else rated
     return rating.rate(list_features(measure_standing(question, statements), likely)) >= rating.answered
 
 
+_CERTAIN = frozenset((AnswerKind.REASON, AnswerKind.PERSON))  # which many words suggest and few show
 _ASKS_WHAT = re.compile(r"(?i)\s*what (?:does|do) (?:\S+ ){1,9}(?:do|mean)\b")
 _OPENING_WORDS = 2  # of a sentence, among which the code stands that it is about: "The -e option", "-e, --exit"
 
@@ -228,16 +229,17 @@ class Lack(StrEnum):
 class AnswerCheck:
     """The result of the answer test for one statement.
 
-    `share` is the share of the question's topic in it. It `suits` the question if it gives the number, date or name
-    that is asked for and holds a word of the topic; it passes if it holds enough of topic, names and duty as well.
+    It `suits` the question if it gives the number, date or name that is asked for and holds a word of the topic; it
+    passes if it holds enough of topic, names and duty as well.
     """
 
-    share: float
+    share: float  # of the question's topic in it
     lack: Lack = Lack.NOTHING
     what: str = ""  # the missing name, or the kind in words: "clearly gives a date or a time"
     suits: bool = True
     near: bool = True  # it holds a word or name of the question, or what is counted, and speaks of no other release
     gives: bool = True  # it gives the number, date or name that is asked for, if words can tell
+    missing: frozenset[str] = frozenset()  # names of the question that neither it nor its source mentions
 
     @property
     def passed(self) -> bool:
@@ -292,7 +294,8 @@ def check_answer(
     near = (states or not held.isdisjoint(needs.meant | needs.kind.counted)) and not other_release
     gives = of_kind or needs.duty or (when and _is_of_kind(context, needs))
     gives = gives or (needs.kind.duty and _gives_number(question, statement))
-    passing = AnswerCheck(share, suits=near and gives and named, near=near, gives=gives or needs.general)
+    suits, gives_it, unnamed = near and gives and named, gives or needs.general, frozenset(missing)
+    passing = AnswerCheck(share, suits=suits, near=near, gives=gives_it, missing=unnamed)
     if share < (TOPIC_SHARE_OF_KIND if fits else TOPIC_SHARE) or not states:
         return replace(passing, lack=Lack.TOPIC)
     if missing or other_release:

@@ -16,7 +16,7 @@ from corrobora.domain.limits import read_table
 from corrobora.text.measures import find_quantities
 from corrobora.text.mentions import MentionKind, find_mentions
 from corrobora.text.quantities import NUMBER_WORDS, SCALES, find_days, find_releases, find_years
-from corrobora.text.tokens import fold_text, is_table_row, split_words, stem_text, stem_word
+from corrobora.text.tokens import FAMILY_LETTERS, fold_text, is_table_row, split_words, stem_text, stem_word
 
 
 class AnswerKind(StrEnum):
@@ -272,6 +272,18 @@ def _score_measure(text: str, units: frozenset[str]) -> float:
     return 1.0 if any(each.units & units for each in found) else _FALLBACK if found else 0.0
 
 
+_UNCOUNTED_TIME = re.compile(  # "for a week", but not "once a week"
+    r"(?i)(?<!once )(?<!twice )(?<!times )\b(?:an?|half an?|eine[rmn]?) (?:second|minute|hour|day|night|week|"
+    r"weekend|fortnight|month|quarter|year|decade|century|sekunde|stunde|tag|woche|monat|jahr)\b"
+)
+
+
+def _score_duration(text: str) -> float:
+    if _COMPACT_TIME.search(text):
+        return 1.0
+    return max(_score_measure(text, _TIMES), float(_UNCOUNTED_TIME.search(text) is not None))
+
+
 def _score_plain_number(text: str) -> float:
     """Score a number stated without a unit: "The default is 2000."."""
     return _PLAIN_NUMBER if _STATED.search(text) else 0.0
@@ -280,12 +292,19 @@ def _score_plain_number(text: str) -> float:
 def _score_count(text: str, counted: frozenset[str]) -> float:
     """Score a number right before what is counted, with at most two words between; others score less."""
     said = split_words(text)
+    things = [_is_counted(word, counted) for word in said]
     for at, word in enumerate(said):
-        if (word.isdigit() or word in _SPELLED) and counted & {stem_word(each) for each in said[at + 1 : at + 4]}:
+        if (word.isdigit() or word in _SPELLED) and any(things[at + 1 : at + 4]):
             return 1.0
-    if _STATED.search(text) and counted & {stem_word(each) for each in said}:
+    if _STATED.search(text) and any(things):
         return _PLAIN_NUMBER
     return _FALLBACK if any(word.isdigit() or word in _SPELLED for word in said) else 0.0
+
+
+def _is_counted(word: str, counted: frozenset[str]) -> bool:
+    """True for a word of what is counted, or its beginning: "chars"."""
+    stem = stem_word(word)
+    return stem in counted or (len(stem) >= FAMILY_LETTERS - 1 and any(each.startswith(stem) for each in counted))
 
 
 _SPELLED = frozenset((*NUMBER_WORDS, *SCALES, "dozen", "no", "none"))
@@ -317,7 +336,7 @@ def _score_definition(text: str, thing: frozenset[str]) -> float:
 
 _SCORES: Mapping[AnswerKind, Callable[[str, ExpectedAnswer], float]] = {
     AnswerKind.EXTENT: lambda text, _: max(_score_measure(text, _MEASURES), _score_plain_number(text)),
-    AnswerKind.DURATION: lambda text, _: 1.0 if _COMPACT_TIME.search(text) else _score_measure(text, _TIMES),
+    AnswerKind.DURATION: lambda text, _: _score_duration(text),
     AnswerKind.FREQUENCY: lambda text, _: 1.0 if _OFTEN.search(text) else _score_measure(text, _TIMES),
     AnswerKind.COUNT: lambda text, wanted: _score_count(text, wanted.counted),
     AnswerKind.AMOUNT: lambda text, _: 0.8 if find_quantities(text) else _score_plain_number(text),

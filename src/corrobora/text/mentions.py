@@ -59,6 +59,7 @@ _CAPITALIZED_KEYWORDS = frozenset(
     "shall must may should can not no and or the required recommended optional only all note".split()
 )
 _NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
+_STYLED = re.compile(r"[a-z]{1,3}[A-Z]\w+\Z")  # "iPhone", "eSIM", "macOS"
 _SHORT_NUMBER = re.compile(r"(?<![\w.])\d{1,2}(?![\w.])")
 
 
@@ -96,7 +97,7 @@ def _opens_mention(text: str, tokens: list[tuple[str, int, int]], at: int) -> bo
         counts = word[:-2].isdigit() or (word[:-1].isdigit() and word[-1].islower())  # "3rd", "2w"
         return (any(c.isalpha() for c in word) and not counts) or (word.count("-") > 0 and len(word) > 4)  # noqa: PLR2004 - "1-2"
     if not word[0].isupper():
-        return False
+        return _STYLED.match(word) is not None
     if len(word) > 1 and word.isupper():
         return fold_text(word) not in _CAPITALIZED_KEYWORDS
     folded = fold_text(word)

@@ -315,6 +315,17 @@ def test_statements_that_fit_a_question_the_library_is_hardly_likely_to_answer_l
     assert judged.sub_questions[0].standing is SubQuestionStatus.ANSWERED, "a model judges in the place of the rating"
 
 
+def test_a_name_that_no_statement_has_leaves_a_question_open_however_likely_its_answer_seems() -> None:
+    question = replace(asked(1), text="Does the harbour of Ardal use a dock of HM-7?", likely=0.99)
+    said = fact("The harbour of Ardal has a quay of stone.")
+    state, told = settled(Proposal(""), said, questions=(question,))
+    assert state.sub_questions[0].standing is SubQuestionStatus.OPEN
+    named = replace(fact("The plan of HM-7 was drawn in Ardal."), source=SourceId("S99"))
+    state, told = settled(Proposal(""), said, named, questions=(question,))
+    assert state.sub_questions[0].standing is SubQuestionStatus.PARTIAL
+    assert [gap.text.split(": ")[0] for gap in told.gaps] == [phrases.UNCERTAIN]
+
+
 def test_statements_that_a_model_counts_as_an_answer_may_give_the_two_sides_together() -> None:
     question = SubQuestion("sq-1", "How did the rules on lamps change between Rule 7 and Rule 9?")
     old, new = fact("Lamps shall be lit at dusk."), fact("Steamers are free from that.", source="S2")

@@ -143,3 +143,9 @@ def test_no_single_statement_tells_that_a_list_is_whole_and_one_must_pass_by_its
     assert not is_answered("Which bells does the tower of Oldby Castle have?", rows, 0.99)
     assert is_answered(ASKED, (ANSWER, *ASIDE), 0.99)
     assert not is_answered(ASKED.replace("Oldby", "Newby"), (ANSWER, *ASIDE), 0.99)
+
+
+def test_a_question_for_a_person_is_answered_by_a_full_name_only() -> None:
+    asked = "Who keeps the tower of Oldby?"
+    assert is_answered(asked, (("The tower of Oldby is kept by Marta Lind.", "Oldby"), *ASIDE), 0.99)
+    assert not is_answered(asked, (("The tower of Oldby keeps the bells of Quarrywood.", "Oldby"), *ASIDE), 0.99)

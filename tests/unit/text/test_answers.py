@@ -39,6 +39,8 @@ from corrobora.text.answers import AnswerKind, classify_question, find_place, sc
         ("Whom do I ask about a lost key?", "Then write to keys@mill.example.", "Then ask for another key."),
         ("Which numbers of trays are allowed?", "The limit is 64.", "Trays are allowed."),
         ("Who may use the kiln?", "Everyone of age may use it.", "Marta Lindqvist has a kiln."),
+        ("How many characters fit in one line?", "A line holds 70 chars.", "A line of 70 holds much."),
+        ("How long is the vote open?", "It is open for a week.", "It is open once a week."),
         ("Which tools are needed?", "A saw, a file, and a clamp are needed.", "Tools are needed."),
     ],
 )

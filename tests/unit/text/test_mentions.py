@@ -166,3 +166,7 @@ def test_what_was_not_read_is_said_without_a_source() -> None:
 def test_a_span_in_words_needs_a_source_and_one_day_in_a_story_does_not():
     assert find_claim_words("The sender is warned after one day.") == ("one day",)
     assert find_claim_words("One day this may change.") == ()
+
+
+def test_a_name_may_begin_with_a_small_letter() -> None:
+    assert find_names("Does the iPhone work with eSIM on macOS, or is nO such thing sO?") == ("iPhone", "eSIM", "macOS")
