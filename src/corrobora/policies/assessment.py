@@ -228,10 +228,10 @@ def _find_passing(
     names were all read, or suits one that a model counts as answered by it, or is one of several that a model names as
     the answer together. Words of the test may stand anywhere where the library does not speak of a question.
     """
-    claimed = judged.answered.get(asked.id)
+    claimed, checked = judged.answered.get(asked.id), view.check(asked.text)
     spoken_of = claimed or asked.likely is None or asked.likely >= read_ratings()[0]
-    checked = view.check(asked.text)
-    likely = _is_likely(asked) and bool(checked) and not frozenset.intersection(*(one.missing for _, one in checked))
+    absent = {name for _, one in checked for name in one.missing if all(name in other.missing for _, other in checked)}
+    likely = _is_likely(asked) and all(" " in name for name in absent)  # "Mill 4" is often "version 4"
     taken = {*changed, *(_answer_by_parts(asked, view, judged) if claimed else ())}
     taken |= _answer_together(asked, view, judged) if claimed else set()
     return sort_by_grade(

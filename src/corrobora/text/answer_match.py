@@ -78,8 +78,7 @@ class AnswerWeights(NamedTuple):
 
     def rate(self, features: Sequence[float]) -> float:
         """Return the probability that an opening holds the answer, 0 to 1."""
-        total = self.intercept + sum(w * value for w, value in zip(self.weights, features, strict=True))
-        return 1.0 / (1.0 + math.exp(-total))
+        return 1.0 / (1.0 + math.exp(-self.intercept - sum(w * x for w, x in zip(self.weights, features, strict=True))))
 
 
 @lru_cache(maxsize=1)
@@ -182,7 +181,7 @@ def is_answered(question: str, statements: tuple[tuple[str, str], ...], likely: 
     if rows or several or detect_language(question) or not _speaks_of_code(question, statements):
         return False
     passing = [quote for quote, context in statements if check_answer(question, quote, context).passed]
-    certain = classify_question(question).kinds & _CERTAIN
+    certain = classify_question(question).kinds & {AnswerKind.REASON, AnswerKind.PERSON}
     if not passing or (certain and not any(_check_kind(question, quote)[1] for quote in passing)):
         return False
     _, rated, unrated = read_ratings()
@@ -190,7 +189,6 @@ def is_answered(question: str, statements: tuple[tuple[str, str], ...], likely: 
     return rating.rate(list_features(measure_standing(question, statements), likely)) >= rating.answered
 
 
-_CERTAIN = frozenset((AnswerKind.REASON, AnswerKind.PERSON))  # which many words suggest and few show
 _ASKS_WHAT = re.compile(r"(?i)\s*what (?:does|do) (?:\S+ ){1,9}(?:do|mean)\b")
 _OPENING_WORDS = 2  # of a sentence, among which the code stands that it is about: "The -e option", "-e, --exit"
 
@@ -287,15 +285,14 @@ def check_answer(
     missing = [name for name in needs.names if not mentions_name(known, small, name)]
     named = not needs.meant or len(missing) < len(needs.names) or not needs.meant.isdisjoint(known)
     other_release = bool(releases.numbers) and not releases.is_named_in(f"{statement} {context} {around}")
-    of_kind, fits = _check_kind(question, statement)
     headed, when = _is_answered_by_heading(context, needs, releases), bool(needs.kind.kinds & _WHEN)
-    of_kind, fits = of_kind or headed, fits or headed
+    of_kind, fits = (each or headed for each in _check_kind(question, statement))
     states = bool(own) or not needs.topic or (headed and when)  # any other heading alone states nothing
     near = (states or not held.isdisjoint(needs.meant | needs.kind.counted)) and not other_release
     gives = of_kind or needs.duty or (when and _is_of_kind(context, needs))
     gives = gives or (needs.kind.duty and _gives_number(question, statement))
-    suits, gives_it, unnamed = near and gives and named, gives or needs.general, frozenset(missing)
-    passing = AnswerCheck(share, suits=suits, near=near, gives=gives_it, missing=unnamed)
+    suits, told = near and gives and named, gives or needs.general
+    passing = AnswerCheck(share, suits=suits, near=near, gives=told, missing=frozenset(missing))
     if share < (TOPIC_SHARE_OF_KIND if fits else TOPIC_SHARE) or not states:
         return replace(passing, lack=Lack.TOPIC)
     if missing or other_release:

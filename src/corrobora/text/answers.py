@@ -323,8 +323,15 @@ def _score_person(text: str, named: frozenset[str]) -> float:
     return best
 
 
+_CALLED = re.compile(r"(?i)\b(?:called|known as|referred to as|termed|dubbed)\s+(?:the |an? )?[\"'“‘`]?")
+
+
 def _score_definition(text: str, thing: frozenset[str]) -> float:
-    """Score "A THING is ..." and "THING (T): ..."; the thing must open the sentence."""
+    """Score "A THING is ...", "THING (T): ..." and "... is known as THING"; else the thing must open the sentence."""
+    if any(
+        thing <= set(stem_text(text[each.end() : each.end() + 60])[: len(thing)]) for each in _CALLED.finditer(text)
+    ):
+        return 1.0
     seen: set[str] = set()
     for match in re.finditer(r"[\w'’-]+", text[:160]):
         seen |= set(stem_text(match.group()))

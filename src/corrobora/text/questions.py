@@ -17,16 +17,16 @@ from corrobora.text.tokens import find_literals, split_words, stem_text, stem_wo
 from corrobora.text.vocabulary import detect_language, find_function_words
 
 _BETWEEN = re.compile(
-    r"(?i)\bbetween\s+(.{2,120}?)\s+and\s+(.{2,120}?)(?=[?.;,:]|$|\s+(?:in|on|with|regarding|for|"
+    r"(?i)\bbetween\s+(.{2,120}?)\s+and\s+(.{2,120}?)(?=[?;,:]|\.(?!\d)|$|\s+(?:in|on|with|regarding|for|"
     r"since|when|concerning|as|is|are|was|were|did|does|do|has|have)\b)"
 )
 _SHARED = re.compile(r"(?i)\b(?:the|an?|which|what|each|any|no)\s+([a-z-]+)\s+\Z")  # a noun before "between"
 _VERSUS = re.compile(
     r"(?i)\b(?:compare|comparing|contrast)\s+(.{2,120}?)\s+(?:and|with|to|versus|vs\.?|"
-    r"against)\s+(.{2,120}?)(?=[?.;,:]|$|\s+(?:in|on|regarding|for|with|concerning)\b)"
+    r"against)\s+(.{2,120}?)(?=[?;,:]|\.(?!\d)|$|\s+(?:in|on|regarding|for|with|concerning)\b)"
 )
 _VS = re.compile(r"(?i)([^,;?]{2,80}?)\s+(?:versus|vs\.?)\s+([^,;?]{2,80})")
-_FROM_TO = re.compile(r"(?i)\bfrom\s+([^,;?]{2,80}?)\s+to\s+([^,;?]{2,80}?)(?=[?.;,:]|$)")
+_FROM_TO = re.compile(r"(?i)\bfrom\s+([^,;?]{2,80}?)\s+to\s+([^,;?]{2,80}?)(?=[?;,:]|\.(?!\d)|$)")
 _DIFFER = re.compile(
     r"(?i)\bdo(?:es)?\s+(?:the\s+)?(?:[\w -]{2,60}?\s+(?:of|in|for)\s+)?(?:the\s+)?(.{2,80}?)\s+and\s+(.{2,80}?)\s+"
     r"(?:differ|compare|vary)\b"

@@ -41,6 +41,7 @@ from corrobora.text.answers import AnswerKind, classify_question, find_place, sc
         ("Who may use the kiln?", "Everyone of age may use it.", "Marta Lindqvist has a kiln."),
         ("How many characters fit in one line?", "A line holds 70 chars.", "A line of 70 holds much."),
         ("How long is the vote open?", "It is open for a week.", "It is open once a week."),
+        ("What is the kiln trick?", "This is often called the kiln trick.", "He called the keeper of the kiln."),
         ("Which tools are needed?", "A saw, a file, and a clamp are needed.", "Tools are needed."),
     ],
 )

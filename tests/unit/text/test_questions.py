@@ -30,6 +30,7 @@ def test_sides_of_a_comparison():
         "the 2017 edition",
         "the draft of 2022",
     )
+    assert find_compared_sides("How does the limit differ between Mill 4.3 and Mill 4.4?") == ("Mill 4.3", "Mill 4.4")
     assert find_compared_sides("Compare PostgreSQL and MySQL on licensing.") == ("PostgreSQL", "MySQL")
     assert find_compared_sides("What is heat?") == ()
     assert find_compared_sides("At which distance between the tracks and a release is a match applied?") == ()

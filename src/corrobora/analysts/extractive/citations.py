@@ -73,9 +73,13 @@ def _outdent_code(piece: str) -> str:
     return dedent("\n".join(line.removeprefix(CODE_GAP) for line in piece.split("\n")))
 
 
-def count_words(fact: Fact, core: str, room: int) -> int:
-    """Count the words that are written of a fact where there is so much room."""
-    return sum(len(piece.split()) for piece in _select_pieces(fact, core, room)[0])
+def measure_text(fact: Fact, core: str, room: int) -> tuple[int, bool]:
+    """Return how many words are written of a fact where there is so much room, and whether they refer back.
+
+    What the first sentence refers to stands before the quote, and cannot be quoted with it.
+    """
+    pieces, _ = _select_pieces(fact, core, room)
+    return sum(len(piece.split()) for piece in pieces), bool(pieces) and refers_back(pieces[0])
 
 
 def _select_pieces(fact: Fact, core: str, room: int, *, goes_on: bool = False) -> tuple[list[str], set[str]]:

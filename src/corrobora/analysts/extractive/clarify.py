@@ -313,9 +313,9 @@ def _split_contrasted(clause: str) -> list[str]:
     if match is None:
         return []
     one, other = match.groups()
-    last = other.split()[-1]
-    if len(one.split()) == 1 and len(other.split()) == 2 and last.endswith("s"):  # noqa: PLR2004 - "hard and soft links"
-        return [f"What are {one} {last}?", f"What are {other}?"]
+    last, plain = other.split()[-1], one.removeprefix("the ")
+    if len(plain.split()) == 1 and len(other.split()) == 2 and last.endswith("s"):  # noqa: PLR2004 - "hard and soft links"
+        return [f"What are {plain} {last}?", f"What are {other}?"]
     return [f"What is {one}?", f"What is {other}?"]
 
 

@@ -37,6 +37,8 @@ _OPENS_BACK = re.compile(
     r"(?:this|that|these|those|such)(?= (?:is|are|was|were|has|have|had|can|cannot|could|may|might|must|should|shall|"
     r"will|would|do|does|did|also|not|only|in|for|to|of|by|as|approach|case|example|way|[a-z]+ed)\b)|"
     r"(?:this|that)(?= [a-z]+(?<!s)s\b))\b"
+    r"|^(?!is |are |was |were |does |do |did |has |have |can |will |would |should |may )[a-z]+ (?:it|they|them)\b"
+    r"|^[^,:;]{0,80} instead[.!]?$"
     r"|^\(?\w[^,:;]{0,40}? (?:this|these|such an?) (?!(?:section|chapter|document|manual|page|guide|release|version|"
     r"file|book|paper|article|list|table|appendix|specification|standard|policy|tutorial|package|program|library|is|are|was|"
     r"can|may)\b)[a-z]+\b"

@@ -78,14 +78,15 @@ def _first_queries(given: ScopeInput) -> list[str]:
     broad = given.suggested[0] if given.suggested else given.question
     parts = [part.text if is_relational(part.text) else _core_topic(part.text) for part in given.open_questions]
     sides = _side_stems(given.question)
-    core = "" if is_relational(given.question) else find_topic_words(given.question, without=sides)
+    either = find_alternatives(given.question)
+    core = "" if either and is_relational(given.question) else find_topic_words(given.question, without=sides)
     compared = [_join_phrases(side, core) for side in find_compared_sides(given.question)]
-    if find_alternatives(given.question):
+    if either:
         return [broad, *compared, *parts]
     about = [] if is_relational(given.question) else list(find_anchors(given.question))
     named = [subject.name for subject in given.uncovered]
     about = [*(f"release {number} v{number}" for number in find_asked_releases(given.question).numbers), *about]
-    return [broad, *parts[:1], *about, *parts[1:], *given.suggested[1:], *compared, *named]
+    return [broad, *compared, *parts[:1], *about, *parts[1:], *given.suggested[1:], *named]
 
 
 def _next_queries(given: ScopeInput) -> list[str]:

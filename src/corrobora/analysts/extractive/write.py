@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from corrobora.analysts.extractive.citations import count_words
+from corrobora.analysts.extractive.citations import measure_text
 from corrobora.analysts.extractive.contradictions import find_contradictions
 from corrobora.analysts.extractive.fact_selection import RankedFact, rank_facts, select_diverse
 from corrobora.analysts.extractive.layouts import (
@@ -44,6 +44,7 @@ _OPENS = 0.3  # of the worth of the best statement, from which one opens a repor
 _OPENS_ANSWERED = 0.6  # the same for a statement of another passage, where the question counts as answered
 _ROWS = 8
 _ANSWERS = 2.0  # what a statement that passes the answer test counts where a number is asked for
+_LEANS = 0.6  # what a statement counts that refers to what is not quoted with it
 _LENGTH = 0.2  # power of the words of a statement by which its worth is divided
 _FURTHER_MOST = 3
 _DIFFERS = 1.6  # what a pair of editions gains that differ
@@ -122,10 +123,13 @@ def _rank_part(plan: SectionPlan, answering: frozenset[str], *, compares: bool) 
     those of the question by chance. A number on the topic says more than words: there the answer test counts.
     """
     asks_number = classify_question(plan.asked).quantified
+    ends = {(fact.passage, fact.end + gap) for fact in plan.facts for gap in range(3)}
     ranked: list[RankedFact] = []
     for one in rank_facts(plan.asked, plan.facts):
-        words = 1 if compares and one.fact.version else max(1, count_words(one.fact, one.core, QUOTE_WORDS))
+        words, leans = measure_text(one.fact, one.core, QUOTE_WORDS)
+        words = 1 if compares and one.fact.version else max(1, words)
         counts = _ANSWERS if asks_number and one.fact.id in answering else 1.0
+        counts *= _LEANS if leans and (one.fact.passage, one.fact.start) not in ends else 1.0
         ranked.append(replace(one, worth=counts * one.worth / words**_LENGTH))
     return tuple(sorted(ranked, key=lambda one: (-one.worth, one.fact.id)))
 

@@ -20,6 +20,11 @@ def test_the_first_query_is_broad():
     assert texts(suggested=("kiln rules overview",))[0] == "kiln rules overview"
 
 
+def test_the_other_side_of_a_comparison_is_searched_in_the_first_round():
+    found = texts(question="How does the minimum size of lamps differ between Mill 4.3 and Mill 4.4?")
+    assert "Mill 4.4 minimum size lamps" in found
+
+
 def test_a_later_round_says_it_in_the_words_of_the_sources():
     found = texts(round=2, open_questions=PARTS, past_queries=(QUESTION,), terms=("thermal chamber (kiln)",))
     assert any("thermal chamber" in text for text in found)

@@ -236,6 +236,20 @@ def test_of_two_statements_that_say_as_much_the_shorter_one_opens_the_report():
     assert body.index("The lid of the oven") < body.index("which stands beside")
 
 
+def test_what_refers_to_something_that_is_not_quoted_stands_behind_what_does_not():
+    """A reader of the opening has nothing before it that "it" could be."""
+    asked = "When is the kiln lid closed?"
+    part = (SubQuestion("sq-1", asked),)
+    said = "It is closed with the kiln lid on Mondays by the fitter, who has the only key of the house."
+    leaning = document(1, "Notes", said)
+    whole = document(
+        2, "Notes", "The lid of the oldest and largest kiln in the cellar of the house is closed on Fridays."
+    )
+    facts = facts_of(leaning, whole, question=asked, parts=part)
+    body = play(synthesize, material(facts, asked, part, contradictions=())).body
+    assert body.index("on Fridays") < body.index("on Mondays")
+
+
 def test_where_a_number_is_asked_for_a_statement_that_passes_the_answer_test_opens_the_report():
     about = "A kiln has a synopsis for long years."
     number = "The synopsis should be kept brief, certainly under 80 characters, as lines that are longer are cut."
