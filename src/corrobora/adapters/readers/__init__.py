@@ -244,16 +244,17 @@ class TextWriter:
         self._length += other._length
         self._kind = other._kind
 
-    def add_verbatim(self, text: str, *, code: bool | None = None) -> None:
+    def add_verbatim(self, text: str, *, code: bool | None = None, depth: int = 0) -> None:
         """Append a block as it is, where spaces mean something; each line of `code` is marked as such.
 
-        What only may be code is code unless it has as many function words as prose.
+        What only may be code is code unless it has as many function words as prose. Inside an item it is indented.
         """
         text = _clean_text(text).strip("\n").rstrip()
         if not text.strip():
             return
         if code or (code is None and function_word_share(split_words(text)) < _PROSE):
-            text = "\n".join(f"{CODE_GAP}{line.rstrip()}" for line in text.split("\n"))
+            indent = CODE_GAP + _INDENT * min(depth, _DEEPEST)
+            text = "\n".join(f"{indent}{line}".rstrip(" ") for line in text.split("\n"))
         if self._parts:
             self._append_text("\n\n")
         self._append_text(text)

@@ -240,6 +240,7 @@ def prepare_page(page: Element) -> None:
     set_notes_apart(page)
     drop_line_numbers(page)
     _flatten_samples(page)
+    _free_columns(page)
     _drop_section_names(page)
     _drop_anchors(page)
     _wrap_bare_text(page)
@@ -286,6 +287,22 @@ def _flatten_samples(page: Element) -> None:
                 span = each.makeelement("span")
                 span.text = said
                 each.append(span)
+
+
+def _free_columns(page: Element) -> None:
+    """Take lists out of a table of one row that only sets them side by side."""
+    for table in list(page.iter("table")):
+        rows: list[Element] = list(islice(table.iter("tr"), 2))
+        cells: list[Element] = list(islice(table.iter("td", "th"), _MOST_LINKS))
+        if len(rows) == 1 and cells and all(map(_holds_list, cells)):
+            for each in cells:
+                each.tag = "div"
+            for each in list(table.iter("tr", "tbody", "table"))[::-1]:
+                each.drop_tag()
+
+
+def _holds_list(element: Element) -> bool:
+    return any(element.find(f".//{tag}") is not None for tag in ("ul", "ol", "dl"))
 
 
 def _drop_section_names(page: Element) -> None:

@@ -12,7 +12,8 @@ from html.parser import HTMLParser
 from typing import NamedTuple
 
 from corrobora.adapters.readers import TextWriter, decode_text, fold_spaces
-from corrobora.adapters.readers.article import HEADINGS, extract_article
+from corrobora.adapters.readers.article import extract_article
+from corrobora.adapters.readers.article_text import HEADINGS
 from corrobora.adapters.readers.declared import is_hidden
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
@@ -215,6 +216,7 @@ _PLACEHOLDER_PHRASES = (
 ).split("|")
 _PLACEHOLDER_CHARS = 1_500
 _FEW_CHARS, _FEW_WORDS = 300, 8
+_SHELL_WORDS = 50  # of a page that waits for its scripts
 _LOOKED_AT = 100_000  # characters of markup
 _PASSWORD = re.compile(r"<input\b[^>]{0,500}?\btype\s{0,9}=\s{0,9}[\"']?password\b", re.IGNORECASE)
 _FORWARD = re.compile(
@@ -311,5 +313,7 @@ def _explain_emptiness(text: str, html: str) -> str:
     if _PASSWORD.search(html):
         return "The page asks for a password and shows nothing else."
     if "<script" in html and len(text.split()) < _FEW_WORDS:
+        if len(read_tags(html)[0].build_parsed().text.split()) > _SHELL_WORDS:
+            return "The page has hardly any text but what surrounds it, such as headings and links."
         return "The page shows its text only in a browser that runs scripts."
     return ""

@@ -105,6 +105,10 @@ FORM = "<form>Passwort vergessen? <input name=a><input id=p type='password'></fo
         ('<meta http-equiv="refresh" content="0; URL=/new">Click here.', "leads to another address"),
         (FORM, "asks for a password"),
         ("<script src=app.js></script><div id=root>Loading...</div>", "runs scripts"),
+        (
+            f"<script src=menu.js></script><nav>{'<a href=/>Pumps of the club</a> ' * 20}</nav><h1>Limits</h1>",
+            "hardly any",
+        ),
     ],
 )
 def test_h20_what_stands_in_for_a_text_is_told_by_its_markup(markup: str, why: str):
