@@ -34,6 +34,7 @@ from tests.plugins.reading import ingest_here
 from tests.plugins.shell import Shell, _fill
 
 from corrobora.app import Workspace
+from corrobora.app.runs import FINISH_TOPIC, ask_attempt
 from corrobora.config import load_settings
 from corrobora.domain.errors import UserError
 from corrobora.faces.mcp.resources import NOTICE, PAGE_KEY, REPORT_VIEW
@@ -299,6 +300,27 @@ async def test_a_whole_run_as_a_task_over_http_with_a_token(filled_url: str, tmp
     assert all(re.match(r"\d{4}-\S+Z WARNING [ -~]*$", line) for line in said.splitlines()), (
         "log lines without controls"
     )
+
+
+async def test_a_task_whose_run_a_person_finished_too_early_asks_whether_it_is_to_go_on(
+    filled_url: str, tmp_path: Path
+) -> None:
+    tasks = TasksClient()
+    async with open_here(filled_url, tmp_path, work=False, extensions=[tasks]) as (client, workspace):
+        for said in ("accept", "decline"):
+            await client.call_tool("research", {"question": CLEAR, "libraries": ["docs"]})
+            task = tasks.made[-1]["taskId"]
+            await ask_attempt(workspace, task, FINISH_TOPIC)
+            async with open_service(workspace.settings):
+                state = await poll_task(client, task)
+                ((key, asked),) = state["inputRequests"].items()
+                assert "it can go on" in asked["params"]["message"]
+                assert "go on" in (await call(client, "status", run_id=task))["next_step"]
+                answer = {key: {"action": said, "content": {"words": "yes"}}}
+                await ask_task(client, "tasks/update", taskId=task, inputResponses=answer)
+                ended = await poll_task(client, task)
+            assert ended["status"] == ("completed" if said == "accept" else "cancelled")
+            assert ("412 metres" in json.dumps(ended)) is (said == "accept")
 
 
 async def poll_task(client: Client, task: str) -> Fields:

@@ -90,6 +90,16 @@ def test_a_refused_resume_changes_nothing_of_the_run(served: Shell, server: Mode
     process.communicate()
 
 
+def test_a_command_whose_run_somebody_removes_says_so_and_ends_as_a_cancelled_one(
+    served: Shell, server: ModelServer
+) -> None:
+    process = start_run(served, server)
+    assert served("runs", "rm", "last").code == 0
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, out) == (130, b""), err
+    assert re.search(rb"corrobora: The run r_\w{26} was removed while this program worked on it: .*ask.* again\.", err)
+
+
 def test_a_pause_holds_although_the_program_died_that_was_asked_for_it(
     served: Shell, server: ModelServer, database_url: str
 ) -> None:

@@ -176,7 +176,7 @@ def test_a_first_round_that_a_person_ended_goes_on_when_the_run_is_resumed(twice
         while not any(role == "plan" for role, _ in model.played):  # noqa: ASYNC110 - time is virtual
             await asyncio.sleep(1.0)
         await asyncio.sleep(5.0)  # its readings are on their way
-        made.session.budget.finish_research(goes_on=True)  # the first Ctrl-C
+        made.session.budget.finish_research()  # the first Ctrl-C
         if twice:
             await asyncio.sleep(1.0)
             work.cancel()

@@ -163,13 +163,16 @@ def test_a_run_of_another_process_is_paused_after_its_round_and_steered(own: Set
     assert call(idle, run, "resume").json()["code"] == "run_ended"
 
 
-def test_a_run_of_another_process_is_finished_early(own: Settings, idle: str) -> None:
+def test_a_run_that_was_finished_before_anything_was_found_goes_on_when_it_is_resumed(own: Settings, idle: str) -> None:
     run = ask(idle, profile="rounds").json()["id"]
     assert call(idle, run, "finish").status_code == 202
     with serve_settings(own):
+        paused = wait_for_status(idle, run, "paused")
+        assert (paused["outcome"], "before anything was found" in paused["reason"]) == ("finished_early", True)
+        assert httpx2.get(f"{idle}/api/v1/runs/{run}/report").json()["code"] == "report_missing"
+        assert call(idle, run, "resume").status_code == 202
         wait_for_status(idle, run, "done")
-    rounds = httpx2.get(f"{idle}/api/v1/runs/{run}/rounds").json()
-    assert len(rounds) <= 1
+    assert "1931" in httpx2.get(f"{idle}/api/v1/runs/{run}/report").json()["markdown"]
 
 
 def test_a_run_is_cancelled_resumed_and_removed(own: Settings, idle: str) -> None:

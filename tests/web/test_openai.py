@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import AsyncGenerator, Iterable, Iterator
@@ -28,8 +29,11 @@ from tests.paths.starts import CLEAR, PHRASE
 from tests.plugins.serving import Site, serve_settings
 
 from corrobora.app import Workspace
+from corrobora.app.attempts import run_here
+from corrobora.app.runs import FINISH_TOPIC, ask_attempt, submit_run
 from corrobora.config import Settings
 from corrobora.domain.run import Event, EventType, RunStatus
+from corrobora.domain.run import Request as RunRequest
 from corrobora.faces.web.context import make_problem
 from corrobora.faces.web.openai import render_error
 from corrobora.faces.web.openai.chat import MODEL_PREFIX, ChatRequest, follow_searches, write_content
@@ -180,6 +184,30 @@ def test_a_response_is_cancelled_and_a_plan_is_authorized_by_the_next_one(client
     other = client.responses.create(model="corrobora:tree", input=CLEAR, extra_body=DOCS)
     assert client.responses.cancel(other.id).status == "cancelled"
     assert client.responses.retrieve(other.id).status == "cancelled"
+
+
+def test_a_run_that_was_finished_too_early_goes_on_by_a_turn_of_the_chat(client: openai.OpenAI, site: Site) -> None:
+    run = asyncio.run(_finish_too_early(site))
+    turns = [("user", CLEAR), ("assistant", f"Run {run}."), ("user", "What now?")]
+
+    def say() -> str:
+        messages: Any = [{"role": role, "content": text} for role, text in turns]
+        made = client.chat.completions.create(model="corrobora:timed", messages=messages, extra_body=DOCS)
+        return made.choices[0].message.content or ""
+
+    waits = say()
+    assert "before anything was found" in waits
+    assert f"Reply with `go on` to resume {run}." in waits
+    turns += [("assistant", waits), ("user", "go on")]
+    assert "412 metres" in say()
+
+
+async def _finish_too_early(site: Site) -> str:
+    async with Workspace.open(site.settings) as workspace:
+        run = await submit_run(workspace, RunRequest(CLEAR, "timed", libraries=("docs",)), deferred=False)
+        await ask_attempt(workspace, run, FINISH_TOPIC)
+        await run_here(workspace, run)
+        return run
 
 
 def write_down(events: Iterable[ResponseStreamEvent]) -> list[ResponseStreamEvent]:

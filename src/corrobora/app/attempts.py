@@ -33,7 +33,7 @@ from corrobora.app.runs import (
 )
 from corrobora.app.telemetry import export_attempt
 from corrobora.app.wiring import run_allowance
-from corrobora.domain.errors import CorroboraError, Infeasible, JournalError, NeedsHuman, Stale, UserError
+from corrobora.domain.errors import CorroboraError, Infeasible, JournalError, NeedsHuman, RunRemoved, Stale, UserError
 from corrobora.domain.evidence import SourceId
 from corrobora.domain.plan import Brief
 from corrobora.domain.report import Outcome, Report
@@ -70,9 +70,11 @@ OVERRUN_SECONDS = 2.0  # delivered by the deadline + 5 %, 2 s at least (BUDGET-6
 
 
 async def run_here(workspace: Workspace, run: str) -> None:
-    """Work on one run in this process until it ends or waits."""
+    """Work on one run in this process until it ends or waits. Raises `RunRemoved` if somebody removes it meanwhile."""
     await workspace.queue.submit(run, own=True)
     await workspace.queue.run_worker(partial(execute_run, workspace), concurrency=1, until=(run,))
+    if await workspace.runs.status_and_epoch(run) is None:
+        raise RunRemoved(run)
 
 
 async def serve_queue(workspace: Workspace, *, concurrency: int) -> None:
@@ -123,10 +125,13 @@ class RunAttempt:
                 await send_report(report, session, self._workspace.settings, self._workspace.runs)
             await self._finish(session, report)
         except Stale:
-            log.info("run %s: a newer attempt owns it", run)
+            is_removed = await self._workspace.runs.status_and_epoch(run) is None
+            log.info("run %s: %s", run, "it was removed" if is_removed else "a newer attempt owns it")
         except NeedsHuman as error:
             pauses = error.code in ("paused", "stage_reached", "changes_proposed", "finished_early")
             paused = RunStatus.PAUSED if pauses else RunStatus.AWAITING
+            if error.code == "finished_early":  # it is done: whoever resumes the run wants it to go on
+                await self._workspace.runs.store_answer(run, FINISH_TOPIC, "")
             await self._stop(paused, error)
         except asyncio.CancelledError:
             runs = self._workspace.runs
@@ -273,6 +278,8 @@ class RunAttempt:
             pauses=set(answers),
         )
         session.claims = PassageClaims.from_journal(journal)
+        if answers.get(FINISH_TOPIC) == YES:  # asked for before this attempt began: it begins no research
+            session.budget.finish_research()
         return session
 
     async def _load_previous(self) -> Report | None:

@@ -237,13 +237,10 @@ async def ask_attempt(workspace: Workspace, run: str, topic: str) -> None:
 
 
 async def finish_early(workspace: Workspace, run: str) -> None:
-    """Let a run of this process end its research now and write its report (the first Ctrl-C).
-
-    One that has found nothing yet can be resumed.
-    """
+    """Let a run of this process end its research now and write its report (the first Ctrl-C)."""
     session = workspace.sessions.get(run)
     if session is not None:
-        session.budget.finish_research(goes_on=True)
+        session.budget.finish_research()
 
 
 def follow_events(workspace: Workspace, run: str, after: int = 0, *, live: bool = True) -> AsyncGenerator[Event]:

@@ -10,6 +10,7 @@
     ├── ReadError            a document could not be read: carries a closed outcome    (exit 6, 422)
     ├── LimitReached         a limit was reached: which, value, limit, scope           (exit 8, 429)
     ├── NoEvidence           nothing was found that can be reported                    (exit 6, 404)
+    ├── RunRemoved           somebody removed the run while it was worked on           (exit 130, 404)
     └── JournalError         the store is down, damaged or of another version          (exit 1, 503)
 
     Stale (BaseException)    a newer attempt owns the run: stop at once, write nothing
@@ -253,6 +254,20 @@ class NoEvidence(CorroboraError):
 
     exit_code = 6
     http_status = 404
+
+
+class RunRemoved(CorroboraError):
+    """Somebody removed the run while this program worked on it: like a cancelled one, and nothing of it is left."""
+
+    exit_code = 130
+    http_status = 404
+
+    def __init__(self, run: str) -> None:
+        super().__init__(
+            "run_removed",
+            f"The run {run} was removed while this program worked on it: it has no report, and cannot be resumed.",
+            next_step="To research it after all, ask the question again.",
+        )
 
 
 class JournalError(CorroboraError):

@@ -82,7 +82,7 @@ async def research(brief: Brief, run: Session) -> Report:
 
     Raises:
         Infeasible: the question must be narrowed first; the reasons and narrower questions are in the message.
-        NeedsHuman: the plan waits for a person, or one left a terminal before anything was found.
+        NeedsHuman: the plan waits for a person, or one ended the research before anything was found.
     """
     begin_run(brief, run)
     run.record = await begin_record(run)
@@ -96,7 +96,7 @@ async def research(brief: Brief, run: Session) -> Report:
     await authorize_plan(tree, run)  # "Authorized to execute", or a policy
     run.enter_stage(Stage.INVESTIGATE)
     findings = await investigate(tree.root, run)
-    if run.budget.goes_on and not findings.facts:
+    if run.budget.finishing and not findings.facts:
         raise NeedsHuman(
             "finished_early",
             "The research was ended before anything was found that can be reported; it can go on.",

@@ -92,7 +92,7 @@ class Asked(Mixed):
 
     def finish(self, _given: Any) -> None:
         assert self.session is not None
-        self.session.budget.finish_research(goes_on=True)
+        self.session.budget.finish_research()
 
     @property
     def paid(self) -> list[tuple[str, str]]:

@@ -88,7 +88,6 @@ class Budget:
         self._ended = asyncio.Event()  # set when one of them ends, and replaced
         self._times = CallTimes(in_turn)
         self.finishing = False
-        self.goes_on = False  # if nothing was found by then
 
     @property
     def elapsed(self) -> float:
@@ -390,11 +389,8 @@ class Budget:
             self._open.discard(limit)
             _scope.reset(token)
 
-    def finish_research(self, *, goes_on: bool = False) -> None:
-        """End all research now and go on to writing: what was gathered is kept.
-
-        A run that `goes_on` waits to be resumed if nothing was gathered: a person at a terminal may only want to leave.
-        """
-        self.finishing, self.goes_on = True, goes_on
+    def finish_research(self) -> None:
+        """End all research now and go on to writing, or wait to be resumed if nothing was gathered."""
+        self.finishing = True
         for limit in self._open:
             limit.reschedule(0.0)

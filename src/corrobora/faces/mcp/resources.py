@@ -76,6 +76,8 @@ def _next_step(view: RunUpdate) -> str:
     if view.awaited is not None:
         if view.awaited.kind == "hint":
             return "Call answer with a hint for the next round, or with an empty text to go on without one."
+        if view.awaited.kind == "resume":
+            return "Ask the person whether it is to go on. If so, call resume; what was answered is not asked again."
         words = f"exactly: {view.awaited.phrase}" if view.awaited.phrase else "that they agree"
         return f"Show the plan to the person. If they say {words}, call answer with their words."
     match row.status:

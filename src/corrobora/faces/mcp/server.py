@@ -59,7 +59,7 @@ _STATUS: dict[RunStatus, Literal["working", "input_required", "completed", "canc
     RunStatus.FAILED: "completed",
     RunStatus.CANCELLED: "cancelled",
 }
-_FIELD = {"authorization": "words", "hint": "hint"}
+_FIELD = {"authorization": "words", "hint": "hint", "resume": "words"}
 
 
 class TaskParams(RequestParams):
@@ -159,7 +159,7 @@ class Tasks(Extension):
         if view.awaited is None or said is None or said.action == "cancel":
             return {}  # answered before, or never asked
         declined = said.action == "decline"
-        if declined and view.awaited.kind == "authorization":
+        if declined and view.awaited.kind != "hint":
             await service.cancel(self._workspace, view.row.id)
             return {}
         text = "" if declined else str((said.content or {}).get(_FIELD[view.awaited.kind], ""))

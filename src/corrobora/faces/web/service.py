@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
+from corrobora.app.followups import CHANGES_PROPOSED
 from corrobora.app.libraries import list_libraries, resolve_libraries, unknown_library_error
 from corrobora.app.runs import (
     FINISH_TOPIC,
@@ -288,9 +289,9 @@ MAX_EVENTS = 200  # of one look
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """What a run waits for: the words that authorize its plan, or a hint between two rounds."""
+    """What a run waits for: the words that authorize its plan, a hint between two rounds, or just to be resumed."""
 
-    kind: Literal["authorization", "hint"]
+    kind: Literal["authorization", "hint", "resume"]
     key: str  # never used twice in one run
     phrase: str = ""  # the exact words, "" if any yes will do
 
@@ -332,13 +333,14 @@ def find_awaited(workspace: Workspace, row: RunRow) -> Awaited | None:
     if row.status is RunStatus.AWAITING:
         phrase = resolve_profile(workspace.settings, row.request).phrase
         return Awaited("authorization", f"{PLAN_TOPIC}-{row.epoch}", phrase)
-    if row.status is RunStatus.PAUSED and pause_topic(row.reason) is not None:
-        return Awaited("hint", f"hint-{row.epoch}")
-    return None
+    if row.status is not RunStatus.PAUSED or row.outcome == CHANGES_PROPOSED:
+        return None
+    kind = "hint" if pause_topic(row.reason) is not None else "resume"
+    return Awaited(kind, f"{kind}-{row.epoch}")
 
 
 async def answer_run(workspace: Workspace, given: str, text: str) -> RunRow:
-    """Answer what a run waits for, and go on: the words that authorize its plan, or a hint for its next round.
+    """Answer what a run waits for, and go on: words that authorize its plan, a hint for its next round, or any word.
 
     Raises:
         UserError: `phrase`, or `not_waiting` if the run waits for nothing.
@@ -353,7 +355,7 @@ async def answer_run(workspace: Workspace, given: str, text: str) -> RunRow:
         )
     if awaited.kind == "authorization":
         return await authorize(workspace, row.id, text)
-    if text.strip():
+    if awaited.kind == "hint" and text.strip():
         return await steer(workspace, row.id, text)
     return await resume(workspace, row.id)
 

@@ -229,7 +229,7 @@ async def resume_run(run: RunName, workspace: Opened) -> RunInfo:
 
 @router.post("/{run}/finish", status_code=202)
 async def finish_run(run: RunName, workspace: Opened) -> RunInfo:
-    """End the research now and write the report from what was gathered."""
+    """End the research now and write the report from what was gathered; a run that has found nothing yet pauses."""
     return await _ask_attempt(workspace, run, runs.FINISH_TOPIC)
 
 

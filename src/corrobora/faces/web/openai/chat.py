@@ -101,6 +101,7 @@ def _list_sources(cited: Sequence[Mapping[str, Any]], run: str, server: str) -> 
 
 MODEL_PREFIX = "corrobora:"
 HEARTBEAT_SECONDS = 10.0
+GO_ON = "go on"  # what lets a paused run go on without a hint
 _RUN = re.compile(r"\br_[a-z2-7]{26}\b")
 
 
@@ -171,8 +172,9 @@ async def continue_run(workspace: Workspace, row: RunRow, words: str) -> tuple[R
     """
     awaited = find_awaited(workspace, row)
     if awaited is not None:
-        answers = awaited.kind == "hint" or not awaited.phrase or words == awaited.phrase
-        return (await answer_run(workspace, row.id, words), True) if answers else (row, False)
+        answers = awaited.kind == "hint" or words == (GO_ON if awaited.kind == "resume" else awaited.phrase or words)
+        said = "" if words == GO_ON and awaited.kind == "hint" else words
+        return (await answer_run(workspace, row.id, said), True) if answers else (row, False)
     with suppress(NoEvidence):
         if words and row.status is RunStatus.DONE:
             return await stored_runs.ask_run(workspace, row.id, words), False
@@ -217,10 +219,11 @@ async def answer_turn(workspace: Workspace, row: RunRow, request: Request) -> Co
 async def describe_plan(workspace: Workspace, row: RunRow) -> Content:
     """Return the plan of a run, and which words authorize it, as a turn of the conversation."""
     awaited, event = find_awaited(workspace, row), await read_plan_event(workspace, row.id)
-    if awaited is not None and awaited.kind == "hint":
-        return Content(
-            f"{one_line(drop_command(row.reason), 1_000)}\n\nReply with a hint for run {row.id}, or with `go on`.\n"
+    if awaited is not None and awaited.kind != "authorization":
+        how = (
+            f"a hint for run {row.id}, or with `{GO_ON}`" if awaited.kind == "hint" else f"`{GO_ON}` to resume {row.id}"
         )
+        return Content(f"{one_line(drop_command(row.reason), 1_000)}\n\nReply with {how}.\n")
     phrase = resolve_profile(workspace.settings, row.request).phrase or "yes"
     lines = plan_lines(event.data) if event is not None else []
     estimate = estimate_text(event.data) if event is not None else ""
