@@ -12,12 +12,20 @@ import logging
 import signal
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corrobora.adapters.library import EvidenceSearch
 from corrobora.app.delivery import ThreadReports, send_report
+from corrobora.app.earlier_runs import (
+    UPDATE,
+    WATCH,
+    find_baseline,
+    find_topic,
+    list_previous,
+    list_unchanged,
+    reads_evidence,
+)
 from corrobora.app.libraries import open_library, read_again, read_shipped
 from corrobora.app.runs import (
     ANYWAY_TOPIC,
@@ -33,11 +41,11 @@ from corrobora.app.runs import (
 )
 from corrobora.app.telemetry import export_attempt
 from corrobora.app.wiring import run_allowance
-from corrobora.domain.errors import CorroboraError, Infeasible, JournalError, NeedsHuman, RunRemoved, Stale, UserError
+from corrobora.domain.errors import CorroboraError, Infeasible, JournalError, NeedsHuman, RunRemoved, Stale
 from corrobora.domain.evidence import SourceId
 from corrobora.domain.plan import Brief
 from corrobora.domain.report import Outcome, Report
-from corrobora.domain.run import EventType, Request, RequestOption, RunId, RunRow, RunStatus
+from corrobora.domain.run import EventType, RequestOption, RunId, RunRow, RunStatus
 from corrobora.domain.thread import StopReason
 from corrobora.engine.research import rescue_report, research
 from corrobora.engine.review import list_read_sources
@@ -58,12 +66,7 @@ if TYPE_CHECKING:
     from corrobora.reporting.run_comparison import RunComparison
 
 log = logging.getLogger("corrobora")
-ASK, UPDATE, WATCH = "ask", "update", "watch"  # how a run follows another one
 CHANGES = "changes.md"  # what changed since the previous run
-_UNCHANGED = """
-SELECT snapshot FROM source WHERE id = ANY(%s::int[]) AND path IS NOT NULL AND gone IS NULL AND added <= %s::timestamptz
-"""
-_MOST_TURNS = 10_000  # runs that are looked through for the turns of a watch
 STILL_SECONDS = 10.0  # without a turn of the event loop, which is told
 _LOOK_SECONDS = 1.0
 OVERRUN_SECONDS = 2.0  # delivered by the deadline + 5 %, 2 s at least (BUDGET-6)
@@ -356,50 +359,3 @@ async def _research_in_time(session: Session) -> Report:
             return await research(brief, session)
     except TimeoutError:
         return await rescue_report(session, StopReason.TIME_RESERVE)
-
-
-def reads_evidence(request: Request) -> bool:
-    """True for a run that builds on what its previous run has stored: a question on it, or an edit of its report."""
-    return bool(request.edits) or request.get_option(RequestOption.FOLLOW_UP) == ASK
-
-
-async def find_baseline(workspace: Workspace, row: RunRow) -> str:
-    """Return the run that a run is compared with: of a watch, its newest turn that has a report."""
-    request = row.request
-    if request.get_option(RequestOption.FOLLOW_UP) != WATCH:
-        return request.previous
-    turns = [
-        each
-        for each in await workspace.runs.list(limit=_MOST_TURNS)
-        if each.request.previous == request.previous
-        and each.request.get_option(RequestOption.FOLLOW_UP) == WATCH
-        and each.status is RunStatus.DONE
-        and (each.created_at, each.id) < (row.created_at, row.id)
-    ]
-    newest = sorted(turns, key=lambda each: each.created_at, reverse=True)
-    found = [each.id for each in newest if each.outcome in (Outcome.COMPLETE, Outcome.PARTIAL)]
-    return found[0] if found else request.previous
-
-
-async def list_unchanged(workspace: Workspace, baseline: str, *reports: Report) -> frozenset[str]:
-    """Return the hashes of the texts in these reports that stood in a library when a run began, and still do."""
-    cited = {fact.source for report in reports for fact in report.findings.facts}
-    ids = [int(name[1:]) for name in cited if name[1:].isdigit()]
-    since = (await workspace.runs.get(baseline)).created_at
-    rows = await workspace.database.fetch_all(_UNCHANGED, [ids, since], where="comparing the texts of two runs")
-    return frozenset(str(row[0]) for row in rows)
-
-
-async def list_previous(workspace: Workspace, request: Request) -> list[RunRow]:
-    """Return the runs that a request follows, the nearest first; one that was removed ends the list."""
-    found: list[RunRow] = []
-    with contextlib.suppress(UserError):
-        while request.previous and request.previous not in [each.id for each in found]:
-            found.append(await workspace.runs.get(request.previous))
-            request = found[-1].request
-    return found
-
-
-def find_topic(rows: Sequence[RunRow]) -> str:
-    """Return what the question of the first run, or the one that it repeats, follows up on; "" if it follows none."""
-    return next((then.request.question for one, then in pairwise(rows) if one.request.is_follow_up), "")

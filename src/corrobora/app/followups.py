@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from corrobora.app.attempts import ASK, UPDATE, WATCH, list_unchanged
+from corrobora.app.earlier_runs import ASK, UPDATE, WATCH, list_unchanged
 from corrobora.app.runs import YES, load_report, schedule_run, submit_run
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.report import Report

@@ -29,7 +29,7 @@ from corrobora.faces.cli.display import plain_line
 from corrobora.faces.cli.screen import estimate_text, one_line, plan_lines
 from corrobora.faces.refusals import drop_command, explain_error
 from corrobora.faces.web import service
-from corrobora.faces.web.service import RunUpdate, read_plan_event
+from corrobora.faces.web.service import Awaited, RunUpdate, read_plan_event
 from corrobora.reporting.report_format import REPORT_FILES
 from corrobora.roles.forms import quote_text
 from corrobora.text.tokens import sanitize_json, sanitize_text
@@ -74,12 +74,7 @@ async def describe_run(workspace: Workspace, view: RunUpdate) -> Fields:
 def _next_step(view: RunUpdate) -> str:
     row = view.row
     if view.awaited is not None:
-        if view.awaited.kind == "hint":
-            return "Call answer with a hint for the next round, or with an empty text to go on without one."
-        if view.awaited.kind == "resume":
-            return "Ask the person whether it is to go on. If so, call resume; what was answered is not asked again."
-        words = f"exactly: {view.awaited.phrase}" if view.awaited.phrase else "that they agree"
-        return f"Show the plan to the person. If they say {words}, call answer with their words."
+        return _next_answer(view.awaited)
     match row.status:
         case RunStatus.QUEUED | RunStatus.RUNNING:
             return "Call status again with the cursor."
@@ -93,6 +88,17 @@ def _next_step(view: RunUpdate) -> str:
             return "Show the changes to the person, and call accept with the numbers of those that they accept."
         case _:
             return "Call resume to go on; what was answered is not asked again."
+
+
+def _next_answer(awaited: Awaited) -> str:
+    match awaited.kind:
+        case "hint":
+            return "Call answer with a hint for the next round, or with an empty text to go on without one."
+        case "resume":
+            return "Ask the person whether it is to go on. If so, call resume; what was answered is not asked again."
+        case "authorization":
+            words = f"exactly: {awaited.phrase}" if awaited.phrase else "that they agree"
+            return f"Show the plan to the person. If they say {words}, call answer with their words."
 
 
 async def describe_report(workspace: Workspace, row: RunRow, *, offset: int = 0) -> Fields:

@@ -285,4 +285,4 @@ async def control_run(request: Request, run: str, workspace: Opened, form: SentF
                 raise UserError("form_field", f"There is no action {other[:40]!r}.", next_step="Open the page again.")
     except CorroboraError as error:
         return await _render_run(request, workspace, await service.read_run(workspace, row.id), error)
-    return go_to(f"/runs/{row.id}")
+    return go_to(f"/runs/{row.id}#status")  # there the next press of Tab goes on

@@ -1,5 +1,5 @@
 // What the reading screens do beyond plain HTML: evidence opens on hover and focus also in browsers that have no interest
-// invokers, and a statement of the list opens its evidence. Every screen is complete without this file.
+// invokers, a statement of the list opens its evidence, and menus close. Every screen is complete without this file.
 
 const OPENS_AFTER = 150; // milliseconds, as the style sheet says
 const CLOSES_AFTER = 350;
@@ -45,5 +45,17 @@ for (const each of document.querySelectorAll("a[data-marker]")) {
   each.addEventListener("click", (event) => {
     event.preventDefault();
     openMarker(each.dataset.marker);
+  });
+}
+
+/** A menu closes by Escape, and when the focus or a click goes elsewhere. */
+for (const menu of document.querySelectorAll("details.menu")) {
+  const closeUnlessIn = (target) => target && !menu.contains(target) && (menu.open = false);
+  menu.addEventListener("focusout", (event) => closeUnlessIn(event.relatedTarget));
+  addEventListener("click", (event) => closeUnlessIn(event.target));
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !menu.open) return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
   });
 }
