@@ -85,14 +85,20 @@ class Shell:
         captured = self._capture.readouterr()
         return Result(int(code), captured.out, captured.err)
 
-    def at_terminal(self, *args: str, typed: str = "") -> Result:
-        """Run in this process with a terminal as stdin and stderr; `typed` waits in its keyboard buffer."""
-        screen = _Terminal()
+    def at_terminal(self, *args: str, typed: str = "", columns: int = 0) -> Result:
+        """Run in this process with a terminal as stdin and stderr; `typed` waits in its keyboard buffer.
+
+        With `columns` stdout is a terminal as well, both of that width.
+        """
+        screen, printed = _Terminal(), _Terminal()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(sys, "stdin", _Terminal(typed))
             patch.setattr(sys, "stderr", screen)
+            if columns:
+                patch.setattr(sys, "stdout", printed)
+                patch.setenv("COLUMNS", str(columns))
             result = self(*args)
-        return Result(result.code, result.out, screen.getvalue())
+        return Result(result.code, printed.getvalue() or result.out, screen.getvalue())
 
     def piped(self, *args: str, stdin: bytes) -> Result:
         """Run in this process with a pipe as stdin that holds these bytes and then ends."""

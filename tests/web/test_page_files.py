@@ -61,7 +61,7 @@ def test_a_form_of_another_site_changes_nothing(site: Site) -> None:
             "/libraries/docs/rename",
             {"new": "../x"},
             ["new"],
-            "is not a valid library name: up to 64 letters, digits, _, . and -",
+            "is not a valid library name: up to 64 of a-z, A-Z, 0-9, _, . and -",
         ),
     ],
 )

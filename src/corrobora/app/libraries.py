@@ -112,7 +112,7 @@ def check_library_name(name: str) -> str:
         return name
     raise UserError(
         "library_name",
-        f"{name[:80]!r} is not a valid library name: up to 64 letters, digits, _, . and -, first a letter or digit.",
+        f"{name[:80]!r} is not a valid library name: up to 64 of a-z, A-Z, 0-9, _, . and -, first a letter or digit.",
         next_step="corrobora library add NAME PATH",
     )
 

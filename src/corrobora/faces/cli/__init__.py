@@ -247,6 +247,15 @@ class CommandGroup(click.Group):
         """Find a command by its name or by another usual word for it."""
         return super().get_command(ctx, _OTHER_NAMES.get(cmd_name, cmd_name))
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that a word names. Raises `UsageError`, with those that there are, for any other word."""
+        if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
+            known = ", ".join(self.list_commands(ctx))
+            raise click.UsageError(f"There is no command {args[0][:80]!r} of {ctx.command_path}. It has: {known}.", ctx)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):

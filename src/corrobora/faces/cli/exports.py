@@ -26,6 +26,7 @@ from corrobora.faces.cli.options import (
     print_json,
     print_text,
     run_argument,
+    take_output,
     with_workspace,
 )
 from corrobora.faces.cli.report import check_target
@@ -50,9 +51,21 @@ EXPORT_FILES = {  # by format
 }
 _BINARY = ("docx", "pdf", "bundle")
 _PLOTS = ("coverage", "saturation", "publishers", "dates", "spend", "timeline")
+
+
+def _take_target(context: click.Context, parameter: click.Parameter, given: tuple[Path, ...]) -> Path:
+    return take_output(context, parameter, given) or Path()
+
+
 _target_options = add_options(
     click.option(
-        "-o", "--output", type=FILE_PATH, default=Path(), help="File, folder, or - for stdout.", metavar="PATH"
+        "-o",
+        "--output",
+        type=FILE_PATH,
+        multiple=True,
+        callback=_take_target,
+        help="File, folder, or - for stdout.",
+        metavar="PATH",
     ),
     click.option("--force", is_flag=True, help="Replace files."),
     click.option("--follow-symlinks", is_flag=True, help="Write through a symbolic link."),

@@ -80,7 +80,8 @@ def check_target(
         known = ", ".join(dict.fromkeys(Path(name).suffix for name in names.values()))
         more = "" if names is not REPORT_FILES else " Other formats: corrobora export last -o FILE"
         step = f"Use {known} or a folder.{more}"
-        raise _target_error("format", path, f"has an unknown ending {path.suffix!r}", step)
+        what = "the formats of a report" if names is REPORT_FILES else "what is to be written"
+        raise _target_error("format", path, f"has the ending {path.suffix!r}, which is none of {what}", step)
     else:
         files = {path: form}
     for file in files:

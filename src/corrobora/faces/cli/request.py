@@ -34,6 +34,7 @@ from corrobora.faces.cli.options import (
     read_setting_flags,
     setting_options,
     stage_option,
+    take_output,
 )
 from corrobora.faces.cli.report import check_target
 from corrobora.faces.request import Question, build_request
@@ -57,6 +58,8 @@ def _target_options(*attributes: str) -> Callable[[F], F]:
             "-o",
             "--output",
             type=FILE_PATH,
+            multiple=True,
+            callback=take_output,
             metavar="FILE|DIR",
             help="Write the report to this file or folder instead of stdout.",
         ),

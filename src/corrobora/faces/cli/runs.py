@@ -39,7 +39,7 @@ from corrobora.faces.cli.request import (
     run_settings,
 )
 from corrobora.faces.cli.run import resume_run
-from corrobora.faces.cli.screen import is_terminal, one_line, write_stderr
+from corrobora.faces.cli.screen import is_narrow, is_terminal, one_line, write_stderr
 from corrobora.text.phrases import describe_code, format_count
 
 if TYPE_CHECKING:
@@ -84,14 +84,16 @@ async def list_runs(workspace: Workspace, *, limit: int, search: str, as_json: b
     short = shorten_ids([*(each.id for each in found), *origins.values()])
     states = {each.id: _describe_state(each, scores.get(each.id), changes.get(each.id)) for each in found}
     wide, long = (max((len(text) for text in texts), default=0) for texts in (states.values(), short.values()))
-    if found:  # on stderr: each line of stdout is a run
+    narrow = is_narrow(sys.stdout)  # no columns there
+    if found and not narrow:  # on stderr: each line of stdout is a run
         write_stderr(f"{'id':<{long}}  {'created':<16}  {'state':<{wide}}  question")
     for each in found:
         origin = short[origins[each.id]] if each.id in origins else "a removed run"
         follows = f"{describe_code(each.request.relation)} of {origin}: " if each.request.relation else ""
         question = f"{follows}{one_line(each.request.question, 80)}"
         created = each.created_at[:16].replace("T", " ")
-        click.echo(f"{short[each.id]:<{long}}  {created}  {states[each.id]:<{wide}}  {question}")
+        line = f"{short[each.id]:<{long}}  {created}  {states[each.id]:<{0 if narrow else wide}}  {question}"
+        click.echo(line)
     if more:
         write_stderr(f"These are the newest {limit}; older ones: corrobora runs list --limit {min(10_000, 10 * limit)}")
     if not found:

@@ -11,9 +11,12 @@ import json
 import logging
 import os
 import select
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Literal, TextIO
 
@@ -44,10 +47,39 @@ def can_draw(stream: TextIO, env: Mapping[str, str], width: int) -> bool:
     return is_terminal(stream) and env.get("TERM", "") not in ("dumb", "") and width >= MIN_WIDTH
 
 
+def is_narrow(stream: TextIO | None) -> bool:
+    """True for a terminal with less columns than a line of ours is made for."""
+    return is_terminal(stream) and shutil.get_terminal_size().columns < MIN_WIDTH
+
+
+class FoldingStream:
+    """A narrow terminal: lines are broken between words, and what goes on is indented."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write text; each of its lines is folded by itself."""
+        if isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance] - click tries whether it takes bytes
+            width = shutil.get_terminal_size().columns
+            text = "".join(map(partial(_fold_line, width=width), text.splitlines(keepends=True)))
+        return self._stream.write(text)
+
+
+def _fold_line(line: str, width: int) -> str:
+    words = line.rstrip("\n")
+    folded = textwrap.fill(words, width, subsequent_indent="  ", break_on_hyphens=False)
+    return (folded if len(words) > width else words) + line[len(words) :]
+
+
 def prepare_streams() -> None:
     """Write UTF-8 whatever the locale says; what cannot be encoded is escaped, never a traceback (bad-input C18).
 
-    A closed stream (`>&-`) leads nowhere: its descriptor may be a file of ours by now.
+    A closed stream (`>&-`) leads nowhere: its descriptor may be a file of ours by now. On a narrow terminal lines are
+    broken between words.
     """
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # the stream was closed before the start
@@ -56,6 +88,9 @@ def prepare_streams() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(encoding="utf-8", errors="backslashreplace")
+    for name in ("stdout", "stderr"):
+        if is_narrow(stream := getattr(sys, name)) and not isinstance(stream, FoldingStream):
+            setattr(sys, name, FoldingStream(stream))
 
 
 def silence_closed_pipe() -> None:

@@ -27,6 +27,16 @@ def test_export(readable: tuple[Any, str]) -> None:
     assert "--force" in shell("export", run, "-o", "out").complaint
 
 
+def test_a_second_output_is_refused_and_an_ending_that_does_not_fit_is_named(readable: tuple[Any, str]) -> None:
+    shell, run = readable
+    for command in (("export", run), ("plot", run), ("research", "When was the bridge opened?")):
+        refused = shell(*command, "-o", "a.html", "-o", "b.json")
+        assert (refused.code, "-o names one file or folder, and was given 2 times" in refused.complaint) == (2, True)
+    other = shell("export", run, "-f", "json", "-o", "a.html").complaint
+    assert "has the ending '.html', which is none of what is to be written. Use .json or a folder." in other
+    assert not list(shell.folder.glob("*.html"))
+
+
 def test_export_to_stdout_is_one_format_and_makes_no_file(readable: tuple[Any, str]) -> None:
     shell, run = readable
     assert shell("export", run, "-f", "md", "-o", "-").out.startswith("# ")

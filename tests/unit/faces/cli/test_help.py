@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from typing import Any
 
 import click
 import pytest
@@ -44,3 +45,11 @@ def test_the_help_of_a_list_has_no_part_about_reports() -> None:
     text = COMMANDS["runs", "show"].get_help(click.Context(COMMANDS["runs", "show"], info_name="x"))
     assert "Report:" not in text
     assert "--json" in text
+
+
+def test_a_word_that_no_command_of_a_group_has_is_told_what_there_is(shell: Any) -> None:
+    refused = shell("library", "refresh", "papers")
+    assert refused.code == 2
+    assert "There is no command 'refresh' of corrobora library. It has: add, list, rename, rm, search, show." in (
+        refused.complaint
+    )

@@ -62,6 +62,20 @@ def test_angles_the_scores_of_runs_are_listed_to_be_compared(filled: Any) -> Non
 
 
 @pytest.mark.covers("runs list --search")
+def test_a_narrow_terminal_breaks_lines_between_words(finished: tuple[Any, str]) -> None:
+    shell, run = finished
+    wide = shell.at_terminal("runs", "list", columns=200).out
+    for command in (("runs", "list"), ("runs", "show", "last"), ("profiles", "list"), ("resume", "last")):
+        shown = shell.at_terminal(*command, columns=40)
+        lines = [*shown.out.splitlines(), *shown.err.splitlines()]
+        assert shown.code == 0
+        assert max(map(len, lines)) <= 40, command
+        words = {word for line in lines for word in line.split()}
+        assert words & {"Arnholm", "Arnholm?", "Sub-questions"}, command
+    assert shell.at_terminal("runs", "list", columns=40).out.split() == wide.split()
+    assert run[:10] in wide
+
+
 def test_a_search_finds_runs_by_their_question_alone(filled: Any) -> None:
     """The database may hold runs of other tests."""
     asked = {"When was Quorvenna opened?", 'Who "paints" the Quorvenna \\ of Velmöra?'}
