@@ -9,7 +9,13 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.conftest import MINUTE, OpenPage, focus_by_tab, press, run_aside
 from tests.browser.test_every_screen import MORE, SCREENS, _store, stored  # noqa: F401 - a fixture
+from tests.paths.starts import CLEAR
 from tests.plugins.serving import Site
+
+from corrobora.app import Workspace
+from corrobora.app.attempts import run_here
+from corrobora.app.runs import FINISH_TOPIC, ask_attempt, submit_run
+from corrobora.domain.run import Request
 
 ZOOMED = {"viewport": {"width": 320, "height": 256}, "device_scale_factor": 4}  # 1280 x 1024 at 400 %
 READING = tuple(f"/runs/{{demo}}/{name}" for name in ("report", "audit", "rating"))
@@ -65,6 +71,29 @@ def test_each_stop_of_the_keyboard_is_seen_whole_at_400_percent(
     walk(page)  # from the field that has the focus at first to the end, and then all of the page
     stops, faults = walk(page)
     assert (faults, stops > 8) == ([], True)
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_text_of_twice_the_size_with_wide_spacing_is_not_wider_than_its_window(
+    open_page: OpenPage, site: Site, width: int
+) -> None:
+    run_aside(_finish_too_early(site))  # its state has the longest name, and stands beside the form of the start page
+    spaced = """() => { document.documentElement.style.fontSize = '200%';
+        for (const each of document.querySelectorAll('body *'))
+            Object.assign(each.style, { letterSpacing: '.12em', wordSpacing: '.16em', lineHeight: 1.5 }); }"""
+    for screen in ("/", "/chat", "/runs", f"/runs/{site.run}", f"/runs/{site.run}/report", "/libraries"):
+        page = open_page(screen, viewport={"width": width, "height": 800})
+        page.evaluate(spaced)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, screen
+        hidden = page.locator(".skip").evaluate("each => { each.blur(); return each.getBoundingClientRect().bottom; }")
+        assert hidden <= 0, "the skip link shows without the focus"
+
+
+async def _finish_too_early(site: Site) -> None:
+    async with Workspace.open(site.settings) as workspace:
+        run = await submit_run(workspace, Request(CLEAR, "timed", libraries=("docs",)), deferred=False)
+        await ask_attempt(workspace, run, FINISH_TOPIC)
+        await run_here(workspace, run)
 
 
 def test_numbers_of_sources_and_marks_of_lists_are_seen(open_page: OpenPage, reading: Mapping[str, str]) -> None:
