@@ -38,7 +38,7 @@ from corrobora.reporting.seal import (
     find_changes,
     find_seal,
 )
-from corrobora.text.segmentation import iterate_sections
+from corrobora.text.passages import iterate_sections
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace

@@ -1,22 +1,16 @@
-"""Segmentation: the sentences of a text, and the passages it is cut into for search and citation.
+"""Segmentation: the sentences of a text.
 
-Knows punctuation, abbreviations, list markers, table rows, blank lines, headings and a size in UTF-8 bytes, in linear
-time on any input. Does not know meaning, titles, storage or ranking: a sentence is a literal span, never rewritten.
+Knows punctuation, abbreviations, list markers, table rows and blank lines, in linear time on any input. Does not know
+meaning or passages: a sentence is a literal span, never rewritten.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import takewhile
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from corrobora.text.quantities import find_days, find_releases
-from corrobora.text.tokens import CODE_GAP, TERM_GAP, find_code_blocks
-from corrobora.text.vocabulary import parts_sentences
-
-if TYPE_CHECKING:
-    from corrobora.ports import Heading
+from corrobora.text.tokens import CODE_GAP, TERM_GAP, find_code_blocks, stem_word
+from corrobora.text.vocabulary import is_common, parts_sentences, read_all_function_words
 
 
 class Span(NamedTuple):
@@ -50,6 +44,12 @@ _OPENERS = frozenset(
     "however there here its his her their our my after before since because although though then thus what who why "
     "how where which some many most both each all one another such during under over until also".split()
 )
+_INITIALS = re.compile(r"[^\W\d_]+(?:\.[^\W\d_]+)+")
+_NUMBERED = re.compile(r"\(?(\d{1,2})\.\s+\S")
+_COUNT_CHARS = 1_500  # within which the items of a list that runs inside a paragraph follow each other
+_BRACKET_CHARS = 200
+_SHORT = 6  # letters of an abbreviation before a number
+_PUNCTUATION = ".,;:!?"
 QUESTION_MARKS = ("?", "？", "؟")
 STOPS = "。．｡！？।॥؟۔։።៕"  # of other scripts: no white space need follow
 _CLOSERS = "\"'”’)]»›*_」』）】》〉］"
@@ -57,11 +57,14 @@ _STOP = re.compile(  # every alternative succeeds where it starts: linear on any
     rf"([.!?…]+|[{STOPS}]+)[{re.escape(_CLOSERS)}]{{0,4}}|\n\s*"
 )
 _WITHIN = "，、；："  # a stop before one of these stands in brackets or a quotation
-_MARKER = re.compile(r"(?:[-*•‣◦–+#>|]\)?|(?<=  )o|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[\d[\d:./ T-]{3,24}\])(?=\s)")
+_MARKER = re.compile(
+    r"(?:[-*•‣◦–+#>|]\)?|(?<=  )o|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)](?!\s+\d)|\[\d[\d:./ T-]{3,24}\])(?=\s)"
+)
 _LIST_CHARS = 2_000  # within which an item follows the one before it
 _GOES_ON = frozenset(",-–—'\"’”()/&")
 _SHORT_LINE = 40
 _GAP = re.compile(r"(?<=\S) {3,}(?=\S)")  # between two columns; lines set to a width have gaps of two spaces
+_WIDE_GAP = re.compile(r"(?<=\S) {8,}(?=\S)")  # no text that goes on leaves one: names to the left and the right
 _COMMENT = re.compile(r"#+[ \t]*(?=[^\s#])")
 # The name of a field at the start of a line (RFC 5322, section 2.2): "Requires-Dist: ", "Apologies for absence: ".
 _FIELD = re.compile(r"[A-Z][\w-]{0,30}(?: [\w-]{1,20}){0,2}: ")
@@ -89,7 +92,7 @@ def split_sentences(text: str) -> tuple[Span, ...]:
     found: list[Span] = []
     begin = 0
     for start, end in find_code_blocks(text):
-        found += (*_split_prose(text[begin:start], begin), *_trim_span(text, start, end))
+        found += (*_split_prose(text[begin:start], begin), *trim_span(text, start, end))
         begin = end
     return (*found, *_split_prose(text[begin:], begin))
 
@@ -109,13 +112,13 @@ def _split_prose(text: str, offset: int = 0) -> list[Span]:
             ends = not inside and _stop_ends(text, begin, line, start, end)
         if not ends:
             continue
-        found += _trim_span(text, begin, border)
+        found += trim_span(text, begin, border)
         begin = border
-    found += _trim_span(text, begin, len(text))
+    found += trim_span(text, begin, len(text))
     return [Span(start + offset, end + offset) for start, end in found] if offset else found
 
 
-def _trim_span(text: str, begin: int, border: int) -> tuple[Span, ...]:
+def trim_span(text: str, begin: int, border: int) -> tuple[Span, ...]:
     """Return a span without the white space around it, none if nothing is left."""
     part = text[begin:border]
     start, end = border - len(part.lstrip()), begin + len(part.rstrip())
@@ -130,17 +133,25 @@ def _line_ends(text: str, line: int, start: int, end: int) -> bool:
     while last > line and text[last] in " \t\r":
         last -= 1
     long, tail = last - line >= _SHORT_LINE, text[last]
-    of_comment = text[line] == "#" or (line == 0 and long and text[end] == "#")  # a quote may begin within it
+    hash_mark = text[line] == "#" and not text[line + 1].isdigit()  # "#80" is a number
+    of_comment = hash_mark or (line == 0 and long and text[end] == "#")  # a quote may begin within it
     comment = _COMMENT.match(text, end) if of_comment else None
     if last < line or (of_comment and comment is None) or (comment is None and _is_marked(text, end, long=long)):
         return True
-    if (_FIELD.match(text, end) and _FIELD.match(text, line)) or not (tail.isalnum() or tail in _GOES_ON):
+    goes_on = tail.isalnum() or tail in _GOES_ON or tail == "."  # of what is no end of a sentence, as it was not taken
+    below = long and text[end].islower() and (line == 0 or _read_indent(text, line) == _read_indent(text, end))
+    goes_on = goes_on or below
+    if (_FIELD.match(text, end) and _FIELD.match(text, line)) or not goes_on:
         return True
     if text[last - 12 if last - line > 12 else line : last + 1].rsplit(None, 1)[-1].lower() in _CONTINUING_WORDS:  # noqa: PLR2004 - a word
         return False
     if comment is not None:
         return not long and not text[comment.end()].islower()
     return _is_in_columns(text, line, start, end) or (not long and (text[end].isupper() or text[end].isdigit()))
+
+
+def _read_indent(text: str, at: int) -> str:
+    return text[text.rfind("\n", 0, at) + 1 : at]
 
 
 def _is_marked(text: str, at: int, *, long: bool) -> bool:
@@ -154,8 +165,9 @@ def _is_marked(text: str, at: int, *, long: bool) -> bool:
 
 def _is_in_columns(text: str, line: int, start: int, end: int) -> bool:
     """True if one of the lines around a break looks like a row of a table, or like an entry of a list."""
-    below = _read_line(text, end)
-    return " | " in text[line:start] or " | " in below or TERM_GAP in below or _has_first_cell(text, end, line)
+    above, below = text[line:start], _read_line(text, end)
+    wide = _WIDE_GAP.search(above) or _WIDE_GAP.search(below)
+    return bool(wide) or " | " in above or " | " in below or TERM_GAP in below or _has_first_cell(text, end, line)
 
 
 def is_entry(text: str, at: int) -> bool:
@@ -209,35 +221,87 @@ def _stop_ends(text: str, begin: int, line: int, start: int, end: int) -> bool:
     if at >= len(text):
         return True
     if text[at].islower() and follow != "\n":
-        words = _LOWER.fullmatch(text[max(0, start - _WORD_CHARS) : start] + "\0" + text[at : at + _WORD_CHARS])
-        if words is None or text[start:end] != ".":
-            return False
-        return _ABBREVIATIONS.isdisjoint(words.groups()) and parts_sentences(*words.groups())
+        return _ends_before_lower(text, start, end, at)
     if text[start] != "." or (end - start > 1 and text[start + 1] == "."):
         return True
-    return _full_stop_ends(text, max(begin, line), start, at)
+    return _full_stop_ends(text, begin, line, start, at)
 
 
-def _full_stop_ends(text: str, begin: int, start: int, follow: int) -> bool:
-    """True if the single full stop at `start` is not part of the word before it."""
-    low = max(begin, start - 12)
+def _ends_before_lower(text: str, start: int, end: int, follow: int) -> bool:
+    """True if the punctuation `text[start:end]` ends a sentence though a word in small letters follows it."""
+    words = _LOWER.fullmatch(text[max(0, start - _WORD_CHARS) : start] + "\0" + text[follow : follow + _WORD_CHARS])
+    if words is None or text[start:end] != ".":
+        return False
+    return _ABBREVIATIONS.isdisjoint(words.groups()) and parts_sentences(*words.groups())
+
+
+def _full_stop_ends(text: str, begin: int, line: int, start: int, follow: int) -> bool:
+    """True if the single full stop at `start` ends the sentence that began at `begin`; `follow` is the next word.
+
+    `line` is where its line begins.
+    """
+    if _stands_in_dots(text, begin, start, follow) or _is_in_brackets(text, begin, start):
+        return False
+    own = max(begin, line)
+    low = max(own, start - 12)
     parts = text[low:start].rsplit(None, 1)
     word = parts[-1].lstrip("(\"'“‘[/") if parts and not text[start - 1].isspace() else ""
     at = start - len(word)
     folded = word.lower()
-    if folded in _BINDING_ABBREVIATIONS:
+    if folded in _BINDING_ABBREVIATIONS or _is_item_number(text, at):
         return False
-    if len(word) == 1 and word.isalpha():
-        return _opens_sentence(text, follow)
-    if word.isdigit() and len(word) <= 2 and _is_ordinal(text, begin, at, follow):  # noqa: PLR2004 - a day, a place
+    if _is_item_number(text, follow):
+        return True
+    if word.isdigit() or ("." in word and word.replace(".", "").isdigit()):
+        return _number_ends(text, own, at, word, follow)
+    opens = _opens_sentence(text, follow)
+    if word.isalpha() and (len(word) == 1 or _shortens(text, at, folded, follow)):
+        return opens
+    timed = folded.lstrip("0123456789:")  # "6:00p.m"
+    return opens if timed in _ENDING_ABBREVIATIONS or (len(word) <= 6 and _INITIALS.fullmatch(word)) else True  # noqa: PLR2004 - "U.S.S.R"
+
+
+def _number_ends(text: str, begin: int, at: int, word: str, follow: int) -> bool:
+    """True if a sentence ends with the number at `at`: it is no day, no item of a list, no section before its title."""
+    first = not text[begin:at].strip()
+    if len(word) <= 2 and _is_ordinal(text, begin, at, follow):  # noqa: PLR2004 - a day, a place
         return False
-    if word.isdigit() and len(word) <= 3 and not text[begin:at].strip():  # noqa: PLR2004 - a list number
+    return not (first and (len(word) <= 3 or "." in word))  # noqa: PLR2004 - a list number
+
+
+def _shortens(text: str, at: int, word: str, follow: int) -> bool:
+    """True for what is no word and stands before a number: "ext. 71"."""
+    own = text[at].islower() and word.isascii() and len(word) <= _SHORT and text[follow].isdigit()
+    return own and not is_common(stem_word(word)) and word not in read_all_function_words()
+
+
+def _is_item_number(text: str, at: int) -> bool:
+    """True for a number with a full stop that counts on with those of a list inside the same paragraph."""
+    found = _NUMBERED.match(text, at)
+    if found is None:
         return False
-    if "." in word and word.replace(".", "").isdigit():  # a release, or the number of a section before its title
-        return bool(text[begin:at].strip())
-    if folded in _ENDING_ABBREVIATIONS or ("." in word and len(word) <= 6):  # noqa: PLR2004 - "U.S.S.R"
-        return _opens_sentence(text, follow)
-    return True
+    number = int(found[1])
+    behind, ahead = text[max(0, at - _COUNT_CHARS) : at], text[found.end() : found.end() + _COUNT_CHARS]
+    behind, ahead = behind[behind.rfind("\n\n") + 1 :], ahead.split("\n\n", 1)[0]
+    if number > 1:
+        counted = re.search(rf"(?:^|\s)\(?{number - 1}\.\s", behind) is not None
+        return counted and behind.rstrip()[-1:] in _PUNCTUATION
+    return number == 1 and re.search(rf"[{_PUNCTUATION})]\s+\(?2\.\s+\S", ahead) is not None
+
+
+def _stands_in_dots(text: str, begin: int, start: int, follow: int) -> bool:
+    """True for one of the dots with spaces between them, as in "1, . . . , n"."""
+    apart = start > begin and text[start - 1].isspace()
+    return apart and (text[follow] in _PUNCTUATION or text[max(begin, start - 4) : start].rstrip()[-1:] in (".", ","))
+
+
+def _is_in_brackets(text: str, begin: int, start: int) -> bool:
+    """True if a bracket is open that closes soon, so that what it holds is shown as a whole."""
+    before, after = text[max(begin, start - _BRACKET_CHARS) : start], text[start + 1 : start + _BRACKET_CHARS]
+    opened = before.count("(") > before.count(")")
+    closed = after.find(")")
+    holds = any(map(str.isalnum, after[: max(closed, 0)]))
+    return opened and holds and "(" not in after[:closed] and "\n\n" not in after[:closed]
 
 
 def _is_ordinal(text: str, begin: int, at: int, follow: int) -> bool:
@@ -257,140 +321,3 @@ def _opens_sentence(text: str, at: int) -> bool:
         stop += 1
     word = text[at:stop]
     return word[:1].isupper() and word.lower() in _OPENERS
-
-
-_ENTRY = re.compile(rf"[^\n{TERM_GAP}]{{1,300}}{TERM_GAP}")  # whoever asks for a term finds it by its begin
-PASSAGE_BYTES = 1_100  # about 256 tokens of English
-_MIN_PASSAGE_BYTES = 350  # a shorter passage continues past the next heading
-_MIN_REST_BYTES = 250  # a smaller remainder joins the previous passage
-
-
-class PassageSpan(NamedTuple):
-    """One passage: characters `start` to `end` of the text, and the path of headings above all of it."""
-
-    start: int
-    end: int
-    heading: str
-
-
-def segment_passages(
-    text: str, headings: Sequence[Heading] = (), *, size: int = PASSAGE_BYTES
-) -> tuple[PassageSpan, ...]:
-    """Cut `text` at sentence boundaries into non-empty passages of about `size` bytes.
-
-    Passages are in order, do not overlap, begin and end with a visible character, and omit white space only. A passage
-    begins at a heading unless the text before it is very short, and always at one that names a release or a date: of
-    what stands below it, the heading alone says when it was. So it does at a term that an entry defines, unless the
-    text before it is very short. A question stands with what answers it. A sentence longer
-    than `size` is cut at white space, or anywhere if it has none.
-    """
-    plain = text.isascii()
-    if plain and not headings and len(text) <= size:
-        end = len(text.rstrip())
-        return (PassageSpan(len(text) - len(text.lstrip()), end, ""),) if end else ()
-    found: list[PassageSpan] = []
-    open_: list[Span] = []
-    used = 0
-    path = ""
-    bare = True  # the open passage contains only headings
-    starts = {heading.start for heading in headings}
-    dated = {heading.start for heading in headings if find_releases(heading.title) or find_days(heading.title)}
-    for begin, end, label in iterate_sections(text, headings):
-        if used >= _MIN_PASSAGE_BYTES or not open_ or (begin in dated and not bare):
-            _close_passage(found, open_, path)
-            open_, used, path, bare = [], 0, label, True
-        else:  # it goes on below another heading, and has the headings that stand above both
-            path = label if bare else _find_common_path(path, label)
-        first = len(found)
-        for span in _iterate_units(text, begin, end, size):
-            weight = span.end - span.start if plain else len(text[span.start : span.end].encode(errors="replace"))
-            if open_ and (used + weight > size or (used >= _MIN_PASSAGE_BYTES and _ENTRY.match(text, span.start))):
-                kept = _take_lead_in(text, open_, size - weight)
-                _close_passage(found, open_, path)
-                open_, path, bare = kept, label, not kept
-                used = sum(len(text[each.start : each.end].encode(errors="replace")) + 1 for each in kept)
-            open_.append(span)
-            used += weight + 1
-            bare = bare and span.start in starts and "\n" not in text[span.start : span.end]
-        if 0 < used < _MIN_REST_BYTES and len(found) > first:
-            last = found.pop()
-            open_, used, path = [Span(last.start, last.end), *open_], size, last.heading
-    _close_passage(found, open_, path)
-    return tuple(found)
-
-
-def _take_lead_in(text: str, spans: list[Span], room: int) -> list[Span]:
-    """Take from the end of a passage what asks, leads in or names what the next one says, if both fit."""
-    last = spans[-1]
-    opens = text[last.end - 1] in "?:" or TERM_GAP in text[last.start : last.end]
-    leads = opens and len(text[last.start : last.end].encode(errors="replace")) < room
-    return [spans.pop()] if leads and len(spans) > 1 else []
-
-
-def _find_common_path(one: str, other: str) -> str:
-    pairs = takewhile(lambda pair: pair[0] == pair[1], zip(one.split(" > "), other.split(" > "), strict=False))
-    return " > ".join(part for part, _ in pairs)
-
-
-def _close_passage(found: list[PassageSpan], spans: list[Span], path: str) -> None:
-    if spans:
-        found.append(PassageSpan(spans[0].start, spans[-1].end, path))
-
-
-def iterate_sections(text: str, headings: Sequence[Heading]) -> Iterator[tuple[int, int, str]]:
-    """Yield (start, end, path of headings) for the text before the first heading and after each heading."""
-    stack: list[Heading] = []
-    begin, path = 0, ""
-    for heading in headings:
-        if heading.start > begin:
-            yield begin, heading.start, path
-        while stack and stack[-1].level >= heading.level:
-            stack.pop()
-        stack.append(heading)
-        begin, path = heading.start, " > ".join(part.title for part in stack[-6:])
-    if begin < len(text):
-        yield begin, len(text), path
-
-
-def _iterate_units(text: str, begin: int, end: int, size: int) -> Iterator[Span]:
-    """Yield a section that fits as a whole, else its short blocks, sentences, or pieces of long sentences."""
-    if end - begin <= size and (text.isascii() or len(text[begin:end].encode(errors="replace")) <= size):
-        yield from _trim_span(text, begin, end)
-        return
-    while begin < end:
-        border = text.find("\n\n", begin, end)
-        border = end if border < 0 else border
-        block = text[begin:border]
-        if len(block) <= size // 2 and (block.isascii() or len(block) <= size // 6):
-            yield from _trim_span(text, begin, border)
-        else:
-            for span in split_sentences(block):
-                start, stop = span.start + begin, span.end + begin
-                if stop - start <= size // 4 or len(text[start:stop].encode(errors="replace")) <= size:
-                    yield Span(start, stop)
-                else:
-                    yield from _split_long_span(text, start, stop, size)
-        begin = border + 2
-
-
-def _split_long_span(text: str, start: int, stop: int, size: int) -> Iterator[Span]:
-    while start < stop:
-        end = _fit_bytes(text, start, stop, size)
-        if end < stop:
-            at = end
-            low = start + (end - start) // 2
-            while at > low and not text[at].isspace():
-                at -= 1
-            end = at if at > low else end
-        yield from _trim_span(text, start, end)
-        start = end
-        while start < stop and text[start].isspace():
-            start += 1
-
-
-def _fit_bytes(text: str, start: int, stop: int, size: int) -> int:
-    """Return the largest end such that `text[start:end]` has at most `size` bytes and at least one character."""
-    piece = text[start : min(stop, start + size)]
-    while len(piece) > 1 and len(piece.encode(errors="replace")) > size:
-        piece = piece[: max(1, len(piece) * size // len(piece.encode(errors="replace")))]
-    return start + len(piece)

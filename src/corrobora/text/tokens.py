@@ -277,7 +277,8 @@ def append_names(text: str) -> str:
     return f"{text}\n{names}" if names else text
 
 
-LIST_ITEM = re.compile(r"(?:[-*+•‣◦–]\)?|\(?\d{1,3}[.)]|\(?[a-z][.)]|(?<=  )o)[ \t]+(?=\S)")
+# "p. 13" counts nothing: a page.
+LIST_ITEM = re.compile(r"(?:[-*+•‣◦–]\)?|\(?\d{1,3}[.)]|\(?[a-z][.)](?!\s+\d)|(?<=  )o)[ \t]+(?=\S)")
 COMMENT = re.compile(r"#+[ \t]+(?=\S)")  # of a configuration or a program
 _QUOTED = re.compile(r"(?:>[ \t]?){1,9}(?=[^\s>])")  # what a mail quotes of another
 CODE_GAP = "\u2002"  # what a reader puts before each line of a block of code, which is read and quoted as it stands

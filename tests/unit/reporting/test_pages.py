@@ -9,7 +9,7 @@ from corrobora.domain.report import Support
 from corrobora.reporting.recheck import recheck_report
 from corrobora.reporting.references import Lookups, SourcePage
 from corrobora.reporting.report_parser import Reference
-from corrobora.text.segmentation import iterate_sections
+from corrobora.text.passages import iterate_sections
 
 NOTES = (
     "Release notes of Sluice\n\n2.6.1 (2022-05-03)\n\n- The default number of gates is 6 (was 3).\n"

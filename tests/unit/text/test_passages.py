@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.plugins.growth import LINEAR, measure_growth
 
 from corrobora.ports import Heading
-from corrobora.text.segmentation import PASSAGE_BYTES, segment_passages
+from corrobora.text.passages import PASSAGE_BYTES, segment_passages
 from corrobora.text.tokens import TERM_GAP
 
 _TEXTS = st.text() | st.lists(st.sampled_from(["Word ", "end. ", "\n\n", "é" * 40, "北京大学。", "x" * 300, " "])).map(

@@ -153,3 +153,45 @@ def test_a_long_block_of_code_is_cut_at_its_empty_lines_else_between_lines():
     lines = [line for each in split("\n".join([part] * 9)) for line in each.split("\n")]
     assert [line.strip() for line in lines] == [line.strip() for line in [part] * 9 for line in line.split("\n")]
     assert split("\u2002" + "x" * 5_000) == ["x" * 5_000]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "They met at 7:30p.m. Friday, June 4th.|Then they ate.",
+        "Ring (01) 223 ext. 41 or write.|It costs approx. 5 EUR.",
+        "The kiln was cold.|12 pots broke.|See below.|3 did not.",
+        "Of pots y1, . . . , yn all are sold .|We go.",
+        "It sets a mark (only the sender reads it. It may be a count) there.|Done.",
+        "(It is cold.)|The next day it is warm (a bit).",
+        "Compare Bell++ and B.700.|B.700 has more bells.",
+    ],
+)
+def test_a_stop_of_an_abbreviation_a_number_or_a_bracket_ends_no_sentence(text: str):
+    assert split(text.replace("|", " ")) == text.split("|")
+
+
+def test_a_list_that_runs_inside_a_paragraph_is_cut_between_its_items_only():
+    steps = "The steps of the work are 1. Fill the kiln. 2. Heat the clay to c. 3. Wait. Then it ends."
+    assert split(steps) == [
+        "The steps of the work are 1. Fill the kiln.", "2. Heat the clay to c.", "3. Wait.", "Then it ends."
+    ]  # fmt: skip
+    figures = "It stands in Figure 1. We show more in Figure 2. The end."
+    assert split(figures) == ["It stands in Figure 1.", "We show more in Figure 2.", "The end."]
+
+
+def test_a_line_that_ends_with_an_abbreviation_goes_on_and_the_number_of_a_page_is_no_item():
+    work = "The work on the language of the kilns is led by J.\nMadden of the north and by others, see p. 7."
+    assert split(work) == [work]
+    page = "They say that the rule of the guild for bells stands on\np. 13  Message 6 is not used any more."
+    assert split(page) == [page]
+    number = "The rule of the guild in number\n#80 has problems that must be\nsolved."
+    assert split(number) == [number]
+
+
+@pytest.mark.parametrize("mark", [":", ";", "++"])
+def test_a_long_line_goes_on_in_small_letters_whatever_it_ends_with(mark: str):
+    text = f"There are two functions that the kilns must provide{mark}\nfiring and cooling of what was made."
+    assert split(text) == [text]
+    shorter = f"The two functions{mark}\nfiring and cooling."
+    assert split(shorter) == shorter.split("\n")

@@ -16,12 +16,13 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from corrobora.adapters.readers import outline
+from corrobora.adapters.readers import outline, paging
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS
 from corrobora.ports import Heading, ParsedDocument
 from corrobora.text.authors import clean_authors
+from corrobora.text.letterheads import read_letterhead
 from corrobora.text.tokens import CODE_GAP, TERM_GAP, sanitize_text, split_words
 from corrobora.text.vocabulary import function_word_share
 
@@ -72,12 +73,17 @@ _SUPERSETS = {  # what senders mean who name the smaller set, as browsers read i
     "iso8859-9": "cp1254",
     "tis-620": "cp874",
 }
-_LINE_END = re.compile("\r\n|[\r\x0b\x0c\x85]")
+_LINE_END = re.compile("\r\n|[\r\x0b\x85]")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 
 
 def decode_text(data: bytes, declared: str = "", within: str = "") -> str:
-    """Return the text of `data`, line ends as single line feeds.
+    """Return the text of `data`, line ends and form feeds as single line feeds; see `decode_pages`."""
+    return "\n".join(decode_pages(data, declared, within))
+
+
+def decode_pages(data: bytes, declared: str = "", within: str = "") -> list[str]:
+    """Return the text of `data` as form feeds part it, line ends as single line feeds.
 
     The character set is `declared` by the sender, or else `within` the document: a server's usual set says little.
 
@@ -95,7 +101,7 @@ def decode_text(data: bytes, declared: str = "", within: str = "") -> str:
     bad = text.count("�") + len(_CONTROL.findall(text))
     if bad > _BAD_SHARE * len(text):
         raise ReadError(ReadOutcome.UNSUPPORTED, f"It is not text: {bad} of {len(text)} characters are not readable.")
-    return _clean_text(_LINE_END.sub("\n", text))
+    return [_clean_text(page) for page in _LINE_END.sub("\n", text).split("\f")]
 
 
 def _clean_text(text: str) -> str:
@@ -317,11 +323,14 @@ _OUTLINE_LINES = 500_000  # a longer text is hardly laid out by hand, and its ou
 
 def read_text(data: bytes, charset: str = "") -> ParsedDocument:
     """Return the text of a file with its outline. Raises `ReadError` if the bytes are no text."""
-    written = outline.join_quoted(outline.open_frames(outline.join_hyphenated(decode_text(data, charset))))
+    whole, dated = paging.join_pages(decode_pages(data, charset))
+    written = outline.join_quoted(outline.open_frames(outline.join_hyphenated(whole)))
     lines = [line.rstrip() for line in written.strip("\n").split("\n")]
     text, headings = outline.read_outline(lines) if len(lines) <= _OUTLINE_LINES else ("\n".join(lines), ())
     above = headings[0].title if headings and all(each.level > headings[0].level for each in headings[1:]) else ""
-    return ParsedDocument(title=outline.find_title(lines) or above, text=text, headings=headings)
+    title, stated = read_letterhead("\n".join(lines))
+    named = outline.find_title(lines) or title or above
+    return ParsedDocument(title=named, text=text, headings=headings, published=stated or dated)
 
 
 def read_csv(data: bytes, charset: str = "") -> ParsedDocument:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import re
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -17,6 +16,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from corrobora.adapters.readers import TextWriter, fold_spaces
+from corrobora.adapters.readers.paging import drop_running_lines
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS
@@ -34,8 +34,6 @@ _CUT = re.compile(r"\ufffe\n?")  # a hyphen at a line end before a capital or a 
 _NOT_TEXT = re.compile("[\uffff\u00ad]")
 _HEADER_BYTES = 1024
 _SHORT_LINE = 0.6
-_RUNNING_SPAN = 4  # pages from the first to the third at whose edge a line stands that is no part of the text
-_RUNNING_LINES = 2  # at each edge of a page: a title and a rule, or a note and the number
 _DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
 _MEASURED = 3  # letters of a line
 _OTHER_SIZE = 1.1  # times the height of the letters before; the sizes of one font in one paragraph differ less
@@ -77,8 +75,7 @@ def read_pdf(data: bytes, charset: str = "", *, max_pages: int = LIMITS.pdf_max_
             ) from error
         raise ReadError(ReadOutcome.BROKEN, "The PDF is damaged.") from error
     writer = TextWriter()
-    for _ in range(_RUNNING_LINES):
-        pages = drop_running_lines(pages)
+    pages = drop_running_lines(pages)
     write_pages(pages, writer)
     text = writer.build_parsed().text
     _check_text(text)
@@ -198,33 +195,6 @@ def _read_metadata(document: PdfDocument) -> tuple[str, str, list[str]]:
     stated = _DATE.match(about.get("CreationDate", ""))
     published = "-".join(part for part in stated.groups() if part) if stated else ""
     return title, published, read_byline(about.get("Author", ""))
-
-
-def drop_running_lines(pages: list[str]) -> list[str]:
-    """Leave out the first and last lines that stand on three of five pages: titles, authors and page numbers.
-
-    A number alone is one of a page if it counts on with the pages.
-    """
-    split = [page.strip().split("\n") if page.strip() else [] for page in pages]
-    ends = [[_name_edge(lines[n], at) for n in (0, -1)] if len(lines) > 1 else [] for at, lines in enumerate(split)]
-    places: dict[str, list[int]] = defaultdict(list)
-    for at, own in enumerate(ends):
-        for key in frozenset[str]().union(*own):
-            places[key].append(at)
-    runs = {key for key, at in places.items() if any(b - a <= _RUNNING_SPAN for a, b in zip(at, at[2:], strict=False))}
-    kept: list[str] = []
-    for page, lines, own in zip(pages, split, ends, strict=True):
-        first, last = (bool(runs & keys) for keys in own) if own else (False, False)
-        kept.append("\n".join(lines[first : len(lines) - last]) if first or last else page)
-    return kept
-
-
-def _name_edge(line: str, page: int) -> frozenset[str]:
-    """Return a line as it is, and with its first or last number as how far it is from that of its page."""
-    text = " ".join(line.split()).casefold()
-    numbers = list(re.finditer(r"\d{1,4}", text))
-    found = {f"{text[: n.start()]}{int(n[0]) - page:+}{text[n.end() :]}" for n in (*numbers[:1], *numbers[-1:])}
-    return frozenset(found if text.isdecimal() else {text, *found})
 
 
 def write_pages(pages: list[str], writer: TextWriter) -> None:

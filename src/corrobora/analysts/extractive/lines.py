@@ -17,6 +17,7 @@ from corrobora.analysts.extractive.ranker import Sentence, find_exchanges, is_qu
 from corrobora.domain.evidence import Passage
 from corrobora.roles.extract import Excerpt
 from corrobora.text.entries import find_entries, is_numbered_heading, read_terms
+from corrobora.text.letterheads import find_letterhead
 from corrobora.text.segmentation import Span, is_entry, split_sentences
 from corrobora.text.tokens import (
     COMMENT,
@@ -37,7 +38,7 @@ _ANSWER_MARK = re.compile(r"[^\W\d_]{1,8}:\s")
 _ADDRESS = re.compile(r"\S+://\S+")
 _LITERAL = re.compile(r"([\"'`])[^\"'`\n]*\1(?=\s*[,)\]};])")  # words that a program handles say nothing of it
 _VALUE = re.compile(r": .*\d")
-_DRAWN = re.compile(r"([^\w\s])\1{7}")  # a rule, or a bar of progress
+_DRAWN = re.compile(r"([^\w\s])\1{7}|(?:\. ?){7}")  # a rule, a bar of progress, or what leads to the number of a page
 _MAIL_HEADERS = re.compile(  # RFC 5322: they address a message and state nothing of what it is about
     r"(?m)(?:^(?:From|To|Cc|Bcc|Reply-To|Subject|Date|Sent|Von|An|Betreff|Datum|Gesendet):[ \t][^\n]*(?:\n|\Z)){2,}"
 )
@@ -113,6 +114,8 @@ class _PassageReader:
             for match in _MAIL_HEADERS.finditer(passage.text)
             if not is_table_row(match.group().split("\n", 1)[0])
         ]
+        if passage.start == 0 and (end := find_letterhead(passage.text)):
+            self._headers.append((0, end))
         self._local, self._opened = "", -1  # the heading inside the passage, and where it begins until a line is read
         self._last: int = 0  # the end and the turn of the line before
         self._turn: int = -1

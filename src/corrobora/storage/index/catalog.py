@@ -18,7 +18,7 @@ from corrobora.ports import IngestItem
 from corrobora.storage.index import facts
 from corrobora.storage.index.documents import DocumentKey, PreparedDocument, StoredDocument
 from corrobora.storage.index.terms import Fields, Tokenizer, make_fields
-from corrobora.text.segmentation import PassageSpan
+from corrobora.text.passages import PassageSpan
 from corrobora.text.tokens import tokenizer_fingerprint
 
 if TYPE_CHECKING:

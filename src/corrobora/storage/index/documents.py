@@ -15,7 +15,7 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Passage, PassageId, Source, SourceId, read_file_name
 from corrobora.ports import IngestItem
 from corrobora.storage.index.terms import TITLE_WEIGHT, Fields, make_fields
-from corrobora.text.segmentation import PassageSpan, segment_passages
+from corrobora.text.passages import PassageSpan, segment_passages
 from corrobora.text.tokens import sanitize_text
 
 DocumentKey: TypeAlias = tuple[str, str, str, str]  # address, snapshot, path, digest

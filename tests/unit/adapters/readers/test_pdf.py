@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pypdf import PdfReader, PdfWriter
 
 from corrobora.adapters.readers import TextWriter
-from corrobora.adapters.readers.pdf import drop_running_lines, join_paragraphs, read_pdf, write_pages
+from corrobora.adapters.readers.paging import drop_running_lines
+from corrobora.adapters.readers.pdf import join_paragraphs, read_pdf, write_pages
 from corrobora.domain.errors import ReadError
 
 
@@ -87,8 +88,8 @@ def test_each_page_is_a_heading_at_the_first_sentence_that_begins_on_it():
 def test_lines_that_run_along_the_edges_of_pages_are_no_text():
     body = ["A rule has no end and", "goes on here.", "It is kept.", "A row of 8.", "No. 9."]
     pages = [f"{n + 11} The Guide\nSynopsis\n{text}\nTotal {5 * n}\n{n + 1}\n" for n, text in enumerate(body)]
-    assert drop_running_lines(pages) == [f"Synopsis\n{text}\nTotal {5 * n}" for n, text in enumerate(body)]
-    assert drop_running_lines(pages[:2]) == pages[:2]
+    assert drop_running_lines(pages) == [f"{text}\nTotal {5 * n}" for n, text in enumerate(body)]
+    assert drop_running_lines(pages[:2]) == [page.rstrip() for page in pages[:2]]
     apart = ["A note.\nIt says one thing.", *(f"Page {n * n} of it\n{n} words {n}." for n in range(4))]
     assert drop_running_lines(apart * 2) == apart * 2
     assert "no end and goes on here." in read_pdf(made(*pages)).text.replace("Synopsis ", "").replace("Total 0 ", "")

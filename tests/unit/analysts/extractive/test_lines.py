@@ -155,3 +155,13 @@ def test_a_quoted_mail_is_printed_without_the_signs_of_quotation() -> None:
     fact = Fact.from_quote(of, of.passages[0], text, claim="", confidence=0.5)
     assert fact is not None
     assert cite_fact(fact) == "The keys of the kiln lie with the porter of the old mill [S9:C9]."
+
+
+def test_letterheads_and_entries_of_contents_state_nothing():
+    memo = (
+        "Harbour Board of the North                       O. Brandt\nNote of the Board: 12                            "
+        "The Port\n\nThe crane of the board is old.\n\nWork of the board . . . . . . . . . . . . . . 12"
+    )
+    assert [(line.text, line.sentence.bare) for line in lines_of(memo) if not line.sentence.bare] == [
+        ("The crane of the board is old.", False)
+    ]
