@@ -27,6 +27,7 @@ _NOBODY = frozenset(  # what programs and forms write where no author is named
 _ADDRESS = re.compile(r"(?i)\b(?:https?:|www\.)|[\w.+-]+@[\w-]+\.\w|^@")
 _NO_LETTER = re.compile(r"[\[\]<>|`*;#]")  # what part of a name is none, and marks in a list of sources
 _INITIAL = re.compile(r"[^\W\d_]\.(?:-[^\W\d_]\.)?")
+_AND = re.compile(r"(?:^|\s)(?:and|und|et|y|&)\s")
 _BY = re.compile(r"(?i)^by\s+(?=\S)")
 
 
@@ -65,9 +66,16 @@ def read_byline(text: str) -> list[str]:
     found: list[str] = []
     for part in _BY.sub("", " ".join(text.split())).split(";"):
         pieces = [piece.strip() for piece in part.split(",") if piece.strip()]
+        pieces = [name for piece in pieces for name in _split_persons(piece)]
         one = len(pieces) == 2 and " " not in pieces[0].strip()  # noqa: PLR2004 - family and given name
         found += [name_person(part)] if one else [name_group(piece) for piece in pieces]
     return found
+
+
+def _split_persons(names: str) -> list[str]:
+    """Return the persons that "and" joins; the whole if it may name an organisation: "Board of Bells and Ropes"."""
+    parts = [part.strip() for part in _AND.split(names) if part.strip()]
+    return parts if all(_is_person(part.split()) for part in parts) else [names]
 
 
 def clean_authors(names: Iterable[str]) -> tuple[str, ...]:

@@ -82,3 +82,9 @@ def test_every_text_gives_names_on_one_line_and_only_persons_have_a_comma(text: 
     for name in clean_authors([name_person(text), *read_byline(text)]):
         assert "\n" not in name
         assert len(name) <= 120
+
+
+def test_names_that_and_joins_are_several_persons_but_an_organisation_stays_one():
+    assert read_byline("Greta Lund and Ole Brandt and Mia Holm") == ["Greta Lund", "Ole Brandt", "Mia Holm"]
+    assert read_byline("Greta Lund, Ole Brandt, and Jan van de Wiel") == ["Greta Lund", "Ole Brandt", "Jan van de Wiel"]
+    assert read_byline("Ministry of Bells and Ropes") == ["Ministry of Bells and Ropes"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -22,6 +23,7 @@ from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS
 from corrobora.ports import ParsedDocument
 from corrobora.text.authors import read_byline
+from corrobora.text.letterheads import find_full_date
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import CODE_GAP, sanitize_text, split_words
 
@@ -32,9 +34,23 @@ _PAGE = "\x01"  # begins each page while lines are joined; no page holds one
 _HYPHEN = re.compile(r"(?<=[^\W\d_])(?:\ufffe\n?|[-\u2010\u00ad]\n)(?=\x01?[a-zß-öø-ÿ])")
 _CUT = re.compile(r"\ufffe\n?")  # a hyphen at a line end before a capital or a digit stays a hyphen
 _NOT_TEXT = re.compile("[\uffff\u00ad]")
+_ACCENT = re.compile(  # before its letter, as TeX draws it; "it\u00b4s" has an apostrophe
+    r"((?<=[^\W\d_])[\u00a8\u00b4\u02c7\u02da](?!s\b)|(?<!\S)\u00a8)([^\W\d_])"
+)
+_COMBINING = {"\u00a8": "\u0308", "\u00b4": "\u0301", "\u02c7": "\u030c", "\u02da": "\u030a"}
+_NOTE_NUMBER = re.compile(r"\d{1,2}(?=[A-Z][a-z])")
+_PUBLISHED = re.compile(
+    r"(?is)\bpublished\b[^\u00a9]{0,200}\u00a9\s*((?:19|20)\d\d)\b|\bpublished(?: online)?:?\s([^\n]{8,30})"
+)
+_DATE_WORDS = 6  # of a line that says when a work was written
+_NUMBER = re.compile(r"[-−+]?[\d.,%]*\d[\d.,%]*")
+_FEW_NUMBERS, _NUMBER_SHARE = 3, 0.6  # of a row of a table, or of the axis of a figure
+_ROWS = 6
+_STOPS = re.compile(r"[.!?:;](?:\s|\Z)")
 _HEADER_BYTES = 1024
 _SHORT_LINE = 0.6
 _DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
+_RAISED = 2  # characters of a line that may be a mark above or below the others
 _MEASURED = 3  # letters of a line
 _OTHER_SIZE = 1.1  # times the height of the letters before; the sizes of one font in one paragraph differ less
 _BOLD = re.compile(rb"(?i)bold|black|heavy|(?<![a-z])cmb")  # in the name of a font
@@ -67,7 +83,8 @@ def read_pdf(data: bytes, charset: str = "", *, max_pages: int = LIMITS.pdf_max_
         document = PdfDocument(data, password="")
         total = len(document)
         pages, largest = _read_pages(document, min(total, max_pages))
-        title, published, authors = _read_metadata(document)
+        title, made, authors = _read_metadata(document)
+        published = find_work_date(pages[0] if pages else "") or made
     except PdfiumError as error:
         if "password" in str(error).lower():
             raise ReadError(
@@ -126,7 +143,7 @@ def _read_pages(document: PdfDocument, count: int) -> tuple[list[str], str]:
         lines = said.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         heights = _measure_lines(letters, lines) if said.count("\r") == said.count("\n") == len(lines) - 1 else ()
         page.close()
-        pages.append(_part_sizes(lines, heights))
+        pages.append(join_accents(_part_sizes(lines, heights)))
         largest = _find_largest(lines, heights) if number == 0 else largest
     return pages, largest
 
@@ -161,12 +178,36 @@ def _part_sizes(lines: Sequence[str], heights: Sequence[float]) -> str:
 
     A line that goes on in small letters after no end of a sentence is of the same paragraph, whatever it is set in.
     """
-    parted = list(lines[:1])
-    for before, line, above, height in zip(lines, lines[1:], heights, heights[1:], strict=False):
+    if not heights:
+        return "\n".join(lines)
+    parted: list[str] = []
+    before, above = "", 0.0
+    for line, height in zip(lines, heights, strict=True):
         differs = min(above, height) > 0 and max(above, height) > _OTHER_SIZE * min(above, height)
-        goes_on = line[:1].islower() and before.rstrip()[-1:] not in ".!?:;"
-        parted += ["", line] if differs and not goes_on else [line]
-    return "\n".join(parted if heights else lines)
+        goes_on = _goes_on(before, line)
+        if differs and not goes_on:
+            parted += ["", _NOTE_NUMBER.sub("", line, count=1) if height < above and _NOTE_NUMBER.match(line) else line]
+        else:
+            parted.append(line)
+        if len(line.strip()) > _RAISED:
+            before, above = line, height
+    return "\n".join(parted)
+
+
+def _goes_on(before: str, line: str) -> bool:
+    """True for a line in small letters, or a raised number before such, below one that ends no sentence."""
+    raised = len(line.strip()) <= _RAISED or (line[0].isdigit() and line[1:].lstrip()[:1].islower())
+    return (raised or line[:1].islower()) and before.rstrip()[-1:] not in ".!?:;"
+
+
+def join_accents(text: str) -> str:
+    """Return a text whose letters have the accents that stand before them, as TeX draws them: "Gr\u00b4egoire"."""
+    return _ACCENT.sub(_join_accent, text)
+
+
+def _join_accent(match: re.Match[str]) -> str:
+    joined = unicodedata.normalize("NFC", match[2] + _COMBINING[match[1]])
+    return joined if len(joined) == 1 else match[0]
 
 
 def _find_largest(lines: Sequence[str], heights: Sequence[float]) -> str:
@@ -195,6 +236,18 @@ def _read_metadata(document: PdfDocument) -> tuple[str, str, list[str]]:
     stated = _DATE.match(about.get("CreationDate", ""))
     published = "-".join(part for part in stated.groups() if part) if stated else ""
     return title, published, read_byline(about.get("Author", ""))
+
+
+def find_work_date(first: str) -> str:
+    """Return when the first page says that a work was published or written; "" if it does not.
+
+    The file may have been made much later: its own date is that of its making.
+    """
+    stated = _PUBLISHED.search(first)
+    if stated and (stated[1] or find_full_date(stated[2])):
+        return stated[1] or find_full_date(stated[2])
+    lines = (line for line in first.split("\n") if len(line.split()) <= _DATE_WORDS)
+    return next(filter(None, map(find_full_date, lines)), "")
 
 
 def write_pages(pages: list[str], writer: TextWriter) -> None:
@@ -239,7 +292,10 @@ def _is_reversed(text: str) -> bool:
 
 
 def join_paragraphs(text: str) -> list[str]:
-    """Join lines into paragraphs: a blank line, a list mark, or a short line before a capital ends a paragraph."""
+    """Join lines into paragraphs: a blank line, a list mark, or a short line before a capital ends a paragraph.
+
+    A row of numbers is a paragraph of its own, and so is each line of a table.
+    """
     lines = [line.strip() for line in text.split("\n")]
     lengths = [len(line) for line in lines if line]
     typical = sum(length**2 for length in lengths) / max(1, sum(lengths))  # of the line a letter stands in
@@ -252,7 +308,20 @@ def join_paragraphs(text: str) -> list[str]:
         last = found[-1][-1] if found[-1] else ""
         item = said[0] in "•‣◦▪–" and said[1:2] == " "
         short = bool(last.strip(_PAGE)) and len(last) < _SHORT_LINE * typical
-        if item or (short and not said[0].islower() and last[-1] != ","):
+        apart = _is_of_numbers(line) or _is_of_numbers(last)
+        if item or apart or (short and not said[0].islower() and last[-1] != ","):
             found.append([])
         found[-1].append(line)
-    return [" ".join(block) for block in found if block]
+    parts = ([[line] for line in block] if _is_table(block) else [block] for block in found if block)
+    return [" ".join(part) for each in parts for part in each]
+
+
+def _is_table(block: Sequence[str]) -> bool:
+    """True for several lines in which no sentence ends: rows, as text that goes on so long has a stop somewhere."""
+    return len(block) >= _ROWS and not any(map(_STOPS.search, block))
+
+
+def _is_of_numbers(line: str) -> bool:
+    words = line.removeprefix(_PAGE).split()
+    numbers = sum(_NUMBER.fullmatch(word) is not None for word in words)
+    return numbers >= _FEW_NUMBERS and numbers >= _NUMBER_SHARE * len(words)

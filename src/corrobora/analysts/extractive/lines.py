@@ -18,6 +18,7 @@ from corrobora.domain.evidence import Passage
 from corrobora.roles.extract import Excerpt
 from corrobora.text.entries import find_entries, is_numbered_heading, read_terms
 from corrobora.text.letterheads import find_letterhead
+from corrobora.text.reference_lists import find_references
 from corrobora.text.segmentation import Span, is_entry, split_sentences
 from corrobora.text.tokens import (
     COMMENT,
@@ -42,6 +43,10 @@ _DRAWN = re.compile(r"([^\w\s])\1{7}|(?:\. ?){7}")  # a rule, a bar of progress,
 _MAIL_HEADERS = re.compile(  # RFC 5322: they address a message and state nothing of what it is about
     r"(?m)(?:^(?:From|To|Cc|Bcc|Reply-To|Subject|Date|Sent|Von|An|Betreff|Datum|Gesendet):[ \t][^\n]*(?:\n|\Z)){2,}"
 )
+_KEYWORDS = re.compile(r"(?i)(?:key ?words?(?: and phrases)?|index terms|schlüsselwörter|mots[- ]clés)\s?[:—]\s?[^:]+")
+_CAPTION = re.compile(r"(?:Figure|Fig\.|Table|Abbildung|Tabelle|Listing) \d+: .{1,200}")
+_TITLE_WORDS = 12
+_JOINING = frozenset("A An And For Of Or The a an and for of or the".split())  # the small words of a title
 _NAMED = re.compile(r"[^\W\d]\w{4,}")  # long enough to be the name of something in code
 _LABELLED = re.compile(r"\(?[A-Z][\w '’/()-]{1,40}: \S")
 
@@ -109,13 +114,14 @@ class _PassageReader:
         self._titles = frozenset(map(fold_whitespace, passage.heading.split(" > ")))  # that stand in its text as well
         self._turns = find_speaker_turns(passage.text)
         self._starts = [turn.start for turn in self._turns]
-        self._headers = [
+        self._silent = [  # what addresses a message or names works
             match.span()
             for match in _MAIL_HEADERS.finditer(passage.text)
             if not is_table_row(match.group().split("\n", 1)[0])
         ]
         if passage.start == 0 and (end := find_letterhead(passage.text)):
-            self._headers.append((0, end))
+            self._silent.append((0, end))
+        self._silent += find_references(passage.text, passage.heading.rsplit(" > ", 1)[-1])
         self._local, self._opened = "", -1  # the heading inside the passage, and where it begins until a line is read
         self._last: int = 0  # the end and the turn of the line before
         self._turn: int = -1
@@ -166,7 +172,7 @@ class _PassageReader:
         above = self._about | frozenset(stem_text(f"{self._local} {speaker}"))
         above |= frozenset(stem_text(split_joined_names(term)))
         bare = _is_bare(read, listed=item) if turn < 0 or item else False
-        bare = bare or any(begin <= span.start < end for begin, end in self._headers)
+        bare = bare or any(begin <= span.start < end for begin, end in self._silent)
         stems, heading = stem_text(split_joined_names(read)), stem_heading(self._local or self._passage.heading)
         name, place = str(self._passage.id), self._passage.heading
         return Sentence(read, stems, above, name, turn >= 0, item, bare, 0.0, heading, place, term)
@@ -234,13 +240,22 @@ def _is_bare(text: str, *, listed: bool) -> bool:
 
 
 def _states_nothing(text: str) -> bool:
-    """True for references, titles, bare addresses (hardly any function words), a shell's dialogue and drawn lines."""
-    if text.startswith(("[", ">>>")) or _DRAWN.search(text):
+    """True for titles, captions, keywords, addresses (few function words), a shell's dialogue and drawn lines."""
+    if text.startswith(("[", ">>>")) or _DRAWN.search(text) or _KEYWORDS.fullmatch(text) or _CAPTION.fullmatch(text):
         return True
     if _LABELLED.match(text) or is_table_row(text) or is_in_other_script(text):
         return False
     said = split_words(_LITERAL.sub(" ", _ADDRESS.sub(" ", text)))
-    return function_word_share(said) < max(1 / max(1, len(said)), _FUNCTION_WORDS)
+    return _is_title(text) or function_word_share(said) < max(1 / max(1, len(said)), _FUNCTION_WORDS)
+
+
+def _is_title(text: str) -> bool:
+    """True for a few words with a stop that are capitalised but for the small ones, as a title is: "Bells of Lund."."""
+    words = text.strip(' .“”"').split()
+    small = {word for word in words if word.lower() in read_all_function_words()}
+    rest = [word for word in words[1:] if word not in small and not word.isupper()]
+    titled = text[-1:] in '.”"' and len(words) <= _TITLE_WORDS and small <= _JOINING and words[0][0].isupper()
+    return titled and bool(rest) and all(word[0].isupper() for word in rest)
 
 
 _TURN = re.compile(

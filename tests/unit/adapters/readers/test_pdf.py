@@ -12,7 +12,7 @@ from pypdf import PdfReader, PdfWriter
 
 from corrobora.adapters.readers import TextWriter
 from corrobora.adapters.readers.paging import drop_running_lines
-from corrobora.adapters.readers.pdf import join_paragraphs, read_pdf, write_pages
+from corrobora.adapters.readers.pdf import find_work_date, join_accents, join_paragraphs, read_pdf, write_pages
 from corrobora.domain.errors import ReadError
 
 
@@ -216,3 +216,33 @@ def test_paragraphs_are_rebuilt():
         "This is the first line of a paragraph that is long and goes on here to a length like this one to end.",
         "• item",
     ]
+
+
+def test_rows_of_numbers_and_tables_without_stops_are_paragraphs_of_their_own():
+    prose = "The mice of the first group were exposed to light of one kind for some weeks\nand lived"
+    axis = "0 10 20 30 40"
+    assert join_paragraphs(f"{prose}\n{axis}\nLonger than others.") == [
+        prose.replace("\n", " "),
+        axis,
+        "Longer than others.",
+    ]
+    card = [f"bell.{name} rings the bell of the tower that is named {name}" for name in "abcdef"]
+    assert join_paragraphs("\n".join(card)) == card
+    told = [*card[:3], "This is a sentence. It ends, and another one goes on below it for a", *card[3:]]
+    assert join_paragraphs("\n".join(told)) == [" ".join(told)]
+
+
+def test_accents_stand_on_their_letters_but_apostrophes_and_hats_of_formulas_stay():
+    assert join_accents("Sch\u00a8olm and B\u00b4eda, in \u00a8Oland") == "Sch\u00f6lm and B\u00e9da, in \u00d6land"
+    for text in ("don\u00b4t", "it\u00b4s so", "y\u02c6i and \u02c6\u03b8", "a\u00a8 o", "\u00a8\u03a9"):
+        assert join_accents(text) == text
+
+
+def test_the_first_page_dates_a_paper():
+    said = "This is a preprint of an article published in Bell Review, 50.\nCopyright \u00a9 2008 Bells.\nMay 10, 2023"
+    assert find_work_date(said) == "2008"
+    assert find_work_date("A paper of bells.\nPublished: 3 May 2004\nIt rang.") == "2004-05-03"
+    assert find_work_date("It was published in 2004 as a book.\n") == ""
+    page = "A paper of bells.\nFebruary 10, 2023\nIt rang in May 1984, and it was then as cold."
+    assert read_pdf(made(page)).published == "2023-02-10"
+    assert read_pdf(made("A paper of bells.\nIt rang in May 1984, and it was then as cold as now.")).published == ""

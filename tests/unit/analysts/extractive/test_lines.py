@@ -165,3 +165,19 @@ def test_letterheads_and_entries_of_contents_state_nothing():
     assert [(line.text, line.sentence.bare) for line in lines_of(memo) if not line.sentence.bare] == [
         ("The crane of the board is old.", False)
     ]
+
+
+def test_entries_captions_keywords_and_titles_with_a_stop_state_nothing():
+    silent = (
+        "Lund G (2002).", "Bells of the North.", "Bell Review, 19(10), 13–18.", "Keywords: bells, ropes, kilns.",
+        "Figure 3: Two of the bells, as they hang in the tower.", "Survey of Bell Systems .",
+    )  # fmt: skip
+    told = (
+        "Figure 3 shows the bells of the tower.", "Contributed by Greta Lund.",
+        "Keyword: Bell; Meaning: It rings in Lund.",
+        "Greta Lund is Head of the Bell Guild.",
+    )  # fmt: skip
+    paragraphs = (" ".join(silent[:3]), *silent[3:], *told)
+    lines = lines_of("The bells are old, and nobody rings them.\n\n" + "\n\n".join(paragraphs))
+    assert {line.text for line in lines if line.sentence.bare} == set(silent)
+    assert {line.text for line in lines if not line.sentence.bare} >= set(told)
