@@ -46,6 +46,7 @@ _OPENERS = frozenset(
 )
 _INITIALS = re.compile(r"[^\W\d_]+(?:\.[^\W\d_]+)+")
 _NUMBERED = re.compile(r"\(?(\d{1,2})\.\s+\S")
+_LEADS_IN = frozenset({"are", "were", "sind", "sont", "son"})  # "the steps are 1. ..."
 _COUNT_CHARS = 1_500  # within which the items of a list that runs inside a paragraph follow each other
 _BRACKET_CHARS = 200
 _SHORT = 6  # letters of an abbreviation before a number
@@ -286,6 +287,8 @@ def _is_item_number(text: str, at: int) -> bool:
     if number > 1:
         counted = re.search(rf"(?:^|\s)\(?{number - 1}\.\s", behind) is not None
         return counted and behind.rstrip()[-1:] in _PUNCTUATION
+    if number == 1 and not _LEADS_IN.isdisjoint(behind[-10:].lower().split()[-1:]):
+        return True  # a quote may end before the others
     return number == 1 and re.search(rf"[{_PUNCTUATION})]\s+\(?2\.\s+\S", ahead) is not None
 
 

@@ -176,6 +176,7 @@ def test_a_list_that_runs_inside_a_paragraph_is_cut_between_its_items_only():
     assert split(steps) == [
         "The steps of the work are 1. Fill the kiln.", "2. Heat the clay to c.", "3. Wait.", "Then it ends."
     ]  # fmt: skip
+    assert split("Its steps are 1. Fill the kiln.") == ["Its steps are 1. Fill the kiln."], "a quote has no other items"
     figures = "It stands in Figure 1. We show more in Figure 2. The end."
     assert split(figures) == ["It stands in Figure 1.", "We show more in Figure 2.", "The end."]
 

@@ -46,6 +46,7 @@ _MAIL_HEADERS = re.compile(  # RFC 5322: they address a message and state nothin
 _KEYWORDS = re.compile(r"(?i)(?:key ?words?(?: and phrases)?|index terms|schlüsselwörter|mots[- ]clés)\s?[:—]\s?[^:]+")
 _CAPTION = re.compile(r"(?:Figure|Fig\.|Table|Abbildung|Tabelle|Listing) \d+: .{1,200}")
 _TITLE_WORDS = 12
+_TORN = (",", ";", ")", "]", "}")  # with which the rest of a formula begins
 _JOINING = frozenset("A An And For Of Or The a an and for of or the".split())  # the small words of a title
 _NAMED = re.compile(r"[^\W\d]\w{4,}")  # long enough to be the name of something in code
 _LABELLED = re.compile(r"\(?[A-Z][\w '’/()-]{1,40}: \S")
@@ -241,7 +242,12 @@ def _is_bare(text: str, *, listed: bool) -> bool:
 
 def _states_nothing(text: str) -> bool:
     """True for titles, captions, keywords, addresses (few function words), a shell's dialogue and drawn lines."""
-    if text.startswith(("[", ">>>")) or _DRAWN.search(text) or _KEYWORDS.fullmatch(text) or _CAPTION.fullmatch(text):
+    if (
+        text.startswith(("[", ">>>", *_TORN))
+        or _DRAWN.search(text)
+        or _KEYWORDS.fullmatch(text)
+        or _CAPTION.fullmatch(text)
+    ):
         return True
     if _LABELLED.match(text) or is_table_row(text) or is_in_other_script(text):
         return False

@@ -171,6 +171,7 @@ def test_entries_captions_keywords_and_titles_with_a_stop_state_nothing():
     silent = (
         "Lund G (2002).", "Bells of the North.", "Bell Review, 19(10), 13–18.", "Keywords: bells, ropes, kilns.",
         "Figure 3: Two of the bells, as they hang in the tower.", "Survey of Bell Systems .",
+        ", n) of which the bells are rung in the tower.",
     )  # fmt: skip
     told = (
         "Figure 3 shows the bells of the tower.", "Contributed by Greta Lund.",
