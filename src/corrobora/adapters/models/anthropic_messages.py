@@ -24,9 +24,14 @@ from corrobora.adapters.models import (
     read_text,
     write_arguments,
 )
-from corrobora.adapters.models.framing import BrokenAnswerError, RejectedError, UnfinishedAnswerError
+from corrobora.adapters.models.framing import (
+    ForeignAnswerError,
+    RejectedError,
+    UnfinishedAnswerError,
+)
 from corrobora.adapters.models.transport import HttpEndpoint
 from corrobora.analysts.language_model import Effort, Ending
+from corrobora.analysts.language_model.parsing import is_whole_object
 
 _VERSION = "2023-06-01"
 _CACHED = {"type": "ephemeral"}
@@ -154,7 +159,7 @@ class _Answer:
     _thoughts: int = 0
 
     def add_event(self, event: bytes) -> None:
-        """Take in one event. Raises `BrokenAnswerError`, or `RejectedError` if the event is an error."""
+        """Take in one event. Raises `ForeignAnswerError`, or `RejectedError` if the event is an error."""
         if event == b"[DONE]":  # as servers of other protocols end a stream
             self.finished = True
             return
@@ -180,7 +185,7 @@ class _Answer:
                 case _:
                     pass  # pings, ends of blocks, and what later versions add
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-            raise BrokenAnswerError(f"no message ({type(error).__name__})") from error
+            raise ForeignAnswerError(f"no message ({type(error).__name__})") from error
 
     def _add_usage(self, value: Mapping[str, Any]) -> None:
         usage = value.get("usage")
@@ -213,11 +218,11 @@ class _Answer:
 
     def make_completion(self) -> Completion:
         """Return the whole answer. Raises `UnfinishedAnswerError` if the stream ended before its end."""
-        if not (self.finished or self.reason):
-            raise UnfinishedAnswerError("the answer ended early")
         blocks = self._blocks.values()
         calls = [(block.name, "".join(block.parts) or "{}") for block in blocks if block.name]
         text = choose_text(calls, self.tool, "".join(part for block in blocks if block.is_text for part in block.parts))
+        if not (self.finished or self.reason or (self._usage and is_whole_object(text))):
+            raise UnfinishedAnswerError("the answer ended early")
         usage = self._usage
         read, written = read_count(usage, "cache_read_input_tokens"), read_count(usage, "cache_creation_input_tokens")
         sent = read_count(usage, "input_tokens") + read + written

@@ -25,9 +25,15 @@ from corrobora.adapters.models import (
     read_text,
     write_arguments,
 )
-from corrobora.adapters.models.framing import BrokenAnswerError, RejectedError, UnfinishedAnswerError
+from corrobora.adapters.models.framing import (
+    BrokenAnswerError,
+    ForeignAnswerError,
+    RejectedError,
+    UnfinishedAnswerError,
+)
 from corrobora.adapters.models.transport import HttpEndpoint
 from corrobora.analysts.language_model import Ending
+from corrobora.analysts.language_model.parsing import is_whole_object
 
 _ENDINGS: Mapping[str, Ending] = {
     **dict.fromkeys(("length", "model_length", "max_tokens", "max_output_tokens"), "length"),
@@ -128,15 +134,16 @@ class _Answer:
     _begun: bool = False  # an empty list of choices is an empty answer, as some filters give it
 
     def add_event(self, event: bytes) -> None:
-        """Take in one event. Raises `BrokenAnswerError`, or `RejectedError` if the event is an error."""
+        """Take in one event. Raises `ForeignAnswerError`, or `RejectedError` if the event is an error."""
         if event == b"[DONE]":
             self.finished = True
             return
         try:
-            value = load_json(event)
+            value = _read_native(load_json(event))
             if value.get("error") or ("choices" not in value and (value.get("message") or value.get("detail"))):
                 raise RejectedError(200, {}, event)
             self._begun = self._begun or "choices" in value
+            self.finished = value.get("done", self.finished) is True
             for choice in value.get("choices") or ():
                 self._add_choice(choice)
             if isinstance(value.get("usage"), dict):
@@ -146,7 +153,7 @@ class _Answer:
                     read_count(usage, "prompt_tokens"), read_count(usage, "completion_tokens"), cached
                 )
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-            raise BrokenAnswerError(f"no chat completion ({type(error).__name__})") from error
+            raise ForeignAnswerError(f"no chat completion ({type(error).__name__})") from error
 
     def _add_choice(self, choice: Mapping[str, Any]) -> None:
         if error := choice.get("error"):
@@ -156,6 +163,8 @@ class _Answer:
             return
         delta: Mapping[str, Any] = choice.get("delta") or choice.get("message") or {}
         self.reason = choice.get("finish_reason") or self.reason
+        if isinstance(text := choice.get("text"), str) and not delta:  # of completions that are no chat
+            delta = {"content": text}
         if isinstance(thought := delta.get("reasoning_content") or delta.get("reasoning"), str):
             self._thoughts.append(thought)
         if content := delta.get("content"):
@@ -163,7 +172,8 @@ class _Answer:
             self.size += len(self._texts[-1])
         if refusal := delta.get("refusal"):
             self._refusals.append(read_text(refusal))
-        for at, call in enumerate(delta.get("tool_calls") or ()):
+        calls = delta.get("tool_calls") or [{"function": each} for each in [delta.get("function_call")] if each]
+        for at, call in enumerate(calls):
             function = call.get("function") or {}
             known = self._calls.setdefault(call.get("index", at), [""])
             known[0] = known[0] or function.get("name") or ""
@@ -176,10 +186,10 @@ class _Answer:
             raise BrokenAnswerError("no chat completion")
         if self.reason == "error":
             raise RejectedError(200, {}, b"it ended with an error")
-        if not (self.reason or self.finished):
-            raise UnfinishedAnswerError("the answer ended early")
         calls = [(name, "".join(parts)) for name, *parts in self._calls.values()]
         text, thought = choose_text(calls, self.tool, "".join(self._texts)), "".join(self._thoughts)
+        if not (self.reason or self.finished or is_whole_object(text)):
+            raise UnfinishedAnswerError("the answer ended early")
         if self._refusals and not text.strip():
             beside = _count_bytes(thought + "".join(self._refusals))
             return Completion(text, "refusal", self._tokens, beside)
@@ -187,6 +197,18 @@ class _Answer:
             text, thought = thought, ""
         ending = _ENDINGS.get(str(self.reason).lower(), "stop")
         return Completion(text, ending, self._tokens, _count_bytes(thought))
+
+
+def _read_native(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an answer, or a part of one, as a chat completion if it has the form of Ollama's own protocol."""
+    message = value.get("message", {"content": value.get("response")})
+    if "choices" in value or not isinstance(message, dict) or not ({"content", "tool_calls"} & message.keys()):
+        return value
+    if "message" not in value and not isinstance(value.get("response"), str):
+        return value
+    usage = {"prompt_tokens": value.get("prompt_eval_count"), "completion_tokens": value.get("eval_count")}
+    choice = {"message": message, "finish_reason": value.get("done_reason")}
+    return {"choices": [choice], "usage": usage, "done": value.get("done", True)}
 
 
 def _count_bytes(text: str) -> int:

@@ -99,9 +99,9 @@ class ModelConnection:
             try:
                 return await self._send_booked(request)
             except ProviderError as error:
-                if error.retryable and self.gate.down and error.code != "provider_timeout":
+                if error.retryable and self.gate.down and _is_outage(error):
                     self._told = error.message
-                    continue  # one that was too slow would be sent for ever: whoever called decides
+                    continue
                 if error.code == "provider_down" and self._told:
                     reason = f"{error.message} The last call: {self._told}"
                     raise ProviderError(
@@ -211,6 +211,18 @@ def _find_cost(error: BaseException, sending: _Sending, uncertain: Usage) -> Usa
     within = isinstance(cause, RejectedError) and cause.status == _OK  # a stream had begun
     refused = isinstance(error, ProviderError) and error.status is not None and not within
     return Usage(refused=1) if refused else uncertain
+
+
+def _is_outage(error: ProviderError) -> bool:
+    """True if a failure says that the server is away or busy, which ends by itself.
+
+    An answer that came and cannot be used, or one that was too slow, would come again: whoever called decides.
+    """
+    cause = error.__cause__
+    if isinstance(cause, RejectedError):
+        return cause.status != _OK or error.status in _BUSY
+    unsent = isinstance(cause, BrokenAnswerError) and not isinstance(cause, ForeignAnswerError) and not cause.reached
+    return unsent or isinstance(cause, UnreachableError)
 
 
 def _explain_effort(error: ProviderError, target: Target) -> ProviderError:

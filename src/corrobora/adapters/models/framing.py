@@ -57,12 +57,13 @@ class OversizedAnswerError(TransportError):
 
 
 def split_body(body: bytes) -> list[bytes]:
-    """Return a whole body as one event, or its events if it is a stream under another name."""
+    """Return a whole body as one event, or its events if it is a stream under another name, or an object a line."""
     body = body.removeprefix(BOM_UTF8)
     if body.lstrip()[:1] == b"<":
         raise BrokenAnswerError("a web page came instead; is this the address of a model")
     if not _EVENT.match(body):
-        return [body]
+        lines = [line for each in body.splitlines() if (line := each.strip())]
+        return lines if all(line[:1] == b"{" and line[-1:] == b"}" for line in lines) else [body]  # an object a line
     blocks = (block.splitlines() for block in re.split(rb"(?:\r\n|\n|\r(?!\n)){2}", body))
     events = (b"\n".join(line[5:].strip() for line in block if line.startswith(b"data:")) for block in blocks)
     return [event for event in events if event]

@@ -277,7 +277,7 @@ async def _read_answer(reply: HttpAnswer, make_answer: Callable[[bool], Streamed
             if reply.is_stream and answer.finished:
                 whole, reply.idle_seconds = True, _END_SECONDS
     except TransportError as error:
-        if number and not whole and isinstance(error, BrokenAnswerError):
+        if isinstance(error, BrokenAnswerError) and not whole and (number or (reply.begun and not reply.ended)):
             raise UnfinishedAnswerError(str(error)) from error
         if not whole:
             raise
@@ -295,6 +295,7 @@ class HttpAnswer:
     idle_seconds: float = IDLE_SECONDS
     reusable: bool = True
     is_stream: bool = False
+    begun: bool = False  # a part of the body came
     ended: bool = False  # the body was read to its end
 
     @property
@@ -361,6 +362,7 @@ class HttpAnswer:
                 part = data if left is None or taken <= left else data[: left - taken]
                 self.ended = not data if left is None else taken >= left
                 self.reusable = self.reusable and taken == (left or taken)
+            self.begun = self.begun or bool(data)
             if part:
                 yield part
             if not data and (chunks is not None or left is not None):

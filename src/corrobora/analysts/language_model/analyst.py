@@ -21,6 +21,7 @@ from corrobora.analysts.language_model.parsing import (
     drop_thinking,
     extract_object,
     fill_form,
+    is_whole_object,
     read_markdown,
     unwrap_object,
 )
@@ -114,7 +115,7 @@ class _Play:
     async def run(self) -> Any:
         room = self.model.default_output_tokens * (2 if self.role.prompt in _LONG_ANSWERS else 1)
         reply = await self._ask(room)
-        if reply.ending == "length":
+        if _is_cut(reply):
             room = min(_MOST_TOKENS, room * 2)
             reply = await self._ask(room)
         try:
@@ -137,7 +138,7 @@ class _Play:
         name = self.role.prompt
         if reply.ending == "refusal":
             raise RoleError("refusal", f"{self.model.label} refused to play {name}.")
-        if reply.ending == "length":
+        if _is_cut(reply):
             raise RoleError("output_truncated", f"The answer for {name} was cut off twice at its limit of tokens.")
         schema = _make_form(self.role).form.schema
         fields = schema.get("properties", {})
@@ -156,6 +157,11 @@ class _Play:
             ) from error
         except ValueError as error:
             raise RoleError("output_invalid", f"The answer for {name} cannot be used: {error}") from error
+
+
+def _is_cut(reply: Reply) -> bool:
+    """True for an answer that ended at its limit of tokens, unless it had just become whole."""
+    return reply.ending == "length" and not is_whole_object(reply.text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,16 @@ def extract_object(text: str, *, role: str) -> str:
         return _parse_or_repair(longest, role)
 
 
+def is_whole_object(text: str) -> bool:
+    """True for one JSON object, alone or in a fence: such an answer is whole, however its server says that it ended."""
+    body = drop_thinking(text).strip()
+    body = body.partition("\n")[2].removesuffix("```") if body.startswith("```") else body
+    try:
+        return isinstance(json.loads(body, strict=False), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
 def read_markdown(text: str, *, title: str, role: str) -> str:
     """Return a text that was written bare or fenced, not as JSON, as the form of a draft: `title` and `body`.
 
@@ -299,10 +309,14 @@ def _parse_strictly(text: str, role: str) -> str:
         raise RoleError("json_invalid", f"The answer for {role} is not a JSON object.")
     if not _is_shallow(value):
         raise _make_depth_error(role)
-    try:
-        return _NUL.sub(r"\1", json.dumps(value, ensure_ascii=False).encode().decode())
-    except UnicodeEncodeError:
-        raise RoleError("json_invalid", f"The answer for {role} holds half a character (lone surrogate).") from None
+    return _NUL.sub(r"\1", _join_surrogates(json.dumps(value, ensure_ascii=False)))
+
+
+def _join_surrogates(text: str) -> str:
+    """Return a text that can be stored: two halves of a character are one, a half alone becomes a sign for it."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _make_depth_error(role: str) -> RoleError:

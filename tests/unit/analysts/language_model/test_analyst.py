@@ -144,7 +144,6 @@ async def test_json_in_fences_or_with_small_faults_needs_no_repair(text: str):
         '{"summary": "b"}',
         '{"problems": [], "summary": NaN}',
         "[1, 2]",
-        '{"problems": ["\\ud800"], "summary": "b"}',
     ],
 )
 async def test_unusable_output_gets_exactly_one_repair_which_is_told_what_is_wrong(text: str):
