@@ -95,6 +95,23 @@ async def test_other_words_that_code_finds_supported_are_shown_to_a_model_with_t
     assert LETTERS not in ruled.partition("D1: ")[2], "a copy needs no ruling"
 
 
+async def test_a_trend_of_which_nothing_is_computed_is_ruled_on_as_other_words_are():
+    """The words of the sentence stand in two sentences of its passage, of which one says the reverse."""
+    once = "However, bounce_score is bumped only once for a day, any other bounces for the same day have no effect on "
+    once += "the score."
+    stale = "Bounce score that is older than a configured number of days older is considered stale."
+    said = "Each further bounce of the same day increases the score again"
+    done = await write_over_wire(
+        f"{said} [However,]. {LETTERS} [Letters]\n",
+        refused=said,
+        documents={"a.md": f"# Archive of Wexmoor\n\n{LETTERS}\n\n{once} {stale}\n"},
+        more=(once, stale),
+    )
+    [ruled] = done.prompts("confirm")[:1]
+    assert said in ruled
+    assert said not in done.report.markdown
+
+
 async def test_a_number_that_follows_from_two_of_its_sentence_is_left_to_a_model_whatever_their_units():
     """A list of defaults gives 30 without a unit; code cannot tell that 25 is right, nor that it is false."""
     said = "The bell rings after {} seconds: 5 seconds before the lamp goes out after its default of 30 {}."

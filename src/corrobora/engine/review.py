@@ -157,8 +157,11 @@ def _may_claim(check: SentenceCheck) -> bool:
 
 
 def _is_restated(check: SentenceCheck) -> bool:
-    """True for other words than those of the quotes that code finds supported, and for a cell, whatever its words."""
-    restated = bool(check.row) or check.follows == DerivationKind.RESTATEMENT
+    """True for other words than those of the quotes that code finds supported, and for a cell, whatever its words.
+
+    A trend or comparison of which nothing was computed, as "more of the same increases it", is one.
+    """
+    restated = bool(check.row) or (check.follows != DerivationKind.QUOTE and not check.steps)
     return restated and check.support is Support.SUPPORTED and bool(check.facts)
 
 

@@ -52,12 +52,16 @@ class Measure:
         dimensions = {self.dimension, other.dimension}
         if dimensions == {"£", "mass"}:  # "four thousand pounds"
             return self.number == other.number and "pound" in f"{self.text} {other.text}"
+        if dimensions == {"time", "length"}:  # settings write "15m" for 15 minutes
+            minutes = {self.value, other.value} == {self.number, 60 * self.number} and self.number == other.number
+            return minutes and any(_METRES.search(each.text) for each in (self, other))
         if dimensions == {"clock"} and (self.vague or other.vague):  # "7:40" may be said of the evening
             return (self.value - other.value) % HALF_DAY == 0
         same = len(dimensions) == 1 or dimensions <= {"", "ratio"}
         return same and abs(self.value - other.value) <= 1e-6 * max(abs(self.value), abs(other.value))
 
 
+_METRES = re.compile(r"\d ?m\Z")  # or minutes
 _SCALES = {**SCALES, "bn": 1e9, "mn": 1e6, "dozen": 12.0, "dozens": 12.0}
 _SMALL_WORDS = {"zero": 0, **NUMBER_WORDS}
 _PARTS = {"half": 2, "halves": 2, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4, "fifth": 5, "fifths": 5,

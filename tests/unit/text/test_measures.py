@@ -27,6 +27,8 @@ from corrobora.text.measures import find_identifiers, find_measures, find_unit
         ("98.6 °F", "37 degrees Celsius"),
         ("1,5 kg", "1500 g"),
         ("one hundred and twenty people", "120 people"),
+        ("15m", "15 minutes"),
+        ("2 minutes", "2 m"),
     ],
 )
 def test_an_amount_is_the_same_in_other_units_and_words(one: str, other: str) -> None:
@@ -35,7 +37,17 @@ def test_an_amount_is_the_same_in_other_units_and_words(one: str, other: str) ->
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("5 mg", "5 g"), ("12 %", "12"), ("18 months", "18 weeks"), ("$5", "€5"), ("5 MB", "5 Mb"), ("-5 °C", "5 °C")],
+    [
+        *(
+            ("5 mg", "5 g"),
+            ("12 %", "12"),
+            ("18 months", "18 weeks"),
+            ("$5", "€5"),
+            ("5 MB", "5 Mb"),
+            ("-5 °C", "5 °C"),
+        ),
+        *(("15m", "15 seconds"), ("15m", "14 minutes"), ("15 metres", "15 minutes"), ("15 km", "15 minutes")),
+    ],
 )
 def test_another_unit_or_sign_is_another_amount(one: str, other: str) -> None:
     assert not any(a.equals(b) for a in find_measures(one) for b in find_measures(other))
