@@ -24,7 +24,7 @@ from corrobora.engine.review import (
     load_reading_set,
 )
 from corrobora.engine.session import Session
-from corrobora.reporting.repair import NumberedDraft, apply_repair, list_withheld, select_better, select_sections
+from corrobora.reporting.repair import NumberedDraft, apply_repair, list_withheld, select_better, select_lines
 from corrobora.reporting.verify import CheckedDraft, check_written_draft
 from corrobora.roles.edit import Edit, EditAction
 from corrobora.roles.forms import select_best_facts
@@ -32,6 +32,7 @@ from corrobora.roles.review import Repairing, repair
 from corrobora.text.tokens import token_overlap
 
 MAX_NEAR_SHOWN = 4  # facts for a sentence that is to be repaired
+MAX_NEAR_REASON = 2  # and for the reason: a model names what no quote that was cited has
 
 
 async def check_whole_draft(
@@ -92,18 +93,19 @@ async def _apply_better(
 
 
 def repair_input(checked: CheckedDraft, draft: Draft, findings: Findings, run: Session) -> Repairing:
-    """What the writer is given once to repair: what is withheld with the reasons, and the sections in which it stands.
+    """What the writer is given once to repair: what is withheld, why, and the paragraphs in which it stands.
 
-    Of the facts only those that such a sentence cites, and those that are nearest to it.
+    Of the facts only those that such a sentence cites, and those that are nearest to it, or to what it lacks.
     """
     numbered = NumberedDraft.read(draft, findings.facts)
     failing = list_withheld(numbered, checked.checks, MAX_FAILING_SHOWN)
     shown = {name for each in checked.checks if each.withheld for name in each.facts}
-    for _, (_, text) in failing:
-        nearness = partial(_measure_nearness, text)
-        shown |= {fact.id for fact in sorted(findings.facts, key=nearness, reverse=True)[:MAX_NEAR_SHOWN]}
+    for _, (reason, text) in failing:
+        for said, most in ((text, MAX_NEAR_SHOWN), (reason, MAX_NEAR_REASON)):
+            nearness = partial(_measure_nearness, said)
+            shown |= {fact.id for fact in sorted(findings.facts, key=nearness, reverse=True)[:most]}
     facts = select_best_facts([fact for fact in findings.facts if fact.id in shown], MAX_FACTS_WRITTEN)
-    seen = replace(draft, body=select_sections(numbered, failing))
+    seen = replace(draft, body=select_lines(numbered, failing))
     return Repairing("root/repair", run.brief.question, seen, failing, facts)
 
 

@@ -28,7 +28,7 @@ from corrobora.text.markdown import (
     split_cells,
     split_lines,
 )
-from corrobora.text.tokens import read_inline, split_words
+from corrobora.text.tokens import GOES_ON, read_inline, split_words
 
 _LINK = re.compile(r"\[([^\]\[]*)\]\([^()\s]*\)|https?://\S+")
 
@@ -94,11 +94,21 @@ def _fold(text: str) -> str:
     return "".join(filter(str.isalnum, read_inline(plain).casefold()))
 
 
-def select_sections(draft: NumberedDraft, failing: Sequence[Failing]) -> str:
-    """Return the sections of a draft in which something is withheld; of the others their headings."""
-    wanted = {name.partition(".")[0] for name, _ in failing}
-    lines = draft.document.lines
-    shown = (line.text for line in lines if line.section in wanted or is_heading(line.text))
+def select_lines(draft: NumberedDraft, failing: Sequence[Failing]) -> str:
+    """Return the paragraphs of a draft in which something is withheld, heads of tables and all headings.
+
+    A sign stands for what is left out.
+    """
+    wanted, lines = {name for name, _ in failing}, draft.document.lines
+    shown: list[str] = []
+    head: list[str] = []  # of the table that the line stands in
+    for line in lines:
+        head = [] if not is_row(line.text) else head if line.pieces else [*head, line.text]
+        if is_heading(line.text) or any(piece.id in wanted for piece in line.pieces):
+            shown += ["", *head, line.text]
+            head = []
+        elif line.pieces and shown[-1:] != [GOES_ON]:
+            shown += ["", GOES_ON]
     return draft.show("\n".join(shown)).strip()
 
 

@@ -110,7 +110,7 @@ Failing: TypeAlias = tuple[str, tuple[str, str]]  # id; why it is withheld, and 
 class Repairing:
     """What of a draft is withheld: sentences, rows, headings or blocks of code, and the facts that may help.
 
-    The draft has only the sections in which they stand, and the headings of the others.
+    The draft has only the paragraphs in which they stand, and all headings.
     """
 
     path: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,8 @@ from tests.unit.policies.threads import fact
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.domain.report import Draft, Findings
-from corrobora.engine.repair import MAX_NEAR_SHOWN, repair_draft
+from corrobora.engine.repair import MAX_NEAR_REASON, MAX_NEAR_SHOWN, repair_draft, repair_input
+from corrobora.reporting.verify import check_draft
 from corrobora.roles.edit import Edit, EditAction
 from corrobora.roles.review import Repair, Repairing
 
@@ -44,8 +46,17 @@ async def test_the_writer_is_shown_what_is_withheld_its_section_and_the_nearest_
     assert given.draft.body.startswith(FALSE)
     assert "## Part C1" in given.draft.body
     assert TRUE[1].quote not in given.draft.body
-    assert len(given.facts) <= MAX_NEAR_SHOWN + 1 < len(TRUE)
+    assert len(given.facts) <= MAX_NEAR_SHOWN + MAX_NEAR_REASON + 1 < len(TRUE)
     assert TRUE[0] in given.facts
+
+
+async def test_the_writer_is_shown_the_facts_that_say_what_a_model_misses() -> None:
+    """It names what no cited quote has: words that the sentence itself may not have."""
+    run = await make_run("timed", analysts=(Mixed({}), ExtractiveAnalyst()))
+    checked = check_draft(DRAFT, FOUND.facts)
+    why = "a model does not find all of it in its sources: the h of Ardal, built in 1877"
+    checked = replace(checked, checks=tuple(replace(each, withheld=each.withheld and why) for each in checked.checks))
+    assert TRUE[7] in repair_input(checked, DRAFT, FOUND, run.session).facts
 
 
 async def test_new_words_that_hold_are_taken_and_nothing_else_changes() -> None:

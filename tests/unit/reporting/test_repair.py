@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from corrobora.domain.evidence import Document, Fact, Passage, PassageId, Source, SourceId
 from corrobora.domain.report import Draft
-from corrobora.reporting.repair import NumberedDraft, apply_repair, list_withheld, select_better, select_sections
+from corrobora.reporting.repair import NumberedDraft, apply_repair, list_withheld, select_better, select_lines
 from corrobora.reporting.verify import check_draft
 from corrobora.roles.edit import Edit, EditAction
 from corrobora.text.markdown import normalize_markers
@@ -64,10 +64,14 @@ def test_all_that_is_withheld_has_its_id_reason_and_text() -> None:
     assert shown["1.6"][1] == "| 1991 | 53 ships [S1:C1] |"
 
 
-def test_the_writer_sees_the_sections_in_which_something_is_withheld_and_the_headings_of_the_others() -> None:
-    shown = select_sections(NUMBERED, FAILING)
-    assert shown.startswith("The basin of Ardal is 9 metres deep [S1:C1].")
-    assert shown.endswith("| 1991 | 53 ships [S1:C1] |\n\n## Rest")
+def test_the_writer_sees_the_paragraphs_in_which_something_is_withheld_heads_of_tables_and_all_headings() -> None:
+    shown = select_lines(NUMBERED, FAILING)
+    first, heading, *rest = shown.split("\n\n")
+    assert first == PLAIN.partition("\n")[0]
+    assert heading == "## The basin is 77 metres deep"
+    assert rest[0] == "…"
+    assert rest[1].startswith("- The basin of Ardal is 12 metres deep. [S1:C1] See")
+    assert rest[2:] == ["…", "| Year | Ships |\n|---|---|\n| 1991 | 53 ships [S1:C1] |", "## Rest", "…"]
 
 
 def test_new_words_stand_in_their_place_and_every_other_byte_stays() -> None:

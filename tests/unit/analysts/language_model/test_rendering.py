@@ -170,7 +170,7 @@ FROZEN = {
     "confirm": "confirm@da595c2be53d.bb752e7b",
     "critique": "critique@fb3f4fa7f3e2.00539e47",
     "revise": "revise@61afb97ace9b.e062b737",
-    "repair": "repair@8362cf13c000.bc60fe52",
+    "repair": "repair@2e22bc798750.bc60fe52",
     "judge": "judge@dc1b07b7998a.aed8607e",
 }
 
