@@ -159,7 +159,7 @@ def _may_claim(check: SentenceCheck) -> bool:
 def _is_restated(check: SentenceCheck) -> bool:
     """True for other words than those of the quotes that code finds supported, and for a cell, whatever its words.
 
-    A trend or comparison of which nothing was computed, as "more of the same increases it", is one.
+    So is a judgement or count of which nothing was computed.
     """
     restated = bool(check.row) or (check.follows != DerivationKind.QUOTE and not check.steps)
     return restated and check.support is Support.SUPPORTED and bool(check.facts)

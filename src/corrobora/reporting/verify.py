@@ -284,8 +284,8 @@ def _record_check(
     why = ""
     if result.withholds or result.support is Support.CONTRADICTED:
         why = _tidy_reason("; ".join(result.reasons)) or "its source says otherwise"
-    if kind == DerivationKind.QUOTE and not is_copied(text, [fact.quote for fact in held]):
-        kind = DerivationKind.RESTATEMENT
+    if kind not in (DerivationKind.ABSENCE, DerivationKind.COUNT, DerivationKind.JUDGEMENT):  # nothing was computed
+        kind = DerivationKind.QUOTE if is_copied(text, [fact.quote for fact in held]) else DerivationKind.RESTATEMENT
     return SentenceCheck(text, ids, result.support, round(result.overlap, 3), result.reasons, kind, withheld=why)
 
 

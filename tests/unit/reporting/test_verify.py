@@ -367,3 +367,10 @@ def test_an_order_in_code_is_no_answer_where_a_reader_looks_for_one() -> None:
 @pytest.mark.parametrize("body", ["[S9:C9]", "```\n"])
 def test_a_draft_of_which_nothing_is_left_is_empty(body: str) -> None:
     assert check_draft(Draft("T", body), [_fact()]).draft.body == ""
+
+
+def test_a_trend_of_which_nothing_is_computed_is_told_as_other_words() -> None:
+    once = "However, the score is bumped only once for a day, any other bounces for the same day have no effect on it."
+    said = "Each further bounce of the same day increases the score again. [S1:C1]"
+    [check] = check_draft(Draft("T", said), [_fact(once), _fact("A score is stale after days.")]).checks
+    assert check.follows == "restatement"
