@@ -75,9 +75,10 @@ def test_timed_6_the_loop_decision_has_exactly_its_fields():
 
 
 def test_timed_7_no_gaps_end_the_research_whatever_the_model_wishes():
-    keen = Mixed({"reflect": Proposal("Done.", (), done=False)})
+    keen = Mixed({"reflect": Proposal("Done.", (), done=False, next_topic="ships in the fog")})
     made = make_web_run("timed", PAGES, question=LIGHTHOUSE, analysts=[keen])
     assert done(made).stop is StopReason.GAPS_EMPTY
+    assert decision(made)["nextSearchTopic"] == "ships in the fog"
     assert decision(made)["shouldContinue"] is False
 
 

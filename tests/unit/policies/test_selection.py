@@ -129,6 +129,12 @@ def test_rounds_30_where_sources_are_counted_a_further_section_takes_no_place_of
         assert len(select_hits(found, state, whole=True, again=1)) == len(read)
 
 
+def test_a_page_that_a_reader_asks_for_comes_first_unless_its_source_was_read_under_another_address() -> None:
+    asked = (Hit("doc/new", "new", provider=ASKED_PROVIDER), Hit("doc/a/print", "a", source=SourceId("S1")))
+    state = after(thread(), Reading(hit("a"), ReadOutcome.READ, SourceId("S1"), asks=asked))
+    assert [each.url for each in select_hits([hit("b")], state)] == ["doc/new", "doc/b"]
+
+
 def test_a_page_of_which_facts_are_known_is_not_listed_as_unread() -> None:
     """A sibling or an earlier run has read it: whoever is told to choose from the list would spend a read on it."""
     known = threads.fact(source="S1", url="a.md")

@@ -40,6 +40,8 @@ def test_a_source_or_date_that_is_named_doubles_the_score():
     assert asked.boost_factor("The Verge", "2023-10-08") == 2
     assert asked.boost_factor("TechCrunch", "2023-10-07") == 2
     assert asked.boost_factor("", "") == 1
+    release = SourceHints.from_question("What changed in release 1.4?")
+    assert release.boost_factor("", "", "Changes in 1.4") > release.boost_factor("", "", "Changes in 1.3") == 1
 
 
 def test_a_publisher_is_named_by_its_first_part_too():
