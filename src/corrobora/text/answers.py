@@ -50,14 +50,14 @@ class ExpectedAnswer:
 
     @property
     def quantified(self) -> bool:
-        return bool(self.kinds & _NUMBERS)
+        return bool(self.kinds & NUMBERS)
 
 
 def _read_kinds(names: str) -> frozenset[AnswerKind]:
     return frozenset(map(AnswerKind, names.split()))
 
 
-_NUMBERS = _read_kinds("extent duration frequency count amount")
+NUMBERS = _read_kinds("extent duration frequency count amount")
 
 
 def _read_rows(name: str) -> tuple[tuple[str, frozenset[AnswerKind]], ...]:

@@ -34,7 +34,7 @@ O = TypeVar("O")  # noqa: E741 - output of a role
 
 __all__ = ["ExtractiveAnalyst"]
 
-VERSION = 24  # raise it when an answer changes: it is part of every journal key
+VERSION = 25  # raise it when an answer changes: it is part of every journal key
 
 
 class ExtractiveAnalyst:

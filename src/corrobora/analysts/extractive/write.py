@@ -28,7 +28,7 @@ from corrobora.domain.report import Draft
 from corrobora.roles.synthesize import Material, Part
 from corrobora.text import phrases
 from corrobora.text.answer_match import check_answer
-from corrobora.text.answers import classify_question
+from corrobora.text.answers import NUMBERS, AnswerKind, classify_question
 from corrobora.text.entries import read_row
 from corrobora.text.quantities import find_asked_releases, find_releases
 from corrobora.text.questions import asks_to_compare, find_topic_stems
@@ -43,7 +43,8 @@ _WEAK = 0.12  # of the best statement's worth
 _OPENS = 0.3  # of the worth of the best statement, from which one opens a report beside it
 _OPENS_ANSWERED = 0.6  # the same for a statement of another passage, where the question counts as answered
 _ROWS = 8
-_ANSWERS = 2.0  # what a statement that passes the answer test counts where a number is asked for
+_ANSWERS = 2.0  # what a statement that passes the answer test counts where something definite is asked for
+_DEFINITE = NUMBERS | {AnswerKind.DATE, AnswerKind.CLOCK, AnswerKind.RELEASE}
 _LEANS = 0.6  # what a statement counts that refers to what is not quoted with it
 _LENGTH = 0.2  # power of the words of a statement by which its worth is divided
 _FURTHER_MOST = 3
@@ -122,13 +123,13 @@ def _rank_part(plan: SectionPlan, answering: frozenset[str], *, compares: bool) 
     Where statements share the room of an opening, each is worth the less the longer it is: of many words, some are
     those of the question by chance. A number on the topic says more than words: there the answer test counts.
     """
-    asks_number = classify_question(plan.asked).quantified
+    definite = bool(classify_question(plan.asked).kinds & _DEFINITE)
     ends = {(fact.passage, fact.end + gap) for fact in plan.facts for gap in range(3)}
     ranked: list[RankedFact] = []
     for one in rank_facts(plan.asked, plan.facts):
         words, leans = measure_text(one.fact, one.core, QUOTE_WORDS)
         words = 1 if compares and one.fact.version else max(1, words)
-        counts = _ANSWERS if asks_number and one.fact.id in answering else 1.0
+        counts = _ANSWERS if definite and one.fact.id in answering else 1.0
         counts *= _LEANS if leans and (one.fact.passage, one.fact.start) not in ends else 1.0
         ranked.append(replace(one, worth=counts * one.worth / words**_LENGTH))
     return tuple(sorted(ranked, key=lambda one: (-one.worth, one.fact.id)))

@@ -236,6 +236,16 @@ def test_of_two_statements_that_say_as_much_the_shorter_one_opens_the_report():
     assert body.index("The lid of the oven") < body.index("which stands beside")
 
 
+def test_where_a_release_is_asked_for_what_passes_the_answer_test_opens_the_report():
+    asked = "In which version was CPR support added to the mill?"
+    part = (SubQuestion("sq-1", asked),)
+    other = document(1, "mill", "Version 1.22.95 of the mill added support for bells.")
+    said = "CPR support came to the mill in version 1.29.92, in which the sacks, the sieves and the bells were painted, too."
+    facts = facts_of(other, document(2, "CPR backend", said), question=asked, parts=part)
+    body = play(synthesize, material(facts, asked, part, contradictions=())).body
+    assert 0 < body.find("1.29.92") < body.find("1.22.95")
+
+
 def test_what_refers_to_something_that_is_not_quoted_stands_behind_what_does_not():
     """A reader of the opening has nothing before it that "it" could be."""
     asked = "When is the kiln lid closed?"
