@@ -240,7 +240,7 @@ def test_where_a_release_is_asked_for_what_passes_the_answer_test_opens_the_repo
     asked = "In which version was CPR support added to the mill?"
     part = (SubQuestion("sq-1", asked),)
     other = document(1, "mill", "Version 1.22.95 of the mill added support for bells.")
-    said = "CPR support came to the mill in version 1.29.92, in which the sacks, the sieves and the bells were painted, too."
+    said = "CPR support came to the mill in version 1.29.92, in which the sacks, sieves and bells were painted, too."
     facts = facts_of(other, document(2, "CPR backend", said), question=asked, parts=part)
     body = play(synthesize, material(facts, asked, part, contradictions=())).body
     assert 0 < body.find("1.29.92") < body.find("1.22.95")
