@@ -9,7 +9,7 @@ from tests.plugins.growth import LINEAR, measure_growth
 
 from corrobora.ports import Heading
 from corrobora.text.passages import PASSAGE_BYTES, segment_passages
-from corrobora.text.tokens import TERM_GAP
+from corrobora.text.tokens import CODE_GAP, TERM_GAP
 
 _TEXTS = st.text() | st.lists(st.sampled_from(["Word ", "end. ", "\n\n", "é" * 40, "北京大学。", "x" * 300, " "])).map(
     "".join
@@ -101,3 +101,28 @@ def test_a_passage_over_several_short_sections_has_the_headings_above_all_of_the
     made = [Heading(text.index(title), level, title) for title, level in (("Minutes", 1), ("Prices", 2), ("Party", 2))]
     assert [each.heading for each in segment_passages(text, made)] == ["Minutes"]
     assert [each.heading for each in segment_passages(text, made, size=20)][-1] == "Minutes > Party"
+
+
+def _cut_list(entries: list[str], between: str = "\n") -> list[tuple[str, str]]:
+    text = f"Options\n\n{between.join(entries)}"
+    found = segment_passages(text, [Heading(0, 1, "Options")])
+    return [(each.heading, text[each.start : each.end]) for each in found]
+
+
+@pytest.mark.parametrize("between", ["\n", "\n\n"])
+def test_an_entry_that_fits_is_not_cut(between: str) -> None:
+    """The default of one option is never read as that of the option before it."""
+    further = f"\n\n{CODE_GAP}  wait = {'x' * 90}\n\n  It is told in seconds."
+    entries = [f"- wait_{name}: Seconds to wait. {'It waits. ' * 30}Default is {name}.{further}" for name in "abcdefgh"]
+    passages = [passage for _, passage in _cut_list(entries, between)]
+    assert len(passages) > 2
+    assert all(any(entry in passage for passage in passages) for entry in entries)
+
+
+def test_the_term_of_an_entry_that_is_cut_is_a_heading_above_the_rest_of_it() -> None:
+    long = "- wait: Seconds to wait." + "".join(f" It waits {n} times for each of the pumps." for n in range(60))
+    found = _cut_list(["- size: Litres. Default is 4.", long, "- turn: Turns a second. Default is 7."])
+    inner = [passage for heading, passage in found if heading == "Options > wait"]
+    assert len(inner) > 1
+    assert all(passage.startswith("It waits") and "turn" not in passage for passage in inner)
+    assert [heading for heading, passage in found if "Default is" in passage] == ["Options", "Options"]
