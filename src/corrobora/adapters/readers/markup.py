@@ -7,7 +7,7 @@ Words and punctuation stay as they are, so that quotes are literal in the result
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from markdown_it import MarkdownIt
@@ -39,6 +39,11 @@ _LABEL = re.compile(r"[ \t]*\\label\{[^{}\n]{1,100}\}")
 _BOXES = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}  # of a task
 _FORMULA = re.compile(r"\$\$|\\begin\{(equation|align|alignat|gather|multline|eqnarray|displaymath)(\*?)\}")
 _FORMULA_CHARS = 5_000
+_LISTS = frozenset({"bullet_list_open", "ordered_list_open"})
+_FRAMES = frozenset(
+    f"{part}_{end}" for part in ("bullet_list", "ordered_list", "list_item", "paragraph") for end in ("open", "close")
+)
+_LEAST_LINKS = 3  # in a list that repeats the headings of its page
 _FRONT = frozenset({"title", "date", "published", "version", "publisher", "site", "author", "authors"})
 _FLOW_ITEM = re.compile(r"""\s*(?:"[^"]*"|'[^']*'|[^,]+)""")  # of a list in brackets; a quoted one may hold commas
 _LISTED = re.compile(r"\s*-\s+(?:name\s*:\s*)?(.+)")  # an item of a list of names
@@ -139,16 +144,18 @@ class _BlockWriter:
         self._rows: list[list[str]] = []
         self._items: list[str] = []  # "-" or the number, for each open list
         self._open_item = False
+        self._quotes = 0  # how many quotations are open
         self._defines = False  # the block before is a definition
 
     def write_tokens(self, tokens: Sequence[Token]) -> None:
-        for token in tokens:
+        for token in iterate_text(tokens):
             match token.type:
                 case "inline":
                     self._defines = False
                     self._write_inline(token)
                 case "fence":
-                    self._writer.add_verbatim(token.content)
+                    code = True if token.info.strip() else None
+                    self._writer.add_verbatim(token.content, code=code, depth=len(self._items))
                 case "code_block":
                     self._write_code(token.content)
                 case "html_block":
@@ -159,7 +166,9 @@ class _BlockWriter:
     def _track_structure(self, token: Token) -> None:
         """Note where in headings, lists and tables the next words stand."""
         match token.type:
-            case "heading_open":
+            case "blockquote_open" | "blockquote_close":
+                self._quotes += token.nesting
+            case "heading_open" if not self._quotes:  # what is quoted is no part of the page's own outline
                 self._heading = int(token.tag[1:])
             case "heading_close":
                 self._heading = 0
@@ -189,12 +198,13 @@ class _BlockWriter:
         elif (tag := _TAG.match(text.lstrip())) is not None and is_element(tag.group()):
             read_tags(text, self._writer)
         else:
-            self._writer.add_verbatim(text)
+            self._writer.add_verbatim(text, depth=len(self._items))
 
     def _write_inline(self, token: Token) -> None:
         breaks = "\n" if all(_LABELLED.match(line) for line in token.content.split("\n")) else " "  # no running text
         text = inline_text(token.children or (), breaks)
-        bold = self._level > 0 and BOLD_LINE.fullmatch(token.content) is not None and not self._items
+        bold = self._level > 0 and BOLD_LINE.fullmatch(token.content) is not None
+        bold = bold and not self._items and not self._quotes
         if self._heading or (bold and self._cells is None):
             self._level = self._heading or self._level
             self._writer.add_heading(_ANCHOR.sub("", text), self._heading or self._level + 1)
@@ -209,7 +219,33 @@ class _BlockWriter:
             self._writer.add_block("- " + _DEFINED.sub(": ", text, count=1))
             self._defines = True
         else:
-            self._writer.add_block(text, tight=bool(self._items))
+            self._writer.add_block(text, tight=bool(self._items), depth=len(self._items))
+
+
+def iterate_text(tokens: Sequence[Token]) -> Iterator[Token]:
+    """Leave out lists of nothing but links to places of the page itself, which repeat its headings.
+
+    One that words lead in is part of a text.
+    """
+    at = 0
+    while at < len(tokens):
+        token = tokens[at]
+        if token.type in _LISTS and (at == 0 or tokens[at - 1].type != "paragraph_close"):
+            end = next((n for n in range(at, len(tokens)) if tokens[n].level == token.level and n > at), at)
+            said = [each for each in tokens[at:end] if each.type not in _FRAMES]
+            if len(said) >= _LEAST_LINKS and all(map(_leads_within, said)):
+                at = end + 1
+                continue
+        yield token
+        at += 1
+
+
+def _leads_within(token: Token) -> bool:
+    """True for a line that is one link to a place of its own page."""
+    inside: list[Token] = [each for each in token.children or () if each.type != "text" or each.content.strip()]
+    linked = len(inside) > 1 and inside[0].type == "link_open" and inside[-1].type == "link_close"
+    alone = linked and sum(each.type == "link_open" for each in inside) == 1
+    return alone and str(inside[0].attrGet("href") or "").startswith("#")
 
 
 def _escape_names(markup: str) -> str:
