@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from corrobora.adapters.readers.outline import name_document
 from corrobora.adapters.readers.parser import strip_ending
 from corrobora.domain.errors import ReadError, UserError
 from corrobora.domain.evidence import FILE_ENDING, ReadOutcome, Source, SourceId
@@ -240,7 +241,8 @@ def _build_source(file: ListedFile, parsed: ParsedDocument) -> Source:
 
     name = FILE_ENDING.sub("", Path(strip_ending(file.shown)).name)
     dated = _DATE.search(name)
-    title = manifest_text("title", parsed.title or _JOINT.sub(" ", name))
+    called = _JOINT.sub(" ", name)
+    title = manifest_text("title", name_document(parsed.title, parsed.headings, called) or called)
     series = manifest_text("doc")
     return Source(
         id=SourceId(""),

@@ -223,7 +223,7 @@ def render_markdown(report: Report, body: str, numbers: dict[str, int]) -> str:
         render_sources(report.citations, frame),
     ]
     # a quote may hold HTML, images or links (SAFE-4)
-    return sanitize_text(escape_markdown("\n\n".join(part for part in parts if part).strip())) + "\n"
+    return escape_markdown(sanitize_text("\n\n".join(part for part in parts if part).strip())) + "\n"
 
 
 def render_status(report: Report, frame: Frame = ENGLISH) -> str:

@@ -284,7 +284,7 @@ def apply_parts(base: Base, parts: Sequence[Edit], numbers: dict[str, int] | Non
     document = base.document
     for action in _ORDER:
         for edit in (each for each in parts if each.action is action):
-            text = sanitize_text(escape_markdown(MARKER.sub(show_marker, edit.text)))
+            text = escape_markdown(sanitize_text(MARKER.sub(show_marker, edit.text)))
             document = apply_edit(document, replace(edit, text=text))
     return document
 

@@ -119,7 +119,7 @@ def _add_note(old: str, new: str) -> str:
 
 
 def _escape_text(text: str) -> str:
-    return sanitize_text(escape_markdown(text))
+    return escape_markdown(sanitize_text(text))
 
 
 SHORTER = 0.5  # of its words that a shortened section may keep at most

@@ -16,8 +16,9 @@ from corrobora.domain.evidence import fold_typography
 from corrobora.text.phrases import SIDE_BY_SIDE
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.support import find_numbers
-from corrobora.text.tokens import read_inline, stem_text
+from corrobora.text.tokens import load_parser, read_inline, sanitize_text, stem_text
 
+FENCE = "```"  # opens and closes a block of code
 MARKER = re.compile(r"\[(S\d{1,9}):(C\d{1,9})\]")  # how a draft cites: source and passage
 # `<` before a name, `/`, `!` or `?` opens HTML or an address; `![` an image; `](` a link, `]:` the target of one.
 _ACTIVE = re.compile(r"(?<!\\)((?:\\\\)*)(<(?=[A-Za-z/!?])|!(?=\[)|(?<=\])[(:])")
@@ -27,11 +28,26 @@ _ESCAPED = re.compile(r"\\(<(?=[A-Za-z/!?])|!(?=\[)|(?<=\]\\)[(:])")
 def escape_markdown(markdown: str) -> str:
     r"""Escape what a viewer would take for HTML, an image or a link; it shows the same characters.
 
+    In a block of code nothing is, and a backslash would be shown.
+
     Example:
         >>> escape_markdown("![x](https://a.example) <b>")
         '\\![x]\\(https://a.example) \\<b>'
     """
-    return _ACTIVE.sub(r"\1\\\2", markdown)
+    escaped = _ACTIVE.sub(r"\1\\\2", markdown)
+    return _restore_code(escaped, markdown) if FENCE in markdown and escaped != markdown else escaped
+
+
+def _restore_code(escaped: str, markdown: str) -> str:
+    """Return escaped text with its closed blocks of code as they were written; a viewer sees the same blocks."""
+    lines, written = escaped.split("\n"), markdown.split("\n")
+    if sanitize_text(markdown) != markdown:  # a viewer counts other lines, or is shown other marks
+        return escaped
+    for token in load_parser().parse(escaped):
+        first, last = token.map if token.type == "fence" and token.level == 0 and token.map else (0, 0)
+        if last - first > 1 and token.markup.startswith(FENCE) and lines[last - 1].strip() == token.markup:
+            lines[first + 1 : last] = written[first + 1 : last]
+    return "\n".join(lines)
 
 
 def unescape_markdown(markdown: str) -> str:
@@ -265,7 +281,6 @@ def iter_cited_sentences(line: str, quoted: str = "") -> Iterator[tuple[str, lis
         yield each.text, [mark.group() for mark in each.marks]
 
 
-FENCE = "```"  # opens and closes a block of code
 _FENCE = re.compile(r"\s*```[\w+-]{0,20}\s*")
 
 

@@ -360,12 +360,13 @@ def read_inline(markdown: str) -> str:
     if _READ.search(markdown) is None:
         return markdown
     shown = {"softbreak": " ", "hardbreak": " "}
-    (block,) = _load_parser().parseInline(markdown)
+    (block,) = load_parser().parseInline(markdown)
     return "".join(shown.get(token.type, token.content) for token in block.children or ())
 
 
 @cache
-def _load_parser() -> MarkdownIt:
+def load_parser() -> MarkdownIt:
+    """Return the parser that reads Markdown as a viewer does."""
     from markdown_it import MarkdownIt  # noqa: PLC0415 - 0.1 s that only text with signs of Markdown pays
 
     return MarkdownIt("commonmark", {"html": False})

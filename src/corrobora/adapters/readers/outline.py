@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from corrobora.ports import Heading
 from corrobora.text.quantities import find_days, find_releases
-from corrobora.text.tokens import TERM_GAP
+from corrobora.text.tokens import TERM_GAP, stem_text
 
 _BROKEN = re.compile(r"(?<=\w)\u2010\n([ \t]*)(\S+)[ \t]*(\n?)")
 _QUOTED = re.compile(r"\A(?:>[ \t]?)*")
@@ -37,6 +37,7 @@ _HEADING_CHARS, _OUTDENT_CHARS, _TERM_CHARS = 100, 60, 60
 _TERMS = 3  # at most, above one definition
 _HANGS = 3  # columns by which a definition is indented below its term
 _INDENTED = 0.5  # share of the lines that are indented where a body is
+_NEAR_TOP, _PAIR = 5, 2  # headings among which one is called as the file is, and letters that are no abbreviation
 _RULED, _RULE_SHARE = 3, 0.6
 _SERIES = 3  # lines of one form that stand alone, each with other numbers: releases, chapters, days
 _SAME_WORDS = 2  # with which they begin
@@ -62,6 +63,32 @@ def find_title(lines: Sequence[str]) -> str:
     named = stands_alone and not serial and not title.startswith("#!")  # the first line of a script is no title
     title = _COMMENT.sub("", title)
     return title if named and len(title) <= _HEADING_CHARS + 20 else ""
+
+
+def name_document(title: str, headings: Sequence[Heading], name: str) -> str:
+    """Return the title of a document, with the heading near its top that says what its file is called.
+
+    Many files of a work may begin with the name of the work, or with a heading that says little.
+
+    Example:
+        >>> name_document("Pumps", [Heading(0, 1, "Pumps"), Heading(9, 2, "Open a Valve")], "open-valve")
+        'Pumps: Open a Valve'
+    """
+    words, joined = set(stem_text(name)), _join_letters(name)
+    if not words or not title or not words.isdisjoint(stem_text(title)) or joined in _join_letters(title):
+        return title
+    for heading in headings[:_NEAR_TOP]:
+        initials = "".join(word[0] for word in heading.title.split() if word[0].isalpha()).lower()
+        same = joined in (_join_letters(heading.title), initials if len(initials) > _PAIR else "")
+        said = set(stem_text(heading.title))
+        if same or words == said or (len(words) > 1 and words < said):
+            above = any(each.title == title and each.start < heading.start for each in headings[:_NEAR_TOP])
+            return f"{title}: {heading.title}" if above else heading.title
+    return title
+
+
+def _join_letters(text: str) -> str:
+    return "".join(letter for letter in text.lower() if letter.isalnum())
 
 
 def is_serial(title: str, others: Iterable[str]) -> bool:

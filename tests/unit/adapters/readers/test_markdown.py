@@ -175,3 +175,26 @@ def test_marks_that_a_processor_of_papers_obeys_are_not_printed():
 @pytest.mark.parametrize(("date", "published"), [("---", ""), ("9 Oct. 2023", "2023-10-09"), ("2019", "2019")])
 def test_the_date_of_front_matter_is_read_or_left_out(date: str, published: str):
     assert read_markdown(f"---\ntitle: Kilns\ndate: {date}\n---\nA kiln.\n".encode()).published == published
+
+
+def test_a_heading_inside_a_quotation_heads_nothing():
+    page = b"# Pumps\n\n## Support\n\n> ## Security\n>\n> It is mended for a year.\n\nA pump lasts long.\n"
+    parsed = read_markdown(page)
+    assert [each.title for each in parsed.headings] == ["Pumps", "Support"]
+    assert "Security\n\nIt is mended for a year." in parsed.text
+
+
+def test_what_goes_on_in_an_item_stands_below_it():
+    page = (
+        b"1. Start the pump:\n\n   ```sh\n   > pump it now and then if it is not on\n   ```\n\n   It turns.\n2. Wait.\n"
+    )
+    code = "\u2002  > pump it now and then if it is not on"
+    assert read_markdown(page).text == f"1. Start the pump:\n\n{code}\n\n  It turns.\n2. Wait."
+
+
+def test_a_list_of_links_to_the_headings_of_a_page_is_no_text():
+    listed = "- [Valves](#valves)\n  - [Open one](#open)\n- [Leaks](#leaks)\n"
+    pages = [f"# Pumps\n\n{lead}\n\n{listed}\n## Valves\n\nThey turn.\n" for lead in ("## Contents", "These parts:")]
+    alone, led = (read_markdown(page.encode()).text for page in pages)
+    assert alone == "Pumps\n\nContents\n\nValves\n\nThey turn."
+    assert "These parts:\n\n- Valves\n  - Open one\n- Leaks" in led

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import string
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from corrobora.adapters.readers import outline, read_text
 from corrobora.adapters.readers.markup import read_markdown
 from corrobora.adapters.readers.parser import ParserProcess
+from corrobora.ports import Heading
 
 RULE = re.compile(r"([=\-~^*#+_\"'.])\1{2,}")
 MANUAL = """MILL(1)                  User Commands                  MILL(1)
@@ -197,3 +199,24 @@ def test_the_lines_of_a_frame_of_stars_are_read_without_it() -> None:
     text = read_text(f"On lids\n\n{rule}\n{framed}\n{rule}\n\nStore them dry.\n".encode()).text
     assert "Lids may not be lifted while the kettle is heated by the fire of the hall." in " ".join(text.split())
     assert read_text(b"* one *\n* two *\n").text == "* one *\n* two *"
+
+
+@pytest.mark.parametrize(
+    ("title", "second", "name", "named"),
+    [
+        ("Pumps", "Open a valve", "open valve", "Pumps: Open a valve"),
+        ("Pumps", "Long Term Support", "LTS", "Pumps: Long Term Support"),
+        ("Pumps", "HTTP/2", "HTTP2", "Pumps: HTTP/2"),
+        ("Layout of pumps", "Valves", "valves and leaks", "Layout of pumps"),
+        ("Pumps", "Description of valves", "valves", "Pumps"),
+        ("Pump manual", "Manual", "manual", "Pump manual"),
+    ],
+)
+def test_a_file_is_named_by_the_heading_that_says_what_it_is_called(title: str, second: str, name: str, named: str):
+    made = [Heading(0, 1, title), Heading(20, 2, second)]
+    assert outline.name_document(title, made, name) == named
+
+
+def test_a_heading_above_the_title_is_the_name_of_a_file_that_is_called_so():
+    made = [Heading(0, 2, "Pump layout"), Heading(20, 1, "Content")]
+    assert outline.name_document("Content", made, "pump layout") == "Pump layout"
