@@ -246,8 +246,8 @@ def find_work_date(first: str) -> str:
     stated = _PUBLISHED.search(first)
     if stated and (stated[1] or find_full_date(stated[2])):
         return stated[1] or find_full_date(stated[2])
-    lines = (line for line in first.split("\n") if len(line.split()) <= _DATE_WORDS)
-    return next(filter(None, map(find_full_date, lines)), "")
+    dates = (find_full_date(line) for line in first.split("\n") if len(line.split()) <= _DATE_WORDS)
+    return next((date for date in dates if date), "")
 
 
 def write_pages(pages: list[str], writer: TextWriter) -> None:
@@ -309,7 +309,7 @@ def join_paragraphs(text: str) -> list[str]:
         item = said[0] in "•‣◦▪–" and said[1:2] == " "
         short = bool(last.strip(_PAGE)) and len(last) < _SHORT_LINE * typical
         apart = _is_of_numbers(line) or _is_of_numbers(last)
-        if item or apart or (short and not said[0].islower() and last[-1] != ","):
+        if item or apart or (short and not said[0].islower() and last[-1] != "," and not _goes_on(last, said)):
             found.append([])
         found[-1].append(line)
     parts = ([[line] for line in block] if _is_table(block) else [block] for block in found if block)

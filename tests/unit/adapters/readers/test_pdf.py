@@ -238,6 +238,16 @@ def test_accents_stand_on_their_letters_but_apostrophes_and_hats_of_formulas_sta
         assert join_accents(text) == text
 
 
+def test_a_raised_number_parts_no_sentence():
+    lines = (
+        "The tests of the bells that are rung in the tower of the north use statistics",
+        "or X",
+        "2 sums of rings.",
+    )
+    assert join_paragraphs("\n".join(lines)) == [" ".join(lines)]
+    assert join_paragraphs("\n".join((lines[0], "or X.", "2 sums of rings."))) == [f"{lines[0]} or X.", lines[2]]
+
+
 def test_the_first_page_dates_a_paper():
     said = "This is a preprint of an article published in Bell Review, 50.\nCopyright \u00a9 2008 Bells.\nMay 10, 2023"
     assert find_work_date(said) == "2008"
