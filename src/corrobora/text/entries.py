@@ -17,8 +17,13 @@ _TERM = re.compile(  # a row of two cells without heads names a thing and says w
 _ITEM_TERM = re.compile(r"([^\s:](?:(?![.!?] )[^\n:]){0,59}?)(?:: | [-–—] )(?=\S)")
 
 
+_PARENT = re.compile(r"[^\n]{1,99}[^\n.!?:;,](?=\n( +))")
+
+
 def find_term(text: str, start: int) -> int:
     """Return where the term ends that an entry of a list defines, if one begins at `start`; else `start`.
+
+    An item that is no sentence names what is listed below it.
 
     Example:
         >>> find_term("- depth: levels of folders. It is 12.", 0)
@@ -26,7 +31,11 @@ def find_term(text: str, start: int) -> int:
     """
     mark = LIST_ITEM.match(text, start)
     found = _ITEM_TERM.match(text, mark.end()) if mark else _TERM.match(text, start)
-    return found.end(1) if found else start
+    if mark is None or found is not None:
+        return found.end(1) if found else start
+    parent = _PARENT.match(text, mark.end())
+    deeper = parent is not None and len(parent[1]) > measure_depth(text, start)
+    return parent.end() if parent and deeper and LIST_ITEM.match(text, parent.end(1)) else start
 
 
 def is_numbered_heading(text: str, start: int, end: int) -> bool:

@@ -219,8 +219,9 @@ def _stop_ends(text: str, begin: int, line: int, start: int, end: int) -> bool:
     limit = min(len(text), at + 8)
     while at < limit and (text[at].isspace() or text[at] in "\"'“‘([«*_"):
         at += 1
-    if at >= len(text):
-        return True
+    sign = start > 0 and text[start - 1] == follow == " "
+    if at >= len(text) or (sign and not text[at].isalnum()):
+        return at >= len(text)  # else one of several signs: "@ ! # &"
     if text[at].islower() and follow != "\n":
         return _ends_before_lower(text, start, end, at)
     if text[start] != "." or (end - start > 1 and text[start + 1] == "."):

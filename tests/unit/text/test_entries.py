@@ -57,3 +57,14 @@ def test_the_mark_of_an_item_is_found_before_its_words():
     text = "One.\n  - two: three"
     assert find_item_mark(text, text.index("two")) == text.index("-")
     assert find_item_mark(text, text.index("three")) == text.index("three")
+
+
+def test_an_item_names_what_is_listed_below_it() -> None:
+    text = (
+        "It has these:\n\n- blobs folder\n  - It MAY be empty.\n- layout\n  - It MUST exist.\n  - It is small.\n- lid"
+    )
+    spans = split_sentences(text)
+    terms = dict(zip((text[span.start : span.end] for span in spans), read_terms(text, spans), strict=True))
+    assert terms["- It MAY be empty."] == "- blobs folder"
+    assert terms["- It MUST exist."] == terms["- It is small."] == "- layout"
+    assert terms["- lid"] == ""

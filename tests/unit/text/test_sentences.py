@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.plugins.growth import LINEAR, measure_growth
 
-from corrobora.text.segmentation import is_entry, split_sentences
+from corrobora.text.segmentation import is_entry, list_sentences, split_sentences
 from corrobora.text.tokens import is_code_block
 
 _PIECES = st.lists(
@@ -196,3 +196,8 @@ def test_a_long_line_goes_on_in_small_letters_whatever_it_ends_with(mark: str):
     assert split(text) == [text]
     shorter = f"The two functions{mark}\nfiring and cooling."
     assert split(shorter) == shorter.split("\n")
+
+
+def test_signs_that_are_listed_end_no_sentence() -> None:
+    text = "It takes some signs, like @ ! \u201c # & . : ; < > ? and others. More follows! It does."
+    assert list_sentences(text) == [text[: text.index(" More")], "More follows!", "It does."]
