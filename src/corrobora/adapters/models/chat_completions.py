@@ -8,9 +8,9 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from corrobora.adapters.http import load_json
 from corrobora.adapters.models import (
@@ -172,9 +172,10 @@ class _Answer:
             self.size += len(self._texts[-1])
         if refusal := delta.get("refusal"):
             self._refusals.append(read_text(refusal))
-        calls = delta.get("tool_calls") or [{"function": each} for each in [delta.get("function_call")] if each]
+        legacy = delta.get("function_call")
+        calls: Sequence[Mapping[str, Any]] = delta.get("tool_calls") or ([{"function": legacy}] if legacy else [])
         for at, call in enumerate(calls):
-            function = call.get("function") or {}
+            function: Mapping[str, Any] = call.get("function") or {}
             known = self._calls.setdefault(call.get("index", at), [""])
             known[0] = known[0] or function.get("name") or ""
             known.append(write_arguments(function.get("arguments") or ""))
@@ -201,10 +202,11 @@ class _Answer:
 
 def _read_native(value: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return an answer, or a part of one, as a chat completion if it has the form of Ollama's own protocol."""
-    message = value.get("message", {"content": value.get("response")})
-    if "choices" in value or not isinstance(message, dict) or not ({"content", "tool_calls"} & message.keys()):
-        return value
-    if "message" not in value and not isinstance(value.get("response"), str):
+    text, whole = value.get("response"), value.get("message")
+    message: Mapping[str, Any] = cast("Mapping[str, Any]", whole) if isinstance(whole, dict) else {}
+    if "message" not in value and isinstance(text, str):
+        message = {"content": text}
+    if "choices" in value or not ("content" in message or "tool_calls" in message):
         return value
     usage = {"prompt_tokens": value.get("prompt_eval_count"), "completion_tokens": value.get("eval_count")}
     choice = {"message": message, "finish_reason": value.get("done_reason")}
