@@ -11,9 +11,11 @@ from tests.profiles.research import DOCUMENTS, QUESTION, LibraryRun, Mixed, make
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.domain.errors import ProviderError
+from corrobora.domain.evidence import Hit, Reading, ReadOutcome, SourceId
 from corrobora.domain.report import Draft, Outcome
 from corrobora.domain.run import EventType
-from corrobora.engine.deliver import explain_no_report
+from corrobora.domain.thread import Intent, Round
+from corrobora.engine.deliver import count_results, explain_no_report
 from corrobora.reporting.report_format import format_report_body
 from corrobora.reporting.seal import find_seal
 
@@ -66,6 +68,16 @@ async def test_a_run_that_found_nothing_leaves_a_sealed_report_that_says_so():
     assert said[0] == "No sufficient evidence was found to answer the question."
     assert "## Methodology" in said
     assert "copied word for word" not in report.markdown
+
+
+async def test_only_what_was_read_counts_as_a_source_that_was_read():
+    readings = (
+        Reading(Hit("doc/a", "a"), ReadOutcome.READ, SourceId("S1")),
+        Reading(Hit("doc/b", "b"), ReadOutcome.FAILED, SourceId("S2")),
+    )
+    run = await make_run("timed", wire=False)
+    counted = count_results([Round(1, "research", Intent("g", ()), readings=readings)], run.session)
+    assert (counted.sources, counted.hits) == ({"S1"}, 0)
 
 
 async def test_a_run_whose_searches_failed_leaves_no_report_but_the_reason():

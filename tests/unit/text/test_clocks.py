@@ -33,3 +33,7 @@ def test_an_hour_without_half_day_may_be_either() -> None:
         True,
         False,
     ]
+
+
+def test_a_time_has_the_number_that_is_written_only_if_that_is_an_hour_alone() -> None:
+    assert [each.number for each in find_clocks("at 7 pm and at 7:40 pm")] == [7.0, 70_800.0]

@@ -201,3 +201,10 @@ def test_a_translation_that_cannot_be_used_says_why(text: str, problem: str):
     with pytest.raises(UserError, match=re.escape(problem)) as told:
         parse_frame(text, "fr.toml")
     assert told.value.code == "language_file"
+
+
+def test_a_line_that_only_begins_with_a_fixed_wording_gets_its_english_beginning() -> None:
+    told = f"{GERMAN.translate(phrases.NO_EVIDENCE)} am Kai."
+    assert GERMAN.restore(told) == f"{phrases.NO_EVIDENCE} am Kai."
+    prose = f"{GERMAN.translate('Contents')} und Masse des Krans stehen am Kai."
+    assert GERMAN.restore(prose) == prose
