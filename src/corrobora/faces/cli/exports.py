@@ -26,10 +26,9 @@ from corrobora.faces.cli.options import (
     print_json,
     print_text,
     run_argument,
-    take_output,
     with_workspace,
 )
-from corrobora.faces.cli.report import check_target
+from corrobora.faces.cli.report import check_target, take_output
 from corrobora.faces.cli.screen import one_line
 from corrobora.reporting.report_format import REPORT_FILES
 

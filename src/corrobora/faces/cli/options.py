@@ -169,14 +169,6 @@ def check_ids(context: click.Context, _parameter: click.Parameter, value: str | 
     return value
 
 
-def take_output(context: click.Context, _parameter: click.Parameter, given: tuple[Path, ...]) -> Path | None:
-    """Return the place of -o, None without it. Raises `UsageError` for two: the last one would silently win."""
-    if len(given) > 1:
-        problem = f"-o names one file or folder, and was given {len(given)} times. A folder takes several formats"
-        raise click.UsageError(problem, context)
-    return given[0] if given else None
-
-
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 

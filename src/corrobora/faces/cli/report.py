@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from corrobora.domain.errors import UserError
 from corrobora.domain.report import Outcome
 from corrobora.domain.run import RunRow, RunStatus, Stage
@@ -58,6 +60,14 @@ class OutputTarget:
                 _write_file(path, contents[form])
                 written.append(path)
         return tuple(written)
+
+
+def take_output(context: click.Context, _parameter: click.Parameter, given: tuple[Path, ...]) -> Path | None:
+    """Return the place of -o, None without it. Raises `UsageError` for two: the last one would silently win."""
+    if len(given) > 1:
+        problem = f"-o names one file or folder, and was given {len(given)} times. A folder takes several formats"
+        raise click.UsageError(problem, context)
+    return given[0] if given else None
 
 
 def check_target(

@@ -34,9 +34,8 @@ from corrobora.faces.cli.options import (
     read_setting_flags,
     setting_options,
     stage_option,
-    take_output,
 )
-from corrobora.faces.cli.report import check_target
+from corrobora.faces.cli.report import check_target, take_output
 from corrobora.faces.request import Question, build_request
 
 if TYPE_CHECKING:
