@@ -167,6 +167,8 @@ class RunAttempt:
                         await read_requests()
                     await changed.wait()
 
+        with contextlib.suppress(JournalError):  # as above
+            await read_requests()  # what was asked for before this attempt began counts from its beginning
         watching = asyncio.create_task(watch_answers(), name=f"requests for {self._row.id}")
         looking = asyncio.create_task(self._report_suspension(session), name=f"suspension of {self._row.id}")
         try:
@@ -281,8 +283,6 @@ class RunAttempt:
             pauses=set(answers),
         )
         session.claims = PassageClaims.from_journal(journal)
-        if answers.get(FINISH_TOPIC) == YES:  # asked for before this attempt began: it begins no research
-            session.budget.finish_research()
         return session
 
     async def _load_previous(self) -> Report | None:
