@@ -381,10 +381,8 @@ def test_a_bound_is_no_comparison():
 def test_a_product_of_a_count_and_an_amount_each_is_computed(total: str, holds: bool) -> None:
     quotes = ("At most 1000 segments are supported in a static object.", "A segment of an object has up to 5 GB.")
     cited = [CitedEvidence(Evidence(quote), f"S{at}") for at, quote in enumerate(quotes)]
-    assert (
-        is_executed(f"A static object with 1000 segments of 5 GB each has {total}.", cited, DerivationKind.ARITHMETIC)
-        is holds
-    )
+    said = f"A static object with 1000 segments of 5 GB each has {total}."
+    assert is_executed(said, cited, DerivationKind.ARITHMETIC) is holds
 
 
 def test_a_stated_sum_in_words_is_not_replaced_by_a_total_of_the_quote() -> None:
