@@ -180,7 +180,7 @@ async def test_each_tier_thinks_as_hard_as_its_setting_says(database_url: str):
 
 async def test_a_prompt_is_sent_a_bounded_number_of_times_whatever_happens():
     """The gate would wait for ever: the bound of one prompt ends it."""
-    async with ModelServer(faults=[Fault("cut-connection", p=1.0)]) as server:
+    async with ModelServer(faults=[Fault("500", p=1.0)]) as server:
         target = parse_target(f"openai-compatible:scripted@{server.url}/v1", {})
         for_ever = Pace(probe_seconds=0.001, patience_seconds=1e9, first_patience_seconds=1e9)
         connection = ModelConnection(target, CallGate("sends", for_ever))

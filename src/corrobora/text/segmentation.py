@@ -219,7 +219,7 @@ def _stop_ends(text: str, begin: int, line: int, start: int, end: int) -> bool:
     limit = min(len(text), at + 8)
     while at < limit and (text[at].isspace() or text[at] in "\"'“‘([«*_"):
         at += 1
-    sign = start > 0 and text[start - 1] == follow == " "
+    sign = start > 1 and text[start - 1] == follow == " " != text[start - 2]  # not what a citation stood before
     if at >= len(text) or (sign and not text[at].isalnum()):
         return at >= len(text)  # else one of several signs: "@ ! # &"
     if text[at].islower() and follow != "\n":

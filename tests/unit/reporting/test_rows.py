@@ -15,6 +15,7 @@ from corrobora.reporting.report_parser import Reference
 from corrobora.reporting.verify import MARKER, check_draft
 from corrobora.text.markdown import (
     is_rule,
+    iter_cited_sentences,
     iter_row_statements,
     split_cells,
     split_cited_sentences,
@@ -150,3 +151,8 @@ def test_all_of_several_marks_belong_to_the_sentence_before_them(line: str) -> N
     found = split_cited_sentences(line, re.compile(r"\[\d\]"))
     assert [[mark.group() for mark in each.marks] for each in found] == [["[7]", "[8]"], ["[9]"]]
     assert [each.text.rstrip(".")[:4] for each in found] == ["The ", line.partition("]")[2].strip(" [8].")[:4]]
+
+
+def test_a_statement_that_begins_with_an_option_is_one_of_its_own() -> None:
+    line = "-s passes all grain through a sieve [S1:C1]. -f, --fan turns on the fan [S1:C1]. # is a mark [S1:C2]."
+    assert [len(marks) for _, marks in iter_cited_sentences(line)] == [1, 1, 1]
