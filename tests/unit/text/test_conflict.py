@@ -163,7 +163,7 @@ def test_of_two_quotes_the_sentences_that_differ_are_told_apart() -> None:
     ("one", "other"),
     [
         ("Lamp number 3 uses 5 W at night.", "Lamp number 4 uses 6 W at night."),
-        ("Lamp number 3 is in the hall of the mill.", "Lamp number 4 is in the hall of the mill."),
+        ("Lamp number 3 hangs in the hall of the mill.", "Lamp number 4 hangs in the hall of the mill."),
         ("Lamp 3 in the hall uses 5 W at night.", "Lamp 4 in the hall uses 6 W at night."),
         ("Room 12 seats 40 people.", "Room 14 seats 60 people."),
         ("Beacon no. 7 flashes every 5 seconds.", "Beacon no. 9 flashes every 10 seconds."),

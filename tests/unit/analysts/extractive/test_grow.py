@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from corrobora.analysts.extractive.extract import find_context, grow_quote
+import pytest
+
+from corrobora.analysts.extractive.extract import find_context, grow_quote, refers_back
 from corrobora.analysts.extractive.lines import read_lines
 from corrobora.domain.evidence import Passage, PassageId, SourceId
 from corrobora.roles.extract import Excerpt
@@ -180,3 +182,17 @@ def test_a_turn_that_asks_and_goes_on_takes_the_reply() -> None:
         "Mira: Can two mills be joined? It would help the guild.\nOle: No.\nMira: Fine.\nOle: Well, good night then.\n"
     )
     assert "Ole: No." in quote(text, "Can two mills")
+
+
+@pytest.mark.parametrize(
+    ("said", "leans"),
+    [
+        ("Close them explicitly in a hook.", True),
+        ("Now it raises an error.", True),
+        ("You should use the other socket instead.", True),
+        ("Is it closed on Mondays?", False),
+        ("The lid is closed instead of the vent.", False),
+    ],
+)
+def test_what_speaks_of_it_or_of_something_instead_refers_back(said: str, *, leans: bool) -> None:
+    assert refers_back(said) is leans
