@@ -225,12 +225,12 @@ def _find_passing(
     """Return the facts that answer a question, the best grade first.
 
     A statement answers if it passes the answer test, or suits a question that the library is likely to answer and whose
-    names were all read, or suits one that a model counts as answered by it, or is one of several that a model names as
-    the answer together. Words of the test may stand anywhere where the library does not speak of a question.
+    names were all read, or one that a model counts as answered by it, or is one of several that it names together.
     """
     claimed, checked = judged.answered.get(asked.id), view.check(asked.text)
-    spoken_of = claimed or asked.likely is None or asked.likely >= read_ratings()[0]
-    absent = {name for _, one in checked for name in one.missing if all(name in other.missing for _, other in checked)}
+    spoken_of = claimed or asked.likely is None or asked.likely >= read_ratings()[0]  # else words may stand anywhere
+    missing = [check.missing for _, check in checked]
+    absent = frozenset[str]().union(*missing[:1]).intersection(*missing)
     likely = _is_likely(asked) and all(" " in name for name in absent)  # "Mill 4" is often "version 4"
     taken = {*changed, *(_answer_by_parts(asked, view, judged) if claimed else ())}
     taken |= _answer_together(asked, view, judged) if claimed else set()

@@ -151,6 +151,7 @@ _LABEL = re.compile(  # "lamp number 3", "room 12", "tank B": which of several t
 _REFERENCE_WORDS = frozenset(
     map(stem_word, "section chapter table figure appendix annex clause paragraph page note line see".split())
 )
+_EDITION_WORDS = frozenset(map(stem_word, "version release edition revision draft".split()))  # these are compared
 
 
 def _is_of_two_things(one: str, other: str, found: Sequence[Difference]) -> bool:
@@ -163,7 +164,7 @@ def _is_of_two_things(one: str, other: str, found: Sequence[Difference]) -> bool
         if mine[kind].keys() & yours[kind].keys():
             continue
         labels = mine[kind] | yours[kind]
-        if all(labels.values()) or any(each.before.split(maxsplit=1)[0] not in labels for each in found):
+        if all(labels.values()) or any(each.before.partition(" ")[0] not in labels for each in found):
             return True
     return False
 
@@ -174,7 +175,9 @@ def _list_labels(text: str) -> Mapping[str, dict[str, bool]]:
     found: dict[str, dict[str, bool]] = {}
     for match in _LABEL.finditer(text):
         kind, counted = stem_word(match["kind"].lower()), match["counted"]
-        if kind in _MONTHS or match["kind"].lower() in STOP_WORDS or (kind in _REFERENCE_WORDS and match.start()):
+        if kind in _MONTHS | _EDITION_WORDS or match["kind"].lower() in STOP_WORDS:
+            continue
+        if kind in _REFERENCE_WORDS and match.start():
             continue
         sure = bool(match["said"]) or not match["label"][0].isdigit() or not counted or counted.lower() in STOP_WORDS
         found.setdefault(kind, {})[match["label"]] = sure

@@ -99,6 +99,11 @@ def read_row(line: str) -> list[tuple[str, str]]:
     return [(head, cell) for head, _, cell in (each.partition(": ") for each in cells)]
 
 
+def measure_indent(line: str) -> int:
+    """Return by how many characters a line is indented."""
+    return len(line) - len(line.lstrip())
+
+
 def measure_depth(text: str, start: int) -> int:
     """Return by how many columns the line that begins at `start` is indented."""
     line = text.rfind("\n", 0, start) + 1

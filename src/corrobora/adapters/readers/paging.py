@@ -9,11 +9,11 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
-from corrobora.text.letterheads import find_full_date
+from corrobora.text.entries import measure_indent
+from corrobora.text.letterheads import ENDS_SENTENCE, find_full_date
 
 _RUNNING_SPAN = 4  # pages from the first to the third at whose edge a line stands that is no part of the text
 _RUNNING_LINES = 2  # at each edge of a page: a title and a rule, or a note and the number
-_ENDS_SENTENCE = tuple(".!?:;")
 
 
 def drop_running_lines(pages: Sequence[str]) -> list[str]:
@@ -79,10 +79,6 @@ def join_pages(pages: Sequence[str]) -> tuple[str, str]:
 
 def _goes_on(last: str, first: str) -> bool:
     """True if the first line of a page goes on with what the last line of the page before it says."""
-    if last.rstrip().endswith(_ENDS_SENTENCE):
+    if last.rstrip().endswith(ENDS_SENTENCE):
         return False
-    return first.lstrip()[:1].islower() or _indent(last) == _indent(first)
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
+    return first.lstrip()[:1].islower() or measure_indent(last) == measure_indent(first)

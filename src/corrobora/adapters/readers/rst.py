@@ -13,7 +13,7 @@ from textwrap import dedent
 
 from corrobora.adapters.readers import TextWriter, decode_text
 from corrobora.ports import ParsedDocument
-from corrobora.text.entries import find_term
+from corrobora.text.entries import find_term, measure_indent
 
 BOLD_LINE = re.compile(r"(\*\*|__)(?! )[^*_\n]{1,99}[^*_\n .:!?]\1")  # a paragraph of its own: a heading
 _ADORNMENT = frozenset("=-`:'\"~^_*+#<>.!$%&,/;?@|\\(){}[]")
@@ -106,7 +106,7 @@ class _LineWriter:
         end = at + 1
         if line == ".." and not "".join(self._lines[end : end + 1]).strip():
             return end
-        end = self._find_outside(end, _measure_indent(self._lines[at]))
+        end = self._find_outside(end, measure_indent(self._lines[at]))
         if note := _NOTE.match(line):
             text = " ".join([note[2] or "", *_outdent_lines(self._lines[at + 1 : end])])
             self._writer.add_block(strip_inline(f"{note[1]} {text}"))
@@ -136,7 +136,7 @@ class _LineWriter:
 
     def _find_outside(self, at: int, depth: int = 0) -> int:
         """Return the first line from `at` on that is neither blank nor indented by more than `depth`."""
-        while at < len(self._lines) and (not self._lines[at].strip() or _measure_indent(self._lines[at]) > depth):
+        while at < len(self._lines) and (not self._lines[at].strip() or measure_indent(self._lines[at]) > depth):
             at += 1
         return at
 
@@ -161,15 +161,15 @@ class _LineWriter:
             rows = [[strip_inline(cell) for cell in row] for row in rows]
             self._writer.add_rows(rows[heads:], rows[0] if heads == 1 else ())
             return end
-        deeper = 0 <= self._term_depth < _measure_indent(block[0])
+        deeper = 0 <= self._term_depth < measure_indent(block[0])
         listed, items = _starts_item(block[0].strip()), _join_items(block)
         for item in items:
             text = strip_inline(item)
             said = text[:-1] if text.endswith("::") else text
             self._writer.add_block(said, tight=listed and _starts_item(item), depth=2 * deeper)
         if not deeper:
-            self._term_depth = _measure_indent(block[0]) if find_term(items[-1], 0) else -1
-        literal = self._find_outside(end, _measure_indent(block[0])) if block[-1].rstrip().endswith("::") else end
+            self._term_depth = measure_indent(block[0]) if find_term(items[-1], 0) else -1
+        literal = self._find_outside(end, measure_indent(block[0])) if block[-1].rstrip().endswith("::") else end
         self._writer.add_verbatim(dedent("\n".join(self._lines[end:literal])))
         return literal
 
@@ -177,10 +177,10 @@ class _LineWriter:
 def _join_items(block: Sequence[str]) -> list[str]:
     """Join the lines of a paragraph, of each item of a list, and of each term with its indented definition."""
     items: list[list[str]] = []
-    depth, inner = _measure_indent(block[0]), False
+    depth, inner = measure_indent(block[0]), False
     for line in block:
         plain, before = line.strip(), inner
-        inner = _measure_indent(line) > depth
+        inner = measure_indent(line) > depth
         option = _LISTED_OPTION.match(plain)
         if option is not None:
             items.append([f"- {option[1]}: {plain[option.end() :]}"])
@@ -211,10 +211,6 @@ def _defines_term(argument: str, body: Sequence[str]) -> bool:
 def _is_explicit(line: str) -> bool:
     """True for the first line of a directive, comment or target, which may stand in an item of a list."""
     return line.lstrip().startswith(".. ") or line.strip() == ".."
-
-
-def _measure_indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
 
 
 def _split_grid(lines: Sequence[str]) -> tuple[list[list[str]], int]:
