@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from corrobora.domain.evidence import Contradiction, Fact, FollowUp, LinkedSource
+from corrobora.domain.evidence import Contradiction, Fact, FactId, FollowUp, LinkedSource
 from corrobora.domain.limits import Usage
 from corrobora.domain.plan import Subject, SubQuestion
 from corrobora.domain.thread import Gap, Round, StopReason
@@ -68,6 +68,7 @@ class Findings:
     seconds: float = 0.0
     played: tuple[Played, ...] = ()
     output_format: str = ""  # what the plan, or a refinement, asks of the text that is written from it
+    nearest: tuple[FactId, ...] = ()  # of its facts, whole passages that were found first for what is open
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from corrobora.domain.report import (
 from corrobora.domain.run import EventType, RequestOption, Stage
 from corrobora.domain.thread import Round
 from corrobora.engine.knowledge import remember_findings
+from corrobora.engine.nearest import drop_nearest
 from corrobora.engine.read import FetchResult, make_read_key
 from corrobora.engine.review import (
     add_evidence,
@@ -148,7 +149,7 @@ def build_methodology(found: Findings, checked: CheckedDraft, cited: int, run: S
         hits=found_and_read.hits,
         sources_read=len({*found_and_read.sources, *(fact.source for fact in found.facts)}),  # recalled ones, too
         sources_cited=cited,
-        facts=len(found.facts),
+        facts=len(found.facts) - len(found.nearest),
         outcomes=found_and_read.outcomes,
         stops=tuple((each.title, str(each.stop or ("failed" if each.failed else "done"))) for each in worked),
         exhausted=tuple(dict.fromkeys(_iter_given_up(found.sub_questions, rounds))),
@@ -300,7 +301,7 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
         files, seal = seal_files(files, run.run)
         report = replace(report, markdown=files["report.md"], seal=seal)
     await run.write_artifacts(files)
-    await remember_findings(findings, run)
+    await remember_findings(drop_nearest(findings), run)
     _emit_end(report, describe_end(report, files, len(body.split())), run)
     return report
 
@@ -308,8 +309,7 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
 async def _record_seconds(done: Methodology, body: str, run: Session) -> Methodology:
     """Return the methodology with the time told first of a report that is made again, as for a second target."""
     key = f"spent#{hash_parts(body, encode_input(replace(done, seconds=0.0)))}"
-    first = await run.record_first(key, encode(float, done.seconds))
-    return replace(done, seconds=decode(float, first, key=key))
+    return replace(done, seconds=decode(float, await run.record_first(key, encode(float, done.seconds)), key=key))
 
 
 def _explain_outcome(

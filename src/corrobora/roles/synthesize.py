@@ -239,6 +239,7 @@ class Material:
     read: int = 0  # documents, those without a fact among them
     failed: int = 0  # documents that could not be read
     unread: int = 0  # documents that were found and not opened
+    nearest: tuple[Fact, ...] = ()  # whole passages that were found first for what is open
 
 
 @dataclass(frozen=True, slots=True)

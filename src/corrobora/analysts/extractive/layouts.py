@@ -19,6 +19,7 @@ from corrobora.text import phrases
 from corrobora.text.answers import classify_question, find_place
 from corrobora.text.notices import find_order
 from corrobora.text.questions import asks_for_several
+from corrobora.text.tokens import escape_text
 
 FURTHER = "Further evidence"
 OPENING_WORDS = 120  # of the first paragraph, where one thing is asked
@@ -58,6 +59,7 @@ class Page:
     pair_mark: str = "### {}"  # how a pair of differing statements is headed
     compares: bool = False  # the question asks for a change or a difference
     reasons: Mapping[str, str] = field(default_factory=dict[str, str])  # a question, and why nothing answers it
+    nearest: tuple[Fact, ...] = ()  # whole passages that were found first for what is open
     printed: set[str] = field(default_factory=set[str])  # sentences of the page so far: none stands twice
 
     @property
@@ -260,6 +262,7 @@ def layout_by_questions(page: Page) -> str:
     blocks: list[Sequence[str]] = [head, _open_page(page)]
     if page.rows:
         blocks.append(["## Differences between sources", "", *_pair_differences(page)])
+    blocks.append(_list_nearest(page))
     alone = sum(section.title != FURTHER for section in page.sections) == 1
     told = _explain_miss(page, [section for section in page.sections if section.title != FURTHER])
     for section in page.sections:
@@ -272,6 +275,19 @@ def layout_by_questions(page: Page) -> str:
         if body:
             blocks.append([f"## {FURTHER if alone else section.title}", "", *body])
     return _join_blocks([*blocks, _list_gaps(page)])
+
+
+def _list_nearest(page: Page) -> list[str]:
+    """Print the passages that were found first, each whole below its title and heading."""
+    lines: list[str] = []
+    for fact in page.nearest:
+        whole: set[str] = set()
+        said = cite_fact(fact, printed=whole)
+        if said:
+            named = fact.heading if fact.heading.startswith(fact.title) else f"{fact.title} > {fact.heading}"
+            lines += ["", f"### {escape_text(named)}", "", *_list_texts([said])]
+            page.printed.update(whole)
+    return [f"## {phrases.NEAR}", *lines] if lines else []
 
 
 def layout_by_angles(page: Page) -> str:

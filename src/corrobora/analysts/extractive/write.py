@@ -101,6 +101,7 @@ def write_draft(given: Material) -> Draft:
         pair_mark="**{}**" if given.purpose == "summary" else "### {}",
         compares=compares,
         reasons=_near_misses(given),
+        nearest=given.nearest,
     )
     layouts = {"angles": layout_by_angles, "completion": layout_completion}
     layout = layout_summary if given.purpose == "summary" else layouts.get(given.layout, layout_by_questions)
