@@ -216,10 +216,18 @@ class CitedPassage:
     title: str
     url: str
     heading: str = ""
-    page: int | None = None  # of a document with pages, from 1
+    page: int | None = None  # of a document with pages, from 1; the first of several
     version: str = ""
     published: str = ""
     publisher: str = ""
+
+    @property
+    def place(self) -> str:
+        """The page or pages in words, or else the path of headings."""
+        if self.page is None:
+            return self.heading
+        several = self.heading.partition("pp. ")[2]
+        return f"pages {several}" if several else f"page {self.page}"
 
 
 @dataclass(frozen=True, slots=True)

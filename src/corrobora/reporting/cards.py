@@ -59,7 +59,7 @@ class Window:
     def details(self) -> tuple[str, ...]:
         """Version, date, publisher, and page or heading, as far as they are known."""
         held = self.passage
-        place = f"page {held.page}" if held.page is not None else name_section(held.title, held.heading)
+        place = held.place if held.page is not None else name_section(held.title, held.heading)
         return tuple(
             each for each in (held.version, held.published, held.publisher, place) if each not in ("", held.title)
         )

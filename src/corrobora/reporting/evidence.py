@@ -159,7 +159,7 @@ def _make_occurrence(mark: str, sentence: str) -> Occurrence:
     return Occurrence(int(mark.strip("[]")), " ".join(sentence.replace(_BRACKET, "[").split()))
 
 
-_PAGE = re.compile(r"p\. (\d{1,6})")  # the heading that readers give the pages of a document
+_PAGE = re.compile(r"pp?\. (\d{1,6})(?:–\d{1,6})?")  # the heading that readers give the pages of a document
 _AROUND = 400  # characters shown around a quote whose passage is no longer stored
 
 
@@ -184,11 +184,11 @@ def cite_span(stored: Document, passage: str, heading: str, start: int, end: int
 
 
 def read_page(heading: str) -> int | None:
-    """Return the number of the page that a heading names, None if it names none.
+    """Return the number of the page that a heading names, the first of several, None if it names none.
 
     Example:
-        >>> read_page("p. 12"), read_page("Scope")
-        (12, None)
+        >>> read_page("p. 12"), read_page("pp. 12–13"), read_page("Scope")
+        (12, 12, None)
     """
     found = _PAGE.fullmatch(heading.strip())
     return int(found[1]) if found else None

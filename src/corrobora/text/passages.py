@@ -19,6 +19,7 @@ from corrobora.text.tokens import CODE_GAP, LIST_ITEM, TERM_GAP, skip_item_mark
 if TYPE_CHECKING:
     from corrobora.ports import Heading
 
+_PAGES = re.compile(r"pp?\. (\d+)(?:–(\d+))?")  # what readers of paged documents write in place of a heading
 _ENTRY = re.compile(rf"[^\n{TERM_GAP}]{{1,300}}{TERM_GAP}")  # whoever asks for a term finds it by its begin
 _INDENTED = re.compile(rf"{CODE_GAP}? +(?=\S)")  # goes on with what a line before it began
 _ITEM = re.compile(rf"(?m)^(?={LIST_ITEM.pattern}|[^\s{TERM_GAP}][^\n{TERM_GAP}]{{0,299}}{TERM_GAP})")
@@ -70,7 +71,7 @@ class _Packer:
 
     def __init__(self, text: str, headings: Sequence[Heading], size: int) -> None:
         self._text, self._size, self._plain = text, size, text.isascii()
-        self._starts = {each.start for each in headings}
+        self._starts = {each.start for each in headings if not _PAGES.fullmatch(each.title)}
         self._dated = {each.start for each in headings if find_releases(each.title) or find_days(each.title)}
         self._open: list[_Unit] = []
         self._used = 0
@@ -152,6 +153,10 @@ def _take_lead_in(text: str, units: list[_Unit], room: int) -> list[_Unit]:
 
 
 def _find_common_path(one: str, other: str) -> str:
+    """Return the headings above both paths, or the range of pages if each is a page."""
+    first, last = _PAGES.fullmatch(one), _PAGES.fullmatch(other)
+    if first and last:
+        return f"pp. {first[1]}–{last[2] or last[1]}"
     pairs = takewhile(lambda pair: pair[0] == pair[1], zip(one.split(" > "), other.split(" > "), strict=False))
     return " > ".join(part for part, _ in pairs)
 

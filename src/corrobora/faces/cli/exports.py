@@ -273,9 +273,8 @@ def _render(found: _Found, wanted: PassageReference) -> str:
     said = ", ".join(each for each in (held.version, held.published, held.publisher) if each)
     lines = [one_line(held.title, 300), *([one_line(said, 300)] if said else []), held.url, f"sha256:{held.snapshot}"]
     for each in found.passages:
-        place = f"page {each.page}" if each.page is not None else each.heading
         name = f"{each.source}:{each.passage}, characters {each.start}-{each.end}"
-        head = f"{name}, {one_line(place, 200)}" if place else name
+        head = f"{name}, {one_line(each.place, 200)}" if each.place else name
         spans = [
             (max(0, quote.start - each.start), min(len(each.text), quote.end - each.start))
             for quote in found.quotes
