@@ -280,7 +280,9 @@ def test_what_is_absent_is_refused_in_any_language(
 
 def test_a_question_for_one_thing_gets_a_few_sentences(reports: dict[tuple[str, str], Report]) -> None:
     for library, question, _ in FIRST:
-        assert len(" ".join(body(reports[library, question])).split()) < 90, question
+        report = reports[library, question]
+        told = replace(report, markdown=report.markdown.partition(f"\n## {phrases.NEAR}")[0])
+        assert len(" ".join(body(told)).split()) < 90, question
 
 
 def test_no_statement_is_a_fragment(reports: dict[tuple[str, str], Report]) -> None:

@@ -283,7 +283,7 @@ def _list_nearest(page: Page) -> list[str]:
     for fact in page.nearest:
         whole: set[str] = set()
         said = cite_fact(fact, printed=whole)
-        if said:
+        if not whole <= page.printed:  # else all of it stands above
             named = fact.heading if fact.heading.startswith(fact.title) else f"{fact.title} > {fact.heading}"
             lines += ["", f"### {escape_text(named)}", "", *_list_texts([said])]
             page.printed.update(whole)

@@ -45,7 +45,7 @@ from corrobora.testing.conformance import SAMPLES, field_names
 NAMES = [role.prompt for role, _ in SAMPLES]
 FILES = Path(roles.__file__).parent / "prompts"
 NOT_SHOWN = frozenset(  # for code: a journal key, what shapes a form, what the record of rounds shows
-    {"path", "all_questions", "all_subjects", "run_questions", "run_subjects", "past_queries"}
+    {"path", "all_questions", "all_subjects", "run_questions", "run_subjects", "past_queries", "nearest"}
 )
 
 
