@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from tests.plugins.shell import Shell
+
 from corrobora.domain.evidence import Document, Fact, Passage, PassageId, Source, SourceId
 from corrobora.domain.report import Findings
 from corrobora.engine.nearest import add_nearest, drop_nearest
-from tests.plugins.shell import Shell
 
 PUMP = (
-    "# Harbour pump\n\n## Before the winter\n\nThe pump stays in the water all year. Turn the brass valve until the gauge "
-    "reads zero. The hose may then lie in the frost without harm.\n\n## Paint\n\nThe pump is painted every winter. Blue "
-    "paint is used for the pump in the harbour. Cold weather makes paint on a pump crack.\n"
+    "# Harbour pump\n\n## Before the winter\n\n"
+    "The pump stays in the water all year. Turn the brass valve until the gauge reads zero. "
+    "The hose may then lie in the frost without harm.\n\n## Paint\n\nThe pump is painted every winter. "
+    "Blue paint is used for the pump in the harbour. Cold weather makes paint on a pump crack.\n"
 )
 BOAT = "# Boats\n\n## Berths\n\nA boat may lie in the harbour for three days. The fee for a berth is 12 euros a day.\n"
 

@@ -63,8 +63,8 @@ def test_a_passage_over_several_pages_is_cited_by_all_of_them() -> None:
     """A short page goes on with the next one; without its numbers nobody finds the quote in the document."""
     text = "".join(f"Page {number} says one thing. " for number in range(1, 5)) + "x " * 500
     made = [Heading(text.index(f"Page {number}"), 1, f"p. {number + 8}") for number in range(1, 5)]
-    assert [each.heading for each in segment_passages(text, made)][0] == "pp. 9–12"
-    assert [each.heading for each in segment_passages(text, made[:1])][0] == "p. 9"
+    assert next(each.heading for each in segment_passages(text, made)) == "pp. 9–12"
+    assert next(each.heading for each in segment_passages(text, made[:1])) == "p. 9"
 
 
 def test_many_headings_are_linear():
