@@ -71,7 +71,7 @@ def check_report(shell: Shell, log: Path) -> None:
     assert result.code == 0, result.err
     report = json.loads(result.out)
     assert "412 metres" in report["markdown"]
-    assert {each["url"] for each in report["citations"]} == {"https://wiki.test/bridge"}
+    assert report["citations"][0]["url"] == "https://wiki.test/bridge"  # a passage near the question may stand below
     assert [each["version"] for each in report["citations"]] == [""] * len(report["citations"])
     check_asked(log.read_text().splitlines())
     assert "\x1b" not in json.dumps(report)
