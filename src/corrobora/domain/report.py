@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from corrobora.domain.evidence import Contradiction, Fact, FactId, FollowUp, LinkedSource
+from corrobora.domain.evidence import Contradiction, Fact, FollowUp, LinkedSource
 from corrobora.domain.limits import Usage
 from corrobora.domain.plan import Subject, SubQuestion
 from corrobora.domain.thread import Gap, Round, StopReason
@@ -68,7 +68,13 @@ class Findings:
     seconds: float = 0.0
     played: tuple[Played, ...] = ()
     output_format: str = ""  # what the plan, or a refinement, asks of the text that is written from it
-    nearest: tuple[FactId, ...] = ()  # of its facts, whole passages that were found first for what is open
+    nearest: tuple[Fact, ...] = ()  # whole passages that were found first for what is open: they answer nothing
+
+    @property
+    def citable(self) -> tuple[Fact, ...]:
+        """All that a text may cite: the facts, and the nearest passages that are none of them."""
+        known = {fact.id for fact in self.facts}
+        return (*self.facts, *(each for each in self.nearest if each.id not in known))
 
 
 @dataclass(frozen=True, slots=True)

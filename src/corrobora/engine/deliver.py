@@ -27,7 +27,6 @@ from corrobora.domain.report import (
 from corrobora.domain.run import EventType, RequestOption, Stage
 from corrobora.domain.thread import Round
 from corrobora.engine.knowledge import remember_findings
-from corrobora.engine.nearest import drop_nearest
 from corrobora.engine.read import FetchResult, make_read_key
 from corrobora.engine.review import (
     add_evidence,
@@ -69,7 +68,7 @@ from corrobora.reporting.thread_json import (
     write_phase_state,
 )
 from corrobora.reporting.verify import CheckedDraft
-from corrobora.roles.synthesize import Material, synthesize
+from corrobora.roles.synthesize import PLAIN_LAYOUTS, Material, synthesize
 from corrobora.text.phrases import ENGLISH, NO_EVIDENCE, describe_code, find_frame, format_count
 from corrobora.text.tokens import sanitize_json, sanitize_text
 
@@ -149,7 +148,7 @@ def build_methodology(found: Findings, checked: CheckedDraft, cited: int, run: S
         hits=found_and_read.hits,
         sources_read=len({*found_and_read.sources, *(fact.source for fact in found.facts)}),  # recalled ones, too
         sources_cited=cited,
-        facts=len(found.facts) - len(found.nearest),
+        facts=len(found.facts),
         outcomes=found_and_read.outcomes,
         stops=tuple((each.title, str(each.stop or ("failed" if each.failed else "done"))) for each in worked),
         exhausted=tuple(dict.fromkeys(_iter_given_up(found.sub_questions, rounds))),
@@ -259,13 +258,13 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
     run.enter_stage(Stage.DELIVER)
     await run.write_bills()
     findings = strip_findings(findings, run.request.question)
-    stated = (run.request.question, *(fact.quote for fact in findings.facts))
+    stated = (run.request.question, *(fact.quote for fact in findings.citable))
     asked = (run.brief.question, findings.sub_questions, findings.facts)
     refused = "" if run.has_model else explain_refusal(*asked)  # a model has judged what answers
     held = not refused and bool(find_cited_markers(checked.draft, findings))  # prose that cites nothing is no report
     form = _apply_form(checked.draft.body, run) if held else ""
-    body, numbers = number_citations(form, findings.facts, _list_disputed_facts(findings) if held else ())
-    cited = await read_cited_sources(run.library, tuple(f.source for f in findings.facts if f.marker in numbers))
+    body, numbers = number_citations(form, findings.citable, _list_disputed_facts(findings) if held else ())
+    cited = await read_cited_sources(run.library, tuple(f.source for f in findings.citable if f.marker in numbers))
     done = build_methodology(findings, checked, len({marker.split(":")[0] for marker in numbers}), run)
     doubt = (f"The score is doubtful: {verdict.suspicious}.",) if verdict and verdict.suspicious else ()
     ours, notes = mark_previous(numbers, run.request.previous, run.outside.previous)
@@ -279,7 +278,7 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
         outcome=kind,
         reason=reason,
         markdown="",
-        citations=build_citations(numbers, findings.facts, cited),
+        citations=build_citations(numbers, findings.citable, cited),
         checks=checked.checks,
         methodology=done,
         findings=findings,
@@ -301,7 +300,7 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
         files, seal = seal_files(files, run.run)
         report = replace(report, markdown=files["report.md"], seal=seal)
     await run.write_artifacts(files)
-    await remember_findings(drop_nearest(findings), run)
+    await remember_findings(findings, run)
     _emit_end(report, describe_end(report, files, len(body.split())), run)
     return report
 
@@ -346,7 +345,7 @@ def describe_end(report: Report, files: Mapping[str, str], words: int) -> dict[s
 
 def _apply_form(body: str, run: Session) -> str:
     """Apply the formatting rules (TIMED-33); the angles and triplet methods have layouts of their own."""
-    if run.profile.layout not in ("questions", "words"):
+    if run.profile.layout not in PLAIN_LAYOUTS:
         return body
     title, _, rest = body.lstrip().partition("\n") if body.lstrip().startswith("# ") else ("", "", body)
     return f"{title}\n\n{format_report_body(rest)}" if title else format_report_body(rest)

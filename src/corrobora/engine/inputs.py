@@ -293,6 +293,7 @@ def report_input(found: Findings, question: str, profile: Profile) -> Material:
         words_min=profile.words_min,
         words_max=profile.words_max,
         uncovered=tuple(part.title for part in parts if part.failed),
+        nearest=found.nearest,
     )
 
 

@@ -7,7 +7,6 @@ looks for an answer in other words than those of the question finds it in the pa
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from corrobora.domain.evidence import Document, Fact, Passage, PassageId, Reading, ReadOutcome, SourceId
 from corrobora.domain.limits import LIMITS
@@ -15,6 +14,7 @@ from corrobora.domain.report import Findings, iter_threads
 from corrobora.engine.read import load_document
 from corrobora.engine.session import Session
 from corrobora.policies.selection import find_best_passages, interleave
+from corrobora.roles.synthesize import PLAIN_LAYOUTS
 from corrobora.text.notices import find_order
 from corrobora.text.segmentation import split_sentences
 
@@ -24,27 +24,15 @@ MAX_NEAREST = 3  # passages of a report
 async def quote_nearest_passages(found: Findings, run: Session) -> tuple[Fact, ...]:
     """Return the passages that were found first for what is still open, each as one fact.
 
-    None where a model has read them: it has said what they answer.
+    None for a layout that prints none, nor where a model has read them: it has said what they answer.
     """
+    if run.has_model or run.profile.layout not in PLAIN_LAYOUTS:
+        return ()
     nearest: dict[str, Fact] = {}
-    lanes = () if run.has_model else [tuple(lane) for lane in _iter_lanes(found)]
-    for reading, asked in interleave(lanes):
+    for reading, asked in interleave([tuple(lane) for lane in _iter_lanes(found)]):
         if len(nearest) < MAX_NEAREST and (fact := await _quote_passage(reading, asked, run)):
             nearest.setdefault(fact.quote, fact)
     return tuple(nearest.values())
-
-
-def add_nearest(found: Findings, nearest: tuple[Fact, ...]) -> Findings:
-    """Return findings in which passages may be cited, as facts that answer nothing by themselves."""
-    known = {fact.id for fact in found.facts}
-    fresh = tuple(fact for fact in nearest if fact.id not in known)
-    return replace(found, facts=(*found.facts, *fresh), nearest=tuple(fact.id for fact in fresh))
-
-
-def drop_nearest(found: Findings) -> Findings:
-    """Return findings without the passages that are printed for this report alone."""
-    own = frozenset(found.nearest)
-    return replace(found, facts=tuple(fact for fact in found.facts if fact.id not in own), nearest=())
 
 
 def _iter_lanes(found: Findings) -> Iterator[Iterator[tuple[Reading, str]]]:
@@ -63,7 +51,7 @@ async def _quote_passage(reading: Reading, asked: str, run: Session) -> Fact | N
         return None
     document = await _load_passage(source, reading.hit.passage, asked, run)
     passage = document.passages[0] if document.passages else None
-    if passage is None or find_order(passage.text):
+    if passage is None or find_order(f"{document.source.title}\n{passage.heading}\n{passage.text}"):
         return None
     return Fact.from_quote(document, passage, _clip_passage(passage.text))
 

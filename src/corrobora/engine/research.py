@@ -29,7 +29,7 @@ from corrobora.domain.thread import StopReason
 from corrobora.engine.inputs import fit_length, report_input, shorten_material
 from corrobora.engine.investigate import investigate
 from corrobora.engine.knowledge import begin_record
-from corrobora.engine.nearest import add_nearest, quote_nearest_passages
+from corrobora.engine.nearest import quote_nearest_passages
 from corrobora.engine.planning import (
     ThreadFile,
     authorize_plan,
@@ -107,9 +107,8 @@ async def research(brief: Brief, run: Session) -> Report:
         if not findings.facts:
             return await _deliver(CheckedDraft(Draft(findings.title, ""), ()), None, findings, run)
         begin_synthesis(findings, run)
-        nearest = await quote_nearest_passages(findings, run)
-        material = replace(await prepare_material(brief, findings, run), nearest=nearest)
-        findings = add_nearest(findings, nearest)
+        findings = replace(findings, nearest=await quote_nearest_passages(findings, run))
+        material = await prepare_material(brief, findings, run)
         draft = await run.call(synthesize, material)
         if draft.outline:
             run.emit(EventType.REPORT, "root", {"stage": "outline", "parts": draft.outline}, part="outline")

@@ -386,5 +386,5 @@ def choose_revision(before: Draft, after: Draft, findings: Findings) -> Draft:
 
 def find_cited_markers(draft: Draft, findings: Findings) -> frozenset[str]:
     """Distinct markers of a draft that resolve."""
-    known = {fact.marker for fact in findings.facts}
+    known = {fact.marker for fact in findings.citable}
     return frozenset(match.group() for match in MARKER.finditer(draft.body)) & known

@@ -205,7 +205,7 @@ def build_evidence(
     body, _ = split_sources(strip_seal(report.markdown).rstrip(), report.citations, frame)
     markers = {each.number: f"[{each.source}:{each.passage}]" for each in report.citations}
     facts: dict[str, list[Fact]] = {}
-    for fact in report.findings.facts:
+    for fact in report.findings.citable:
         facts.setdefault(fact.marker, []).append(fact)
     checks = {fold_letters(check.sentence): check for check in reversed(report.checks) if not check.withheld}
     passages: dict[tuple[str, str, int, int], CitedPassage] = {}

@@ -60,7 +60,7 @@ class Base:
     @classmethod
     def read(cls, report: Report, more: Sequence[Fact] = ()) -> Base:
         """Take a report apart."""
-        return cls(report, parse_document(report), (*report.findings.facts, *more))
+        return cls(report, parse_document(report), (*report.findings.citable, *more))
 
     @property
     def markers(self) -> Mapping[int, str]:

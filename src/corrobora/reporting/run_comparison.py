@@ -147,8 +147,7 @@ class _Side:
 
     @classmethod
     def read(cls, report: Report, unchanged: Collection[str] = ()) -> _Side:
-        nearest = frozenset(report.findings.nearest)  # whole passages are no statements
-        facts = {fact.id: fact for fact in report.findings.facts if fact.id not in nearest}
+        facts = {fact.id: fact for fact in report.findings.facts}
         groups = tuple(tuple(facts[name] for name in each.facts) for each in group_statements(tuple(facts.values())))
         shown = frozenset(quote.fact for marker in report.evidence for quote in marker.quotes)
         snapshots = (each.snapshot for each in report.citations)

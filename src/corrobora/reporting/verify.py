@@ -151,7 +151,7 @@ def check_written_draft(
     asked = [each.text for each in (*findings.sub_questions, *findings.gaps)]
     names = (name for subject in findings.subjects for name in (subject.name, *subject.aliases))
     known = filter(None, (findings.title, *asked, *names, *(each.title for each in findings.children)))
-    return check_draft(draft, findings.facts, tuple(known), reading=reading, rulings=rulings)
+    return check_draft(draft, findings.citable, tuple(known), reading=reading, rulings=rulings)
 
 
 def _is_repeated(line: str, times: Counter[str]) -> bool:

@@ -217,6 +217,9 @@ class Part:
     searched: tuple[str, ...] = ()  # what a part without facts was looked for with
 
 
+PLAIN_LAYOUTS = ("questions", "words")  # reports that answer questions one by one, without a form of their own
+
+
 @dataclass(frozen=True, slots=True)
 class Material:
     """What a writer is given. `purpose` is summary (a thread), gathering (a node) or report (the root)."""

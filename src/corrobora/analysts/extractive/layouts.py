@@ -284,7 +284,7 @@ def _list_nearest(page: Page) -> list[str]:
         whole: set[str] = set()
         said = cite_fact(fact, printed=whole)
         if not whole <= page.printed:  # else all of it stands above
-            named = fact.heading if fact.heading.startswith(fact.title) else f"{fact.title} > {fact.heading}"
+            named = " > ".join(dict.fromkeys(filter(None, (fact.title, *fact.heading.split(" > ")))))
             lines += ["", f"### {escape_text(named)}", "", *_list_texts([said])]
             page.printed.update(whole)
     return [f"## {phrases.NEAR}", *lines] if lines else []

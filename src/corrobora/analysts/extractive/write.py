@@ -25,7 +25,7 @@ from corrobora.analysts.extractive.layouts import (
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Severity
 from corrobora.domain.plan import SubQuestion
 from corrobora.domain.report import Draft
-from corrobora.roles.synthesize import Material, Part
+from corrobora.roles.synthesize import PLAIN_LAYOUTS, Material, Part
 from corrobora.text import phrases
 from corrobora.text.answer_match import check_answer
 from corrobora.text.answers import NUMBERS, AnswerKind, classify_question
@@ -87,7 +87,7 @@ def write_draft(given: Material) -> Draft:
         ]
     most = min(given.words_max, _SUMMARY_WORDS) if given.purpose == "summary" else given.words_max
     # Only the layouts `angles` and `completion` have sections of their own for differences and gaps.
-    plain_report = given.purpose == "report" and given.layout in ("questions", "words")
+    plain_report = given.purpose == "report" and given.layout in PLAIN_LAYOUTS
     page = Page(
         title=" ".join((given.title or given.question).split()).rstrip(". "),
         question=given.question,

@@ -83,7 +83,7 @@ def _walk(found: Findings) -> Iterator[Findings]:
 
 def collect_facts(report: Report) -> Mapping[str, Fact]:
     """Return the facts of a report by their ids, each once."""
-    return {fact.id: fact for found in _walk(report.findings) for fact in found.facts}
+    return {fact.id: fact for found in _walk(report.findings) for fact in found.citable}
 
 
 def collect_contradictions(report: Report) -> Sequence[Contradiction]:

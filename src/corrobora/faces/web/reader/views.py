@@ -97,7 +97,7 @@ def build_side(report: Report) -> Side:
     """Return verdicts, conflicts and gaps of a report; what claims nothing is no statement."""
     claims = [check for check in report.checks if check.support is not Support.UNCITED]
     checked = [check for check in claims if check.support is not Support.NOT_CHECKABLE]
-    facts: dict[str, Fact] = {fact.id: fact for fact in report.findings.facts}
+    facts: dict[str, Fact] = {fact.id: fact for fact in report.findings.citable}
     markers = dict[str, list[MarkerEvidence]]()
     for each in report.evidence:
         markers.setdefault(fold_letters(each.sentence), []).append(each)
