@@ -19,8 +19,18 @@ PAINT = (
     "The pump is painted every winter. Blue paint is used for the pump in the harbour. "
     "Cold weather makes paint on a pump crack."
 )
-PUMP = f"# Harbour pump\n\n## Before the winter\n\n{WINTER}\n\n## Paint\n\n{PAINT}\n"
-BOAT = "# Boats\n\n## Berths\n\nA boat may lie in the harbour for three days. The fee for a berth is 12 euros a day.\n"
+REST = " ".join(
+    f"Crew {name} keeps its tools in the shed by the gate." for name in "Ada Bo Cy Dee Eve Flo Gus Hal".split()
+)
+PUMP = f"# Harbour pump\n\n## Before the winter\n\n{WINTER}\n\n## Paint\n\n{PAINT} {REST}\n"
+BOAT = (
+    "# Boats\n\n## Berths\n\nA boat may lie in the harbour for three days. The fee for a berth is 12 euros a day. "
+    f"{REST}\n"
+)
+LESS = {
+    f"{name}_md": f"# Notes of {name}\n\nThe pump of {name} in the harbour is old. {REST}\n"
+    for name in ("ost", "nord", "west")
+}
 
 
 def _read_passages(served: Shell, question: str, **files: str) -> str:
@@ -37,21 +47,27 @@ def _read_passages(served: Shell, question: str, **files: str) -> str:
 
 def test_what_words_cannot_tell_is_printed_with_the_passage_that_was_found_first(served: Shell) -> None:
     """The opening told the sentences with most words of the question, in no order and without what is around them."""
-    printed = _read_passages(served, ASKED, pump_md=PUMP, boat_md=BOAT)
+    printed = _read_passages(served, ASKED, pump_md=PUMP, boat_md=BOAT, **LESS)
     parts = ("stays in the water", "brass valve", "in the frost", "painted every winter")
     told = [printed.find(each) for each in parts]
     assert -1 not in told, printed
     assert told == sorted(told), printed
-    assert "### Boats > Berths\n" in printed
+    assert "### Harbour pump\n" in printed
+    assert printed.count("### ") == MAX_NEAREST
     assert served("export", "last", "-o", "report.json").code == 0
     report = json.loads((served.folder / "report.json").read_text())
     whole = {each["id"] for each in report["findings"]["nearest"]}
-    assert 0 < len(whole) <= MAX_NEAREST
+    assert len(whole) == MAX_NEAREST
+    assert all(marker["quotes"] for marker in report["evidence"]), "each mark opens what it stands for"
     assert not whole & {each["id"] for each in report["findings"]["facts"]}, "they are no statements"
 
 
 def test_an_answered_question_is_printed_without_them(served: Shell) -> None:
     assert not _read_passages(served, "How much is the fee for a berth?", boat_md=BOAT)
+
+
+def test_a_passage_of_which_all_stands_above_is_left_out(served: Shell) -> None:
+    assert not _read_passages(served, ASKED, note_md="# Notes\n\nCold weather makes paint on a harbour pump crack.\n")
 
 
 def test_a_passage_without_a_heading_stands_below_the_title_of_its_document(served: Shell) -> None:
