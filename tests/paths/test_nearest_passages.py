@@ -60,7 +60,7 @@ def test_what_words_cannot_tell_is_printed_with_the_passage_that_was_found_first
     assert len(whole) == MAX_NEAREST
     assert all(check["support"] == "supported" for check in report["checks"]), report["checks"]
     crew = [each for each in report["evidence"] if each["sentence"].startswith("Crew Hal keeps its tools")]
-    quoted = [quote["quote"] for marker in crew for quote in marker["quotes"]]
+    quoted = [quote["text"] for marker in crew for quote in marker["quotes"]]
     assert quoted, "a sentence that is no fact is printed, too"
     assert all("Crew Hal keeps its tools" in each for each in quoted), quoted
     assert not whole & {each["id"] for each in report["findings"]["facts"]}, "they are no statements"
