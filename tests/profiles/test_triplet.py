@@ -198,6 +198,7 @@ def test_confidence_official_or_confirmed_is_verified_a_single_page_is_not():
     grades = {fact.url: fact.grade for fact in report.findings.facts}
     assert grades["https://coast.gov/oldby"] is Grade.VERIFIED
     assert grades["https://fog.example/horn"] is Grade.UNVERIFIED
+    assert not report.findings.nearest, "its form has no place for whole passages"
 
 
 def test_every_fact_has_an_address_and_stands_in_its_source():

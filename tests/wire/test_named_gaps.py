@@ -49,6 +49,7 @@ async def research_steps(*named: str, question: str = STEPS) -> str:
         "reflect": reflect,
     }
     done = await run_over_wire("timed", answers, question=question, documents=MANUAL, max_rounds=1)
+    assert not done.report.findings.nearest, "a model has said what the passages answer"
     [asked] = done.report.findings.sub_questions
     return asked.standing
 
