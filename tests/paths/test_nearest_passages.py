@@ -52,13 +52,14 @@ def test_what_words_cannot_tell_is_printed_with_the_passage_that_was_found_first
     told = [printed.find(each) for each in parts]
     assert -1 not in told, printed
     assert told == sorted(told), printed
-    assert "### Harbour pump\n" in printed
-    assert printed.count("### ") == MAX_NEAREST
+    assert "\nStated in Harbour pump:\n" in printed
+    assert printed.count("\nStated in ") == MAX_NEAREST
     assert served("export", "last", "-o", "report.json").code == 0
     report = json.loads((served.folder / "report.json").read_text())
     whole = {each["id"] for each in report["findings"]["nearest"]}
     assert len(whole) == MAX_NEAREST
-    assert all(check["support"] == "supported" for check in report["checks"]), report["checks"]
+    cited = [check for check in report["checks"] if not check["sentence"].startswith("Stated in ")]
+    assert all(check["support"] == "supported" for check in cited), cited
     crew = [each for each in report["evidence"] if each["sentence"].startswith("Crew Hal keeps its tools")]
     quoted = [quote["text"] for marker in crew for quote in marker["quotes"]]
     assert quoted, "a sentence that is no fact is printed, too"
@@ -77,7 +78,18 @@ def test_a_passage_of_which_all_stands_above_is_left_out(served: Shell) -> None:
 def test_a_passage_without_a_heading_stands_below_the_title_of_its_document(served: Shell) -> None:
     printed = _read_passages(served, ASKED, pump_txt=f"{WINTER}\n\n{PAINT}\n", boat_md=BOAT)
     assert "brass valve" in printed
-    assert not [line for line in printed.split("\n") if line.startswith("###") and line.endswith((">", "> "))], printed
+    labels = [line for line in printed.split("\n") if line.startswith("Stated in ")]
+    assert labels
+    assert not [line for line in labels if line.endswith(("> :", ">:"))], labels
+
+
+def test_headings_above_a_passage_claim_nothing(served: Shell) -> None:
+    """A heading of a guide, "Modifying requests is forbidden", was withheld as a sentence without a source."""
+    heads = "# V5 Pump Guide\n\n## 7. Breaking Changes\n\n### Modifying `pump.sent` is now forbidden"
+    text = f"{heads}\n\n{WINTER} {PAINT} {REST}\n"
+    printed = _read_passages(served, ASKED, guide_md=text, boat_md=BOAT)
+    assert "is now forbidden:" in printed
+    assert "withheld" not in (served.folder / "report.md").read_text()
 
 
 def test_a_passage_that_orders_its_reader_is_not_among_them(served: Shell) -> None:

@@ -106,8 +106,8 @@ async def confirm_input(
     open_checks = [each for each in asked if each.key not in closed]
     doubted = [each for each in open_checks if (each.support in RULED and each.facts) or _may_claim(each)]
     doubted = [*doubted, *filter(_is_restated, open_checks)][:MAX_DOUBTS]
-    sources = _name_sources(findings.facts)
-    facts = {str(fact.id): fact for fact in findings.facts}
+    sources = _name_sources(findings.citable)
+    facts = {str(fact.id): fact for fact in findings.citable}
     shown = [(each, each.facts or _find_nearest(each, findings.facts)) for each in doubted]
     shown.sort(key=lambda row: [(facts[name].source, facts[name].start) for name in row[1]])  # a call has a quote once
     said = {name: " ".join(f"{each.sentence} {each.row}" for each, names in shown if name in names) for name in facts}

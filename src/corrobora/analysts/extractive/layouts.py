@@ -15,6 +15,7 @@ from corrobora.analysts.extractive.citations import CODE, ITEM, cite_fact, norma
 from corrobora.analysts.extractive.contradictions import label_version, make_version_key
 from corrobora.domain.evidence import Contradiction, Fact, FactId
 from corrobora.domain.plan import SubQuestion
+from corrobora.roles.forms import shorten_title
 from corrobora.text import phrases
 from corrobora.text.answers import classify_question, find_place
 from corrobora.text.notices import find_order
@@ -28,6 +29,7 @@ _OPENING_STATEMENTS = 6
 _PART_WORDS = 60  # of one part of several
 _NEAREST = 3
 _CLOSING = 5
+_PLACE_CHARS = 160  # of title and headings: no more than the list of sources shows
 _SPECIAL = re.compile(r"([|])")
 
 
@@ -278,14 +280,19 @@ def layout_by_questions(page: Page) -> str:
 
 
 def _list_nearest(page: Page) -> list[str]:
-    """Print the passages that were found first, each whole below its title and heading."""
+    """Print the passages that were found first, each whole below its title and headings, which claim nothing."""
     lines: list[str] = []
     for fact in page.nearest:
         whole: set[str] = set()
         said = cite_fact(fact, printed=whole)
         if not whole <= page.printed:  # else all of it stands above
             named = " > ".join(dict.fromkeys(filter(None, (fact.title, *fact.heading.split(" > ")))))
-            lines += ["", f"### {escape_text(named)}", "", *_list_texts([said])]
+            lines += [
+                "",
+                f"{phrases.STATED_IN} {escape_text(shorten_title(named, _PLACE_CHARS))}:",
+                "",
+                *_list_texts([said]),
+            ]
             page.printed.update(whole)
     return [f"## {phrases.NEAR}", *lines] if lines else []
 
