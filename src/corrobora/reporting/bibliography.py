@@ -15,7 +15,7 @@ from typing import cast
 from urllib.parse import quote, unquote
 
 from corrobora.domain.report import Citation
-from corrobora.roles.forms import shorten_title
+from corrobora.roles.forms import name_section, shorten_title
 from corrobora.text import phrases
 from corrobora.text.authors import clean_authors, join_authors, split_name
 from corrobora.text.phrases import ENGLISH, Frame
@@ -101,20 +101,6 @@ class CitedWork:
     def _find(self, pattern: re.Pattern[str]) -> str:
         found = pattern.search(self.version) or pattern.search(self.url)
         return found.group(1) if found else ""
-
-
-_WORD = re.compile(r"[^\W_]+")
-
-
-def name_section(title: str, heading: str) -> str:
-    """Return the headings above a passage, without those that its title says already, also if that is cut short."""
-    said = f" {' '.join(_WORD.findall(title.casefold()))} "
-    path = heading.split(" > ")
-    while path and (first := f" {' '.join(_WORD.findall(path[0].casefold()))} "):
-        if first not in said and not (title.endswith(" …") and first.startswith(said)):
-            break
-        del path[0]
-    return " > ".join(path)
 
 
 _TITLE_CHARS, _EDITION_CHARS, _HEADING_CHARS = 200, 120, 160

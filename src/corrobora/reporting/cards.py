@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from corrobora.domain.report import CitedPassage, CitedQuote, MarkerEvidence, Report, Support
-from corrobora.reporting.bibliography import name_section
 from corrobora.reporting.render import HOW
+from corrobora.roles.forms import name_section
 from corrobora.text import phrases
 from corrobora.text.notices import find_order
 from corrobora.text.phrases import ENGLISH, Frame, find_frame

@@ -97,6 +97,20 @@ def shorten_title(text: str, limit: int = _TITLE_CHARS) -> str:
     return line.rstrip(" ,;:")
 
 
+_WORD = re.compile(r"[^\W_]+")
+
+
+def name_section(title: str, heading: str) -> str:
+    """Return the headings above a passage, without those that its title says already, also if that is cut short."""
+    said = f" {' '.join(_WORD.findall(title.casefold()))} "
+    path = heading.split(" > ")
+    while path and (first := f" {' '.join(_WORD.findall(path[0].casefold()))} "):
+        if first not in said and not (title.endswith(" …") and first.startswith(said)):
+            break
+        del path[0]
+    return " > ".join(path)
+
+
 def name_origin(publisher: str, host: str) -> tuple[str, str]:
     """Return who published a source and at which host; a publisher that is only the host is not named twice."""
     shown = host.removeprefix("www.")

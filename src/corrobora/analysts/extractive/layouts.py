@@ -15,7 +15,7 @@ from corrobora.analysts.extractive.citations import CODE, ITEM, cite_fact, norma
 from corrobora.analysts.extractive.contradictions import label_version, make_version_key
 from corrobora.domain.evidence import Contradiction, Fact, FactId
 from corrobora.domain.plan import SubQuestion
-from corrobora.roles.forms import shorten_title
+from corrobora.roles.forms import name_section, shorten_title
 from corrobora.text import phrases
 from corrobora.text.answers import classify_question, find_place
 from corrobora.text.notices import find_order
@@ -286,7 +286,7 @@ def _list_nearest(page: Page) -> list[str]:
         whole: set[str] = set()
         said = cite_fact(fact, printed=whole)
         if not whole <= page.printed:  # else all of it stands above
-            named = " > ".join(dict.fromkeys(filter(None, (fact.title, *fact.heading.split(" > ")))))
+            named = " > ".join(filter(None, (fact.title, name_section(fact.title, fact.heading))))
             lines += [
                 "",
                 f"{phrases.STATED_IN} {escape_text(shorten_title(named, _PLACE_CHARS))}:",

@@ -29,8 +29,8 @@ from corrobora.faces.cli.screen import one_line
 from corrobora.faces.event_text import format_clock
 from corrobora.faces.refusals import PROBLEM_TYPE, Problem, choose_next_step, describe_fault, make_problem
 from corrobora.faces.web.security import FORM_FIELD, Access
-from corrobora.reporting.bibliography import name_section
 from corrobora.roles.edit import cut_common_words
+from corrobora.roles.forms import name_section
 from corrobora.text.phrases import describe_code, describe_stop, format_count
 
 _TEMPLATES = Path(__file__).parent / "templates"
