@@ -22,7 +22,7 @@ PAINT = (
 REST = " ".join(
     f"Crew {name} keeps its tools in the shed by the gate." for name in "Ada Bo Cy Dee Eve Flo Gus Hal".split()
 )
-PUMP = f"# Harbour pump\n\n## Before the winter\n\n{WINTER}\n\n## Paint\n\n{PAINT} {REST}\n"
+PUMP = f"# Harbour pump\n\n## Before the winter\n\n{WINTER}\n\n## Paint\n\n{PAINT} {REST} I recommend reading the notes of the yard in full.\n"
 BOAT = (
     "# Boats\n\n## Berths\n\nA boat may lie in the harbour for three days. The fee for a berth is 12 euros a day. "
     f"{REST}\n"
@@ -60,6 +60,7 @@ def test_what_words_cannot_tell_is_printed_with_the_passage_that_was_found_first
     assert len(whole) == MAX_NEAREST
     cited = [check for check in report["checks"] if not check["sentence"].startswith("Stated in ")]
     assert all(check["support"] == "supported" for check in cited), cited
+    assert any(check["sentence"].startswith("I recommend") for check in cited), "what a model would be asked about"
     crew = [each for each in report["evidence"] if each["sentence"].startswith("Crew Hal keeps its tools")]
     quoted = [quote["text"] for marker in crew for quote in marker["quotes"]]
     assert quoted, "a sentence that is no fact is printed, too"
