@@ -22,7 +22,10 @@ PAINT = (
 REST = " ".join(
     f"Crew {name} keeps its tools in the shed by the gate." for name in "Ada Bo Cy Dee Eve Flo Gus Hal".split()
 )
-PUMP = f"# Harbour pump\n\n## Before the winter\n\n{WINTER}\n\n## Paint\n\n{PAINT} {REST} I recommend reading the notes of the yard in full.\n"
+PUMP = (
+    f"# Harbour pump\n\n## Before the winter\n\n{WINTER}\n\n## Paint\n\n{PAINT} {REST} "
+    "I recommend reading the notes of the yard in full.\n"
+)
 BOAT = (
     "# Boats\n\n## Berths\n\nA boat may lie in the harbour for three days. The fee for a berth is 12 euros a day. "
     f"{REST}\n"
