@@ -139,7 +139,12 @@ def wrap_lines(width: int) -> Callable[[str], str]:
 
 
 def join_lines(text: str) -> str:
-    """Return a text with each paragraph on one line, as an editor joins them."""
+    """Return a text with each paragraph on one line, as an editor joins them; it leaves code as it is."""
+    parts = re.split(r"(?ms)(^```.*?^```$)", text)
+    return "".join(part if number % 2 else _join_paragraphs(part) for number, part in enumerate(parts))
+
+
+def _join_paragraphs(text: str) -> str:
     blocks = re.split(r"\n\s*\n", text)
     return "\n\n".join(block if re.match(r"[|>#-]|\d+[.)]", block) else " ".join(block.split("\n")) for block in blocks)
 
