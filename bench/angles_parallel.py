@@ -12,11 +12,11 @@ import argparse
 import asyncio
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.fakes import MemoryJournal, MemoryLibrary
+from tests.fakes import MemoryFiles, MemoryJournal, MemoryLibrary
 
 from corrobora.adapters.pacing import SystemClock
 from corrobora.analysts.extractive import ExtractiveAnalyst
@@ -109,12 +109,10 @@ def _documents() -> dict[str, str]:
 
 
 async def _timed(latency: float, *, in_turn: bool) -> tuple[float, float, int]:
-    async def nowhere(_texts: Mapping[str, str]) -> None:
-        return
-
     profile = replace(load_profile("angles"), leaves_in_turn=in_turn)
     library, clock = await MemoryLibrary.of(_documents()), SystemClock()
-    analyst = SlowAnalyst(latency)
+    analyst, journal = SlowAnalyst(latency), MemoryJournal()
+    files = MemoryFiles(journal)
     session = Session(
         run=RunId("r_bench"),
         request=Request(QUESTION, "angles"),
@@ -126,10 +124,12 @@ async def _timed(latency: float, *, in_turn: bool) -> tuple[float, float, int]:
             searches={"library": library},
             readers=(library,),
             library=library,
-            journal=MemoryJournal(),
+            journal=journal,
             clock=clock,
             human=Agreeing(),
-            write=nowhere,
+            write=files.write,
+            seal=files.seal,
+            read=files.read,
             render_round=render_round_files,
         ),
         budget=Budget(derive_allowance(profile), clock),

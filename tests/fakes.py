@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from corrobora.domain.errors import ReadError, Stale
 from corrobora.domain.evidence import Document, Fact, FactId, Hit, Insight, Passage, PassageId, Query, Source, SourceId
 from corrobora.domain.run import Event
-from corrobora.ports import Entry, Heading
+from corrobora.ports import Entry, Heading, Journal
 from corrobora.text.tokens import stem_text
 
 _EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
@@ -178,6 +178,28 @@ class MemoryJournal:
     def _check_stale(self) -> None:
         if self._stale:
             raise Stale
+
+
+@dataclass(slots=True)
+class MemoryFiles:
+    """The files of a run, and the report that is sealed with its journal: `RunPorts.write`, `seal` and `read`."""
+
+    journal: Journal
+    texts: dict[str, str] = field(default_factory=dict[str, str])
+
+    async def write(self, texts: Mapping[str, str]) -> None:
+        for name, text in texts.items():
+            self.texts[name] = text
+
+    async def seal(self, texts: Mapping[str, str], entry: Entry) -> Entry:
+        """Keep the files of the first report."""
+        first = self.journal.get(entry.key)
+        if first is None:
+            await self.write(texts)
+        return first or await self.journal.put(entry)
+
+    async def read(self, name: str) -> str | None:
+        return self.texts.get(name)
 
 
 _PARAGRAPH = re.compile(r"\n[ \t]*\n")

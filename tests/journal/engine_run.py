@@ -13,7 +13,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from typing import Any
 from corrobora.adapters.library import LibraryReader, LibrarySearch
 from corrobora.adapters.pacing import SystemClock
 from corrobora.analysts.extractive import ExtractiveAnalyst
+from corrobora.app.run_files import RunFiles
 from corrobora.app.runs import StoredHuman
 from corrobora.config.profiles import load_profile
 from corrobora.domain.evidence import Document, Hit, Query
@@ -36,6 +37,7 @@ from corrobora.ports import Answer, Entry, Role
 from corrobora.reporting.thread_json import render_round_files
 from corrobora.storage.index import PostgresLibrary
 from corrobora.storage.journal import JournalWriter, RunJournal
+from corrobora.storage.journal.artifacts import RunFolder
 from corrobora.storage.journal.runs import Runs
 from corrobora.storage.postgres import Database
 
@@ -162,12 +164,9 @@ async def attempt(url: str, run: str | None, progress: Progress, into: Path, nam
         (into / "run").write_text(run)
         epoch = await runs.claim(run, "test")
         assert epoch is not None
-        journal = LedgerJournal(await RunJournal.open(database, writer, run, epoch), progress)
-        files: dict[str, str] = {}
-
-        async def write(texts: Mapping[str, str]) -> None:
-            files.update(texts)
-
+        stored = await RunJournal.open(database, writer, run, epoch)
+        journal = LedgerJournal(stored, progress)
+        files = RunFiles(runs, RunFolder(into / "files"), await runs.get(run), stored)
         clock = Unhurried()
         session = Session(
             run=RunId(run),
@@ -183,7 +182,9 @@ async def attempt(url: str, run: str | None, progress: Progress, into: Path, nam
                 journal=journal,
                 clock=clock,
                 human=StoredHuman(runs, run),
-                write=write,
+                write=files.write,
+                seal=files.seal,
+                read=files.read,
                 render_round=render_round_files,
             ),
             budget=Budget(derive_allowance(profile), clock, carried_seconds=sum_earlier_seconds(journal)),
@@ -191,7 +192,7 @@ async def attempt(url: str, run: str | None, progress: Progress, into: Path, nam
         session.claims = PassageClaims.from_journal(journal)
         await research(Brief(QUESTION), session)
         await journal.flush()
-        text = re.sub(r"- Spent: \d+ s", "- Spent: N s", files["report.md"])
+        text = re.sub(r"- Spent: \d+ s", "- Spent: N s", str(await files.read("report.md")))
         (into / "report.md").write_text(re.sub(r"Sealed: run .*", "Sealed", text))  # it names the run
         (into / "points").write_text(str(progress.count))
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.fakes import FakeClock, MemoryJournal, MemoryLibrary
+from tests.fakes import FakeClock, MemoryFiles, MemoryJournal, MemoryLibrary
 from tests.profiles.over_wire import OverWire
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
@@ -126,15 +126,7 @@ async def make_run(
     library = library or await MemoryLibrary.of(documents)
     journal = journal or MemoryJournal(run=f"r_{hash_parts(question, chosen.name)}")
     clock = clock or FakeClock()
-    written: dict[str, str] = {} if files is None else files
-
-    async def write(texts: Mapping[str, str]) -> None:
-        for name, text in texts.items():
-            written[name] = text  # noqa: PERF403 - one by one: a test may look at what is stored
-
-    async def read(name: str) -> str | None:
-        return written.get(name)
-
+    written = MemoryFiles(journal, {} if files is None else files)
     session = Session(
         run=RunId(journal.run),
         request=request or Request(question, chosen.name),
@@ -149,11 +141,12 @@ async def make_run(
             journal=journal,
             clock=clock,
             human=human or Agreeing(),
-            write=write,
+            write=written.write,
+            seal=written.seal,
+            read=written.read,
             render_round=render_round_files,
-            read=read,
             facts=facts,
         ),
         budget=Budget(derive_allowance(chosen), clock),
     )
-    return LibraryRun(session, library, journal, written)
+    return LibraryRun(session, library, journal, written.texts)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tests.fakes import LoopTime, MemoryJournal, MemoryLibrary
+from tests.fakes import LoopTime, MemoryFiles, MemoryJournal, MemoryLibrary
 from tests.profiles.over_wire import OverWire
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
@@ -179,11 +179,8 @@ def make_web_run(
     library, journal, clock = library or MemoryLibrary(), journal or MemoryJournal(), clock or LoopTime()
     known = {each.name: each for each in engines or (Engine(pages),)}
     reader = PageReader(pages, library, read_seconds, mended=mended or {})
-    files: dict[str, str] = {}
+    files = MemoryFiles(journal)
     played = tuple(analysts) or (ExtractiveAnalyst(),)
-
-    async def write(texts: Mapping[str, str]) -> None:
-        files.update(texts)
 
     session = Session(
         run=RunId(journal.run),
@@ -199,13 +196,15 @@ def make_web_run(
             journal=journal,
             clock=clock,
             human=human or Agreeing(),
-            write=write,
+            write=files.write,
+            seal=files.seal,
+            read=files.read,
             render_round=render_round_files,
         ),
         budget=Budget(derive_allowance(chosen), clock, in_turn=in_turn),
         started_at=clock.utc_time() if not isinstance(clock, LoopTime) else "2026-01-01T00:00:00+00:00",
     )
-    return WebRun(session, known, reader, journal, files)
+    return WebRun(session, known, reader, journal, files.texts)
 
 
 @dataclass

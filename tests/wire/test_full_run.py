@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from bench.model_server.faults import Fault
 from bench.model_server.server import Latency, ModelServer
-from tests.fakes import MemoryJournal, MemoryLibrary
+from tests.fakes import MemoryFiles, MemoryJournal, MemoryLibrary
 
 from corrobora.adapters.models import parse_target
 from corrobora.adapters.models.connection import ModelConnection
@@ -67,10 +67,6 @@ class Nobody:
         return ""
 
 
-async def nowhere(_texts: Mapping[str, str]) -> None:
-    """Artifacts are files of the real engine; this run keeps none."""
-
-
 class HurriedClock(LoopClock):
     """A clock on which twenty seconds take one."""
 
@@ -89,6 +85,8 @@ async def run(
     connection = ModelConnection(parse_target(f"openai-compatible:scripted@{server.url}/v1", {}), gate)
     library = await MemoryLibrary.of(DOCUMENTS)
     chosen = replace(load_profile(profile, (("minutes", '"unlimited"'),)), authorize="auto")
+    journal = MemoryJournal()
+    files = MemoryFiles(journal)
     session = Session(
         run=RunId("r_test"),
         request=Request(QUESTION, profile),
@@ -100,10 +98,12 @@ async def run(
             searches={"library": library},
             readers=(library,),
             library=library,
-            journal=MemoryJournal(),
+            journal=journal,
             clock=clock,
             human=Nobody(),
-            write=nowhere,
+            write=files.write,
+            seal=files.seal,
+            read=files.read,
             render_round=render_round_files,
         ),
         budget=Budget(derive_allowance(chosen), clock),

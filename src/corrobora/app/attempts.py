@@ -10,13 +10,12 @@ import asyncio
 import contextlib
 import logging
 import signal
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corrobora.adapters.library import EvidenceSearch
-from corrobora.app.delivery import ThreadReports, send_report
+from corrobora.app.delivery import send_report
 from corrobora.app.earlier_runs import (
     UPDATE,
     WATCH,
@@ -27,6 +26,7 @@ from corrobora.app.earlier_runs import (
     reads_evidence,
 )
 from corrobora.app.libraries import open_library, read_again, read_shipped
+from corrobora.app.run_files import RunFiles, run_to_end
 from corrobora.app.runs import (
     ANYWAY_TOPIC,
     FINISH_TOPIC,
@@ -45,10 +45,11 @@ from corrobora.domain.errors import CorroboraError, Infeasible, JournalError, Ne
 from corrobora.domain.evidence import SourceId
 from corrobora.domain.plan import Brief
 from corrobora.domain.report import Outcome, Report
-from corrobora.domain.run import EventType, RequestOption, RunId, RunRow, RunStatus
+from corrobora.domain.run import SEALED, Event, EventType, RequestOption, RunId, RunRow, RunStatus
 from corrobora.domain.thread import StopReason
 from corrobora.engine.research import rescue_report, research
 from corrobora.engine.review import list_read_sources
+from corrobora.engine.sealing import find_sealed_report
 from corrobora.engine.session import RunPorts, Session
 from corrobora.engine.session.budget import Budget
 from corrobora.engine.session.journal import sum_earlier_seconds, sum_searches, sum_usage
@@ -58,7 +59,7 @@ from corrobora.ports import SearchProvider
 from corrobora.reporting.thread_json import render_round_files
 from corrobora.storage.index import PostgresLibrary
 from corrobora.storage.journal import RunJournal
-from corrobora.storage.journal.runs import Artifact, answer_mark
+from corrobora.storage.journal.runs import answer_mark
 from corrobora.storage.postgres import cancel_tasks
 
 if TYPE_CHECKING:
@@ -121,25 +122,17 @@ class RunAttempt:
             self._workspace.sessions[run] = session
             async with self._watch_requests(session):
                 report = await _research_in_time(session)
-            changes = await self._compare_previous(session, report)
-            watches = session.request.get_option(RequestOption.FOLLOW_UP) == WATCH
-            is_news = not watches or changes is None or changes.has_news
-            if is_news and await self._may_deliver(session, report):
-                await send_report(report, session, self._workspace.settings, self._workspace.runs)
-            await self._finish(session, report)
+            await self._hand_over(session, report)
         except Stale:
             is_removed = await self._workspace.runs.status_and_epoch(run) is None
             log.info("run %s: %s", run, "it was removed" if is_removed else "a newer attempt owns it")
         except NeedsHuman as error:
             pauses = error.code in ("paused", "stage_reached", "changes_proposed", "finished_early")
             paused = RunStatus.PAUSED if pauses else RunStatus.AWAITING
-            if error.code == "finished_early":  # it is done: whoever resumes the run wants it to go on
-                await self._workspace.runs.store_answer(run, FINISH_TOPIC, "")
             await self._stop(paused, error)
         except asyncio.CancelledError:
-            runs = self._workspace.runs
-            if await asyncio.shield(runs.cancel_requested(run)):
-                await asyncio.shield(runs.finish(run, self._epoch, RunStatus.CANCELLED, outcome=Outcome.CANCELLED))
+            with contextlib.suppress(Stale):  # it had ended
+                await run_to_end(self._end_cancelled())
             raise
         except CorroboraError as error:
             if isinstance(error, JournalError) and error.code.startswith("database"):
@@ -147,6 +140,27 @@ class RunAttempt:
             await self._stop(RunStatus.FAILED, error)
         finally:
             self._workspace.sessions.pop(run, None)
+
+    async def _hand_over(self, session: Session, report: Report) -> None:
+        """Do what is left after a report was sealed: compare it with an earlier one, send it, close the attempt."""
+        changes = await self._compare_previous(session, report)
+        watches = session.request.get_option(RequestOption.FOLLOW_UP) == WATCH
+        is_news = not watches or changes is None or changes.has_news
+        if is_news and await self._may_deliver(session, report):
+            await send_report(report, session, self._workspace.settings, self._workspace.runs)
+        await run_to_end(self._finish(session, report))
+
+    async def _end_cancelled(self) -> None:
+        """End a run that a person cancelled; of a sealed report only the sending can still be stopped."""
+        run, runs = self._row.id, self._workspace.runs
+        if not await runs.cancel_requested(run):
+            return
+        session = self._workspace.sessions.get(run)
+        sealed = None if session is None or session.request.output else await find_sealed_report(session)
+        if session is not None and sealed is not None:
+            await self._hand_over(session, sealed)
+        else:
+            await runs.finish(run, self._epoch, RunStatus.CANCELLED, outcome=Outcome.CANCELLED)
 
     @contextlib.asynccontextmanager
     async def _watch_requests(self, session: Session) -> AsyncGenerator[None]:
@@ -207,24 +221,36 @@ class RunAttempt:
             self._problems.append(library.vector_problem)
         for number, problem in enumerate(self._problems):
             session.emit(EventType.WARNING, "root", {"message": problem}, part=f"library{number}")
-        session.emit(EventType.RUN_FINISHED, "root", {"outcome": report.outcome, "reason": report.reason})
         status = RunStatus.FAILED if report.outcome is Outcome.PROVIDER_DOWN else RunStatus.DONE
-        await self._store_end(session, status, report.outcome, report.reason)
+        data = {"outcome": report.outcome, "reason": report.reason}
+        await self._store_end(session, status, report.outcome, report.reason, _make_last_event(data))
 
     async def _stop(self, status: RunStatus, error: CorroboraError) -> None:
-        session = self._workspace.sessions.get(self._row.id)
+        session, last = self._workspace.sessions.get(self._row.id), None
         if session is not None and status is RunStatus.FAILED:
             data: dict[str, object] = {"outcome": "failed", "code": error.code, "reason": str(error)}
             data |= {"narrower": list(error.narrower)} if isinstance(error, Infeasible) else {}
-            session.emit(EventType.RUN_FINISHED, "root", data, part=error.code)
-        await self._store_end(session, status, error.code, str(error).replace("resume RUN", f"resume {self._row.id}"))
+            last = _make_last_event(data, error.code)
+        reason = str(error).replace("resume RUN", f"resume {self._row.id}")
+        await run_to_end(self._store_end(session, status, error.code, reason, last))
 
-    async def _store_end(self, session: Session | None, status: RunStatus, outcome: str, reason: str) -> None:
-        run, runs = self._row.id, self._workspace.runs
+    async def _store_end(
+        self, session: Session | None, status: RunStatus, outcome: str, reason: str, last: Event | None
+    ) -> None:
+        """Store how the attempt ended. What was asked of a run that was ended early is done: resumed, it goes on."""
+        run = self._row.id
         if session is not None:
             await session.journal.flush()
-            await runs.store_elapsed(run, self._epoch, session.budget.elapsed)
-        await runs.finish(run, self._epoch, status, outcome=outcome, reason=reason)
+        await self._workspace.runs.finish(
+            run,
+            self._epoch,
+            status,
+            outcome=outcome,
+            reason=reason,
+            seconds=session.budget.elapsed if session is not None else None,
+            last=last,
+            answered=FINISH_TOPIC if outcome == "finished_early" else "",
+        )
         fields: dict[str, object] = {"run": run, "attempt": self._epoch, "state": status.value}
         if session is not None:
             meter = session.budget.read_meter()
@@ -238,6 +264,9 @@ class RunAttempt:
         workspace, request, run = self._workspace, self._row.request, self._row.id
         wiring, space, profile = workspace.wiring, f"run:{run}", resolve_profile(workspace.settings, request)
         journal = await RunJournal.open(workspace.database, workspace.writer, run, self._epoch)
+        files = RunFiles(workspace.runs, run_folder(workspace, run), self._row, journal)
+        if journal.get(SEALED) is not None:
+            await files.restore()
         answers, followed = await workspace.runs.read_answers(run), await list_previous(workspace, request)
         earlier_runs = [each.id for each in followed] if reads_evidence(request) else []
         library = open_library(workspace, (*request.libraries, *(f"run:{each}" for each in earlier_runs), space))
@@ -259,9 +288,10 @@ class RunAttempt:
                 clock=wiring.clock,
                 human=StoredHuman(workspace.runs, run, estimate),
                 estimate=estimate,
-                write=self._open_artifacts(),
+                write=files.write,
+                seal=files.seal,
+                read=files.read,
                 render_round=render_round_files,
-                read=partial(workspace.runs.read_text, run),
                 facts=wiring.facts,
                 recipients=wiring.list_recipients(request, profile),
                 previous=previous,
@@ -323,28 +353,17 @@ class RunAttempt:
     async def _read_answer(self, topic: str) -> str | None:
         return (await self._workspace.runs.read_answers(self._row.id)).get(topic)
 
-    def _open_artifacts(self) -> Callable[[Mapping[str, str]], Awaitable[None]]:
-        """Write a run's files into its folder, and the reports of a given thread into `artifact_dir` as well."""
-        folder = run_folder(self._workspace, self._row.id)
-        wanted = self._row.request.get_option(RequestOption.ARTIFACT_DIR)
-        reports = ThreadReports(Path(wanted)) if wanted else None
 
-        def write_folders(files: Sequence[Artifact]) -> None:
-            for file in files:
-                folder.write_file(file.name, file.content)
-                if reports is not None:
-                    reports.write(file.name, file.content)
-
-        async def write_artifacts(texts: Mapping[str, str]) -> None:
-            files = [Artifact.from_text(name, text) for name, text in texts.items()]
-            await self._workspace.runs.store_artifacts(self._row.id, self._epoch, files)  # raises if it was removed
-            await asyncio.to_thread(write_folders, files)
-
-        return write_artifacts
+def _make_last_event(data: Mapping[str, object], part: str = "") -> Event:
+    """Return the last event of a run; it is stored with the status that it tells."""
+    kind = EventType.RUN_FINISHED
+    return Event(kind, f"{kind}@root/{part}" if part else f"{kind}@root", "root", None, data)
 
 
 async def _research_in_time(session: Session) -> Report:
-    """Research; at the deadline and a little, write what the journal holds."""
+    """Research, unless an earlier attempt has sealed a report; past the deadline, write what the journal holds."""
+    if (sealed := await find_sealed_report(session)) is not None:
+        return sealed
     if session.request.edits:
         from corrobora.engine.edit import edit_report  # noqa: PLC0415 - few runs edit a report
 

@@ -22,7 +22,8 @@ from corrobora.engine.session.journal import CallMeta, hash_parts
 from corrobora.ports import Delivery
 from corrobora.registry import Configuration, load_part
 from corrobora.reporting.report_format import REPORT_FILES
-from corrobora.storage.journal.runs import RunFolder, Runs
+from corrobora.storage.journal.artifacts import RunFolder
+from corrobora.storage.journal.runs import Runs
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from corrobora.domain.plan import Plan
     from corrobora.policies import Profile
     from corrobora.policies.budget import Estimate
-    from corrobora.storage.journal.runs import RunFolder, Runs
+    from corrobora.storage.journal.artifacts import RunFolder
+    from corrobora.storage.journal.runs import Runs
 
 
 PLAN_TOPIC = "plan"
@@ -151,8 +152,8 @@ async def authorize_run(workspace: Workspace, run: str, words: str) -> None:
     if phrase and words != phrase:
         problem = f"{words[:80]!r} does not authorize the plan."
         raise UserError("phrase", problem, next_step=f"Say exactly: {phrase}")
-    await workspace.runs.store_answer(run, PLAN_TOPIC, YES)
     await workspace.runs.store_answer(run, FINISH_TOPIC, "")  # said of the plan, which is to be executed now
+    await workspace.runs.store_answer(run, PLAN_TOPIC, YES)  # last: until then the plan waits
 
 
 async def steer_run(workspace: Workspace, run: str, hint: str) -> None:
@@ -177,8 +178,8 @@ async def pass_pause(workspace: Workspace, run: str) -> bool:
 
 
 async def _answer_pause(workspace: Workspace, run: str, topic: str, hint: str) -> None:
-    await workspace.runs.store_answer(run, topic, hint)
     await workspace.runs.store_answer(run, PAUSE_TOPIC, "")
+    await workspace.runs.store_answer(run, topic, hint)  # last: until then the run pauses
 
 
 async def _find_pause(workspace: Workspace, run: str) -> str | None:
@@ -201,8 +202,8 @@ async def reopen_run(workspace: Workspace, run: str) -> None:
 
     A target that took the report does not get the same one twice.
     """
+    await workspace.runs.store_answer(run, RETRY_TOPIC, YES)  # first: the run ends with being open again
     await rewind_run(workspace, run, Stage.DELIVER, forget=False)
-    await workspace.runs.store_answer(run, RETRY_TOPIC, YES)
 
 
 async def prepare_resume(workspace: Workspace, run: str) -> None:
@@ -269,7 +270,7 @@ async def load_report(workspace: Workspace, run: str) -> Report | None:
 
 def run_folder(workspace: Workspace, run: str) -> RunFolder:
     """The folder of a run's files on this machine."""
-    from corrobora.storage.journal.runs import RunFolder  # noqa: PLC0415
+    from corrobora.storage.journal.artifacts import RunFolder  # noqa: PLC0415
 
     return RunFolder(workspace.settings.home / "runs" / run)
 

@@ -124,6 +124,17 @@ class Verdict:
         return "the judge gave full marks for everything and no reason" if odd else ""
 
 
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a judge said of a report, or why none did; neither where none was asked for."""
+
+    verdict: Verdict | None = None
+    why: str = ""
+
+
+NOT_JUDGED = Judgement()
+
+
 class Support(StrEnum):
     """How far its cited quotes support a sentence, as computed by code."""
 

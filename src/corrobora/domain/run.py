@@ -201,6 +201,9 @@ def parse_last_stage(name: str) -> Stage:
     return {"init": Stage.PLAN, "generation": Stage.REVIEW}.get(name) or parse_stage(name)
 
 
+SEALED = "report"  # the journal's key of what a report says: once it is committed, this is the outcome of the run
+
+
 class EventType(StrEnum):
     """The types of events; those of ROUNDS-22 are `thought`, `search`, `read`, `complete`."""
 

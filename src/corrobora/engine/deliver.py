@@ -8,34 +8,36 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from corrobora.domain.evidence import Fact, Hit, ReadOutcome, SourceId
 from corrobora.domain.limits import Usage
 from corrobora.domain.plan import SubQuestion
 from corrobora.domain.report import (
+    NOT_JUDGED,
     Draft,
     Findings,
+    Judgement,
     Methodology,
     Outcome,
     Report,
-    Verdict,
     collect_notes,
     iter_threads,
 )
 from corrobora.domain.run import EventType, RequestOption, Stage
 from corrobora.domain.thread import Round
-from corrobora.engine.knowledge import remember_findings
 from corrobora.engine.read import FetchResult, make_read_key
 from corrobora.engine.review import (
     add_evidence,
+    build_verification,
     describe_notices,
     find_cited_markers,
     mark_previous,
     read_cited_sources,
     score_overlap,
 )
+from corrobora.engine.sealing import seal_report
 from corrobora.engine.search import count_failed_searches
 from corrobora.engine.session import Session
 from corrobora.engine.session.egress import list_shared
@@ -59,11 +61,10 @@ from corrobora.reporting.artifacts import render_completion_report
 from corrobora.reporting.html_page import render_html
 from corrobora.reporting.render import build_citations, number_citations, render_markdown, render_methodology
 from corrobora.reporting.report_format import format_report_body, strip_findings, strip_line
-from corrobora.reporting.seal import read_digest, seal_files
+from corrobora.reporting.seal import seal_files
 from corrobora.reporting.thread_json import (
     build_cost_estimate,
     build_research_state,
-    get_synthesis_badge,
     name_state_file,
     write_phase_state,
 )
@@ -253,8 +254,9 @@ async def write_fallback_draft(material: Material, run: Session) -> Draft:
     return decode(Draft, await run.call_once(key, write_fallback, paid=False), key=key)
 
 
-async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, findings: Findings, run: Session) -> Report:
-    """Assemble the report, write its files, store its facts and emit the final event."""
+async def deliver_report(checked: CheckedDraft, judged: Judgement, findings: Findings, run: Session) -> Report:
+    """Assemble the report and its files, and seal them."""
+    verdict = judged.verdict
     run.enter_stage(Stage.DELIVER)
     await run.write_bills()
     findings = strip_findings(findings, run.request.question)
@@ -296,13 +298,12 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
     markdown = render_markdown(report, body, numbers) if numbers or kind is Outcome.NO_EVIDENCE else ""
     report = await add_evidence(replace(report, markdown=markdown), run.library)
     files = _build_files(report, run)
+    if judged is not NOT_JUDGED:
+        files["verification.json"] = format_json(build_verification(checked, judged, run.profile.review.min_score))
     if report.markdown:
         files, seal = seal_files(files, run.run)
         report = replace(report, markdown=files["report.md"], seal=seal)
-    await run.write_artifacts(files)
-    await remember_findings(findings, run)
-    _emit_end(report, describe_end(report, files, len(body.split())), run)
-    return report
+    return await seal_report(report, files, len(body.split()), run)
 
 
 async def _record_seconds(done: Methodology, body: str, run: Session) -> Methodology:
@@ -320,27 +321,6 @@ def _explain_outcome(
         found_some = format_count(len(findings.facts), "statement was", "statements were")
         reason = refused or f"{found_some} found, and no writer cited one of them as an answer"
     return kind, reason
-
-
-def _emit_end(report: Report, end: Mapping[str, object], run: Session) -> None:
-    if report.citations:
-        checked = {"removed": report.methodology.removed_sentences, "supported": end["supported"]}
-        run.emit(EventType.VERIFY, "root", checked)
-    run.emit(EventType.COMPLETE, "root", end, number=get_synthesis_badge(report.findings))
-
-
-def describe_end(report: Report, files: Mapping[str, str], words: int) -> dict[str, object]:
-    """Return the data of a run's final event: the outcome, sizes and the seals of the files."""
-    return {
-        "outcome": report.outcome,
-        "reason": report.reason,
-        "words": words,  # without sources and methodology (ROUNDS-24)
-        "sources": report.methodology.sources_cited,
-        "citations": len(report.citations),
-        "seconds": round(report.methodology.seconds, 1),
-        "supported": round(report.supported_share, 3),
-        "seal": {name: digest for name, text in files.items() if (digest := read_digest(name, text))},
-    }
 
 
 def _apply_form(body: str, run: Session) -> str:
@@ -365,7 +345,7 @@ def _list_disputed_facts(findings: Findings) -> list[Fact]:
 
 
 def _build_files(report: Report, run: Session) -> dict[str, str]:
-    """Return the files of a finished run by name; they are written in one transaction."""
+    """Return the files of a report by name."""
     wanted = run.profile.artifacts
     leaves = list(iter_threads(report.findings))
     files: dict[str, str] = {}

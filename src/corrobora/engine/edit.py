@@ -14,11 +14,11 @@ from corrobora.domain.evidence import Fact
 from corrobora.domain.plan import Brief, Node, SubQuestion
 from corrobora.domain.report import Draft, Report
 from corrobora.domain.run import EventType, Stage
-from corrobora.engine.deliver import describe_end
 from corrobora.engine.inputs import MAX_FACTS_WRITTEN, report_input
 from corrobora.engine.investigate import investigate
 from corrobora.engine.knowledge import begin_record
 from corrobora.engine.review import add_evidence, ask_rulings, confirm_input, read_cited_sources
+from corrobora.engine.sealing import seal_report
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import decode, encode, format_json
 from corrobora.policies import dump_profile
@@ -271,9 +271,8 @@ async def deliver_version(report: Report, run: Session) -> Report:
     files = {"report.json": sanitize_json(encode(Report, report)), "report.md": sanitize_text(report.markdown)}
     files |= {"report.html": render_html(report), "methodology.json": format_json(asdict(report.methodology))}
     sealed, seal = seal_files(files, run.run)
-    await run.write_artifacts(sealed)
-    run.emit(EventType.COMPLETE, "root", describe_end(report, sealed, len(parse_document(report).body.split())))
-    return replace(report, markdown=sealed["report.md"], seal=seal)
+    words = len(parse_document(report).body.split())
+    return await seal_report(replace(report, markdown=sealed["report.md"], seal=seal), sealed, words, run)
 
 
 def render_changes(proposed: Proposed, previous: str) -> str:

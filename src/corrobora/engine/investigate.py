@@ -379,12 +379,12 @@ async def write_leaf_result(node: Node, found: Findings, run: Session) -> Findin
 
 async def reload_results(parts: Sequence[Findings], run: Session) -> tuple[Findings, ...]:
     """Read the results of leaves back from their files (ANGLES-21)."""
-    if SUBAGENT_FILES not in run.profile.artifacts or run.outside.read is None:
+    if SUBAGENT_FILES not in run.profile.artifacts:
         return tuple(parts)
     return tuple([await _reload_result(part, run) for part in parts])
 
 
 async def _reload_result(part: Findings, run: Session) -> Findings:
-    read, name = run.outside.read, name_result_file(part)
-    text = await read(name) if read is not None and not part.children else None
+    name = name_result_file(part)
+    text = None if part.children else await run.outside.read(name)
     return part if text is None else decode(StoredResult, text, key=name).findings

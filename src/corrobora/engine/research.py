@@ -23,7 +23,7 @@ from corrobora.domain.errors import (
 )
 from corrobora.domain.evidence import Fact, PassageId, SourceId
 from corrobora.domain.plan import Brief, Plan
-from corrobora.domain.report import Draft, Findings, Report, Verdict, iter_threads
+from corrobora.domain.report import NOT_JUDGED, Draft, Findings, Judgement, Report, iter_threads
 from corrobora.domain.run import EventType, Request, RequestOption, Stage
 from corrobora.domain.thread import StopReason
 from corrobora.engine.inputs import fit_length, report_input, shorten_material
@@ -105,7 +105,7 @@ async def research(brief: Brief, run: Session) -> Report:
         )
     async with run.budget.use_reserve():  # time kept for writing
         if not findings.facts:
-            return await _deliver(CheckedDraft(Draft(findings.title, ""), ()), None, findings, run)
+            return await _deliver(CheckedDraft(Draft(findings.title, ""), ()), findings, run)
         begin_synthesis(findings, run)
         findings = replace(findings, nearest=await quote_nearest_passages(findings, run))
         material = await prepare_material(brief, findings, run)
@@ -120,8 +120,7 @@ async def research(brief: Brief, run: Session) -> Report:
             from corrobora.engine.deliver import write_fallback_draft  # noqa: PLC0415 - see `_deliver`
 
             checked = await check_whole_draft(await write_fallback_draft(material, run), findings, run)
-        verdict = await judge_draft(checked, findings, run)
-        return await _deliver(checked, verdict, findings, run)
+        return await _deliver(checked, findings, run, await judge_draft(checked, findings, run))
 
 
 async def plan_question(brief: Brief, run: Session) -> Plan:
@@ -261,39 +260,44 @@ async def review_draft(draft: Draft, findings: Findings, run: Session) -> tuple[
     return after, tuple(told)
 
 
-async def judge_draft(final: CheckedDraft, findings: Findings, run: Session) -> Verdict | None:
-    """Score what will be delivered by five criteria in one call; whether it passes is decided here (ANGLES-30).
+async def judge_draft(final: CheckedDraft, findings: Findings, run: Session) -> Judgement:
+    """Score what will be delivered by five criteria in one call; return the verdict, or why there is none (ANGLES-30).
 
     A judge that cannot be asked is replaced by nobody: the report is not judged, and so its verification fails.
     """
     review, verdict, why = run.profile.review, None, "no time was left to judge the report"
     if not review.judge:
-        return None
+        return NOT_JUDGED
     if has_review_time(run):
         try:
             verdict = await run.call(judge, judge_input(final, findings, run), as_configured=True)
         except (ProviderError, RoleError, LimitReached, TimeoutError) as error:
             why = error.message if isinstance(error, CorroboraError) else "the judge did not answer in time"
-    await run.write_artifacts({"verification.json": build_verification(final, verdict, review.min_score, why)})
+    judged = Judgement(verdict, why)
+    await run.write_artifacts({"verification.json": build_verification(final, judged, review.min_score)})
     if verdict is None:
         run.emit(EventType.WARNING, "root", {"message": f"The report was not judged: {why}"}, part="judge")
     else:
         run.emit(EventType.JUDGE, "root", {"overall": verdict.overall, "passed": verdict.overall >= review.min_score})
-    return verdict
+    return judged
 
 
-async def _deliver(checked: CheckedDraft, verdict: Verdict | None, findings: Findings, run: Session) -> Report:
+async def _deliver(checked: CheckedDraft, findings: Findings, run: Session, judged: Judgement = NOT_JUDGED) -> Report:
     """Deliver the report. Raises `ModelSilent` if a named model was asked and never answered: it asked for no other."""
     from corrobora.engine.deliver import deliver_report  # noqa: PLC0415 - the first search does not wait for it
 
     usage = run.budget.read_meter().usage
     if run.is_silent and usage.calls + usage.refused:
         raise ModelSilent.from_failure(f"{describe_code(find_fallback(run.journal) or 'too_slow')}.")
-    return await deliver_report(checked, verdict, findings, run)
+    return await deliver_report(checked, judged, findings, run)
 
 
 async def rescue_report(run: Session, why: StopReason) -> Report:
-    """Write the partial report from the journal, with the analyst that always answers."""
+    """Write the partial report from the journal, with the analyst that always answers, unless one was sealed before."""
+    from corrobora.engine.sealing import find_sealed_report  # noqa: PLC0415 - see `_deliver`
+
+    if (sealed := await find_sealed_report(run)) is not None:
+        return sealed
     names = find_names(run.brief.question)
     facts, questions, gaps = assess_questions(run.questions, await _restore_facts(run), names, run.profile.publishers)
     findings = Findings(
@@ -307,7 +311,8 @@ async def rescue_report(run: Session, why: StopReason) -> Report:
     )
     material = shorten_material(report_input(findings, run.brief.question, run.profile))
     draft = (await run.outside.analysts[-1].play(synthesize, replace(material, path="rescue"))).value
-    return await _deliver(check_written_draft(draft, findings), None, findings, run)
+    judged = Judgement(why="the run was cut at its deadline") if run.profile.review.judge else NOT_JUDGED
+    return await _deliver(check_written_draft(draft, findings), findings, run, judged)
 
 
 async def _restore_facts(run: Session) -> list[Fact]:

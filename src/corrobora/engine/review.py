@@ -13,7 +13,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict, replace
 
 from corrobora.domain.evidence import Document, Fact, ReadOutcome, SourceId
-from corrobora.domain.report import Critique, Draft, Findings, Report, SentenceCheck, Support, Verdict, iter_threads
+from corrobora.domain.report import Critique, Draft, Findings, Judgement, Report, SentenceCheck, Support, iter_threads
 from corrobora.engine.inputs import MAX_FACTS_WRITTEN, fit_length, report_input
 from corrobora.engine.session import Session
 from corrobora.ports import Library
@@ -350,18 +350,19 @@ def add_code_sections(draft: Draft, findings: Findings) -> Draft:
     return replace(draft, body="\n\n".join(section for section in sections if section) + "\n")
 
 
-def build_verification(final: CheckedDraft, verdict: Verdict | None, threshold: float, why: str) -> dict[str, object]:
+def build_verification(final: CheckedDraft, judged: Judgement, threshold: float) -> dict[str, object]:
     """Build `verification.json`: the five scores, whether they pass, and the token overlap beside (ANGLES-31).
 
     Without a verdict `failed` says why there is none.
     """
+    verdict = judged.verdict
     return {
         "judge": asdict(verdict) if verdict else None,
         "overall": round(verdict.overall, 3) if verdict else None,
         "threshold": threshold,
         "passed": verdict is not None and verdict.overall >= threshold,
         "flagged": verdict.suspicious if verdict else "",
-        "failed": "" if verdict else why,
+        "failed": "" if verdict else judged.why,
         "token_overlap": score_overlap(final),
         "sentences_checked": len(final.checks),
     }

@@ -89,13 +89,14 @@ class RunPorts:
     clock: Clock
     human: Human
     write: Callable[[Mapping[str, str]], Awaitable[None]]  # texts of artifacts by their names, written together
+    seal: Callable[[Mapping[str, str], Entry], Awaitable[Entry]]  # a report: what was journaled of the first one
+    read: Callable[[str], Awaitable[str | None]]  # text of an artifact that was written, or None
     render_round: Callable[[ThreadState, Collection[str], str], Mapping[str, object]]  # files of a round, by name
-    read: Callable[[str], Awaitable[str | None]] | None = None  # text of an artifact that was written, or None
     estimate: Callable[[Plan], Estimate] | None = None  # what a run of a plan may cost, None: nothing
     facts: FactStore | None = None  # where facts are kept for re-use; None: the library keeps them
     recipients: tuple[str, ...] = ()  # who outside this machine is sent what, for people
-    previous: Report | None = None  # the report of the run that this one follows, and facts of those before it:
-    earlier: Sequence[Fact] = ()
+    previous: Report | None = None  # the report of the run that this one follows
+    earlier: Sequence[Fact] = ()  # of those before it
     topic: str = ""  # the question that this run's question follows up on
     answer: Callable[[str], Awaitable[str | None]] | None = None  # what a person answered on a topic, None: not yet
 
@@ -348,10 +349,9 @@ class Session:
         """
         key = f"{thread.round_path}/cut"
         record = self.journal.get(key)
-        minutes = thread.phase.minutes
         token = _replaying.set(record is not None)
         try:
-            async with self.budget.until_reserve(None if minutes is None else 60.0 * minutes) as window:
+            async with self.budget.until_reserve(thread.phase.minutes and 60.0 * thread.phase.minutes) as window:
                 yield window
         except NotReplayed:
             window = TimeScope(cut=True)

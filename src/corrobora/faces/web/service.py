@@ -42,8 +42,8 @@ from corrobora.config import Settings
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.run import DEMO, Event, EventType, RunId, RunRow, RunStatus, validate_id
 from corrobora.faces.web.new_run import NewRun, make_request
+from corrobora.storage.journal.artifacts import Artifact
 from corrobora.storage.journal.events import list_events, read_events
-from corrobora.storage.journal.runs import Artifact
 from corrobora.storage.postgres import cancel_tasks
 from corrobora.text.phrases import describe_code
 

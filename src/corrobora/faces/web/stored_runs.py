@@ -39,7 +39,8 @@ from corrobora.faces.web import service
 from corrobora.faces.web.service import read_run
 from corrobora.reporting.run_comparison import RunComparison
 from corrobora.roles.edit import Edit, EditAction, EditRequest
-from corrobora.storage.journal.runs import NEWEST, Artifact
+from corrobora.storage.journal.artifacts import Artifact
+from corrobora.storage.journal.runs import NEWEST
 
 MEDIA_TYPES = {  # by the suffix of an export
     "md": "text/markdown",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import time
 from collections import deque
@@ -27,6 +26,7 @@ from corrobora.storage.journal.commits import (
     EventWrite,
     IntentWrite,
     commit_group,
+    dump_event_data,
     entry_digest,
     fail_group,
     group_of_one,
@@ -284,11 +284,15 @@ class RunJournal:
         self._writer.flush_now()
         return await asyncio.shield(pending)
 
+    def add_committed(self, entry: Entry) -> None:
+        """Note an answer that was committed beside the writer."""
+        self._record_commit(entry)
+
     def emit(self, event: Event) -> None:
         self._lane.raise_if_failed()
         if event.key in self._event_keys:
             return
-        data = json.dumps(dict(event.data), separators=(",", ":"))
+        data = dump_event_data(event)
         if "\x00" in event.key or "\x00" in event.path:
             raise JournalError("journal_text", f"The event {event.key!r} contains a zero byte in its key or path.")
         self._event_keys.add(event.key)

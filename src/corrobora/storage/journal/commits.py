@@ -9,6 +9,7 @@ connection is replaced.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -17,6 +18,7 @@ from typing import LiteralString
 from psycopg.rows import TupleRow
 
 from corrobora.domain.errors import JournalError, Stale
+from corrobora.domain.run import Event
 from corrobora.ports import Entry
 from corrobora.storage.postgres import Connection, array_literal, text_array
 
@@ -71,6 +73,11 @@ READ_EVENT_KEYS: LiteralString = """
 SELECT r.id, r.epoch, r.next_seq, ARRAY(SELECT e.key FROM run_events e WHERE e.run = r.id)
 FROM runs r WHERE r.id = ANY(%s::text[])
 """
+
+
+def dump_event_data(event: Event) -> str:
+    """Return the data of an event as it is stored."""
+    return json.dumps(dict(event.data), separators=(",", ":"))
 
 
 def entry_digest(entry: Entry) -> bytes:

@@ -20,7 +20,7 @@ from psycopg import sql
 from psycopg.rows import TupleRow
 
 from corrobora.domain.errors import JournalError, Stale, UserError
-from corrobora.domain.run import Event, EventType, Request, RunId, Stage
+from corrobora.domain.run import SEALED, Event, EventType, Request, RunId, Stage
 from corrobora.ports import Entry
 from corrobora.storage.journal.commits import EVENT_CHANNEL, entry_digest
 from corrobora.storage.journal.runs import (
@@ -252,7 +252,7 @@ async def _list_bills(database: Database, run: str, stage: Stage) -> list[Entry]
 async def rewind_run(database: Database, run: str, stage: Stage, *, forget: bool = True) -> None:
     """Delete the answers from `stage` on and reopen the run, in one statement; what they cost stays in its bill.
 
-    Without `forget` all answers stay.
+    Without `forget` all answers stay; that a report was sealed never does: another one is written.
 
     Raises:
         UserError: `run_unknown`, or `run_active` while an attempt works on it.
@@ -280,7 +280,7 @@ async def rewind_run(database: Database, run: str, stage: Stage, *, forget: bool
         """,
         {
             "run": validate_id(run),
-            "pattern": _FORGOTTEN_KEYS[stage] if forget else "^$",
+            "pattern": f"^{SEALED}$" + (f"|{_FORGOTTEN_KEYS[stage]}" if forget else ""),
             "bill": f"^{_BILL}",
             "keys": [each.key for each in bills],
             "digests": [entry_digest(each) for each in bills],

@@ -1,29 +1,33 @@
 """Runs: what was asked, their statuses, the attempt that owns each, and the files that they leave.
 
-Knows the table `runs` and what belongs to a run, and how a file is written into the folder of a run atomically and
-never outside of it. A run is the truth; a job of the queue is only one attempt at it. Does not know how a run is
-executed or how attempts are queued.
+Knows the table `runs` and what belongs to a run. A run is the truth; a job of the queue is only one attempt at it. A
+report with its files, and the end of an attempt, are one statement each: no crash leaves half of either. Does not know
+how a run is executed or how attempts are queued.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-import re
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from hashlib import blake2b
-from pathlib import Path
-from typing import TYPE_CHECKING, LiteralString, Self
+from typing import TYPE_CHECKING, LiteralString
 
 from psycopg.rows import TupleRow
 
 from corrobora.domain.errors import JournalError, Stale, UserError
-from corrobora.domain.run import Request, RunId, RunRow, RunStatus, validate_id
-from corrobora.files import write_whole
+from corrobora.domain.run import Event, Request, RunId, RunRow, RunStatus, validate_id
+from corrobora.ports import Entry
+from corrobora.storage.journal.artifacts import OF_A_REPORT, Artifact, compute_checksum, list_columns
+from corrobora.storage.journal.commits import (
+    EVENT_CHANNEL,
+    dump_event_data,
+    entry_digest,
+    require_storable,
+    verify_entry,
+)
 from corrobora.storage.postgres import Database
 from corrobora.storage.postgres.processes import has_ended
 
@@ -33,7 +37,6 @@ if TYPE_CHECKING:
 NEWEST = "last"  # what a person may write for the newest run
 STATUS_CHANNEL = "corrobora_runs"
 FINAL_STATUSES = tuple(status.value for status in RunStatus if status.final)
-_MAX_ARTIFACT_BYTES = 64_000_000
 # The end of an attempt stores its time; until then its calls tell it.
 _ROW: LiteralString = """SELECT id, status, epoch, request, created_at, updated_at, outcome, reason, owner,
     greatest(elapsed_seconds, worked), extract(epoch FROM clock_timestamp() - last)::float8 FROM runs LEFT JOIN LATERAL
@@ -54,16 +57,50 @@ UPDATE runs SET epoch = epoch + 1, status = 'running', owner = %s, outcome = '',
     updated_at = clock_timestamp()
 WHERE id = %s AND status <> ALL(%s) AND NOT cancel_requested RETURNING epoch
 """
+# The end of an attempt, whole or not at all: its time, its status and outcome, the last event, what is answered by it.
 _FINISH: LiteralString = """
 WITH ended AS (
     UPDATE runs SET updated_at = clock_timestamp(),
+        elapsed_seconds = coalesce(%(seconds)s::float8, elapsed_seconds),
+        next_seq = next_seq + CASE WHEN %(event)s = '' THEN 0 ELSE 1 END,
         status = CASE WHEN cancel_requested AND %(waits)s THEN 'cancelled' ELSE %(status)s END,
         outcome = CASE WHEN cancel_requested AND %(waits)s THEN 'cancelled' ELSE %(outcome)s END,
         reason = CASE WHEN cancel_requested AND %(waits)s THEN '' ELSE %(reason)s END
-    WHERE id = %(run)s AND epoch = %(epoch)s AND status <> ALL(%(final)s) RETURNING id
+    WHERE id = %(run)s AND epoch = %(epoch)s AND status <> ALL(%(final)s) RETURNING id, epoch, next_seq
+), told AS (
+    INSERT INTO run_events (run, seq, epoch, type, key, path, data)
+    SELECT id, next_seq, epoch, %(type)s, %(event)s, %(path)s, %(data)s FROM ended WHERE %(event)s <> ''
+), answered AS (
+    INSERT INTO run_answer (run, topic, answer) SELECT id, %(answered)s, '' FROM ended WHERE %(answered)s <> ''
+    ON CONFLICT (run, topic) DO UPDATE SET at = clock_timestamp(), answer = ''
 )
-SELECT pg_notify(%(channel)s, id) FROM ended
+SELECT pg_notify(%(events)s, id || ' ' || next_seq), pg_notify(%(channel)s, id) FROM ended
 """
+_FILES: LiteralString = """unnest(%(names)b::text[], %(kinds)b::text[], %(digests)b::bytea[], %(contents)b::bytea[])
+        AS f (name, media_type, digest, bytes)
+    ON CONFLICT (run, name) DO UPDATE SET media_type = excluded.media_type, digest = excluded.digest,
+        bytes = excluded.bytes, at = clock_timestamp()"""
+_STORE_FILES: LiteralString = f"""
+INSERT INTO run_artifact (run, name, media_type, digest, bytes)
+SELECT r.id, f.* FROM (SELECT id FROM runs WHERE id = %(run)b AND epoch = %(epoch)b) AS r, {_FILES}
+"""  # noqa: S608 - it is given no values, as the next one
+# A report that was sealed first stays the one. What an earlier report left, as before its run was taken back, goes.
+_SEAL: LiteralString = f"""
+WITH own AS MATERIALIZED (
+    SELECT id FROM runs WHERE id = %(run)b AND epoch = %(epoch)b FOR NO KEY UPDATE
+), sealed AS (
+    INSERT INTO journal (run, key, epoch, digest, meta, out)
+    SELECT id, %(key)b, %(epoch)b, %(digest)b, %(meta)b, %(out)b FROM own ON CONFLICT DO NOTHING RETURNING run
+), gone AS (
+    DELETE FROM run_artifact USING sealed WHERE run_artifact.run = sealed.run
+        AND name ~ %(old)b AND name <> ALL(%(names)b::text[])
+), written AS (
+    INSERT INTO run_artifact (run, name, media_type, digest, bytes)
+    SELECT sealed.run, f.* FROM sealed, {_FILES}
+)
+SELECT (SELECT count(*) FROM own), (SELECT count(*) FROM sealed)
+"""  # noqa: S608 - as above
+_SEALED: LiteralString = "SELECT digest, meta, out FROM journal WHERE run = %s AND key = %s"
 _REMOVE: LiteralString = """
 WITH gone AS (DELETE FROM runs WHERE id = %(run)s RETURNING id),
     entries AS (DELETE FROM journal WHERE run = %(run)s),
@@ -77,23 +114,6 @@ _CLAIM_KEY: LiteralString = """
 INSERT INTO request_key (digest, run) VALUES (%s, %s)
 ON CONFLICT (digest) DO UPDATE SET run = request_key.run RETURNING run
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Artifact:
-    """A file of a run, stored in the database so that every machine can read it."""
-
-    name: str
-    media_type: str
-    content: bytes
-
-    @classmethod
-    def from_text(cls, name: str, text: str) -> Self:
-        """Return the file of a text; the suffix of its name gives the media type."""
-        return cls(name, _MEDIA.get(name.rsplit(".", 1)[-1], "text/plain"), text.encode("utf-8", "replace"))
-
-
-_MEDIA = {"json": "application/json", "md": "text/markdown", "html": "text/html"}
 
 
 def new_run_id() -> RunId:
@@ -229,13 +249,28 @@ class Runs:
         row = await self._database.fetch_one(_CLAIM, [owner, run, list(FINAL_STATUSES)], where="claiming a run")
         return None if row is None else int(row[0])
 
-    async def finish(self, run: str, epoch: int, status: RunStatus, *, outcome: str = "", reason: str = "") -> None:
-        """End this attempt with a status, final or waiting. Raises `Stale` if a newer attempt owns the run.
+    async def finish(  # noqa: PLR0913 - all that ends with it; what is optional is a keyword
+        self,
+        run: str,
+        epoch: int,
+        status: RunStatus,
+        *,
+        outcome: str = "",
+        reason: str = "",
+        seconds: float | None = None,
+        last: Event | None = None,
+        answered: str = "",
+    ) -> None:
+        """End this attempt with a status, final or waiting, and all that goes with it. Raises `Stale` if it may not.
 
-        A run that was cancelled meanwhile does not begin to wait: it is cancelled.
+        `seconds` is the working time of all attempts, `last` the last event, `answered` the topic of a request that
+        this end fulfils. A run that was cancelled meanwhile does not begin to wait: it is cancelled.
         """
         values = {"status": status.value, "outcome": outcome, "reason": reason, "waits": not status.final}
         values |= {"run": run, "epoch": epoch, "final": list(FINAL_STATUSES), "channel": STATUS_CHANNEL}
+        values |= {"seconds": seconds, "answered": answered, "events": EVENT_CHANNEL}
+        values |= {"event": last.key if last else "", "type": last.type.value if last else ""}
+        values |= {"path": last.path if last else "", "data": dump_event_data(last) if last else ""}
         row = await self._database.fetch_one(_FINISH, values, where="finishing a run")
         if row is None:
             raise Stale(f"A newer attempt owns run {run}, or it has ended.")
@@ -251,16 +286,6 @@ class Runs:
             "SELECT cancel_requested FROM runs WHERE id = %s", [run], where="reading a run"
         )
         return row is not None and bool(row[0])
-
-    async def store_elapsed(self, run: str, epoch: int, seconds: float) -> None:
-        """Store the working time of all attempts so far. Raises `Stale` if a newer attempt owns the run."""
-        changed = await self._database.execute(
-            "UPDATE runs SET elapsed_seconds = %s WHERE id = %s AND epoch = %s",
-            [seconds, run, epoch],
-            where="storing the time of a run",
-        )
-        if not changed:
-            raise Stale(f"A newer attempt owns run {run}.")
 
     async def store_answer(self, run: str, topic: str, text: str, *, once: bool = False) -> str:
         """Store what a person decided; return which answer counts: the last, with `once` the first. Starts no run."""
@@ -287,30 +312,26 @@ class Runs:
             UserError: a file is larger than 64 MB.
             Stale: a newer attempt owns the run.
         """
-        for file in files:
-            if len(file.content) > _MAX_ARTIFACT_BYTES:
-                raise UserError(
-                    "artifact_too_large",
-                    f"{file.name} has {len(file.content)} bytes; at most {_MAX_ARTIFACT_BYTES} are stored.",
-                )
-        changed = await self._database.execute(
-            """INSERT INTO run_artifact (run, name, media_type, digest, bytes)
-            SELECT r.id, f.* FROM runs r, unnest(%b::text[], %b::text[], %b::bytea[], %b::bytea[]) AS f
-            WHERE r.id = %b AND r.epoch = %b
-            ON CONFLICT (run, name) DO UPDATE SET media_type = excluded.media_type, digest = excluded.digest,
-                bytes = excluded.bytes, at = clock_timestamp()""",
-            [
-                [file.name for file in files],
-                [file.media_type for file in files],
-                [blake2b(file.content, digest_size=16).digest() for file in files],
-                [file.content for file in files],
-                run,
-                epoch,
-            ],
-            where="storing files of a run",
-        )
-        if changed < len(files):
+        values = {**list_columns(files), "run": run, "epoch": epoch}
+        if await self._database.execute(_STORE_FILES, values, where="storing files of a run") < len(files):
             raise Stale(f"A newer attempt owns run {run}.")
+
+    async def seal_report(self, run: str, epoch: int, files: Sequence[Artifact], entry: Entry) -> Entry:
+        """Store the files of a report and the journal's entry of it, both or neither; return the entry that counts.
+
+        That is the first one of its key: of a report that comes later nothing is stored. Raises as `store_artifacts`.
+        """
+        values = {**list_columns(files), "run": run, "epoch": epoch, "digest": entry_digest(require_storable(entry))}
+        values |= {"key": entry.key, "meta": entry.meta, "out": entry.out, "old": OF_A_REPORT}
+        row = await self._database.fetch_one(_SEAL, values, where="storing a report")
+        if row is None or not row[0]:
+            raise Stale(f"A newer attempt owns run {run}.")
+        if row[1]:
+            return entry
+        first = await self._database.fetch_one(_SEALED, [run, entry.key], where="reading a report")
+        if first is None:
+            raise Stale(f"The run {run} was taken back.")
+        return verify_entry(run, Entry(entry.key, first[2], first[1]), first[0])
 
     async def read_text(self, run: str, name: str) -> str | None:
         """Return the text of a file of a run, or None. Raises as `read_artifact`."""
@@ -325,7 +346,7 @@ class Runs:
         if row is None:
             return None
         media_type, stored, content = str(row[0]), bytes(row[1]), bytes(row[2])
-        if blake2b(content, digest_size=16).digest() != stored:
+        if compute_checksum(content) != stored:
             raise JournalError(
                 "artifact_damaged",
                 f"The stored file {name} of run {run} is damaged: its checksum does not match.",
@@ -359,37 +380,3 @@ def _run_row(row: TupleRow) -> RunRow:
 
 def _iso_time(at: datetime) -> str:
     return at.astimezone().isoformat(timespec="microseconds")
-
-
-_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,120}")
-
-
-class RunFolder:
-    """Files of one run below `base`; names are relative paths of plain parts (SAFE-6)."""
-
-    def __init__(self, base: Path) -> None:
-        self.base = base
-
-    def file_path(self, name: str) -> Path:
-        """Return the path of a file. Raises `UserError` for a name that could lead outside of the folder."""
-        parts = name.split("/")
-        if not all(_PART.fullmatch(part) and ".." not in part for part in parts):
-            raise UserError("file_name", f"{name!r} is not a valid name for a file of a run.")
-        return self.base.joinpath(*parts)
-
-    def write_file(self, name: str, content: bytes) -> Path:
-        """Write a file as a whole.
-
-        Raises:
-            JournalError: `disk`, if the disk is full or not writable; the previous file stays as it was.
-        """
-        path = self.file_path(name)
-        try:
-            write_whole(path, content)
-        except OSError as error:
-            raise JournalError(
-                "disk",
-                f"{path} cannot be written: {error.strerror}.",
-                next_step="Free space or correct the permissions, then: corrobora resume RUN. No findings are lost.",
-            ) from error
-        return path

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from corrobora.domain.errors import JournalError, UserError
-from corrobora.storage.journal.runs import RunFolder
+from corrobora.storage.journal.artifacts import RunFolder
 
 
 def test_a_file_is_written_below_the_folder_and_replaced_as_a_whole(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from corrobora.domain.errors import JournalError, Stale, UserError
 from corrobora.domain.run import Request, RunId, RunStatus
-from corrobora.storage.journal.runs import Artifact, Runs, dump_request, load_request, new_run_id, validate_id
+from corrobora.storage.journal.artifacts import Artifact
+from corrobora.storage.journal.runs import Runs, dump_request, load_request, new_run_id, validate_id
 from corrobora.storage.postgres import Database
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=50)
@@ -65,11 +66,8 @@ async def test_each_claim_has_its_own_epoch_and_a_final_run_has_none(database: D
     epochs = await asyncio.gather(*(runs.claim(run, f"worker {number}") for number in range(8)))
     assert sorted(epoch for epoch in epochs if epoch) == list(range(1, 9))
     with pytest.raises(Stale):
-        await runs.finish(run, 7, RunStatus.DONE)
-    await runs.store_elapsed(run, 8, 12.5)
-    with pytest.raises(Stale):
-        await runs.store_elapsed(run, 7, 1.0)
-    await runs.finish(run, 8, RunStatus.DONE, outcome="partial", reason="a source was missing")
+        await runs.finish(run, 7, RunStatus.DONE, seconds=1.0)
+    await runs.finish(run, 8, RunStatus.DONE, outcome="partial", reason="a source was missing", seconds=12.5)
     row = await runs.get(run)
     assert (row.status, row.outcome, row.reason) == (RunStatus.DONE, "partial", "a source was missing")
     assert row.elapsed_seconds == 12.5
