@@ -1,8 +1,9 @@
 """One attempt at a stored run, as the program makes it, which kills a victim by SIGKILL at a chosen point of progress.
 
-A point is a model call begun, answered or committed, a search or read begun or answered, a page handed to the parser.
-The victim is this process, its parser in the midst of a page, or the database server with all its processes; somebody
-else starts that one again. Called in a forked process by `kill_points`.
+A point is a model call begun, answered or committed, a search or read begun or answered, a page handed to the parser, a
+step in which a run ends. The victim is this process, at any point or at the end of its run, its parser in the midst of
+a page, or the database server with all its processes; somebody else starts that one again. Called in a forked process
+by `kill_points`.
 """
 
 from __future__ import annotations
@@ -30,8 +31,10 @@ from corrobora.domain.run import Request
 from corrobora.ports import Entry, Library, Reader, SearchProvider
 from corrobora.storage.journal import JournalWriter
 from corrobora.storage.journal.commits import AttemptWrites, EventWrite
+from corrobora.storage.journal.runs import Runs
 
 PROGRAM, PARSER, DATABASE = "program", "parser", "database"
+ENDING = "ending"  # the program, where its run ends
 HASTY = replace(LIMITS, host_pause_seconds=0.01, pages_per_host=200)
 LOADED = (  # what a fork need not import again
     "corrobora.adapters.models.connection",
@@ -60,14 +63,14 @@ class Strike:
         """Write a point down; at the chosen one kill the victim."""
         with self.ledger.open("a") as lines:
             lines.write(f"{kind}\t{key}\n")
-        if (self.victim == PARSER) != (kind == "parse"):
+        if not counts_point(self.victim, kind):
             return
         self.count += 1
         if self.count != self.at:
             return
         with self.ledger.open("a") as lines:
             lines.write(f"strike\t{self.victim}\n")
-        if self.victim == PROGRAM:
+        if self.victim in (PROGRAM, ENDING):
             os.kill(os.getpid(), signal.SIGKILL)
         if self.victim == DATABASE:
             os.killpg(os.getpgid(self.server), signal.SIGKILL)
@@ -75,6 +78,32 @@ class Strike:
             # at every other point when it has its page, else before
             strike = partial(os.kill, self.parser[-1], signal.SIGKILL)
             asyncio.get_running_loop().call_soon(strike) if self.at % 2 else strike()
+
+
+def counts_point(victim: str, kind: str) -> bool:
+    """True if a victim may be killed at a point of a kind."""
+    return {PARSER: "parse", ENDING: "end"}.get(victim, kind) == kind and (victim == PARSER) == (kind == "parse")
+
+
+class LedgerRuns:
+    """The stored runs; before and after a report is sealed, and an attempt is closed, is a point."""
+
+    def __init__(self, runs: Runs, strike: Strike) -> None:
+        self._runs, self._strike = runs, strike
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._runs, name)
+
+    async def seal_report(self, *given: Any) -> Entry:
+        self._strike.point("end", "seal begun")
+        first = await self._runs.seal_report(*given)
+        self._strike.point("end", "sealed")
+        return first
+
+    async def finish(self, *given: Any, **named: Any) -> None:
+        self._strike.point("end", "finish begun")
+        await self._runs.finish(*given, **named)
+        self._strike.point("end", "finished")
 
 
 class KilledParser(ParserProcess):
@@ -160,6 +189,8 @@ async def _work(variables: Mapping[str, str], run: str, strike: Strike) -> None:
 
     async with Workspace.open(settings) as workspace:
         writer: Any = LedgerWriter(workspace.writer, strike)
+        runs: Any = LedgerRuns(workspace.runs, strike)
+        workspace.runs = runs
         workspace.writer = writer
         workspace.wiring = LedgerWiring(settings, workspace.database, open_web)
         workspace.wiring.strike = strike

@@ -3,7 +3,7 @@
 Each run has a fresh database, a scripted model and, on the web, a search engine and pages over HTTP, which count what
 they are asked. A run is killed at a point of progress (`kill_attempt`), then resumed until it has ended, and compared
 with one that nobody killed. `python -m tests.journal.kill_points` prints the figures of all 200 points; words on its
-command line choose cases: `parser`, `web`, `tree`.
+command line choose cases: `parser`, `web`, `tree`; `ending` kills at each step in which a run ends.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import psycopg
 from bench.model_server.server import ModelServer
 from psycopg import sql
 from tests.integration.harness import DOCUMENTS, LIBRARY, QUESTION, name_web, write_pages
-from tests.journal.kill_attempt import DATABASE, LOADED, PARSER, PROGRAM, Strike, work
+from tests.journal.kill_attempt import DATABASE, ENDING, LOADED, PARSER, PROGRAM, Strike, counts_point, work
 
 from corrobora.app import Workspace
 from corrobora.app.libraries import ingest_files
@@ -69,6 +69,8 @@ CASES = (
     *(Case(DATABASE, WEB, profile, 10) for profile in ("timed", "angles", "tree")),
     *(Case(DATABASE, LIBRARIES, profile, 10) for profile in ("timed", "tree")),
 )
+
+END_CASES = tuple(Case(ENDING, LIBRARIES, profile, 4) for profile in ("timed", "angles", "full"))
 
 
 @dataclass
@@ -146,7 +148,7 @@ class Proof:
             report = await load_report(workspace, run)
             told.asked = self._count_asked(ledger.read_text())
             told.points = sum(
-                (self.case.victim == PARSER) == line.startswith("parse\t") for line in ledger.read_text().splitlines()
+                counts_point(self.case.victim, line.partition("\t")[0]) for line in ledger.read_text().splitlines()
             )
         if report is not None:
             told.facts = sorted((fact.url, fact.quote) for each in _nodes(report.findings) for fact in each.facts)
@@ -300,7 +302,7 @@ def main(words: Sequence[str]) -> int:
     memory = Path("/dev/shm")
     scratch = memory if os.access(memory, os.W_OK) else Path(tempfile.gettempdir())
     wrong: list[str] = []
-    for case in CASES:
+    for case in (*CASES, *END_CASES):
         if set(words) <= set(str(case).split()):
             wrong += asyncio.run(prove(case, scratch))
     sys.stdout.write("\n".join(wrong or ["Nothing is wrong."]) + "\n")

@@ -121,7 +121,7 @@ class RunAttempt:
             session = await self._open_session()
             self._workspace.sessions[run] = session
             async with self._watch_requests(session):
-                report = await _research_in_time(session)
+                report = await research_in_time(session)
             await self._hand_over(session, report)
         except Stale:
             is_removed = await self._workspace.runs.status_and_epoch(run) is None
@@ -360,7 +360,7 @@ def _make_last_event(data: Mapping[str, object], part: str = "") -> Event:
     return Event(kind, f"{kind}@root/{part}" if part else f"{kind}@root", "root", None, data)
 
 
-async def _research_in_time(session: Session) -> Report:
+async def research_in_time(session: Session) -> Report:
     """Research, unless an earlier attempt has sealed a report; past the deadline, write what the journal holds."""
     if (sealed := await find_sealed_report(session)) is not None:
         return sealed
