@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.domain.errors import JournalError, Stale, UserError
-from corrobora.domain.run import Request, RunId, RunStatus
+from corrobora.domain.run import SEALED, Event, EventType, Request, RunId, RunStatus, Stage
+from corrobora.ports import Entry
 from corrobora.storage.journal.artifacts import Artifact
+from corrobora.storage.journal.events import last_event_number, read_events, rewind_run
 from corrobora.storage.journal.runs import Runs, dump_request, load_request, new_run_id, validate_id
 from corrobora.storage.postgres import Database
 
@@ -102,3 +104,51 @@ async def test_files_of_a_run_are_kept_replaced_and_checked(database: Database) 
     await runs.claim(run, "newer")
     with pytest.raises(Stale):
         await runs.store_artifacts(run, epoch, [Artifact("report.md", "text/markdown", b"")])
+
+
+def files(**texts: str) -> list[Artifact]:
+    return [Artifact.from_text(name.replace("_", "."), text) for name, text in texts.items()]
+
+
+async def test_the_first_report_that_is_sealed_stays_it_until_the_run_is_taken_back(database: Database) -> None:
+    runs = Runs(database)
+    run = await runs.create(Request("Which?"))
+    old = await runs.claim(run, "test")
+    epoch = await runs.claim(run, "newer")
+    assert old is not None
+    assert epoch is not None
+    first, second = (Entry(SEALED, f'{{"outcome":"{name}"}}', "{}") for name in ("complete", "partial"))
+    with pytest.raises(Stale):
+        await runs.seal_report(run, old, files(report_md="# Old"), second)
+    assert await runs.list_artifacts(run) == []
+    await runs.store_artifacts(run, epoch, files(plan_json="{}"))
+    assert await runs.seal_report(run, epoch, files(report_md="# One", report_html="<p>"), first) == first
+    assert await runs.seal_report(run, epoch, files(report_md="# Two", more_md="More"), second) == first
+    assert await runs.list_artifacts(run) == ["plan.json", "report.html", "report.md"]
+    assert await runs.read_text(run, "report.md") == "# One"
+    await runs.finish(run, epoch, RunStatus.DONE)
+    await rewind_run(database, run, Stage.DELIVER, forget=False)
+    again = await runs.claim(run, "test")
+    assert again is not None
+    assert await runs.read_text(run, "report.md") == "# One", "until there is another"
+    assert await runs.seal_report(run, again, files(report_md="# Two"), second) == second
+    assert await runs.list_artifacts(run) == ["plan.json", "report.md"]
+
+
+async def test_an_attempt_ends_with_its_last_event_or_not_at_all(database: Database) -> None:
+    runs = Runs(database)
+    run = await runs.create(Request("Which?"))
+    epoch = await runs.claim(run, "test")
+    assert epoch is not None
+    await runs.store_answer(run, "finish", "yes")
+    told = Event(EventType.RUN_FINISHED, "run.finished@root", "root", None, {"outcome": "partial"})
+    with pytest.raises(Stale):
+        await runs.finish(run, epoch + 1, RunStatus.DONE, last=told, answered="finish")
+    assert (await last_event_number(database, run), await runs.read_answers(run)) == (0, {"finish": "yes"})
+    await runs.finish(run, epoch, RunStatus.DONE, outcome="partial", last=told, answered="finish")
+    (event,) = await read_events(database, run)
+    assert (event.type, event.key, event.seq, event.data) == (told.type, told.key, 1, told.data)
+    assert await runs.read_answers(run) == {"finish": ""}
+    with pytest.raises(Stale):
+        await runs.finish(run, epoch, RunStatus.FAILED, last=told)
+    assert len(await read_events(database, run)) == 1
