@@ -264,16 +264,13 @@ class RunAttempt:
         workspace, request, run = self._workspace, self._row.request, self._row.id
         wiring, space, profile = workspace.wiring, f"run:{run}", resolve_profile(workspace.settings, request)
         journal = await RunJournal.open(workspace.database, workspace.writer, run, self._epoch)
-        files = RunFiles(workspace.runs, run_folder(workspace, run), self._row, journal)
-        if journal.get(SEALED) is not None:
-            await files.restore()
+        files = await self._open_files(journal)
         answers, followed = await workspace.runs.read_answers(run), await list_previous(workspace, request)
         earlier_runs = [each.id for each in followed] if reads_evidence(request) else []
         library = open_library(workspace, (*request.libraries, *(f"run:{each}" for each in earlier_runs), space))
         estimate, previous = wiring.open_estimator(request, profile), await self._load_previous()
-        before = () if request.edits else reversed([await load_report(workspace, each) for each in earlier_runs[1:]])
-        chain = [each for each in (*before, previous) if each is not None]  # the oldest first
-        session = Session(
+        chain = await self._load_chain(previous, earlier_runs)
+        return Session(
             run=run,
             request=request,
             profile=profile,
@@ -311,9 +308,14 @@ class RunAttempt:
             retry_failures=RETRY_TOPIC in answers,
             until=answers.get(UNTIL_TOPIC, ""),
             pauses=set(answers),
+            claims=PassageClaims.from_journal(journal),
         )
-        session.claims = PassageClaims.from_journal(journal)
-        return session
+
+    async def _open_files(self, journal: RunJournal) -> RunFiles:
+        files = RunFiles(self._workspace.runs, run_folder(self._workspace, self._row.id), self._row, journal)
+        if journal.get(SEALED) is not None:
+            await files.restore()
+        return files
 
     async def _load_previous(self) -> Report | None:
         """Return the report that this run follows: of a watch, that of its newest turn."""
@@ -321,6 +323,12 @@ class RunAttempt:
         if not request.previous:
             return None
         return await load_report(self._workspace, await find_baseline(self._workspace, self._row))
+
+    async def _load_chain(self, previous: Report | None, runs: Sequence[RunId]) -> list[Report]:
+        """Return the reports that this run follows, the oldest first."""
+        followed = () if self._row.request.edits else runs[1:]
+        before = reversed([await load_report(self._workspace, each) for each in followed])
+        return [each for each in (*before, previous) if each is not None]
 
     def _open_searches(self, library: PostgresLibrary, chain: Sequence[Report]) -> Mapping[str, SearchProvider]:
         """Open the search providers; a follow-up begins with what the runs that it follows have read."""
