@@ -50,7 +50,7 @@ class RunFiles:
         stored = [
             await self._runs.read_artifact(self._run, name) for name in await self._runs.list_artifacts(self._run)
         ]
-        await run_to_end(asyncio.to_thread(self._write_folders, [file for file in stored if file is not None]))
+        await run_to_end(asyncio.to_thread(self._write_folders, [file for file in stored if file], sealed=True))
 
     async def _write(self, files: Sequence[Artifact]) -> None:
         await self._runs.store_artifacts(self._run, self._epoch, files)
@@ -59,8 +59,7 @@ class RunFiles:
     async def _seal(self, files: Sequence[Artifact], entry: Entry) -> Entry:
         first = await self._runs.seal_report(self._run, self._epoch, files, entry)
         self._journal.add_committed(first)
-        if first is entry:
-            await asyncio.to_thread(self._write_folders, files, sealed=True)
+        await (asyncio.to_thread(self._write_folders, files, sealed=True) if first is entry else self.restore())
         return first
 
     def _write_folders(self, files: Sequence[Artifact], *, sealed: bool = False) -> None:

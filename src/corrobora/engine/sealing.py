@@ -29,7 +29,7 @@ async def seal_report(report: Report, files: Mapping[str, str], words: int, run:
 
     `words` are those of its body, without sources and methodology (ROUNDS-24).
     """
-    out = to_json({**describe_end(report, files, words), "digest": hash_parts(files[_REPORT])}).decode()
+    out = to_json({**_describe_end(report, files, words), "digest": hash_parts(files[_REPORT])}).decode()
     await run.journal.flush()  # what came before it is not lost if the run goes on from here
     meta = encode(CallMeta, CallMeta(elapsed=round(run.budget.elapsed, 3)))
     first = await run.outside.seal(files, Entry(SEALED, out, meta))
@@ -73,8 +73,8 @@ async def _follow_up(report: Report, sealed: Entry, run: Session) -> None:
     run.emit(EventType.COMPLETE, "root", end, number=get_synthesis_badge(report.findings))
 
 
-def describe_end(report: Report, files: Mapping[str, str], words: int) -> dict[str, object]:
-    """Return the data of a run's final event: the outcome, sizes and the seals of the files."""
+def _describe_end(report: Report, files: Mapping[str, str], words: int) -> dict[str, object]:
+    """Describe the outcome for the final event of the run: sizes, and the seals of the files."""
     return {
         "outcome": report.outcome,
         "reason": report.reason,

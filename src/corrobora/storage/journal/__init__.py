@@ -229,7 +229,7 @@ class RunJournal:
         self._event_keys = set(event_keys)
         self._uncertain = tuple(uncertain)
         self._pending: dict[str, asyncio.Future[Entry]] = {}
-        self._lane = AttemptWrites(run, epoch, self._record_commit)
+        self._lane = AttemptWrites(run, epoch, self.add_committed)
 
     @classmethod
     async def open(cls, database: Database, writer: JournalWriter, run: str, epoch: int) -> RunJournal:
@@ -285,8 +285,8 @@ class RunJournal:
         return await asyncio.shield(pending)
 
     def add_committed(self, entry: Entry) -> None:
-        """Note an answer that was committed beside the writer."""
-        self._record_commit(entry)
+        """Note an answer that was committed, by the writer or beside it."""
+        self._entries[entry.key] = entry
 
     def emit(self, event: Event) -> None:
         self._lane.raise_if_failed()
@@ -315,9 +315,6 @@ class RunJournal:
         self._pending.pop(key, None)
         if not done.cancelled():
             done.exception()  # retrieved, even if the waiter is gone
-
-    def _record_commit(self, entry: Entry) -> None:
-        self._entries[entry.key] = entry
 
 
 async def read_entries(database: Database, run: str) -> list[Entry]:
