@@ -16,8 +16,9 @@ from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run, run_here
 from corrobora.app.runs import FINISH_TOPIC, PAUSE_TOPIC, YES, ask_attempt, prepare_resume, run_folder, submit_run
 from corrobora.domain.errors import Stale
-from corrobora.domain.run import EventType, Request, RunId, RunStatus
+from corrobora.domain.run import SEALED, EventType, Request, RunId, RunStatus
 from corrobora.faces.cli.report import run_exit
+from corrobora.reporting.report_format import REPORT_FILES
 from corrobora.storage.journal.events import read_events
 
 QUESTION = "How often must the sluice gates of Orrin mill be greased, and how deep is the harbour of Brenhaven?"
@@ -73,9 +74,7 @@ async def read_ended(workspace: Workspace, run: str) -> Ended:
 
 async def begin(workspace: Workspace, step: str) -> tuple[RunId, int, SteppedRuns]:
     """Store a run, and have something happen at a step of its end."""
-    run = await submit_run(
-        workspace, Request(QUESTION, "full", libraries=("mill",), authorized="policy"), deferred=False
-    )
+    run = await submit_run(workspace, ASKED, deferred=False)
     epoch = await workspace.runs.claim(run, "test")
     assert epoch is not None
     stepped: Any = SteppedRuns(workspace.runs, step)
@@ -182,16 +181,38 @@ async def test_a_worker_that_froze_at_the_end_of_a_run_and_wakes_later_changes_n
     assert await finished_events(workspace, run) == [before.outcome]
 
 
-async def test_an_error_after_the_report_was_sealed_is_told_and_the_report_stays(workspace: Workspace) -> None:
+async def test_a_run_that_an_earlier_version_told_the_end_of_and_did_not_close_ends_alike(workspace: Workspace) -> None:
+    """It wrote files and events before the status, and journaled no report."""
+    run, epoch, _ = await begin(workspace, "never")
+    await execute_run(workspace, run, epoch)
+    before = await read_ended(workspace, run)
+    await workspace.database.execute("DELETE FROM journal WHERE run = %s AND key = %s", [run, SEALED])
+    await workspace.database.execute("UPDATE runs SET status = 'running', outcome = '' WHERE id = %s", [run])
+    later = await workspace.runs.claim(run, "this version")
+    assert later is not None
+    await execute_run(workspace, run, later)
+    ended = await read_ended(workspace, run)
+    assert ended[1:] == before[1:]
+    assert [ended.files[name] for name in REPORT_FILES.values()] == [before.files[n] for n in REPORT_FILES.values()]
+    assert find_disagreements(ended) == []
+    assert set(await finished_events(workspace, run)) == {before.outcome}
+
+
+async def test_what_a_killed_process_did_not_write_into_the_folder_is_written_by_the_next(workspace: Workspace) -> None:
     run, epoch, stepped = await begin(workspace, "after seal_report")
 
     async def fail() -> None:
-        raise Stale("as if another one owned it")
+        raise Stale("as if it was killed before it wrote a file")
 
     stepped.happen = fail
+    folder = run_folder(workspace, run)
+    folder.write_file("report.old", b"of an earlier report")
     await execute_run(workspace, run, epoch)
+    assert not folder.file_path("report.md").exists()
     assert (await workspace.runs.get(run)).status is RunStatus.RUNNING, "the next attempt ends it"
     later = await workspace.runs.claim(run, "the next")
     assert later is not None
     await execute_run(workspace, run, later)
-    assert find_disagreements(await read_ended(workspace, run)) == []
+    ended = await read_ended(workspace, run)
+    assert "report.md" in ended.files
+    assert find_disagreements(ended) == []
