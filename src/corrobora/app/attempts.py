@@ -385,4 +385,4 @@ async def research_in_time(session: Session) -> Report:
         async with asyncio.timeout(max(left, 0.0) + OVERRUN_SECONDS / 2):
             return await research(brief, session)
     except TimeoutError:
-        return await rescue_report(session, StopReason.TIME_RESERVE)
+        return await find_sealed_report(session) or await rescue_report(session, StopReason.TIME_RESERVE)

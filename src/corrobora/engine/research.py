@@ -293,11 +293,7 @@ async def _deliver(checked: CheckedDraft, findings: Findings, run: Session, judg
 
 
 async def rescue_report(run: Session, why: StopReason) -> Report:
-    """Write the partial report from the journal, with the analyst that always answers, unless one was sealed before."""
-    from corrobora.engine.sealing import find_sealed_report  # noqa: PLC0415 - see `_deliver`
-
-    if (sealed := await find_sealed_report(run)) is not None:
-        return sealed
+    """Write the partial report from the journal, with the analyst that always answers."""
     names = find_names(run.brief.question)
     facts, questions, gaps = assess_questions(run.questions, await _restore_facts(run), names, run.profile.publishers)
     findings = Findings(

@@ -75,6 +75,7 @@ def test_a_report_is_the_outcome_once_it_is_sealed_though_the_time_is_over_then(
     assert happened == ["sealed"]
     assert same.findings.stop is not StopReason.TIME_RESERVE
     assert (late.files, same) == (whole.files, report)
+    assert late.journal.entries.keys() == whole.journal.entries.keys(), "no other report is begun"
     assert [each.key for each in late.journal.events] == [each.key for each in whole.journal.events]
     assert list_told_apart(late, same) == []
 
