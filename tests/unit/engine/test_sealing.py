@@ -13,6 +13,7 @@ from tests.profiles.scripted import WebRun, make_web_run
 
 from corrobora.app.attempts import research_in_time
 from corrobora.domain.report import Report
+from corrobora.domain.run import SEALED
 from corrobora.domain.thread import StopReason
 from corrobora.ports import Entry
 
@@ -86,3 +87,21 @@ def test_a_report_that_was_not_sealed_in_time_leaves_nothing_beside_the_one_that
     assert report.findings.stop is StopReason.TIME_RESERVE
     assert list_told_apart(cut, report) == []
     assert json.loads(cut.files["verification.json"])["failed"] == "the run was cut at its deadline"
+
+
+def test_a_report_is_not_the_outcome_where_another_one_was_sealed_meanwhile() -> None:
+    """As where the database took the first one and its answer was lost."""
+    first, report, _ = run_virtually(end_in_time("seal"))
+
+    async def end_second() -> tuple[WebRun, Report]:
+        made = make_web_run("full", PAGES, question=QUESTION, overrides={"minutes": "5"}, authorize="auto")
+
+        async def seal_first() -> None:
+            await made.session.outside.seal(first.files, first.journal.entries[SEALED])
+
+        Ending(made, "seal", seal_first).arm()
+        return made, await research_in_time(made.session)
+
+    second, same = run_virtually(end_second())
+    assert (second.files["report.md"], same) == (first.files["report.md"], report)
+    assert list_told_apart(second, same) == []
