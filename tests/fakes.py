@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 from corrobora.domain.errors import ReadError, Stale
 from corrobora.domain.evidence import Document, Fact, FactId, Hit, Insight, Passage, PassageId, Query, Source, SourceId
-from corrobora.domain.run import Event
+from corrobora.domain.run import SEALED, Event
 from corrobora.ports import Entry, Heading, Journal
 from corrobora.text.tokens import stem_text
 
@@ -140,8 +140,9 @@ class MemoryJournal:
     _uncertain: tuple[str, ...] = ()
 
     def next_attempt(self) -> MemoryJournal:
-        """Start the next attempt, as another worker would after this one died."""
+        """Start the next attempt, as another worker would after this one died, at the latest before its report."""
         self._stale = True
+        self.entries.pop(SEALED, None)
         left = tuple(sorted(self.begun - self.entries.keys()))
         return MemoryJournal(self.run, self.epoch + 1, self.entries, self.events, self.begun, _uncertain=left)
 

@@ -13,7 +13,7 @@ from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Hit, Reading, ReadOutcome, SourceId
 from corrobora.domain.report import Draft, Outcome
-from corrobora.domain.run import SEALED, EventType
+from corrobora.domain.run import EventType
 from corrobora.domain.thread import Intent, Round
 from corrobora.engine.deliver import count_results, explain_no_report
 from corrobora.reporting.report_format import format_report_body
@@ -49,9 +49,10 @@ async def test_a_run_leaves_the_files_of_its_profile_and_the_report_in_three_for
 async def test_a_report_that_is_made_again_from_its_journal_later_is_the_same_to_the_letter(profile: str):
     """As for another target: "Spent: 1 s" became "Spent: 2 s", so that `verify` refused what was delivered first."""
     first, _ = await ran(profile)
-    del first.journal.entries[SEALED]  # as where the stage is done again
     clock = FakeClock()
-    again = await make_run(profile, wire=False, journal=first.journal, library=first.library, clock=clock)
+    again = await make_run(
+        profile, wire=False, journal=first.journal.next_attempt(), library=first.library, clock=clock
+    )
     await clock.advance(100.0)
     await again.research()
     assert again.files == first.files
