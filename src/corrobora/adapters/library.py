@@ -74,6 +74,7 @@ def list_neighbours(passages: Sequence[Passage], middle: PassageId, most: int) -
     return passages[max(0, at - most) : at + most + 1] if at is not None else ()
 
 
+_ALIKE = 2  # sources of one text that a search shows
 NEIGHBOURS = 1  # passages before and after a hit that are read with it
 
 
@@ -117,9 +118,22 @@ class EvidenceSearch(LibrarySearch):
 
 
 def _drop_copies(hits: Sequence[Hit]) -> list[Hit]:
-    """Drop passages that another stored source of the same address has, too; a source may repeat itself."""
+    """Drop passages that another stored source of the same address has, too, or that two other sources have.
+
+    Pages of one manual repeat whole sections, and would fill a search with them. A source may repeat itself, and two
+    editions are compared by what they say alike.
+    """
     first: dict[tuple[str, str], SourceId | None] = {}
-    return [hit for hit in hits if first.setdefault((hit.url, hit.snippet), hit.source) == hit.source]
+    bearers: dict[str, dict[SourceId | None, None]] = {}
+    kept: list[Hit] = []
+    for hit in hits:
+        if first.setdefault((hit.url, hit.snippet), hit.source) != hit.source:
+            continue
+        said_by = bearers.setdefault(hit.snippet, {})
+        if hit.source in said_by or len(said_by) < _ALIKE:
+            said_by[hit.source] = None
+            kept.append(hit)
+    return kept
 
 
 class LibraryReader:

@@ -102,6 +102,7 @@ _DUTY = re.compile(
     r"allow(?:s|ed)|cannot|mandatory|at least|at most|no (?:more|less|fewer|later) than|up to|not exceed|ha(?:ve|s) to|"
     r"needs? to)\b"
 )
+_BOUND = re.compile(r"(?i)\b(?:maximum|minimum|max|min|limit(?:ed|s)?|höchstens|mindestens)\b")  # says it without a verb of duty
 _WHETHER = re.compile(  # its last part begins with its verb
     r"(?:^|[.,;:!?] (?:and |but |so |und |aber )?)(?:can|could|may|might|must|should|will|would|is|are|was|were|am|do|"
     r"does|did|has|have|had|kann|können|darf|dürfen|muss|müssen|soll|sollte|wird|werden|ist|sind|hat|haben|gibt) "
@@ -121,14 +122,12 @@ _TIMES = frozenset(
     "month months year years yr yrs decade century fortnight quarter sekunde sekunden minuten stunde stunden tag tage "
     "tagen woche wochen monat monate monaten jahr jahre jahren".split()
 )
-_MEASURES = frozenset(
+_MEASURED = frozenset(  # besides physical quantities
     stem_word(word)
-    for word in "character characters digit digits letter letters word words page pages line lines bit bits byte bytes "
-    "kb mb gb tb kilobyte megabyte gigabyte meter metre meters metres m km kilometer kilometre mm cm centimetre inch "
-    "inches foot feet ft yard mile miles mi acre hectare litre liter gram grams g kg kilogram kilograms mg ton tonne "
-    "tonnes pound pounds lb ounce degree degrees percent pixel pixels volt watt watts hertz item items token "
-    "tokens quadratmeter zentimeter".split()
+    for word in "character characters digit digits letter letters word words page pages line lines pixel pixels item "
+    "items token tokens dpi".split()
 )
+_NOT_MEASURED = frozenset(("", "time", "clock", "rank", "decade", *"$€£¥"))  # dimensions of other numbers
 _OFTEN = re.compile(
     r"(?i)\b(?:every|each|once|twice|thrice|daily|weekly|monthly|quarterly|annually|yearly|hourly|per|always|never|"
     r"\w+ times|times an?|periodically|regularly|at least once|nightly|biweekly|täglich|"
@@ -235,7 +234,7 @@ def score_answer_fit(text: str, wanted: ExpectedAnswer) -> float:
         return 1.0 if _DENIES.search(text) else 0.6 if _GRANTS.search(text) or _DUTY.search(text) else 0.0
     if not wanted.duty:
         return kind
-    duty = 1.0 if _STRICT.search(text) else 0.8 if _DUTY.search(text) else 0.0
+    duty = 1.0 if _STRICT.search(text) else 0.8 if _DUTY.search(text) or _BOUND.search(text) else 0.0
     return kind * (0.4 + 0.6 * duty) if wanted.kinds else duty
 
 
@@ -267,9 +266,15 @@ def _score_release(text: str, wanted: ExpectedAnswer) -> float:
     return 1.0 if any(others) else 0.0
 
 
-def _score_measure(text: str, units: frozenset[str]) -> float:
+def _score_time_units(text: str) -> float:
     found = find_quantities(text)
-    return 1.0 if any(each.units & units for each in found) else _FALLBACK if found else 0.0
+    return 1.0 if any(each.units & _TIMES for each in found) else _FALLBACK if found else 0.0
+
+
+def _score_extent(text: str) -> float:
+    found = find_quantities(text)
+    fits = any(each.units & _MEASURED or each.dimension not in _NOT_MEASURED for each in found)
+    return 1.0 if fits else _FALLBACK if found else 0.0
 
 
 _UNCOUNTED_TIME = re.compile(  # "for a week", but not "once a week"
@@ -281,7 +286,7 @@ _UNCOUNTED_TIME = re.compile(  # "for a week", but not "once a week"
 def _score_duration(text: str) -> float:
     if _COMPACT_TIME.search(text):
         return 1.0
-    return max(_score_measure(text, _TIMES), float(_UNCOUNTED_TIME.search(text) is not None))
+    return max(_score_time_units(text), float(_UNCOUNTED_TIME.search(text) is not None))
 
 
 def _score_plain_number(text: str) -> float:
@@ -342,9 +347,9 @@ def _score_definition(text: str, thing: frozenset[str]) -> float:
 
 
 _SCORES: Mapping[AnswerKind, Callable[[str, ExpectedAnswer], float]] = {
-    AnswerKind.EXTENT: lambda text, _: max(_score_measure(text, _MEASURES), _score_plain_number(text)),
+    AnswerKind.EXTENT: lambda text, _: max(_score_extent(text), _score_plain_number(text)),
     AnswerKind.DURATION: lambda text, _: _score_duration(text),
-    AnswerKind.FREQUENCY: lambda text, _: 1.0 if _OFTEN.search(text) else _score_measure(text, _TIMES),
+    AnswerKind.FREQUENCY: lambda text, _: 1.0 if _OFTEN.search(text) else _score_time_units(text),
     AnswerKind.COUNT: lambda text, wanted: _score_count(text, wanted.counted),
     AnswerKind.AMOUNT: lambda text, _: 0.8 if find_quantities(text) else _score_plain_number(text),
     AnswerKind.CLOCK: _score_form(_CLOCK, 1.0),

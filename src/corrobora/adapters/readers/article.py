@@ -7,13 +7,14 @@ navigation, and some of its ways keep none. They are put back from the page. Run
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from copy import deepcopy
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from corrobora.adapters.readers import TextWriter
-from corrobora.adapters.readers.article_text import EDGE, HEADINGS, SILENT, ArticleWriter, Outline, read_element
+from corrobora.adapters.readers.article_text import EDGE, HEADINGS, REPEATS, SILENT, ArticleWriter, Outline, read_element
 from corrobora.adapters.readers.declared import (
     DeclaredMetadata,
     Element,
@@ -31,6 +32,15 @@ from corrobora.text.tokens import split_words
 
 _PAGE_BLOCKS = frozenset("div p section article ul ol li dl dt dd table tr td th br".split())
 _INLINE = frozenset({"a", "b", "code", "em", "i", "span", "strong"})
+# What marks words within a text. The extractor moves or loses the text of some that stand in others; it needs links and
+# spans, by which it tells the article from its surroundings.
+_MARKS = frozenset(
+    "abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd mark q rp rt ruby s samp small strike strong "
+    "sub sup tt u var wbr".split()
+)
+_MARKS_IN_TEXT = frozenset({"label", "time"})  # elsewhere, they belong to a form or to what surrounds the article
+_TEXTS = frozenset("p li dd dt td th blockquote figcaption a span h1 h2 h3 h4 h5 h6".split()) | _MARKS
+_TEXT_BLOCKS = ("p", "li", "dd", "dt", "td", "pre", "blockquote", "div")
 _HOST = re.compile(r"https?://(?:www\.|w[0-9]+\.)?([^/]+)")
 _CLAIM = re.compile(r"(?i)\(?(?:copyright|©|\(c\)\s)")  # says who owns a page, in place of its name
 _SIGN = re.compile("[¶§#🔗∞\ue001-\uf8ff]")  # of a permalink; the last ones are drawn by a font of icons
@@ -141,13 +151,46 @@ def _extract_body(tree: Element) -> Element | None:
     most = -1
     for generous in (True, False):
         if most < _LEAST_SHARE * written:
+            page = deepcopy(tree)
+            _flatten_marks(page)
+            _tell_repeats_apart(page)
             # any output format but its own keeps the extractor from writing the text a second time
-            found = bare_extraction(deepcopy(tree), include_comments=False, favor_recall=generous, output_format="txt")
+            found = bare_extraction(page, include_comments=False, favor_recall=generous, output_format="txt")
             body: Element | None = getattr(found, "body", None)
             size = -1 if body is None else sum(map(len, body.itertext()))
             if size > most:
                 best, most = body, size
     return best
+
+
+def _flatten_marks(tree: Element) -> None:
+    """Make the words that are marked within a text a part of that text; code of several lines stays a block."""
+    for each in list(tree.iter(*_MARKS, *_MARKS_IN_TEXT)):
+        around = each.getparent()
+        if around is None or (each.tag in _MARKS_IN_TEXT and around.tag not in _TEXTS):
+            continue
+        if each.tag == "code" and (around.tag == "pre" or "\n" in each.text_content().strip()):
+            continue
+        if each.tag == "q":
+            each.text = f"“{each.text or ''}"
+            each.tail = f"”{each.tail or ''}"
+        each.drop_tag()
+
+
+def _tell_repeats_apart(tree: Element) -> None:
+    """Put a number of signs behind the text of each block that says the same as an earlier one."""
+    said: Counter[str] = Counter()
+    for each in tree.iter(*_TEXT_BLOCKS):
+        if any(child.tag in _TEXT_BLOCKS for child in each):
+            continue
+        text = " ".join(each.text_content().split())
+        if text and (number := said[text]):
+            signs = "".join(REPEATS[int(digit)] for digit in f"{number:b}")
+            if len(each):
+                each[-1].tail = f"{each[-1].tail or ''}{signs}"
+            else:
+                each.text = f"{each.text}{signs}"
+        said[text] += 1
 
 
 def _free_headings(tree: Element) -> None:

@@ -14,7 +14,11 @@ from corrobora.adapters.readers import TextWriter
 from corrobora.adapters.readers.declared import Element
 
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
-EDGE = "\ue000"  # of private use: where white space or the edge of a block parts words
+# Signs of private use, for the extractor alone: where white space or the edge of a block parts words, and digits that
+# make each repeated block another one, for it drops blocks that say the same.
+EDGE = "\ue000"
+REPEATS = "\uf8fe\uf8fd"
+_NO_SIGNS = str.maketrans(dict.fromkeys(REPEATS) | {EDGE: " "})
 SILENT = frozenset({"script", "style", "template", "noscript", "svg", "head"})
 _BLOCKS = frozenset({"p", "list", "head", "table", "div", "quote"})
 _SPACED = _BLOCKS | {"item", "row", "cell", "lb", "li", "ul", "ol", "br", "td", "tr"}
@@ -193,7 +197,7 @@ class ArticleWriter:
 
     def _write_code(self, element: Element, depth: int = 0) -> None:
         self._add_headings(self._outline.take_headings(read_element(element)))
-        self._writer.add_verbatim("".join(element.itertext()).replace(EDGE, ""), depth=depth)
+        self._writer.add_verbatim("".join(element.itertext()).replace(EDGE, "").translate(_NO_SIGNS), depth=depth)
 
     def _end_terms(self, depth: int) -> None:
         """Write terms without a definition."""
@@ -209,7 +213,7 @@ class ArticleWriter:
         marks = self._outline.take_headings(text) if text and text.strip() else []
         self._add_headings(marks)
         if text and text.strip() and not (marks and _take_letters(text) == _take_letters(marks[-1].title)):
-            self._writer.add_block(bullet + text.replace(EDGE, " ").lstrip(), tight=tight, depth=depth)
+            self._writer.add_block(bullet + text.translate(_NO_SIGNS).lstrip(), tight=tight, depth=depth)
 
     def _write_table(self, table: Element) -> None:
         rows = [list(row) for row in table]
@@ -270,13 +274,13 @@ def _is_inner(element: Element) -> bool:
 
 
 def _join_pieces(pieces: Sequence[str]) -> Iterator[str]:
-    if said := " ".join("".join(pieces).replace(EDGE, " ").split()):
+    if said := " ".join("".join(pieces).translate(_NO_SIGNS).split()):
         yield said
 
 
 def read_element(element: Element) -> str:
     """Return the text of an element on one line."""
-    return " ".join("".join(_list_pieces(element)).replace(EDGE, " ").split())
+    return " ".join("".join(_list_pieces(element)).translate(_NO_SIGNS).split())
 
 
 def _list_pieces(element: Element) -> Iterator[str]:

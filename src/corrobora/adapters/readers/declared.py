@@ -241,6 +241,7 @@ def prepare_page(page: Element) -> None:
     drop_line_numbers(page)
     _flatten_samples(page)
     _free_columns(page)
+    _free_questions(page)
     _drop_section_names(page)
     _drop_anchors(page)
     _wrap_bare_text(page)
@@ -299,6 +300,26 @@ def _free_columns(page: Element) -> None:
                 each.tag = "div"
             for each in list(table.iter("tr", "tbody", "table"))[::-1]:
                 each.drop_tag()
+
+
+def _free_questions(page: Element) -> None:
+    """Make headings of the questions that DocBook sets in rows of a table, above their answers; an author is none."""
+    for each in page.xpath("//*[self::h1 or self::h2 or self::h3 or self::h4][@class='author']"):
+        each.tag = "p"
+    for table in page.xpath("//table[.//tr[@class='question']]"):
+        for row in table.xpath(".//tr[@class='question' or @class='answer']"):
+            cells: list[Element] = row.xpath("./td")
+            if row.get("class") == "question" and cells:
+                title, tail = " ".join(cells[-1].text_content().split()), row.tail
+                row.clear()
+                row.tag, row.text, row.tail = "h4", title, tail
+            else:
+                row.tag = "div"
+                for cell in cells:
+                    cell.tag = "div"
+        for each in [*table.iter("tbody"), *table.iter("colgroup")]:
+            each.drop_tag()
+        table.tag = "div"
 
 
 def _holds_list(element: Element) -> bool:
