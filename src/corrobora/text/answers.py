@@ -15,7 +15,7 @@ from functools import lru_cache
 from corrobora.domain.limits import read_table
 from corrobora.text.measures import find_quantities
 from corrobora.text.mentions import MentionKind, find_mentions
-from corrobora.text.quantities import NUMBER_WORDS, SCALES, find_days, find_releases, find_years
+from corrobora.text.quantities import NUMBER_WORDS, SCALES, find_dates, find_days, find_releases, find_years
 from corrobora.text.tokens import FAMILY_LETTERS, fold_text, is_table_row, split_words, stem_text, stem_word
 
 
@@ -368,7 +368,10 @@ _OF_HEADINGS = frozenset((AnswerKind.DATE, AnswerKind.RELEASE))
 
 
 def find_place(heading: str, wanted: ExpectedAnswer, text: str = "") -> str:
-    """Return the innermost heading of a path that gives the date or release asked for and the text below does not."""
+    """Return the innermost heading of a path that gives the date or release asked for and the text below does not.
+
+    A date that is a heading alone stands with what it dates, the heading above it.
+    """
     kinds = wanted.kinds & _OF_HEADINGS
     if not kinds or not heading:
         return ""
@@ -376,5 +379,8 @@ def find_place(heading: str, wanted: ExpectedAnswer, text: str = "") -> str:
     if AnswerKind.RELEASE not in kinds and dated:
         return ""
     plain = ExpectedAnswer(kinds, named=wanted.named)
-    parts = (part for part in reversed(heading.split(" > ")) if AnswerKind.RELEASE in kinds or find_years(part))
-    return next((part for part in parts if score_answer_fit(part, plain) >= FITS_KIND), "")
+    parts = heading.split(" > ")
+    fitting = (part for part in reversed(parts) if AnswerKind.RELEASE in kinds or find_years(part))
+    found = next((part for part in fitting if score_answer_fit(part, plain) >= FITS_KIND), "")
+    at = parts.index(found) if found else 0
+    return " > ".join(parts[at - 1 : at + 1]) if at and not find_dates(found)[1].strip(" ,.()~") else found

@@ -32,6 +32,13 @@ if TYPE_CHECKING:
 
 _PAGE = "\x01"  # begins each page while lines are joined; no page holds one
 _HYPHEN = re.compile(r"(?<=[^\W\d_])(?:\ufffe\n?|[-\u2010\u00ad]\n)(?=\x01?[a-zß-öø-ÿ])")
+_LINE_ENDS = re.compile(r"\r\n?")
+# TeX's fonts of before 1990 have ligatures in places of control characters, a carriage return among them.
+_OLD_TEX = re.compile(r"[a-z][\x0b\x0c\x0e\x0f][a-z]")
+_LIGATURES = {"\x0b": "ff", "\x0c": "fi", "\r": "fl", "\x0e": "ffi", "\x0f": "ffl"}
+_LIGATURE = re.compile(r"[\x0b-\x0f](?=[a-z])|(?<=[a-z])[\x0b-\x0f]")
+_TEX_QUOTED = re.compile(r'(?<![\w\\])\\(?=[\w-])([^\\"\n]{1,120})"')
+_TEX_RANGE = re.compile(r"(?<=\w)\{(?=\w)")
 _CUT = re.compile(r"\ufffe\n?")  # a hyphen at a line end before a capital or a digit stays a hyphen
 _NOT_TEXT = re.compile("[\uffff\u00ad]")
 _ACCENT = re.compile(  # before its letter, as TeX draws it; "it\u00b4s" has an apostrophe
@@ -129,10 +136,16 @@ def _check_text(text: str) -> None:
         )
 
 
+def _read_old_tex(line: str) -> str:
+    """Return a line with the letters, quotation marks and dashes that TeX's old fonts keep in other places."""
+    line = _LIGATURE.sub(lambda match: _LIGATURES[match[0]], line)
+    return _TEX_RANGE.sub("–", _TEX_QUOTED.sub("“\\1”", line.replace("\x0f", "•")))
+
+
 def _read_pages(document: PdfDocument, count: int) -> tuple[list[str], str]:
     """Return the text of the first pages, lines ended by line feeds, and the largest lines of the first page."""
     pages: list[str] = []
-    size, largest = 0, ""
+    size, largest, old = 0, "", False
     for number in range(count):
         page = document[number]
         letters = page.get_textpage()
@@ -140,8 +153,11 @@ def _read_pages(document: PdfDocument, count: int) -> tuple[list[str], str]:
         size += len(said)
         if size > LIMITS.text_max_chars:
             raise ReadError(ReadOutcome.TOO_LARGE, "It unpacks to more than is read of a PDF.")
-        lines = said.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-        heights = _measure_lines(letters, lines) if said.count("\r") == said.count("\n") == len(lines) - 1 else ()
+        old = old or _OLD_TEX.search(said) is not None
+        lines = (said.replace("\r\n", "\n") if old else _LINE_ENDS.sub("\n", said)).split("\n")
+        whole = said.count("\r\n") == said.count("\n") == len(lines) - 1
+        heights = _measure_lines(letters, lines) if whole and (old or "\r" not in said.replace("\r\n", "")) else ()
+        lines = [_read_old_tex(line) for line in lines] if old else lines
         page.close()
         pages.append(join_accents(_part_sizes(lines, heights)))
         largest = _find_largest(lines, heights) if number == 0 else largest

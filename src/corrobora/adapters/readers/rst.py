@@ -25,7 +25,7 @@ _STRONG = re.compile(r"(?<![\w*\\])(\*\*|\*)(?=[^*\s])([^*\n]{0,400}[^*\s\\])\1(
 _CITED = re.compile(r"(\[[\w#*.-]{1,60}\])_(?!\w)")
 _EMPTY = re.compile(r"\\\s+")  # parts marks from letters and is not shown
 _BACKSLASH = re.compile(r"\\([^\w\s])")
-_TARGETED = re.compile(r"^[~!]?(.*?)(?: ?<[^>\n]{1,400}>)?$")
+_TARGETED = re.compile(r"^[~!]?(?:\.(?=[A-Z]))?(.*?)(?: ?<[^>\n]{1,400}>)?$")  # Sphinx shows no point before a class
 _DIRECTIVE = re.compile(r"^\.\. ([A-Za-z][\w:-]{0,60})::(?: (.*))?$")
 _NOTE = re.compile(r"^\.\. (\[[^\]\s]{1,60}\])(?: +(.*)|()$)")
 _FIELD = re.compile(r":[A-Za-z][\w -]{0,40}:(?: |$)")
@@ -274,6 +274,6 @@ def _strip_marks(text: str) -> str:
     if "`" in text:
         text = _ROLE.sub(lambda match: _TARGETED.sub(r"\1", match[1]), text)
         text = _LINK.sub(r"\1", text)
-        text = _REFERENCE.sub(r"\1", text)
+        text = _REFERENCE.sub(lambda match: _TARGETED.sub(r"\1", match[1]), text)
     text = _CITED.sub(r"\1", text)
     return _BACKSLASH.sub(r"\1", _EMPTY.sub("", _STRONG.sub(r"\2", text)))
