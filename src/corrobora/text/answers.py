@@ -102,7 +102,9 @@ _DUTY = re.compile(
     r"allow(?:s|ed)|cannot|mandatory|at least|at most|no (?:more|less|fewer|later) than|up to|not exceed|ha(?:ve|s) to|"
     r"needs? to)\b"
 )
-_BOUND = re.compile(r"(?i)\b(?:maximum|minimum|max|min|limit(?:ed|s)?|höchstens|mindestens)\b")  # says it without a verb of duty
+_BOUND = re.compile(
+    r"(?i)\b(?:maximum|minimum|max|min|limit(?:ed|s)?|höchstens|mindestens)\b"
+)  # says it without a verb of duty
 _WHETHER = re.compile(  # its last part begins with its verb
     r"(?:^|[.,;:!?] (?:and |but |so |und |aber )?)(?:can|could|may|might|must|should|will|would|is|are|was|were|am|do|"
     r"does|did|has|have|had|kann|können|darf|dürfen|muss|müssen|soll|sollte|wird|werden|ist|sind|hat|haben|gibt) "

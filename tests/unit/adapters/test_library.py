@@ -49,6 +49,15 @@ async def test_copies_at_other_addresses_and_repeated_passages_of_one_document_a
     assert len(said) > len(set(said))
 
 
+async def test_a_passage_that_many_documents_repeat_is_found_in_two_of_them(database):
+    pages = [shelves.item(at, f"Page {at}", "The size of a pack is printed in bytes.") for at in range(12)]
+    answer = shelves.item(20, "Tuning", "A pack has sixteen bytes unless the size is set.")
+    await shelves.fill(database, [*pages, answer], space="lib")
+    hits = await LibrarySearch(PostgresLibrary(database, ["lib"])).search(Query("size of a pack in bytes"), limit=3)
+    assert [hit.title for hit in hits].count("Tuning") == 1
+    assert len(hits) == 3
+
+
 async def test_a_source_that_is_named_without_a_passage_is_read_where_it_speaks_of_the_query(database):
     library = PostgresLibrary(database, ["lib"])
     text = "\n\n".join(f"Part {at} speaks of the {word}. " * 40 for at, word in enumerate(["river", "sea", "lake"] * 5))

@@ -25,6 +25,9 @@ from corrobora.text.vocabulary import Equivalence
         ("What is the policy on visitors in the kiln hall?", "Visitors must leave the kiln hall at six.", Lack.NOTHING),
         ("Are kilns required to use valve V-512?", "Kilns MAY use valve V-512 for draught.", Lack.NOTHING),
         ("Are kilns required to use valve V-512?", "Kilns use valve V-512 for draught.", Lack.KIND),
+        ("What is the maximum size of a kiln file?", "The maximum size of a kiln file is 128 MiB.", Lack.NOTHING),
+        ("What is the maximum size of a kiln file?", "The size of a kiln file is 128 MiB.", Lack.KIND),
+        ("What is the maximum size of a kiln file?", "The maximum size of a kiln file is 3 hours.", Lack.KIND),
         ("What changed in Kilnlib 2.3?", "Kilnlib 2.2 changed the default fuel.", Lack.NAME),
     ],
 )

@@ -79,6 +79,13 @@ def test_a_sentence_that_names_another_release_fits():
     assert find_place("News > 3.11.0 > Removed", dropped) == "3.11.0"
 
 
+def test_a_date_that_is_a_heading_stands_with_the_heading_that_it_dates():
+    when = classify_question("When was Mill 3.7 released?")
+    assert find_place("News > Mill 3.7 > Mar 5, 2018 > Highlights", when) == "Mill 3.7 > Mar 5, 2018"
+    assert find_place("News > Mill 3.7 (Mar 5, 2018)", when) == "Mill 3.7 (Mar 5, 2018)"
+    assert find_place("Mar 5, 2018", when) == "Mar 5, 2018"
+
+
 @given(st.text(max_size=300), st.text(max_size=120))
 def test_every_share_is_a_share(text, question):
     assert 0.0 <= score_answer_fit(text, classify_question(question)) <= 1.0

@@ -14,7 +14,15 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from corrobora.adapters.readers import TextWriter
-from corrobora.adapters.readers.article_text import EDGE, HEADINGS, REPEATS, SILENT, ArticleWriter, Outline, read_element
+from corrobora.adapters.readers.article_text import (
+    EDGE,
+    HEADINGS,
+    REPEATS,
+    SILENT,
+    ArticleWriter,
+    Outline,
+    read_element,
+)
 from corrobora.adapters.readers.declared import (
     DeclaredMetadata,
     Element,

@@ -48,7 +48,6 @@ _LIMITS_IT = re.compile(
     r"Reasons?:|Notwithstanding)"
     r"|(?i:(?:this|that|it|these|those|they|such)\b.{0,80}\b(?:not|only|except|unless|never|no longer|until)\b)"
     r"|(?:This|These|Those|They|It|Examples?) (?:includes?|included|comprises?|consists? of|are|were):? .*,.* (?:and|or) "
-    r"|[A-Z][\w-]*(?: [\w-]+){0,2}: ?[^\s:]{1,30}(?: [^\s:]{1,20}){0,2}\.?\Z"  # "Default: 5."
 )
 _BACK = 3  # sentences that a quote takes from before
 _TURN_CHARS = 240  # of a turn that is quoted whole; of a longer one only the sentence

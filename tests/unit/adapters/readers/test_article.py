@@ -298,3 +298,62 @@ def test_links_to_other_pages_are_no_text_and_a_sample_keeps_its_lines() -> None
     assert "\u2002x = 1\n\u2002if x:\n\u2002    y = 2" in parsed.text
     assert "What comes next in this text" in parsed.text
     assert "Copyright" not in parsed.publisher
+
+
+FILLED = "".join(
+    f"<p>The message bus accepts connections and routes what they send, as rule {n} says.</p>" for n in range(9)
+)
+MARKS = (
+    "b",
+    "cite",
+    "code",
+    "del",
+    "em",
+    "i",
+    "kbd",
+    "label",
+    "mark",
+    "s",
+    "samp",
+    "strong",
+    "sub",
+    "time",
+    "tt",
+    "var",
+)
+
+
+@pytest.mark.parametrize("outer", MARKS)
+def test_words_that_are_marked_stay_where_they_stand(outer: str):
+    marked = [f"<{outer}>one<{inner}>two{n}</{inner}>three</{outer}>" for n, inner in enumerate(MARKS)]
+    said = "".join(f"<p>Keep the file in {each}, and then read it.</p>" for each in marked)
+    text = read_html(f"<html><body><h1>Bus</h1>{FILLED}{said}</body></html>".encode()).text
+    assert all(f"Keep the file in onetwo{n}three, and then read it." in text for n in range(len(MARKS)))
+
+
+def test_a_quotation_within_a_sentence_is_shown_in_quotation_marks():
+    page = f"<html><body><h1>Bus</h1>{FILLED}<p>They call it <q>the <b>main</b> road</q>, and use it.</p></body></html>"
+    assert "They call it “the main road”, and use it." in read_html(page.encode()).text
+
+
+def test_blocks_that_say_the_same_are_each_kept():
+    parts = "".join(
+        f"<h2>Method{n}</h2><p>As a method:</p><pre>Call{n} ()</pre><p>Reply arguments:</p>"
+        "<table><tr><th>Argument</th><th>Type</th></tr><tr><td>0</td><td>STRING</td></tr></table>"
+        for n in range(4)
+    )
+    text = read_html(f"<html><body><h1>Bus</h1>{FILLED}{parts}</body></html>".encode()).text
+    assert text.count("As a method:") == text.count("Reply arguments:") == text.count("Type: STRING") == 4
+    assert not any("\ue000" <= letter <= "\uf8ff" for letter in text)
+
+
+def test_questions_of_a_table_are_headings_above_their_answers():
+    rows = "".join(
+        f'<tr class="question"><td><p><b>{n}.</b></p></td><td><p>May I sell program {n}?</p></td></tr>'
+        f'<tr class="answer"><td></td><td><p>The short answer is yes, you may sell copies of program {n}.</p></td></tr>'
+        for n in range(1, 9)
+    )
+    page = f'<html><body><h1>Questions</h1><h3 class="author">A. Writer</h3><table>{rows}</table></body></html>'
+    parsed = read_html(page.encode())
+    assert [each.title for each in parsed.headings] == ["Questions", *(f"May I sell program {n}?" for n in range(1, 9))]
+    assert "May I sell program 3?\n\nThe short answer is yes, you may sell copies of program 3." in parsed.text

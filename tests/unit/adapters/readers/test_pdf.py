@@ -256,3 +256,20 @@ def test_the_first_page_dates_a_paper():
     page = "A paper of bells.\nFebruary 10, 2023\nIt rang in May 1984, and it was then as cold."
     assert read_pdf(made(page)).published == "2023-02-10"
     assert read_pdf(made("A paper of bells.\nIt rang in May 1984, and it was then as cold as now.")).published == ""
+
+
+def test_letters_that_old_fonts_of_tex_keep_in_place_of_control_characters_are_read():
+    parsed = read_pdf(
+        made(
+            "We \\014rst compare di\\013erent and e\\016cient ways of an o\\017ine check.\n"
+            "They re\\015ect pages 12{17 of the \\\\marked text\\042 in the \\014le that was read."
+        )
+    )
+    text = " ".join(parsed.text.split())
+    assert "We first compare different and efficient ways of an offline check." in text
+    assert "They reflect pages 12–17 of the “marked text” in the file that was read." in text
+
+
+def test_a_page_without_such_letters_keeps_its_braces_and_backslashes():
+    text = read_pdf(made("Write \\\\begin and x{3 or \\042so\\042 as it stands here in the line.")).text
+    assert '\\begin and x{3 or "so" as it stands' in " ".join(text.split())

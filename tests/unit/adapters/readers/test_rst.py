@@ -174,3 +174,10 @@ def test_code_of_an_item_is_code_and_a_target_behind_it_says_nothing():
         "4.0",
         "- Ovens: None.",
     ]
+
+
+def test_a_name_is_shown_without_the_signs_that_tell_sphinx_where_to_look():
+    text = strip_inline(
+        "See `.Handler.get_cookie`, `~.Loop.run` and `configure <.Options.configure>`; `.gitignore` stays."
+    )
+    assert "See Handler.get_cookie, Loop.run and configure; .gitignore stays." in text

@@ -35,6 +35,12 @@ def test_what_limits_a_statement_is_quoted_with_it() -> None:
     assert grew.endswith("in winter they must leave after one.")
 
 
+def test_what_a_statement_covers_is_quoted_with_it() -> None:
+    text = "Some older berths of this pier were closed. These include berths 3, 4 and 9. Tea is sold near the pier."
+    assert quote(text, "were closed").endswith("berths 3, 4 and 9.")
+    assert quote(text.replace("3, 4 and 9", "3"), "were closed").endswith("were closed.")
+
+
 def test_an_entry_of_a_list_is_quoted_to_its_end() -> None:
     text = (
         "- moor: The nights that a boat may stay at the pier. Longer stays cost more. Default: 2.\n- tea: It is sold."
