@@ -47,7 +47,8 @@ _LIMITS_IT = re.compile(
     r"(?:However|But|Except|Unless|Nevertheless|Nonetheless|Yet|Otherwise|Instead|Only|Exceptions?|Note that|"
     r"Reasons?:|Notwithstanding)"
     r"|(?i:(?:this|that|it|these|those|they|such)\b.{0,80}\b(?:not|only|except|unless|never|no longer|until)\b)"
-    r"|(?:This|These|Those|They|It|Examples?) (?:includes?|included|comprises?|consists? of|are|were):? .*,.* (?:and|or) "
+    r"|(?:This|These|Those|They|It|Examples?) (?:includes?|included|comprises?|consists? of|are|were):? .*,.* "
+    r"(?:and|or) "
 )
 _BACK = 3  # sentences that a quote takes from before
 _TURN_CHARS = 240  # of a turn that is quoted whole; of a longer one only the sentence
