@@ -81,7 +81,9 @@ _CHANGED = tuple(
 _WHEN = re.compile(r"\bwhen (?:is|are|was|were|do|does|did|has|have|had|can|could|should|shall|will|would|may|must)\b")
 _PERSON = re.compile(  # "who may use it?" asks for a rule that names nobody
     r"\b(?:who(?! (?:may|can|could|must|shall|should|ought|needs?|has to|is (?:allowed|permitted|obliged|required)))|"
-    r"whom|whose|which (?:\w+ )?(?:person|people|author|company|team|player|character))\b"
+    r"whom|whose|which (?:\w+ )?(?:person|people|author|company|team|player|character|student|member|developer|"
+    r"maintainer|engineer|editor|contributor|speaker|chair|president|director|manager|teacher|professor|scientist|"
+    r"researcher|artist|writer|inventor|founder|colleague|man|woman))\b"
 )
 _DEFINITION_QUESTION = re.compile(
     r"^(?:what (?:is|are) (?:an? |the )?([\w .'/-]{2,60}?)|what (?:does|do) (?:an? |the )?([\w .'/-]{2,60}?) "
@@ -102,9 +104,8 @@ _DUTY = re.compile(
     r"allow(?:s|ed)|cannot|mandatory|at least|at most|no (?:more|less|fewer|later) than|up to|not exceed|ha(?:ve|s) to|"
     r"needs? to)\b"
 )
-_BOUND = re.compile(
-    r"(?i)\b(?:maximum|minimum|max|min|limit(?:ed|s)?|höchstens|mindestens)\b"
-)  # says it without a verb of duty
+# A bound says what must be without a verb of duty.
+_BOUND = re.compile(r"(?i)\b(?:maximum|minimum|max|min|limit(?:ed|s)?|höchstens|mindestens)\b")
 _WHETHER = re.compile(  # its last part begins with its verb
     r"(?:^|[.,;:!?] (?:and |but |so |und |aber )?)(?:can|could|may|might|must|should|will|would|is|are|was|were|am|do|"
     r"does|did|has|have|had|kann|können|darf|dürfen|muss|müssen|soll|sollte|wird|werden|ist|sind|hat|haben|gibt) "

@@ -21,6 +21,8 @@ from corrobora.text.vocabulary import Equivalence
         ("When was the harbour of Ardal opened?", "The harbour of Ardal was opened by a queen.", Lack.KIND),
         ("Who painted the mill?", "The mill was painted by Ruth Holt.", Lack.NOTHING),
         ("Who painted the mill?", "The mill was painted twice.", Lack.KIND),
+        ("Which student painted the mill?", "A student painted the mill twice.", Lack.KIND),
+        ("Which student painted the mill?", "The student Ruth Holt painted the mill.", Lack.NOTHING),
         ("How often must the filter of the kiln be cleaned?", "Clean the filter of the kiln weekly.", Lack.KIND),
         ("What is the policy on visitors in the kiln hall?", "Visitors must leave the kiln hall at six.", Lack.NOTHING),
         ("Are kilns required to use valve V-512?", "Kilns MAY use valve V-512 for draught.", Lack.NOTHING),

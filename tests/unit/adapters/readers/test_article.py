@@ -300,27 +300,8 @@ def test_links_to_other_pages_are_no_text_and_a_sample_keeps_its_lines() -> None
     assert "Copyright" not in parsed.publisher
 
 
-FILLED = "".join(
-    f"<p>The message bus accepts connections and routes what they send, as rule {n} says.</p>" for n in range(9)
-)
-MARKS = (
-    "b",
-    "cite",
-    "code",
-    "del",
-    "em",
-    "i",
-    "kbd",
-    "label",
-    "mark",
-    "s",
-    "samp",
-    "strong",
-    "sub",
-    "time",
-    "tt",
-    "var",
-)
+FILLED = "".join(f"<p>The bus accepts connections and routes what they send, as rule {n} says.</p>" for n in range(9))
+MARKS = tuple("b cite code del em i kbd label mark s samp strong sub time tt var".split())
 
 
 @pytest.mark.parametrize("outer", MARKS)
