@@ -187,8 +187,10 @@ def _stay_in_list(quote: str, spans: Sequence[Span], kept: Sequence[int], core: 
 def _is_label(fact: Fact, span: Span, core: str) -> bool:
     """True for a heading above a sentence: it says nothing by itself.
 
-    What gives a number, other than a section's, or leads in a list is part of what is said.
+    What gives a number, other than a section's, or leads in a list is part of what is said, as is what a colon leads in.
     """
+    if fact.quote[: span.start].rstrip().endswith((":", "：")):
+        return False
     own, rest = fact.quote[span.start : span.end], fact.quote[span.end :]
     below = len(fact.quote) - len(rest.lstrip())
     if LIST_ITEM.match(fact.quote, below) is not None or find_term(fact.quote, span.start) > span.start:

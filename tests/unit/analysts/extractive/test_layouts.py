@@ -41,6 +41,8 @@ def test_what_leads_in_a_list_and_a_heading_are_no_statements_alone():
     assert cite_fact(led).startswith("Doors include [S1:C1]:")
     assert cite_fact(led, printed={"iron ones", "oak ones"}) == ""
     assert cite_fact(replace(fact, quote="Inspection\n\nIt is due in May.")) == "It is due in May [S1:C1]."
+    shown = cite_fact(replace(fact, quote="Open a door like this:\n\ndoors open wide\n\nor close it with a key."))
+    assert shown == "Open a door like this [S1:C1]: doors open wide [S1:C1]. or close it with a key [S1:C1]."
     for numbered in ("§ 4 Inspection", "Chapter 2: Inspection", "TOP 3 Inspection"):
         assert cite_fact(replace(fact, quote=f"{numbered}\n\nIt is due in May.")) == "It is due in May [S1:C1]."
     long = replace(fact, quote="6.15.7. Inspection\n\nIt is due in May.")
