@@ -43,11 +43,12 @@ _INLINE = frozenset({"a", "b", "code", "em", "i", "span", "strong"})
 # What marks words within a text. The extractor moves or loses the text of some that stand in others; it needs links and
 # spans, by which it tells the article from its surroundings.
 _MARKS = frozenset(
-    "abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd mark q rp rt ruby s samp small strike strong "
+    "abbr acronym b bdi bdo big cite data del dfn em font i ins kbd mark q rp rt ruby s samp small strike strong "
     "sub sup tt u var wbr".split()
 )
-_MARKS_IN_TEXT = frozenset({"label", "time"})  # elsewhere, they belong to a form or to what surrounds the article
-_TEXTS = frozenset("p li dd dt td th blockquote figcaption a span h1 h2 h3 h4 h5 h6".split()) | _MARKS
+# Where a label or a time is part of a text: elsewhere, it belongs to a form or to what surrounds the article.
+_TEXTS = frozenset("p li dd dt td th blockquote figcaption a span code h1 h2 h3 h4 h5 h6".split()) | _MARKS
+_SHORT_CHARS = 500  # of a block that a page may say twice and mean it
 _TEXT_BLOCKS = ("p", "li", "dd", "dt", "td", "pre", "blockquote", "div")
 _HOST = re.compile(r"https?://(?:www\.|w[0-9]+\.)?([^/]+)")
 _CLAIM = re.compile(r"(?i)\(?(?:copyright|©|\(c\)\s)")  # says who owns a page, in place of its name
@@ -173,32 +174,34 @@ def _extract_body(tree: Element) -> Element | None:
 
 def _flatten_marks(tree: Element) -> None:
     """Make the words that are marked within a text a part of that text; code of several lines stays a block."""
-    for each in list(tree.iter(*_MARKS, *_MARKS_IN_TEXT)):
+    from lxml.etree import strip_tags  # noqa: PLC0415 - as below
+
+    for each in tree.iter("code", "label", "q", "time"):
         around = each.getparent()
-        if around is None or (each.tag in _MARKS_IN_TEXT and around.tag not in _TEXTS):
-            continue
-        if each.tag == "code" and (around.tag == "pre" or "\n" in each.text_content().strip()):
-            continue
         if each.tag == "q":
-            each.text = f"“{each.text or ''}"
-            each.tail = f"”{each.tail or ''}"
-        each.drop_tag()
+            each.text, each.tail = f"“{each.text or ''}", f"”{each.tail or ''}"
+        elif each.tag == "code":
+            block = around is None or around.tag == "pre" or "\n" in each.text_content().strip()
+            each.tag = "code" if block else "b"
+        elif around is not None and around.tag in _TEXTS:
+            each.tag = "b"
+    strip_tags(tree, *_MARKS)
 
 
 def _tell_repeats_apart(tree: Element) -> None:
-    """Put a number of signs behind the text of each block that says the same as an earlier one."""
-    said: Counter[str] = Counter()
+    """Put a number of signs behind the text of each short block that says the same as an earlier one."""
+    said: Counter[int] = Counter()
     for each in tree.iter(*_TEXT_BLOCKS):
-        if any(child.tag in _TEXT_BLOCKS for child in each):
+        if any(child.tag in _TEXT_BLOCKS for child in each) or len(each.text or "") > _SHORT_CHARS:
             continue
         text = " ".join(each.text_content().split())
-        if text and (number := said[text]):
+        if text and (number := said[hash(text)]):
             signs = "".join(REPEATS[int(digit)] for digit in f"{number:b}")
             if len(each):
                 each[-1].tail = f"{each[-1].tail or ''}{signs}"
             else:
                 each.text = f"{each.text}{signs}"
-        said[text] += 1
+        said[hash(text)] += 1
 
 
 def _free_headings(tree: Element) -> None:

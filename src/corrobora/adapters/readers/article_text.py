@@ -219,7 +219,7 @@ class ArticleWriter:
         rows = [list(row) for row in table]
         heads = bool(rows) and len(rows[0]) > 1 and all(cell.get("role") == "head" for cell in rows[0])
         cells = [
-            [read_element(cell) for cell in row] or [read_element(each)] for row, each in zip(rows, table, strict=True)
+            [_read_cell(cell) for cell in row] or [read_element(each)] for row, each in zip(rows, table, strict=True)
         ]
         self._add_headings(self._outline.take_headings(" ".join(" ".join(row) for row in cells[:2])))
         self._writer.add_rows(cells[heads:], cells[0] if heads else ())
@@ -271,6 +271,25 @@ def _walk_item(item: Element) -> Iterator[str | Element]:
 def _is_inner(element: Element) -> bool:
     """True for what stands in an item on lines of its own."""
     return element.tag in ("list", "table") or (element.tag == "code" and "\n" in "".join(element.itertext()))
+
+
+def _read_cell(cell: Element) -> str:
+    """Return the text of a cell on one line; paragraphs and items that end like no sentence are parted by semicolons."""
+    text = ""
+    for said in _list_lines(cell):
+        text += f"{'' if not text else ' ' if _STOPPED.search(text) else '; '}{said}"
+    return text
+
+
+def _list_lines(element: Element) -> Iterator[str]:
+    for part in _walk_item(element):
+        if isinstance(part, str):
+            yield part
+        elif part.tag == "list":
+            for item in part:
+                yield from _list_lines(item)
+        elif said := read_element(part):
+            yield said
 
 
 def _join_pieces(pieces: Sequence[str]) -> Iterator[str]:

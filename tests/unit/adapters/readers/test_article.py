@@ -338,3 +338,11 @@ def test_questions_of_a_table_are_headings_above_their_answers():
     parsed = read_html(page.encode())
     assert [each.title for each in parsed.headings] == ["Questions", *(f"May I sell program {n}?" for n in range(1, 9))]
     assert "May I sell program 3?\n\nThe short answer is yes, you may sell copies of program 3." in parsed.text
+
+
+def test_items_and_paragraphs_of_a_cell_are_parted():
+    items = "<li>Add a flag</li><li>Describe all calls:<ol><li>open</li><li>shut</li></ol></li>"
+    cell = f"<ul>{items}</ul><p>Done.</p><p>x</p>"
+    table = f"<table><tr><th>Version</th><th>Changes</th></tr><tr><td>2</td><td>{cell}</td></tr></table>"
+    text = read_html(f"<html><body><h1>Bus</h1>{FILLED}{table}</body></html>".encode()).text
+    assert "Version: 2; Changes: Add a flag; Describe all calls: open; shut; Done. x" in text
