@@ -25,6 +25,7 @@ from corrobora.domain.plan import Plan
 from corrobora.domain.report import Report
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import Intent, StopReason
+from corrobora.ports import Entry
 from corrobora.reporting.report_format import format_report_body
 
 PAGES = corpus()
@@ -83,12 +84,20 @@ class Watched:
         self.findings: list[int] = []
         self.made = small(analysts=[self.analyst], human=self.person, engines=self.engines)
         outside = self.made.session.outside
-        self._write = outside.write
-        self.made.session.outside = replace(outside, write=self.write)
+        self._write, self._seal = outside.write, outside.seal
+        self.made.session.outside = replace(outside, write=self.write, seal=self.seal)
         self.report = done(self.made)
 
     async def write(self, texts: Mapping[str, str]) -> None:
         await self._write(texts)
+        self._watch(texts)
+
+    async def seal(self, texts: Mapping[str, str], entry: Entry) -> Entry:
+        sealed = await self._seal(texts, entry)
+        self._watch(texts)
+        return sealed
+
+    def _watch(self, texts: Mapping[str, str]) -> None:
         if "research_state.json" in texts:
             state = self.made.json("research_state.json")
             ends = state["research"]["iterativeComplete"], state["researchComplete"]

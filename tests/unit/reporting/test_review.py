@@ -60,8 +60,8 @@ async def test_angles_a_draft_with_problems_is_revised_and_one_without_is_not() 
 
 async def test_angles_the_judge_scores_what_is_delivered_and_code_says_whether_it_passes() -> None:
     run = await made(Mixed({"judge": replace(FAIR, completeness=0.0)}))
-    verdict = await judge_draft(check_written_draft(BOTH, FOUND), FOUND, run.session)
-    assert verdict is not None
+    judged = await judge_draft(check_written_draft(BOTH, FOUND), FOUND, run.session)
+    assert judged.verdict is not None
     written: dict[str, Any] = json.loads(run.files["verification.json"])
     assert (written["overall"], written["threshold"], written["passed"]) == (0.64, 0.7, False)
 
@@ -71,7 +71,8 @@ async def test_without_time_nothing_is_reviewed_and_the_draft_stays() -> None:
     run = await make_run("timed", analysts=(analyst,), clock=clock, review=(await made(analyst)).session.profile.review)
     await clock.sleep(run.session.budget.until_deadline - REVIEW_SECONDS / 2)
     assert await review_draft(BOTH, FOUND, run.session) == (BOTH, ())
-    assert await judge_draft(check_written_draft(BOTH, FOUND), FOUND, run.session) is None
+    judged = await judge_draft(check_written_draft(BOTH, FOUND), FOUND, run.session)
+    assert (judged.verdict, judged.why) == (None, "no time was left to judge the report")
     assert analyst.played == []
 
 

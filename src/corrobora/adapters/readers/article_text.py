@@ -274,7 +274,7 @@ def _is_inner(element: Element) -> bool:
 
 
 def _read_cell(cell: Element) -> str:
-    """Return the text of a cell on one line; paragraphs and items that end like no sentence are parted by semicolons."""
+    """Return the text of a cell on one line; semicolons part paragraphs and items that end like no sentence."""
     text = ""
     for said in _list_lines(cell):
         text += f"{'' if not text else ' ' if _STOPPED.search(text) else '; '}{said}"

@@ -187,7 +187,7 @@ def _stay_in_list(quote: str, spans: Sequence[Span], kept: Sequence[int], core: 
 def _is_label(fact: Fact, span: Span, core: str) -> bool:
     """True for a heading above a sentence: it says nothing by itself.
 
-    What gives a number, other than a section's, or leads in a list is part of what is said, and so is what follows a colon.
+    What gives a number, other than a section's, leads in a list or follows a colon is part of what is said.
     """
     if fact.quote[: span.start].rstrip().endswith((":", "：")):
         return False
