@@ -3,6 +3,7 @@
 pytest_plugins = [
     "tests.plugins.garbage",
     "tests.plugins.order",
+    "tests.plugins.parser",
     "tests.plugins.profile",
     "tests.plugins.shell",
     "tests.plugins.serving",

@@ -12,6 +12,8 @@ from corrobora.adapters.readers.parser import ParserProcess, load_parsed
 from corrobora.domain.errors import ReadError
 from corrobora.domain.limits import LIMITS
 
+pytestmark = pytest.mark.own_parser
+
 
 async def outcome(child, data, name):
     with pytest.raises(ReadError) as caught:
