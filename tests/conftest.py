@@ -1,15 +1,16 @@
-"""Fixtures that many tests share: one embedded server, and a fresh migrated database for each test."""
+"""Fixtures that many tests share: one embedded server for all processes, and a fresh migrated database for each test."""
 
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import gc
 import itertools
 import os
 import shutil
 import stat
 import tempfile
-from collections.abc import AsyncIterator, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from corrobora.storage.postgres import Database
 from corrobora.storage.postgres.embedded import EmbeddedServer, stop_server
 
 _TEMPLATE = "corrobora_template"
+_SHARED = "TESTS_SHARED_FOLDER"
 _ROOMY_BYTES = 4_000_000_000
 _numbers = itertools.count(1)
 
@@ -31,12 +33,36 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-@pytest.fixture(scope="session")
-def scratch() -> Path:
-    """Where servers of tests keep their files: in memory if there is much, because they sync at every commit."""
+def _find_scratch() -> Path:
     memory = Path("/dev/shm")
     roomy = memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > _ROOMY_BYTES
     return memory if roomy else Path(tempfile.gettempdir())
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the folder that the processes of these tests share for their database server."""
+    if not hasattr(config, "workerinput"):
+        os.environ[_SHARED] = tempfile.mkdtemp(prefix="corrobora-test-", dir=_find_scratch())
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop what is left of the server, and remove the folder."""
+    if not hasattr(config, "workerinput"):
+        folder = Path(os.environ.pop(_SHARED))
+        stop_server(folder / "server")
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def scratch() -> Path:
+    """Where servers of tests keep their files: in memory if there is much, because they sync at every commit."""
+    return _find_scratch()
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """A folder that all processes of these tests share until the last of them ends."""
+    return Path(os.environ[_SHARED])
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -58,18 +84,29 @@ def tmp_path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def database_server(scratch: Path) -> Iterator[str]:
-    """The URL of one real server for the whole session, in a folder of its own."""
-    folder = Path(tempfile.mkdtemp(prefix="corrobora-test-", dir=scratch))
-    server = EmbeddedServer.start(folder)
+def database_server(shared: Path) -> Iterator[str]:
+    """The URL of one real server for all processes of these tests, as programs that have one data folder share it."""
+    server = EmbeddedServer.start(shared / "server")
     try:
-        with psycopg.connect(server.url, autocommit=True) as connection:
-            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(_TEMPLATE)))
-        asyncio.run(_migrate(_url(server.url, _TEMPLATE)))
+        make_template(shared, server.url, _TEMPLATE, lambda url: asyncio.run(_migrate(url)))
         yield server.url
     finally:
-        stop_server(server.data_dir)
-        shutil.rmtree(folder, ignore_errors=True)
+        server.stop_if_last()
+
+
+def make_template(
+    shared: Path, server: str, name: str, fill: Callable[[str], None], template: str = "template1"
+) -> None:
+    """Make a database that others are copied from, unless another process of these tests has made it."""
+    with (shared / f"{name}.lock").open("w") as lock, psycopg.connect(server, autocommit=True) as connection:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if connection.execute("SELECT FROM pg_database WHERE datname = %s", (name,)).fetchone() is not None:
+            return
+        begun = sql.Identifier(f"{name}_begun")
+        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(begun))
+        connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(begun, sql.Identifier(template)))
+        fill(_url(server, f"{name}_begun"))
+        connection.execute(sql.SQL("ALTER DATABASE {} RENAME TO {}").format(begun, sql.Identifier(name)))
 
 
 def _url(server: str, name: str) -> str:
@@ -98,6 +135,13 @@ def fresh_database(server: str, name: str, template: str = _TEMPLATE) -> Generat
 def database_url(database_server: str) -> Iterator[str]:
     """The URL of a fresh, migrated database, dropped after the test."""
     with fresh_database(database_server, f"test_{os.getpid()}_{next(_numbers)}") as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def module_database_url(database_server: str) -> Iterator[str]:
+    """The URL of a fresh, migrated database for all tests of a module."""
+    with fresh_database(database_server, f"module_{os.getpid()}_{next(_numbers)}") as url:
         yield url
 
 

@@ -168,7 +168,7 @@ def agrees(expected: list[str], output: str) -> bool:
 def started(tmp_path_factory: pytest.TempPathFactory, database_server: str) -> Iterator[Path]:
     """The data of a person who has followed the guide to the start: the demo was read, one run is stored."""
     home = tmp_path_factory.mktemp("started")
-    with fresh_database(database_server, "guide_started", "corrobora_template") as url:
+    with fresh_database(database_server, f"guide_started_{os.getpid()}") as url:
         command = [sys.executable, "-m", "corrobora", "When must a memorized secret be changed?", "--library", "demo"]
         env = environment(home, url)
         done = subprocess.run(
@@ -189,7 +189,7 @@ def person(place: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterat
         return
     shutil.copytree(request.getfixturevalue("started"), tmp_path / "data")
     server = request.getfixturevalue("database_server")
-    with fresh_database(server, "guide", "guide_started") as url:
+    with fresh_database(server, f"guide_{os.getpid()}", f"guide_started_{os.getpid()}") as url:
         yield environment(tmp_path, url)
 
 

@@ -1,4 +1,4 @@
-"""A plugin that keeps the parser's process of one test for the next: to start it takes longer than most of what is read.
+"""A plugin that keeps the parser's process of one test for the next: its start takes longer than most of its reading.
 
 It is the real process with its real limits, in a thread with a loop of its own because each test has another loop. A
 test about the process itself (mark `own_parser`), and a parser with limits of its own, have one of their own.

@@ -64,47 +64,61 @@ def serve_settings(settings: Settings, *, port: int = 0, **options: object) -> G
         thread.join()
 
 
-@contextmanager
-def open_site_settings(database_server: str, home: Path, name: str) -> Generator[Settings]:
-    """Settings of a server on a database of its own with the library `docs` of two documents."""
-    from tests.plugins.shell import DOCUMENTS, _fill
+_TEMPLATE = "site_template"
 
+
+def _load_site_settings(home: Path, url: str) -> Settings:
     from corrobora.config import load_settings
 
-    url = database_server.replace("/postgres?", f"/{name}?")
-    with psycopg.connect(database_server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE corrobora_template")  # type: ignore[arg-type]
+    env = {"CORROBORA_HOME": str(home), "CORROBORA_DATABASE_URL": url}
+    return load_settings(env=env, folder=home, user_file=Path("/nonexistent"))
+
+
+@contextmanager
+def open_site_settings(database_server: str, shared: Path, home: Path, name: str) -> Generator[Settings]:
+    """Settings of a server on a database of its own with the library `docs` of two documents and the finished demo."""
+    from tests.conftest import fresh_database, make_template
+    from tests.plugins.shell import DOCUMENTS, _fill
+
+    def fill(url: str) -> None:
         asyncio.run(_fill("docs", DOCUMENTS, url))
-        yield load_settings(
-            env={"CORROBORA_HOME": str(home), "CORROBORA_DATABASE_URL": url},
-            folder=home,
-            user_file=Path("/nonexistent"),
-        )
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")  # type: ignore[arg-type]
+        asyncio.run(_research_demo(_load_site_settings(shared / "site", url)))
+
+    make_template(shared, database_server, _TEMPLATE, fill, "corrobora_template")
+    with fresh_database(database_server, name, _TEMPLATE) as url:
+        yield _load_site_settings(home, url)
 
 
 @pytest.fixture(scope="session")
-def site_settings(database_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+def site_settings(database_server: str, shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     """Settings of the shared server."""
-    with open_site_settings(database_server, tmp_path_factory.mktemp("site"), f"site_{os.getpid()}") as settings:
+    home = tmp_path_factory.mktemp("site")
+    with open_site_settings(database_server, shared, home, f"site_{os.getpid()}") as settings:
         yield settings
 
 
 @pytest.fixture(scope="session")
 def site(site_settings: Settings) -> Iterator[Site]:
     """The shared server, without a token; its run `site.run` is the finished demo."""
-    run = asyncio.run(_research_demo(site_settings))
     with serve_settings(site_settings) as url:
-        yield Site(url, site_settings, run)
+        yield Site(url, site_settings, _find_demo(site_settings))
 
 
 @pytest.fixture
-def doomed_site(database_server: str, tmp_path: Path) -> Iterator[Site]:
+def doomed_site(database_server: str, shared: Path, tmp_path: Path) -> Iterator[Site]:
     """A server for a test that may remove and change whatever is stored."""
-    with open_site_settings(database_server, tmp_path, f"doomed_{os.getpid()}") as settings:
-        run = asyncio.run(_research_demo(settings))
-        with serve_settings(settings) as url:
-            yield Site(url, settings, run)
+    name = f"doomed_{os.getpid()}"
+    with open_site_settings(database_server, shared, tmp_path, name) as settings, serve_settings(settings) as url:
+        yield Site(url, settings, _find_demo(settings))
+
+
+def _find_demo(settings: Settings) -> RunId:
+    """Return the id of the run that was stored first."""
+    assert settings.database_url is not None
+    with psycopg.connect(settings.database_url.reveal()) as connection:
+        row = connection.execute("SELECT id FROM runs ORDER BY created_at LIMIT 1").fetchone()
+    assert row is not None
+    return row[0]
 
 
 async def _research_demo(settings: Settings) -> RunId:

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import psycopg
 import pytest
 
 DOCUMENTS = {
@@ -151,12 +150,11 @@ async def _fill(name: str, documents: dict[str, str], url: str) -> None:
 @pytest.fixture(scope="session")
 def filled_url(database_server: str) -> Iterator[str]:
     """The URL of one database for the whole session, with a library `docs`: runs in it do not see each other."""
-    url = database_server.replace("/postgres?", "/cli_filled?")
-    with psycopg.connect(database_server, autocommit=True) as connection:
-        connection.execute("CREATE DATABASE cli_filled TEMPLATE corrobora_template")
+    from tests.conftest import fresh_database
+
+    with fresh_database(database_server, f"cli_filled_{os.getpid()}") as url:
         asyncio.run(_fill("docs", DOCUMENTS, url))
         yield url
-        connection.execute("DROP DATABASE cli_filled WITH (FORCE)")
 
 
 @pytest.fixture

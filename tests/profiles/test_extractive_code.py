@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from tests.profiles.test_extractive_quality import ask, ingest_here
+from tests.plugins.reading import ingest_here, load_settings_of
+from tests.profiles.test_extractive_quality import ask
 
 from corrobora.app import Workspace
-from corrobora.config import load_settings
 from corrobora.domain.report import Outcome, Report
 
 COMMANDS = ("set", "cart", "read", "weigh", "shut", "bell", "loft", "door")
@@ -44,20 +44,21 @@ def write_rules() -> str:
     return "\n".join(chapters)
 
 
-def research(tmp_path: Path, *questions: str, text: str) -> list[Report]:
+def research(tmp_path: Path, url: str, *questions: str, text: str) -> list[Report]:
     (tmp_path / "manual.md").write_text(text)
 
     async def ask_all() -> list[Report]:
-        async with Workspace.open(load_settings({"home": (str(tmp_path / "home"), "--home")})) as workspace:
+        async with Workspace.open(load_settings_of(tmp_path / "home", url)) as workspace:
             await ingest_here(workspace.database, "mill", tmp_path / "manual.md")
             return [await ask(workspace, question, "mill") for question in questions]
 
     return asyncio.run(ask_all())
 
 
-def test_an_option_a_standard_and_what_no_text_speaks_of(tmp_path: Path) -> None:
+def test_an_option_a_standard_and_what_no_text_speaks_of(tmp_path: Path, database_url: str) -> None:
     option, standard, other = research(
         tmp_path,
+        database_url,
         "What does the set -e option of the mill shell do?",
         "Does the mill support TIDE/2?",
         "What does the set -q option of the mill shell do?",
@@ -71,6 +72,8 @@ def test_an_option_a_standard_and_what_no_text_speaks_of(tmp_path: Path) -> None
     assert other.outcome is not Outcome.COMPLETE, "another option is no answer"
 
 
-def test_a_section_is_found_by_its_number_where_headings_carry_its_last_part_alone(tmp_path: Path) -> None:
-    (report,) = research(tmp_path, "What does section 49.2 require of the keeper?", text=write_rules())
+def test_a_section_is_found_by_its_number_where_headings_carry_its_last_part_alone(
+    tmp_path: Path, database_url: str
+) -> None:
+    (report,) = research(tmp_path, database_url, "What does section 49.2 require of the keeper?", text=write_rules())
     assert "is rule 492 of the harbour" in report.markdown.partition("\n## ")[0].partition(". [1]")[0]

@@ -12,13 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.plugins.reading import load_settings_of
 
 from corrobora.adapters.readers.parser import find_reader
 from corrobora.adapters.readers.worker import parse_bytes
 from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
 from corrobora.app.runs import submit_run
-from corrobora.config import load_settings
 from corrobora.domain.evidence import Source, SourceId
 from corrobora.domain.report import Outcome, Report
 from corrobora.domain.run import Request
@@ -207,10 +207,10 @@ OTHERS = (
 CITED = re.compile(r" \[\d+\]")
 
 
-async def researched(home: Path) -> dict[tuple[str, str], Report]:
+async def researched(home: Path, url: str) -> dict[tuple[str, str], Report]:
     """Ask every question of its own library, in one workspace."""
     found: dict[tuple[str, str], Report] = {}
-    async with Workspace.open(load_settings({"home": (str(home), "--home")})) as workspace:
+    async with Workspace.open(load_settings_of(home, url)) as workspace:
         catalog = Catalog(workspace.database)
         for library, files in FILES.items():
             items = [_item(name, text) for name, text in files.items()]
@@ -234,9 +234,9 @@ def _item(name: str, text: str) -> IngestItem:
 
 
 @pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Report]:
+def reports(tmp_path_factory: pytest.TempPathFactory, module_database_url: str) -> dict[tuple[str, str], Report]:
     """The reports on all questions."""
-    return asyncio.run(researched(tmp_path_factory.mktemp("forms")))
+    return asyncio.run(researched(tmp_path_factory.mktemp("forms"), module_database_url))
 
 
 def body(report: Report) -> list[str]:

@@ -11,12 +11,11 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.plugins.reading import ingest_here
+from tests.plugins.reading import ingest_here, load_settings_of
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
 from corrobora.app.runs import submit_run
-from corrobora.config import load_settings
 from corrobora.data import demo_documents
 from corrobora.domain.evidence import Source, SourceId
 from corrobora.domain.report import Outcome, Report
@@ -149,11 +148,11 @@ ABSENT = (
 )
 
 
-async def researched(home: Path) -> dict[tuple[str, str], Report]:
+async def researched(home: Path, url: str) -> dict[tuple[str, str], Report]:
     """Ask every question of its own library, in one workspace."""
     asked = [*((name, question) for name, question, _ in ANSWERED), *ABSENT]
     found: dict[tuple[str, str], Report] = {}
-    async with Workspace.open(load_settings({"home": (str(home), "--home")})) as workspace:
+    async with Workspace.open(load_settings_of(home, url)) as workspace:
         catalog = Catalog(workspace.database)
         for name, items in SETS.items():
             await catalog.store(await catalog.open(name), list(items))
@@ -175,9 +174,9 @@ async def ask(workspace: Workspace, question: str, library: str) -> Report:
 
 
 @pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Report]:
+def reports(tmp_path_factory: pytest.TempPathFactory, module_database_url: str) -> dict[tuple[str, str], Report]:
     """The reports on all questions."""
-    return asyncio.run(researched(tmp_path_factory.mktemp("quality")))
+    return asyncio.run(researched(tmp_path_factory.mktemp("quality"), module_database_url))
 
 
 def opening(report: Report) -> str:
@@ -221,12 +220,14 @@ def test_no_report_says_a_sentence_twice_in_its_body(reports: dict[tuple[str, st
         assert not any(line.startswith("- -") for line in lines)
 
 
-def test_the_change_that_the_demo_asks_for_opens_its_report_and_stands_in_the_table(tmp_path: Path) -> None:
+def test_the_change_that_the_demo_asks_for_opens_its_report_and_stands_in_the_table(
+    tmp_path: Path, database_url: str
+) -> None:
     documents = demo_documents(tmp_path / "unpacked")
     question = json.loads((documents.parent / "demo_questions.json").read_text())[0]["question"]
 
     async def research() -> Report:
-        async with Workspace.open(load_settings({"home": (str(tmp_path / "home"), "--home")})) as workspace:
+        async with Workspace.open(load_settings_of(tmp_path / "home", database_url)) as workspace:
             await ingest_here(workspace.database, "demo", documents)
             return await ask(workspace, question, "demo")
 
@@ -245,7 +246,9 @@ def test_the_change_that_the_demo_asks_for_opens_its_report_and_stands_in_the_ta
     assert "SHALL NOT require users to periodically change" in row
 
 
-def test_news_of_the_release_that_is_asked_about_open_a_report_and_those_of_no_other(tmp_path: Path) -> None:
+def test_news_of_the_release_that_is_asked_about_open_a_report_and_those_of_no_other(
+    tmp_path: Path, database_url: str
+) -> None:
     """Among many releases, of which the newest stands first, and numbered sections."""
     releases = [f"{a}.{b}.{c}" for a in (5, 4, 3) for b in range(7) for c in range(8)]
     news = "".join(
@@ -263,7 +266,7 @@ def test_news_of_the_release_that_is_asked_about_open_a_report_and_those_of_no_o
     (tmp_path / "manual.txt").write_text(manual)
 
     async def research() -> str:
-        async with Workspace.open(load_settings({"home": (str(tmp_path / "home"), "--home")})) as workspace:
+        async with Workspace.open(load_settings_of(tmp_path / "home", database_url)) as workspace:
             paths = (tmp_path / "NEWS.txt", tmp_path / "manual.txt")
             await ingest_here(workspace.database, "mill", *paths)
             return (await ask(workspace, "What changed in version 4.6.1 of the mill policy?", "mill")).markdown

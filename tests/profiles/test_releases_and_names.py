@@ -6,12 +6,11 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.plugins.reading import ingest_here
+from tests.plugins.reading import ingest_here, load_settings_of
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
 from corrobora.app.runs import submit_run
-from corrobora.config import load_settings
 from corrobora.domain.report import Outcome, Report
 from corrobora.domain.run import Request
 from corrobora.engine.session.journal import decode
@@ -119,14 +118,14 @@ PAINTED = "Can I paint the windows of the mill house yellow?"
 DATED = "When was Release 1.8 of the sieve made?"
 
 
-async def research(home: Path) -> dict[str, Report]:
+async def research(home: Path, url: str) -> dict[str, Report]:
     """Store the files as a library and ask the questions."""
     documents = home / "documents"
     documents.mkdir()
     for name, text in FILES.items():
         (documents / name).write_text(text, encoding="utf-8")
     found: dict[str, Report] = {}
-    async with Workspace.open(load_settings({"home": (str(home / "home"), "--home")})) as workspace:
+    async with Workspace.open(load_settings_of(home / "home", url)) as workspace:
         await ingest_here(workspace.database, "mill", documents)
         for question in (DROPPED, DATED, FIRED, OPTION, NEW, KEPT, PAINTED, KEEPERS, BEGAN, CHANGED):
             request = Request(question, "timed", libraries=("mill",), authorized="policy")
@@ -141,8 +140,8 @@ async def research(home: Path) -> dict[str, Report]:
 
 
 @pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
-    return asyncio.run(research(tmp_path_factory.mktemp("releases")))
+def reports(tmp_path_factory: pytest.TempPathFactory, module_database_url: str) -> dict[str, Report]:
+    return asyncio.run(research(tmp_path_factory.mktemp("releases"), module_database_url))
 
 
 def opening(report: Report) -> str:
@@ -212,17 +211,17 @@ def test_two_releases_that_a_question_names_are_told_side_by_side(reports: dict[
     assert "Brook" in second
 
 
-async def find_first(home: Path, question: str) -> str:
+async def find_first(home: Path, url: str, question: str) -> str:
     """Store two change logs of one title and return the file that a search finds first."""
     documents = home / "documents"
     documents.mkdir()
     for name, part in (("anvil", "hammer"), ("loom", "shuttle")):
         (documents / f"{name}-changes.md").write_text(f"# Changelog\n\n## Fixed\n\nThe {part} no longer squeaks.\n")
-    async with Workspace.open(load_settings({"home": (str(home / "home"), "--home")})) as workspace:
+    async with Workspace.open(load_settings_of(home / "home", url)) as workspace:
         await ingest_here(workspace.database, "changes", documents)
         return (await PostgresLibrary(workspace.database, ["changes"]).hybrid_search(question, limit=5))[0].url
 
 
 @pytest.mark.parametrize("name", ["anvil", "loom"])
-def test_a_file_is_found_by_the_name_that_only_its_path_holds(tmp_path: Path, name: str) -> None:
-    assert asyncio.run(find_first(tmp_path, f"What was fixed in {name}?")) == f"{name}-changes.md"
+def test_a_file_is_found_by_the_name_that_only_its_path_holds(tmp_path: Path, database_url: str, name: str) -> None:
+    assert asyncio.run(find_first(tmp_path, database_url, f"What was fixed in {name}?")) == f"{name}-changes.md"
