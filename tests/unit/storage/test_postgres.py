@@ -126,6 +126,19 @@ async def test_who_waits_for_a_crashed_server_that_cannot_start_again_hears_why(
         assert not (data_dir / "stopped").exists()
 
 
+async def test_the_connection_of_the_check_serves_the_first_that_asks_for_one(database_url: str) -> None:
+    async with await Database.connect(database_url, size=1) as database:
+        checked = database._checked
+        assert checked is not None
+        async with await database.open_connection() as first, await database.open_connection() as second:
+            assert first is checked is not second
+            assert first.pending is second.pending is database._pending
+    async with await Database.connect(database_url, size=1) as unused:
+        checked = unused._checked
+    assert checked is not None
+    assert checked.closed
+
+
 async def test_statements_are_transactions_of_their_own(database: Database) -> None:
     async def fail_in_the_end() -> None:
         async with database.connection("testing") as connection:

@@ -103,16 +103,23 @@ class EventLog:
         self._followers: dict[str, set[asyncio.Event]] = {}
         self._reads: dict[str, dict[tuple[int, tuple[str, ...]], asyncio.Task[_Look]]] = {}  # since the last change
         self._tasks: tuple[asyncio.Task[None], ...] = ()
+        self._open = False
         self._heard = False  # a notification, since the last look
 
     async def __aenter__(self) -> Self:
-        self._tasks = (
-            asyncio.create_task(self._listen_for_changes(), name="event listener"),
-            asyncio.create_task(self._poll_for_changes(), name="event poll"),
-        )
+        self._open = True
         return self
 
+    def _start_listening(self) -> None:
+        """Start to listen with the first follower: most commands follow nothing, and a connection takes time."""
+        if self._open and not self._tasks:
+            self._tasks = (
+                asyncio.create_task(self._listen_for_changes(), name="event listener"),
+                asyncio.create_task(self._poll_for_changes(), name="event poll"),
+            )
+
     async def __aexit__(self, *_: object) -> None:
+        self._open = False
         reads = [task for tasks in self._reads.values() for task in tasks.values()]
         await cancel_tasks(*self._tasks, *reads)
 
@@ -158,6 +165,7 @@ class EventLog:
     @contextlib.contextmanager
     def watch_runs(self, runs: Iterable[str]) -> Generator[asyncio.Event]:
         """Lend an `asyncio.Event` that is set whenever one of the runs changes."""
+        self._start_listening()
         changed = asyncio.Event()
         names = list(runs)
         for run in names:

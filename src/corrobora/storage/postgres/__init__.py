@@ -78,6 +78,7 @@ class Database:
         self._watching: asyncio.Task[None] | None = None
         self._unreachable = asyncio.Event()
         self._not_revived: JournalError | None = None
+        self._checked: Connection | None = None  # the connection of the check, for the first that asks for one
 
     @classmethod
     async def connect(cls, target: str | Path, *, size: int = 6, wait_seconds: float = WAIT_SECONDS) -> Self:
@@ -92,18 +93,19 @@ class Database:
         server = await asyncio.to_thread(_start_embedded, target) if isinstance(target, Path) else None
         try:
             conninfo = complete_conninfo(server.url if server else str(target))
-            async with await open_connection(conninfo) as connection:
+            connection = await open_connection(conninfo)
+            database = cls(conninfo, server, size=size, wait_seconds=wait_seconds)
+            try:
                 with translate_errors("checking the database"):
                     require_version(connection.info.server_version // 10_000)
                     await apply_migrations(connection)
-
-            database = cls(conninfo, server, size=size, wait_seconds=wait_seconds)
-            try:
                 await database.pool.open()
                 database._watching = asyncio.create_task(database._pending.watch(), name="silent servers")
             except BaseException:
+                await connection.close()
                 await database.pool.close()
                 raise
+            database._checked, connection.pending = connection, database._pending
         except BaseException:
             if server is not None:
                 await asyncio.to_thread(server.stop_if_last)
@@ -132,7 +134,8 @@ class Database:
         """Open a connection outside the pool, whose statements do not wait for a silent server either."""
         if self.pool.closed:
             raise JournalError("database_down", GIVEN_UP, next_step=DOWN)
-        return await open_connection(self.conninfo, self._pending)
+        connection, self._checked = self._checked, None
+        return connection or await open_connection(self.conninfo, self._pending)
 
     async def _probe(self) -> None:
         """Ask the server on a fresh connection. Raises `JournalError`."""
@@ -179,6 +182,8 @@ class Database:
         """Close the pool; stop the embedded server if this was its last user."""
         if self._watching is not None:
             await cancel_tasks(self._watching)
+        if self._checked is not None:
+            await self._checked.close()
         await self.pool.close()
         if self._server is not None:
             await asyncio.to_thread(self._server.stop_if_last)
@@ -263,7 +268,7 @@ def complete_conninfo(url: str) -> str:
     return make_conninfo("", **{**_CONNECT, **given})
 
 
-async def open_connection(conninfo: str, pending: PendingStatements | None = None) -> Connection:
+async def open_connection(conninfo: str, pending: PendingStatements | None = None) -> WatchedConnection:
     """Open one connection outside the pool, in autocommit mode. Raises `JournalError`."""
     with translate_errors(f"connecting to {describe_database(conninfo)}"):
         connection = await WatchedConnection.connect(conninfo)

@@ -245,3 +245,21 @@ async def test_without_a_name_the_newest_one_without_a_run_is_meant(database: Da
 def test_one_dialogue_starts_one_run() -> None:
     assert dialogue_run_id("d_abc") == dialogue_run_id("d_abc") == "r_abc"
     assert new_dialogue(ASKED).id != new_dialogue(ASKED).id
+
+
+async def test_nobody_listens_before_somebody_follows(database: Database) -> None:
+    async def count_listeners() -> int:
+        row = await database.fetch_one(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'"
+            " AND pid <> pg_backend_pid()"
+        )
+        assert row is not None
+        return row[0]
+
+    async with EventLog(database) as log:
+        await asyncio.sleep(0.1)
+        assert not await count_listeners()
+        with log.watch_runs(["r_1"]):
+            async with asyncio.timeout(60):
+                while not await count_listeners():
+                    await asyncio.sleep(0.01)
