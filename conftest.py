@@ -2,6 +2,7 @@
 
 pytest_plugins = [
     "tests.plugins.garbage",
+    "tests.plugins.nursery",
     "tests.plugins.order",
     "tests.plugins.parser",
     "tests.plugins.profile",

@@ -1,4 +1,4 @@
-"""Fixtures that many tests share: one embedded server for all processes, and a fresh migrated database for each test."""
+"""Fixtures that many tests share: one server for all processes, and a fresh migrated database for each test."""
 
 from __future__ import annotations
 

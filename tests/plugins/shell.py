@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.plugins.nursery import start_command
 
 DOCUMENTS = {
     "bridge.md": (
@@ -108,7 +109,7 @@ class Shell:
     def start(self, *args: str | bytes, **more: object) -> subprocess.Popen[bytes]:
         command: Sequence[str | bytes] = (sys.executable, "-m", "corrobora", *args)
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        return subprocess.Popen(command, **(pipes | more))  # type: ignore[call-overload]
+        return start_command(command, **(pipes | more))
 
     def process(self, *args: str | bytes, stdin: bytes = b"", **more: object) -> Result:
         """Run as a process of its own."""
