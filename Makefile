@@ -10,8 +10,8 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input install -q
 UV     ?= uv
 DATA   ?=
 PYTEST_ARGS ?=
-# two processes more than cores, because tests about waiting wait; four at most, because each has a database server
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, 2 + (os.cpu_count() or 1)))')
+# one process more than cores, because tests about waiting wait; four at most, because each collects all tests
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, 1 + (os.cpu_count() or 1)))')
 
 # The tests start hundreds of interpreters; without kept bytecode each of them compiles seven hundred modules anew.
 unexport PYTHONDONTWRITEBYTECODE

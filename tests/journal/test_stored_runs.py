@@ -11,7 +11,6 @@ import gzip
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Collection, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +19,7 @@ import psycopg
 import pytest
 from bench.model_server.server import ModelServer
 from psycopg import sql
+from tests.plugins.nursery import run_python
 
 from corrobora.storage.postgres.processes import this_process
 
@@ -77,8 +77,7 @@ def find_calls(keys: Collection[str]) -> set[str]:
 def corrobora(url: str, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run the command on the restored database, in a folder of its own."""
     environment = {**os.environ, "CORROBORA_DATABASE_URL": url, "CORROBORA_HOME": str(folder / "home")}
-    command = [sys.executable, "-m", "corrobora", *words]
-    return subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
+    return run_python(["-m", "corrobora", *words], env=environment, cwd=folder)
 
 
 def test_a_stored_report_verifies_and_is_printed_again(stored_url: str, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, Request, RequestParams, Result
 from pydantic import ConfigDict
+from tests.plugins.nursery import start_python
 
 Fields = dict[str, Any]
 
@@ -37,8 +38,8 @@ def open_pipes(env: Mapping[str, str], *args: str) -> Client:
 @contextlib.contextmanager
 def http_server(env: Mapping[str, str], *args: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """Run `corrobora mcp` with flags that let it serve HTTP; yield its address and process."""
-    command = [sys.executable, "-m", "corrobora", "mcp", *args]
-    with subprocess.Popen(command, env=dict(env), stderr=subprocess.PIPE, text=True) as process:
+    words = ["-m", "corrobora", "mcp", *args]
+    with start_python(words, env=dict(env), stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         line = process.stderr.readline()
         found = re.search(r"http://\S+/mcp", line)

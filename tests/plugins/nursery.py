@@ -1,9 +1,9 @@
-"""Processes of the command for tests that are about a process and not about its imports, which take most of its time.
+"""Python processes for tests that are about a process and not about its imports, which take most of its time.
 
-`Nursery.start` is `Popen([python, "-m", "corrobora", ...])`, but the process is forked from one that has imported what
-most commands need. It has its own process id, files, environment and folder, gets signals and ends as any other, and is
-a child of the tests. What depends on how Python starts (its own variables, a `preexec_fn`) is started as usual, and so
-is every command that a test or a page writes into a shell.
+`start_python(words)` is `Popen([sys.executable, *words])` for `-m corrobora ...`, `-c CODE ...` and `-W error`, but the
+process is forked from one that has imported what most commands need. It has its own process id, files, environment and
+folder, gets signals and ends as any other, and is a child of the tests. What depends on how Python starts (its own
+variables, a `preexec_fn`) is started as usual. Tests about imports start processes of their own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import pytest
 
 _BECOME_REAPER = 36  # PR_SET_CHILD_SUBREAPER: who it is becomes the parent of orphans below it
 _FORKS = sys.platform == "linux" and (3, 11) <= sys.version_info < (3, 14)  # where the names used below are known
-_PLACE = ("cwd", "env", "start_new_session")
+_OPTIONS = frozenset(("cwd", "env", "start_new_session", "stdin", "stdout", "stderr", "text"))
 _OF_PYTHON = ("PYTHON", "LC_", "LANG", "MALLOC", "LD_", "TZ", "OPENBLAS", "SSL_", "OPENSSL")
 
 
@@ -53,21 +53,12 @@ class _Ends(NamedTuple):
     process_group: Any
 
 
-class Nursery:
-    """Starts processes of the command. One per session; its process starts with the first of them."""
+class _Nursery:
+    """The process that others are forked from. One per session; it starts with the first of them."""
 
     def __init__(self) -> None:
         self._channel: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self, command: Sequence[str | bytes], **options: Any) -> subprocess.Popen[bytes]:
-        """Start `python -m corrobora` with arguments."""
-        env = options.get("env") or os.environ
-        known = set(options) <= {*_PLACE, "stdin", "stdout", "stderr"}
-        texts = all(isinstance(word, str) and word.isprintable() for word in command)
-        if not (_FORKS and known and texts and _of_python(env) == _of_python(os.environ)):
-            return subprocess.Popen(command, **options)
-        return _Forked(self, command, **options)
 
     def fork(self, request: Mapping[str, Any], files: Sequence[int]) -> int:
         """Fork a process with these files as its first three, and return its id."""
@@ -100,24 +91,34 @@ def _of_python(env: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in env.items() if name.startswith(_OF_PYTHON)}
 
 
-class _Forked(subprocess.Popen[bytes]):
-    """A process that the nursery forks; all but its start is that of `Popen`."""
+def _may_fork(words: Sequence[str | bytes], options: Mapping[str, Any]) -> bool:
+    """Tell whether the process may be forked: the same Python, and nothing that is set before Python starts."""
+    first = [*words[2:4]] if words[:2] == ["-W", "error"] else [*words[:2]]
+    known = first[0] == "-c" or first == ["-m", "corrobora"]
+    env = options.get("env") or os.environ
+    return (
+        _FORKS
+        and known
+        and all(isinstance(word, str) and word.isascii() for word in words)
+        and set(options) <= _OPTIONS
+        and _of_python(env) == _of_python(os.environ)
+    )
 
-    def __init__(self, nursery: Nursery, command: Sequence[str | bytes], **options: Any) -> None:
-        self._nursery = nursery
-        super().__init__(command, **options)
+
+class _Forked(subprocess.Popen[Any]):
+    """A process that the nursery forks; all but its start is that of `Popen`."""
 
     def _execute_child(self, args: Sequence[str], *given: Any) -> None:
         ends = _Ends(*given)
         request = {
-            "args": list(args[3:]),
+            "words": list(args[1:]),
             "cwd": os.fspath(ends.cwd or Path.cwd()),
             "env": dict(os.environ if ends.env is None else ends.env),
             "session": ends.start_new_session,
         }
         files = [own if given < 0 else given for own, given in enumerate((ends.p2cread, ends.c2pwrite, ends.errwrite))]
         try:
-            self.pid = self._nursery.fork(request, files)
+            self.pid = _nursery.fork(request, files)
             self._child_created = True
         finally:
             self._close_pipe_fds(  # type: ignore[attr-defined]
@@ -125,12 +126,20 @@ class _Forked(subprocess.Popen[bytes]):
             )
 
 
-_nursery = Nursery()
+_nursery = _Nursery()
 
 
-def start_command(command: Sequence[str | bytes], **options: Any) -> subprocess.Popen[bytes]:
-    """Start `python -m corrobora` with arguments; `command` is what `Popen` would get."""
-    return _nursery.start(command, **options)
+def start_python(words: Sequence[str | bytes], **options: Any) -> subprocess.Popen[Any]:
+    """Start Python with these words; options are those of `Popen`."""
+    start = _Forked if _may_fork(words, options) else subprocess.Popen
+    return start([sys.executable, *words], **options)
+
+
+def run_python(words: Sequence[str], **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run Python with these words to its end, and return what it printed as text."""
+    with start_python(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options) as process:
+        out, err = process.communicate()
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
 @pytest.hookimpl(trylast=True)

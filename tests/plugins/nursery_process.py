@@ -1,7 +1,7 @@
-"""The process of `nursery`: imports what commands need, then forks one command for each request, until nobody asks.
+"""The process of `nursery`: imports what commands need, then forks a process for each request, until nobody asks.
 
-Nothing here runs a loop, a thread or a command itself. A forked command is what `python -m corrobora` would be: its
-files, folder, environment and signals are set before its first line runs.
+Nothing here runs a loop, a thread or a command itself. A forked process is what Python would be with the words of the
+request: its files, folder, environment and signals are set before its first line runs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ import signal
 import socket
 import sys
 import time
+import warnings
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 _NEEDED = (
@@ -47,7 +49,7 @@ def main(channel: socket.socket) -> None:
                 channel.close()
                 os.close(reading)
                 os.close(writing)
-                become_command(json.loads(data), files)
+                become_process(json.loads(data), files)
                 return
             os.write(writing, str(pid).encode())
             os._exit(0)
@@ -59,8 +61,8 @@ def main(channel: socket.socket) -> None:
         os.close(reading)
 
 
-def become_command(request: dict[str, Any], files: list[int]) -> None:
-    """Be the process that was asked for, and run the command."""
+def become_process(request: dict[str, Any], files: list[int]) -> None:
+    """Be the process that was asked for, and run what it shall."""
     if request["session"]:
         os.setsid()
     for own, given in enumerate(files):
@@ -75,9 +77,22 @@ def become_command(request: dict[str, Any], files: list[int]) -> None:
     sys.stdin = _open_stream(0, "r", sys.stdin)
     sys.stdout = sys.__stdout__ = _open_stream(1, "w", sys.stdout)
     sys.stderr = sys.__stderr__ = _open_stream(2, "w", sys.stderr)
-    sys.argv = ["corrobora", *request["args"]]
-    sys.path.insert(0, request["cwd"])
-    runpy.run_module("corrobora", run_name="__main__", alter_sys=True)
+    run_words(request["words"])
+
+
+def run_words(words: list[str]) -> None:
+    """Do what Python does with the words behind its name."""
+    if words[0] == "-W":
+        warnings.simplefilter(words[1])  # type: ignore[arg-type]
+        words = words[2:]
+    kind, what, *_ = words
+    sys.argv = [kind, *words[2:]]
+    sys.path.insert(0, "" if kind == "-c" else os.getcwd())  # noqa: PTH109 - as Python writes it
+    if kind == "-m":
+        runpy.run_module(what, run_name="__main__", alter_sys=True)
+    else:
+        sys.modules["__main__"] = ModuleType("__main__")
+        exec(compile(what, "<string>", "exec"), vars(sys.modules["__main__"]))
 
 
 def _open_stream(number: int, mode: str, like: Any) -> io.TextIOWrapper:

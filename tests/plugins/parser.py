@@ -72,7 +72,7 @@ def pytest_collection_finish() -> None:
         if not shares(self):
             await start(self)
 
-    Parser.parse_document, Parser.start = parse_shared, start_own  # type: ignore[method-assign]
+    Parser.parse_document, Parser.start = parse_shared, start_own
 
 
 @pytest.hookimpl(wrapper=True)

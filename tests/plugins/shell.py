@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.plugins.nursery import start_command
+from tests.plugins.nursery import start_python
 
 DOCUMENTS = {
     "bridge.md": (
@@ -107,9 +107,9 @@ class Shell:
             return self(*args)
 
     def start(self, *args: str | bytes, **more: object) -> subprocess.Popen[bytes]:
-        command: Sequence[str | bytes] = (sys.executable, "-m", "corrobora", *args)
+        command: Sequence[str | bytes] = ("-m", "corrobora", *args)
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        return start_command(command, **(pipes | more))
+        return start_python(command, **(pipes | more))
 
     def process(self, *args: str | bytes, stdin: bytes = b"", **more: object) -> Result:
         """Run as a process of its own."""

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 from bench.flip_bundles import ROOT, check_twice, damage_bundles, load_second_checker, rehash_bundles
+from tests.plugins.nursery import run_python
 from tests.plugins.shell import QUESTION, Shell
 
 from corrobora.reporting.bundle import MANIFEST, read_bundle, write_bundle
@@ -31,8 +32,7 @@ Members = dict[str, bytes]
 def run_command(folder: Path, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CORROBORA_")}
     env = {**kept, "HOME": str(folder), "CORROBORA_HOME": str(folder / "home"), **env}
-    command = [sys.executable, "-m", "corrobora", *args]
-    return subprocess.run(command, check=False, cwd=folder, env=env, capture_output=True, text=True, timeout=600)
+    return run_python(["-m", "corrobora", *args], cwd=folder, env=env)
 
 
 @pytest.fixture(scope="module")

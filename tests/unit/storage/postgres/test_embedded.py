@@ -8,7 +8,6 @@ import shutil
 import signal
 import stat
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -17,6 +16,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
+from tests.plugins.nursery import start_python
 
 from corrobora.domain.errors import JournalError
 from corrobora.storage.postgres import cluster, embedded
@@ -51,8 +51,8 @@ def data_dir(scratch: Path) -> Iterator[Path]:
 
 def user(data_dir: Path, **environment: str) -> subprocess.Popen[str]:
     """Start another process that uses the server until it is told to end, in a session of its own as in a terminal."""
-    return subprocess.Popen(
-        [sys.executable, "-c", _USER, str(data_dir)],
+    return start_python(
+        ["-c", _USER, str(data_dir)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
