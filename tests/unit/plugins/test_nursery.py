@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 from tests.plugins.nursery import _Forked, run_python, start_python
 
-STATE = "import os, sys; print(os.getpid(), os.getcwd(), os.environ.get('A'), sys.argv, 'corrobora.faces.cli' in sys.modules)"
+STATE = """
+import os, sys
+print(os.getpid(), os.getcwd(), os.environ.get("A"), sys.argv, "corrobora.faces.cli" in sys.modules)
+"""
 
 
 def test_a_process_has_its_own_id_folder_environment_and_words(tmp_path: Path) -> None:
