@@ -14,6 +14,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -59,9 +60,14 @@ class _Nursery:
     def __init__(self) -> None:
         self._channel: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
 
     def fork(self, request: Mapping[str, Any], files: Sequence[int]) -> int:
         """Fork a process with these files as its first three, and return its id."""
+        with self._lock:
+            return self._ask(request, files)
+
+    def _ask(self, request: Mapping[str, Any], files: Sequence[int]) -> int:
         if self._channel is None:
             self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             with theirs:

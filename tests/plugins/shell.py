@@ -7,14 +7,16 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.plugins.nursery import start_python
+from tests.plugins.nursery import run_python, start_python
 
 DOCUMENTS = {
     "bridge.md": (
@@ -169,9 +171,27 @@ QUESTION = "When was the bridge at Arnholm opened?"
 
 
 @pytest.fixture
-def finished(filled: Shell) -> tuple[Shell, str]:
-    """A shell and the id of a run that has ended."""
-    return filled, json.loads(filled(QUESTION, "-l", "docs", "--json", "-q").out)["run_id"]
+def finished(shell: Shell, database_server: str, shared: Path) -> Iterator[tuple[Shell, str]]:
+    """A shell and the id of a run that has ended: copies of a database and a home in which a run was made once."""
+    from tests.conftest import fresh_database, make_template
+
+    folder = shared / "finished"
+    make_template(shared, database_server, "finished_template", partial(_finish_run, folder), "corrobora_template")
+    shutil.copytree(folder / "home", shell.home)
+    with fresh_database(database_server, f"finished_{os.getpid()}", "finished_template") as url:
+        shell.setenv(CORROBORA_DATABASE_URL=url)
+        yield shell, (folder / "run").read_text()
+
+
+def _finish_run(folder: Path, url: str) -> None:
+    """Research a question in a database, with a home in the folder."""
+    folder.mkdir(exist_ok=True)
+    asyncio.run(_fill("docs", DOCUMENTS, url))
+    env = {name: value for name, value in os.environ.items() if not name.startswith("CORROBORA_")}
+    env |= {"HOME": str(folder), "CORROBORA_HOME": str(folder / "home"), "CORROBORA_DATABASE_URL": url}
+    done = run_python(["-m", "corrobora", QUESTION, "-l", "docs", "--json", "-q"], cwd=folder, env=env)
+    assert done.returncode == 0, done.stderr
+    (folder / "run").write_text(json.loads(done.stdout)["run_id"])
 
 
 @pytest.fixture(scope="session")
