@@ -40,8 +40,8 @@ serve: $(VENV)/.serve  ## show the page with the report of the demo, and open it
 test: $(VENV)/.dev  ## the tests, in several processes; PYTEST_ARGS="-k budget" narrows them, WORKERS=0 keeps to one process
 	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
-test-slow: $(VENV)/.dev  ## the proofs that take minutes: kills at many points, fleets of workers
-	@$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
+test-slow: $(VENV)/.dev  ## the proofs that take minutes: kills at many points, fleets of workers, 400 examples (not 40) a property
+	@TESTS_EXAMPLES=400 $(BIN)/python -m pytest -m "slow or hypothesis" $(PYTEST_ARGS)
 
 check: check-without-tests test  ## all that a change must pass: form, types, layers, docs, tests
 
@@ -85,8 +85,8 @@ bench-peers: $(VENV)/.dev  ## what one question costs beside a bare loop and two
 	@$(BIN)/python -m bench.peers $(VENV)/peers
 
 mutate: $(VENV)/.dev  ## every profile field, flag and numbered requirement, broken once, must make its tests fail; takes an hour
-	@$(BIN)/python -m bench.mutate_fields
-	@nice $(BIN)/python -m bench.sabotage --results $(VENV)/sabotage.jsonl
+	@TESTS_EXAMPLES=100 $(BIN)/python -m bench.mutate_fields
+	@TESTS_EXAMPLES=100 nice $(BIN)/python -m bench.sabotage --results $(VENV)/sabotage.jsonl
 
 lock:  ## resolve the dependencies anew (needs uv; UV=PATH names it; UPGRADE=--upgrade takes newer versions)
 	@$(LOCK) $(UPGRADE) pyproject.toml -o requirements.txt
