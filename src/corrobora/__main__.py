@@ -18,8 +18,10 @@ def main() -> None:
     os.umask(os.umask(stat.S_IWOTH) | stat.S_IWOTH)  # nothing that we write may be changed by everybody
     try:
         from corrobora.faces.cli import run_command_line  # noqa: PLC0415 - Ctrl-C may come while it is loaded
+        from corrobora.faces.cli.screen import silence_full_streams  # noqa: PLC0415 - as above
 
         code = run_command_line()
+        silence_full_streams()
     except KeyboardInterrupt:
         sys.stderr.write("corrobora: Interrupted before anything was started.\n")
         code = _INTERRUPTED

@@ -95,8 +95,21 @@ def prepare_streams() -> None:
 
 def silence_closed_pipe() -> None:
     """Point stdout at nothing after its reader has gone, so that Python's own last flush stays quiet."""
+    _point_at_nothing(1)
+
+
+def silence_full_streams() -> None:
+    """Point streams that take nothing more at nothing: Python's own last flush would replace the exit code by 120."""
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        try:
+            stream.flush()
+        except (OSError, ValueError):  # a full disk; a closed stream
+            _point_at_nothing(number)
+
+
+def _point_at_nothing(number: int) -> None:
     nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, 1)
+    os.dup2(nothing, number)
     os.close(nothing)
 
 
