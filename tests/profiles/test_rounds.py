@@ -6,7 +6,7 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,6 @@ from corrobora.domain.plan import Plan
 from corrobora.domain.report import Report
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import Intent, StopReason
-from corrobora.ports import Entry
 from corrobora.reporting.report_format import format_report_body
 
 PAGES = corpus()
@@ -84,26 +83,19 @@ class Watched:
         self.findings: list[int] = []
         self.made = small(analysts=[self.analyst], human=self.person, engines=self.engines)
         outside = self.made.session.outside
-        self._write, self._seal = outside.write, outside.seal
-        self.made.session.outside = replace(outside, write=self.write, seal=self.seal)
+        self.made.session.outside = replace(outside, write=self.watch(outside.write), seal=self.watch(outside.seal))
         self.report = done(self.made)
 
-    async def write(self, texts: Mapping[str, str]) -> None:
-        await self._write(texts)
-        self._watch(texts)
+    def watch(self, store: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        async def stored(texts: Mapping[str, str], *entry: Any) -> Any:
+            out, state = await store(texts, *entry), json.loads(texts.get("research_state.json", "{}"))
+            if state:
+                ends = state["research"]["iterativeComplete"], state["researchComplete"]
+                self.states.append((state["currentRound"], *ends))
+            self.findings += [len(self.made.json("rounds.json"))] if "rounds.json" in texts else []
+            return out
 
-    async def seal(self, texts: Mapping[str, str], entry: Entry) -> Entry:
-        sealed = await self._seal(texts, entry)
-        self._watch(texts)
-        return sealed
-
-    def _watch(self, texts: Mapping[str, str]) -> None:
-        if "research_state.json" in texts:
-            state = self.made.json("research_state.json")
-            ends = state["research"]["iterativeComplete"], state["researchComplete"]
-            self.states.append((state["currentRound"], *ends))
-        if "rounds.json" in texts:
-            self.findings.append(len(self.made.json("rounds.json")))
+        return stored
 
 
 @pytest.fixture(scope="module")
@@ -135,8 +127,7 @@ def test_nodes_two_or_three_broad_three_or_four_targeted_two_or_three_validating
         queries = [Query(f"Velmark {given.round} {theme} {n}") for n in range(2) for theme in THEMES][:texts]
         return Intent("A goal", tuple(queries), ("sq-1",))
 
-    made = small(analysts=[Mixed({"scope": wrong} if texts else {})], wire=False)  # a model would be told
-    report = done(made)
+    report = done(small(analysts=[Mixed({"scope": wrong} if texts else {})], wire=False))  # a model would be told
     counts = [len(r.intent.queries) for r in report.findings.rounds]
     assert all(low <= n <= high for n, (low, high) in zip(counts, [(2, 3), (3, 4), (2, 3)], strict=True)), counts
     every = [query.text for r in report.findings.rounds for query in r.intent.queries]
