@@ -302,13 +302,6 @@ def _cite_fact(fact: FactLine) -> str:
 
 
 @_answers("revise")
-def _repeat_draft(page: ParsedPrompt) -> Mapping[str, object]:
-    drafts = page.all(r"The draft, ?$")
-    title = drafts[0][1] if drafts else "Report"
-    body = next((inside for before, inside in page.blocks if before == ":"), "")
-    return {"title": title, "body": body}
-
-
 @_answers("repair")
 def _leave_withheld(_page: ParsedPrompt) -> Mapping[str, object]:
     return {"edits": [], "body": ""}

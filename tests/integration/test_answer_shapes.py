@@ -15,7 +15,7 @@ from bench.model_server.scripted_model import answer_prompt
 from bench.model_server.server import ModelServer
 from tests.integration.harness import good, open_harness
 
-WRITERS = ("synthesize", "summarize", "revise")
+WRITERS = ("synthesize", "summarize")
 
 
 def read_role(asked: WireRequest) -> str:

@@ -95,8 +95,9 @@ async def test_a_reviser_that_was_told_what_is_withheld_and_left_it_is_not_asked
     def answer(asked: WireRequest) -> str:
         if is_role(asked, "critique"):
             return json.dumps({"problems": ["The opening does not answer the question."], "summary": "Weak."})
-        weak = is_role(asked, "synthesize") or is_role(asked, "revise")
-        return write_weak_draft(asked) if weak else answer_prompt(asked.system, asked.user)
+        if is_role(asked, "revise"):
+            return json.dumps({"edits": [], "title": "The gates of Orrin mill", "body": ""})
+        return write_weak_draft(asked) if is_role(asked, "synthesize") else answer_prompt(asked.system, asked.user)
 
     async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
         found = await harness.run(server, "angles")
@@ -104,6 +105,7 @@ async def test_a_reviser_that_was_told_what_is_withheld_and_left_it_is_not_asked
     [told] = [asked.user for asked in server.asked if is_role(asked, "revise")]
     assert all(text in told for text in ("The opening does not", "Withheld, because", "97 days"))
     assert WITHHELD in found.markdown
+    assert found.markdown.startswith("# The gates of Orrin mill\n")
 
 
 async def test_a_draft_that_holds_is_not_sent_back(database_url: str):

@@ -29,7 +29,7 @@ from corrobora.ports import Analyst, Answer, Role
 from corrobora.roles.clarify import Scoping
 from corrobora.roles.extract import Extraction
 from corrobora.roles.refine import Refinement, Shortfall
-from corrobora.roles.review import Confirming, Repair, Rulings
+from corrobora.roles.review import Confirming, Revising, Revision, Rulings
 from corrobora.roles.scope import Shortlist, Sweep
 
 Wire = dict[str, Any]
@@ -193,8 +193,11 @@ def _write_draft(value: Draft, given: Any) -> Wire:
     return {"title": value.title, "body": value.body}
 
 
-def _write_repair(value: Repair, given: Any) -> Wire:
+def _write_revision(value: Revision, given: Any) -> Wire:
     body = value.whole.body if value.whole is not None else ""
+    if isinstance(given, Revising):
+        title = value.whole.title if value.whole is not None else value.title
+        return {"edits": [asdict(each) for each in value.edits], "title": title, "body": body}
     return {"edits": [{"sentence": each.target, "text": each.text} for each in value.edits], "body": body}
 
 
@@ -222,7 +225,7 @@ _WRITERS: dict[type[Any], Callable[[Any, Any], Wire]] = {
     Shortlist: _write_shortlist,
     Proposal: _write_proposal,
     Draft: _write_draft,
-    Repair: _write_repair,
+    Revision: _write_revision,
     Rulings: _write_rulings,
     Extraction: _write_extraction,
     Critique: _write_fields,

@@ -14,7 +14,8 @@ from corrobora.domain.errors import NeedsHuman, RoleError
 from corrobora.domain.plan import collect_leaves
 from corrobora.domain.report import Critique, Draft, Verdict
 from corrobora.domain.run import Request, RunId, Stage
-from corrobora.roles.review import critique, judge
+from corrobora.roles.edit import Edit, EditAction
+from corrobora.roles.review import Revision, critique, judge
 from corrobora.roles.synthesize import summarize, synthesize
 from corrobora.storage.journal.events import rewind_run
 from corrobora.storage.journal.runs import Runs
@@ -76,8 +77,9 @@ async def test_angles_29_critique_and_revision_take_any_sections():
         lines = [f"{fact.quote.rstrip('.')} {fact.marker}." for fact in facts]
         return Draft("Odd", "## Überraschung\n\n" + lines[0] + "\n\n### Ωmega\n\n" + "\n\n".join(lines[1:]))
 
-    def revised(given: Any) -> Draft:
-        return Draft(given.draft.title, given.draft.body.replace("Überraschung", "Revised heading"))
+    def revised(given: Any) -> Revision:
+        assert given.draft.body.startswith("{1.1} ## Überraschung")
+        return Revision((Edit(EditAction.REWORD, "1.1", "## Revised heading"),))
 
     lines = {"synthesize": draft, "critique": Critique(("the heading is odd",)), "revise": revised}
     run, analyst = await angles(plan_of("background", "limitations-risks"), lines)
@@ -89,7 +91,7 @@ async def test_angles_29_critique_and_revision_take_any_sections():
 
 
 async def test_angles_29_a_revision_that_loses_the_citations_is_refused():
-    lines = {"critique": Critique(("shorten",)), "revise": Draft("Empty", "Nothing is cited here.")}
+    lines = {"critique": Critique(("shorten",)), "revise": Revision(whole=Draft("Empty", "Nothing is cited here."))}
     run, _ = await angles(plan_of("background", "limitations-risks"), lines)
     report = await run.research()
     assert "12 months" in report.markdown

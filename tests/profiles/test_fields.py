@@ -30,6 +30,7 @@ from corrobora.domain.thread import Gap, Intent, Phase, Proposal
 from corrobora.faces.cli.request import research
 from corrobora.policies import Profile, Review
 from corrobora.policies.assessment import assess_thread
+from corrobora.roles.review import Revision
 
 ROOT = Path(__file__).resolve().parents[2]
 QUESTION = "How tall is the lighthouse of Oldby?"
@@ -122,7 +123,7 @@ def critical(**lines: Any) -> Callable[[Profile], Ran]:
     return lambda profile: Ran(
         profile,
         critique=Critique(("too short",), "good"),
-        revise=lambda given: given.draft,
+        revise=lambda given: Revision(),
         judge=lambda given: Verdict(0.6, 0.6, 0.6, 0.6, 0.6),
         **lines,
     )

@@ -66,6 +66,7 @@ from corrobora.policies.assessment import assess_questions
 from corrobora.policies.budget import needs_short_report
 from corrobora.policies.feasibility import repair_plan
 from corrobora.policies.intake import ANGLE_SLUGS
+from corrobora.reporting.repair import apply_revision
 from corrobora.reporting.thread_json import get_synthesis_badge
 from corrobora.reporting.verify import CheckedDraft, check_written_draft
 from corrobora.roles.clarify import Scoping, clarify
@@ -254,9 +255,10 @@ async def review_draft(draft: Draft, findings: Findings, run: Session) -> tuple[
     if not review.revise or not critic.problems or not has_review_time(run):
         return draft, ()
     advice = replace(critic, problems=(*critic.problems, *list_failing(checked, withheld=True)))
-    after = choose_revision(draft, await run.call(revise, revise_input(given, advice)), findings)
+    made = apply_revision(draft, await run.call(revise, revise_input(given, advice)), findings.facts)
+    after = choose_revision(draft, made, findings)
     run.emit(EventType.REPORT, "root", {"stage": "revised", "words": len(after.body.split())}, part="revised")
-    told = (each.sentence for each in checked.checks if each.withheld and after is not draft)
+    told = (each.sentence for each in checked.checks if each.withheld and after != draft)
     return after, tuple(told)
 
 

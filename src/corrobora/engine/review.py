@@ -19,6 +19,7 @@ from corrobora.engine.session import Session
 from corrobora.ports import Library
 from corrobora.reporting.evidence import build_evidence
 from corrobora.reporting.render import CitedSource, render_conflicts, render_gaps
+from corrobora.reporting.repair import NumberedDraft
 from corrobora.reporting.report_format import compile_labels
 from corrobora.reporting.verify import RULED, CheckedDraft, check_draft
 from corrobora.roles.forms import name_origin, name_place, select_best_facts
@@ -257,9 +258,11 @@ def has_review_time(run: Session) -> bool:
 
 
 def revise_input(reviewed: Reviewing, critic: Critique) -> Revising:
-    """What the reviser is given: what the critic was, and what the critic said."""
+    """What the reviser is given: what the critic was, the draft with ids, and what the critic said."""
     low, high = reviewed.words_min, reviewed.words_max
-    return Revising("root/revise", reviewed.question, reviewed.draft, critic, reviewed.facts, low, high)
+    numbered = NumberedDraft.read(reviewed.draft, reviewed.facts)
+    shown = replace(reviewed.draft, body=numbered.show_ids())
+    return Revising("root/revise", reviewed.question, shown, critic, reviewed.facts, numbered.places, low, high)
 
 
 async def read_cited_sources(library: Library, sources: Sequence[SourceId]) -> dict[str, CitedSource]:

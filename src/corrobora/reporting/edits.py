@@ -31,6 +31,7 @@ from corrobora.text.tokens import read_inline
 
 CITATION = re.compile(r"(?<!\\)\[(\d{1,5})\](?!\(|:)")
 _LABEL = re.compile(r"\s*\*\([^()*\d]{1,40}\)\*$|\s*\*\([^()*\d]{1,40}\)\*(?=\s)")
+LINE_START = re.compile(r"\s*(?:#{1,6}\s|```|[-*+]\s|\d{1,3}[.)]\s|\||>)")  # of what is no plain sentence
 CODE_TITLES = (phrases.CONFLICTS, "Gaps", "Methodology", phrases.ACCOUNT, "Sources")
 _LINE_MARK = re.compile(r"(?:[-*+]|#{1,6})\s|[>|]|```")  # what begins no sentence in Markdown
 _GONE = "\0"  # stands for a line whose last sentence went

@@ -1,4 +1,4 @@
-"""Repair of a draft: the sentences that a check withholds, and new words in their place.
+"""Edits of a draft: its sentences with their ids, those that a check withholds, and new words in their place.
 
 Knows drafts with their markers, the ids of their sentences, and checks. Every byte that no edit names stays, and an
 edit whose words hold no better than the old ones is not made. Does not know models or who words a sentence anew.
@@ -9,14 +9,24 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from corrobora.domain.evidence import Fact
 from corrobora.domain.report import Draft, SentenceCheck
-from corrobora.reporting.edits import CITATION, EditableReport, Piece, apply_edit, iter_report_lines
+from corrobora.reporting.edits import (
+    CITATION,
+    LINE_START,
+    EditableReport,
+    Piece,
+    ReportLine,
+    UnknownPlace,
+    apply_edit,
+    iter_report_lines,
+)
 from corrobora.reporting.verify import CheckedDraft
 from corrobora.roles.edit import Edit, EditAction
-from corrobora.roles.review import Failing
+from corrobora.roles.review import Failing, Revision
 from corrobora.text.markdown import (
     FENCE,
     MARKER,
@@ -31,6 +41,8 @@ from corrobora.text.markdown import (
 from corrobora.text.tokens import GOES_ON, read_inline, split_words
 
 _LINK = re.compile(r"\[([^\]\[]*)\]\([^()\s]*\)|https?://\S+")
+
+_ORDER = (EditAction.REWORD, EditAction.ADD, EditAction.MOVE, EditAction.DROP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +62,20 @@ class NumberedDraft:
         quoted = fold_quotes(fact.quote for fact in facts)
         lines = split_lines(_replace_markers(body, numbers))
         return cls(EditableReport("", tuple(iter_report_lines(lines, quoted, None)), "", quoted), numbers)
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The ids of all that an edit may name: sentences, rows, headings, blocks of code, then sections."""
+        return (*(piece.id for piece in self.document.pieces if piece.id), *self.document.sections)
+
+    def show_ids(self) -> str:
+        """Return the draft with the id of each sentence before it, such as {2.3}."""
+        lines = (
+            line.raw + "".join(f"{it.lead}{{{it.id}}} {it.text}" if it.id else it.lead + it.text for it in line.pieces)
+            for line in self.document.lines
+        )
+        tails = (line.tail for line in self.document.lines)
+        return self.show("\n".join(map("".join, zip(lines, tails, strict=True))))
 
     def show(self, text: str) -> str:
         """Return a text of the document with its markers."""
@@ -113,17 +139,52 @@ def select_lines(draft: NumberedDraft, failing: Sequence[Failing]) -> str:
 
 
 def apply_repair(draft: Draft, edits: Sequence[Edit], facts: Sequence[Fact]) -> Draft:
-    """Put new words in the place of sentences, and take out those that are dropped. All other bytes stay.
+    """Put new words in the place of old ones or behind them, move and drop what is named. All other bytes stay.
 
-    New words that are no row, heading or block of code where the old ones were are not taken.
+    New words that are no row, heading or block of code where the old ones were are not taken; nor is an edit of a
+    place that another one took out.
     """
     numbered = NumberedDraft.read(draft, facts, [each.text for each in edits])
     document = numbered.document
-    for edit in sorted(edits, key=lambda each: each.action is EditAction.DROP):  # no place vanishes before it is used
-        text = _fit_text(edit.text, document.find_piece(edit.target))
-        if text or edit.action is EditAction.DROP:
-            document = apply_edit(document, replace(edit, text=_replace_markers(text, numbered.numbers)))
+    for edit in sorted(edits, key=lambda each: _ORDER.index(each.action)):  # no place vanishes before it is used
+        with suppress(UnknownPlace):
+            document = _apply_to_draft(document, replace(edit, text=_replace_markers(edit.text, numbered.numbers)))
     return replace(draft, body=numbered.show(document.body))
+
+
+def _apply_to_draft(document: EditableReport, edit: Edit) -> EditableReport:
+    if edit.action is EditAction.REWORD:
+        text = _fit_text(edit.text, document.find_piece(edit.target))
+        return apply_edit(document, replace(edit, text=text)) if text else document
+    if edit.action is EditAction.ADD and (is_row(edit.text) or LINE_START.match(edit.text) or "\n" in edit.text):
+        return _insert_block(document, edit.target, edit.text)
+    return apply_edit(document, edit)
+
+
+def _insert_block(document: EditableReport, place: str, text: str) -> EditableReport:
+    """Insert lines of Markdown below the line of a sentence, or at the end of a section; rows join their table."""
+    lines, piece = document.lines, document.find_piece(place) if "." in place else None
+    document.list_pieces(place.partition(".")[0])
+    own = (line.section == place if piece is None else piece in line.pieces for line in lines)
+    at = max(number for number, here in enumerate(own) if here)
+    while piece is None and at and not lines[at].text:
+        at -= 1
+    joins = is_row(lines[at].text) and is_row(text)
+    while not joins and is_row(lines[at].text) and at + 1 < len(lines) and is_row(lines[at + 1].text):
+        at += 1
+    gap, new = ReportLine(lines[at].section), ReportLine(lines[at].section, raw=text)
+    added = (
+        [new] if joins else [gap, new] if not "".join(line.text for line in lines[at + 1 : at + 2]) else [gap, new, gap]
+    )
+    return replace(document, lines=(*lines[: at + 1], *added, *lines[at + 1 :]))
+
+
+def apply_revision(draft: Draft, made: Revision, facts: Sequence[Fact]) -> Draft:
+    """Return the draft as its reviser wants it: with the edits made, or written anew."""
+    if made.whole is not None:
+        return made.whole
+    revised = apply_repair(draft, made.edits, facts)
+    return replace(revised, title=made.title or draft.title)
 
 
 def _fit_text(text: str, piece: Piece) -> str:

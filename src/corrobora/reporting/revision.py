@@ -16,6 +16,7 @@ from corrobora.domain.evidence import Fact
 from corrobora.domain.report import Draft, Report, SentenceCheck, Support
 from corrobora.reporting.edits import (
     CITATION,
+    LINE_START,
     EditableReport,
     Piece,
     UnknownPlace,
@@ -41,7 +42,6 @@ _RANK = {
     Support.CONTRADICTED: 0,
 }
 _ORDER = (EditAction.REWORD, EditAction.ADD, EditAction.MOVE, EditAction.DROP)  # no place vanishes before it is used
-_LINE_START = re.compile(r"\s*(?:#{1,6}\s|```|[-*+]\s|\d{1,3}[.)]\s|\||>)")
 NOT_RESEARCHED = "it was not researched"  # of a change until the run has done it
 _ENDS = re.compile(r"(.*?)((?:\s*\[S\d+:C\d+\])*)", re.DOTALL)  # a sentence, and the markers at its end
 _MAX_CHARS = 2_000  # of one new text
@@ -167,7 +167,7 @@ def _plan_change(base: Base, number: int, edit: Edit, edits: Sequence[Edit]) -> 
 def _plan_text(base: Base, edit: Edit) -> Edit | str:
     """Return the edit with its text as it will be printed, with markers; or why it may not be made."""
     text = " ".join(edit.text.split())
-    if not text or len(text) > _MAX_CHARS or _LINE_START.match(text):
+    if not text or len(text) > _MAX_CHARS or LINE_START.match(text):
         return f"the new words must be plain sentences of at most {_MAX_CHARS} characters"
     old: SentenceCheck | None = None
     if edit.action is EditAction.REWORD:

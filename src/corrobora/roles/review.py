@@ -1,15 +1,16 @@
 """Review of a draft: what is wrong with it, its scores, a better draft, and rulings on its doubtful sentences.
 
 Critique, judge and revise know a draft and the facts behind it, whatever its sections are called; they find no new
-facts. Repair knows the sentences that a check withholds, and changes no others. A verdict may lower a status, never
-raise one; thresholds are kept elsewhere. Confirm knows single sentences with their quotes, not the draft, the question
-or the sources: code withholds what it knows to be false, whatever is ruled.
+facts. Repair knows the sentences that a check withholds, and changes no others. Both mend by edits of ids. A verdict
+may lower a status, never raise one; thresholds are kept elsewhere. Confirm knows single sentences with their quotes,
+not the draft, the question or the sources: code withholds what it knows to be false, whatever is ruled.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Annotated, TypeAlias
+import re
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -80,26 +81,88 @@ judge: Role[Reviewing, Verdict] = Role(
 
 @dataclass(frozen=True, slots=True)
 class Revising:
-    """A draft to be revised after a critique."""
+    """A draft to be revised after a critique. Its body shows an id such as {2.3} before each sentence."""
 
     path: str
     question: str
     draft: Draft
     critique: Critique
     facts: tuple[Fact, ...]
+    places: tuple[str, ...]  # ids of sentences, rows, headings, blocks of code and sections
     words_min: int = 0
     words_max: int = 1_500
 
 
-revise: Role[Revising, Draft] = Role(
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """Edits of a draft, or the whole text anew if the model gave that instead."""
+
+    edits: tuple[Edit, ...] = ()
+    whole: Draft | None = None
+    title: str = ""  # in place of the draft's; "" keeps it
+
+
+@dataclass(frozen=True, slots=True)
+class WireChange:
+    """One edit of the draft."""
+
+    action: Literal["reword", "drop", "add", "move"]
+    target: Annotated[str, choose_from("places")]
+    text: Annotated[str, Field(description="The new words with their markers, for reword and add.")] = ""
+    after: Annotated[str, Field(description="For move: the id behind which the target goes.")] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WireRevision:
+    """The edits that the review calls for."""
+
+    edits: list[WireChange] | None = None
+    title: Annotated[str, Field(description="A new title; empty if it stays.")] = ""
+    body: Annotated[str, Field(description="Empty: what no edit names stays.")] = ""
+
+
+_SHOWN_ID = re.compile(r"\{\d{1,3}(?:\.\d{1,3})?\} ?")
+_WRITTEN = ("reword", "add")
+
+
+def convert_revision(given: Revising, filled: WireRevision) -> Revision:
+    """Take edits of ids that were shown; without any, a whole text if it was written anew."""
+    made = tuple(each for change in filled.edits or () if (each := _make_edit(given, change)) is not None)
+    title = " ".join(filled.title.split()).lstrip("# ")
+    if made or (not filled.edits and filled.edits is not None and not filled.body.strip()):
+        return Revision(made, title=title)
+    if not filled.body.strip():
+        raise UnusableAnswer(f"`edits` names nothing of the draft; its ids are: {', '.join(given.places)}.")
+    body = _SHOWN_ID.sub("", filled.body)
+    return Revision(whole=convert_draft(given, WireDraft(title or given.draft.title or given.question, body)))
+
+
+def _make_edit(given: Revising, filled: WireChange) -> Edit | None:
+    target, after = (each.strip().strip("{}") for each in (filled.target, filled.after))
+    text = _SHOWN_ID.sub("", filled.text).strip() if filled.action in _WRITTEN else ""
+    if target not in given.places or (filled.action in _WRITTEN) is not bool(text):
+        return None
+    if filled.action == "move" and after not in given.places:
+        return None
+    return Edit(EditAction(filled.action), target, text, after if filled.action == "move" else "")
+
+
+revise: Role[Revising, Revision] = Role(
     "revise",
     Revising,
-    Draft,
+    Revision,
     "revise",
     tier="lead",
-    wire=WireDraft,
-    convert=convert_draft,
-    example=lambda: Revising("root", QUESTION, DRAFT, Critique(("units",), "good"), FACTS, 100),
+    wire=WireRevision,
+    convert=convert_revision,
+    example=lambda: Revising(
+        "root",
+        QUESTION,
+        replace(DRAFT, body=f"{{0.1}} {DRAFT.body}"),
+        Critique(("units",), "good"),
+        FACTS,
+        ("0.1", "0"),
+    ),
 )
 
 
@@ -125,14 +188,6 @@ class Repairing:
 
 
 @dataclass(frozen=True, slots=True)
-class Repair:
-    """New words for what is withheld, or the whole text anew if the model gave that instead."""
-
-    edits: tuple[Edit, ...] = ()
-    whole: Draft | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class WireNewWords:
     """New words for one sentence."""
 
@@ -148,22 +203,22 @@ class WireRepair:
     body: Annotated[str, Field(description="Empty: what no edit names stays.")] = ""  # some give the whole text anew
 
 
-def convert_repair(given: Repairing, filled: WireRepair) -> Repair:
+def convert_repair(given: Repairing, filled: WireRepair) -> Revision:
     """Take new words for sentences that were shown; without any, a whole text if it was written anew."""
     said = {each.sentence.strip(): each.text.strip() for each in filled.edits or ()}
     actions = {name: EditAction.REWORD if text else EditAction.DROP for name, text in said.items()}
     edits = tuple(Edit(actions[name], name, text) for name, text in said.items() if name in given.ids)
     if edits or (filled.edits == [] and not filled.body.strip()):
-        return Repair(edits)
+        return Revision(edits)
     if not filled.body.strip():
         raise UnusableAnswer(f"`edits` names no sentence that is listed; these are: {', '.join(given.ids)}.")
-    return Repair(whole=convert_draft(given, WireDraft(given.draft.title or given.question, filled.body)))
+    return Revision(whole=convert_draft(given, WireDraft(given.draft.title or given.question, filled.body)))
 
 
-repair: Role[Repairing, Repair] = Role(
+repair: Role[Repairing, Revision] = Role(
     "repair",
     Repairing,
-    Repair,
+    Revision,
     "repair",
     tier="lead",
     wire=WireRepair,

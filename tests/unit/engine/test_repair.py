@@ -14,7 +14,7 @@ from corrobora.domain.report import Draft, Findings
 from corrobora.engine.repair import MAX_NEAR_REASON, MAX_NEAR_SHOWN, repair_draft, repair_input
 from corrobora.reporting.verify import check_draft
 from corrobora.roles.edit import Edit, EditAction
-from corrobora.roles.review import Repair, Repairing
+from corrobora.roles.review import Repairing, Revision
 
 TRUE = [fact(f"The {name} of Ardal was built in {1870 + at}.", passage=f"C{at}") for at, name in enumerate("abcdefgh")]
 FOUND = Findings("root", "Ardal", facts=tuple(TRUE))
@@ -32,12 +32,12 @@ async def repair_by(answer: Any) -> tuple[LibraryRun, Mixed, str, dict[str, Any]
     return run, analyst, checked.draft.body, dict(told[0])
 
 
-def reword(text: str) -> Repair:
-    return Repair((Edit(EditAction.REWORD if text else EditAction.DROP, "0.1", text),))
+def reword(text: str) -> Revision:
+    return Revision((Edit(EditAction.REWORD if text else EditAction.DROP, "0.1", text),))
 
 
 async def test_the_writer_is_shown_what_is_withheld_its_section_and_the_nearest_facts() -> None:
-    _, analyst, _, _ = await repair_by(Repair())
+    _, analyst, _, _ = await repair_by(Revision())
     [given] = analyst.given("repair")
     assert isinstance(given, Repairing)
     [(name, (reason, text))] = given.failing
@@ -76,11 +76,11 @@ async def test_a_sentence_that_is_taken_out_is_told_with_what_nothing_cites_any_
     "answer",
     [
         reword(f"The a of Ardal was built in 1998 {TRUE[0].marker}."),
-        Repair(),
-        Repair(whole=Draft("Ardal", f"{TRUE[1].quote} {TRUE[1].marker}")),
+        Revision(),
+        Revision(whole=Draft("Ardal", f"{TRUE[1].quote} {TRUE[1].marker}")),
     ],
 )
-async def test_an_answer_that_is_no_better_changes_nothing(answer: Repair) -> None:
+async def test_an_answer_that_is_no_better_changes_nothing(answer: Revision) -> None:
     """The third one is a whole text that loses most citations."""
     _, _, body, told = await repair_by(answer)
     assert body.endswith(REST)

@@ -17,6 +17,7 @@ from corrobora.domain.thread import Gap
 from corrobora.engine.research import judge_draft, review_draft
 from corrobora.engine.review import REVIEW_SECONDS, choose_revision, find_cited_markers, score_overlap
 from corrobora.reporting.verify import check_draft, check_written_draft
+from corrobora.roles.review import Revision
 
 FIRST = fact("The harbour of Ardal was opened to steamers in 1874.", passage="C1")
 SECOND = fact("The mill of Ardal has two wheels of oak.", passage="C2")
@@ -51,9 +52,9 @@ async def made(analyst: Mixed, clock: FakeClock | None = None) -> LibraryRun:
 
 
 async def test_angles_a_draft_with_problems_is_revised_and_one_without_is_not() -> None:
-    strict = Mixed({"critique": Critique(("The opening is missing.",)), "revise": ONE})
+    strict = Mixed({"critique": Critique(("The opening is missing.",)), "revise": Revision(whole=ONE)})
     assert await review_draft(BOTH, FOUND, (await made(strict)).session) == (ONE, ())
-    pleased = Mixed({"critique": Critique(), "revise": ONE})
+    pleased = Mixed({"critique": Critique(), "revise": Revision(whole=ONE)})
     assert await review_draft(BOTH, FOUND, (await made(pleased)).session) == (BOTH, ())
     assert pleased.given("revise") == []
 
@@ -67,7 +68,7 @@ async def test_angles_the_judge_scores_what_is_delivered_and_code_says_whether_i
 
 
 async def test_without_time_nothing_is_reviewed_and_the_draft_stays() -> None:
-    clock, analyst = FakeClock(), Mixed({"critique": Critique(("x",)), "revise": ONE, "judge": FAIR})
+    clock, analyst = FakeClock(), Mixed({"critique": Critique(("x",)), "revise": Revision(whole=ONE), "judge": FAIR})
     run = await make_run("timed", analysts=(analyst,), clock=clock, review=(await made(analyst)).session.profile.review)
     await clock.sleep(run.session.budget.until_deadline - REVIEW_SECONDS / 2)
     assert await review_draft(BOTH, FOUND, run.session) == (BOTH, ())

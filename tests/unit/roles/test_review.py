@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.roles.review import Confirming, Doubt, WireRuling, WireRulings, convert_rulings
+from corrobora.domain.report import Critique, Draft
+from corrobora.roles.edit import Edit, EditAction
+from corrobora.roles.forms import UnusableAnswer
+from corrobora.roles.review import (
+    Confirming,
+    Doubt,
+    Revising,
+    Revision,
+    WireChange,
+    WireRevision,
+    WireRuling,
+    WireRulings,
+    convert_revision,
+    convert_rulings,
+)
 
 GIVEN = Confirming("root/confirm", (Doubt("It is red.", (("Manual", "", "It is red."),)), Doubt("It is old.", ())))
 
@@ -24,3 +38,26 @@ def test_rulings_stand_in_the_order_of_the_doubts() -> None:
 )
 def test_a_ruling_that_contradicts_itself_or_names_no_sentence_is_none(ruling: WireRuling) -> None:
     assert convert_rulings(GIVEN, WireRulings([ruling])).reasons == (None, None)
+
+
+REVISING = Revising("root/revise", "Is it red?", Draft("Red", "{0.1} It is red."), Critique(("age",)), (), ("0.1", "0"))
+
+
+def test_edits_of_places_that_were_shown_are_taken_without_the_ids_that_a_model_copies() -> None:
+    filled = WireRevision(
+        [
+            WireChange("reword", "{0.1}", "{0.1} It is blue."),
+            WireChange("drop", "7.1"),
+            WireChange("move", "0.1", after="9"),
+            WireChange("add", "0", " "),
+        ]
+    )
+    assert convert_revision(REVISING, filled) == Revision((Edit(EditAction.REWORD, "0.1", "It is blue."),))
+
+
+def test_a_text_written_anew_is_taken_without_ids_and_nothing_at_all_changes_nothing() -> None:
+    whole = Revision(whole=Draft("Red", "It is blue."))
+    assert convert_revision(REVISING, WireRevision(body="{0.1} It is blue.")) == whole
+    assert convert_revision(REVISING, WireRevision([])) == Revision()
+    with pytest.raises(UnusableAnswer, match=r"its ids are: 0\.1, 0"):
+        convert_revision(REVISING, WireRevision([WireChange("drop", "7.1")]))

@@ -24,7 +24,7 @@ from corrobora.roles.edit import Editing, Edits
 from corrobora.roles.extract import Excerpt
 from corrobora.roles.plan import Planning
 from corrobora.roles.refine import Shortfall
-from corrobora.roles.review import Confirming, Repair, Repairing, Reviewing, Revising, Rulings
+from corrobora.roles.review import Confirming, Repairing, Reviewing, Revising, Revision, Rulings
 from corrobora.roles.scope import Sweep
 from corrobora.roles.synthesize import Learned, Material
 from corrobora.text.tokens import tokenizer_fingerprint
@@ -34,7 +34,7 @@ O = TypeVar("O")  # noqa: E741 - output of a role
 
 __all__ = ["ExtractiveAnalyst"]
 
-VERSION = 25  # raise it when an answer changes: it is part of every journal key
+VERSION = 26  # raise it when an answer changes: it is part of every journal key
 
 
 class ExtractiveAnalyst:
@@ -77,10 +77,8 @@ def _play_role(role: str, given: object) -> object:  # noqa: C901, PLR0911, PLR0
             return Edits((), "no language model gave an answer that could be used")
         case Reviewing():
             return judge_draft(given) if role == "judge" else Critique((), "no language model criticizes the draft")
-        case Revising():
-            return given.draft  # it says what its quotes say
-        case Repairing():
-            return Repair()
+        case Revising() | Repairing():
+            return Revision()  # it says what its quotes say
         case _:
             raise RoleError(
                 "role_unknown",

@@ -8,7 +8,7 @@ from tests.unit.analysts.extractive.samples import NEW_DOCUMENT, OLD_DOCUMENT, P
 
 from corrobora.analysts.extractive.citations import cite_fact
 from corrobora.domain.report import Draft
-from corrobora.roles.review import Reviewing, Revising, critique, judge, revise
+from corrobora.roles.review import Reviewing, Revising, Revision, critique, judge, revise
 from corrobora.roles.synthesize import Material, Part, synthesize
 
 FACTS = facts_of(OLD_DOCUMENT, NEW_DOCUMENT)
@@ -31,7 +31,7 @@ BAD = Draft(
 def test_angles_29_without_a_model_a_draft_is_left_as_it_is():
     found = play(critique, Reviewing("r", QUESTION, BAD, FACTS))
     assert found.problems == ()
-    assert play(revise, Revising("r", QUESTION, BAD, found, FACTS)) == BAD
+    assert play(revise, Revising("r", QUESTION, BAD, found, FACTS, ("0.1",))) == Revision()
 
 
 def test_the_judge_ranks_the_good_draft_higher_and_stays_in_bounds():

@@ -337,7 +337,7 @@ async def test_a_server_without_native_output_is_asked_for_a_tool_and_then_in_wo
 
 async def test_a_title_repeated_in_the_body_stands_once():
     draft = json.dumps({"title": "# The pump", "body": "# The pump\n\nIt moves [S3:C7]."})
-    assert (await played(ModelServer(script(draft)), "revise")).value == Draft("The pump", "It moves [S3:C7].")
+    assert (await played(ModelServer(script(draft)), "summarize")).value == Draft("The pump", "It moves [S3:C7].")
 
 
 async def test_tiers_choose_the_model_and_the_identity_names_it():

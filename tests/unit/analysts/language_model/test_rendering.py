@@ -169,7 +169,7 @@ FROZEN = {
     "summarize": "summarize@f2c961c6782c.e062b737",
     "confirm": "confirm@da595c2be53d.bb752e7b",
     "critique": "critique@fb3f4fa7f3e2.00539e47",
-    "revise": "revise@61afb97ace9b.e062b737",
+    "revise": "revise@65ca1164466e.44ea8239",
     "repair": "repair@2e22bc798750.bc60fe52",
     "judge": "judge@dc1b07b7998a.aed8607e",
 }
