@@ -262,7 +262,7 @@ def revise_input(reviewed: Reviewing, critic: Critique) -> Revising:
     low, high = reviewed.words_min, reviewed.words_max
     numbered = NumberedDraft.read(reviewed.draft, reviewed.facts)
     shown = replace(reviewed.draft, body=numbered.show_ids())
-    return Revising("root/revise", reviewed.question, shown, critic, reviewed.facts, numbered.places, low, high)
+    return Revising("root/revise", reviewed.question, shown, critic, reviewed.facts, low, high)
 
 
 async def read_cited_sources(library: Library, sources: Sequence[SourceId]) -> dict[str, CitedSource]:

@@ -63,11 +63,6 @@ class NumberedDraft:
         lines = split_lines(_replace_markers(body, numbers))
         return cls(EditableReport("", tuple(iter_report_lines(lines, quoted, None)), "", quoted), numbers)
 
-    @property
-    def places(self) -> tuple[str, ...]:
-        """The ids of all that an edit may name: sentences, rows, headings, blocks of code, then sections."""
-        return (*(piece.id for piece in self.document.pieces if piece.id), *self.document.sections)
-
     def show_ids(self) -> str:
         """Return the draft with the id of each sentence before it, such as {2.3}."""
         lines = (

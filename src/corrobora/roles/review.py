@@ -79,6 +79,9 @@ judge: Role[Reviewing, Verdict] = Role(
 )
 
 
+_SHOWN_ID = re.compile(r"\{(\d{1,3}(?:\.\d{1,3})?)\} ?")
+
+
 @dataclass(frozen=True, slots=True)
 class Revising:
     """A draft to be revised after a critique. Its body shows an id such as {2.3} before each sentence."""
@@ -88,9 +91,14 @@ class Revising:
     draft: Draft
     critique: Critique
     facts: tuple[Fact, ...]
-    places: tuple[str, ...]  # ids of sentences, rows, headings, blocks of code and sections
     words_min: int = 0
     words_max: int = 1_500
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The ids of sentences, rows, headings and blocks of code, as they are shown, then those of sections."""
+        shown = [found[1] for found in _SHOWN_ID.finditer(self.draft.body)]
+        return tuple(dict.fromkeys((*shown, *(each.partition(".")[0] for each in shown))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +129,6 @@ class WireRevision:
     body: Annotated[str, Field(description="Empty: what no edit names stays.")] = ""
 
 
-_SHOWN_ID = re.compile(r"\{\d{1,3}(?:\.\d{1,3})?\} ?")
 _WRITTEN = ("reword", "add")
 
 
@@ -156,12 +163,7 @@ revise: Role[Revising, Revision] = Role(
     wire=WireRevision,
     convert=convert_revision,
     example=lambda: Revising(
-        "root",
-        QUESTION,
-        replace(DRAFT, body=f"{{0.1}} {DRAFT.body}"),
-        Critique(("units",), "good"),
-        FACTS,
-        ("0.1", "0"),
+        "root", QUESTION, replace(DRAFT, body=f"{{0.1}} {DRAFT.body}"), Critique(("units",), "good"), FACTS, 100
     ),
 )
 

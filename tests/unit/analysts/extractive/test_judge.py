@@ -31,7 +31,7 @@ BAD = Draft(
 def test_angles_29_without_a_model_a_draft_is_left_as_it_is():
     found = play(critique, Reviewing("r", QUESTION, BAD, FACTS))
     assert found.problems == ()
-    assert play(revise, Revising("r", QUESTION, BAD, found, FACTS, ("0.1",))) == Revision()
+    assert play(revise, Revising("r", QUESTION, BAD, found, FACTS)) == Revision()
 
 
 def test_the_judge_ranks_the_good_draft_higher_and_stays_in_bounds():
