@@ -111,7 +111,7 @@ class Revision:
 
 
 @dataclass(frozen=True, slots=True)
-class WireChange:
+class WireDraftEdit:
     """One edit of the draft."""
 
     action: Literal["reword", "drop", "add", "move"]
@@ -124,7 +124,7 @@ class WireChange:
 class WireRevision:
     """The edits that the review calls for."""
 
-    edits: list[WireChange] | None = None
+    edits: list[WireDraftEdit] | None = None
     title: Annotated[str, Field(description="A new title; empty if it stays.")] = ""
     body: Annotated[str, Field(description="Empty: what no edit names stays.")] = ""
 
@@ -144,7 +144,7 @@ def convert_revision(given: Revising, filled: WireRevision) -> Revision:
     return Revision(whole=convert_draft(given, WireDraft(title or given.draft.title or given.question, body)))
 
 
-def _make_edit(given: Revising, filled: WireChange) -> Edit | None:
+def _make_edit(given: Revising, filled: WireDraftEdit) -> Edit | None:
     target, after = (each.strip().strip("{}") for each in (filled.target, filled.after))
     text = _SHOWN_ID.sub("", filled.text).strip() if filled.action in _WRITTEN else ""
     if target not in given.places or (filled.action in _WRITTEN) is not bool(text):

@@ -12,7 +12,7 @@ from corrobora.roles.review import (
     Doubt,
     Revising,
     Revision,
-    WireChange,
+    WireDraftEdit,
     WireRevision,
     WireRuling,
     WireRulings,
@@ -46,10 +46,10 @@ REVISING = Revising("root/revise", "Is it red?", Draft("Red", "{0.1} It is red."
 def test_edits_of_places_that_were_shown_are_taken_without_the_ids_that_a_model_copies() -> None:
     filled = WireRevision(
         [
-            WireChange("reword", "{0.1}", "{0.1} It is blue."),
-            WireChange("drop", "7.1"),
-            WireChange("move", "0.1", after="9"),
-            WireChange("add", "0", " "),
+            WireDraftEdit("reword", "{0.1}", "{0.1} It is blue."),
+            WireDraftEdit("drop", "7.1"),
+            WireDraftEdit("move", "0.1", after="9"),
+            WireDraftEdit("add", "0", " "),
         ]
     )
     assert convert_revision(REVISING, filled) == Revision((Edit(EditAction.REWORD, "0.1", "It is blue."),))
@@ -60,4 +60,4 @@ def test_a_text_written_anew_is_taken_without_ids_and_nothing_at_all_changes_not
     assert convert_revision(REVISING, WireRevision(body="{0.1} It is blue.")) == whole
     assert convert_revision(REVISING, WireRevision([])) == Revision()
     with pytest.raises(UnusableAnswer, match=r"its ids are: 0\.1, 0"):
-        convert_revision(REVISING, WireRevision([WireChange("drop", "7.1")]))
+        convert_revision(REVISING, WireRevision([WireDraftEdit("drop", "7.1")]))
