@@ -255,9 +255,11 @@ async def review_draft(draft: Draft, findings: Findings, run: Session) -> tuple[
     if not review.revise or not critic.problems or not has_review_time(run):
         return draft, ()
     advice = replace(critic, problems=(*critic.problems, *list_failing(checked, withheld=True)))
-    made = apply_revision(draft, await run.call(revise, revise_input(given, advice)), findings.facts)
-    after = choose_revision(draft, made, findings)
-    run.emit(EventType.REPORT, "root", {"stage": "revised", "words": len(after.body.split())}, part="revised")
+    made = await run.call(revise, revise_input(given, advice, findings))
+    after = choose_revision(draft, apply_revision(draft, made, findings.facts), findings)
+    lost = find_cited_markers(draft, findings) - find_cited_markers(after, findings)
+    data = {"words": len(after.body.split()), "edits": len(made.edits), "taken": after != draft, "lost": sorted(lost)}
+    run.emit(EventType.REPORT, "root", {"stage": "revised", **data}, part="revised")
     told = (each.sentence for each in checked.checks if each.withheld and after != draft)
     return after, tuple(told)
 

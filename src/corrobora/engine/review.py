@@ -257,12 +257,14 @@ def has_review_time(run: Session) -> bool:
     return run.budget.until_deadline > REVIEW_SECONDS
 
 
-def revise_input(reviewed: Reviewing, critic: Critique) -> Revising:
-    """What the reviser is given: what the critic was, the draft with ids, and what the critic said."""
-    low, high = reviewed.words_min, reviewed.words_max
-    numbered = NumberedDraft.read(reviewed.draft, reviewed.facts)
-    shown = replace(reviewed.draft, body=numbered.show_ids())
-    return Revising("root/revise", reviewed.question, shown, critic, reviewed.facts, low, high)
+def revise_input(reviewed: Reviewing, critic: Critique, findings: Findings) -> Revising:
+    """What the reviser is given: what the critic was, the draft with ids, and what the critic said.
+
+    All facts tell where sentences end, not only those that are shown: so the ids are those that are edited.
+    """
+    numbered = NumberedDraft.read(reviewed.draft, findings.facts)
+    shown, it = replace(reviewed.draft, body=numbered.show_ids()), reviewed
+    return Revising("root/revise", it.question, shown, critic, it.facts, it.words_min, it.words_max, numbered.places)
 
 
 async def read_cited_sources(library: Library, sources: Sequence[SourceId]) -> dict[str, CitedSource]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -25,14 +25,17 @@ from corrobora.reporting.edits import (
     iter_report_lines,
 )
 from corrobora.reporting.verify import CheckedDraft
-from corrobora.roles.edit import Edit, EditAction
-from corrobora.roles.review import Failing, Revision
+from corrobora.roles.edit import Edit, EditAction, order_edits
+from corrobora.roles.review import OPENING, Failing, Revision
+from corrobora.text.derivations import is_about_reading
 from corrobora.text.markdown import (
     FENCE,
+    LEAD,
     MARKER,
     fold_quotes,
     is_heading,
     is_row,
+    is_rule,
     iter_cited_sentences,
     normalize_markers,
     split_cells,
@@ -41,8 +44,6 @@ from corrobora.text.markdown import (
 from corrobora.text.tokens import GOES_ON, read_inline, split_words
 
 _LINK = re.compile(r"\[([^\]\[]*)\]\([^()\s]*\)|https?://\S+")
-
-_ORDER = (EditAction.REWORD, EditAction.ADD, EditAction.MOVE, EditAction.DROP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,12 @@ class NumberedDraft:
         )
         tails = (line.tail for line in self.document.lines)
         return self.show("\n".join(map("".join, zip(lines, tails, strict=True))))
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The ids of all sentences, rows, headings and blocks of code, then those of the sections."""
+        sections = dict.fromkeys((OPENING, *self.document.sections))  # words can be put before the first section
+        return (*(each.id for each in self.document.pieces if each.id), *sections)
 
     def show(self, text: str) -> str:
         """Return a text of the document with its markers."""
@@ -137,64 +144,89 @@ def apply_repair(draft: Draft, edits: Sequence[Edit], facts: Sequence[Fact]) -> 
     """Put new words in the place of old ones or behind them, move and drop what is named. All other bytes stay.
 
     New words that are no row, heading or block of code where the old ones were are not taken; nor is an edit of a
-    place that another one took out.
+    place that another one took out. New words that cite nothing keep the markers of the old ones, unless they tell what
+    was not found.
     """
+    edits = [replace(each, text=normalize_markers(each.text.strip())) for each in edits]
     numbered = NumberedDraft.read(draft, facts, [each.text for each in edits])
-    document = numbered.document
-    for edit in sorted(edits, key=lambda each: _ORDER.index(each.action)):  # no place vanishes before it is used
+    document, markers = numbered.document, frozenset(numbered.numbers.values())
+    for edit in order_edits([replace(each, text=_replace_markers(each.text, numbered.numbers)) for each in edits]):
         with suppress(UnknownPlace):
-            document = _apply_to_draft(document, replace(edit, text=_replace_markers(edit.text, numbered.numbers)))
+            document = _apply_to_draft(document, edit, markers)
     return replace(draft, body=numbered.show(document.body))
 
 
-def _apply_to_draft(document: EditableReport, edit: Edit) -> EditableReport:
+def apply_revision(draft: Draft, made: Revision, facts: Sequence[Fact]) -> Draft:
+    """Return the draft as its reviser wants it: with the edits made, or written anew; itself if nothing is changed."""
+    if made.whole is not None:
+        return made.whole
+    body = apply_repair(draft, made.edits, facts).body
+    same = body == normalize_markers(draft.body)
+    return replace(draft, title=made.title or draft.title, body=draft.body if same else body)
+
+
+def _apply_to_draft(document: EditableReport, edit: Edit, markers: Container[str]) -> EditableReport:
     if edit.action is EditAction.REWORD:
-        text = _fit_text(edit.text, document.find_piece(edit.target))
+        piece = document.find_piece(edit.target)
+        text = _keep_markers(_fit_text(edit.text, piece), piece, markers)
         return apply_edit(document, replace(edit, text=text)) if text else document
-    if edit.action is EditAction.ADD and (is_row(edit.text) or LINE_START.match(edit.text) or "\n" in edit.text):
+    if edit.action is not EditAction.ADD:
+        return apply_edit(document, edit)
+    if edit.target == OPENING and not any(each.id.startswith(f"{OPENING}.") for each in document.pieces):
+        return replace(document, lines=(ReportLine(OPENING, raw=edit.text), ReportLine(OPENING), *document.lines))
+    if any(not line.strip() or LINE_START.match(line) for line in edit.text.split("\n")):
         return _insert_block(document, edit.target, edit.text)
-    return apply_edit(document, edit)
+    return apply_edit(document, replace(edit, text=" ".join(edit.text.split())))
 
 
 def _insert_block(document: EditableReport, place: str, text: str) -> EditableReport:
-    """Insert lines of Markdown below the line of a sentence, or at the end of a section; rows join their table."""
-    lines, piece = document.lines, document.find_piece(place) if "." in place else None
-    document.list_pieces(place.partition(".")[0])
-    own = (line.section == place if piece is None else piece in line.pieces for line in lines)
-    at = max(number for number, here in enumerate(own) if here)
-    while piece is None and at and not lines[at].text:
-        at -= 1
-    joins = is_row(lines[at].text) and is_row(text)
+    """Insert lines of Markdown below the line of a sentence, or at the end of a section; rows and items join theirs."""
+    lines = document.lines
+    own = [at for at, line in enumerate(lines) if place in (line.section, *(each.id for each in line.pieces))]
+    filled = [at for at in own if lines[at].pieces]
+    if not filled:
+        message = f"the draft has no sentence or section {place!r}"
+        raise UnknownPlace(message)
+    at = filled[-1]
+    above = lines[at].text
+    is_table = any(map(is_rule, text.split("\n")))
+    joins = is_row(text) and not is_table if is_row(above) else bool(_find_mark(above) and _find_mark(text))
     while not joins and is_row(lines[at].text) and at + 1 < len(lines) and is_row(lines[at + 1].text):
         at += 1
     gap, new = ReportLine(lines[at].section), ReportLine(lines[at].section, raw=text)
-    added = (
-        [new] if joins else [gap, new] if not "".join(line.text for line in lines[at + 1 : at + 2]) else [gap, new, gap]
-    )
+    followed = at + 1 < len(lines) and bool(lines[at + 1].text)
+    added = [new] if joins else [gap, new, *([gap] if followed else [])]
     return replace(document, lines=(*lines[: at + 1], *added, *lines[at + 1 :]))
 
 
-def apply_revision(draft: Draft, made: Revision, facts: Sequence[Fact]) -> Draft:
-    """Return the draft as its reviser wants it: with the edits made, or written anew."""
-    if made.whole is not None:
-        return made.whole
-    revised = apply_repair(draft, made.edits, facts)
-    return replace(revised, title=made.title or draft.title)
+def _find_mark(line: str) -> str:
+    """Return the mark of a list with which a line begins, or nothing."""
+    found = LEAD.match(line)
+    return found.group().strip() if found else ""
 
 
 def _fit_text(text: str, piece: Piece) -> str:
     """Return new words as they stand in the line of the old ones; "" if they cannot stand there."""
-    said, line = normalize_markers(text.strip()), piece.text.lstrip()
+    said, line = text.strip(), piece.text.lstrip()
     if line.startswith(FENCE):
         return said if said.startswith(FENCE) and said.endswith(FENCE) and len(split_lines(said)) == 1 else ""
+    if is_heading(line):
+        named = said.lstrip("# ")
+        return f"{line[: len(line) - len(line.lstrip('#'))]} {named}" if named and "\n" not in named else ""
     said = " ".join(said.split())
     if is_row(line):
         return said if is_row(said) and len(split_cells(said)) == len(split_cells(line)) else ""
-    if is_heading(line):
-        return f"{line[: len(line) - len(line.lstrip('#'))]} {said.lstrip('# ')}" if said.strip("# ") else ""
     mark = piece.lead.strip()
     said = said.removeprefix(mark).lstrip() if mark else said
     return "" if said.startswith(FENCE) or is_row(said) or is_heading(said) else said
+
+
+def _keep_markers(said: str, piece: Piece, markers: Container[str]) -> str:
+    """Return new words with the markers of the old ones, if they have none and claim something; "" for such a row."""
+    old, new = ([it.group() for it in CITATION.finditer(text) if it.group() in markers] for text in (piece.text, said))
+    if not said or new or not old or is_about_reading(said):
+        return said
+    return "" if piece.row else " ".join((said, *dict.fromkeys(old)))
 
 
 def select_better(

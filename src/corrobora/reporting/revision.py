@@ -27,7 +27,7 @@ from corrobora.reporting.render import CitedSource, build_citations
 from corrobora.reporting.report_format import translate_body
 from corrobora.reporting.verify import CheckedDraft, Rulings, check_draft
 from corrobora.reporting.versions import lay_out_version, list_breaks, list_cited, list_losses, list_shortening
-from corrobora.roles.edit import Change, Edit, EditAction, Loss
+from corrobora.roles.edit import Change, Edit, EditAction, Loss, order_edits
 from corrobora.text.markdown import MARKER, escape_markdown, iter_cited_sentences, normalize_markers
 from corrobora.text.phrases import Frame, find_frame
 from corrobora.text.tokens import sanitize_text
@@ -41,7 +41,6 @@ _RANK = {
     Support.UNSUPPORTED: 1,
     Support.CONTRADICTED: 0,
 }
-_ORDER = (EditAction.REWORD, EditAction.ADD, EditAction.MOVE, EditAction.DROP)  # no place vanishes before it is used
 NOT_RESEARCHED = "it was not researched"  # of a change until the run has done it
 _ENDS = re.compile(r"(.*?)((?:\s*\[S\d+:C\d+\])*)", re.DOTALL)  # a sentence, and the markers at its end
 _MAX_CHARS = 2_000  # of one new text
@@ -282,10 +281,9 @@ def apply_parts(base: Base, parts: Sequence[Edit], numbers: dict[str, int] | Non
         return f"[{known[marker]}]" if marker in known else marker
 
     document = base.document
-    for action in _ORDER:
-        for edit in (each for each in parts if each.action is action):
-            text = escape_markdown(sanitize_text(MARKER.sub(show_marker, edit.text)))
-            document = apply_edit(document, replace(edit, text=text))
+    cited = [replace(each, text=escape_markdown(sanitize_text(MARKER.sub(show_marker, each.text)))) for each in parts]
+    for edit in order_edits(cited):
+        document = apply_edit(document, edit)
     return document
 
 

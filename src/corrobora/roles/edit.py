@@ -46,6 +46,25 @@ class Edit:
         return (f"to the beginning of section {self.after}" if first else f"behind {self.after}") if self.after else ""
 
 
+_ORDER = (EditAction.REWORD, EditAction.ADD, EditAction.MOVE, EditAction.DROP)  # no place vanishes before it is used
+
+
+def order_edits(edits: Sequence[Edit]) -> list[Edit]:
+    """Return plain edits in the order in which they can be applied one by one.
+
+    Each of several that go behind one place is applied directly behind it: the last one first, so that they stand there
+    as they were listed.
+    """
+    places = [(edit.action, edit.after or edit.target) for edit in edits]
+
+    def rank(at: int) -> tuple[int, int, int]:
+        edit = edits[at]
+        stacks = edit.action is EditAction.MOVE or (edit.action is EditAction.ADD and "." in edit.target)
+        return _ORDER.index(edit.action), places.index(places[at]) if stacks else at, -at
+
+    return [edits[at] for at in sorted(range(len(edits)), key=rank)]
+
+
 @dataclass(frozen=True, slots=True)
 class EditRequest:
     """What a reader wants of a report: edits that are spelled out, and feedback that a model turns into edits."""

@@ -79,7 +79,8 @@ judge: Role[Reviewing, Verdict] = Role(
 )
 
 
-_SHOWN_ID = re.compile(r"\{(\d{1,3}(?:\.\d{1,3})?)\} ?")
+OPENING = "0"  # the id of what stands before the first section
+_SHOWN_ID = re.compile(r"(?<![\w^\\{}])\{(\d{1,4}\.\d{1,4})\} ")  # x^{0.1} is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +94,11 @@ class Revising:
     facts: tuple[Fact, ...]
     words_min: int = 0
     words_max: int = 1_500
+    places: tuple[str, ...] = (OPENING,)  # the ids of sentences, rows, headings, blocks of code and sections
 
-    @property
-    def places(self) -> tuple[str, ...]:
-        """The ids of sentences, rows, headings and blocks of code, as they are shown, then those of sections."""
-        shown = [found[1] for found in _SHOWN_ID.finditer(self.draft.body)]
-        return tuple(dict.fromkeys((*shown, *(each.partition(".")[0] for each in shown))))
+    def drop_ids(self, text: str) -> str:
+        """Return a text without the ids that were shown in the draft and that a model copied."""
+        return _SHOWN_ID.sub(lambda found: "" if found[1] in self.places else found[0], f"{text} ").strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,20 +134,24 @@ _WRITTEN = ("reword", "add")
 
 def convert_revision(given: Revising, filled: WireRevision) -> Revision:
     """Take edits of ids that were shown; without any, a whole text if it was written anew."""
-    made = tuple(each for change in filled.edits or () if (each := _make_edit(given, change)) is not None)
+    made = list(dict.fromkeys(each for change in filled.edits or () if (each := _make_edit(given, change)) is not None))
+    reworded = {each.target for each in made if each.action is EditAction.REWORD}
+    made = tuple(each for each in made if each.action is not EditAction.DROP or each.target not in reworded)
     title = " ".join(filled.title.split()).lstrip("# ")
     if made or (not filled.edits and filled.edits is not None and not filled.body.strip()):
         return Revision(made, title=title)
     if not filled.body.strip():
         raise UnusableAnswer(f"`edits` names nothing of the draft; its ids are: {', '.join(given.places)}.")
-    body = _SHOWN_ID.sub("", filled.body)
+    body = given.drop_ids(filled.body)
     return Revision(whole=convert_draft(given, WireDraft(title or given.draft.title or given.question, body)))
 
 
 def _make_edit(given: Revising, filled: WireDraftEdit) -> Edit | None:
     target, after = (each.strip().strip("{}") for each in (filled.target, filled.after))
-    text = _SHOWN_ID.sub("", filled.text).strip() if filled.action in _WRITTEN else ""
+    text = given.drop_ids(filled.text) if filled.action in _WRITTEN else ""
     if target not in given.places or (filled.action in _WRITTEN) is not bool(text):
+        return None
+    if filled.action == "reword" and "." not in target:
         return None
     if filled.action == "move" and after not in given.places:
         return None
@@ -163,7 +167,7 @@ revise: Role[Revising, Revision] = Role(
     wire=WireRevision,
     convert=convert_revision,
     example=lambda: Revising(
-        "root", QUESTION, replace(DRAFT, body=f"{{0.1}} {DRAFT.body}"), Critique(("units",), "good"), FACTS, 100
+        "root", QUESTION, replace(DRAFT, body=f"{{0.1}} {DRAFT.body}"), Critique(("units",), "good"), FACTS, 100, 1_500, ("0.1", OPENING)
     ),
 )
 

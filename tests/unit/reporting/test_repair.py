@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import pytest
@@ -14,14 +13,12 @@ from corrobora.domain.report import Draft
 from corrobora.reporting.repair import (
     NumberedDraft,
     apply_repair,
-    apply_revision,
     list_withheld,
     select_better,
     select_lines,
 )
 from corrobora.reporting.verify import check_draft
 from corrobora.roles.edit import Edit, EditAction
-from corrobora.roles.review import Revision
 from corrobora.text.markdown import normalize_markers
 
 TEXT = (
@@ -154,41 +151,3 @@ def test_a_draft_is_taken_apart_and_joined_again_byte_for_byte(body: str) -> Non
     draft = replace(DRAFT, body=body)
     assert apply_repair(draft, (), FACTS).body == normalize_markers(body)
     list_withheld(NumberedDraft.read(draft, FACTS), check_draft(draft, FACTS).checks, 40)
-
-
-def test_a_reviser_sees_an_id_before_each_sentence_row_and_heading_and_nothing_else_is_changed() -> None:
-    shown = NUMBERED.show_ids()
-    for line in (
-        "{1.1} ## The basin",
-        "- {1.2} Pilots",
-        "[S1:C1] {1.4} See",
-        "\n{1.6} | 1991 | 53 ships",
-        "{2.2} Pilots",
-    ):
-        assert line in shown
-    assert re.sub(r"\{[\d.]+\} ", "", shown) == PLAIN
-
-
-def test_a_reviser_adds_sentences_rows_and_sections_and_moves_what_stands_in_the_wrong_place() -> None:
-    edits = (
-        Edit(EditAction.ADD, "1.6", "| 1992 | no figure |"),
-        Edit(EditAction.ADD, "0.1", "Larger ships wait outside."),
-        Edit(EditAction.ADD, "1", "## Radio\n\n- One\n- Two"),
-        Edit(EditAction.MOVE, "2.2", after="0.3"),
-        Edit(EditAction.DROP, "1.4"),
-    )
-    made = apply_revision(DRAFT, Revision(edits, title="The port"), FACTS)
-    assert made.title == "The port"
-    assert made.body.startswith("The basin of Ardal is 9 metres deep [S1:C1]. Larger ships wait outside. It was")
-    assert "may enter. Pilots must be called by radio [S1:C1]." in made.body
-    assert "| 1991 | 53 ships [S1:C1] |\n| 1992 | no figure |\n\n## Radio\n\n- One\n- Two\n\n## Rest" in made.body
-    assert "7,000" not in made.body
-
-
-def test_an_edit_of_what_another_one_took_out_is_left_out_and_a_whole_text_is_taken_as_it_is() -> None:
-    edits = (Edit(EditAction.DROP, "2"), Edit(EditAction.MOVE, "0.1", after="7.7"), Edit(EditAction.DROP, "2.2"))
-    made = apply_revision(DRAFT, Revision(edits), FACTS)
-    assert (made.title, made.body) == (DRAFT.title, PLAIN.partition("\n## Rest")[0])
-    whole = Draft("New", "Pilots must be called by radio [S1:C1].")
-    assert apply_revision(DRAFT, Revision(whole=whole), FACTS) == whole
-    assert apply_revision(DRAFT, Revision(), FACTS) == replace(DRAFT, body=PLAIN)

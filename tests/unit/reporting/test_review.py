@@ -15,9 +15,11 @@ from corrobora.domain.evidence import Contradiction
 from corrobora.domain.report import Critique, Draft, Findings, Verdict
 from corrobora.domain.thread import Gap
 from corrobora.engine.research import judge_draft, review_draft
-from corrobora.engine.review import REVIEW_SECONDS, choose_revision, find_cited_markers, score_overlap
+from corrobora.engine.review import REVIEW_SECONDS, choose_revision, find_cited_markers, revise_input, score_overlap
+from corrobora.reporting.repair import apply_revision
 from corrobora.reporting.verify import check_draft, check_written_draft
-from corrobora.roles.review import Revision
+from corrobora.roles.edit import Edit, EditAction
+from corrobora.roles.review import Reviewing, Revision
 
 FIRST = fact("The harbour of Ardal was opened to steamers in 1874.", passage="C1")
 SECOND = fact("The mill of Ardal has two wheels of oak.", passage="C2")
@@ -90,3 +92,33 @@ async def test_angles_30_the_judge_sees_the_contradictions_and_gaps_that_code_ad
     assert given.draft.body.startswith(BOTH.body)
     assert f"{FIRST.quote}” {FIRST.marker}" in given.draft.body.partition("## Contradictions and changes")[2]
     assert "Who built it?" in given.draft.body.partition("## Gaps")[2]
+
+
+def test_the_ids_that_a_reviser_is_shown_are_those_that_are_edited_whatever_facts_it_sees() -> None:
+    """A quote tells that two sentences are one, although its fact is not among those that are shown."""
+    joins = fact("The gate is closed by the word stop. Go opens it again.", passage="C3")
+    found = replace(FOUND, facts=(FIRST, joins))
+    draft = Draft("Ardal", f"{joins.quote} {FIRST.marker} {FIRST.quote} {FIRST.marker}")
+    shown = revise_input(Reviewing("root/critique", "Ardal?", draft, (FIRST,)), Critique(("x",)), found)
+    assert shown.draft.body.startswith(f"{{0.1}} {joins.quote} {FIRST.marker} {{0.2}} {FIRST.quote}")
+    assert shown.places == ("0.1", "0.2", "0")
+    edit = Edit(EditAction.REWORD, "0.2", f"It is new {FIRST.marker}.")
+    assert apply_revision(draft, Revision((edit,)), found.facts).body.endswith(f"again. {FIRST.marker} {edit.text}")
+
+
+async def test_a_reviser_that_changes_nothing_leaves_what_is_withheld_to_its_writer() -> None:
+    bad = Draft("Ardal", f"{BOTH.body} The harbour of Ardal was opened in 1999 ({FIRST.marker[1:-1]}).")
+    idle = Mixed({"critique": Critique(("x",)), "revise": Revision((Edit(EditAction.MOVE, "0.1", after="0.1"),))})
+    run = await made(idle)
+    assert await review_draft(bad, FOUND, run.session) == (bad, ())
+    busy = Mixed({"critique": Critique(("x",)), "revise": Revision((Edit(EditAction.DROP, "0.2"),))})
+    run = await made(busy)
+    after, told = await review_draft(bad, FOUND, run.session)
+    assert SECOND.quote not in after.body
+    assert ["1999" in each for each in told] == [True]
+    (event,) = [each.data for each in run.events if each.data.get("stage") == "revised"]
+    assert {name: event[name] for name in ("edits", "taken", "lost")} == {
+        "edits": 1,
+        "taken": True,
+        "lost": [SECOND.marker],
+    }
