@@ -167,7 +167,14 @@ revise: Role[Revising, Revision] = Role(
     wire=WireRevision,
     convert=convert_revision,
     example=lambda: Revising(
-        "root", QUESTION, replace(DRAFT, body=f"{{0.1}} {DRAFT.body}"), Critique(("units",), "good"), FACTS, 100, 1_500, ("0.1", OPENING)
+        "root",
+        QUESTION,
+        replace(DRAFT, body=f"{{0.1}} {DRAFT.body}"),
+        Critique(("units",), "good"),
+        FACTS,
+        100,
+        1_500,
+        ("0.1", OPENING),
     ),
 )
 

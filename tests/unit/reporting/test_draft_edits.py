@@ -72,7 +72,9 @@ def test_a_revision_without_any_change_is_the_draft_itself_however_it_writes_its
 
 
 def test_what_goes_behind_one_place_stands_there_in_the_order_in_which_it_is_given() -> None:
-    made = revise(add("0.1", "It is old."), add("0.1", "It is full."), add("1.6", "| 1992 | a |"), add("1.6", "| 1993 | b |"))
+    made = revise(
+        add("0.1", "It is old."), add("0.1", "It is full."), add("1.6", "| 1992 | a |"), add("1.6", "| 1993 | b |")
+    )
     assert f"9 metres deep {CITED}. It is old. It is full. It was" in made
     assert made.index("| 1991") < made.index("| 1992") < made.index("| 1993") < made.index("## Rest")
     moved = revise(Edit(EditAction.MOVE, "0.2", after="2.2"), Edit(EditAction.MOVE, "0.1", after="2.2"))
@@ -114,7 +116,9 @@ def test_what_cannot_stand_there_is_not_made(edit: Edit) -> None:
     assert revise(edit) == BODY
 
 
-_MARKS = st.sampled_from(["[S1:C1]", "[3]", ". ", "\n", "\n\n", "- ", "1. ", "## ", "| ", "|---|\n", "```\n", "> ", "**"])
+_MARKS = st.sampled_from(
+    ["[S1:C1]", "[3]", ". ", "\n", "\n\n", "- ", "1. ", "## ", "| ", "|---|\n", "```\n", "> ", "**"]
+)
 _WORDS = st.sampled_from(["The basin", "of 9", "e.g. ships", "Sie", "x. Y", "*b*", "`c`", "终。文"])
 _TEXT = st.lists(st.one_of(_MARKS, _WORDS), max_size=30).map("".join)
 

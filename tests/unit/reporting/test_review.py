@@ -116,7 +116,7 @@ async def test_a_reviser_that_changes_nothing_leaves_what_is_withheld_to_its_wri
     after, told = await review_draft(bad, FOUND, run.session)
     assert SECOND.quote not in after.body
     assert ["1999" in each for each in told] == [True]
-    (event,) = [each.data for each in run.events if each.data.get("stage") == "revised"]
+    (event,) = [each.data for each in run.journal.events if each.data.get("stage") == "revised"]
     assert {name: event[name] for name in ("edits", "taken", "lost")} == {
         "edits": 1,
         "taken": True,

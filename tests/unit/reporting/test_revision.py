@@ -267,3 +267,10 @@ def test_whatever_is_edited_every_sentence_stays_or_is_named_and_every_loss_is_l
     for cited in REPORT_NOW.citations:
         assert f"[{cited.number}]" in body or f"[{cited.number}] {cited.title}" in told
     assert build(*changes).markdown == report.markdown
+
+
+def test_what_several_changes_put_behind_one_place_stands_there_in_their_order() -> None:
+    words = [f"The harbour has {number} cranes." for number in ("two", "three", "four")]
+    added = [Edit(EditAction.ADD, "1.1", each) for each in words]
+    assert " ".join(words) in apply_parts(BASE, added).body
+    assert apply_parts(BASE, [Edit(EditAction.ADD, "1", each) for each in words]).body.count("\n\n".join(words)) == 1

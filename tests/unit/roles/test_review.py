@@ -40,7 +40,9 @@ def test_a_ruling_that_contradicts_itself_or_names_no_sentence_is_none(ruling: W
     assert convert_rulings(GIVEN, WireRulings([ruling])).reasons == (None, None)
 
 
-REVISING = Revising("root/revise", "Is it red?", Draft("Red", "{0.1} It is red."), Critique(("age",)), (), places=("0.1", "0"))
+REVISING = Revising(
+    "root/revise", "Is it red?", Draft("Red", "{0.1} It is red."), Critique(("age",)), (), places=("0.1", "0")
+)
 
 
 def test_edits_of_places_that_were_shown_are_taken_without_the_ids_that_a_model_copies() -> None:
