@@ -125,6 +125,7 @@ _EVENTS: Mapping[EventType, tuple[str, Mapping[str, Any]]] = {
             "parts": (Sequence[str], ()),
             "problems": (Sequence[str], ()),
             "words": (int, 0),
+            "edits": (int, 0),
             "withheld": (int, 0),
             "left": (int, 0),
             "taken": (bool, False),

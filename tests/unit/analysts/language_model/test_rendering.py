@@ -45,7 +45,7 @@ from corrobora.testing.conformance import SAMPLES, field_names
 NAMES = [role.prompt for role, _ in SAMPLES]
 FILES = Path(roles.__file__).parent / "prompts"
 NOT_SHOWN = frozenset(  # for code: a journal key, what shapes a form, what the record of rounds shows
-    {"path", "all_questions", "all_subjects", "run_questions", "run_subjects", "past_queries", "nearest"}
+    {"path", "all_questions", "all_subjects", "run_questions", "run_subjects", "past_queries", "nearest", "places"}
 )
 
 
@@ -169,7 +169,7 @@ FROZEN = {
     "summarize": "summarize@f2c961c6782c.e062b737",
     "confirm": "confirm@da595c2be53d.bb752e7b",
     "critique": "critique@fb3f4fa7f3e2.00539e47",
-    "revise": "revise@65ca1164466e.44ea8239",
+    "revise": "revise@8da8eeeccbca.2de51600",
     "repair": "repair@2e22bc798750.bc60fe52",
     "judge": "judge@dc1b07b7998a.aed8607e",
 }
