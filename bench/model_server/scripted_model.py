@@ -110,11 +110,11 @@ class FactLine:
 
     @classmethod
     def read(cls, row: str) -> FactLine | None:
-        found = re.match(r"(F\w+) (\[S\d+:C\d+\])(?: [A-Z]+)?(?: for (\S+))? \| (.*)", row)
+        found = re.match(r"(?:(F\w+) )?(\[S\d+:C\d+\])(?: [A-Z]+)?(?: for (\S+))? \| (.*)", row)
         if found is None:
             return None
         quote = found.group(4).rpartition(' | "')[2].strip('" ')
-        return cls(found.group(1), found.group(2), tuple((found.group(3) or "").split(",")), quote)
+        return cls(found.group(1) or "", found.group(2), tuple((found.group(3) or "").split(",")), quote)
 
 
 def answer_prompt(system: str, user: str) -> str:

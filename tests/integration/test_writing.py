@@ -326,7 +326,7 @@ async def test_each_call_rules_on_a_limited_number_of_sentences_and_all_are_rule
         said = json.loads(answer_prompt(asked.system, asked.user))
         if is_role(asked, "synthesize"):
             marker = re.findall(r"\[S\d+:C\d+\]", said["body"])[0]
-            yards = (f"{one}{other}" for one in "bdfg" for other in "klmnprstvwz")
+            yards = (f"{one}{other}" for one in "bdfghj" for other in "klmnprstvwz")
             many = " ".join(f"{UNCLEAR} in yard {yard} {marker}." for yard in yards)
             said["body"] += f"\n\n## More\n\n{many}"
         return json.dumps(said)
@@ -335,8 +335,9 @@ async def test_each_call_rules_on_a_limited_number_of_sentences_and_all_are_rule
         await harness.run(server, "timed")
     shown = [re.findall(r"^D\d+: ", asked.user, re.MULTILINE) for asked in server.asked if is_role(asked, "confirm")]
     assert len(shown) > 1
-    assert max(map(len, shown)) <= MAX_RULED
-    assert sum(map(len, shown)) >= 44
+    assert max(map(len, shown)) <= 1.5 * MAX_RULED
+    assert max(map(len, shown)) - min(map(len, shown)) <= 1, "no call is sent all rules for one sentence"
+    assert sum(map(len, shown)) >= 66
 
 
 def test_what_stands_in_no_source_is_told_once_in_one_line():

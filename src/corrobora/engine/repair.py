@@ -14,6 +14,7 @@ from corrobora.domain.evidence import Fact
 from corrobora.domain.report import Draft, Findings, SentenceCheck
 from corrobora.domain.run import EventType
 from corrobora.engine.inputs import MAX_FACTS_WRITTEN
+from corrobora.engine.reading_set import count_documents, load_reading_set
 from corrobora.engine.review import (
     MAX_FAILING_SHOWN,
     ask_rulings,
@@ -21,7 +22,6 @@ from corrobora.engine.review import (
     confirm_input,
     find_cited_markers,
     has_review_time,
-    load_reading_set,
 )
 from corrobora.engine.session import Session
 from corrobora.reporting.repair import NumberedDraft, apply_repair, list_withheld, select_better, select_lines
@@ -106,7 +106,7 @@ def repair_input(checked: CheckedDraft, draft: Draft, findings: Findings, run: S
             shown |= {fact.id for fact in sorted(findings.facts, key=nearness, reverse=True)[:most]}
     facts = select_best_facts([fact for fact in findings.facts if fact.id in shown], MAX_FACTS_WRITTEN)
     seen = replace(draft, body=select_lines(numbered, failing))
-    return Repairing("root/repair", run.brief.question, seen, failing, facts)
+    return Repairing("root/repair", run.brief.question, seen, failing, facts, **count_documents(findings))
 
 
 def _measure_nearness(sentence: str, fact: Fact) -> float:

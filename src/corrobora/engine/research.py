@@ -44,17 +44,15 @@ from corrobora.engine.planning import (
     with_pinned_sources,
 )
 from corrobora.engine.read import load_document
+from corrobora.engine.reading_set import count_documents, find_read_sources
 from corrobora.engine.repair import check_whole_draft, repair_draft
 from corrobora.engine.review import (
     build_verification,
     choose_revision,
-    count_unread,
     critique_input,
     find_cited_markers,
-    find_read_sources,
     has_review_time,
     judge_input,
-    list_failing,
     revise_input,
 )
 from corrobora.engine.search import search_question
@@ -219,9 +217,7 @@ async def plan_from_thread_file(given: ThreadFile, run: Session) -> Plan:
 async def prepare_material(brief: Brief, findings: Findings, run: Session) -> Material:
     """Return what the report is written from; a model is given less of it if the time is short."""
     material = report_input(findings, brief.question, run.profile)
-    failed, unread = count_unread(findings)
-    read = len(find_read_sources(findings))
-    material = replace(material, today=run.record.today, read=read, failed=failed, unread=unread)
+    material = replace(material, today=run.record.today, **count_documents(findings))
     material = fit_length(material) if run.has_model else material
     return shorten_material(material) if needs_short_report(await run.record_meter("root/write")) else material
 
@@ -254,8 +250,7 @@ async def review_draft(draft: Draft, findings: Findings, run: Session) -> tuple[
     run.emit(EventType.REPORT, "root", {"stage": "critique", "problems": critic.problems}, part="critique")
     if not review.revise or not critic.problems or not has_review_time(run):
         return draft, ()
-    advice = replace(critic, problems=(*critic.problems, *list_failing(checked, withheld=True)))
-    made = await run.call(revise, revise_input(given, advice, findings))
+    made = await run.call(revise, revise_input(given, critic, checked, findings))
     after = choose_revision(draft, apply_revision(draft, made, findings.facts), findings)
     lost = find_cited_markers(draft, findings) - find_cited_markers(after, findings)
     data = {"words": len(after.body.split()), "edits": len(made.edits), "taken": after != draft, "lost": sorted(lost)}

@@ -11,21 +11,23 @@ import re
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict, replace
+from math import ceil
 
-from corrobora.domain.evidence import Document, Fact, ReadOutcome, SourceId
+from corrobora.domain.evidence import Document, Fact, SourceId
 from corrobora.domain.report import Critique, Draft, Findings, Judgement, Report, SentenceCheck, Support, iter_threads
 from corrobora.engine.inputs import MAX_FACTS_WRITTEN, fit_length, report_input
+from corrobora.engine.reading_set import count_documents
 from corrobora.engine.session import Session
 from corrobora.ports import Library
 from corrobora.reporting.evidence import build_evidence
 from corrobora.reporting.render import CitedSource, render_conflicts, render_gaps
-from corrobora.reporting.repair import NumberedDraft
+from corrobora.reporting.repair import NumberedDraft, list_withheld
 from corrobora.reporting.report_format import compile_labels
 from corrobora.reporting.verify import RULED, CheckedDraft, check_draft
 from corrobora.roles.forms import name_origin, name_place, select_best_facts
 from corrobora.roles.review import Confirming, Doubt, Reviewing, Revising, confirm
 from corrobora.text.claims import NAMED_NUMBER
-from corrobora.text.derivations import ReadDocument, ReadingSet, find_mention, is_about_reading, split_absence
+from corrobora.text.derivations import split_absence
 from corrobora.text.markdown import LEAD, MARKER, is_row, iter_cited_sentences, split_lines
 from corrobora.text.measures import find_measures
 from corrobora.text.notices import find_notice
@@ -40,57 +42,20 @@ MAX_LEFT_OUT_SHOWN = 12  # facts that a draft does not cite: to its critic, not 
 MAX_FAILING_SHOWN = 40  # sentences that a check did not pass
 MAX_LEAD = 1_200  # characters before a quote that may say what it speaks of
 LEAST_BEFORE, MAX_BEFORE = 40, 300  # of them: shown of any quote; of one sentence
-MAX_RULED = 40  # sentences of one call, in which each quote stands once
+MAX_RULED = 40  # sentences of one call, more or less by a half; each quote stands in it once
 MAX_DOUBTS = 5 * MAX_RULED  # a report of 4,000 words has about 200 sentences
 _NEAREST = 3  # quotes for a sentence that tells an absence
 _TELLS_ABSENCE = "it says that this was not found; the quotes are those nearest to it"
 _ABSENT = re.compile(r"the (?:name|word|letters of) (.{1,200}) stands? in none of its sources")
 _NAME_WITH_DIGITS = re.compile(rf"{NAMED_NUMBER.pattern}|\b[^\W\d_]\w*\d\w*")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")  # the label of an entry stands with its words
-_NOT_FAILED = (ReadOutcome.READ, ReadOutcome.SKIPPED, ReadOutcome.CUT, ReadOutcome.DRIFTED)
 
 
-async def load_reading_set(draft: Draft, findings: Findings, run: Session) -> ReadingSet | None:
-    """Load the texts that were read if a draft counts them or tells an absence, else return None.
-
-    Every document is counted once: read in any round, else failed in any, else left unread.
-    """
-    if not is_about_reading(draft.body):
-        return None
-    read = find_read_sources(findings)
-    texts: dict[str, str] = {}
-    documents: list[ReadDocument] = []
-    for source in sorted(read):
-        stored, texts[source] = await run.library.document(SourceId(source))
-        documents.append(ReadDocument(source, stored.title, stored.publisher))
-    return ReadingSet(
-        tuple(documents),
-        lambda source, words: find_mention(texts[source], words),
-        *count_unread(findings),
-        "\n".join((run.brief.question, *(question.text for question in findings.sub_questions))),
-    )
-
-
-def find_read_sources(findings: Findings) -> Mapping[str, str]:
-    """Return the sources that were read in any round, with their addresses."""
-    readings = (reading for leaf in iter_threads(findings) for done in leaf.rounds for reading in done.readings)
-    return {str(each.source): each.hit.url for each in readings if each.outcome is ReadOutcome.READ and each.source}
-
-
-def count_unread(findings: Findings) -> tuple[int, int]:
-    """Return how many documents could not be read in any round, and how many others were found and not opened."""
-    rounds = [done for leaf in iter_threads(findings) for done in leaf.rounds]
-    opened = set(find_read_sources(findings).values())
-    failed = {each.hit.url for done in rounds for each in done.readings if each.outcome not in _NOT_FAILED} - opened
-    return len(failed), len({hit.url for done in rounds for hit in done.hits} - opened - failed)
-
-
-def list_failing(checked: CheckedDraft, *, withheld: bool = False) -> tuple[str, ...]:
-    """List the sentences that the check did not pass, each with its reason; those that are withheld first, or only."""
+def list_failing(checked: CheckedDraft) -> tuple[str, ...]:
+    """List the sentences that the check did not pass, each with its reason; those that are withheld first."""
     failing = [f"Withheld, because {each.withheld}: {each.sentence}" for each in checked.checks if each.withheld]
-    if not withheld:
-        doubted = (each for each in checked.checks if each.support in RULED and not each.withheld)
-        failing += [f"{each.support.value}, because {'; '.join(each.reasons)}: {each.sentence}" for each in doubted]
+    doubted = (each for each in checked.checks if each.support in RULED and not each.withheld)
+    failing += [f"{each.support.value}, because {'; '.join(each.reasons)}: {each.sentence}" for each in doubted]
     return tuple(failing[:MAX_FAILING_SHOWN])
 
 
@@ -185,7 +150,8 @@ async def ask_rulings(given: Confirming, run: Session) -> bool:
     if not given.doubts or not run.has_model:
         return False
     named = frozenset(name[0] for name in _NAME_WITH_DIGITS.finditer(run.brief.question))
-    asked = [replace(given, doubts=given.doubts[at : at + MAX_RULED]) for at in range(0, len(given.doubts), MAX_RULED)]
+    size = ceil(len(given.doubts) / max(1, round(len(given.doubts) / MAX_RULED)))  # each call is sent the rules
+    asked = [replace(given, doubts=given.doubts[at : at + size]) for at in range(0, len(given.doubts), size)]
     for part, ruled in zip(asked, await asyncio.gather(*(run.call(confirm, part) for part in asked)), strict=True):
         pairs = zip(part.doubts, ruled.reasons, strict=True)
         run.rulings |= {
@@ -243,7 +209,8 @@ def critique_input(
     most = min(MAX_FACTS_WRITTEN, shown + left_out)
     facts = select_best_facts(findings.facts, most, findings.contradictions, draft.body)
     it = fit_length(report_input(findings, run.brief.question, run.profile))  # as its writer was told
-    return Reviewing("root/critique", it.question, draft, facts, it.words_min, it.words_max, list_failing(checked))
+    given = Reviewing("root/critique", it.question, draft, facts, it.words_min, it.words_max, list_failing(checked))
+    return replace(given, **count_documents(findings))
 
 
 def judge_input(final: CheckedDraft, findings: Findings, run: Session) -> Reviewing:
@@ -257,14 +224,18 @@ def has_review_time(run: Session) -> bool:
     return run.budget.until_deadline > REVIEW_SECONDS
 
 
-def revise_input(reviewed: Reviewing, critic: Critique, findings: Findings) -> Revising:
-    """What the reviser is given: what the critic was, the draft with ids, and what the critic said.
+def revise_input(reviewed: Reviewing, critic: Critique, checked: CheckedDraft, findings: Findings) -> Revising:
+    """What the reviser is given: what the critic was, the draft with ids, what the critic said and what is withheld.
 
     All facts tell where sentences end, not only those that are shown: so the ids are those that are edited.
     """
     numbered = NumberedDraft.read(reviewed.draft, findings.facts)
+    withheld = list_withheld(numbered, checked.checks, MAX_FAILING_SHOWN)
+    found = (*critic.problems, *(f"{{{name}}} is withheld, because {why}" for name, (why, _) in withheld))
     shown, it = replace(reviewed.draft, body=numbered.show_ids()), reviewed
-    return Revising("root/revise", it.question, shown, critic, it.facts, it.words_min, it.words_max, numbered.places)
+    given = Revising("root/revise", it.question, shown, replace(critic, problems=found), it.facts)
+    given = replace(given, words_min=it.words_min, words_max=it.words_max, places=numbered.places)
+    return replace(given, **count_documents(findings))
 
 
 async def read_cited_sources(library: Library, sources: Sequence[SourceId]) -> dict[str, CitedSource]:

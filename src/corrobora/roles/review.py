@@ -33,6 +33,9 @@ class Reviewing:
     words_min: int = 0
     words_max: int = 1_500
     checks: tuple[str, ...] = ()  # sentences that code did not pass, each with its reason
+    read: int = 0  # documents that were read, could not be read, and were found and not opened
+    failed: int = 0
+    unread: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,9 @@ class Revising:
     words_min: int = 0
     words_max: int = 1_500
     places: tuple[str, ...] = (OPENING,)  # the ids of sentences, rows, headings, blocks of code and sections
+    read: int = 0  # documents that were read, could not be read, and were found and not opened
+    failed: int = 0
+    unread: int = 0
 
     def drop_ids(self, text: str) -> str:
         """Return a text without the ids that were shown in the draft and that a model copied."""
@@ -194,6 +200,9 @@ class Repairing:
     draft: Draft
     failing: tuple[Failing, ...]
     facts: tuple[Fact, ...]
+    read: int = 0  # documents that were read, could not be read, and were found and not opened
+    failed: int = 0
+    unread: int = 0
 
     @property
     def ids(self) -> tuple[str, ...]:

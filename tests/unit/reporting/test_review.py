@@ -99,9 +99,13 @@ def test_the_ids_that_a_reviser_is_shown_are_those_that_are_edited_whatever_fact
     joins = fact("The gate is closed by the word stop. Go opens it again.", passage="C3")
     found = replace(FOUND, facts=(FIRST, joins))
     draft = Draft("Ardal", f"{joins.quote} {FIRST.marker} {FIRST.quote} {FIRST.marker}")
-    shown = revise_input(Reviewing("root/critique", "Ardal?", draft, (FIRST,)), Critique(("x",)), found)
+    false = replace(draft, body=f"{draft.body} It was sold in 1999 {FIRST.marker}.")
+    checked = check_draft(false, found.facts)
+    reviewed = Reviewing("root/critique", "Ardal?", false, (FIRST,))
+    shown = revise_input(reviewed, Critique(("x",)), checked, found)
+    assert [each.partition(", because")[0] for each in shown.critique.problems] == ["x", "{0.3} is withheld"]
     assert shown.draft.body.startswith(f"{{0.1}} {joins.quote} {FIRST.marker} {{0.2}} {FIRST.quote}")
-    assert shown.places == ("0.1", "0.2", "0")
+    assert shown.places == ("0.1", "0.2", "0.3", "0")
     edit = Edit(EditAction.REWORD, "0.2", f"It is new {FIRST.marker}.")
     assert apply_revision(draft, Revision((edit,)), found.facts).body.endswith(f"again. {FIRST.marker} {edit.text}")
 

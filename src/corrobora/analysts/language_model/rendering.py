@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from importlib import resources
 from itertools import takewhile
@@ -19,15 +18,26 @@ from typing import Any, TypeVar
 import jinja2
 
 from corrobora.analysts.language_model import Prompt
+from corrobora.analysts.language_model.material import (
+    list_facts,
+    show_cited,
+    show_claims,
+    show_evidence,
+    show_facts,
+    show_facts_of_part,
+    show_grades,
+    show_origins,
+    show_quotes,
+)
 from corrobora.domain.errors import UserError
-from corrobora.domain.evidence import Contradiction, Fact, Grade, LinkedSource, Passage
+from corrobora.domain.evidence import Contradiction, LinkedSource, Passage
 from corrobora.domain.plan import Node, QueryYield, Record, SourceYield, Subject, SubQuestion, collect_leaves
 from corrobora.domain.thread import Escape, Gap
 from corrobora.ports import Role
 from corrobora.roles.extract import Excerpt, map_copies
-from corrobora.roles.forms import Shown, name_origin, name_place, quote_rows, quote_text, show_identifier
-from corrobora.roles.review import Doubt
+from corrobora.roles.forms import Shown, quote_rows, quote_text, show_identifier
 from corrobora.roles.synthesize import Part
+from corrobora.text.phrases import format_count
 
 I = TypeVar("I")  # noqa: E741 - input of a role
 O = TypeVar("O")  # noqa: E741 - output of a role
@@ -35,7 +45,6 @@ O = TypeVar("O")  # noqa: E741 - output of a role
 COMMON = "common"  # the rules that stand at the start of every prompt
 BRIEF, TASK = "<!-- brief -->", "<!-- task -->"  # where the second and the third part of a prompt file start
 MARK = Shown("\x1d")  # ends a part of the brief that stays; no text that is quoted can hold it
-_KNOWN_CHARS = 20  # of words that are named by the quote that has them
 _SECTION_WORDS = 80  # characters that name a section
 _LANGUAGE = (
     "\n\nThe language of this research is {}, whatever language the question is in. Write in it all that you write "
@@ -188,54 +197,12 @@ def _list_other_gaps(gaps: Sequence[Gap], told: Sequence[str | Part]) -> list[Ga
     return [gap for gap in gaps if not any(gap.text in each for each in named)]
 
 
-def _show_facts(facts: Iterable[Fact], shown: Sequence[Fact]) -> Shown:
-    """One line a fact, the same in all prompts: id, marker, what it answers; claim (if it is not the quote), quote.
-
-    Of all that are `shown` the first one with a quote has its words. Grades, which may change later, stand apart.
-    """
-    first = {fact.quote: fact.id for fact in reversed(shown)}
-    rows: list[tuple[str, Sequence[str]]] = []
-    for fact in facts:
-        answers = f" for {','.join(fact.answers)}" if fact.answers else ""
-        claim = "" if fact.claim == " ".join(fact.quote.split()) else fact.claim
-        quote = f'"{fact.quote}"' if first[fact.quote] == fact.id else f"the words of {first[fact.quote]}"
-        rows.append((f"{fact.id} {fact.marker}{answers}", (claim, quote)))
-    return quote_rows(rows)
-
-
-def _show_evidence(facts: Sequence[Fact]) -> Shown:
-    """The sources, facts and grades that a text is written or judged by."""
-    label = "The facts (id, marker with the source, sub-questions | claim | quote):"
-    shown = f"The sources:\n{_show_origins(facts)}\n{label}\n{_show_facts(facts, facts)}"
-    return Shown(f"{shown}\nTheir grades:\n{_show_grades(facts)}" if facts else shown)
-
-
-def _show_origins(facts: Iterable[Fact]) -> Shown:
-    """The sources of facts, each once: id, title, version, date, publisher, host; of one title with their paths."""
-    sources = {str(fact.source): fact for fact in facts}
-    titles = Counter(fact.title for fact in sources.values())
-    rows: list[tuple[str, Sequence[str]]] = []
-    for source, fact in sources.items():
-        publisher, host = name_origin(fact.publisher, fact.host)
-        place = name_place(fact.url) if titles[fact.title] > 1 else host
-        rows.append((source, (fact.title, fact.version, fact.published, publisher, place)))
-    return quote_rows(rows)
-
-
-def _list_facts(parts: Sequence[Part]) -> list[Fact]:
-    return list({fact.id: fact for part in parts for fact in part.facts}.values())
-
-
-def _show_claims(facts: Sequence[Fact]) -> Shown:
-    return quote_rows((f"for {','.join(fact.answers)}" if fact.answers else "", (fact.claim,)) for fact in facts)
-
-
-def _show_grades(facts: Sequence[Fact]) -> Shown:
-    """The ids of the facts of each grade; of the most common one only that all others have it."""
-    by_grade = {grade: [fact.id for fact in facts if fact.grade is grade] for grade in Grade}
-    common = max(by_grade, key=lambda grade: len(by_grade[grade]))
-    rows = [(grade.value, " ".join(ids)) for grade, ids in by_grade.items() if ids and grade is not common]
-    return quote_rows((grade, (ids,)) for grade, ids in (*rows, (common.value, "all others" if rows else "all")))
+def _show_counts(read: int, failed: int, unread: int) -> Shown:
+    """Say how many documents were read, could not be read and were not opened; nothing if none was read."""
+    said = [f"{format_count(read, 'document was', 'documents were')} read in all"]
+    said += [f"{failed} could not be read"] if failed else []
+    said += [f"{unread} more {'was' if unread == 1 else 'were'} not opened"] if unread else []
+    return Shown(f"{', '.join(said)}.") if read else Shown("")
 
 
 def _show_yields(queries: Sequence[QueryYield]) -> Shown:
@@ -298,55 +265,11 @@ def _show_links(linked: Sequence[LinkedSource]) -> Shown:
     return quote_rows((f"L{number}", (link.reference, link.context)) for number, link in enumerate(linked, start=1))
 
 
-def _show_facts_of_part(parts: Sequence[Part], at: int) -> Shown:
-    """Show the facts of one part; those that an earlier part has too are named, not shown again."""
-    earlier = {fact.id for part in parts[:at] for fact in part.facts}
-    shown = [fact for part in parts[: at + 1] for fact in part.facts]
-    own = _show_facts((fact for fact in parts[at].facts if fact.id not in earlier), shown)
-    known = " ".join(show_identifier(fact.id) for fact in parts[at].facts if fact.id in earlier)
-    return Shown(f"{own}\nShown above and of this part, too: {known}") if known else own
-
-
 def _show_leaves(node: Node) -> Shown:
     leaves = collect_leaves(node)
     asked = [(leaf.title, leaf.objective, *(question.text for question in leaf.sub_questions)) for leaf in leaves]
     specs = [[f"spec: {spec.text}" for spec in leaf.specs] for leaf in leaves]
     return quote_rows((leaf.path, (*a, *s)) for leaf, a, s in zip(leaves, asked, specs, strict=True))
-
-
-def _number_quotes(doubts: Sequence[Doubt]) -> dict[tuple[str, str, str], str]:
-    """Number the quotes that some sentences cite: each is shown once."""
-    quotes = dict.fromkeys(quote for doubt in doubts for quote in doubt.quotes)
-    return {quote: f"Q{number}" for number, quote in enumerate(quotes, start=1)}
-
-
-def _show_quotes(doubts: Sequence[Doubt]) -> Shown:
-    """One line a quote: its source, if it is not that of the line above, what stands before it, and its words.
-
-    Of what stands before it, the words of a quote above are not shown again.
-    """
-    rows: list[tuple[str, Sequence[str]]] = []
-    above, shown = "", dict[str, str]()
-    for (source, lead, quote), label in _number_quotes(doubts).items():
-        shown = shown if source == above else {}
-        parts = lead.removeprefix("(… ").removesuffix(" …)").split(" … ") if lead else []
-        before = dict.fromkeys(_name_known(each, shown) for each in parts)
-        rows.append(
-            (label, (source if source != above else "", f"(… {' … '.join(before)} …)" if before else "", quote))
-        )
-        above, shown = source, {**shown, " ".join(quote.split()): label}
-    return quote_rows(rows)
-
-
-def _name_known(said: str, shown: Mapping[str, str]) -> str:
-    """Return the label of the quote that has these words, or the words; few words stand in many quotes."""
-    labels = (label for words, label in shown.items() if len(said) >= _KNOWN_CHARS and said in words)
-    return next(labels, said)
-
-
-def _show_cited(doubt: Doubt, doubts: Sequence[Doubt]) -> Shown:
-    numbers = _number_quotes(doubts)
-    return show_identifier(" ".join(dict.fromkeys(numbers[quote] for quote in doubt.quotes))[:200])
 
 
 def _show_pairs(pairs: Sequence[tuple[str, str]]) -> Shown:
@@ -374,23 +297,24 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "names_of": _show_names,
     "gaps_of": _show_gaps,
     "list_other_gaps": _list_other_gaps,
-    "facts_of": _show_facts,
-    "origins_of": _show_origins,
-    "list_facts": _list_facts,
-    "evidence_of": _show_evidence,
-    "claims_of": _show_claims,
-    "grades_of": _show_grades,
+    "facts_of": show_facts,
+    "origins_of": show_origins,
+    "list_facts": list_facts,
+    "evidence_of": show_evidence,
+    "claims_of": show_claims,
+    "counts_of": _show_counts,
+    "grades_of": show_grades,
     "yields_of": _show_yields,
     "sources_of": _show_sources,
     "sections_of": _show_sections,
     "passages_of": _show_passages,
     "contradictions_of": _show_contradictions,
     "links_of": _show_links,
-    "facts_of_part": _show_facts_of_part,
+    "facts_of_part": show_facts_of_part,
     "leaves_of": _show_leaves,
     "pairs": _show_pairs,
     "named_of": _show_named,
-    "quotes_of": _show_quotes,
-    "cited_of": _show_cited,
+    "quotes_of": show_quotes,
+    "cited_of": show_cited,
     "escape_of": _describe_escape,
 }

@@ -33,12 +33,13 @@ from corrobora.analysts.language_model.rendering import (
     render_prompt,
 )
 from corrobora.domain.errors import UserError
-from corrobora.domain.evidence import FactId, PassageId, SourceId
+from corrobora.domain.evidence import FactId, Grade, PassageId, SourceId
 from corrobora.domain.plan import Node, TaskSpec
 from corrobora.ports import Role
 from corrobora.roles.extract import Excerpt, extract
 from corrobora.roles.forms import FACTS, PASSAGES
 from corrobora.roles.refine import Shortfall, refine
+from corrobora.roles.review import critique
 from corrobora.roles.synthesize import Part, reflect
 from corrobora.testing.conformance import SAMPLES, field_names
 
@@ -239,6 +240,24 @@ def test_words_that_stand_in_several_sources_are_shown_once_with_all_their_marke
     written = build_synthesis_prompt("Pumps", parts).user
     assert written.count(f'"{one.quote}"') == 1
     assert f"the words of {one.id}" in written
+
+
+def test_who_corrects_a_text_sees_each_quote_of_a_passage_once_with_its_claims_and_no_ids():
+    one = replace(FACTS[0], claim="It moves much.", quote="It [S9:C9] moves 12 litres.")
+    again = replace(one, id=FactId("F8"), claim="It is strong.")
+    copy = replace(one, id=FactId("F9"), source=SourceId("S8"), claim=one.quote)
+    weak = replace(one, id=FactId("F7"), quote="Or 13.", claim="Or 13.", grade=Grade.UNSUPPORTED)
+    given = next(given for role, given in SAMPLES if role is critique)
+    shown = render_prompt(critique, replace(given, facts=(one, again, copy, weak), read=9, failed=1, unread=2)).user
+    marker, words = one.marker, '"It moves 12 litres."'
+    assert f"\n{marker} | It moves much. | It is strong. | {words.replace('It ', 'It (S9:C9) ')}\n" in shown
+    assert f"\n[S8:C7] | the words of {marker.strip('[]')}\n" not in shown, "one passage has two quotes"
+    assert f'\n{marker} {Grade.UNSUPPORTED.value} | "Or 13."\n' in shown
+    assert not re.search(r"\bF\w+ \[S|for sq-", shown)
+    assert "9 documents were read in all, 1 could not be read, 2 more were not opened." in shown
+    single = render_prompt(critique, replace(given, facts=(one, copy))).user
+    assert f"\n[S8:C7] | the words of {marker.strip('[]')}\n" in single
+    assert "read in all" not in single
 
 
 def test_it_receives_topic_summaries_and_each_fact_once():

@@ -8,7 +8,7 @@ from tests.profiles.research import make_run
 
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.report import Draft, Findings, iter_threads
-from corrobora.engine.review import load_reading_set
+from corrobora.engine.reading_set import load_reading_set
 from corrobora.reporting.verify import check_draft
 
 ABSENT = "None of the {n} documents read mentions zeppelins"
