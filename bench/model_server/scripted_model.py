@@ -113,7 +113,7 @@ class FactLine:
         found = re.match(r"(?:(F\w+) )?(\[S\d+:C\d+\])(?: [A-Z]+)?(?: for (\S+))? \| (.*)", row)
         if found is None:
             return None
-        quote = found.group(4).rpartition(' | "')[2].strip('" ')
+        quote = found.group(4).rpartition(' | "')[2].strip('" …')
         return cls(found.group(1) or "", found.group(2), tuple((found.group(3) or "").split(",")), quote)
 
 

@@ -394,5 +394,5 @@ def _move_place(given: EditableReport, name: str, after: str) -> EditableReport:
     inside = [at for at, line in enumerate(rest.lines) if line.section == after]
     if not inside:  # the only sentence of its section stands at its begin
         return given
-    headed = is_heading(rest.lines[inside[0]].raw)
+    headed = is_heading(rest.lines[inside[0]].text)
     return _insert_lines(rest, inside[0] if headed else inside[0] - 1, replace(piece, lead=""))

@@ -43,6 +43,9 @@ from corrobora.text.markdown import (
 )
 from corrobora.text.tokens import GOES_ON, read_inline, split_words
 
+_NUMBER = re.compile(r"\[\d{1,5}\]")
+# "[7]:" and "[7](" are no citations: behind the number of a marker this sign, which no text has, stands before them.
+_GUARD = "\ufdd0"
 _LINK = re.compile(r"\[([^\]\[]*)\]\([^()\s]*\)|https?://\S+")
 
 
@@ -57,7 +60,7 @@ class NumberedDraft:
     def read(cls, draft: Draft, facts: Sequence[Fact], more: Sequence[str] = ()) -> NumberedDraft:
         """Take a draft apart; a number that it, or `more` text, has in brackets stands for no marker."""
         body = normalize_markers(draft.body)
-        first = 1 + max((int(each) for text in (body, *more) for each in CITATION.findall(text)), default=0)
+        first = 1 + max((int(each[1:-1]) for text in (body, *more) for each in _NUMBER.findall(text)), default=0)
         markers = dict.fromkeys((*(each.group() for each in MARKER.finditer(body)), *(fact.marker for fact in facts)))
         numbers = {marker: f"[{number}]" for number, marker in enumerate(markers, first)}
         quoted = fold_quotes(fact.quote for fact in facts)
@@ -82,11 +85,15 @@ class NumberedDraft:
     def show(self, text: str) -> str:
         """Return a text of the document with its markers."""
         markers = {number: marker for marker, number in self.numbers.items()}
-        return CITATION.sub(lambda found: markers.get(found.group(), found.group()), text)
+        return _NUMBER.sub(lambda found: markers.get(found[0], found[0]), text).replace(_GUARD, "")
 
 
 def _replace_markers(text: str, numbers: dict[str, str]) -> str:
-    return MARKER.sub(lambda found: numbers.get(found.group(), found.group()), text)
+    def replace_marker(found: re.Match[str]) -> str:
+        number = numbers.get(found.group())
+        return found.group() if number is None else number + _GUARD * text.startswith((":", "("), found.end())
+
+    return MARKER.sub(replace_marker, text)
 
 
 def list_withheld(draft: NumberedDraft, checks: Sequence[SentenceCheck], most: int) -> tuple[Failing, ...]:

@@ -174,7 +174,8 @@ def _check_line(line: str, header: Sequence[str], evidence: _Evidence) -> tuple[
     checks: list[SentenceCheck] = []
     lost = 0
     lead = item.group() if (item := LEAD.match(line)) else ""
-    for text, cited in iter_cited_sentences(line[len(lead) :], evidence.told):
+    for text, markers in iter_cited_sentences(line[len(lead) :], evidence.told):
+        cited = list(dict.fromkeys(markers))  # one passage may carry several clauses
         known = [marker for marker in cited if marker in evidence.by_marker][: LIMITS.citations_per_sentence]
         lost += len(cited) - len(known)
         check, carrying = _check_sentence(read_inline(text), cited, known, evidence)

@@ -79,6 +79,10 @@ def test_what_goes_behind_one_place_stands_there_in_the_order_in_which_it_is_giv
     assert made.index("| 1991") < made.index("| 1992") < made.index("| 1993") < made.index("## Rest")
     moved = revise(Edit(EditAction.MOVE, "0.2", after="2.2"), Edit(EditAction.MOVE, "0.1", after="2.2"))
     assert moved.rstrip().endswith(f"It was dredged in 1989 {CITED}. The basin of Ardal is 9 metres deep {CITED}.")
+    opens = revise(Edit(EditAction.MOVE, "0.1", after="2"), Edit(EditAction.MOVE, "0.2", after="2"))
+    assert (
+        "## Rest\n\nThe basin of Ardal is 9 metres deep [S1:C1].\n\nIt was dredged in 1989 [S1:C1].\n\nPilots" in opens
+    )
     ends = revise(add("2", "First."), add("2", "Second."))
     assert ends.rstrip().endswith("First.\n\nSecond.")
 
@@ -117,7 +121,25 @@ def test_what_cannot_stand_there_is_not_made(edit: Edit) -> None:
 
 
 _MARKS = st.sampled_from(
-    ["[S1:C1]", "[3]", ". ", "\n", "\n\n", "- ", "1. ", "## ", "| ", "|---|\n", "```\n", "> ", "**"]
+    [
+        "[S1:C1]",
+        "[S1:C1]: ",
+        "[S1:C1](",
+        "[2]:",
+        "\\[9]",
+        "[3]",
+        ". ",
+        "\n",
+        "\n\n",
+        "- ",
+        "1. ",
+        "## ",
+        "| ",
+        "|---|\n",
+        "```\n",
+        "> ",
+        "**",
+    ]
 )
 _WORDS = st.sampled_from(["The basin", "of 9", "e.g. ships", "Sie", "x. Y", "*b*", "`c`", "终。文"])
 _TEXT = st.lists(st.one_of(_MARKS, _WORDS), max_size=30).map("".join)

@@ -141,7 +141,23 @@ def test_a_block_of_code_is_given_back_as_a_block() -> None:
 
 
 _MARKS = st.sampled_from(
-    ["[S1:C1]", "(S1:C1)", "[3]", "[S7:C2]", ". ", "\n", "\n\n", "- ", "## ", "| ", "|---|\n", "```\n"]
+    [
+        "[S1:C1]",
+        "[S1:C1]: ",
+        "\\[S1:C1](",
+        "[2]:",
+        "(S1:C1)",
+        "[3]",
+        "[S7:C2]",
+        ". ",
+        "\n",
+        "\n\n",
+        "- ",
+        "## ",
+        "| ",
+        "|---|\n",
+        "```\n",
+    ]
 )
 _WORDS = st.sampled_from(["The basin", "of 9", "e.g. ships", "Sie", "e", "9", "x. Y", "*b*", "[a](b)"])
 
@@ -151,3 +167,18 @@ def test_a_draft_is_taken_apart_and_joined_again_byte_for_byte(body: str) -> Non
     draft = replace(DRAFT, body=body)
     assert apply_repair(draft, (), FACTS).body == normalize_markers(body)
     list_withheld(NumberedDraft.read(draft, FACTS), check_draft(draft, FACTS).checks, 40)
+
+
+def test_a_marker_before_a_colon_or_a_bracket_stays_a_marker_and_its_sentence_is_told_by_its_id() -> None:
+    body = (
+        "Pilots must be called [S1:C1]: by radio, as the basin is 12 metres deep [S1:C1].\n\n"
+        "- It is deep [S1:C1](see [5]: below and \\[6]).\n- Pilots must be called by radio [S1:C1]."
+    )
+    draft = replace(DRAFT, body=body)
+    numbered = NumberedDraft.read(draft, FACTS)
+    assert apply_repair(draft, (), FACTS).body == body
+    assert numbered.document.find_piece("0.1").cited == numbered.document.find_piece("0.3").cited
+    [(name, (why, text)), *_] = list_withheld(numbered, check_draft(draft, FACTS).checks, 40)
+    assert (name, "12" in why, text) == ("0.1", True, body.partition("\n")[0])
+    new = "Pilots must be called [S1:C1]: by radio."
+    assert apply_repair(draft, (reword("0.1", new),), FACTS).body == body.replace(text, new)

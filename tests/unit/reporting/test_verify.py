@@ -374,3 +374,9 @@ def test_a_trend_of_which_nothing_is_computed_is_told_as_other_words() -> None:
     said = "Each further bounce of the same day increases the score again. [S1:C1]"
     [check] = check_draft(Draft("T", said), [_fact(once), _fact("A score is stale after days.")]).checks
     assert check.follows == "restatement"
+
+
+def test_a_marker_of_two_clauses_is_printed_once_and_none_is_lost() -> None:
+    said = "Verifiers SHALL NOT require users to change secrets periodically [S1:C1], but SHALL after a compromise [S1:C1]."
+    checked = check_draft(Draft("T", said), [_fact()])
+    assert (checked.draft.body.count("[S1:C1]"), checked.removed_markers) == (1, 0)

@@ -12,6 +12,7 @@ from corrobora.domain.evidence import Fact, Grade
 from corrobora.roles.forms import Shown, name_origin, name_place, quote_rows, show_identifier
 from corrobora.roles.review import Doubt
 from corrobora.roles.synthesize import Part
+from corrobora.text.tokens import GOES_ON
 
 _KNOWN_CHARS = 20  # of words that are named by the quote that has them
 
@@ -25,10 +26,19 @@ def show_facts(facts: Iterable[Fact], shown: Sequence[Fact]) -> Shown:
     rows: list[tuple[str, Sequence[str]]] = []
     for fact in facts:
         answers = f" for {','.join(fact.answers)}" if fact.answers else ""
-        claim = "" if fact.claim == " ".join(fact.quote.split()) else fact.claim
-        quote = f'"{fact.quote}"' if first[fact.quote] == fact.id else f"the words of {first[fact.quote]}"
-        rows.append((f"{fact.id} {fact.marker}{answers}", (claim, quote)))
+        quote = _show_quote(fact) if first[fact.quote] == fact.id else f"the words of {first[fact.quote]}"
+        rows.append((f"{fact.id} {fact.marker}{answers}", (_show_claim(fact), quote)))
     return quote_rows(rows)
+
+
+def _show_claim(fact: Fact) -> str:
+    """Return the claim of a fact, or nothing if it has the words of its quote."""
+    return "" if fact.claim.removesuffix(f" {GOES_ON}") == " ".join(fact.quote.split()) else fact.claim
+
+
+def _show_quote(fact: Fact) -> str:
+    """Return the quote of a fact, with a sign behind it if code was cut off there."""
+    return f'"{fact.quote}"' + f" {GOES_ON}" * (not _show_claim(fact) and fact.claim.endswith(f" {GOES_ON}"))
 
 
 def show_evidence(facts: Sequence[Fact]) -> Shown:
@@ -40,13 +50,14 @@ def show_evidence(facts: Sequence[Fact]) -> Shown:
     rows: dict[tuple[str, Grade, str], list[str]] = {}
     for fact in facts:
         claims = rows.setdefault((fact.marker, fact.grade, fact.quote), [])
-        claims += [fact.claim] if fact.claim != " ".join(fact.quote.split()) else []
+        claims += [claim] if (claim := _show_claim(fact)) else []
+    quotes = {fact.quote: _show_quote(fact) for fact in reversed(facts)}
     single = Counter(marker for marker, _, _ in rows)
     first = {quote: marker for marker, _, quote in reversed(rows) if single[marker] == 1}
     shown: list[tuple[str, Sequence[str]]] = []
     for (marker, grade, quote), claims in rows.items():
         known = first.get(quote, marker)
-        said = f'"{quote}"' if known == marker else f"the words of {known.strip('[]')}"
+        said = quotes[quote] if known == marker else f"the words of {known.strip('[]')}"
         label = marker if grade is common else f"{marker} {grade.value}"
         shown.append((label, (*dict.fromkeys(claims), said)))
     form = f"marker with the source, grade{f' if it is not {common.value}' if facts else ''} | claim | quote"

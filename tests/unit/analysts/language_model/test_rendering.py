@@ -161,18 +161,18 @@ FROZEN = {
     "edit": "edit@fe5dc6eab01e.0f35ec11",
     "clarify": "clarify@42a0b5b23ef0.2343b163",
     "plan": "plan@54495e188578.e413ebe5",
-    "refine": "refine@e973180d74e6.411a1166",
+    "refine": "refine@25813cac7b8a.411a1166",
     "scope": "scope@45d73ba5d010.63700b1e",
     "scout": "scout@bff1af2b38aa.09b806af",
     "extract": "extract@425f6de27d15.10cb88ef",
     "reflect": "reflect@7a87fd51a49f.4e308c7c",
-    "synthesize": "synthesize@493366d309eb.7999585e",
-    "summarize": "summarize@f2c961c6782c.e062b737",
+    "synthesize": "synthesize@5a55d786d81c.7999585e",
+    "summarize": "summarize@11e3e5b01283.e062b737",
     "confirm": "confirm@da595c2be53d.bb752e7b",
-    "critique": "critique@fb3f4fa7f3e2.00539e47",
-    "revise": "revise@8da8eeeccbca.2de51600",
-    "repair": "repair@2e22bc798750.bc60fe52",
-    "judge": "judge@dc1b07b7998a.aed8607e",
+    "critique": "critique@259cf91e1a95.00539e47",
+    "revise": "revise@dda7c6191bc1.2de51600",
+    "repair": "repair@da29582e3112.bc60fe52",
+    "judge": "judge@9a09d0f1b71c.aed8607e",
 }
 
 
@@ -255,6 +255,8 @@ def test_who_corrects_a_text_sees_each_quote_of_a_passage_once_with_its_claims_a
     assert f'\n{marker} {Grade.UNSUPPORTED.value} | "Or 13."\n' in shown
     assert not re.search(r"\bF\w+ \[S|for sq-", shown)
     assert "9 documents were read in all, 1 could not be read, 2 more were not opened." in shown
+    cut = replace(one, quote="pump --fast", claim="pump --fast …")
+    assert f'\n{marker} | "pump --fast" …\n' in render_prompt(critique, replace(given, facts=(cut,))).user
     single = render_prompt(critique, replace(given, facts=(one, copy))).user
     assert f"\n[S8:C7] | the words of {marker.strip('[]')}\n" in single
     assert "read in all" not in single
