@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -245,7 +246,7 @@ FORMS = {
     "［S1：C1］": "[S1:C1]",
     "[s1:c1]": "[S1:C1]",
     "[S1:C1, S9:C9]": "[S1:C1]",
-    "[S1:C1; S9:C9; S1:C1]": "[S1:C1][S1:C1]",
+    "[S1:C1; S9:C9; S1:C1]": "[S1:C1]",
     "[S9:C9, C8][S1:C1]": "[S1:C1]",
 }
 
@@ -254,7 +255,7 @@ FORMS = {
 def test_m24_m25_malformed_and_foreign_markers_become_known_ones_or_nothing(given_form: str) -> None:
     found = check_draft(Draft("t", f"{WHOLE} {given_form}"), [_fact()])
     assert found.draft.body == f"{WHOLE} {FORMS[given_form]}"
-    assert found.removed_markers == given_form.upper().count("C") - FORMS[given_form].count("C")
+    assert found.removed_markers == len(set(re.findall("C[89]", given_form)))
 
 
 def test_m25_two_passages_of_one_source_in_one_bracket_are_two_markers() -> None:
@@ -268,9 +269,10 @@ def test_m25_normalizing_twice_changes_nothing_more(text: str) -> None:
 
 
 def test_m28_of_ten_thousand_citations_of_a_sentence_a_few_stay() -> None:
-    found = check_draft(Draft("t", f"{WHOLE} " + "[S1:C1]" * 10_000), [_fact()])
-    assert found.draft.body.count("[S1:C1]") == LIMITS.citations_per_sentence
-    assert found.removed_markers == 10_000 - LIMITS.citations_per_sentence
+    facts = [replace(_fact(), passage=PassageId(f"C{number}")) for number in range(100)]
+    found = check_draft(Draft("t", f"{WHOLE} {''.join(fact.marker for fact in facts)}{'[S1:C1]' * 10_000}"), facts)
+    assert found.draft.body.count("[S1:C") == LIMITS.citations_per_sentence
+    assert found.removed_markers == 100 - LIMITS.citations_per_sentence
     assert check_draft(Draft("t", "[S1:C1, " * 10_000), [_fact()]).draft.body.count("SHALL") == 0
 
 
@@ -377,6 +379,6 @@ def test_a_trend_of_which_nothing_is_computed_is_told_as_other_words() -> None:
 
 
 def test_a_marker_of_two_clauses_is_printed_once_and_none_is_lost() -> None:
-    said = "Verifiers SHALL NOT require users to change secrets periodically [S1:C1], but SHALL after a compromise [S1:C1]."
+    said = "Verifiers SHALL NOT require users to change secrets [S1:C1], but SHALL after a compromise [S1:C1]."
     checked = check_draft(Draft("T", said), [_fact()])
     assert (checked.draft.body.count("[S1:C1]"), checked.removed_markers) == (1, 0)

@@ -53,10 +53,10 @@ def show_evidence(facts: Sequence[Fact]) -> Shown:
         claims += [claim] if (claim := _show_claim(fact)) else []
     quotes = {fact.quote: _show_quote(fact) for fact in reversed(facts)}
     single = Counter(marker for marker, _, _ in rows)
-    first = {quote: marker for marker, _, quote in reversed(rows) if single[marker] == 1}
+    first = {quote: marker for marker, _, quote in reversed(rows)}
     shown: list[tuple[str, Sequence[str]]] = []
     for (marker, grade, quote), claims in rows.items():
-        known = first.get(quote, marker)
+        known = first[quote] if single[first[quote]] == 1 else marker  # else it names no single quote
         said = quotes[quote] if known == marker else f"the words of {known.strip('[]')}"
         label = marker if grade is common else f"{marker} {grade.value}"
         shown.append((label, (*dict.fromkeys(claims), said)))

@@ -246,13 +246,15 @@ def test_who_corrects_a_text_sees_each_quote_of_a_passage_once_with_its_claims_a
     one = replace(FACTS[0], claim="It moves much.", quote="It [S9:C9] moves 12 litres.")
     again = replace(one, id=FactId("F8"), claim="It is strong.")
     copy = replace(one, id=FactId("F9"), source=SourceId("S8"), claim=one.quote)
-    weak = replace(one, id=FactId("F7"), quote="Or 13.", claim="Or 13.", grade=Grade.UNSUPPORTED)
+    weak = replace(one, id=FactId("F7"), quote="Or 13.", claim="Or 13.", grade=Grade.PLAUSIBLE)
     given = next(given for role, given in SAMPLES if role is critique)
     shown = render_prompt(critique, replace(given, facts=(one, again, copy, weak), read=9, failed=1, unread=2)).user
-    marker, words = one.marker, '"It moves 12 litres."'
-    assert f"\n{marker} | It moves much. | It is strong. | {words.replace('It ', 'It (S9:C9) ')}\n" in shown
-    assert f"\n[S8:C7] | the words of {marker.strip('[]')}\n" not in shown, "one passage has two quotes"
-    assert f'\n{marker} {Grade.UNSUPPORTED.value} | "Or 13."\n' in shown
+    marker = one.marker
+    rows = shown.split("\n")
+    [row] = [row for row in rows if row.startswith(f"{marker} | It moves much. | It is strong. | ")]
+    assert "[S9:C9]" not in row
+    assert "the words of" not in shown, "the passage has two quotes"
+    assert f'\n{marker} {Grade.PLAUSIBLE.value} | "Or 13."\n' in shown
     assert not re.search(r"\bF\w+ \[S|for sq-", shown)
     assert "9 documents were read in all, 1 could not be read, 2 more were not opened." in shown
     cut = replace(one, quote="pump --fast", claim="pump --fast …")
