@@ -103,7 +103,7 @@ async def test_a_reviser_that_was_told_what_is_withheld_and_left_it_is_not_asked
         found = await harness.run(server, "angles")
         await good(found, harness)
     [told] = [asked.user for asked in server.asked if is_role(asked, "revise")]
-    assert all(text in told for text in ("The opening does not", "Withheld, because", "97 days"))
+    assert all(text in told for text in ("The opening does not", "is withheld, because", "97 days"))
     assert WITHHELD in found.markdown
     assert found.markdown.startswith("# The gates of Orrin mill\n")
 

@@ -259,7 +259,7 @@ async def test_a_critic_sees_what_is_cited_and_the_best_of_the_rest_and_a_judge_
     answers = {"extract": lambda page: extract_sentences(page, *rules), "synthesize": write}
     question = "How long is each box of Wexmoor kept, and in which room?"
     done = await run_over_wire("angles", answers, question=question, documents=documents)
-    shown = {role: len(re.findall(r"^F\w+ \[S", done.prompts(role)[0], re.MULTILINE)) for role in ROLES}
+    shown = {role: len(re.findall(r"^(?:F\w+ )?\[S\d", done.prompts(role)[0], re.MULTILINE)) for role in ROLES}
     assert shown == {"synthesize": 30, "critique": 3 + MAX_LEFT_OUT_SHOWN, "judge": 3}
 
 
