@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from copy import deepcopy
+from importlib import import_module
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -174,8 +175,6 @@ def _extract_body(tree: Element) -> Element | None:
 
 def _flatten_marks(tree: Element) -> None:
     """Make the words that are marked within a text a part of that text; code of several lines stays a block."""
-    from lxml.etree import strip_tags  # noqa: PLC0415 - as below
-
     for each in tree.iter("code", "label", "q", "time"):
         around = each.getparent()
         if each.tag == "q":
@@ -185,7 +184,7 @@ def _flatten_marks(tree: Element) -> None:
             each.tag = "code" if block else "b"
         elif around is not None and around.tag in _TEXTS:
             each.tag = "b"
-    strip_tags(tree, *_MARKS)
+    import_module("lxml.etree").strip_tags(tree, *_MARKS)  # it has no types
 
 
 def _tell_repeats_apart(tree: Element) -> None:
