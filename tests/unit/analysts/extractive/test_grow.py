@@ -24,6 +24,16 @@ def test_a_sentence_that_points_back_takes_the_one_before() -> None:
     assert quote(text, "40 minutes") == ("The ferry sails from the stone pier. It takes 40 minutes to the island.")
 
 
+@pytest.mark.parametrize(
+    "opens", ["If that fails,", "If so,", "After this", "In such cases", "Even so,", "These boats show"]
+)
+def test_a_condition_that_points_back_takes_the_one_before(opens: str) -> None:
+    text = (
+        f"The guard calls each boat by its radio. {opens} the guard writes its name down. Cows graze near the church."
+    )
+    assert quote(text, "its name down").startswith("The guard calls")
+
+
 def test_a_sentence_that_stands_alone_stays_alone() -> None:
     text = "The ferry sails from the stone pier at noon. Cows graze on the meadow near the old church."
     assert quote(text, "stone pier") == "The ferry sails from the stone pier at noon."
