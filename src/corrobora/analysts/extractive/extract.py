@@ -33,7 +33,7 @@ _OPENS_BACK = re.compile(
     r"(?i)^(?:[-*] )?(?:\((?=[^()]*\)[.!]?$)|it|they|he|she|its|their|his|her|both|neither|the (?:former|latter|same)|"
     r"(?:in )?(?:that|which|this) case|in such (?:a case|cases)|if (?:so|not|that|this)|"
     r"(?:after|before|until) (?:that|this)|at (?:that|this) point|doing so|to do (?:so|this|that)|even so|"
-    r"(?:these|those|such(?! as\b))(?= [a-z]+s\b)|otherwise|instead|therefore|thus|hence|so|then|also|however|but|yet|"
+    r"otherwise|instead|therefore|thus|hence|so|then|also|however|but|yet|"
     r"nevertheless|nonetheless|in addition|additionally|moreover|furthermore|similarly|likewise|accordingly|"
     r"consequently|for (?:example|instance)|as a result|reasons?:|yes|no|"
     r"(?:this|that|these|those|such)(?= (?:is|are|was|were|has|have|had|can|cannot|could|may|might|must|should|shall|"
