@@ -24,9 +24,7 @@ def test_a_sentence_that_points_back_takes_the_one_before() -> None:
     assert quote(text, "40 minutes") == ("The ferry sails from the stone pier. It takes 40 minutes to the island.")
 
 
-@pytest.mark.parametrize(
-    "opens", ["If that fails,", "If so,", "After this", "In such cases", "Even so,", "These boats show"]
-)
+@pytest.mark.parametrize("opens", ["If that fails,", "If so,", "After this", "In such cases", "Even so,"])
 def test_a_condition_that_points_back_takes_the_one_before(opens: str) -> None:
     text = (
         f"The guard calls each boat by its radio. {opens} the guard writes its name down. Cows graze near the church."
