@@ -45,12 +45,23 @@ NAME = """() => (document.activeElement.getAttribute('aria-label') || document.a
     .trim().slice(0, 60)"""
 
 
+def look(page: Page) -> str | None:
+    """Return what is wrong with the element that has the focus once the page has come to rest, see `LOOK`."""
+    fault: str | None = page.evaluate(LOOK)
+    for _ in range(40):
+        if not fault:
+            break
+        page.wait_for_timeout(25)  # what opens on focus is placed, and what was open before is closed
+        fault = page.evaluate(LOOK)
+    return fault
+
+
 def walk(page: Page) -> tuple[int, list[str]]:
     """Press the Tab key until the focus leaves the page; return the number of stops, and what is wrong with some."""
     faults = list[str]()
     for stop in range(MOST_STOPS):
         page.keyboard.press("Tab")
-        fault = page.evaluate(LOOK)
+        fault = look(page)
         if fault is None:
             return stop, faults
         if fault:

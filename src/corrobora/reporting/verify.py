@@ -170,9 +170,7 @@ def _check_line(line: str, header: Sequence[str], evidence: _Evidence) -> tuple[
         return line, [], 0
     if is_row(line):
         return _check_row(line, header, evidence)
-    printed: list[str] = []
-    checks: list[SentenceCheck] = []
-    lost = 0
+    printed, checks, lost = list[str](), list[SentenceCheck](), 0
     lead = item.group() if (item := LEAD.match(line)) else ""
     for text, markers in iter_cited_sentences(line[len(lead) :], evidence.told):
         cited = list(dict.fromkeys(markers))  # one passage may carry several clauses
