@@ -312,6 +312,12 @@ def test_words_that_are_marked_stay_where_they_stand(outer: str):
     assert all(f"Keep the file in onetwo{n}three, and then read it." in text for n in range(len(MARKS)))
 
 
+def test_a_label_that_belongs_to_a_form_is_no_text():
+    form = "<div><label>Your address</label><input name='address'></div>"
+    text = read_html(f"<html><body><h1>Bus</h1>{FILLED}{form}{FILLED}</body></html>".encode()).text
+    assert "Your address" not in text
+
+
 def test_a_quotation_within_a_sentence_is_shown_in_quotation_marks():
     page = f"<html><body><h1>Bus</h1>{FILLED}<p>They call it <q>the <b>main</b> road</q>, and use it.</p></body></html>"
     assert "They call it “the main road”, and use it." in read_html(page.encode()).text

@@ -262,12 +262,12 @@ def test_letters_that_old_fonts_of_tex_keep_in_place_of_control_characters_are_r
     parsed = read_pdf(
         made(
             "We \\014rst compare di\\013erent and e\\016cient ways of an o\\017ine check.\n"
-            "They re\\015ect pages 12{17 of the \\\\marked text\\042 in the \\014le that was read."
+            "\\017 They re\\015ect pages 12{17 of the \\\\marked text\\042 in the \\014le that was read."
         )
     )
     text = " ".join(parsed.text.split())
     assert "We first compare different and efficient ways of an offline check." in text
-    assert "They reflect pages 12–17 of the “marked text” in the file that was read." in text
+    assert "• They reflect pages 12–17 of the “marked text” in the file that was read." in text
 
 
 def test_a_page_without_such_letters_keeps_its_braces_and_backslashes():
