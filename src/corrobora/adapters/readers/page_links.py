@@ -8,7 +8,7 @@ where the main part of a page begins. Runs in the parser's process, before the a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain, islice, takewhile
 
 from corrobora.adapters.readers.article_text import HEADINGS
@@ -17,6 +17,7 @@ from corrobora.adapters.readers.declared import Element
 _NEAR = 20  # elements around a list in which its surroundings are looked for
 _LISTS = ("ul", "ol", "dl")
 _LEADS = frozenset({*HEADINGS, "p"})  # above a list that belongs to a text
+_LEADS_IN = (":", "：")  # ends words that lead to what follows
 _ASIDE = frozenset({"nav", "header", "footer", "aside", "form"})
 _MAIN = frozenset({"main", "article"})
 _MENU = re.compile(
@@ -35,7 +36,7 @@ def free_links(page: Element) -> bool:
 
     Return True if the main part of the page has nothing else to say.
     """
-    contents = [each for each in page.iter("ul", "ol") if _lists_contents(each)]
+    contents = [each for each in page.iter(*_LISTS) if _lists_contents(each)]
     for each in contents:
         if each.getparent() is not None:
             _drop_contents(each)
@@ -73,7 +74,7 @@ def _is_of_text(element: Element) -> bool:
     lead = _find_lead(element)
     if lead is None or not _is_text(lead):
         return False
-    return (lead.tag == "p" and _says(lead).endswith((":", "："))) or any(map(_has_prose, around[:2]))
+    return (lead.tag == "p" and _says(lead).endswith(_LEADS_IN)) or any(map(_has_prose, around[:2]))
 
 
 def _list_around(element: Element) -> Iterator[Element]:
@@ -103,13 +104,13 @@ def _find_lead(element: Element) -> Element | None:
 def _lists_contents(element: Element) -> bool:
     """True for a list of nothing but links that is called a table of contents, or leads to places of its own page."""
     links: list[Element] = [each for each in element.iter("a") if _says(each)]
-    if not links or _is_text(element):
+    if not links or _is_text(element, str.isalpha):  # the numbers of parts and pages say nothing else
         return False
     around: Iterator[Element] = element.iterancestors()
     if any(map(_is_contents, (element, *islice(around, _WRAPPERS)))):
         return True
     lead = _find_lead(element)
-    led = lead is not None and lead.tag == "p"
+    led = lead is not None and lead.tag == "p" and _says(lead).endswith(_LEADS_IN)
     return len(links) >= _LEAST_LINKS and not led and all((each.get("href") or "").startswith("#") for each in links)
 
 
@@ -145,14 +146,16 @@ def _says(element: Element) -> str:
     return "".join(element.itertext()).strip()
 
 
-def _is_text(element: Element) -> bool:
+def _is_text(element: Element, counts: Callable[[str], bool] = str.isalnum) -> bool:
     """True for words of which not all are links."""
     linked = chain.from_iterable(link.itertext() for link in element.iter("a"))
-    return sum(map(_count_letters, element.itertext())) > sum(map(_count_letters, linked))
+    return sum(_count_letters(each, counts) for each in element.itertext()) > sum(
+        _count_letters(each, counts) for each in linked
+    )
 
 
-def _count_letters(text: str) -> int:
-    return sum(map(str.isalnum, text))
+def _count_letters(text: str, counts: Callable[[str], bool] = str.isalnum) -> int:
+    return sum(map(counts, text))
 
 
 def _has_prose(element: Element) -> bool:

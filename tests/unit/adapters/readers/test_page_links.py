@@ -41,11 +41,13 @@ def test_a_list_of_links_that_words_lead_in_is_read() -> None:
         "<div class='toctree-wrapper compound'><p class='caption'>Contents:</p><ul>%s</ul></div>",
         "<div class='contents local topic'><p class='topic-title'>On this page</p><ul>%s</ul></div>",
         "<ul>%s</ul>",
+        "<dl>%s</dl>",
     ],
 )
 def test_a_table_of_contents_is_no_text(contents: str) -> None:
     parts = ("Before you start", "Open the valve", "Drain the pump", "When it leaks")
-    listed = contents % "".join(f"<li><a href='#{at}'>{part}</a></li>" for at, part in enumerate(parts))
+    item = "<dt>{}. <a href='#{}'>{}</a></dt>" if "dl" in contents else "<li><a href='#{1}'>{2}</a></li>"
+    listed = contents % "".join(item.format(at + 1, at, part) for at, part in enumerate(parts))
     chapters = "".join(f"<h2>{part}</h2>{PROSE}" for part in parts)
     text = read_page(f"<h1>Pumps</h1><p>How to run a pump.</p>{listed}{chapters}")
     assert [text.count(part) for part in parts] == [1, 1, 1, 1]
