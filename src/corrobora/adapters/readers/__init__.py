@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from corrobora.adapters.readers import outline, paging
+from corrobora.adapters.readers.contents import drop_contents
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS
@@ -324,6 +325,7 @@ _OUTLINE_LINES = 500_000  # a longer text is hardly laid out by hand, and its ou
 def read_text(data: bytes, charset: str = "") -> ParsedDocument:
     """Return the text of a file with its outline. Raises `ReadError` if the bytes are no text."""
     whole, dated = paging.join_pages(decode_pages(data, charset))
+    whole = drop_contents([whole])[0]
     written = outline.join_quoted(outline.open_frames(outline.join_hyphenated(whole)))
     lines = [line.rstrip() for line in written.strip("\n").split("\n")]
     text, headings = outline.read_outline(lines) if len(lines) <= _OUTLINE_LINES else ("\n".join(lines), ())

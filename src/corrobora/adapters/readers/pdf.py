@@ -17,6 +17,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from corrobora.adapters.readers import TextWriter, fold_spaces
+from corrobora.adapters.readers.contents import drop_contents
 from corrobora.adapters.readers.paging import drop_running_lines
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
@@ -99,7 +100,7 @@ def read_pdf(data: bytes, charset: str = "", *, max_pages: int = LIMITS.pdf_max_
             ) from error
         raise ReadError(ReadOutcome.BROKEN, "The PDF is damaged.") from error
     writer = TextWriter()
-    pages = drop_running_lines(pages)
+    pages = drop_contents(drop_running_lines(pages))
     write_pages(pages, writer)
     text = writer.build_parsed().text
     _check_text(text)

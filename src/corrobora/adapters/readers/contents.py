@@ -1,0 +1,96 @@
+"""Tables of contents of paged text: lines that name a heading and its page are left out.
+
+Such a line says nothing that its heading does not say, and holds the words of every question. Knows leaders, Arabic and
+Roman numbers of pages, and titles that go over two lines. Does not know links: `page_links` knows those.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+_ENTRY = re.compile(r"(.*?[^\W\d_]{2}.*?)((?:[\s.…·_]*(?:\.\s?){3,}|[…·]+)[\s.…·]*|\s+)(\d{1,4}|[ivxl]{1,7})")
+_LEADER = re.compile(r"(?:\.\s?){3,}|[…·]")
+_NUMBERED = re.compile(
+    r"(?:chapter|section|appendix|part|kapitel|teil)?\s*(?:[\dA-Z]{1,3}(?:\.\d+)*|[IVX]+)[.):]?\s+", re.IGNORECASE
+)
+_FEWEST = 4  # entries
+_HEADINGS_SHARE = 0.5  # of entries whose titles stand elsewhere as lines of their own
+_LEADERS_SHARE = 0.25  # the same, where leaders tell an entry
+
+
+class _Line(NamedTuple):
+    page: int
+    at: int
+    title: str  # "" for a line that ends in no number of a page
+    number: int
+    led: bool
+
+
+def drop_contents(pages: Sequence[str]) -> list[str]:
+    """Return pages without their tables of contents; a table of values, whose rows are no headings, stays."""
+    split = [page.split("\n") for page in pages]
+    lines = [
+        _read_line(line, page, at) for page, own in enumerate(split) for at, line in enumerate(own) if line.strip()
+    ]
+    runs = list(_find_runs(lines))
+    listed = {(line.page, line.at) for run in runs for line in run}
+    if not listed:
+        return list(pages)
+    headings = {
+        _fold_title(line)
+        for page, own in enumerate(split)
+        for at, line in enumerate(own)
+        if line.strip() and (page, at) not in listed
+    }
+    gone = {(line.page, line.at) for run in runs if _are_headings(run, headings) for line in run}
+    return [
+        "\n".join(line for at, line in enumerate(own) if (page, at) not in gone) if gone else pages[page]
+        for page, own in enumerate(split)
+    ]
+
+
+def _read_line(line: str, page: int, at: int) -> _Line:
+    entry = _ENTRY.fullmatch(line.strip())
+    if entry is None:
+        return _Line(page, at, "", 0, led=False)
+    number = int(entry[3]) if entry[3].isdecimal() else 0
+    return _Line(page, at, _fold_title(entry[1]), number, led=_LEADER.search(entry[2]) is not None)
+
+
+def _fold_title(title: str) -> str:
+    words = " ".join(title.split())
+    return (words[len(found[0]) :] if (found := _NUMBERED.match(words)) else words).casefold()
+
+
+def _find_runs(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
+    """Yield entries that follow one another, their numbers never falling, with the beginnings of their titles."""
+    run: list[_Line] = []
+    for known, group in groupby(lines, key=lambda line: bool(line.title)):
+        found = list(group)
+        if not known and len(found) > 1:
+            yield from _close(run)
+            run = []
+        for line in found:
+            if run and line.title and line.number < max(each.number for each in run):
+                yield from _close(run)
+                run = []
+            if run or line.title:
+                run.append(line)
+    yield from _close(run)
+
+
+def _close(run: list[_Line]) -> Iterator[list[_Line]]:
+    while run and not run[-1].title:
+        run.pop()
+    if sum(bool(line.title) for line in run) >= _FEWEST:
+        yield run
+
+
+def _are_headings(run: Sequence[_Line], headings: set[str]) -> bool:
+    entries = [line for line in run if line.title]
+    share = sum(line.title in headings for line in entries) / len(entries)
+    led = sum(line.led for line in entries) / len(entries)
+    return share >= (_LEADERS_SHARE if led >= _HEADINGS_SHARE else _HEADINGS_SHARE)
