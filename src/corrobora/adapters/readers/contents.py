@@ -11,11 +11,14 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-_ENTRY = re.compile(r"(.*?[^\W\d_]{2}.*?)((?:[\s.…·_]*(?:\.\s?){3,}|[…·]+)[\s.…·]*|\s+)(\d{1,4}|[ivxl]{1,7})")
-_LEADER = re.compile(r"(?:\.\s?){3,}|[…·]")
+_PAGE = re.compile(r"(?<![^\s.…·])(?:\d{1,4}|[ivxl]{1,7})\Z")
+_NAMED = re.compile(r"[^\W\d_]{2}")
+_GAP = " \t\u00a0._…·"  # between a title and its page
+_LEADER = re.compile(r"(?:\.\s?){3}|[…·]")
 _NUMBERED = re.compile(
     r"(?:chapter|section|appendix|part|kapitel|teil)?\s*(?:[\dA-Z]{1,3}(?:\.\d+)*|[IVX]+)[.):]?\s+", re.IGNORECASE
 )
+_PAGE_CHARS = 8  # of a number of a page, with what stands before it
 _FEWEST = 4  # entries
 _HEADINGS_SHARE = 0.5  # of entries whose titles stand elsewhere as lines of their own
 _LEADERS_SHARE = 0.25  # the same, where leaders tell an entry
@@ -53,11 +56,13 @@ def drop_contents(pages: Sequence[str]) -> list[str]:
 
 
 def _read_line(line: str, page: int, at: int) -> _Line:
-    entry = _ENTRY.fullmatch(line.strip())
-    if entry is None:
+    line = line.strip()
+    found = _PAGE.search(line, max(0, len(line) - _PAGE_CHARS))
+    title = line[: found.start()].rstrip(_GAP) if found else ""
+    if found is None or _NAMED.search(title) is None:
         return _Line(page, at, "", 0, led=False)
-    number = int(entry[3]) if entry[3].isdecimal() else 0
-    return _Line(page, at, _fold_title(entry[1]), number, led=_LEADER.search(entry[2]) is not None)
+    number = int(found[0]) if found[0].isdecimal() else 0
+    return _Line(page, at, _fold_title(title), number, led=_LEADER.search(line, len(title), found.start()) is not None)
 
 
 def _fold_title(title: str) -> str:
@@ -68,16 +73,18 @@ def _fold_title(title: str) -> str:
 def _find_runs(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
     """Yield entries that follow one another, their numbers never falling, with the beginnings of their titles."""
     run: list[_Line] = []
+    highest = 0
     for known, group in groupby(lines, key=lambda line: bool(line.title)):
         found = list(group)
         if not known and len(found) > 1:
             yield from _close(run)
             run = []
         for line in found:
-            if run and line.title and line.number < max(each.number for each in run):
+            if run and line.title and line.number < highest:
                 yield from _close(run)
                 run = []
             if run or line.title:
+                highest = line.number if line.title else highest
                 run.append(line)
     yield from _close(run)
 
