@@ -247,8 +247,15 @@ def parse_xml(data: bytes) -> ET.Element:
     return ET.fromstring(data)  # noqa: S314 - entities are refused above, and this runs in the limited child
 
 
+_LISTS_PLACES = re.compile(r"toc (?:\d|heading)|table of (?:figures|authorities)|index (?:\d|heading)")
+_CONTENTS = -1
+
+
 def _heading_levels(styles: ET.Element | None) -> dict[str, int]:
-    """Return style id to heading level, by the style's own name (ids are translated, names are not); 0 is the title."""
+    """Return style id to heading level, by the style's own name (ids are translated, names are not).
+
+    0 is the title, and `_CONTENTS` an entry of a table of contents or an index, which is no text.
+    """
     found: dict[str, int] = {}
     for style in styles.iter(f"{_W}style") if styles is not None else ():
         label = style.find(f"{_W}name")
@@ -257,6 +264,8 @@ def _heading_levels(styles: ET.Element | None) -> dict[str, int]:
             found[style.get(f"{_W}styleId") or ""] = 0
         elif said.startswith("heading ") and (level := _read_number(said[8:])):
             found[style.get(f"{_W}styleId") or ""] = level
+        elif _LISTS_PLACES.match(said):
+            found[style.get(f"{_W}styleId") or ""] = _CONTENTS
     return found
 
 
@@ -310,6 +319,8 @@ class _BodyWriter:
             level = _read_number(id_[7:]) or None
         if level is None and id_.lower() == "title":
             level = 0
+        if level == _CONTENTS:
+            return
         label = self._numbers.count_label(paragraph) if text.strip() else None
         if level is not None:
             self._title = self._title or (" ".join(text.split()) if level == 0 else "")

@@ -217,7 +217,10 @@ def _attribute(element: ET.Element, name: str) -> str:
     return next((value for key, value in element.attrib.items() if key.rpartition("}")[2] == name), "")
 
 
-_UNSHOWN = frozenset("tracked-changes forms sequence-decls variable-decls annotation settings".split())
+_UNSHOWN = frozenset(  # or a list of places in the same text
+    "tracked-changes forms sequence-decls variable-decls annotation settings table-of-content alphabetical-index "
+    "illustration-index table-index object-index".split()
+)
 _APART = ("text-box", "note")
 
 

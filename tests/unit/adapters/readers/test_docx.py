@@ -15,7 +15,8 @@ _BODY = """<w:p><w:pPr><w:pStyle w:val="berschrift1"/></w:pPr><w:r><w:t>Rules</w
 <w:p><w:r><w:t xml:space="preserve">Passwords have </w:t></w:r><w:r><w:b/><w:t>eight characters.</w:t></w:r></w:p>
 <w:p><w:pPr><w:numPr/></w:pPr><w:r><w:t>item</w:t></w:r></w:p>
 <w:tbl><w:tr><w:tc><w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>b</w:t></w:r></w:p></w:tc></w:tr></w:tbl>"""
-_STYLES = '<w:style w:styleId="berschrift1"><w:name w:val="heading 1"/></w:style>'
+_NAMES = {"berschrift1": "heading 1", "Verzeichnis1": "toc 1", "Abbildungen": "table of figures"}
+_STYLES = "".join(f'<w:style w:styleId="{id_}"><w:name w:val="{name}"/></w:style>' for id_, name in _NAMES.items())
 
 
 def packed(document: str = _BODY, *, prefix: str = "", extra: dict[str, bytes] | None = None) -> bytes:
@@ -113,6 +114,14 @@ def test_no_word_is_lost_glued_or_doubled(document: str, text: str):
 def test_a_style_of_no_level_is_no_heading(level: str):
     styled = f'<w:p><w:pPr><w:pStyle w:val="heading{level}"/></w:pPr><w:r><w:t>Said.</w:t></w:r></w:p>'
     assert read_docx(packed(styled)).headings == ()
+
+
+def test_entries_of_tables_of_contents_and_figures_are_no_text():
+    listed = "".join(
+        f'<w:p><w:pPr><w:pStyle w:val="{style}"/></w:pPr><w:r><w:t>Rules</w:t><w:tab/><w:t>3</w:t></w:r></w:p>'
+        for style in ("Verzeichnis1", "Abbildungen")
+    )
+    assert text_of(f"<w:sdt><w:sdtContent>{listed}</w:sdtContent></w:sdt>{listed}{_BODY}") == text_of(_BODY)
 
 
 def _table(*rows: tuple[str, ...]) -> str:

@@ -168,6 +168,7 @@ def test_a_text_of_opendocument_is_read_with_headings_lists_tables_and_notes():
     table = f"<table:table><table:table-header-rows>{head}</table:table-header-rows>{row}</table:table>"
     body = (
         "<office:text><text:tracked-changes><text:p>gone</text:p></text:tracked-changes>"
+        "<text:table-of-content><text:index-body><text:p>Kilns 1</text:p></text:index-body></text:table-of-content>"
         '<text:h text:outline-level="2">Kilns</text:h><text:p>Fired<text:s/>at <text:span>900 degrees</text:span>'
         "<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>Once.</text:p></text:note-body>"
         "</text:note>.</text:p><text:list><text:list-item><text:p>Dry it.</text:p><text:list><text:list-item>"
