@@ -40,6 +40,7 @@ from corrobora.text.questions import (
     find_counted_stems,
     find_differing_sides,
     find_subjects,
+    split_case,
     weigh_terms,
 )
 from corrobora.text.segmentation import list_sentences
@@ -347,12 +348,10 @@ def _map_names(question: str, pairs: tuple[Equivalence, ...]) -> Aliases:
 
 @lru_cache(maxsize=1_000)
 def _read_needs(question: str) -> _Needs:
-    kind = classify_question(question)
-    compared = find_compared_sides(question)
+    kind, compared = classify_question(question), find_compared_sides(question)
     outlets = [name for name in find_attributions(question) if not any(letter.isdigit() for letter in name)]
-    names = tuple(  # an outlet is rarely named in its own texts
-        name for name in find_subjects(question) if name not in outlets and not any(name in side for side in compared)
-    )
+    named = find_subjects(split_case(question)[0])  # one in the case asked about may be missing, as an outlet often is
+    names = tuple(name for name in named if name not in outlets and not any(name in side for side in compared))
     duty = asks_for_duty(question) and not kind.kinds and _FOR_ME.search(question) is None
     words = ""
     if kind.quantified:
