@@ -27,7 +27,7 @@ from corrobora.text.answers import (
 )
 from corrobora.text.comparison import parse_statement
 from corrobora.text.mentions import find_names, mentions_name, strip_to_alphanumeric
-from corrobora.text.quantities import Releases, find_asked_releases
+from corrobora.text.quantities import Releases, find_asked_releases, find_told_dates
 from corrobora.text.questions import (
     SIDE_STEMS,
     asks_for_aggregate,
@@ -278,7 +278,8 @@ def check_answer(
         pairs: other names of things, as the sources give them.
     """
     needs, releases, other_names = _read_needs(question), find_asked_releases(question), _map_names(question, pairs)
-    above, held = (add_aliased_stems(stem_text(each), other_names) for each in (context, statement))
+    told = f"{context} {find_told_dates(question, context)}"
+    above, held = (add_aliased_stems(stem_text(each), other_names) for each in (told, statement))
     near = {each[:FAMILY_LETTERS] for each in held}
     own = frozenset(t for t in needs.topic if t[:FAMILY_LETTERS] in near and any(is_same_family(t, h) for h in held))
     share = _share_topic(needs, own, held, above)
