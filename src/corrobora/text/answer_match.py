@@ -58,7 +58,6 @@ from corrobora.text.vocabulary import (
 if TYPE_CHECKING:
     from corrobora.text.vocabulary import Matrix
 
-NEAR_SHARE = 0.5  # of a topic that a statement holds which is near the question
 TOPIC_SHARE = 0.6  # of the topic that a statement must hold, its title and headings included
 TOPIC_SHARE_OF_KIND = 0.5  # the same for a statement of the very kind that is asked for: "because ..." after why
 _NEARLY = 0.6  # how well a place without a name fits
