@@ -56,6 +56,7 @@ def test_what_words_cannot_tell_is_printed_with_the_passage_that_was_found_first
     assert -1 not in told, printed
     assert told == sorted(told), printed
     assert "\nStated in Harbour pump:\n" in printed
+    assert "Harbour pump. [" not in printed, "its label names the heading above it already"
     assert printed.count("\nStated in ") == MAX_NEAREST
     assert served("export", "last", "-o", "report.json").code == 0
     report = json.loads((served.folder / "report.json").read_text())

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, cast
 
 from corrobora.adapters.readers.outline import name_document
 from corrobora.adapters.readers.parser import strip_ending
+from corrobora.adapters.readers.version import READ_BY, is_read_by_others, is_same_file
 from corrobora.domain.errors import ReadError, UserError
 from corrobora.domain.evidence import FILE_ENDING, ReadOutcome, Source, SourceId
 from corrobora.domain.limits import LIMITS
@@ -47,7 +48,6 @@ _SECRETS = (
     "service-account*.json",
 )
 
-
 Parse = Callable[[bytes, str], Awaitable[ParsedDocument]]  # of the bytes of a named file; raises `ReadError`
 Progress = Callable[[int, int, str], None]  # called after each file: how many are done, of how many, and its name
 
@@ -73,6 +73,7 @@ class IngestReport:
     removed: list[str] = field(default_factory=list[str])
     skipped: list[SkippedFile] = field(default_factory=list[SkippedFile])
     truncated: list[str] = field(default_factory=list[str])
+    older: list[str] = field(default_factory=list[str])  # of the unchanged: read by the readers of another version
     embedded: int = 0
     vector_problem: str = ""  # why some passages have no vectors, for people
 
@@ -87,6 +88,7 @@ class IngestReport:
         self.unchanged += other.unchanged
         self.removed += other.removed
         self.truncated += other.truncated
+        self.older += other.older
         self.skipped += other.skipped
         self.embedded += other.embedded
 
@@ -114,7 +116,10 @@ class Ingest:
         *,
         on_progress: Progress = lambda _done, _total, _path: None,
         max_files: int = MAX_FILES,
+        again: bool = False,
     ) -> None:
+        """With `again`, files that the readers of another version read are read like changed ones."""
+        self._again = again
         self._catalog = catalog
         self._parse = parse
         self._on_progress = on_progress
@@ -156,7 +161,7 @@ class Ingest:
         size, began = 0, time.monotonic()
         try:
             for done, file in enumerate(files, start=1):
-                item = await _read_item(file, known, self._parse, report)
+                item = await _read_item(file, known, self._parse, report, again=self._again)
                 if item is not None:
                     batch.append(item)
                     size += len(item.text)
@@ -195,14 +200,16 @@ class NothingReadable(UserError):
 
 
 async def _read_item(
-    file: ListedFile, known: Mapping[str, str], parse: Parse, report: IngestReport
+    file: ListedFile, known: Mapping[str, str], parse: Parse, report: IngestReport, *, again: bool = False
 ) -> IngestItem | None:
     """Read one file and report what became of it; None for one that is unchanged or cannot be read."""
     try:
         data = await asyncio.to_thread(read_bytes, file.path)
         digest = hash_file(file, data)
-        if known.get(file.key) == digest:
+        older = is_read_by_others(stored := known.get(file.key, ""))
+        if is_same_file(stored, digest) and not (older and again):
             report.unchanged.append(file.shown)
+            report.older += [file.shown] * older
             return None
         parsed = await parse(data, file.shown)
     except ReadError as error:
@@ -211,7 +218,7 @@ async def _read_item(
     if parsed.truncated:
         report.truncated.append(file.shown)
     report.stored.append(file.shown)
-    return IngestItem(_build_source(file, parsed), parsed.text, parsed.headings, file.key, digest)
+    return IngestItem(_build_source(file, parsed), parsed.text, parsed.headings, file.key, f"{digest}{READ_BY}")
 
 
 def hash_file(file: ListedFile, data: bytes) -> str:

@@ -12,30 +12,24 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, LiteralString
 
-from corrobora.adapters.readers.parser import ParserProcess, map_types
+from corrobora.adapters.readers.parser import ParserProcess
 from corrobora.app.ingest import (
-    MAX_FILES,
     READABLE,
     Ingest,
     IngestReport,
-    ListedFile,
     Progress,
-    escape_unprintable,
-    hash_file,
-    list_files,
-    read_bytes,
 )
+from corrobora.app.library_changes import FolderChanges, read_changes
 from corrobora.config import Settings
 from corrobora.config.trust import is_vendor_host
 from corrobora.config.values import UNREADABLE
-from corrobora.domain.errors import ReadError, UserError
+from corrobora.domain.errors import UserError
 from corrobora.domain.run import DEMO, RunRow
 from corrobora.engine.session.egress import PUBLIC_LIBRARIES
 from corrobora.ports import Embedder, ParsedDocument
@@ -48,8 +42,6 @@ from corrobora.storage.postgres import Database
 if TYPE_CHECKING:
     from corrobora.app import Workspace
 
-CLOCK_SECONDS = 60.0  # by which the clocks of files and database may differ
-TICK_SECONDS = 0.02  # by which the time of a file may lie behind the clock
 MAX_LOGGED = 50  # skipped files of one reading
 _NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
 
@@ -70,11 +62,18 @@ def open_run_library(workspace: Workspace, row: RunRow) -> PostgresLibrary:
     return open_library(workspace, (*row.request.libraries, f"run:{row.id}"))
 
 
-async def ingest_files(
-    database: Database, name: str, paths: Sequence[Path], progress: Progress, *, embedder: Embedder | None = None
+async def ingest_files(  # noqa: PLR0913 - what to read, where to, and how
+    database: Database,
+    name: str,
+    paths: Sequence[Path],
+    progress: Progress,
+    *,
+    embedder: Embedder | None = None,
+    again: bool = False,
 ) -> IngestReport:
     """Bring a library in line with folders and files. Unchanged files are skipped, vanished ones removed.
 
+    With `again`, files that the readers of another version read are read as well.
     With an embedder, every passage of the library that has no vector of its model gets one. A failing embedder costs
     the vectors only; `vector_problem` then says why.
 
@@ -88,7 +87,7 @@ async def ingest_files(
             return await child.parse_document(data, name=file)
 
         catalog = Catalog(database, vectors=vectors)
-        work = Ingest(catalog, parse_file, on_progress=progress)
+        work = Ingest(catalog, parse_file, on_progress=progress, again=again)
         report = IngestReport()
         for path in paths:
             report.add_report(await work.add_path(name, path))
@@ -195,60 +194,6 @@ def unknown_library_error(name: str, known: Sequence[SpaceInfo], *, what: str = 
     return UserError("library_unknown", f"There is no {what} {name[:200]!r}.", next_step=hint)
 
 
-@dataclass(frozen=True, slots=True)
-class FolderChanges:
-    """How many files of a library's folders are not as they were read."""
-
-    new: int = 0
-    changed: int = 0
-    removed: int = 0
-
-    def __str__(self) -> str:
-        """Name what there is: "3 new, 1 changed"."""
-        named = ((self.new, "new"), (self.changed, "changed"), (self.removed, "removed"))
-        return ", ".join(f"{count} {word}" for count, word in named if count)
-
-
-def find_changes(roots: Sequence[Path], since: float, stored: Mapping[str, tuple[str, float]]) -> FolderChanges:
-    """Compare folders with what was stored of them: path to digest and time. Only files touched since are read.
-
-    What was not stored and was not touched since the folders were last read could not be read then, and is not new.
-    """
-    found: dict[str, ListedFile] = {}
-    gone: set[str] = set()
-    for root in roots:
-        prefix = escape_unprintable(str(root))
-        if os.path.lexists(root):  # a folder that is not on this machine says nothing
-            found |= {file.key: file for file in list_files(root, prefix, IngestReport(), MAX_FILES)}
-            gone |= {key for key in stored if key == prefix or key.startswith(f"{prefix}/")}
-    fresh = [found[key] for key in found.keys() - stored.keys()]
-    new = [each for each in fresh if each.path.suffix.lower() in map_types() and _was_touched(each, since)]
-    changed = sum(_has_changed(found[key], *stored[key]) for key in found.keys() & stored.keys())
-    return FolderChanges(len(new), changed, len(gone - found.keys()))
-
-
-def _was_touched(file: ListedFile, since: float) -> bool:
-    try:
-        state = file.path.lstat()
-    except OSError:
-        return False
-    return max(state.st_mtime, state.st_ctime) > since - TICK_SECONDS
-
-
-def _has_changed(file: ListedFile, digest: str, at: float) -> bool:
-    try:
-        return _was_touched(file, at - CLOCK_SECONDS) and hash_file(file, read_bytes(file.path)) != digest
-    except ReadError:
-        return False
-
-
-async def read_changes(database: Database, name: str, roots: Sequence[Path]) -> FolderChanges:
-    """Compare a library with the folders that it was read from."""
-    catalog = Catalog(database)
-    (number,) = await catalog.space_numbers([name])
-    return await asyncio.to_thread(find_changes, roots, *await catalog.file_times(number))
-
-
 ReadPaths = Callable[["Workspace", str, Sequence[Path]], Awaitable[object]]  # into the library of this name
 
 
@@ -266,12 +211,12 @@ async def resolve_libraries(
     workspace: Workspace,
     given: Sequence[str],
     read: ReadPaths = read_unseen,
-    note: Callable[[str, str], None] | None = None,
+    note: Callable[[str, FolderChanges], None] | None = None,
 ) -> tuple[str, ...]:
     """Return the names of the libraries to search, after reading the documents of `demo` and of paths.
 
     A stored library takes precedence over a path of the same name; write ./NAME for the path. If the files of one have
-    changed, they are read if the settings say so (`refresh`); else `note` is given its name and the changes in words.
+    changed, they are read if the settings say so (`refresh`); else `note` is given its name and the changes.
 
     Raises `UserError` `library_unknown`, `path_missing`, or `library_empty` for a path without any readable document
     (bad-input K01).
@@ -283,11 +228,10 @@ async def resolve_libraries(
         if each in known and not looks_like_path(each):
             roots, refresh = known[each].roots, workspace.settings.refresh
             compared = await read_changes(workspace.database, each, roots) if roots and (refresh or note) else None
-            changes = "" if compared is None else str(compared)
-            if changes and refresh:
+            if compared and compared.count and refresh:
                 await read(workspace, each, roots)
-            elif changes and note:
-                note(each, changes)
+            elif compared and note and str(compared):
+                note(each, compared)
         elif each == DEMO:
             from corrobora.data import demo_documents  # noqa: PLC0415 - an archive reader, only where it is needed
 
@@ -327,7 +271,7 @@ async def read_again(workspace: Workspace, names: Sequence[str]) -> list[str]:
             if root not in here
         ]
         try:
-            if str(await read_changes(workspace.database, space.name, here)):
+            if (await read_changes(workspace.database, space.name, here)).count:
                 await ingest_files(workspace.database, space.name, here, show_nothing, embedder=workspace.embedder)
         except UserError as error:
             problems.append(f"The library {space.name} was not read again: {error.message}")

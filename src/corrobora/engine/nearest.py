@@ -17,6 +17,7 @@ from corrobora.policies.selection import find_best_passages, interleave
 from corrobora.roles.synthesize import PLAIN_LAYOUTS
 from corrobora.text.notices import find_order
 from corrobora.text.segmentation import split_sentences
+from corrobora.text.tokens import fold_whitespace
 
 MAX_NEAREST = 3  # passages of a report
 
@@ -53,7 +54,8 @@ async def _quote_passage(reading: Reading, asked: str, run: Session) -> Fact | N
     passage = document.passages[0] if document.passages else None
     if passage is None or find_order(f"{document.source.title}\n{passage.heading}\n{passage.text}"):
         return None
-    return Fact.from_quote(document, passage, _clip_passage(passage.text))
+    start = _skip_headings(passage.text, f"{document.source.title} > {passage.heading}")
+    return Fact.from_quote(document, passage, _clip_passage(passage.text[start:]))
 
 
 async def _load_passage(source: SourceId, passage: PassageId | None, asked: str, run: Session) -> Document:
@@ -61,6 +63,17 @@ async def _load_passage(source: SourceId, passage: PassageId | None, asked: str,
         whole: Sequence[Passage] = await run.library.source_passages(source)
         passage = next(iter(find_best_passages(whole, (asked,))), None)
     return await load_document(source, (passage,) if passage else (), run)
+
+
+def _skip_headings(text: str, path: str) -> int:
+    """Return where a passage begins below its headings: a report names them above it."""
+    names = frozenset(_plain(part) for part in path.split(" > "))
+    spans = split_sentences(text)
+    return next((span.start for span in spans if _plain(text[span.start : span.end]) not in names), 0)
+
+
+def _plain(heading: str) -> str:
+    return fold_whitespace(heading).rstrip(" :.")
 
 
 def _clip_passage(text: str) -> str:

@@ -202,12 +202,13 @@ def _is_likely(asked: SubQuestion) -> bool:
 
 def _explain_absence(asked: SubQuestion, view: EvidenceView, passing: Sequence[Fact], *, claimed: bool | None) -> str:
     """Say why nothing answers a question, or only one side of it."""
+    remote = asked.likely is not None and asked.likely < read_ratings()[0]
     if passing:
-        return phrases.UNLIKELY if asked.is_unlikely and not claimed else phrases.OTHER_SIDE
+        return phrases.UNLIKELY if remote and not claimed else phrases.OTHER_SIDE
     if claimed:
         return phrases.CLAIMED
     checked = view.check(asked.text)
-    return phrases.UNLIKELY if asked.is_unlikely and any(x.suits for _, x in checked) else _explain_miss(checked)
+    return phrases.UNLIKELY if remote and any(x.suits for _, x in checked) else _explain_miss(checked)
 
 
 def _find_doubt(asked: SubQuestion, view: EvidenceView, judged: _Judgement, passing: Sequence[Fact]) -> str:
@@ -225,10 +226,10 @@ def _find_passing(
     """Return the facts that answer a question, the best grade first.
 
     A statement answers if it passes the answer test, or suits a question that the library is likely to answer and whose
-    names were all read, or one that a model counts as answered by it, or is one of several that it names together.
+    names were all read, with a word of its topic, or one that a model counts as answered by it, or is one of several
+    that it names together.
     """
     claimed, checked = judged.answered.get(asked.id), view.check(asked.text)
-    spoken_of = claimed or asked.likely is None or asked.likely >= read_ratings()[0]  # else words may stand anywhere
     missing = [check.missing for _, check in checked]
     absent = frozenset[str]().union(*missing[:1]).intersection(*missing)
     likely = _is_likely(asked) and all(" " in name for name in absent)  # "Mill 4" is often "version 4"
@@ -237,9 +238,9 @@ def _find_passing(
     return sort_by_grade(
         fact
         for fact, check in checked
-        if (check.passed and spoken_of)
+        if check.passed
         or fact.id in taken
-        or (check.suits and likely)
+        or (check.suits and check.share and likely)
         or (claimed and judged.may_answer(asked, fact) and (check.suits or not _can_compare(asked, fact)))
     )
 

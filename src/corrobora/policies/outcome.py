@@ -20,8 +20,6 @@ from corrobora.policies.assessment import assess_questions, merge_facts
 from corrobora.policies.grading import EvidenceView
 from corrobora.policies.queries import COMPLETION_DRIVE
 from corrobora.text import phrases
-from corrobora.text.answer_match import NEAR_SHARE, read_ratings
-from corrobora.text.answers import classify_question
 from corrobora.text.phrases import format_count
 from corrobora.text.tokens import token_overlap
 
@@ -157,20 +155,16 @@ def list_denied(found: Findings) -> dict[str, list[str]]:
 def explain_refusal(question: str, sub_questions: Sequence[SubQuestion], facts: Sequence[Fact]) -> str:
     """Say why quotes that no model has judged are no report, or "" if one of them is near the question.
 
-    One is near where the library is not unlikely to speak of it, or where it holds half of the topic, or all names and
-    the kind of answer that is asked for; of a library that is too small to tell, where it holds a word of it.
+    One is near that holds a word of the topic, or where the library is too small to tell, a name: an answer in other
+    words than those of the question stands in such a passage more often than it does not.
     """
     if not sub_questions or not facts or any(map(is_partly_answered, sub_questions)):
         return ""
     view = EvidenceView(facts)
     asked = dict.fromkeys((question, *(each.text for each in sub_questions)))
-    rated = [each.likely for each in sub_questions if each.likely is not None]
-    if any(likely >= read_ratings()[0] for likely in rated):
-        return ""
-    checked = [(check, classify_question(each).kinds) for each in asked for _, check in view.check(each)]
-    if any(
-        check.share >= NEAR_SHARE or (check.suits and kinds) or (check.near and not rated) for check, kinds in checked
-    ):
+    rated = any(each.likely is not None for each in sub_questions)
+    checked = (check for each in asked for _, check in view.check(each))
+    if any(check.share or (check.near and not rated) for check in checked):
         return ""
     return f"{format_count(len(facts), 'statement was', 'statements were')} read and none is near the question"
 

@@ -27,7 +27,7 @@ from corrobora.text.answers import (
 )
 from corrobora.text.comparison import parse_statement
 from corrobora.text.mentions import find_names, mentions_name, strip_to_alphanumeric
-from corrobora.text.quantities import Releases, find_asked_releases
+from corrobora.text.quantities import Releases, find_asked_releases, find_told_dates
 from corrobora.text.questions import (
     SIDE_STEMS,
     asks_for_aggregate,
@@ -40,6 +40,7 @@ from corrobora.text.questions import (
     find_counted_stems,
     find_differing_sides,
     find_subjects,
+    split_case,
     weigh_terms,
 )
 from corrobora.text.segmentation import list_sentences
@@ -57,7 +58,6 @@ from corrobora.text.vocabulary import (
 if TYPE_CHECKING:
     from corrobora.text.vocabulary import Matrix
 
-NEAR_SHARE = 0.5  # of a topic that a statement holds which is near the question
 TOPIC_SHARE = 0.6  # of the topic that a statement must hold, its title and headings included
 TOPIC_SHARE_OF_KIND = 0.5  # the same for a statement of the very kind that is asked for: "because ..." after why
 _NEARLY = 0.6  # how well a place without a name fits
@@ -277,7 +277,8 @@ def check_answer(
         pairs: other names of things, as the sources give them.
     """
     needs, releases, other_names = _read_needs(question), find_asked_releases(question), _map_names(question, pairs)
-    above, held = (add_aliased_stems(stem_text(each), other_names) for each in (context, statement))
+    told = f"{context} {find_told_dates(question, context)}"
+    above, held = (add_aliased_stems(stem_text(each), other_names) for each in (told, statement))
     near = {each[:FAMILY_LETTERS] for each in held}
     own = frozenset(t for t in needs.topic if t[:FAMILY_LETTERS] in near and any(is_same_family(t, h) for h in held))
     share = _share_topic(needs, own, held, above)
@@ -347,12 +348,10 @@ def _map_names(question: str, pairs: tuple[Equivalence, ...]) -> Aliases:
 
 @lru_cache(maxsize=1_000)
 def _read_needs(question: str) -> _Needs:
-    kind = classify_question(question)
-    compared = find_compared_sides(question)
+    kind, compared = classify_question(question), find_compared_sides(question)
     outlets = [name for name in find_attributions(question) if not any(letter.isdigit() for letter in name)]
-    names = tuple(  # an outlet is rarely named in its own texts
-        name for name in find_subjects(question) if name not in outlets and not any(name in side for side in compared)
-    )
+    named = find_subjects(split_case(question)[0])  # one in the case asked about may be missing, as an outlet often is
+    names = tuple(name for name in named if name not in outlets and not any(name in side for side in compared))
     duty = asks_for_duty(question) and not kind.kinds and _FOR_ME.search(question) is None
     words = ""
     if kind.quantified:

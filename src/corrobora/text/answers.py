@@ -16,6 +16,7 @@ from corrobora.domain.limits import read_table
 from corrobora.text.measures import find_quantities
 from corrobora.text.mentions import MentionKind, find_mentions
 from corrobora.text.quantities import NUMBER_WORDS, SCALES, find_dates, find_days, find_releases, find_years
+from corrobora.text.questions import split_case
 from corrobora.text.tokens import FAMILY_LETTERS, fold_text, is_table_row, split_words, stem_text, stem_word
 
 
@@ -174,9 +175,10 @@ _PLAIN_NUMBER = 0.95  # what a sentence fits that states a number without any un
 _FALLBACK = 0.4  # a number of another kind, a name of one word
 
 
+@lru_cache(maxsize=1_000)
 def classify_question(question: str) -> ExpectedAnswer:
-    """Infer from its words what kind of answer a question asks for."""
-    folded = " ".join(fold_text(question).split())
+    """Infer from the words that ask what kind of answer a question asks for."""
+    folded = " ".join(fold_text(split_case(question)[0]).split())
     own = frozenset(stem_text(question))
     duty = _OBLIGES.search(folded) is not None
     many = _HOW_MANY.search(folded)

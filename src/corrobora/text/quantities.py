@@ -63,13 +63,19 @@ _MONTH = (  # whole names: "Marketing 12" and "Decade 2020" are no dates
     r"(Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
     r"|Nov(?:ember)?|Dec(?:ember)?)\b\.?"
 )
+_D, _M = r"0?[1-9]|[12]\d|3[01]", r"0?[1-9]|1[0-2]"  # of a calendar, in digits
+_SURE = r"1[3-9]|2\d|3[01]"  # a day that is no month
+_Y = r"(?:19|20)\d\d"
 _FORMS = (
     rf"(?<!\d)(?P<y1>\d{{4}})-(?P<m1>\d\d)(?:-(?P<d1>\d\d))?(?!\d)"
+    rf"|(?<![\d./-])(?:(?P<y7>{_Y})/(?P<m7>{_M})/(?P<d7>{_D})|(?P<d8>{_D})\.(?P<m8>{_M})\.(?P<y8>{_Y})"
+    rf"|(?P<m9>{_M})/(?P<d9>{_SURE})/(?P<y9>{_Y})|(?P<d0>{_SURE})/(?P<m0>{_M})/(?P<y0>{_Y}))(?![\d/-]|\.\d)"
     rf"|\b(?P<d2>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?(?P<m2>{_MONTH})(?:,? (?P<y2>\d{{4}}))?\b"
     rf"|\b(?P<m3>{_MONTH}) (?P<d3>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:,? (?P<y3>\d{{4}}))?\b"
     rf"|\b(?P<m4>{_MONTH}),? (?:of )?(?P<y4>\d{{4}})\b"
     rf"|(?<=\b[io]n )(?P<m5>{_MONTH})(?=[ ,.;:!?]|$)|(?<=(?:late|ince|arly|ntil|d of) )(?P<m6>{_MONTH})(?=[ ,.;:!?]|$)"
 )
+_EITHER_ORDER = re.compile(rf"(?<![\d./-])({_M})/({_M})/({_Y})(?![\d/-]|\.\d)")  # a day or a month comes first
 _DATES, _ANY_CASE = re.compile(_FORMS), re.compile(_FORMS, re.IGNORECASE)  # "may" without a year is a verb
 
 
@@ -108,11 +114,34 @@ def find_days(text: str) -> tuple[str, ...]:
 
 
 def find_date_prefixes(text: str, *, bare: bool = False) -> tuple[str, ...]:
-    """Return the days and months that `text` names as sorted ISO prefixes ("2023-10"), with `bare` as "-10" as well."""
+    """Return the days and months that `text` names as sorted ISO prefixes ("2023-10"), with `bare` as "-10" as well.
+
+    "5/2/2019" may be a day of May or of February: both are returned.
+    """
     dates = [_read_date(match) for match in _ANY_CASE.finditer(text)]
     days = {f"{y}-{m:02d}-{d:02d}" for y, m, d, _ in dates if y and m and d}
+    either = [(int(one), int(other), year) for one, other, year in _EITHER_ORDER.findall(text)]
+    days |= {f"{y}-{m:02d}-{d:02d}" for a, b, y in either for m, d in ((a, b), (b, a))}
     months = {f"{y or ''}-{m:02d}" for y, m, d, _ in dates if (y or bare) and m and not d}
+    months |= {f"-{m:02d}-{d:02d}" for y, m, d, _ in dates if bare and m and d and not y}
     return tuple(sorted(days | {each for each in months if not any(day.startswith(each) for day in days)}))
+
+
+def find_told_dates(question: str, text: str) -> str:
+    """Return the dates of a question, as it spells them, if a text names one of them in any spelling.
+
+    Example:
+        >>> find_told_dates("What was decided in June 2019?", "Minutes > 6/13/2019")
+        'June 2019'
+    """
+    asked, said = find_date_prefixes(question, bare=True), find_date_prefixes(text)
+    told = any(holds_date(day, each) for each in asked for day in said)
+    return " ".join(match.group() for match in _ANY_CASE.finditer(question)) if told else ""
+
+
+def holds_date(day: str, prefix: str) -> bool:
+    """True if a day lies in what a prefix of `find_date_prefixes` names: "2019-06-13" in "2019-06" and in "-06"."""
+    return day.find(prefix) in (0, 4)
 
 
 _VERSION_NUMBER = re.compile(
@@ -123,6 +152,7 @@ _NOT_MEASURED = re.compile(r"(?i)\s?(?:is|was|has|does|vs|as|this|series|release
 _SECTION = re.compile(r"(?i)(?:§|\b(?:section|sec\.?|chapter|clause|table|figure|fig\.?|appendix|page|part))\s*$")
 _OPENS_PART = re.compile(r"(?:^|> )$")  # of a path of headings: "4.3. Clocks" is a section
 _RANGE = re.compile(r"(?i)\b(?:between|from|since|after)\b")
+_DOTS_OF_DATE = 2
 _PARTS = re.compile(r"\d+|[a-z]+")
 
 
@@ -156,7 +186,8 @@ def find_releases(text: str) -> tuple[str, ...]:
         dots = match.group(1).count(".")
         measured = dots == 1 and _MEASURED.match(after) and not _NOT_MEASURED.match(after)
         section = _SECTION.search(text[max(0, match.start() - 12) : match.start()])
-        if not (measured or section or (after[:2] == ". " and _OPENS_PART.search(text, 0, match.start()))):
+        dated = dots == _DOTS_OF_DATE and _DATES.fullmatch(match.group(1))
+        if not (measured or section or dated or (after[:2] == ". " and _OPENS_PART.search(text, 0, match.start()))):
             found[match.group(1).lower()] = None
     return tuple(found)
 

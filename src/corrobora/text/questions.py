@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from corrobora.text.mentions import MentionKind, find_mentions
 from corrobora.text.quantities import find_asked_releases, is_calendar_name, remove_releases
+from corrobora.text.segmentation import QUESTION_MARKS, list_sentences
 from corrobora.text.tokens import find_literals, split_words, stem_text, stem_word
 from corrobora.text.vocabulary import detect_language, find_function_words
 
@@ -82,6 +83,24 @@ _DUTY_WORDS = frozenset(
 _COMPARING = frozenset("change changed differ difference differences compare compared".split())
 _TOPIC_ENOUGH = 2  # with this many topic words, names weigh less
 _FRAME_WEIGHT, _KIND_WEIGHT, _SIDE_WEIGHT, _NAME_WEIGHT = 0.3, 0.0, 0.2, 0.5
+_CASE_WEIGHT = 0.5
+_ASKS_AFTER = re.compile(rf"(?i)(?<=;)\s+(?=(?:(?:and|so|but)\s+)?(?:\w{{2,4}}\s+)?{_ASKING}\b)")
+
+
+@lru_cache(maxsize=1_000)
+def split_case(question: str) -> tuple[str, str]:
+    """Return what of a text asks, and what tells the case that it asks about: "" if all or nothing of it asks.
+
+    Example:
+        >>> split_case("We use a proxy. Which setting is needed?")
+        ('Which setting is needed?', 'We use a proxy.')
+    """
+    said = [part for sentence in list_sentences(question[:2_000]) for part in _ASKS_AFTER.split(sentence)]
+    asks = [part.endswith(QUESTION_MARKS) for part in said]
+    if all(asks) or not any(asks):
+        return question, ""
+    asked, told = ([part for part, ask in zip(said, asks, strict=True) if ask is each] for each in (True, False))
+    return " ".join(asked), " ".join(told)
 
 
 def find_framing_stems(question: str) -> frozenset[str]:
@@ -212,8 +231,9 @@ class WeightedTerms:
 def weigh_terms(question: str) -> WeightedTerms:
     """Weigh the stems of a question: topic words and names in full, framing words and compared sides lightly.
 
-    Attributions and compared sides say where to look; a document does not repeat its own subject in every sentence. If
-    a question contains nothing else, they are its topic.
+    What tells the case asked about is no topic if what asks has one, and weighs less than that. Attributions and
+    compared sides say where to look; a document does not repeat its own subject in every sentence. If a question
+    contains nothing else, they are its topic.
     """
     every = dict.fromkeys(stem_text(remove_releases(question)) or stem_text(question))
     light = find_framing_stems(question)
@@ -222,6 +242,9 @@ def weigh_terms(question: str) -> WeightedTerms:
     compared = frozenset(s for side in aside for s in stem_text(side))
     named = frozenset(s for name in (*find_subjects(question), *either) for s in stem_text(name))
     topic = frozenset(every) - light - compared
+    told = _find_told_stems(question)
+    told = told if len(topic - told) >= _TOPIC_ENOUGH else frozenset[str]()
+    topic -= told
     enough = len(topic) >= _TOPIC_ENOUGH
     kinds = frozenset(stem_text(" ".join(_find_kinds_of_document(question))))
     weights = dict.fromkeys(every, 1.0)
@@ -230,7 +253,15 @@ def weigh_terms(question: str) -> WeightedTerms:
             weights[term] = _KIND_WEIGHT if term in kinds else _FRAME_WEIGHT
         elif term in compared and (topic or term.isdigit()):
             weights[term] = _SIDE_WEIGHT if enough else _NAME_WEIGHT
+        elif term in told:
+            weights[term] = _CASE_WEIGHT
     return WeightedTerms(weights, topic or frozenset(every) - light or frozenset(every), named)
+
+
+def _find_told_stems(question: str) -> frozenset[str]:
+    """Return the stems that stand only in what tells the case asked about."""
+    asked, case = split_case(question)
+    return frozenset(stem_text(case)).difference(stem_text(asked)) if case else frozenset()
 
 
 def find_counted_stems(question: str) -> frozenset[str]:
@@ -248,13 +279,13 @@ def find_topic_stems(question: str) -> tuple[str, ...]:
 @lru_cache(maxsize=1_000)
 def asks_for_duty(question: str) -> bool:
     """True if a question asks what must, should or may be: a slight preference, never a filter."""
-    return not _DUTY_WORDS.isdisjoint(split_words(question))
+    return not _DUTY_WORDS.isdisjoint(split_words(split_case(question)[0]))
 
 
 @lru_cache(maxsize=1_000)
 def asks_to_compare(question: str) -> bool:
     """True if a question names two sides or several releases, or asks what changed or differs."""
-    differs = not _COMPARING.isdisjoint(split_words(question)) and _DOES_IT.match(question) is None
+    differs = not _COMPARING.isdisjoint(split_words(split_case(question)[0])) and _DOES_IT.match(question) is None
     return differs or bool(find_compared_sides(question)) or len(find_asked_releases(question).numbers) > 1
 
 

@@ -18,6 +18,7 @@ from corrobora.text.quantities import (
     find_asked_releases,
     find_asked_sections,
     find_date_prefixes,
+    holds_date,
     is_in_section,
 )
 from corrobora.text.questions import find_code
@@ -146,7 +147,7 @@ class SourceHints(NamedTuple):
     def from_question(cls, question: str) -> SourceHints:
         return cls(
             f" {' '.join(split_words(question))} ",
-            find_date_prefixes(question),
+            find_date_prefixes(question, bare=True),
             find_asked_releases(question),
             find_code(question),
             find_asked_sections(question),
@@ -155,7 +156,8 @@ class SourceHints(NamedTuple):
     def boost_factor(self, publisher: str, published: str, heading: str = "", body: str = "") -> float:
         """Return the weight of a passage: more if the question names its source, date, release or subject."""
         factor = SOURCE_BOOST if names_publisher(self.joined, publisher) else 1.0
-        if published and any(published.startswith(each) for each in self.dates):
+        said = (published, *find_date_prefixes(heading)) if self.dates else ()
+        if any(holds_date(day, each) for each in self.dates for day in said):
             factor *= DATE_BOOST
         if self.releases and self.releases.is_named_in(heading):
             factor *= RELEASE_BOOST

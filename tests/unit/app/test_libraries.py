@@ -13,7 +13,8 @@ import pytest
 from corrobora.adapters.embedders import OpenAICompatibleEmbedder
 from corrobora.adapters.readers.parser import ParserProcess
 from corrobora.app.ingest import MAX_DEPTH, Ingest, escape_unprintable, looks_secret
-from corrobora.app.libraries import ingest_files, open_embedder, read_changes, unknown_library_error
+from corrobora.app.libraries import ingest_files, open_embedder, unknown_library_error
+from corrobora.app.library_changes import FolderChanges, count_older, read_changes
 from corrobora.domain.errors import UserError
 from corrobora.ports import ParsedDocument
 from corrobora.storage.index import PostgresLibrary
@@ -164,6 +165,21 @@ async def test_a_library_knows_how_its_folders_have_changed(database, tmp_path):
     (space,) = await Catalog(database).list_spaces()
     assert space.root.split("\n") == [str(root) for root in roots], "every folder that it was read from is remembered"
     assert str(await read_changes(database, "lib", [tmp_path / "elsewhere"])) == "", "as on another machine"
+
+
+async def test_what_an_earlier_version_read_is_told_and_read_again_only_on_demand(database, tmp_path):
+    write(tmp_path, a_md="The king.", b_md="The queen.")
+    await ingest_files(database, "lib", [tmp_path], lambda *_: None)
+    await database.execute("update source set digest = split_part(digest, '+', 1) where path like '%%a.md'")
+    known = await read_changes(database, "lib", [tmp_path])
+    assert (known.count, str(known)) == (0, "1 read by an earlier version")
+    assert await count_older(database) == {"lib": FolderChanges(older=1)}
+    plain = await ingest_files(database, "lib", [tmp_path], lambda *_: None)
+    assert (plain.stored, len(plain.unchanged), plain.older) == ([], 2, ["a.md"]), "no forced work"
+    again = await ingest_files(database, "lib", [tmp_path], lambda *_: None, again=True)
+    assert (again.stored, again.unchanged, again.older) == (["a.md"], ["b.md"], [])
+    assert not str(await read_changes(database, "lib", [tmp_path]))
+    assert await count_older(database) == {}
 
 
 async def test_the_manifest_says_what_a_file_does_not_and_a_broken_line_is_reported(database, ingest, tmp_path):

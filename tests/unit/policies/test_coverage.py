@@ -306,6 +306,8 @@ def test_statements_that_fit_a_question_the_library_is_hardly_likely_to_answer_l
     assert [gap.text.split(": ")[0] for gap in told.gaps] == [phrases.UNCERTAIN]
     sure = replace(question, likely=0.99)
     assert settled(Proposal(""), ANSWER, questions=(sure,))[0].sub_questions[0].standing is SubQuestionStatus.ANSWERED
+    rare = replace(question, likely=0.01)
+    assert settled(Proposal(""), ANSWER, questions=(rare,))[0].sub_questions[0].standing is SubQuestionStatus.PARTIAL
     other = replace(sure, text="When was the wide harbour dug?")
     assert (
         settled(Proposal(""), ANSWER, questions=(other,))[0].sub_questions[0].standing is not SubQuestionStatus.ANSWERED
@@ -320,6 +322,9 @@ def test_a_name_that_no_statement_has_leaves_a_question_open_however_likely_its_
     said = fact("The harbour of Ardal has a quay of stone.")
     state, told = settled(Proposal(""), said, questions=(question,))
     assert state.sub_questions[0].standing is SubQuestionStatus.OPEN
+    bare = replace(question, text="How many steamers can Ardal berth?")
+    counted = fact("Ardal has 12 steamers.")
+    assert settled(Proposal(""), counted, questions=(bare,))[0].sub_questions[0].standing is SubQuestionStatus.OPEN
     named = replace(fact("The plan of HM-7 was drawn in Ardal."), source=SourceId("S99"))
     state, told = settled(Proposal(""), said, named, questions=(question,))
     assert state.sub_questions[0].standing is SubQuestionStatus.PARTIAL

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.text.answer_match import Lack, check_answer, covers_both_sides, is_answered, measure_standing
+from corrobora.text.answers import classify_question
 from corrobora.text.vocabulary import Equivalence
 
 
@@ -35,6 +36,14 @@ from corrobora.text.vocabulary import Equivalence
 )
 def test_what_a_statement_lacks(question: str, statement: str, lack: Lack) -> None:
     assert check_answer(question, statement).lack is lack
+
+
+def test_a_name_in_the_case_asked_about_need_not_be_named() -> None:
+    said = "The pots are lifted out with long tongs."
+    assert check_answer("We use a Brandt kiln. How are the pots lifted out?", said).passed
+    assert check_answer("How are the pots of a Brandt kiln lifted out?", said).what == "Brandt"
+    asks = classify_question("I ask when it was built. How long is it?")
+    assert asks.kinds == classify_question("How long is it?").kinds
 
 
 def test_a_name_may_stand_elsewhere_in_the_source_and_the_topic_in_a_heading() -> None:

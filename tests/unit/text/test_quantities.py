@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.text.quantities import find_date_prefixes, find_dates, find_days, find_releases
+from corrobora.text.quantities import find_date_prefixes, find_dates, find_days, find_releases, find_told_dates
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,17 @@ def test_days_are_read_in_any_case_and_impossible_ones_are_left_out() -> None:
         "2021-05",
         "2023-10-07",
     )
+
+
+def test_days_in_digits_are_read_and_where_a_day_may_be_a_month_both_are_possible() -> None:
+    assert find_days("6/13/2019, 13.6.2019, 13/6/2019 and 2019/06/13") == ("2019-06-13",)
+    assert find_days("5/2/2019") == ()
+    assert find_date_prefixes("5/2/2019") == ("2019-02-05", "2019-05-02")
+    assert find_date_prefixes("on June 13th", bare=True) == ("-06-13",)
+    assert find_releases("1.12.2019, 3.1.2 and 10.4.2019.1") == ("3.1.2", "10.4.2019.1")
+    assert find_days("40/13/2019, 13/40/2019 and 1.2.20193") == ()
+    assert find_told_dates("What was said on June 13th?", "Minutes > 6/13/2019") == "June 13th"
+    assert find_told_dates("What was said in July 2019?", "Minutes > 6/13/2019") == ""
 
 
 def test_a_release_joined_to_a_name_is_one() -> None:

@@ -20,6 +20,7 @@ from corrobora.text.questions import (
     find_subjects,
     find_topic_stems,
     is_relational,
+    split_case,
     split_parts,
     weigh_terms,
 )
@@ -118,6 +119,21 @@ def test_names_belong_to_what_a_question_is_about() -> None:
     read = weigh_terms("Which oil does the Kestrel pump need at the Ardal works?")
     assert read.names <= read.topic
     assert read.names == {"kestrel", "ardal"}
+
+
+def test_the_case_asked_about_is_searched_for_and_only_what_asks_says_what_is_wanted() -> None:
+    question = "I changed the lock of the kiln shed. Is there any way to get my pots back?"
+    asks, case = split_case(question)
+    assert (asks, case) == ("Is there any way to get my pots back?", "I changed the lock of the kiln shed.")
+    read = weigh_terms(question)
+    assert read.topic == weigh_terms(asks).topic
+    assert 0 < read.weights["lock"] < read.weights["pot"]
+    assert not asks_to_compare(question)
+    assert not asks_for_duty("The kiln must stay shut. Who opened it?")
+    short = weigh_terms("The kiln smokes at night. Why?")
+    assert {"kiln", "smoke", "night"} <= short.topic
+    assert split_case("Where is the key?") == ("Where is the key?", "")
+    assert split_case("Show the keys. Then the locks.") == ("Show the keys. Then the locks.", "")
 
 
 def test_a_document_that_a_question_names_is_no_part_of_its_topic() -> None:

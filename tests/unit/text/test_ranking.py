@@ -40,6 +40,10 @@ def test_a_source_or_date_that_is_named_doubles_the_score():
     assert asked.boost_factor("The Verge", "2023-10-08") == 2
     assert asked.boost_factor("TechCrunch", "2023-10-07") == 2
     assert asked.boost_factor("", "") == 1
+    asked = SourceHints.from_question("What was decided in June 2019?")
+    assert asked.boost_factor("", "2019-06-13") == asked.boost_factor("", "", "Minutes > 6/13/2019") == 2
+    assert asked.boost_factor("", "2019-07-13", "7/13/2019") == 1
+    assert SourceHints.from_question("What was decided on June 13th?").boost_factor("", "2019-06-13") == 2
     release = SourceHints.from_question("What changed in release 1.4?")
     assert release.boost_factor("", "", "Changes in 1.4") > release.boost_factor("", "", "Changes in 1.3") == 1
 

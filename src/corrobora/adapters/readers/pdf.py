@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfTextPage
 
 _PAGE = "\x01"  # begins each page while lines are joined; no page holds one
-_HYPHEN = re.compile(r"(?<=[^\W\d_])(?:\ufffe\n?|[-\u2010\u00ad]\n)(?=\x01?[a-zß-öø-ÿ])")
+_HYPHEN = re.compile(r"(-?\b[^\W\d_]+)(?:\ufffe\n?|[-\u2010\u00ad]\n)(?=\x01?([^\W\d_]+))")
+_JOINED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_SERIES = frozenset(("and", "or", "und", "oder"))  # "pre- and postwar"
 _LINE_ENDS = re.compile(r"\r\n?")
 # TeX's fonts of before 1990 have ligatures in places of control characters, a carriage return among them.
 _OLD_TEX = re.compile(r"[a-z][\x0b\x0c\x0e\x0f][a-z]")
@@ -59,7 +62,9 @@ _HEADER_BYTES = 1024
 _SHORT_LINE = 0.6
 _DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
 _RAISED = 2  # characters of a line that may be a mark above or below the others
-_MEASURED = 3  # letters of a line
+_MEASURED, _MEASURED_DRAWN, _HIGH = 3, 12, 0.8  # letters of a line
+_FILE_NAME = re.compile(r"\S+\.[A-Za-z]\w{1,3}")
+_WORD = re.compile(r"[^\W\d_]{3,}")
 _OTHER_SIZE = 1.1  # times the height of the letters before; the sizes of one font in one paragraph differ less
 _BOLD = re.compile(rb"(?i)bold|black|heavy|(?<![a-z])cmb")  # in the name of a font
 _FONT_BYTES = 200  # of its name
@@ -113,7 +118,8 @@ def read_pdf(data: bytes, charset: str = "", *, max_pages: int = LIMITS.pdf_max_
     )
     shown = largest or _read_first_block(text)  # no number of a page
     words, first = split_words(title), set(split_words(pages[0]))
-    stated = words and 2 * sum(word in first for word in words) >= len(words)  # it may name a font, a file or nothing
+    stated = words and 2 * sum(word in first for word in words) >= len(words)  # it may name a font or nothing
+    stated = stated and _FILE_NAME.fullmatch(title) is None
     return replace(parsed, title=parsed.title if stated or (title and not shown) else shown)
 
 
@@ -170,24 +176,34 @@ def _measure_lines(letters: PdfTextPage, lines: Sequence[str]) -> list[float]:
 
     Bold letters count as larger ones: a heading may have the size of the text.
     """
-    from pypdfium2 import PdfiumError, raw  # noqa: PLC0415 - paid by those who read PDF
-
     found: list[float] = []
     start = 0
-    name = ctypes.create_string_buffer(_FONT_BYTES)
     for line in lines:
-        heights: list[float] = []
-        for at in range(0, len(line), max(1, len(line) // _MEASURED)):
-            if line[at].isalpha():
-                with contextlib.suppress(PdfiumError):
-                    index = raw.FPDFText_GetCharIndexFromTextIndex(letters, start + at)
-                    _, low, _, high = letters.get_charbox(index, loose=True)
-                    size = raw.FPDFText_GetFontInfo(letters, index, name, len(name), None)
-                    bold = size and _BOLD.search(name.value) is not None
-                    heights.append((high - low) * (_BOLD_SIZE if bold else 1.0))
+        heights, drawn = _measure_letters(letters, line, start, _MEASURED)
+        if drawn:  # each box is as high as its letter: high ones tell the size, but a "j" is the highest
+            heights = sorted(_measure_letters(letters, line, start, _MEASURED_DRAWN)[0])
+            heights = [heights[int(_HIGH * len(heights))]]
         found.append(median(heights) if heights else 0.0)
         start += len(line.encode("utf-16-le", "surrogatepass")) // 2 + len("\r\n")
     return found
+
+
+def _measure_letters(letters: PdfTextPage, line: str, start: int, count: int) -> tuple[list[float], bool]:
+    """Return how high some letters of a line are, and whether they are drawn, in a font without a name."""
+    from pypdfium2 import PdfiumError, raw  # noqa: PLC0415 - paid by those who read PDF
+
+    heights: list[float] = []
+    named = False
+    name = ctypes.create_string_buffer(_FONT_BYTES)
+    for at in range(0, len(line), max(1, len(line) // count)):
+        if line[at].isalpha():
+            with contextlib.suppress(PdfiumError):
+                index = raw.FPDFText_GetCharIndexFromTextIndex(letters, start + at)
+                _, low, _, high = letters.get_charbox(index, loose=True)
+                raw.FPDFText_GetFontInfo(letters, index, name, len(name), None)
+                named = named or bool(name.value)
+                heights.append((high - low) * (_BOLD_SIZE if _BOLD.search(name.value) else 1.0))
+    return heights, bool(heights) and not named
 
 
 def _part_sizes(lines: Sequence[str], heights: Sequence[float]) -> str:
@@ -230,11 +246,15 @@ def _join_accent(match: re.Match[str]) -> str:
 def _find_largest(lines: Sequence[str], heights: Sequence[float]) -> str:
     """Return the first lines that are set in the largest letters of a page, "" if none stand out."""
     sizes = [(height, line.strip()) for height, line in zip(heights, lines, strict=False) if height > 0]
-    words = [height for height, line in sizes if sum(map(str.isalpha, line)) >= _TITLE_LETTERS]
+    words = [height for height, line in sizes if sum(map(len, _WORD.findall(line))) >= _TITLE_LETTERS]  # no formula
     if not words or max(words) < _TITLE_SIZE * median(words):
         return ""
-    first = next(at for at, (height, _) in enumerate(sizes) if height == max(words))
-    lasting = takewhile(lambda each: each[0] * _OTHER_SIZE >= max(words), sizes[first:])
+    largest = next(at for at, (height, _) in enumerate(sizes) if height == max(words))
+
+    def last(lines: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
+        return list(takewhile(lambda each: each[0] * _OTHER_SIZE >= max(words), lines))
+
+    lasting = [*last(sizes[:largest][::-1])[::-1], *last(sizes[largest:])]
     title = " ".join(line for _, line in lasting)
     return title if len(title) <= _TITLE_CHARS and _CUT.search(title) is None else ""
 
@@ -267,6 +287,32 @@ def find_work_date(first: str) -> str:
     return next((date for date in dates if date), "")
 
 
+def join_cut_words(text: str) -> str:
+    """Return a text whose lines end in whole words: with or without the hyphen, as the text writes the word elsewhere.
+
+    A word that stands nowhere else loses the hyphen, unless a capital follows it or there is another hyphen before it.
+
+    Example:
+        >>> join_cut_words(f"A LINK-{chr(10)}AGE map by LINKAGE")
+        'A LINKAGE map by LINKAGE'
+    """
+    cut = [(match[1].lower().removeprefix("-"), match[2].lower()) for match in _HYPHEN.finditer(text)]
+    wanted = {form for one, other in cut for form in (f"{one}{other}", f"{one}-{other}")}
+    said = (match[0].lower() for match in _JOINED.finditer(_HYPHEN.sub(r"\1 ", text) if wanted else ""))
+    counts = Counter(word for word in said if word in wanted)
+
+    def join(match: re.Match[str]) -> str:
+        before, after = match[1], match[2]
+        one, other = before.lower().removeprefix("-"), after.lower()
+        joined, apart = counts[f"{one}{other}"], counts[f"{one}-{other}"]
+        if not joined and other in _SERIES:
+            return f"{before}- "
+        unknown = not joined and (after[0].isupper() or before[0] == "-")
+        return f"{before}-" if apart > joined or unknown else before
+
+    return _HYPHEN.sub(join, text)
+
+
 def write_pages(pages: list[str], writer: TextWriter) -> None:
     """Write the paragraphs, and note each page at the first sentence that begins on it."""
     whole = "\n".join(
@@ -274,7 +320,7 @@ def write_pages(pages: list[str], writer: TextWriter) -> None:
     )
     number = 0
     waiting = False  # a page has begun whose first sentence has not
-    for block in join_paragraphs(_CUT.sub("-", _HYPHEN.sub("", whole))):
+    for block in join_paragraphs(_CUT.sub("-", join_cut_words(whole))):
         text, *begun = fold_spaces(block).split(_PAGE)
         borders: list[int] = []
         for part in begun:

@@ -13,7 +13,7 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Brief, Focus, Subject, SubQuestion
 from corrobora.policies.intake import count_words, is_small_talk
 from corrobora.roles.clarify import Asking, Scoping
-from corrobora.text.questions import find_alternatives, find_compared_sides, find_subjects, find_topic_stems
+from corrobora.text.questions import find_alternatives, find_compared_sides, find_subjects, find_topic_stems, split_case
 from corrobora.text.segmentation import QUESTION_MARKS, list_sentences
 from corrobora.text.tokens import STOP_WORDS, fold_text, split_words, stem_text
 
@@ -257,20 +257,18 @@ def split_question(question: str, *, limit: int = 7) -> tuple[str, ...]:
     """Split a question into the questions it contains, each readable alone; at least one, at most `limit`.
 
     Sentences, clauses ("and under which conditions"), "who and when", contrasts, two things whose difference is asked
-    for, and lists of topics each give a part. A part that refers back ("that") is completed with its topic.
+    for, and lists of topics each give a part. A part that refers back ("that") is completed with its topic;
+    what tells the case asked about stands before each.
     """
     found: list[str] = []
-    text = question.strip()
-    said = list_sentences(text)
-    asked = [sentence for sentence in said if sentence.endswith(QUESTION_MARKS)] or said
-    context = [sentence for sentence in said if sentence not in asked]
-    for sentence in _join_fragments(asked):
+    asks, case = split_case(question.strip())
+    for sentence in _join_fragments(list_sentences(asks)):
         for clause in _split_by_clause(sentence):
             pieces = _split_contrasted(clause) or _split_topic_list(clause)
             found += [_add_topic(piece, found[0] if found else "") for piece in pieces]
-    if context and found:
-        lead = " ".join(context)
-        found = [part if len(stem_text(part)) > _MIN_STEMS_OF_CLAUSE else f"{part} ({lead})" for part in found]
+    if case:
+        lead = f"{case[:-1]}." if case.endswith(";") else case
+        found = [question.strip() if part == asks else f"{lead} {part}" for part in found]
     distinct: dict[tuple[str, ...], str] = {}
     for part in found:
         if stem_text(part):

@@ -70,6 +70,7 @@ def _split_fact(fact: Fact, *, spoken: bool) -> tuple[Sentence, ...]:
             heading=heading,
             place=fact.place,
             term=terms[at],
+            source=f"{fact.title} > {fact.published}",
         )
         for at, text in enumerate(texts)
     )

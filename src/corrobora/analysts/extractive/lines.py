@@ -85,6 +85,8 @@ def read_lines(given: Excerpt) -> list[Line]:
         paragraph = found[-1].paragraph + 1 if found else 0
         lines = _PassageReader(number, passage, above, paragraph).read_lines()
         found += _read_with_code(_read_with_comments(lines))
+    source = f"{given.title} > {given.published}"
+    found = [replace(line, sentence=replace(line.sentence, source=source)) for line in found]
     return _read_with_questions(found)
 
 

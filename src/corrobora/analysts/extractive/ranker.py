@@ -32,6 +32,7 @@ from corrobora.text.quantities import (
     find_date_prefixes,
     find_days,
     find_releases,
+    holds_date,
     is_in_section,
 )
 from corrobora.text.questions import find_code, find_superlative, weigh_terms
@@ -76,6 +77,7 @@ class Sentence:
     heading: frozenset[str] = frozenset()  # stems of the heading right above it
     place: str = ""  # the path of headings above it
     term: str = ""  # that it defines, or below which it stands
+    source: str = ""  # title and date of its source
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +153,12 @@ class QuestionTerms:
         )
         self.names = self.read(read.names) & self.topic
         self.own = [self.read(one.stems) | self._read_code(one.text) | self._read_dates(one.text) for one in sentences]
-        self.above = [self.read(one.above) | self._read_code(f"{one.place} {one.term}") for one in sentences]
+        self.above = [
+            self.read(one.above)
+            | self._read_code(f"{one.place} {one.term}")
+            | self._read_dates(f"{one.source} > {one.place}")
+            for one in sentences
+        ]
         count = [sum(mask >> at & 1 for mask in self.own) for at in range(len(self.terms))]
         rare = [math.log(1 + (len(sentences) - n + 0.5) / (n + 0.5)) for n in count]
         self._weights = [read.weights.get(term, 1.0) * each for term, each in zip(self.terms, rare, strict=True)]
@@ -194,7 +201,7 @@ class QuestionTerms:
 
     def _read_dates(self, text: str) -> int:
         said = find_date_prefixes(text) if self._dates else ()
-        return sum(self._bits[each] for each in self._dates if any(day.find(each) in (0, 4) for day in said))
+        return sum(self._bits[each] for each in self._dates if any(holds_date(day, each) for day in said))
 
     def weigh_entry(self, term: str) -> float:
         """Return what the entry of a term counts: more if the question names the term, less if it names another."""

@@ -205,7 +205,11 @@ async def _check_database(settings: Settings) -> InstallationCheck:
 
 async def _query_database(workspace: Workspace) -> str:
     row = await workspace.database.fetch_one("SELECT version(), (SELECT count(*) FROM runs)")
-    return f"{str(row[0]).split(' on ')[0]}, {format_count(row[1], 'run')}" if row else "answers"
+    from corrobora.app.library_changes import count_older  # noqa: PLC0415 - the readers, only where they are needed
+
+    older = await count_older(workspace.database)
+    told = (f"; library {each}: {changes}, corrobora library refresh {each}" for each, changes in older.items())
+    return f"{str(row[0]).split(' on ')[0]}, {format_count(row[1], 'run')}{''.join(told)}" if row else "answers"
 
 
 async def _try_check(what: str, where: str, ask: Callable[[], Awaitable[str]]) -> InstallationCheck:

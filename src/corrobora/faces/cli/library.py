@@ -37,24 +37,33 @@ from corrobora.text.phrases import format_count
 if TYPE_CHECKING:
     from corrobora.app import Workspace
     from corrobora.app.ingest import IngestReport
+    from corrobora.app.library_changes import FolderChanges
     from corrobora.storage.index.catalog import SpaceInfo
 
 Progress = Callable[[int, int, str], None]
 _MAX_LISTED = 50  # reasons for which files were skipped; `--json` lists all
+_READ_AGAIN = "this version may read more of them: corrobora library refresh"
 _MAX_NAMED = 3  # files that were skipped for one reason
 
 
-async def ingest_paths(workspace: Workspace, name: str, paths: Sequence[Path], *, show: bool) -> dict[str, object]:
+async def ingest_paths(
+    workspace: Workspace, name: str, paths: Sequence[Path], *, show: bool, again: bool = False
+) -> dict[str, object]:
     """Read paths into a library, print what was read and skipped, and return it as JSON values.
 
     Raises `UserError` `library_empty` if no document could be read (bad-input K01).
     """
     from corrobora.app import libraries  # noqa: PLC0415 - the database, only where it is needed
+    from corrobora.app.library_changes import FolderChanges  # noqa: PLC0415 - as above
 
     with _progress_bar(f"reading into {name}", show=show) as progress:
-        result = await libraries.ingest_files(workspace.database, name, paths, progress, embedder=workspace.embedder)
+        result = await libraries.ingest_files(
+            workspace.database, name, paths, progress, embedder=workspace.embedder, again=again
+        )
     if show or result.skipped:
         write_stderr(f"library  {name}: {result}")
+    if show and result.older:
+        _note_changes(name, FolderChanges(older=len(result.older)))
     if result.vector_problem:
         write_stderr(f"vectors  {one_line(result.vector_problem, 500)}")
     elif show and result.embedded:
@@ -64,6 +73,11 @@ async def ingest_paths(workspace: Workspace, name: str, paths: Sequence[Path], *
     found = asdict(result)
     counts = {"added": len(found.pop("stored")), "unchanged": len(result.unchanged), "removed": len(result.removed)}
     return {"library": name, **found, **counts}
+
+
+def _note_changes(name: str, changes: FolderChanges) -> None:
+    how = "read them with: corrobora library add" if changes.count else _READ_AGAIN
+    write_stderr(f"library  {name}: {changes}; {how} {name}")
 
 
 def _list_skipped(result: IngestReport) -> None:
@@ -109,11 +123,8 @@ async def resolve_libraries(workspace: Workspace, given: Sequence[str], *, show:
     """Do as `corrobora.app.libraries.resolve_libraries`, and show what is read, or what has changed since."""
     from corrobora.app import libraries  # noqa: PLC0415 - as in `ingest_paths`
 
-    def note_changes(name: str, changes: str) -> None:
-        write_stderr(f"library  {name}: {changes}; read them with: corrobora library add {name}")
-
     read = partial(ingest_paths, show=show)
-    return await libraries.resolve_libraries(workspace, given, read, note_changes if show else None)
+    return await libraries.resolve_libraries(workspace, given, read, _note_changes if show else None)
 
 
 @click.group(cls=CommandGroup)
@@ -174,6 +185,25 @@ def _choose_roots(name: str, given: Sequence[Path], known: Sequence[SpaceInfo]) 
     for other, path in ((other, path) for other in roots for path in given if other != name and path in roots[other]):
         write_stderr(f"library  {one_line(str(path), 200)} is also stored as {other}; --library {other} is enough")
     return given or roots[name]
+
+
+@library.command(cls=GroupedCommand, name="refresh", example="corrobora library refresh papers")
+@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+@json_option
+@workspace_command
+async def refresh_libraries(workspace: Workspace, *, names: tuple[str, ...], quiet: bool, as_json: bool) -> None:
+    """Read the folders of libraries again: what is new or changed, and what an earlier version of Corrobora read."""
+    from corrobora.app import libraries  # noqa: PLC0415 - as in `ingest_paths`
+
+    known = await libraries.list_libraries(workspace)
+    found = [await libraries.find_library(workspace, name) for name in dict.fromkeys(names)]
+    read = [
+        await ingest_paths(workspace, each.name, _choose_roots(each.name, (), known), show=not quiet, again=True)
+        for each in found
+    ]
+    if as_json:
+        print_json(read)
 
 
 @library.command(name="list")

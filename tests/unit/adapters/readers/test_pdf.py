@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -12,12 +13,19 @@ from pypdf import PdfReader, PdfWriter
 
 from corrobora.adapters.readers import TextWriter
 from corrobora.adapters.readers.paging import drop_running_lines
-from corrobora.adapters.readers.pdf import find_work_date, join_accents, join_paragraphs, read_pdf, write_pages
+from corrobora.adapters.readers.pdf import (
+    find_work_date,
+    join_accents,
+    join_cut_words,
+    join_paragraphs,
+    read_pdf,
+    write_pages,
+)
 from corrobora.domain.errors import ReadError
 
 
-def made(*pages: str, fonts: str = "") -> bytes:
-    """A PDF with one line of Helvetica for each line of each page, written by hand."""
+def made(*pages: str, fonts: str = "", more: Sequence[str] = ()) -> bytes:
+    """A PDF with one line of Helvetica for each line of each page, written by hand; `more` objects from 4 + 2 n on."""
     kids = " ".join(f"{4 + 2 * at} 0 R" for at in range(len(pages)))
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",
@@ -32,6 +40,7 @@ def made(*pages: str, fonts: str = "") -> bytes:
             f" /Resources << /Font << /F1 3 0 R {fonts} >> >> >>"
         )
         objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
+    objects += more
     out = io.BytesIO(b"")
     out.write(b"%PDF-1.4\n")
     places = []
@@ -73,6 +82,50 @@ def test_d08_words_cut_at_line_ends_are_joined():
     parsed = read_pdf(made("The rule forbids pass-\nwords that are known, as the\ncommittee said.", "Second page."))
     assert "forbids passwords that are known, as the committee said." in parsed.text
     assert "Second page." in parsed.text
+
+
+@pytest.mark.parametrize(
+    ("cut", "joined"),
+    [
+        ("a LINK-\nAGE map by LINKAGE", "a LINKAGE map by LINKAGE"),
+        ("a loop-\nbreaker is a loop-breaker", "a loop-breaker is a loop-breaker"),
+        ("a LOD-\nSCORE", "a LOD-SCORE"),
+        ("from point-to-\npoint", "from point-to-point"),
+        ("both pre-\nand postwar", "both pre- and postwar"),
+        ("the thou-\nsand and com\ufffe\x01puters", "the thousand and com\x01puters"),
+        ("known pass-\nwords", "known passwords"),
+        ("1990-\n1995", "1990-\n1995"),
+    ],
+)
+def test_a_word_that_a_line_cuts_is_written_as_elsewhere_in_the_text(cut: str, joined: str) -> None:
+    assert join_cut_words(cut) == joined
+
+
+_TALL = "bdfhklt"
+
+
+def drawn_font(first: int) -> tuple[str, ...]:
+    """A font whose letters are drawn and have no name: of two shapes, tall and low."""
+    letters = [*"ACDM", *"abcdefghiklmnoprstuvwxyz"]
+    shapes = {letter: first + (1 if letter.isupper() or letter in _TALL else 2) for letter in letters}
+    codes = " ".join(f"{ord(letter)} /{letter}" for letter in letters)
+    drawn = " ".join(f"/{letter} {number} 0 R" for letter, number in shapes.items())
+    widths = " ".join(["600"] * 91)
+    font = (
+        "<< /Type /Font /Subtype /Type3 /FontBBox [0 0 1 1] /FontMatrix [0.001 0 0 0.001 0 0] /FirstChar 32 "
+        f"/LastChar 122 /Widths [{widths}] /Encoding << /Type /Encoding /Differences [{codes}] >> "
+        f"/CharProcs << {drawn} >> /Resources << >> >>"
+    )
+    streams = [f"600 0 0 0 600 {height} d1 0 0 600 {height} re f" for height in (700, 350)]
+    return (font, *(f"<< /Length {len(each)} >>\nstream\n{each}\nendstream" for each in streams))
+
+
+def test_a_title_in_two_lines_of_drawn_letters_is_read_whole() -> None:
+    title = ("Automatic choices of breakers", "kept that hold kilns")
+    body = "The valve opens at three bar and closes again at two bar."
+    drawn = [f") Tj /F2 18 Tf ({line}) Tj /F1 12 Tf (" for line in title]
+    page = "\n".join((*drawn, "Ann Lund", body, body))
+    assert read_pdf(made(page, fonts="/F2 6 0 R", more=drawn_font(6))).title == " ".join(title)
 
 
 def test_each_page_is_a_heading_at_the_first_sentence_that_begins_on_it():

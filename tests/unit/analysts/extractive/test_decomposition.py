@@ -16,7 +16,18 @@ from corrobora.analysts.extractive.clarify import split_question
         ("How does heat move?", ("How does heat move?",)),
         (
             "我们刚买了一座新窑。窑的门什么时候可以打开？石头可以洗吗？",
-            ("窑的门什么时候可以打开？", "石头可以洗吗？"),
+            ("我们刚买了一座新窑。 窑的门什么时候可以打开？", "我们刚买了一座新窑。 石头可以洗吗？"),
+        ),
+        (
+            "I lost the key of the kiln shed. Is there any way to get my pots back?",
+            ("I lost the key of the kiln shed. Is there any way to get my pots back?",),
+        ),
+        (
+            "My kiln stays warm for hours; which valve lets the heat out, and who may turn it?",
+            (
+                "My kiln stays warm for hours. which valve lets the heat out?",
+                "My kiln stays warm for hours. Who may turn it (valve lets the heat out)?",
+            ),
         ),
         (
             "How did the guild's rules on kiln loading, glaze safety and cooling change since 1990?",

@@ -34,6 +34,15 @@ def test_what_shares_the_rare_words_of_a_question_comes_first() -> None:
     assert near > far
 
 
+def test_the_date_of_a_source_or_heading_chooses_between_statements() -> None:
+    june = replace(sentence("The badge stands at half."), source="Minutes > 2019-06-13")
+    july = replace(sentence("The badge stands at full.", "C2"), source="Minutes > 2019-07-11")
+    first, second = worths("How was the badge in June 2019?", june, july)
+    assert first > second
+    first, second = worths("How was the badge on July 14th?", replace(june, place="7/14/2019"), july)
+    assert first > second
+
+
 def test_the_better_passage_of_a_search_counts() -> None:
     first, second = worths("Is it hot?", sentence("It is hot.", "C1", 2.0), sentence("It is hot.", "C2", 1.0))
     assert first > second

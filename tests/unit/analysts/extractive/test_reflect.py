@@ -107,6 +107,7 @@ def test_how_often_is_answered_without_any_number():
     [
         ("The hotel had 40 guests at a time. The harbour was quiet.", 0.9, "PARTIAL"),  # it holds little of the topic
         ("The hotel had 40 guests at a time. The harbour was quiet.", 0.1, "OPEN"),
+        ("The hotel had 40 guests at a time. The harbour was quiet.", 0.3, "OPEN"),
         ("The hotel had 40 guests at a time. The harbour was quiet.", None, "OPEN"),
         ("In the busy summer season 40 guests of the old harbour hotel came by steamer.", 0.99, "ANSWERED"),
     ],

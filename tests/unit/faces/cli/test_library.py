@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from typing import Any
+
+from corrobora.app import Workspace
+from corrobora.config import load_settings
 
 
 def test_add_list_show_search_and_rm(folder: Any) -> None:
@@ -21,6 +25,22 @@ def test_add_list_show_search_and_rm(folder: Any) -> None:
     assert folder("library", "remove", "lakes").out == "removed lakes\n", "another usual word for rm"
     assert folder("library", "list").out == ""
     assert (folder.folder / "papers" / "lakes.md").exists()
+
+
+def test_a_library_that_an_earlier_version_read_is_told_of_and_refreshed(folder: Any) -> None:
+    folder("library", "add", "lakes", "papers")
+    asyncio.run(_forget_readers(folder))
+    told = "1 read by an earlier version; this version may read more of them: corrobora library refresh lakes"
+    assert told in folder("library", "add", "lakes").err
+    assert told in folder("When do the lakes freeze?", "-l", "lakes").err
+    assert "library lakes: 1 read by an earlier version, corrobora library refresh lakes" in folder("doctor").out
+    assert "lakes: 1 read, 0 unchanged" in folder("library", "refresh", "lakes").err
+    assert "earlier version" not in folder("library", "add", "lakes").err
+
+
+async def _forget_readers(folder: Any) -> None:
+    async with Workspace.open(load_settings(folder=folder.folder)) as workspace:
+        await workspace.database.execute("update source set digest = split_part(digest, '+', 1)")
 
 
 def test_files_that_are_skipped_for_one_reason_are_told_once(folder: Any) -> None:

@@ -113,10 +113,12 @@ async def add_files(request: Request, workspace: Opened, form: SentForm) -> Resp
 
 @router.post("/libraries/{name}/refresh")
 async def refresh_library(request: Request, name: str, workspace: Opened, form: SentForm) -> Response:  # noqa: ARG001 - the form has the token
-    """Read the folders of a library anew: new and changed files are read, removed ones retired."""
+    """Read the folders of a library anew: new and changed files, and those that an earlier version read."""
     space = await find_library(workspace, name)
     try:
-        result = await ingest_files(workspace.database, name, space.roots, show_nothing, embedder=workspace.embedder)
+        result = await ingest_files(
+            workspace.database, name, space.roots, show_nothing, embedder=workspace.embedder, again=True
+        )
     except CorroboraError as error:
         return await _render_library(request, workspace, name, error=error)
     return await _render_library(request, workspace, name, done=f"{result}.")
