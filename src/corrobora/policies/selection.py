@@ -35,11 +35,12 @@ _Item = TypeVar("_Item", bound=object)
 def select_hits(hits: Sequence[Hit], thread: ThreadState, *, whole: bool = False, again: int = 0) -> tuple[Hit, ...]:
     """Choose what to read: hits not tried before, as many as the round and the budgets of the specs allow (TRIPLET-21).
 
-    The address that was proposed after the last round comes first (TIMED-12), then given sources, then what readers of
-    the last round asked for, then the best of all queries together. Readers serve all tasks, so that some ask for what
-    another one needs: those that found most here ask first, and half of what is left is for what was searched. A
-    passage of a library also counts as read if it was read as a neighbour. With `whole`, as a model reads, passages of a document are one reading, less those `again`.
-    Where sources are counted, a further section of one that was read takes no place of a new one (ROUNDS-30).
+    The address that was proposed after the last round comes first (TIMED-12), then given sources, then what readers
+    of the last round asked for, then the best of all queries together. Readers serve all tasks, so that some ask
+    for what another one needs: those that found most here ask first, and half of what is left is for what was
+    searched. A passage of a library also counts as read if it was read as a neighbour. With `whole`, as a model
+    reads, passages of a document are one reading, less those `again`. Where sources are counted, a further section
+    of one that was read takes no place of a new one (ROUNDS-30).
     """
     given = (*list_given_hits(thread), *(each for each in hits if each.provider == GIVEN_PROVIDER))
     read = {reading.source for done in thread.rounds for reading in done.readings if reading.source}

@@ -109,7 +109,8 @@ def check_draft(
     """
     evidence = _gather_evidence(facts, known, reading, rulings or {})
     plain, secrets = SECRET.subn("[removed]", draft.body)  # bad-input M34
-    body, urls = strip_addresses(normalize_markers(plain), [fact.quote for fact in facts])
+    marked = normalize_markers(plain, {fact.marker: fact.title for fact in facts})
+    body, urls = strip_addresses(marked, [fact.quote for fact in facts])
     lines, checks, header = list[str](), list[SentenceCheck](), list[str]()
     markers, repeated, times = 0, 0, Counter[str]()
     blocks = split_lines(body)
