@@ -34,7 +34,7 @@ from corrobora.text.notices import find_notice
 from corrobora.text.operations import DerivationKind
 from corrobora.text.phrases import TELLS_RESEARCH, format_count, is_written_by_code, list_frames
 from corrobora.text.reading import is_stated_result
-from corrobora.text.support import find_numbers
+from corrobora.text.support import find_numbers, list_unshown_numbers
 from corrobora.text.tokens import find_literals, split_words, stem_text, token_overlap
 
 REVIEW_SECONDS = 10.0  # with less time than this left, reviewing is shed before the report is
@@ -173,7 +173,7 @@ def _has_foreign_number(doubt: Doubt, named: Container[str]) -> bool:
     said = _NAME_WITH_DIGITS.sub(lambda name: "" if name[0] in named else name[0], claimed)
     stated, known = find_measures(said), find_measures(shown)
     computed = (find_numbers(each.text) for each in stated if is_stated_result(each, stated, known))
-    return bool(doubt.quotes) and not find_numbers(said) <= find_numbers(shown).union(*computed)
+    return bool(doubt.quotes) and not list_unshown_numbers(said, shown) <= frozenset[str]().union(*computed)
 
 
 def _name_source(fact: Fact, place: str = "") -> str:

@@ -186,7 +186,7 @@ _POINTS = (  # what a mark behind it is the object of
 )
 _SAYS = r"\s(?:says?|states?|describes?|explains?|lists?|gives?|adds?|warns?|shows?|notes?|names?|defines?)\b"
 _NOUN_MARK = re.compile(
-    rf"(?im)(?:(?<=^)|(?<=[.!?] )|(?P<points>{_POINTS} ))(?P<mark>{MARKER.pattern})(?(points)|(?={_SAYS}))"
+    rf"(?im)(?:(?<=^)|(?<=[.!?:,;] )|(?P<points>{_POINTS} ))(?P<mark>{MARKER.pattern})(?(points)|(?={_SAYS}))"
 )
 
 _STOP_AFTER = re.compile(r"([.!?])\s(?=[^\W\d_A-Z])")  # before a small letter
