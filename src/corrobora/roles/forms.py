@@ -189,6 +189,7 @@ RECORD = Record(
             "The pump moves water.",
             ("date of the change",),
             3,
+            others=FACTS[:1],
         ),
     ),
 )
