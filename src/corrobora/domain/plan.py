@@ -282,6 +282,7 @@ class PastRound:
     left_open: tuple[str, ...] = ()
     more: int = 0  # further facts that it found
     failures: tuple[str, ...] = ()  # searches that failed, with the reason
+    others: tuple[Fact, ...] = ()  # of the further facts those that are shown by their beginnings
 
 
 @dataclass(frozen=True, slots=True)

@@ -242,7 +242,7 @@ def make_offered_readings(facts: Iterable[Fact]) -> list[Reading]:
     return [Reading(hit, read, hit.source, facts=each, title=hit.title, note=OFFERED, again=True) for hit, each in hits]
 
 
-MAX_ROUND_FACTS = 24  # of one round: who is not shown what was found takes it for a gap
+MAX_ROUND_FACTS = 24  # of one round, and as many by their beginnings: what is not shown is taken for a gap
 MIN_ROUND_FACTS = 12  # up to which those that answer nothing of the thread are shown, too
 MAX_TOLD = 4  # questions, gaps and references of one source
 
@@ -307,7 +307,8 @@ def _build_round(
 ) -> PastRound:
     once = {fact.id: fact for fact in found}
     answering = sum(bool(fact.answers) for fact in once.values())
-    best = select_best_facts(tuple(once.values()), min(MAX_ROUND_FACTS, max(MIN_ROUND_FACTS, answering)))
+    ranked = select_best_facts(tuple(once.values()), min(2 * MAX_ROUND_FACTS, max(MIN_ROUND_FACTS, answering)))
+    best = select_best_facts(ranked, MAX_ROUND_FACTS)
     queries = (query.text for query in done.intent.queries)
     settled = done.decision.proposal if done.decision is not None else None
     return PastRound(
@@ -319,8 +320,9 @@ def _build_round(
         best,
         settled.summary if settled else "",
         tuple(_name_gap(gap, asked) for gap in settled.gaps) if settled else (),
-        len(once) - len(best),
+        len(once) - len(ranked),
         drop_duplicates(done.failures),
+        tuple(fact for fact in ranked if fact not in best),
     )
 
 

@@ -17,6 +17,7 @@ from corrobora.engine.inputs import MAX_FACTS_WRITTEN
 from corrobora.engine.reading_set import count_documents, load_reading_set
 from corrobora.engine.review import (
     MAX_FAILING_SHOWN,
+    MAX_NEAR_SHOWN,
     ask_rulings,
     choose_revision,
     confirm_input,
@@ -31,8 +32,7 @@ from corrobora.roles.forms import select_best_facts
 from corrobora.roles.review import Repairing, repair
 from corrobora.text.tokens import token_overlap
 
-MAX_NEAR_SHOWN = 4  # facts for a sentence that is to be repaired
-MAX_NEAR_REASON = 2  # and for the reason: a model names what no quote that was cited has
+MAX_NEAR_REASON = 2  # facts for the reason: a model names what no quote that was cited has
 
 
 async def check_whole_draft(

@@ -34,10 +34,11 @@ from corrobora.text.notices import find_notice
 from corrobora.text.operations import DerivationKind
 from corrobora.text.phrases import TELLS_RESEARCH, format_count, is_written_by_code, list_frames
 from corrobora.text.reading import is_stated_result
-from corrobora.text.support import find_numbers
+from corrobora.text.support import find_numbers, list_unshown_numbers
 from corrobora.text.tokens import find_literals, split_words, stem_text, token_overlap
 
 REVIEW_SECONDS = 10.0  # with less time than this left, reviewing is shed before the report is
+MAX_NEAR_SHOWN = 4  # facts for a problem of a draft, or for a sentence that is to be repaired
 MAX_LEFT_OUT_SHOWN = 12  # facts that a draft does not cite: to its critic, not to the judge of what it says
 MAX_FAILING_SHOWN = 40  # sentences that a check did not pass
 MAX_LEAD = 1_200  # characters before a quote that may say what it speaks of
@@ -172,7 +173,7 @@ def _has_foreign_number(doubt: Doubt, named: Container[str]) -> bool:
     said = _NAME_WITH_DIGITS.sub(lambda name: "" if name[0] in named else name[0], claimed)
     stated, known = find_measures(said), find_measures(shown)
     computed = (find_numbers(each.text) for each in stated if is_stated_result(each, stated, known))
-    return bool(doubt.quotes) and not find_numbers(said) <= find_numbers(shown).union(*computed)
+    return bool(doubt.quotes) and not list_unshown_numbers(said, shown) <= frozenset[str]().union(*computed)
 
 
 def _name_source(fact: Fact, place: str = "") -> str:
@@ -225,7 +226,7 @@ def has_review_time(run: Session) -> bool:
 
 
 def revise_input(reviewed: Reviewing, critic: Critique, checked: CheckedDraft, findings: Findings) -> Revising:
-    """What the reviser is given: what the critic was, the draft with ids, what the critic said and what is withheld.
+    """What the reviser is given: the draft with ids, the critic's word, what is withheld, and the facts concerned.
 
     All facts tell where sentences end, not only those that are shown: so the ids are those that are edited.
     """
@@ -233,9 +234,23 @@ def revise_input(reviewed: Reviewing, critic: Critique, checked: CheckedDraft, f
     withheld = list_withheld(numbered, checked.checks, MAX_FAILING_SHOWN)
     found = (*critic.problems, *(f"{{{name}}} is withheld, because {why}" for name, (why, _) in withheld))
     shown, it = replace(reviewed.draft, body=numbered.show_ids()), reviewed
-    given = Revising("root/revise", it.question, shown, replace(critic, problems=found), it.facts)
+    said = (*critic.problems, *(text for _, (_, text) in withheld))
+    facts = _select_concerned(it.facts, said, checked)
+    given = Revising("root/revise", it.question, shown, replace(critic, problems=found), facts)
     given = replace(given, words_min=it.words_min, words_max=it.words_max, places=numbered.places)
     return replace(given, **count_documents(findings))
+
+
+def _select_concerned(facts: Sequence[Fact], said: Sequence[str], checked: CheckedDraft) -> tuple[Fact, ...]:
+    """Return the facts that a revision concerns: of sentences that did not pass, named in a problem, or nearest to it.
+
+    What else the draft says was compared with its facts, and stays as it is.
+    """
+    concerned = {name for each in checked.checks if each.withheld or each.support in RULED for name in each.facts}
+    for text in said:
+        nearest = sorted(facts, key=lambda fact: -token_overlap(text, f"{fact.claim} {fact.quote}"))
+        concerned |= {fact.id for fact in (*nearest[:MAX_NEAR_SHOWN], *(fact for fact in facts if fact.marker in text))}
+    return tuple(fact for fact in facts if fact.id in concerned)
 
 
 async def read_cited_sources(library: Library, sources: Sequence[SourceId]) -> dict[str, CitedSource]:

@@ -252,14 +252,15 @@ def build_rubric(thread: ThreadState) -> str:
     It names the scope, the open sub-questions by their ids, and the target confidence. It is the same for all sources
     of a round: the sections of a source stand with its passages.
     """
-    known, missing = [q for q in thread.sub_questions if q.finding], _list_open(thread)
+    known = dict.fromkeys(q.finding for q in thread.sub_questions if q.finding)
+    missing = _list_open(thread)
     wanted = "all sub-questions" if len(missing) == len(thread.sub_questions) > 0 else "; ".join(missing)
     whole = is_whole_question(thread.objective, thread.brief.question)
     lines = [
         f"Scope: {'the question' if whole else thread.objective}",
         f"Look for: {wanted or 'confirmation of what is known'}",
         f"Leave out: {thread.out_of_scope}" if thread.out_of_scope else "",
-        f"Known already: {'; '.join(q.finding for q in known)[:600]}" if known else "",
+        f"Known already: {'; '.join(known)[:600]}" if known else "",
         "Target confidence: 0.7 or more for each key claim.",
     ]
     return "\n".join(line for line in lines if line)

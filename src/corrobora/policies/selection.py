@@ -35,21 +35,25 @@ _Item = TypeVar("_Item", bound=object)
 def select_hits(hits: Sequence[Hit], thread: ThreadState, *, whole: bool = False, again: int = 0) -> tuple[Hit, ...]:
     """Choose what to read: hits not tried before, as many as the round and the budgets of the specs allow (TRIPLET-21).
 
-    The address that was proposed after the last round comes first (TIMED-12), then given sources, then what readers of
-    the last round asked for, then the best of all queries together. A passage of a library also counts as read if it
-    was read as a neighbour. With `whole`, as a model reads, passages of a document are one reading, less those `again`.
-    Where sources are counted, a further section of one that was read takes no place of a new one (ROUNDS-30).
+    The address that was proposed after the last round comes first (TIMED-12), then given sources, then what readers
+    of the last round asked for, then the best of all queries together. Readers serve all tasks, so that some ask
+    for what another one needs: those that found most here ask first, and half of what is left is for what was
+    searched. A passage of a library also counts as read if it was read as a neighbour. With `whole`, as a model
+    reads, passages of a document are one reading, less those `again`. Where sources are counted, a further section
+    of one that was read takes no place of a new one (ROUNDS-30).
     """
     given = (*list_given_hits(thread), *(each for each in hits if each.provider == GIVEN_PROVIDER))
     read = {reading.source for done in thread.rounds for reading in done.readings if reading.source}
-    last = thread.last.readings if thread.last else ()
+    last = sorted(thread.last.readings if thread.last else (), key=lambda reading: -len(reading.facts))
     asked = [hit for one in last for hit in one.asks if hit.passage or hit.source not in read]
     fused, most = fuse_hits(_list_fresh(hits, thread) if whole else hits, equal=whole), _count_reads(thread)
-    named = _choose_fresh((*_list_proposed_hits(hits, thread), *given, *asked), thread, most, whole=whole)
+    first = _choose_fresh((*_list_proposed_hits(hits, thread), *given), thread, most, whole=whole)
+    room = most if not _list_fresh(fused, thread) else len(first) + (most - len(first) + 1) // 2
+    named = _choose_fresh((*first, *asked), thread, max(len(first), room), whole=whole)
     counted = whole and thread.course.whole_documents and count_reads_left(thread) is None
     left = min(most, len(named) + max(1, _count_reads(thread, narrow=whole) - again))
     most = most + sum(hit.source in read for hit in named) if counted else left
-    return _choose_fresh((*named, *fused), thread, most, whole=whole)
+    return _choose_fresh((*named, *fused, *asked), thread, most, whole=whole)
 
 
 def select_more_hits(

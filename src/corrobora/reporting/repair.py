@@ -59,7 +59,7 @@ class NumberedDraft:
     @classmethod
     def read(cls, draft: Draft, facts: Sequence[Fact], more: Sequence[str] = ()) -> NumberedDraft:
         """Take a draft apart; a number that it, or `more` text, has in brackets stands for no marker."""
-        body = normalize_markers(draft.body)
+        body = normalize_markers(draft.body, {fact.marker: fact.title for fact in facts})
         first = 1 + max((int(each[1:-1]) for text in (body, *more) for each in _NUMBER.findall(text)), default=0)
         markers = dict.fromkeys((*(each.group() for each in MARKER.finditer(body)), *(fact.marker for fact in facts)))
         numbers = {marker: f"[{number}]" for number, marker in enumerate(markers, first)}

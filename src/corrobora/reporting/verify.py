@@ -37,7 +37,7 @@ from corrobora.text.markdown import (
 )
 from corrobora.text.mentions import describes_research, find_claim_words, is_statement
 from corrobora.text.notices import drop_orders, find_order
-from corrobora.text.support import Evidence, SupportCheck, check_support, find_numbers
+from corrobora.text.support import Evidence, SupportCheck, check_support, find_numbers, list_unshown_numbers
 from corrobora.text.tokens import GOES_ON, read_inline, token_overlap
 
 _MOST_REPEATS = 3  # of a cited line: it may stand in a summary and in its section, a loop of a writer may not
@@ -109,7 +109,8 @@ def check_draft(
     """
     evidence = _gather_evidence(facts, known, reading, rulings or {})
     plain, secrets = SECRET.subn("[removed]", draft.body)  # bad-input M34
-    body, urls = strip_addresses(normalize_markers(plain), [fact.quote for fact in facts])
+    marked = normalize_markers(plain, {fact.marker: fact.title for fact in facts})
+    body, urls = strip_addresses(marked, [fact.quote for fact in facts])
     lines, checks, header = list[str](), list[SentenceCheck](), list[str]()
     markers, repeated, times = 0, 0, Counter[str]()
     blocks = split_lines(body)
@@ -272,7 +273,7 @@ def _apply_ruling(check: SentenceCheck, rulings: Rulings, quotes: Sequence[str])
         return replace(check, support=Support.UNSUPPORTED, reasons=(why, *check.reasons), withheld=why)
     if check.support not in RULED:
         return check
-    if ruled is None and not find_numbers(check.sentence) <= find_numbers("\n".join(quotes)):
+    if ruled is None and list_unshown_numbers(check.sentence, "\n".join(quotes)):
         return replace(check, support=Support.UNCLEAR)
     return replace(check, support=Support.SUPPORTED, reasons=(phrases.CONFIRMED,))
 

@@ -189,6 +189,7 @@ RECORD = Record(
             "The pump moves water.",
             ("date of the change",),
             3,
+            others=FACTS[:1],
         ),
     ),
 )
@@ -279,6 +280,7 @@ def make_delimiter(text: str) -> str:
 
 _SAME = {**LOOK_ALIKES, "\u2026": "..."}
 _GAP = re.compile(r" ?(?:\.\.\.|\[\.\.\.\]) ?")
+_LED_IN = re.compile(r":[ \t]*\n\n")
 _MAX_QUOTE = 4_000  # characters; the engine refuses longer quotes anyway
 _MAX_SPLICE = 400  # characters between the parts of a quote with "..." in it
 _MIN_PART = 10
@@ -305,7 +307,8 @@ def find_literal(quoted: str, text: str) -> str | None:
     if found is None:
         return None
     span = text[offsets[found[0]] : offsets[found[1] - 1] + 1]
-    return span if "\n\n" not in span or "\n\n" in plain or len(span) <= len(plain) else None
+    broken = "\n\n" in _LED_IN.sub(":", span)  # a list belongs to the line that leads it in
+    return span if not broken or "\n\n" in plain or len(span) <= len(plain) else None
 
 
 def _span(parts: Sequence[str], folded: str) -> tuple[int, int] | None:

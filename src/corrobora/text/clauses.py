@@ -71,6 +71,10 @@ _NEGATION = re.compile(
     + _list_words(_TABLES["negation"]["foreign"])
     + r"))(?!\w)"
 )
+_KEPT_FROM = re.compile(  # "keeps a boat from sinking" denies that it sinks; "from existing files" tells where from
+    r"\b(?:keep(?:s|ing)?|kept)\s(?:[^\s,;:.]+\s){1,8}?from\s(?:being\s+|ever\s+)?"
+    r"(?=[a-z]+ing\b|(?<=being\s)[a-z])(?!(?:exist|miss|remain|follow|incom|outgo|pend|ongo|begin)ing\b)"
+)
 _DENYING_OBJECTS = ("nothing", "nobody", "none")  # they may deny the verb before them: "shares nothing"
 _ABSENCE = re.compile(r"without|lack|absence|free|instead|rather|ohne|sans|sin\b")
 _SHADES = re.compile(
@@ -153,6 +157,9 @@ def parse_clause(text: str) -> Clause:
             negated.add(_find_governed(text, match))
         if match.group() in _DENYING_OBJECTS and (before := split_words(text[: match.start()])):
             negated.add(stem_word(before[-1]))
+    for match in _KEPT_FROM.finditer(low):
+        negations += 1
+        negated.add(_find_governed(text, match))
     shades: list[Shade] = []
     for match in _SHADES.finditer(low):
         family, kind = (match.lastgroup or "_").split("_")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -179,12 +179,26 @@ _MORE = r"\s{0,2}[,;]\s{0,2}(?:S\d{1,9}\s{0,2}[:：]?\s{0,2})?C\d{1,9}"
 _LOOSE = re.compile(rf"(?<!\\)[\[(［]\s*({_ONE}(?:{_MORE}){{0,30}})\s*[\])］]?", re.IGNORECASE)
 _PART = re.compile(r"(?:(S\d{1,9})\s{0,2}[:：,]?\s{0,2})?(C\d{1,9})", re.IGNORECASE)
 
+_POINTS = (  # what a mark behind it is the object of
+    r"\b(?:see(?: also)?|siehe|according to|laut|(?:described|explained|documented|listed|given|shown|stated|told|"
+    r"found|defined|detailed|discussed|covered|specified|beschrieben|erklärt|aufgeführt|dokumentiert)"
+    r" (?:in|by|at|under))"
+)
+_SAYS = r"\s(?:says?|states?|describes?|explains?|lists?|gives?|adds?|warns?|shows?|notes?|names?|defines?)\b"
+_NOUN_MARK = re.compile(
+    rf"(?im)(?:(?<=^)|(?<=[.!?:,;] )|(?P<points>{_POINTS} ))(?P<mark>{MARKER.pattern})(?(points)|(?={_SAYS}))"
+)
+
 _STOP_AFTER = re.compile(r"([.!?])\s(?=[^\W\d_A-Z])")  # before a small letter
 _SEAM = 3  # words on each side of a border that a quote must have
 
 
-def normalize_markers(text: str) -> str:
-    """Write every unambiguous marker in the one form `[S1:C2]`, several in one bracket as several (bad-input M25)."""
+def normalize_markers(text: str, titles: Mapping[str, str] | None = None) -> str:
+    """Write every unambiguous marker in the one form `[S1:C2]`, several in one bracket as several (bad-input M25).
+
+    A sentence is read without its markers: one that is a noun, as in "see [S1:C2]", gets the title of its source before
+    it, if `titles` has one for it.
+    """
 
     def rewrite_marker(match: re.Match[str]) -> str:
         source, found = "", ""
@@ -193,7 +207,12 @@ def normalize_markers(text: str) -> str:
             found += f"[{source}:{part.group(2)}]"
         return found
 
-    return _LOOSE.sub(rewrite_marker, text)
+    def name_source(found: re.Match[str]) -> str:
+        title = re.sub(r"[\[\]|*_`<>“”]", "", titles.get(found["mark"], "")) if titles else ""
+        return f"{found['points'] or ''}“{title}” {found['mark']}" if title.strip() else found.group()
+
+    marked = _LOOSE.sub(rewrite_marker, text)
+    return _NOUN_MARK.sub(name_source, marked) if titles else marked
 
 
 class CitedSentence(NamedTuple):

@@ -7,6 +7,7 @@ weighed: pint costs 3.7 MB and 2.3 s before the first conversion, and reads "in"
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -164,6 +165,14 @@ def find_unit(word: str) -> Unit | None:
         if each in units and not (each != plain and len(each) < 3 and each not in ("h", "kb", "mb", "gb", "°c", "°f")):  # noqa: PLR2004 - "M" is no "m"
             return units[each]
     return {"kb": units["kB"], "mb": units["MB"], "gb": units["GB"], "tb": units["TB"]}.get(low)
+
+
+def is_named_apart(measure: Measure, held: Sequence[Measure], text: str) -> bool:
+    """True for "30 seconds" if one of the amounts `held` is a bare 30000 and the text says milliseconds elsewhere."""
+    words = (word for word in re.findall(r"[^\W\d_]{4,}", text) if measure.dimension)  # "m" may be anything
+    factors = {unit.factor for word in words if (unit := find_unit(word)) and unit.dimension == measure.dimension}
+    bare = (each.number * factor for each in held if not each.dimension for factor in factors)
+    return any(abs(value - measure.value) <= 1e-6 * abs(value) for value in bare)
 
 
 @lru_cache(maxsize=4_000)  # as `find_measures`

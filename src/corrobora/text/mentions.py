@@ -330,10 +330,11 @@ _OF_RESEARCH = re.compile(
     r"(?i)\b(?:(?:un)?(?:answered|covered|read)|coverage|(?:not|nothing|never) (?:\w+ )?found|(?:re)?search(?:e[ds])?|"
     r"looked for|(?:is|are|was|were|remains?|left|still) (?:open|unknown|unclear)|gaps?|partial(?:ly)?|"
     r"in (?:part|full)|next (?:step|round)|statements?|points|Aussagen?|Punkte|"
+    r"stands? out|deserves?|matters?|worth (?:noting|knowing)|fallen auf|verdienen|"
     r"(?:un)?beantwortet|nichts? gefunden|offen|abgedeckt|gelesen|gesucht|Lücke)\b"
 )
 _COUNTS_RESEARCH = re.compile(
-    r"(?i)should|\w+ of|"
+    r"(?i)should|\w+ of|(?:two|three|four|five|six|zwei|drei|vier|fünf|sechs) \w+|"
     r"\S+ (?:sub-?)?(?:questions?|subjects?|gaps?|rounds?|topics?|statements?|points|"
     r"(?:Teil)?fragen?|Themen|Lücken?|Runden?|Aussagen?|Punkte)"
 )

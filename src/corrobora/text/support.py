@@ -23,7 +23,7 @@ from corrobora.text.alignment import NEAR_COPY, align_copy, find_cut, find_slice
 from corrobora.text.bindings import find_foreign_names, find_rebindings
 from corrobora.text.clauses import Clause, split_statement
 from corrobora.text.contrasts import find_contrasts
-from corrobora.text.measures import find_measures
+from corrobora.text.measures import find_measures, is_named_apart
 from corrobora.text.notices import drop_orders, find_order
 from corrobora.text.quantities import find_dates
 from corrobora.text.reading import Discrepancy, ParsedEvidence, read_evidence
@@ -311,6 +311,15 @@ def _share_found(text: str, reading: ParsedEvidence) -> float:
 def _find_missing_words(sentence: str, reading: ParsedEvidence) -> list[str]:
     words = re.findall(r"[^\W_]+", sentence)
     return [word for word in words if (stems := stem_text(word)) and not reading.stems.intersection(stems)]
+
+
+def list_unshown_numbers(sentence: str, shown: str) -> frozenset[str]:
+    """Return the numbers of a sentence that a text gives neither as they are nor as the same amount in other words."""
+    held, missing = find_measures(shown), find_numbers(sentence) - find_numbers(shown)
+    for each in find_measures(sentence) if missing else ():
+        if any(each.equals(other) for other in held) or is_named_apart(each, held, shown):
+            missing -= find_numbers(each.text)
+    return missing
 
 
 def find_numbers(text: str) -> frozenset[str]:

@@ -23,7 +23,7 @@ import Stemmer
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-TOKENIZER_VERSION = 5
+TOKENIZER_VERSION = 6
 _LETTERS = string.ascii_lowercase + string.digits
 _START = 2  # letters of a word that its stem keeps; a stem of no more letters keeps the first: "eying", "ei"
 
@@ -85,7 +85,7 @@ def fold_text(text: str) -> str:
     """Convert to lower case and drop accents, so that `Müller` and `muller` are equal."""
     if text.isascii():
         return text.lower()
-    plain = _MARKS.sub("", unicodedata.normalize("NFKD", text))
+    plain = _MARKS.sub("", unicodedata.normalize("NFKD", text.replace("™", "")))
     if "\u0306" in plain:
         plain = _BREVE.sub("", plain)
     return unicodedata.normalize("NFC", plain).lower()

@@ -25,7 +25,7 @@ from corrobora.text.clauses import (
     parse_clause,
     split_statement,
 )
-from corrobora.text.measures import Measure, find_measures
+from corrobora.text.measures import Measure, find_measures, is_named_apart
 from corrobora.text.quantities import Date, find_dates
 from corrobora.text.reading import (
     YEAR,
@@ -154,7 +154,9 @@ def _compare_number(
         for other in near
         if other.dimension == measure.dimension and (measure.dimension or measure.nouns & other.nouns)
     ]
-    if not equal and is_scaled_apart(measure, reading):
+    if not equal and (
+        is_scaled_apart(measure, reading) or is_named_apart(measure, reading.measures, reading.everything)
+    ):
         return None
     if equal or _is_release(said, before, reading.everything):
         other = _find_other_edition(said, before, reading)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from corrobora.domain.evidence import Passage, PassageId, SourceId
@@ -68,3 +70,9 @@ def test_tree_a_rubric_names_scope_questions_and_target_confidence() -> None:
     assert "Tide mills" in text
     assert "Look for: all sub-questions" in text
     assert "0.7" in text
+
+
+def test_tree_a_rubric_tells_a_finding_of_two_questions_once() -> None:
+    asked = tuple(SubQuestion(name, "Is it old?", finding="It is old.") for name in ("sq-1", "sq-2"))
+    both = replace(thread(), sub_questions=asked)
+    assert build_rubric(both).count("It is old.") == 1

@@ -34,8 +34,13 @@ def test_of_a_round_with_many_facts_each_question_keeps_its_best_and_the_rest_is
     rare = fact("It is 9 metres deep.", answers=("sq-2",), confidence=0.3)
     full = one_round(1, "a", facts=(*many, rare))
     [done] = build_record(thread(full), BEGUN).rounds
-    assert (len(done.facts), done.more) == (MAX_ROUND_FACTS, 51 - MAX_ROUND_FACTS)
+    assert (len(done.facts), len(done.others), done.more) == (
+        MAX_ROUND_FACTS,
+        MAX_ROUND_FACTS,
+        51 - 2 * MAX_ROUND_FACTS,
+    )
     assert rare in done.facts
+    assert not set(done.others) & set(done.facts)
     [few] = build_record(thread(one_round(1, "a", facts=(*many[:5], rare))), BEGUN).rounds
     assert (len(few.facts), few.more) == (6, 0)
 

@@ -142,3 +142,18 @@ def test_a_page_of_which_facts_are_known_is_not_listed_as_unread() -> None:
     assert [url for url, _ in list_unread_sources(found, 9)] == ["a.md", "b.md"]
     for told in (replace(found, facts=(known,)), replace(found, recalled=(known,))):
         assert [url for url, _ in list_unread_sources(told, 9)] == ["b.md"]
+
+
+def test_what_readers_ask_for_leaves_half_of_a_round_to_what_was_searched() -> None:
+    """Readers serve all tasks: what they asked for another one took every read, and no result of its query was read."""
+    asked = tuple(
+        Hit(f"doc/{name}", name, source=SourceId("S1"), passage=PassageId(f"C{name}"), provider=ASKED_PROVIDER)
+        for name in "23456789"
+    )
+    poor = Reading(hit("p", "one"), ReadOutcome.READ, SourceId("S9"), asks=asked[4:])
+    rich = Reading(hit("a", "one"), ReadOutcome.READ, SourceId("S1"), facts=(threads.fact(),), asks=asked[:4])
+    state = after(thread(reads=4), poor, rich)
+    found = [hit(name, "two") for name in "bcd"]
+    chosen = [each.url for each in select_hits(found, state, whole=True)]
+    assert chosen == ["doc/2", "doc/3", "doc/b", "doc/c"]
+    assert [each.url for each in select_hits([], state, whole=True)] == ["doc/2", "doc/3", "doc/4", "doc/5"]

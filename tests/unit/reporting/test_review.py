@@ -110,6 +110,20 @@ def test_the_ids_that_a_reviser_is_shown_are_those_that_are_edited_whatever_fact
     assert apply_revision(draft, Revision((edit,)), found.facts).body.endswith(f"again. {FIRST.marker} {edit.text}")
 
 
+def test_a_reviser_is_shown_the_facts_that_the_problems_concern() -> None:
+    """The others carry sentences that passed the check and stay as they are: they were half of its prompt."""
+    names = "gate tower bridge barn chapel dairy forge granary kiln school".split()
+    facts = tuple(fact(f"The {each} of Ardal was built of oak.", passage=f"C{at}") for at, each in enumerate(names, 3))
+    body = " ".join(f"{each.quote} {each.marker}" for each in facts)
+    draft = Draft("Ardal", f"{body} {FIRST.quote.replace('1874', '1999')} {FIRST.marker}")
+    found = replace(FOUND, facts=(*facts, FIRST))
+    critic = Critique((f"The chapel is not told to be old {facts[4].marker}.",))
+    reviewed = Reviewing("root/critique", "Ardal?", draft, found.facts)
+    shown = revise_input(reviewed, critic, check_draft(draft, found.facts), found).facts
+    assert {FIRST, facts[4]} <= set(shown)
+    assert len(shown) < len(found.facts)
+
+
 async def test_a_reviser_that_changes_nothing_leaves_what_is_withheld_to_its_writer() -> None:
     bad = Draft("Ardal", f"{BOTH.body} The harbour of Ardal was opened in 1999 ({FIRST.marker[1:-1]}).")
     idle = Mixed({"critique": Critique(("x",)), "revise": Revision((Edit(EditAction.MOVE, "0.1", after="0.1"),))})

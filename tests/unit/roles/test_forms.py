@@ -288,3 +288,10 @@ def test_whatever_is_found_stands_in_the_text(text: str, said: str):
 def test_a_publisher_that_is_only_the_host_is_not_named_twice():
     assert name_origin("example.org", "www.example.org:8080") == ("", "example.org:8080")
     assert name_origin("Pump makers", "example.org") == ("Pump makers", "example.org")
+
+
+def test_a_list_belongs_to_the_line_that_leads_it_in():
+    page = "It does all but the following:\n\nopening the gate, closing the gate\n\nIt is old."
+    whole = "It does all but the following:\n\nopening the gate, closing the gate"
+    assert find_literal("It does all but the following: ... closing the gate", page) == whole
+    assert find_literal("opening the gate, ... It is old.", page) is None

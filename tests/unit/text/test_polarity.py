@@ -168,3 +168,20 @@ def test_truth_4_a_word_said_beside_its_denial_and_what_something_is_independent
     )
     assert not check(said, counted).withholds
     assert check("The bells ring at night.", "The bells must not ring at night.").withholds
+
+
+@pytest.mark.parametrize(
+    ("said", "quote", "false"),
+    [
+        (
+            "A tide below the mark keeps the gate from being opened.",
+            "At a tide below the mark the gate is opened.",
+            True,
+        ),
+        ("Boats enter the basin at dusk.", "The locked gate keeps boats from entering the basin at dusk.", True),
+        ("A broken seal keeps the gate from being opened.", "If a seal is broken, the gate is not opened.", False),
+        ("The clerk keeps copies from existing files.", "The clerk keeps copies from existing files at hand.", False),
+    ],
+)
+def test_truth_3_to_keep_something_from_being_done_denies_it(said: str, quote: str, *, false: bool) -> None:
+    assert check(said, quote).withholds is false

@@ -116,3 +116,7 @@ def test_an_irregular_form_has_the_stem_of_its_verb_and_is_counted_as_one() -> N
     assert stem_text("built held overwritten") == stem_text("build hold overwrite")
     assert stem_text("found left") != stem_text("find leave")  # other words as well
     assert count_stems(["They held two and built one."], stem_text("hold build")) == [Counter(stem_text("hold build"))]
+
+
+def test_the_sign_of_a_trade_mark_is_no_letter_of_the_name():
+    assert stem_text("Debian\u2122 and Ubuntu\u00ae") == stem_text("Debian and Ubuntu")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from copy import deepcopy
 from importlib import import_module
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from corrobora.adapters.readers import TextWriter
+from corrobora.adapters.readers import TextWriter, fold_spaces
 from corrobora.adapters.readers.article_text import (
     EDGE,
     HEADINGS,
@@ -62,13 +62,26 @@ _LEAST_SHARE = 0.5  # of the paragraphs of a page, below which an article is loo
 _DATES: dict[str, Any] = {"original_date": True, "extensive_search": False}
 
 
-def _choose_title(found: str, declared: Sequence[str], text: str) -> str:
+def _list_linked_headings(page: Element) -> frozenset[str]:
+    """Return the chief headings that are one link to another page: the name of a site, above each of its pages."""
+    found: set[str] = set()
+    for head in page.iter("h1"):
+        said = fold_spaces(head.text_content())
+        links = [link for link in head.iter("a") if fold_spaces(link.text_content()) == said]
+        found |= {said for link in links if not (link.get("href") or "#").startswith("#")}
+    return frozenset(found)
+
+
+def _choose_title(found: str, declared: Sequence[str], text: str, linked: Container[str] = ()) -> str:
     """Return the title that the extractor found, or the declared one if no declared title contains it.
 
     The extractor guesses from headings and class names, and may name a page after the heading of a help window. Of
     "Pump manual - valve(8)" it takes the first half, which may be the name of the site: a half that the `text` of the
-    page does not say is not its name.
+    page does not say is not its name. Nor is a heading that is a link, if the declared title ends with it.
     """
+    named = (re.match(rf"(.+?)\s[-–—|·»]\s{re.escape(found)}(?!\w)", each) for each in declared if found in linked)
+    if (own := next(filter(None, named), None)) is not None:
+        return own[1]
     words = " ".join(split_words(found))
     whole = next((each for each in declared if words in " ".join(split_words(each))), None)
     if not declared or (whole is not None and (found in text or words in " ".join(split_words(text)))):
@@ -94,7 +107,7 @@ def extract_article(html: str) -> ParsedDocument | None:
     page: Element = load_html(html)
     if page is None:
         return None
-    titles = list_titles(page)
+    titles, linked = list_titles(page), _list_linked_headings(page)
     _held = list(page.iter())  # lxml makes an element anew each time that it is met and nothing holds it
     prepare_page(page)
     said = " ".join(chain.from_iterable(each.itertext() for each in page.iter("body")))
@@ -110,7 +123,7 @@ def extract_article(html: str) -> ParsedDocument | None:
     ArticleWriter(writer, outline).write_body(body)
     declared = read_declared(page)
     known = _read_metadata(page, declared)
-    title = _choose_title(known.title, titles, said)
+    title = _choose_title(known.title, titles, said, linked)
     return writer.build_parsed(
         title,
         published=trim_date(known.date, html),

@@ -14,7 +14,7 @@ from itertools import islice, takewhile
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from corrobora.adapters.readers import fold_spaces
-from corrobora.adapters.readers.notes import drop_line_numbers, set_notes_apart
+from corrobora.adapters.readers.notes import drop_line_numbers, level_box_titles, set_notes_apart
 from corrobora.ports import Heading
 from corrobora.text.authors import clean_authors, name_group, name_person, read_byline
 from corrobora.text.quantities import find_dates
@@ -238,6 +238,7 @@ def prepare_page(page: Element) -> None:
     _drop_hidden(page)
     _drop_page_links(page)
     set_notes_apart(page)
+    level_box_titles(page)
     drop_line_numbers(page)
     _flatten_samples(page)
     _free_columns(page)

@@ -1,7 +1,7 @@
-"""What an HTML page sets beside its text: footnotes with their marks, and the numbers of the lines of a listing.
+"""What an HTML page sets beside its text: footnotes with their marks, boxes, and the numbers of the lines of a listing.
 
-Knows how generators of documentation mark a footnote and link it with its place, and how they count lines. Does not
-know what a note says. Runs in the parser's process.
+Knows how generators of documentation mark a footnote or a box and how they count lines. Does not know what a note says.
+Runs in the parser's process.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ _AROUND_MARK = frozenset("span sup dt b strong".split())
 _WORD = re.compile(r"\w")
 _NUMBERS_LINES = re.compile(r"(?i)(?<![a-z])line-?no")
 _MOST_DIGITS = 7
+_BOXES = frozenset("admonition attention callout caution danger hint important note tip warning".split())
 
 
 def set_notes_apart(page: Element) -> None:
@@ -85,6 +86,19 @@ def _goes_on(note: Element, notes: Container[Element]) -> bool:
     headed = any(each.text_content().strip() == said for each in headings)
     bare = after is not None and _WORD.search(after.text_content()) and next(after.iter(*_HEADINGS), None) is None
     return headed or bool(bare)
+
+
+def level_box_titles(page: Element) -> None:
+    """Let the title of a box, such as "Warning", be no heading: what follows the box belongs to the section around it.
+
+    The box of a generator of documentation stands amid a section, often in an item of a list.
+    """
+    for heading in list(page.iter(*_HEADINGS)):
+        box = heading.getparent()
+        names = frozenset() if box is None else frozenset(str(box.get("class") or "").lower().split())
+        named = names & _BOXES or (box is not None and box.get("role") == "note")
+        if named and sum(1 for _ in islice(box.iter(*_HEADINGS), 2)) == 1:
+            heading.tag = "p"
 
 
 def drop_line_numbers(page: Element) -> None:

@@ -9,11 +9,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from corrobora.domain.evidence import Fact, Grade
-from corrobora.roles.forms import Shown, name_origin, name_place, quote_rows, show_identifier
+from corrobora.roles.forms import Shown, name_origin, name_place, quote_rows, shorten_title, show_identifier
 from corrobora.roles.review import Doubt
 from corrobora.roles.synthesize import Part
 from corrobora.text.tokens import GOES_ON
 
+_OPENING_CHARS = 90  # of a claim
 _KNOWN_CHARS = 20  # of words that are named by the quote that has them
 
 
@@ -25,10 +26,18 @@ def show_facts(facts: Iterable[Fact], shown: Sequence[Fact]) -> Shown:
     first = {fact.quote: fact.id for fact in reversed(shown)}
     rows: list[tuple[str, Sequence[str]]] = []
     for fact in facts:
-        answers = f" for {','.join(fact.answers)}" if fact.answers else ""
         quote = _show_quote(fact) if first[fact.quote] == fact.id else f"the words of {first[fact.quote]}"
-        rows.append((f"{fact.id} {fact.marker}{answers}", (_show_claim(fact), quote)))
+        rows.append((_label_fact(fact), (_show_claim(fact), quote)))
     return quote_rows(rows)
+
+
+def show_openings(facts: Iterable[Fact]) -> Shown:
+    """One line a fact: id, marker, what it answers, and how its claim begins."""
+    return quote_rows((_label_fact(fact), (shorten_title(fact.claim, _OPENING_CHARS),)) for fact in facts)
+
+
+def _label_fact(fact: Fact) -> str:
+    return f"{fact.id} {fact.marker}{' for ' * bool(fact.answers)}{','.join(fact.answers)}"
 
 
 def _show_claim(fact: Fact) -> str:

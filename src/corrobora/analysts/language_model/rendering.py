@@ -26,6 +26,7 @@ from corrobora.analysts.language_model.material import (
     show_facts,
     show_facts_of_part,
     show_grades,
+    show_openings,
     show_origins,
     show_quotes,
 )
@@ -298,6 +299,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "gaps_of": _show_gaps,
     "list_other_gaps": _list_other_gaps,
     "facts_of": show_facts,
+    "openings_of": show_openings,
     "origins_of": show_origins,
     "list_facts": list_facts,
     "evidence_of": show_evidence,

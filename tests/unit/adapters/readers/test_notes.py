@@ -62,3 +62,22 @@ def test_what_navigates_is_no_text_and_a_title_is_said_once():
 def test_hostile_notes_are_read_in_linear_time(unit: str):
     page = "<p id='n'>a</p>{}"
     assert measure_growth(lambda size: read_html(page.format(unit * (size // 40)).encode()), 8_000) < LINEAR
+
+
+def test_the_title_of_a_box_ends_no_section():
+    """The columns of a file behind a warning in one of them were listed under "Warning"."""
+    box = '<div class="warning"><h3>Warning</h3><p>Kilns are counted in letters.</p></div>'
+    columns = f"<ul><li><p>KILN: {LIT}.</p>{box}</li><li><p>HEAT: {LIT}.</p></li></ul>"
+    page = f"<html><head><title>Kilns</title></head><body><h1>Kilns</h1><p>{LIT}.</p><h2>Columns</h2>{columns}"
+    parsed = read_html(f"{page}<h2>Doors</h2><p>{LIT}.</p></body></html>".encode())
+    assert [each.title for each in parsed.headings if each.level > 1] == ["Columns", "Doors"]
+    assert "Warning" in parsed.text
+    section = page.replace('class="warning"', 'class="section"')
+    assert "Warning" in [each.title for each in read_html(f"{section}</body></html>".encode()).headings]
+
+
+def test_the_name_of_a_site_that_links_to_its_first_page_is_the_title_of_none():
+    head = "<html><head><title>Doors - Parts - Kilns - all about them</title></head><body>"
+    body = f"<h1><a href='{{}}'>Kilns</a></h1><h2>Doors</h2><p>{LIT}.</p><p>{LIT} again.</p></body></html>"
+    assert read_html((head + body.format("index.html")).encode()).title == "Doors - Parts"
+    assert read_html((head + body.format("#top")).encode()).title == "Kilns"
